@@ -1,4 +1,4 @@
-//! Two hundred messages to agents that make it difficult.
+//! Two hundred messages to agents that make delivery hard.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,12 +17,12 @@ use crate::support::{SOON, Stage, wait_for};
 
 const DIFFICULT: &str = include_str!("difficult.sh");
 
-/// How agents are difficult; in the last one somebody scrolls.
+/// How agents make delivery hard; in the last one the user scrolls.
 const WAYS: [&str; 7] = [
     "plain", "swallow", "deaf", "slow", "dialog", "busy", "scrolled",
 ];
 
-/// How many messages an agent gets: fewer where each takes seconds, and 203 in all.
+/// How many messages an agent gets: fewer where each takes seconds, and 203 in total.
 fn messages(way: &str) -> usize {
     match way {
         "deaf" => 5,
@@ -54,7 +54,7 @@ fn stage() -> Stage {
     stage
 }
 
-/// One agent and what it keeps.
+/// One agent and its records.
 struct Agent<'a> {
     stage: &'a Stage,
     way: &'static str,
@@ -66,7 +66,7 @@ impl Agent<'_> {
         let id = stage.create(&["Add a line", "--status", "reviewing", "--harness", way]);
         stage.must(&["task", "respawn", id.as_str(), "--role", "worker"]);
         let agent = Agent { stage, way, id };
-        // What is slow to start gets its first messages before it is there.
+        // A slow agent gets its first messages before it is ready.
         wait_for("an agent to talk to", || way == "slow" || agent.is_there());
         agent
     }
@@ -104,7 +104,7 @@ impl Agent<'_> {
         self.stage.store().inbox(&self.id).unwrap()
     }
 
-    /// Sends the task from one status to the other, of which each tells the worker something.
+    /// Moves the task between two statuses, each of which sends the worker a message.
     fn send(&self, count: usize) {
         let driver = self.stage.driver();
         for _ in 0..count {
@@ -121,7 +121,7 @@ impl Agent<'_> {
                 !matches!(answer, Answer::Refused(_))
             });
             assert!(asked, "{}", self.stage.told(&self.id));
-            // Another performer may be at it, whom the start of the agent left behind.
+            // Another performer, left over from the agent's start, may be working on it.
             wait_for("the message to be written", || {
                 driver.performer.perform(&self.id).unwrap();
                 self.inbox().len() > before
@@ -130,7 +130,7 @@ impl Agent<'_> {
         }
     }
 
-    /// Performs what is left, until every message is read or given up.
+    /// Performs what is pending until every message is read or has failed.
     fn settle(&self) {
         let driver = self.stage.driver();
         let settled = Deadline::after(3 * SOON).wait_for(|| {
@@ -147,7 +147,7 @@ impl Agent<'_> {
         );
     }
 
-    /// The reasons why messages are undelivered, as the program tells them.
+    /// Why messages are undelivered, as the program reports it.
     fn reasons(&self) -> BTreeSet<String> {
         let (_, shown) = self
             .stage

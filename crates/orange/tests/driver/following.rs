@@ -1,4 +1,4 @@
-//! Who follows the list sees what a list shows, commit by commit.
+//! A follower of the list sees its content, commit by commit.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use orange_engine::names::TaskId;
 
 use crate::support::Stage;
 
-/// A list that is kept up to date by what a follower tells.
+/// A list that is kept up to date from a follower's changes.
 struct Followed {
     driver: Driver,
     follower: Follower,
@@ -24,7 +24,7 @@ impl Followed {
         }
     }
 
-    /// Takes over what has changed, which must be everything that has; how many rows it told.
+    /// Applies the changes, which must be complete; returns how many rows were reported.
     fn catch_up(&mut self) -> (bool, usize, usize) {
         let change = self.follower.change().unwrap();
         let change = change.unwrap_or_else(|| panic!("nothing was written"));

@@ -1,4 +1,4 @@
-//! Commands of a workflow: gates and hooks, and calls in their midst.
+//! Workflow commands: gates and hooks, and calls from inside them.
 
 use std::process::{Command, Stdio};
 use std::{fs, thread};
@@ -66,7 +66,7 @@ fn a_gate_asks_a_command_while_others_ask_the_task() {
         let asking =
             scope.spawn(|| stage.call(&["task", "update", id.as_str(), "--status", "closed"]));
         wait_for("the gate", || stage.path("scripts/asking").exists());
-        // Nothing is locked while the gate thinks, and what happens meanwhile is not lost.
+        // Nothing is locked while the gate runs, and changes made meanwhile are not lost.
         stage.must(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
         stage.script("answer", "1");
         asking.join().unwrap()
@@ -97,7 +97,7 @@ fn a_gate_that_takes_long_is_answered_by_repeating_the_command() {
     assert_eq!(code, 5, "{said}");
     assert!(said.contains("gate.sh` is still running"), "{said}");
     assert!(said.contains("it reads the result"), "{said}");
-    // Whoever repeats it too early asks for nothing new.
+    // Repeating the request too early starts nothing new.
     let (code, said) = stage.call(&close);
     assert_eq!((code, times_asked(&stage)), (5, 1), "{said}");
     stage.script("answer", "0");
@@ -129,7 +129,7 @@ fn an_answer_of_a_gate_counts_only_for_what_was_there() {
         let known = stage.store().gate_commands(&id).unwrap();
         known.iter().all(|it| it.answer.is_some())
     });
-    // What was tested is not what is there now.
+    // The current files are not the tested ones.
     fs::write(stage.worktree(&id).join("new.txt"), "not tested").unwrap();
     stage.script("answer", "1");
     let (code, said) = stage.call(&["task", "update", id.as_str(), "--status", "closed"]);

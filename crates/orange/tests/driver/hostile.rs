@@ -1,4 +1,4 @@
-//! Any text reaches the agent byte for byte, and means nothing.
+//! Any text reaches the agent byte for byte, and is never interpreted.
 
 use std::cell::Cell;
 use std::fs;
@@ -15,10 +15,10 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::library::work;
 use crate::support::{Stage, wait_for};
 
-/// How many cases are drawn where nobody asks for more with `PROPTEST_CASES`.
+/// The number of cases, unless `PROPTEST_CASES` asks for more.
 const CASES: u32 = 5;
 
-/// A workflow whose prompt is the summary and nothing else.
+/// A workflow whose prompt is only the summary.
 const BARE: &str = r#"
 name: bare
 version: 1
@@ -60,7 +60,7 @@ prompts:
   all: "{summary}"
 "#;
 
-/// Keeps the prompt, file and argument, and TASK.md; then what the inbox says.
+/// Keeps the prompt, as file and argument, and TASK.md; then the output of the inbox.
 const KEEP: &str = "\
 out=$SCRIPTS/$ORANGE_TASK_ID
 mkdir $out
@@ -94,7 +94,7 @@ fn kept(stage: &Stage, id: &TaskId, name: &str) -> Vec<u8> {
     fs::read(stage.path("scripts").join(id.as_str()).join(name)).unwrap()
 }
 
-/// The message in what the inbox printed: everything below the line that says from whom.
+/// The message in the inbox's output: everything below the line that names the sender.
 fn message(printed: &[u8]) -> &[u8] {
     let end = printed.iter().position(|byte| *byte == b'\n').unwrap();
     printed[end + 1..].strip_suffix(b"\n").unwrap()
@@ -168,7 +168,7 @@ fn hostile() -> impl Strategy<Value = String> {
     ]);
     let any_text = any::<String>().prop_map(|text| text.replace('\0', ""));
     let mixed = prop::collection::vec(nasty, 0..20).prop_map(|parts| parts.concat());
-    // Linux takes 128 KiB for one argument of a command line.
+    // Linux limits a single command line argument to 128 KiB.
     let long = "[ -~\u{e9}\n]{1,40}".prop_map(|part| part.repeat(1600));
     prop_oneof![3 => mixed, 2 => any_text, 1 => long]
 }
@@ -180,7 +180,7 @@ fn any_text_arrives_byte_for_byte_and_means_nothing() {
     let config = Config {
         cases,
         failure_persistence: None,
-        // Each case is a turn of the agent, which does not go back.
+        // Each case is a turn of the agent, which cannot be undone.
         max_shrink_iters: 0,
         ..Config::default()
     };
@@ -192,7 +192,7 @@ fn any_text_arrives_byte_for_byte_and_means_nothing() {
         let file = stage.path("context.md");
         fs::write(&file, &context).unwrap();
         let context_file = format!("@{}", file.display());
-        // A word alone would be a branch.
+        // A single word would be taken as a branch.
         let branch = format!("--branch=any-{turn}");
         let options = ["--workflow=bare", &branch, "--context", &context_file];
         let id = stage.create(&[&options[..], &["--", &summary]].concat());
@@ -206,10 +206,10 @@ fn any_text_arrives_byte_for_byte_and_means_nothing() {
         let is_right = if may_be_given { is_given } else { is_told };
         prop_assert!(is_right, "{:?}", summary);
         let text = String::from_utf8(kept(&stage, &id, "task")).unwrap();
-        // Headings in it become smaller and a block that stays open is quoted, also where a line ends
-        // in a carriage return alone; no word is lost.
+        // Headings in it are demoted and an unclosed block is quoted, even where a line ends in a
+        // lone carriage return; no word is lost.
         for line in context.split(['\n', '\r']).map(str::trim) {
-            // A heading with an underline becomes one with hashes.
+            // An underlined heading becomes one with hashes.
             let is_kept = text.contains(line) || line.trim_matches('=').is_empty();
             prop_assert!(is_kept, "{:?} in {}", line, text);
         }
@@ -226,7 +226,7 @@ fn any_text_arrives_byte_for_byte_and_means_nothing() {
         stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
         Ok(())
     };
-    // Who asks for changes says something.
+    // A request for changes must contain some text.
     let said = hostile().prop_map(|text| if text.is_empty() { text + "?" } else { text });
     let texts = (hostile(), hostile(), said);
     TestRunner::new(config).run(&texts, law).unwrap();
@@ -306,13 +306,13 @@ fn lesson_27_what_looks_like_a_flag_is_a_text() {
         stage.must(&["task", "update", id.as_str(), "--summary", summary]);
         assert_eq!(stage.task(&id).summary, summary);
     }
-    // An id that looks like one is an id that nobody has.
+    // Text that looks like an id is looked up, and no task has it.
     let (code, said) = stage.call(&["task", "show", "--", "-rf"]);
     assert_eq!(code, 4, "{said}");
     stage.must(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     assert_eq!(kept(&stage, &id, "prompt"), b"- a list item");
-    // Behind `--` nothing is a flag, so it is given as it is.
+    // Nothing after `--` is a flag, so it is passed unchanged.
     assert_eq!(kept(&stage, &id, "argument"), b"- a list item");
     wait_for("rest", || stage.task(&id).status.as_str() == "resting");
     stage.must(&["task", "request-changes", id.as_str(), "-m", "--yes"]);

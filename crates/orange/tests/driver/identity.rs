@@ -1,4 +1,4 @@
-//! Who a caller is, and what it may therefore ask.
+//! Who a caller is, and which requests it may make.
 
 use orange_driver::{Driver, DriverError, Identity};
 use orange_engine::names::TaskId;
@@ -11,7 +11,7 @@ fn as_seen(stage: &Stage, variables: &[(&str, &str)]) -> Driver {
     Driver::new(&environment, env!("CARGO_BIN_EXE_orange").into()).unwrap()
 }
 
-/// A task whose worker has told its variables.
+/// A task whose worker has written out its variables.
 fn started(stage: &Stage) -> (TaskId, String, String) {
     stage.script(
         "worker-1",
@@ -65,7 +65,7 @@ fn a_proof_speaks_for_one_role_and_one_task() {
         "{refused:?}"
     );
 
-    // A mark that proves nothing is neither the run nor the user.
+    // A mark without proof identifies neither the run nor the user.
     for incomplete in [
         &[("ORANGE_RUN_ID", run.as_str())][..],
         &[("ORANGE_RUN_ID", "x")],
@@ -87,7 +87,7 @@ fn a_proof_speaks_for_one_role_and_one_task() {
     let outside = as_seen(&stage, &[]).standing_in(Some(stage.path("repo")));
     assert_eq!(outside.callers.identify().unwrap().role, Role::Human);
 
-    // A run that has ended speaks no more, and its proof makes nobody the user.
+    // A run that has ended cannot make requests, and its proof does not make a caller the user.
     stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
     let refused = driver.callers.identify();
     assert!(
@@ -202,7 +202,7 @@ fn what_an_agent_sets_going_sees_the_persons_variables() {
     assert_eq!(told("worker-key"), "none\n", "not passed to that harness");
     assert_eq!(told("reviewer-key"), "secret\n");
     assert!(!told("reviewer-path").contains("/planted"));
-    // A key that no task and no project uses is kept nowhere.
+    // A key that no task or project uses is not stored anywhere.
     let kept = std::fs::read_to_string(stage.home().environment()).unwrap();
     assert!(kept.contains("secret") && !kept.contains("hush"), "{kept}");
 }
@@ -216,7 +216,7 @@ fn an_agent_performs_nothing_by_hand_and_makes_no_memory_anew() {
         let asked = asked.unwrap();
         assert_eq!(asked.status.code(), Some(3), "{words:?}: {asked:?}");
     }
-    // Without any mark, whoever stands in a worktree is no person.
+    // Even without a mark, a caller inside a worktree does not count as the user.
     let mut rebuild = stage.orange(&["rebuild", "--move-aside"]);
     let asked = rebuild.current_dir(stage.worktree(&id)).output().unwrap();
     assert_eq!(asked.status.code(), Some(3), "{asked:?}");

@@ -1,4 +1,4 @@
-//! The road from the beginning to a person's review, step by step.
+//! From creation to the user's review, step by step.
 
 use orange_driver::{Answer, Asked, Changed, Driver, NewWork, Waiting};
 use orange_engine::input::{Ask, Request};
@@ -93,7 +93,7 @@ fn a_task_goes_from_the_queue_to_a_persons_review() {
     assert_eq!(stage.panes(), ["reviewer:0", "worker:0"]);
     stage.wait_for_turn("reviewer-1");
 
-    // The worker may not pass its own review, whoever wrote the verdict.
+    // The worker cannot pass its own review, whichever role wrote the verdict.
     let refused = ask(&driver, &id, Role::Worker, to("reviewing"));
     assert!(matches!(refused, Answer::Refused(_)), "{refused:?}");
     let changed = done(ask(&driver, &id, Role::Reviewer, to("reviewing")));
@@ -104,7 +104,7 @@ fn a_task_goes_from_the_queue_to_a_persons_review() {
     assert!(text.contains("status: reviewing"), "{text}");
     assert!(text.contains("workspace: app--1"), "{text}");
 
-    // Asking again is no second transition.
+    // Asking again does not cause a second transition.
     let again = ask(&driver, &id, Role::Reviewer, to("reviewing"));
     assert!(matches!(again, Answer::Already(_)), "{again:?}");
 

@@ -1,4 +1,4 @@
-//! An agent's own call amid everything done for its task.
+//! An agent's own calls during everything done for its task.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,11 +7,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use crate::support::scripts::{FAIL, WORK};
 use crate::support::{FIX, PASS, PLAN_AND_WORK, Stage, way};
 
-/// Stands before a program on the `PATH`: the agent that runs now calls orange first.
+/// A wrapper for a program on the `PATH`: the currently running agent calls orange first.
 ///
-/// One call at a time, so that what the call itself needs of git and tmux is not in the midst of
-/// itself. A call that hangs is ended after a minute, and seen by its code. Where the agent itself
-/// called git it is alive for certain, so there it asks for a change.
+/// It makes one call at a time, so that the git and tmux calls of that call are not wrapped again.
+/// A call that hangs is killed after a minute, which its exit code shows. Where the agent itself
+/// called git it is certainly alive, so there it asks for a change.
 const BETWEEN: &str = r#"#!/bin/sh
 root=ROOT
 if [ -f "$root/scripts/who" ] && mkdir "$root/midst" 2>/dev/null; then
@@ -38,7 +38,7 @@ fi
 exec "REAL" "$@"
 "#;
 
-/// Tells who runs now, whole or not at all.
+/// Writes out the running agent's variables, atomically.
 const TELL: &str = "\
 env | grep '^ORANGE_' | sed \"s/=\\(.*\\)/='\\1'/\" > $SCRIPTS/who.new && mv $SCRIPTS/who.new $SCRIPTS/who
 ";
@@ -73,7 +73,7 @@ fn staged(workflow: &str) -> Stage {
     stage
 }
 
-/// Lives through two rounds of review; every call in the midst is answered, and none in vain.
+/// Goes through two rounds of review; every nested call gets an answer and some effect.
 fn lived_through(workflow: &str, work: &str, expected: &[&str]) {
     let stage = staged(workflow);
     stage.script("worker-1", &format!("{TELL}{work}"));
@@ -92,7 +92,7 @@ fn lived_through(workflow: &str, work: &str, expected: &[&str]) {
     for line in calls.lines() {
         let mut words = line.split(' ');
         let (name, code) = (words.next().unwrap(), words.next().unwrap_or_default());
-        // Done, refused, gone, or still on its way; never unexpected, never hanging.
+        // Done, refused, gone, or still in flight; never unexpected, never hanging.
         assert!(["0", "3", "4", "5"].contains(&code), "{calls}");
         kinds.insert((name.to_owned(), words.take(2).collect::<Vec<_>>().join(" ")));
     }

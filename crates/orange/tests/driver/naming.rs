@@ -1,4 +1,4 @@
-//! Which task is meant by what was typed.
+//! Which task the typed text refers to.
 
 use std::process::Command;
 
@@ -16,7 +16,7 @@ impl Stage {
             .map_err(|error| error.to_string())
     }
 
-    /// Tasks until two ids begin alike, and that beginning.
+    /// Creates tasks until two ids share a prefix; returns that prefix.
     fn two_alike(&self) -> (String, Vec<TaskId>) {
         let mut known: Vec<TaskId> = Vec::new();
         loop {
@@ -52,7 +52,7 @@ fn an_id_a_beginning_or_a_branch_names_a_task() {
             "{named}"
         );
     }
-    // A change is for the same task.
+    // A change affects the same task.
     stage.must(&["task", "update", "fix", "--summary", "Mend all of it"]);
     assert_eq!(stage.task(&id).summary, "Mend all of it");
 }
@@ -117,7 +117,7 @@ fn a_branch_means_the_task_of_this_project_that_goes_on() {
         elsewhere
     );
     assert_eq!(stage.meant("fix"), Ok(new));
-    // From nowhere in particular both are meant.
+    // Outside of any project, both match.
     let (code, said) = {
         let mut orange = stage.orange(&["task", "show", "fix"]);
         let output = orange.current_dir("/").output().unwrap();

@@ -1,4 +1,4 @@
-//! Progress, as a person at a terminal sees it.
+//! Progress, as a user at a terminal sees it.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{Stage, Terminal};
 
-/// How a slow start is asked for, and who sees how far it is.
+/// How a slow start is requested, and whether its progress is shown.
 const SLOW: [(&str, &str, bool); 4] = [
     ("seen", "orange task create a Mend --wait 600", true),
     (
@@ -44,7 +44,7 @@ fn how_far_it_is_is_seen_by_a_person_alone() {
     }
     let said = fs::read_to_string(stage.path("repo/said")).unwrap();
     assert_eq!(said, "");
-    // What is done at once is not worth a word.
+    // Quick work shows no progress.
     let terminal = Terminal::start(&stage, "fast", 80, "orange workflow check minimal");
     terminal.finish();
     assert!(!terminal.written().contains("checking"));

@@ -1,4 +1,4 @@
-//! Many at once: one transition, one TASK.md.
+//! Many processes at once: one transition, one TASK.md.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,7 +25,7 @@ const RACERS: usize = 50;
 /// How many tasks agents write to, one after the other.
 const TASKS: usize = 10;
 
-/// How many transitions of each happen meanwhile: a thousand in all.
+/// How many transitions each makes meanwhile: a thousand in total.
 const TRANSITIONS: usize = 100;
 
 fn staged() -> (Stage, TaskId) {
@@ -40,7 +40,7 @@ fn two_sided(stage: &Stage) -> TaskId {
     stage.create(&["Add a line", "--workflow", "sides"])
 }
 
-/// What came of many calls that began together: their exit codes and answers.
+/// The exit codes and answers of many calls that started together.
 fn raced(stage: &Stage, calls: &[Vec<&str>]) -> Vec<(i32, Value)> {
     let started: Vec<Child> = calls
         .iter()
@@ -91,7 +91,7 @@ fn of_fifty_who_want_different_things_one_gets_it() {
         })
         .collect();
     let ended = raced(&stage, &calls);
-    // Whoever comes first, it ends closed, once; after that nobody gets to the left.
+    // Whichever call comes first, the task is closed once; after that no call reaches `left`.
     let way = way(&stage, &id);
     let way: Vec<&str> = way.iter().map(String::as_str).collect();
     assert!(
@@ -127,7 +127,7 @@ fn of_fifty_who_start_a_task_one_starts_one_agent() {
     assert_eq!(stage.store().runs(&id).unwrap().len(), 1);
 }
 
-/// A shell that works on TASK.md until a file named `stop` appears beside it.
+/// A shell that edits TASK.md until a file named `stop` appears next to it.
 struct Writer(Child);
 
 impl Writer {
@@ -146,7 +146,7 @@ impl Writer {
         Writer(child)
     }
 
-    /// Lets it finish what it is at; answers with how often it wrote.
+    /// Lets it finish its current step; returns how often it wrote.
     fn finish(mut self, directory: &Path, name: &str) -> usize {
         fs::write(directory.join(".stop"), "").unwrap();
         assert!(self.0.wait().unwrap().success());
@@ -157,7 +157,7 @@ impl Writer {
     }
 }
 
-/// A test that fails leaves nobody behind.
+/// A failing test leaves no process behind.
 impl Drop for Writer {
     fn drop(&mut self) {
         let _ended = self.0.kill();
@@ -165,7 +165,7 @@ impl Drop for Writer {
     }
 }
 
-/// Moves a task to and fro while agents write; every move happens, and every line is kept.
+/// Moves a task back and forth while agents write; every move happens, and every line is kept.
 fn written_meanwhile(writers: &[(&str, &str)]) {
     let (stage, mut id) = staged();
     for _ in 0..TASKS {
@@ -195,7 +195,8 @@ fn moved_to_and_fro(stage: &Stage, id: &TaskId, writers: &[(&str, &str)]) {
     for number in 0..TRANSITIONS {
         side = if side == "left" { "right" } else { "left" };
         let mut last = None;
-        // A file that is being written is unknown; then the call is repeated, as a person would.
+        // While a file is being written its content is unknown; then the call is repeated, as a
+        // user would.
         let held = Deadline::after(SOON).wait_for(|| match ask(side) {
             Ok(Answer::Done(changed)) => {
                 assert_eq!(changed.task.status.as_str(), side, "{number}");
@@ -213,7 +214,7 @@ fn moved_to_and_fro(stage: &Stage, id: &TaskId, writers: &[(&str, &str)]) {
         counts.push((*name, writer.finish(&worktree, name)));
     }
     fs::remove_file(worktree.join(".stop")).unwrap();
-    // Two further imports bring over what was written to files that were replaced.
+    // Two further imports pick up what was written to files that were replaced.
     for _ in 0..3 {
         side = if side == "left" { "right" } else { "left" };
         assert!(matches!(ask(side), Ok(Answer::Done(_))));
@@ -259,7 +260,7 @@ fn lesson_31_no_line_is_lost_to_a_thousand_transitions() {
 
 #[test]
 fn lesson_31_a_file_rewritten_from_memory_takes_no_status_back() {
-    // It looks again at what the file says now and then, and repeats an old status in between.
+    // It rereads the file now and then, and repeats an old status in between.
     written_meanwhile(&[(
         "whole",
         "[ $((i % 7)) = 0 ] && memory=$(sed '/^whole /d' TASK.md); body=\"$body\nwhole $i.\"; \

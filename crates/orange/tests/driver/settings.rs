@@ -1,4 +1,4 @@
-//! What `config.toml` says holds where the project says nothing.
+//! `config.toml` applies where the project has no setting.
 
 use std::fs;
 
@@ -42,7 +42,7 @@ fn the_settings_hold_where_the_project_says_nothing() {
     assert_eq!(code, 3, "{said}");
     assert!(said.contains("is full: 1 of 1"), "{said}");
 
-    // The project's own word wins.
+    // The project's own setting wins.
     stage.configure("pool_size", &2.into());
     stage.wait_for_rest(&second);
     stage.must(&["task", "spawn", second.as_str(), "--wait", "60"]);
@@ -93,7 +93,7 @@ fn the_agent_is_the_named_one_else_the_projects_else_that_of_the_settings_else_t
     assert_eq!(taken(&[]), "settings");
     fs::write(stage.path("home/config.toml"), "").unwrap();
     assert_eq!(taken(&[]), "a-first");
-    // A program that is not there is not taken, whatever its name.
+    // A program that is not installed is not used, whatever its name.
     let gone = "name = \"a-first\"\nbinary = \"/nowhere/x\"\n[args]\nfull = []\n";
     fs::write(stage.path("home/harnesses/a-first.toml"), gone).unwrap();
     assert_eq!(taken(&[]), "named");

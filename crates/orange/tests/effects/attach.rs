@@ -1,4 +1,4 @@
-//! Showing an agent to a person, outside of tmux and inside.
+//! Showing an agent to a user, outside of tmux and inside.
 
 use orange_config::Environment;
 use orange_effects::tmux::Pane;

@@ -7,7 +7,7 @@ use orange_config::Environment;
 
 use crate::stage::{Run, Stage, wait_for};
 
-/// Whether the terminal that a person looks through has rung.
+/// Whether the user's terminal has rung.
 fn has_rung(stage: &Stage) -> bool {
     let mut outer = Command::new("tmux");
     outer.arg("-S").arg(stage.path("outer"));

@@ -1,4 +1,4 @@
-//! Starting programs: what arrives, what comes back, how it ends.
+//! Starting programs: input, output, and how they end.
 
 use std::time::Duration;
 
@@ -80,7 +80,7 @@ fn the_ending_is_data() {
 
 #[test]
 fn a_timeout_ends_the_whole_group() {
-    // The child ignores what the parent does not.
+    // The child ignores a signal that the parent does not.
     let script = "sh -c 'trap \"\" TERM; echo $$; sleep 1000; sleep 1000' & sleep 1000";
     let slow = sh(script).timeout(Duration::from_millis(300));
     let finished = slow.run().unwrap();

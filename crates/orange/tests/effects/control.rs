@@ -1,4 +1,4 @@
-//! The lasting client of tmux: what it hears and leaves.
+//! The long-lived tmux control client: what it receives and leaves behind.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -11,10 +11,10 @@ use serde_json::json;
 
 use crate::stage::{Run, Stage};
 
-/// How long a loaded machine may take.
+/// The time limit, for a loaded machine.
 const SOON: Duration = Duration::from_mins(1);
 
-/// An agent in a session of its own.
+/// An agent in its own session.
 fn start(stage: &Stage, id: &str) -> Pane {
     stage.start(&Run {
         id,
@@ -65,7 +65,7 @@ fn it_shows_what_a_call_shows_and_hears_what_goes() {
     stage.raw_tmux(&["kill-window", "-t", &second.window.to_string()]);
     let mut told = std::iter::from_fn(|| heard.recv_timeout(SOON).ok());
     assert!(told.any(|it| matches!(it, Heard::Changed)), "nobody told");
-    // With the last session the server may end, and with it the connection.
+    // With the last session the server may exit, and with it the connection.
     stage.raw_tmux(&["kill-session", "-t", &first.session.to_string()]);
     assert!(told.any(|it| matches!(it, Heard::Ended)), "nobody told");
 }
@@ -96,7 +96,7 @@ fn lesson_44_clients_end_when_nobody_needs_them() {
     );
 }
 
-/// A lasting client that says it is listened to by this process, on this socket.
+/// A control client that claims to belong to this listener process, on this socket.
 fn client(stage: &Stage, listener: &ProcessIdentity, socket: &str) -> Child {
     let said = json!({ "process": listener, "socket": stage.path(socket) });
     let mut tmux = Command::new("tmux");

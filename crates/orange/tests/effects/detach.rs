@@ -1,4 +1,4 @@
-//! A program that outlives whoever asked for it.
+//! A program that outlives its caller.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use orange_effects::process;
 
 use crate::stage::{PATIENCE, Stage, is_running, variables};
 
-/// Parent, group and session of a process.
+/// Parent, group and session ids of a process.
 fn family(pid: u32) -> [u32; 3] {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let rest = stat.rsplit(')').next().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! `orange exec-run`: becoming the agent, or saying why not.
+//! `orange exec-run`: becomes the agent, or says why not.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +10,7 @@ use orange_effects::run::{LaunchError, exec_failure};
 
 use crate::stage::{Run, Stage};
 
-/// What every shell sets for itself, each in its own way.
+/// Variables that every shell sets for itself, each differently.
 const OF_THE_SHELL: [&str; 5] = ["PATH=", "PWD=", "OLDPWD=", "SHLVL=", "_="];
 
 fn exec_run(file: &Path) -> Output {
@@ -77,7 +77,7 @@ fn what_is_printed_may_go_into_a_file_and_is_added_to_it() {
     let mode = fs::metadata(&kept).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o600);
 
-    // What is in the way is left alone, and the agent is not started.
+    // An existing file is left alone, and the agent is not started.
     let other = stage.path("other");
     fs::write(&other, "kept").unwrap();
     fs::remove_file(&kept).unwrap();

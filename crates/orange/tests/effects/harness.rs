@@ -1,4 +1,4 @@
-//! Harness definitions: what they say, what they refuse, what they become.
+//! Harness definitions: what they contain, what is refused, their command lines.
 
 use std::ffi::OsString;
 use std::fs;
@@ -185,7 +185,7 @@ fn lesson_27_a_prompt_is_never_a_flag() {
         filled(r#"["--prompt={prompt}"]"#, &values("-p")),
         ["--prompt=-p"]
     );
-    // A flag that takes many values is closed by the definition, and stays as it was written.
+    // The definition closes a flag that takes many values, and the flag stays as written.
     let variadic = r#"["--tools=a,b", "{prompt}"]"#;
     assert_eq!(filled(variadic, &values("p")), ["--tools=a,b", "p"]);
     let model = Values {
@@ -229,7 +229,7 @@ fn a_level_that_is_not_offered_is_said() {
     assert!(error.hint().contains("add `reduced`"));
 }
 
-/// A definition, the line of its mistake, and a part of what is said about it.
+/// A definition, the line of its mistake, and a part of the message.
 const MISTAKES: &[(&str, usize, &str)] = &[
     ("name = ", 1, ""),
     ("name = \"x\"\nbinry = \"x\"", 2, "unknown field `binry`"),

@@ -1,4 +1,4 @@
-//! Hostile text arrives at the agent byte for byte.
+//! Hostile text reaches the agent byte for byte.
 
 use std::cell::Cell;
 use std::fs;
@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use crate::stage::{Run, Stage};
 
-/// Keeps its arguments and its prompt file, and ends.
+/// Keeps its arguments and its prompt file, and exits.
 const KEEPER: &str = "\
     file=$1; shift
     mkdir \"$OUT/$ORANGE_RUN_ID\"
@@ -21,7 +21,8 @@ fn keeper(stage: &Stage) -> Harness {
     stage.harness(KEEPER, r#""{prompt_file}", "--", "{prompt}", "<{prompt}>""#)
 }
 
-/// Sends a prompt through a run file, a pane and `exec-run`; arguments and prompt as they arrived.
+/// Sends a prompt through a run file, a pane and `exec-run`; returns arguments and prompt as
+/// received.
 fn sent(stage: &Stage, harness: &Harness, id: &str, prompt: &str) -> (Vec<Vec<u8>>, Vec<u8>) {
     let run = Run {
         id,
@@ -82,7 +83,7 @@ fn hostile() -> impl Strategy<Value = String> {
     ]);
     let any_text = any::<String>().prop_map(|text| text.replace('\0', ""));
     let mixed = prop::collection::vec(nasty, 0..20).prop_map(|parts| parts.concat());
-    // Longer ones go by their file.
+    // Longer ones are passed by file.
     let long = "[ -~\u{e9}\n]{1,40}".prop_map(|part| part.repeat(1200));
     prop_oneof![3 => mixed, 2 => any_text, 1 => long]
 }

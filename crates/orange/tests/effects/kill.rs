@@ -1,4 +1,4 @@
-//! Ending runs: nothing of theirs stays, nothing of others goes.
+//! Ending runs: all their processes are killed, and no others.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

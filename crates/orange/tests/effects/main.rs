@@ -20,7 +20,7 @@ mod nudge;
 mod stage;
 mod start;
 
-// What other systems cannot tell about processes is not promised there.
+// Other systems give less information about processes, so this is not promised there.
 #[cfg(target_os = "linux")]
 mod detach;
 #[cfg(target_os = "linux")]

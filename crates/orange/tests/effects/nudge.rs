@@ -1,4 +1,4 @@
-//! The nudge: pasted, sent by its own Enter, and looked for.
+//! The nudge: pasted, sent by its own Enter, and verified.
 
 use orange_effects::tmux::{Obstacle, Pane, TmuxError};
 

@@ -1,4 +1,4 @@
-//! Whether a run is alive: only hard evidence is a death.
+//! Whether a run is alive: only hard evidence counts as a death.
 
 use std::time::Duration;
 
@@ -101,7 +101,7 @@ fn lesson_12_a_look_that_fails_is_no_death() {
         let broken = broken.timeout(Duration::from_millis(200));
         unknown(&broken.observe(&pane));
     }
-    // The agent ends while tmux cannot be asked: how is what tmux will say, so not yet known.
+    // The agent exits while tmux does not answer: only tmux knows how, so that is not known yet.
     let ended = stage.start(&Run {
         id: "r2",
         script: "exit 4",
@@ -148,7 +148,7 @@ fn a_run_of_an_earlier_boot_is_gone() {
         ..process.clone()
     };
     pane.server.process = earlier(&pane.server.process);
-    // The number may be anybody's now, such as this process's.
+    // Any process may have the pid now, such as this one.
     pane.process = ProcessIdentity::of(std::process::id())
         .ok()
         .map(|it| earlier(&it));
@@ -204,7 +204,7 @@ fn the_same_ids_of_another_server_are_another_run() {
     );
     wait_until(&stage, &old, &Observation::Dead(Evidence::Environment));
     assert_eq!(stage.tmux.observe(&new), Observation::Alive);
-    // And on the same server, a pane without the mark is nobody's.
+    // And on the same server, a pane without the mark belongs to no run.
     stage.raw_tmux(&[
         "set-option",
         "-p",

@@ -1,4 +1,4 @@
-//! Finding and ending the processes of a run.
+//! Finding and killing the processes of a run.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use orange_engine::evidence::Evidence;
 
 use crate::stage::{PATIENCE, Stage, is_running, variables, wait_for};
 
-/// Starts a script as a run, in a session of its own.
+/// Starts a script as a run, in its own session.
 fn start(stage: &Stage, run: &str, script: &str) -> u32 {
     stage.end_later(run);
     let out = stage.root.path().display().to_string();
@@ -58,8 +58,8 @@ fn a_child_that_dropped_its_mark_and_lost_its_parent_is_found_by_its_session() {
     let stage = Stage::new();
     let script = "(env -i timeout 1000 sleep 1000 & echo $! >$OUT/new; mv $OUT/new $OUT/orphan); exec sleep 1000";
     let agent = start(&stage, "orphan-1", script);
-    // `timeout` makes a process group of its own. The session belongs to whoever made it, and
-    // that has ended.
+    // `timeout` creates its own process group. The session belongs to the process that created it,
+    // which has exited.
     let orphan = stage.pid("orphan");
     wait_for("the orphan", || is_running(orphan));
     let ended = end(&stage, "orphan-1", &[]);

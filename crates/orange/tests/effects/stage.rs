@@ -1,4 +1,4 @@
-//! A tmux server, a home and agents for one test, gone afterwards.
+//! A tmux server, a home and agents for one test, removed afterwards.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -24,28 +24,28 @@ use tempfile::TempDir;
 /// How long a condition may take; a loaded machine is slow.
 pub const SOON: Duration = Duration::from_secs(20);
 
-/// What a test ends a run with; short, because the stubborn never end by being asked.
+/// Timeouts for ending a run; short, because stubborn agents never exit when asked.
 pub const PATIENCE: Patience = Patience {
     asked: Duration::from_millis(300),
     killed: Duration::from_secs(10),
 };
 
-/// An agent that does nothing until it is ended.
+/// An agent that does nothing until it is killed.
 pub const IDLE: &str = "exec sleep 1000";
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// Everything one test needs. The server and every run are ended when it goes, panic or not.
+/// Everything one test needs. Dropping it ends the server and every run, panic or not.
 pub struct Stage {
     pub root: TempDir,
     pub tmux: Tmux,
     pub environment: Environment,
     runs: RefCell<Vec<RunId>>,
-    /// Runs are found by their id on the whole machine, and other tests run beside this one.
+    /// Runs are found by their id on the whole machine, and other tests run in parallel.
     prefix: String,
 }
 
-/// One run, described.
+/// The description of one run.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
     pub id: &'a str,
@@ -56,7 +56,7 @@ pub struct Run<'a> {
     /// The script that `sh` runs; `$OUT` is its directory, the prompt file its first argument.
     pub script: &'a str,
     pub prompt: &'a str,
-    /// The file that all it prints goes into, if not its pane.
+    /// The file for all output, if it does not go to the pane.
     pub output: Option<&'a Path>,
 }
 
@@ -109,7 +109,7 @@ impl Stage {
         }
     }
 
-    /// The id that no run of another test has.
+    /// An id that no run of another test has.
     pub fn id(&self, id: &str) -> RunId {
         RunId::new(format!("{}-{id}", self.prefix))
     }
@@ -118,7 +118,7 @@ impl Stage {
         self.root.path().join(name)
     }
 
-    /// What an agent or a test wrote, once it is there.
+    /// The content of a file that an agent or a test writes, once it exists.
     pub fn written(&self, name: &str) -> Vec<u8> {
         let path = self.path(name);
         wait_for(&format!("{name} to be written"), || path.exists());
@@ -131,7 +131,7 @@ impl Stage {
         text.trim().parse().unwrap()
     }
 
-    /// A harness that runs a script with `sh`; a program that was just written could be busy.
+    /// A harness that runs a script with `sh`; a program file that was just written could be busy.
     pub fn harness(&self, script: &str, arguments: &str) -> Harness {
         let file = self.path(&format!("agent-{}", digest(script)));
         // A run that was just started may be reading it.
@@ -211,7 +211,7 @@ impl Stage {
         self.kill_with(&self.tmux, id, None, None)
     }
 
-    /// Kills by another client, with what was recorded and a place for the scrollback.
+    /// Kills through another client, with the recorded data and a place for the scrollback.
     pub fn kill_with(
         &self,
         tmux: &Tmux,
@@ -232,7 +232,7 @@ impl Stage {
         self.tmux.observe(pane) == Observation::Alive
     }
 
-    /// Asks tmux itself, beside the code under test.
+    /// Calls tmux directly, bypassing the code under test.
     pub fn raw_tmux(&self, arguments: &[&str]) -> String {
         let mut tmux = Command::new("tmux");
         tmux.arg("-S").arg(self.path("s")).args(arguments);
@@ -241,14 +241,14 @@ impl Stage {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// Ends the server as a crash would, and waits until it is gone.
+    /// Kills the server as a crash would, and waits until it is gone.
     pub fn kill_server(&self) {
         let pid = self.raw_tmux(&["display-message", "-p", "#{pid}"]);
         self.raw_tmux(&["kill-server"]);
         wait_for("the server to go", || !is_running(pid.parse().unwrap()));
     }
 
-    /// Attaches in a terminal of its own, which another tmux server plays.
+    /// Attaches in a separate terminal, emulated by another tmux server.
     pub fn attach_in_terminal(&self, attach: &Attach) {
         let command = attach.command.to_string();
         let command = command.trim_matches('`');
@@ -268,7 +268,7 @@ impl Stage {
         let _nobody = tmux.env_remove("TMUX").output();
     }
 
-    /// Ends a run's processes when the test goes, even one that the code under test did not start.
+    /// Ends a run's processes when the test ends, even if the code under test did not start them.
     pub fn end_later(&self, id: &str) {
         self.runs.borrow_mut().push(self.id(id));
     }
@@ -284,7 +284,7 @@ impl Drop for Stage {
     }
 }
 
-/// The environment of a person, as far as tests have one.
+/// A user's environment, as far as tests need one.
 pub fn environment(root: &Path) -> Environment {
     let home = root.join("home");
     let path = std::env::var_os("PATH").unwrap();
@@ -313,7 +313,7 @@ pub fn wait_for(what: &str, condition: impl FnMut() -> bool) {
     );
 }
 
-/// Whether a process of this number runs, zombies not counted.
+/// Whether a process with this pid runs; zombies do not count.
 pub fn is_running(pid: u32) -> bool {
     let mut ps = Command::new("ps");
     let output = ps.args(["-o", "stat=", "-p", &pid.to_string()]).output();

@@ -135,7 +135,7 @@ fn names_run_nothing() {
         ..Run::default()
     });
     assert!(!pane.session_name.contains('#'));
-    // tmux runs such a thing when it draws or lists the name.
+    // tmux would run such a name when it draws or lists it.
     stage.raw_tmux(&["list-windows", "-a"]);
     stage.raw_tmux(&[
         "display-message",
@@ -218,7 +218,7 @@ fn the_home_need_not_exist_yet() {
     let socket = home.tmux_socket();
     assert!(!home.path().exists());
     let tmux = Tmux::new("tmux", Socket::Private(socket.clone()), &stage.environment);
-    // Where the stage ends the server.
+    // Where the stage expects the server to end it.
     std::os::unix::fs::symlink(&socket, stage.path("s")).unwrap();
     let run = Run::default();
     let file = stage.launch(&run);

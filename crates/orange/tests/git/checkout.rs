@@ -1,4 +1,4 @@
-//! Acquiring: which commit, which branch, and what is refused.
+//! Acquiring a workspace: which commit, which branch, and what is refused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use orange_engine::names::{BranchName, TaskId};
 
 use crate::yard::{Yard, files};
 
-/// A bare remote that has what the repository has.
+/// A bare remote with the same content as the repository.
 fn add_remote(yard: &Yard) -> PathBuf {
     let remote = yard.path("remote.git");
     yard.git(
@@ -21,7 +21,7 @@ fn add_remote(yard: &Yard) -> PathBuf {
     remote
 }
 
-/// A commit that somebody else pushes.
+/// A commit pushed from another clone.
 fn push(yard: &Yard, branch: &str) -> String {
     let other = yard.path("other");
     if !other.exists() {
@@ -55,7 +55,7 @@ fn without_a_remote_a_new_branch_starts_from_the_default_branch() {
     assert_eq!(acquired.freshness, Freshness::NoRemote);
     assert_eq!(on(&acquired.head), ("orange-tasks/t1", &*base));
     assert!(acquired.is_new_branch && !acquired.was_there);
-    // Twice in a row is once, whatever the agent has done meanwhile.
+    // Acquiring twice is the same as once, whatever the agent has changed meanwhile.
     fs::write(yard.slot().join("late"), "changed\n").unwrap();
     let before = files(&yard.slot());
     let again = yard.acquire(&git, "t1", "orange-tasks/t1");
@@ -393,7 +393,7 @@ fn a_branch_that_cannot_be_made_is_an_error_in_gits_words() {
     yard.git(&yard.app(), &["branch", "a"]);
     let error = yard.try_acquire(&git, "t1", "a/b").unwrap_err().to_string();
     assert!(error.contains("refs/heads/a"), "{error}");
-    // The next try may be for another branch.
+    // The next attempt may be for another branch.
     assert_eq!(
         yard.release(&git, "t1"),
         Released::Free {
@@ -422,7 +422,7 @@ fn a_detached_head_in_the_workspace_is_not_taken_for_the_branch() {
         "{refusal:?}"
     );
     assert_eq!(files(&yard.slot()), before);
-    // The person's own checkout may be on whatever it likes.
+    // The user's own checkout may be on any branch.
     yard.git(&yard.app(), &["switch", "-q", "--detach"]);
     yard.git(&yard.slot(), &["switch", "-q", "fix"]);
     assert!(yard.acquire(&git, "t1", "fix").was_there);
@@ -479,7 +479,7 @@ fn a_large_repository_is_checked_out_and_given_back() {
     let git = yard.open();
     let acquired = yard.acquire(&git, "t1", "large");
     assert_eq!(acquired.changes, [] as [PathBuf; 0]);
-    // A tenth of them is changed at once.
+    // Change a tenth of them at once.
     for number in 0..FILES / 10 {
         let path = format!(
             "many/{:02}/a-rather-long-name-of-a-file-{number}.txt",

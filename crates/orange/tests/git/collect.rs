@@ -1,4 +1,4 @@
-//! `workspace list`, `init` and `gc`, and `task restore`, by the program.
+//! `workspace list`, `init` and `gc`, and `task restore`, through the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ fn the_pool_is_made_lazily_or_ahead_and_never_beyond_its_size() {
     let (code, said) = ground.call(&["workspace", "list"]);
     assert_eq!(code, 0);
     assert!(said.contains("app--1") && said.contains("+100"), "{said}");
-    // Used again, not made again.
+    // Reused, not recreated.
     ground.go(&id, "closed");
     let next = ground.create(Some("next"));
     ground.go(&next, "held");
@@ -79,10 +79,10 @@ fn lesson_34_what_is_in_the_way_of_a_new_workspace_is_left_alone() {
     assert_eq!(answer["left"].as_array().unwrap().len(), 2, "{answer}");
     assert_eq!(fs::read(slot.join("mine")).unwrap(), b"mine\n");
     assert_eq!(files(Path::new(&theirs)), before);
-    // Nobody ever works on the default branch.
+    // No task ever works on the default branch.
     let head = ground.yard.git(&held.path, &["symbolic-ref", "HEAD"]);
     assert_eq!(head, "refs/heads/fix\n");
-    // Once it is out of the way, the place is of use again.
+    // Once the file is gone, the place is usable again.
     fs::remove_file(slot.join("mine")).unwrap();
     let answer = ground.json(&["workspace", "gc"]);
     assert_eq!(answer["freed"], serde_json::json!(["app--1"]));
@@ -93,7 +93,7 @@ fn a_release_that_was_given_up_is_tried_again() {
     let ground = Ground::new(1);
     let id = ground.hold();
     fs::write(ground.yard.slot().join("README"), "unsaved\n").unwrap();
-    // Whatever git is asked in the worktree fails, say because the disk is full.
+    // Every git call in the worktree fails, as with a full disk.
     ground.git_is("case \"$PWD\" in */workspaces/*) exit 128;; esac\nexec $real \"$@\"");
     ground.ask(&id, Ask::Verb(Verb::Cancel));
     ground.driver().performer.perform_to_the_end(&id).unwrap();
@@ -186,14 +186,14 @@ fn a_retired_workspace_comes_back_when_somebody_has_put_it_in_order() {
     fs::rename(slot.join("inner"), ground.yard.path("inner")).unwrap();
     let answer = ground.json(&["workspace", "gc"]);
     assert_eq!(answer["freed"], serde_json::json!(["app--1"]));
-    // What else was unsaved in it was saved first.
+    // Other unsaved files in it were saved first.
     let kept = ground.driver().workspaces.rescues_of(&id, None).unwrap();
     assert_eq!(kept[0].paths, ["README"]);
     let next = ground.create(Some("next"));
     assert_eq!(ground.go(&next, "held").status.as_str(), "held");
 }
 
-/// The lock of the first workspace, held as whoever changes it holds it.
+/// Holds the lock of the first workspace, as a process that changes it does.
 fn hold_lock(ground: &Ground) -> (fs::File, PathBuf) {
     let path = ground.home().workspaces().join(".locks/app--1");
     let lock = fs::File::open(&path).unwrap();
@@ -201,7 +201,7 @@ fn hold_lock(ground: &Ground) -> (fs::File, PathBuf) {
     (lock, path)
 }
 
-/// Starts the program, and waits until it has found out what it wants and waits for the lock.
+/// Starts the program, and waits until it has decided what to do and waits for the lock.
 fn call_until_locked(ground: &Ground, lock: &Path, arguments: &[&str]) -> Child {
     let mut orange = ground.orange(arguments);
     let orange = orange.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -267,7 +267,7 @@ fn a_retired_workspace_in_which_somebody_works_is_left() {
     let file = fs::read_link(&link).unwrap();
     fs::remove_file(&link).unwrap();
     left("an agent of task");
-    // Without its agent it is the task's all the same.
+    // Without its agent it still belongs to the task.
     std::os::unix::fs::symlink(file, &link).unwrap();
     ground.go(&id, "held");
     left("is bound to it");
@@ -290,7 +290,7 @@ fn a_rebuild_that_left_a_task_out_does_not_cost_its_agent_the_worktree() {
     fs::write(history.join("history.jsonl"), "torn\n").unwrap();
     let (code, said) = ground.call(&["rebuild", "--move-aside"]);
     assert_eq!(code, 3, "{said}");
-    // The pool does not know the worktree any more, until a task finds somebody in it.
+    // The pool no longer knows the worktree, until a task finds an agent in it.
     let next = ground.create(Some("next"));
     ground.go(&next, "held");
     assert_eq!(states(&ground)[0], "retired");
@@ -354,10 +354,10 @@ fn a_rescue_is_forgotten_only_when_every_byte_is_merged() {
     assert_eq!(merged(&["--yes"]), 0);
     yard.commit(&yard.app(), "new", "new\n");
     yard.commit(&yard.app(), "README", "unsaved\n");
-    // What was staged is nowhere but in the rescue.
+    // The staged content exists only in the rescue.
     assert_eq!(merged(&["--yes"]), 0);
     assert_eq!(yard.open().all_rescues().unwrap().len(), 1);
-    // Another task, of which everything is merged.
+    // Another task, whose work is fully merged.
     let other = ground.create(Some("other"));
     ground.go(&other, "held");
     fs::write(slot.join("README"), "merged\n").unwrap();
@@ -444,7 +444,7 @@ fn lesson_7_what_was_brought_back_once_does_not_undo_newer_work() {
     ground.go(&id, "open");
     ground.go(&id, "held");
     assert_eq!(fs::read(slot.join("draft")).unwrap(), b"old\n");
-    // The agent does away with it on purpose, and gives a clean worktree back.
+    // The agent removes it on purpose, and releases a clean worktree.
     fs::remove_file(slot.join("draft")).unwrap();
     ground.go(&id, "open");
     ground.go(&id, "held");
@@ -486,7 +486,7 @@ fn rescues_are_listed_shown_and_brought_back_by_the_program() {
         .yard
         .git(&ground.yard.app(), &["show", "kept:README"]);
     assert_eq!(shown, "unsaved\n");
-    // Relative to where the person stands; nothing in the way is replaced.
+    // Relative to the user's directory; existing files are not replaced.
     let (code, said) = ground.call(&["task", "restore", task, "1", "--directory", "../out"]);
     assert_eq!(code, 0, "{said}");
     let out = ground.yard.path("out");

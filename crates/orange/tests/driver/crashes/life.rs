@@ -345,7 +345,7 @@ impl Life {
                 // starting.
                 return;
             }
-            // A start that cannot be says so; everything else happens or is on its way.
+            // An impossible start reports that; everything else has happened or is in flight.
             let fails = self.scene.how == How::NoHarness && code == 6;
             assert!(
                 fails || code == 0 || code == 5,
@@ -362,14 +362,13 @@ impl Life {
         self.scene.how == How::NoHarness && way.last().map(String::as_str) == Some(self.scene.to)
     }
 
-    /// Whatever is left is brought to its end by any command that changes the task, unless the
-    /// death comes only now.
+    /// Any command that changes the task completes what is left, unless the death comes only now.
     pub fn give_one_further_command(&self, deaths: usize) {
         let id = self.id.as_str();
         for _ in 0..=deaths {
             let status = self.stage.task(&self.id).status;
             let (code, said) = if ["cancelled", "done"].contains(&status.as_str()) {
-                // What has ended takes nothing but a repetition.
+                // An ended task accepts only a repeated request.
                 let words = self.command();
                 let words: Vec<&str> = words.iter().map(String::as_str).collect();
                 self.stage.call(&words)
@@ -388,7 +387,7 @@ impl Life {
         panic!("never at rest: {}", self.told());
     }
 
-    /// Whether nothing is left to perform, and TASK.md says so: it is written after the record.
+    /// Whether nothing is pending and TASK.md, which is written after the record, is current.
     fn is_at_rest(&self) -> bool {
         Deadline::after(SETTLED).wait_for(|| {
             let task = self.stage.task(&self.id);

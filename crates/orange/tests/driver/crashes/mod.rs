@@ -1,9 +1,9 @@
 //! Every transition, with deaths at every commit and every effect.
 //!
-//! A transition is lived once without deaths, which counts the marks it reaches. Then it is lived
-//! once for each mark, and the process that reaches that mark dies there by SIGKILL. Whoever got no
-//! answer asks again, one further command is given, and everything that can be seen of the task
-//! must be as it is after the life without deaths.
+//! A transition first runs without deaths, which counts the marks it reaches. Then it runs once for
+//! each mark, and the process that reaches that mark is killed there by SIGKILL. A caller that got
+//! no answer asks again, one further command is given, and everything visible about the task must
+//! match the run without deaths.
 
 mod life;
 mod orders;
@@ -15,7 +15,7 @@ use life::Life;
 use picture::Picture;
 use table::{EXCUSED, Scene, scenes, shipped};
 
-/// The marks that a death is tried at, one by one.
+/// The marks at which a death is tried, one by one.
 const COMMITS_AND_EFFECTS: [&str; 4] = [
     "before a commit",
     "after a commit",
@@ -23,21 +23,21 @@ const COMMITS_AND_EFFECTS: [&str; 4] = [
     "after an effect",
 ];
 
-/// How many pairs of deaths are tried in each scene; `CRASH_PAIRS` asks for more.
+/// How many pairs of deaths are tried in each scene; set `CRASH_PAIRS` for more.
 const PAIRS: u64 = 1;
 
-/// Lives through a scene with deaths at these marks; the marks that asking reached.
+/// Runs a scene with deaths at these marks; returns the picture and the marks that were reached.
 fn live(scene: &Scene, deaths: &[usize]) -> (Picture, Vec<String>) {
     let life = Life::begin(scene);
     orders::order(&life.stage, &COMMITS_AND_EFFECTS, deaths);
     life.ask_until_answered(deaths.len());
-    // Who asked may be gone long before everything is done, or before the first death.
+    // The caller may be gone long before everything is done, or before the first death.
     let first = deaths.iter().min().copied();
     crate::support::stage::wait_for("a death, or rest", || {
         let rests = life.stage.task(&life.id).pending.is_empty();
         let reached = orders::reached(&life.stage);
         let is_dead = first.is_some_and(|first| reached.len() > first);
-        // What is kept can be seen a moment before the mark that says so.
+        // Stored data can be visible a moment before the mark that says so.
         let is_midway = reached.last().is_some_and(|mark| mark.contains("before"));
         is_dead || rests && !is_midway
     });
@@ -61,7 +61,7 @@ fn die_everywhere(scene: &Scene) {
     }
 }
 
-/// Some pairs of deaths, the second soon after the first, while that is being mended.
+/// Some pairs of deaths, the second soon after the first, during its recovery.
 fn die_twice(scene: &Scene, state: &mut u64, pairs: u64) {
     let (expected, reached) = live(scene, &[]);
     let marks = u64::try_from(reached.len()).unwrap();
@@ -74,7 +74,7 @@ fn die_twice(scene: &Scene, state: &mut u64, pairs: u64) {
     }
 }
 
-/// The scenes of one part of many, so that parts run side by side.
+/// The scenes of one part, so that parts run in parallel.
 fn part(number: usize) -> Vec<Scene> {
     let all = scenes().into_iter().enumerate();
     let own = all.filter(|(place, _)| place % PARTS == number);
@@ -154,7 +154,7 @@ fn a_command_that_fails_is_not_repeated_wherever_its_performer_dies() {
     for death in 0.. {
         let (stage, id) = crate::support::gates::staged("echo once >> $OUT/ran\nexit 1", "exit 0");
         orders::order(&stage, &COMMITS_AND_EFFECTS, &[death]);
-        // Who is killed asks again; every other answer is one.
+        // A killed caller asks again; any other result is an answer.
         for _ in 0..2 {
             let (code, _) = stage.call(&["task", "spawn", id.as_str()]);
             if code != life::KILLED {

@@ -1,4 +1,4 @@
-//! What is seen of a task and equal in equal lives.
+//! What is visible of a task and equal after equal runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::support::way;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// The statuses it went through.
+    /// The statuses the task went through.
     pub way: Vec<String>,
     counters: BTreeMap<String, i64>,
     crashes: (i64, usize),
@@ -21,11 +21,11 @@ pub struct Picture {
     workspace: String,
     runs: Vec<String>,
     panes: Vec<String>,
-    /// How many processes of each run are left.
+    /// Whether processes of each run are left.
     processes: Vec<bool>,
     messages: Vec<String>,
     text: String,
-    /// Files where none should be left.
+    /// Files that should not be left behind.
     leftovers: Vec<String>,
     slots: Vec<String>,
     worktrees: usize,
@@ -43,7 +43,7 @@ impl Picture {
             .iter()
             .filter(|it| matches!(it.event.fact, Fact::AgentCrashed { .. }));
         let runs = store.runs(id).unwrap();
-        // Not anywhere: a short id may be part of a word.
+        // Not everywhere: a short id may be part of a word.
         let plain = |text: &str| {
             let home = stage.home().path().display().to_string();
             let named = text.replace(&home, "<home>");
@@ -103,7 +103,7 @@ impl Picture {
     }
 }
 
-/// Hidden and half-written files beside TASK.md, in the task's directory and its worktree.
+/// Hidden and half-written files next to TASK.md, in the task's directory and its worktree.
 fn leftovers(life: &Life) -> Vec<String> {
     let (stage, id) = (&life.stage, &life.id);
     let own = stage.home().tasks().join("app").join(id.as_str());

@@ -1,7 +1,8 @@
-//! A supervisor that starts where everything was left half-way.
+//! A supervisor that starts with everything left half-done.
 //!
-//! `RESTARTS` says how many tasks; a thousand are waited for within five seconds by
-//! `RESTARTS=1000 cargo nextest run --release -p orange --features crash-points --test driver restart`.
+//! `RESTARTS` sets the number of tasks; to check that a thousand take at most five seconds:
+//! `RESTARTS=1000 cargo nextest run --release -p orange --features crash-points --test driver
+//! restart`.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -15,16 +16,16 @@ use orange_engine::role::Role;
 use super::orders::order;
 use crate::support::{Serving, Stage, wait_for};
 
-/// How many starts have happened without anybody having recorded it.
+/// How many starts have happened without being recorded.
 const HALF_WAY: usize = 40;
 
-/// How many have not happened at all.
+/// How many starts have not happened at all.
 const AHEAD: usize = 6;
 
-/// How long a thousand may take.
+/// The time limit for a thousand.
 const SOON: Duration = Duration::from_secs(5);
 
-/// Plans a start that nobody performs.
+/// Plans a start without performing it.
 fn plan(stage: &Stage) -> TaskId {
     let id = stage.create(&["Add a line"]);
     let asked = Asked {
@@ -37,7 +38,7 @@ fn plan(stage: &Stage) -> TaskId {
     id
 }
 
-/// Performs the start, and dies before that is recorded.
+/// Performs the start, and dies before recording it.
 fn die_after_starting(stage: &Stage, id: &TaskId) {
     let _absent = fs::remove_file(stage.path("home/crash-points/reached"));
     let performed = stage.orange(&["perform", id.as_str()]).status().unwrap();
@@ -55,7 +56,7 @@ fn what_has_happened_is_recorded_at_once_and_the_rest_at_its_pace() {
     let settings = format!("[pool]\nsize = {size}\n[supervisor]\nstart_rate = 60\n");
     fs::write(stage.path("home/config.toml"), settings).unwrap();
     let begun: Vec<TaskId> = (0..half_way).map(|_| plan(&stage)).collect();
-    // The workspace is acquired, the agent is started, and that is the end.
+    // The workspace is acquired, the agent is started, and then the performer dies.
     order(&stage, &["after an effect"], &[1]);
     for id in &begun {
         die_after_starting(&stage, id);
@@ -67,7 +68,7 @@ fn what_has_happened_is_recorded_at_once_and_the_rest_at_its_pace() {
     let started = Instant::now();
     let serving = Serving::on(&stage);
     let is_settled = |id: &TaskId| stage.task(id).pending.is_empty();
-    // Who looks at all of them again and again takes a core from whoever records them.
+    // Checking all of them on every poll would take a core away from the process that records them.
     let mut left = begun.clone();
     wait_for("what has happened", || {
         while left.last().is_some_and(is_settled) {

@@ -1,4 +1,4 @@
-//! The transitions that are lived through, and the excused.
+//! The transitions that are tested, and the excused ones.
 
 use std::fs;
 use std::sync::Mutex;
@@ -12,7 +12,7 @@ use orange_engine::role::Role;
 
 use crate::support::Stage;
 
-/// One transition, and how it is set off.
+/// One transition, and how it is triggered.
 #[derive(Clone, Debug)]
 pub struct Scene {
     pub workflow: &'static str,
@@ -22,36 +22,36 @@ pub struct Scene {
     pub how: How,
 }
 
-/// How a transition is set off.
+/// How a transition is triggered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum How {
-    /// Somebody asks for the status, with what the gate wants in TASK.md.
+    /// The role asks for the status, with the gate's requirements in TASK.md.
     Asked(Role),
-    /// A person uses this verb, with these words after the task.
+    /// The user runs this verb, with these words after the task.
     Verb(&'static [&'static str]),
-    /// The agent has died as often as this, and any command notices.
+    /// The agent has died this many times, and any command notices.
     Died { role: Role, times: usize },
-    /// The agent has died after it wrote, and spoke for, what decides.
+    /// The agent died after it wrote the deciding section and made a call with it.
     DiedAfterWriting(Role),
-    /// A start fails, because its harness is gone.
+    /// A start fails because its harness is gone.
     NoHarness,
-    /// A person merges what was committed, reviewed or not.
+    /// The user merges the commits, reviewed or not.
     Merged,
 }
 
 impl Scene {
-    /// The marks there are for sure: around the commit of the transition, and for each effect
-    /// around itself and the commits before and after it.
+    /// The minimum number of marks: around the commit of the transition, and for each effect around
+    /// the effect itself and the commits before and after it.
     pub fn least_marks(&self) -> usize {
         let workflow = shipped(self.workflow);
         let edge = workflow.edges.iter().find(|edge| self.plays(edge));
         let hooks = edge.iter().flat_map(|edge| &edge.hooks);
-        // A workspace that is held is not acquired.
+        // A workspace that is already held is not acquired.
         let planned = hooks.filter(|hook| !matches!(hook.action, Action::AcquireWorkspace { .. }));
         2 + 6 * planned.count()
     }
 
-    /// Whether this is the edge that it plays.
+    /// Whether the scene covers this edge.
     pub fn plays(&self, edge: &Edge) -> bool {
         let to = edge.to.to_string();
         (self.from, self.to) == (edge.from.as_str(), to.as_str()) && self.trigger == edge.trigger
@@ -64,7 +64,7 @@ pub fn shipped(name: &str) -> Workflow {
     load(&text).workflow.unwrap()
 }
 
-/// Edges that nothing can set off yet.
+/// Edges that nothing can trigger yet.
 pub struct Excuse {
     pub trigger: Trigger,
     pub from: Option<&'static str>,
@@ -131,7 +131,7 @@ const REVIEWER: How = How::Asked(Role::Reviewer);
 
 const HUMAN: How = How::Asked(Role::Human);
 
-/// From, to, set off by what, and how that is done.
+/// From, to, the trigger, and how to trigger it.
 type Row = (&'static str, &'static str, Trigger, How);
 
 fn dead(role: Role) -> How {
@@ -142,7 +142,7 @@ fn spoke(role: Role) -> How {
     How::DiedAfterWriting(role)
 }
 
-/// Everything that is lived through.
+/// Every tested scene.
 pub fn scenes() -> Vec<Scene> {
     let of = |workflow: &'static str| {
         move |(from, to, trigger, how): Row| Scene {
@@ -288,7 +288,7 @@ pub fn without_pauses(stage: &Stage, name: &str) {
     fs::write(folder.join(format!("{name}.yml")), text).unwrap();
 }
 
-/// Proves a workflow safe once for many lives: the proof takes longer than a life.
+/// Proves a workflow safe once for many runs: the proof takes longer than a run.
 pub fn remembering_proofs<T>(stage: &Stage, create: impl FnOnce() -> T) -> T {
     static PROOFS: Mutex<Option<Vec<u8>>> = Mutex::new(None);
     let path = stage.home().safe_workflows();

@@ -1,11 +1,11 @@
-//! Whoever draws asks nobody: not the store, tmux, git or a file.
+//! The drawing thread never reads the store, tmux, git or files.
 
 use std::fs;
 
 use super::{open, process, reviewed};
 use crate::support::{Stage, wait_for};
 
-/// How often the thread that draws has read anything, by the kernel's own count.
+/// How many reads the drawing thread has made, by the kernel's own count.
 fn reads(process: u32) -> u64 {
     let told = fs::read_to_string(format!("/proc/{process}/task/{process}/io")).unwrap();
     let count = told.lines().find_map(|line| line.strip_prefix("syscr: "));
@@ -26,7 +26,7 @@ fn the_thread_that_draws_reads_nothing() {
     terminal.wait_for("m merge");
     let process = process(&stage);
     let before = reads(process);
-    // Every view, every list, what is written, what is asked for, and what comes by itself.
+    // Every view, every list, written text, requests, and updates that come unasked.
     for (keys, shown) in [
         (&["3"][..], "+fixed"),
         (&["4"], "created it in"),
@@ -57,7 +57,7 @@ fn the_thread_that_draws_reads_nothing() {
     stage.create(&["two", "Sweep the floor"]);
     terminal.wait_for("QUEUE AND DONE 1");
     assert_eq!(reads(process), before, "it has read something itself");
-    // The count counts: a process that reads is seen by it.
+    // The counter works: it sees the reads of this process.
     wait_for("reads of this test itself", || {
         let own = || {
             let told = fs::read_to_string("/proc/thread-self/io").unwrap();

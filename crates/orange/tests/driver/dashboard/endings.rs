@@ -7,14 +7,14 @@ use orange_engine::task::RunState;
 use super::{open, process, signal};
 use crate::support::{Stage, wait_for};
 
-/// The letter of a process's state; nothing of one that is gone or waits to be reaped.
+/// A process's state letter; `None` if it is gone or a zombie.
 fn state(process: u32) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let after = stat.rsplit(')').next().unwrap_or_default();
     after.trim().chars().next().filter(|state| *state != 'Z')
 }
 
-/// What of this program still runs for the home, as it was called.
+/// Command lines of this program that still run for the home.
 fn left(stage: &Stage) -> Vec<String> {
     let home = format!("ORANGE_HOME={}", stage.home().path().display());
     let all = fs::read_dir("/proc").unwrap().flatten();
@@ -32,7 +32,7 @@ fn left(stage: &Stage) -> Vec<String> {
     own.collect()
 }
 
-/// Whoever comes next can supervise at once.
+/// Asserts that the next process can supervise at once.
 fn assert_nothing_is_left(stage: &Stage, process: u32) {
     wait_for("the end of the dashboard", || state(process).is_none());
     wait_for("its lock", || !stage.driver().context.is_supervised());
@@ -121,7 +121,7 @@ fn it_leaves_the_terminal_while_it_is_stopped() {
     terminal.press(&["?"]);
     terminal.wait_for("Keys");
     terminal.press(&["Escape"]);
-    // Together the two would be one key.
+    // Sent together, the two would be read as one key.
     wait_for("the end of the help", || {
         !terminal.screen().contains("Keys")
     });

@@ -1,4 +1,4 @@
-//! The dashboard as a person uses it, inside a real terminal.
+//! The dashboard as a user sees it, inside a real terminal.
 
 mod apart;
 #[cfg(feature = "crash-points")]
@@ -21,7 +21,7 @@ fn open(stage: &Stage) -> Terminal<'_> {
     terminal
 }
 
-/// A task whose work waits for a person, with one commit.
+/// A task with one commit that waits for the user's review.
 fn reviewed(stage: &Stage) -> TaskId {
     let id = stage.create(&["--status", "reviewing", "fix-login", "Fix the login"]);
     stage.wait_for_rest(&id);
@@ -33,7 +33,7 @@ fn reviewed(stage: &Stage) -> TaskId {
     id
 }
 
-/// The process of the dashboard: the one without a word after the program's name.
+/// The dashboard's process: the one without arguments.
 fn process(stage: &Stage) -> u32 {
     let home = format!("ORANGE_HOME={}", stage.home().path().display());
     let mut found = None;

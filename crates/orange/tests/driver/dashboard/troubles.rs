@@ -1,4 +1,4 @@
-//! What others break is told, and shown again when it is mended.
+//! Outside failures are reported, and cleared once they are fixed.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ use rusqlite::Connection;
 use super::{open, signal};
 use crate::support::{Stage, Terminal, wait_for};
 
-/// How long somebody keeps the database to himself.
+/// How long another process locks the database.
 const LOCKED: Duration = Duration::from_secs(5);
 
-/// How soon a key must be answered whatever is broken: far sooner than anything is mended.
+/// How quickly a key must be answered whatever is broken: much sooner than any fix.
 const AT_ONCE: Duration = Duration::from_secs(3);
 
-/// Opens and closes the help, which must not wait for anybody.
+/// Opens and closes the help, which must never wait.
 fn assert_keys_are_answered(terminal: &Terminal<'_>) {
     let begun = Instant::now();
     terminal.press(&["?"]);
@@ -52,7 +52,7 @@ fn a_tmux_server_that_has_gone_is_told_and_another_one_shown() {
     assert!(terminal.finish().contains("[exit 0]"));
 }
 
-/// A tmux server that is there and says nothing, until this goes.
+/// A stopped tmux server that does not answer until this is dropped.
 struct Stopped(u32);
 
 impl Stopped {
@@ -148,7 +148,7 @@ fn a_database_that_another_process_keeps_to_itself_is_told_and_read_afterwards()
     assert!(terminal.finish().contains("[exit 0]"));
 }
 
-/// How a command is given a view of the disk of its own; nothing where the system forbids that.
+/// The command that gives a process its own mounts; `None` where the system forbids that.
 fn unshare() -> Option<&'static str> {
     let call = if rustix::process::geteuid().is_root() {
         "unshare --mount"
@@ -169,7 +169,7 @@ fn unshare() -> Option<&'static str> {
     is_allowed.then_some(call)
 }
 
-/// Writes a task with this summary into the form, to be started later.
+/// Fills the form for a task with this summary, to be started later.
 fn create(terminal: &Terminal<'_>, summary: &str) {
     terminal.press(&["c"]);
     terminal.wait_for("New task");
@@ -190,7 +190,7 @@ fn a_full_disk_is_told_and_room_on_it_used() {
     };
     let stage = Stage::new("default");
     let root = stage.path("");
-    // Beside the dashboard somebody fills its disk when asked to, and makes room again.
+    // Next to the dashboard, a script fills its disk on request, and frees the space again.
     let script = format!(
         "cd '{root}' && cp -a home kept && mount -t tmpfs -o size=6m none home || exit 9
          cp -a kept/. home/

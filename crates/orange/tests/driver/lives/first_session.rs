@@ -1,4 +1,4 @@
-//! The first session of the README, as it stands there.
+//! The README's first session, exactly as printed there.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 const README: &str = include_str!("../../../../../README.md");
 
-/// A person's directory, and the tmux server that orange starts in it.
+/// A user's directory, and the tmux server that orange starts in it.
 struct Person(TempDir);
 
 impl Drop for Person {
@@ -18,7 +18,7 @@ impl Drop for Person {
     }
 }
 
-/// The text of the first block of this language.
+/// The text of the first code block in this language.
 fn block(language: &str) -> &'static str {
     let (_, rest) = README.split_once(&format!("```{language}\n")).unwrap();
     rest.split_once("```").unwrap().0

@@ -1,4 +1,4 @@
-//! Headless runs: what they print, and what comes of it.
+//! Headless runs: what they print, and what follows from it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Stage, wait_for, way};
 
-/// How the scripted agent is started headless, and what it prints then.
+/// How the scripted agent starts headless, and what it prints then.
 const HEADLESS: &str = r#"
 [args.headless]
 full = ["--prompt-file", "{prompt_file}", "--headless", ["{resumed_id}"]]
@@ -56,13 +56,13 @@ fn created(stage: &Stage) -> TaskId {
     id
 }
 
-/// One call leads through both queues.
+/// One call passes through both queues.
 fn spawn(stage: &Stage, id: &TaskId) {
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
 }
 
-/// Waits for the end of the run, and lets it be judged by a command that looks first; where the task
-/// has ended by that, the command itself is refused.
+/// Waits for the end of the run, and has it judged by a command that checks the runs first; if the
+/// task has ended by then, the command itself is refused.
 fn judge(stage: &Stage, id: &TaskId) {
     wait_for("its end", || stage.panes() == ["worker:1"]);
     let update = ["task", "update", id.as_str(), "--summary", "Add two lines"];
@@ -114,7 +114,7 @@ fn a_headless_run_ends_by_its_report_and_its_result_is_shown() {
         shown.contains("300 tokens read, 60 tokens written, 0.0024 USD"),
         "{shown}"
     );
-    // The pane is closed; what it showed was kept, and what was printed elsewhere comes after it.
+    // The pane is closed; its content was kept, and the redirected output comes after it.
     assert_eq!(stage.panes(), [] as [&str; 0]);
     let logs = stage.must(&["task", "logs", id.as_str()]);
     let start = "agent runs headless; what it prints goes into ";
@@ -126,7 +126,7 @@ fn a_headless_run_ends_by_its_report_and_its_result_is_shown() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o600);
-    // Nothing was kept of a pane whose server was killed; what was printed is there.
+    // Nothing is kept of a pane whose server was killed; the redirected output is there.
     fs::remove_file(result_file(&stage, &id, 0).with_file_name("output.txt")).unwrap();
     let logs = stage.must(&["task", "logs", id.as_str()]);
     assert_eq!(logs, "I added a line.\n");
@@ -176,7 +176,7 @@ exit 0
     wait_for("the next", || stage.path("scripts/resumed").exists());
     judge(&stage, &id);
     stage.wait_for_status(&id, "done");
-    // It goes on in the conversation that the first one printed.
+    // It resumes the conversation that the first run printed.
     let resumed = fs::read_to_string(stage.path("scripts/resumed")).unwrap();
     assert_eq!(resumed, "s-7\n");
     let both = results(&stage, &id);
@@ -196,7 +196,7 @@ fn who_is_killed_while_it_prints_has_no_clear_result() {
     stage.wait_for_rest(&id);
     let runs = stage.store().runs(&id).unwrap();
     assert_eq!(runs[0].evidence, Some(Evidence::Signal { signal: 9 }));
-    // The workflow tries again; whoever prints nothing has no clear result either.
+    // The workflow retries; a run that prints nothing has no clear result either.
     assert_eq!(
         way(&stage, &id).last().unwrap(),
         "new",
@@ -281,7 +281,7 @@ fn who_tells_that_it_failed_and_goes_on_for_ever_is_ended_after_a_moment() {
     });
     let run = stage.store().runs(&id).unwrap().remove(0);
     assert!(matches!(run.evidence, Some(Evidence::Quota { .. })));
-    // One that ends by itself prints more than it tells, so that it has the time for it.
+    // An agent that exits by itself prints more than it reports, so it gets time for that.
     let lasted = run.ended_at.unwrap().millis() - before.millis();
     assert!(lasted >= 5000, "{lasted}");
     assert_eq!(results(&stage, &id)[0]["status"], "unclear");

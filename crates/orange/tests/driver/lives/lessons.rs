@@ -1,4 +1,4 @@
-//! Failures that happened to others, played against the whole program.
+//! Other tools' failures, replayed against the whole program.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use orange_engine::time::Timestamp;
 use crate::library::{ask, done, to};
 use crate::support::{PLAN_AND_WORK, Stage, wait_for, way};
 
-/// The process of a task's worker.
+/// The pid of a task's worker.
 fn worker_pid(stage: &Stage, id: &TaskId) -> u32 {
     let runs = stage.store().runs(id).unwrap();
     let run = runs.iter().rfind(|run| run.role == Role::Worker).unwrap();
@@ -88,7 +88,7 @@ fn lesson_14_a_reviewer_that_cannot_start_is_not_forgotten() {
     let text = fs::read_to_string(harnesses.join("script.toml")).unwrap();
     let other = harnesses.join("other.toml");
     fs::write(&other, text.replace("\"script\"", "\"other\"")).unwrap();
-    // The worker ends with its work done, so the task moves on by itself.
+    // The worker exits with its work done, so the task advances automatically.
     stage.script(
         "worker-1",
         "printf 'APPROACH: a\\n' | section Plan\nask task update --status working\ncommit one\n\
@@ -105,7 +105,7 @@ fn lesson_14_a_reviewer_that_cannot_start_is_not_forgotten() {
     assert!(task.attention[0].contains("other"), "{:?}", task.attention);
     let shown = stage.must(&["task", "show", id.as_str()]);
     assert!(shown.contains("attention"), "{shown}");
-    // Somebody mends it, and the task goes on.
+    // The user fixes it, and the task continues.
     fs::rename(stage.path("other.toml"), &other).unwrap();
     stage.script("reviewer-1", crate::support::scripts::PASS);
     stage.must(&["task", "respawn", id.as_str(), "--role", "reviewer"]);
@@ -165,7 +165,7 @@ ORANGE_ROLE=reviewer ask task update --status reviewing
     wait_for("the copy", || {
         stage.task_text(&id).contains("status: agent-review")
     });
-    // The verdict of the worker does not count for the reviewer's death either.
+    // The worker's verdict does not count for the reviewer's death either.
     let mut runs = stage.store().runs(&id).unwrap().into_iter();
     let reviewer = runs.find(|run| run.role == Role::Reviewer).unwrap();
     let pid = reviewer.place.unwrap().process.pid;
@@ -183,7 +183,7 @@ ORANGE_ROLE=reviewer ask task update --status reviewing
     assert_eq!(stage.task(&id).status.as_str(), "agent-review");
 }
 
-/// Headless work that ends by its report.
+/// Headless work that ends with a report.
 const REPORTED: &str = r#"
 name: reported
 version: 1
@@ -227,7 +227,7 @@ fn lesson_23_the_report_of_an_earlier_attempt_is_not_the_next_ones() {
     fs::write(stage.path("home/workflows/reported.yml"), REPORTED).unwrap();
     let report = r#"echo '{"status":"done","files_changed":["a"],"summary":"it"}'"#;
     stage.script("worker-1", "echo $ORANGE_REPORT > $SCRIPTS/first\nexit 1");
-    // The second leaves a report, but in the first one's place.
+    // The second run leaves a report, but in the first one's place.
     stage.script(
         "worker-2",
         &format!("{report} > $(cat $SCRIPTS/first)\nexit 1"),
@@ -282,7 +282,7 @@ fn lesson_28_who_is_brought_back_has_its_flags_variables_and_directory() {
         text.lines().map(str::to_owned).collect::<Vec<_>>()
     };
     let (first, second) = (seen(1), seen(2));
-    // The workflow gives one who is brought back the careful level.
+    // The workflow gives a respawned agent the careful level.
     assert_eq!(
         (first[0].as_str(), second[0].as_str()),
         ("quiet --full", "quiet --careful")
@@ -297,7 +297,7 @@ fn lesson_29_what_one_agent_sets_does_not_reach_another() {
     let stage = Stage::new("default");
     stage.script("worker-1", "env > $SCRIPTS/seen");
     let id = stage.create(&["Add a line"]);
-    // The person's terminal is itself inside some agent's.
+    // The user's terminal runs inside some agent's terminal.
     let mut orange = stage.orange(&["task", "spawn", id.as_str()]);
     for (name, value) in [
         ("CLAUDECODE", "1"),
@@ -320,7 +320,7 @@ fn lesson_29_what_one_agent_sets_does_not_reach_another() {
         assert!(!seen.lines().any(|it| it.starts_with(name)), "{seen}");
     }
     assert!(seen.contains("ORANGE_ROLE=worker"), "{seen}");
-    // Nor does the server keep anything of this agent for the next one.
+    // The server does not keep variables of this agent for the next one either.
     let kept = stage.tmux(&["show-environment", "-g"]);
     assert!(!kept.contains("ORANGE_RUN"), "{kept}");
 }
@@ -355,7 +355,7 @@ fn lesson_31_an_agent_that_rewrites_the_whole_file_reverts_nothing() {
         .iter()
         .any(|it| matches!(it.event.fact, Fact::EditRejected { .. }));
     assert!(!rejected, "a status from memory is no wish");
-    // What the file does not say any more was imported before.
+    // Text that is no longer in the file was imported before.
     let text = stage.task_text(&id);
     assert!(!text.contains("DONE: it"), "{text}");
     assert!(text.contains("summary: Add two lines"), "{text}");
@@ -380,7 +380,7 @@ fn lesson_33_a_renamed_branch_loses_nobody() {
         let branch = stage.git_in(&worktree, "branch --show-current");
         branch.stdout == b"better-name\n"
     });
-    // Somebody looks while the name is new in git and old in the task.
+    // Another command runs while the name is new in git and old in the task.
     stage.must(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     stage.script("looked", "");
     stage.wait_for_turn("worker-1");
@@ -425,7 +425,7 @@ fn lesson_35_every_instant_has_an_offset_and_is_now() {
         seen += 1;
     }
     assert!(seen > 3, "{history}");
-    // An instant without one, in a file that somebody edited, is not taken for another time.
+    // A timestamp without an offset, in a file edited by hand, is not read as another time.
     let bare = history.replace("Z\"", "\"");
     fs::write(folder.join("history.jsonl"), bare).unwrap();
     stage.lose_database();
@@ -452,7 +452,7 @@ fn lesson_37_an_interrupted_handoff_means_nothing_for_the_next() {
         fs::write(&file, format!("{text}\n{more}\n")).unwrap();
     };
     write("## Handoff\n\nDONE: really");
-    // Handed off, and then nobody performed.
+    // Handed off, but not performed.
     let mut asked = orange_driver::Asked {
         task: id.clone(),
         request: orange_engine::input::Request::new(Role::Worker, to("agent-review")),
@@ -461,7 +461,7 @@ fn lesson_37_an_interrupted_handoff_means_nothing_for_the_next() {
     driver.requests.ask(&asked).unwrap();
     let planned = stage.task(&id).pending.len();
     assert_eq!(planned, 2, "{}", stage.told(&id));
-    // The person sends it back before a reviewer was ever started.
+    // The user sends it back before a reviewer was ever started.
     write("## Review\n\nVerdict: FAIL\nno");
     done(ask(&driver, &id, Role::Human, to("working")));
     assert_eq!(stage.panes(), ["worker:0"], "{}", stage.told(&id));
@@ -469,7 +469,8 @@ fn lesson_37_an_interrupted_handoff_means_nothing_for_the_next() {
     asked.waiting = Waiting::Here;
     driver.requests.ask(&asked).unwrap();
     stage.wait_for_rest(&id);
-    // Everything of the second handoff was done: the old review set aside, a reviewer started.
+    // Every effect of the second handoff was performed: the old review archived, a reviewer
+    // started.
     assert_eq!(
         stage.panes(),
         ["reviewer:0", "worker:0"],

@@ -1,4 +1,4 @@
-//! Whole lives of tasks, from the first command to the end.
+//! Whole task lifecycles, from the first command to the end.
 
 mod first_session;
 mod headless;

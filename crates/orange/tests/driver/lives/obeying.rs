@@ -1,4 +1,4 @@
-//! An agent that knows only what refusals tell it.
+//! An agent that only knows what refusals tell it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +11,7 @@ use orange_engine::role::Role;
 
 use crate::support::{PLAN_AND_WORK, Stage, wait_for, way};
 
-/// Does everything in the wrong order, and then literally what the hint says: an edit of TASK.md
+/// Does everything in the wrong order, and then literally follows the hint: an edit of TASK.md
 /// where it names one, and the command it names, the one with the word where there are several.
 const WRONG: &str = r#"
 obey() {
@@ -89,7 +89,7 @@ fn a_worker_that_does_what_hints_say_reaches_the_review() {
         "a hint names a command that is used wrongly: {calls}"
     );
     assert!(!calls.contains("-> 4\n"), "{calls}");
-    // Everything that was refused came with something to do.
+    // Every refusal came with a hint.
     let refused = calls.split("worker 1: ").filter(|it| it.contains("-> 3\n"));
     let mut count = 0;
     for call in refused {
@@ -202,7 +202,7 @@ fn a_copy_that_cannot_be_written_keeps_nothing_from_being_performed() {
     let aside = history.with_extension("aside");
     fs::rename(&history, &aside).unwrap();
     fs::create_dir(&history).unwrap();
-    // The first call of tmux fails, so that something waits when the copies cannot be written.
+    // The first tmux call fails, so that an effect is pending while the copies cannot be written.
     let programs = stage.path("programs");
     fs::create_dir(&programs).unwrap();
     let once = stage.path("tmux-failed").display().to_string();

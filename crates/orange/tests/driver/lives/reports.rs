@@ -1,4 +1,4 @@
-//! What the report of a headless run leads to and shows.
+//! What a headless run's report causes and shows.
 
 use std::fs;
 
@@ -6,13 +6,13 @@ use orange_engine::names::TaskId;
 
 use crate::support::{Stage, wait_for};
 
-/// A run of `autopilot` that does this and then ends; its task once the end was judged.
+/// Runs `autopilot` with this script; returns the task once the end of the run was judged.
 fn after_run(stage: &Stage, turn: usize, script: &str) -> TaskId {
     stage.script(&format!("worker-{turn}"), &format!("{script}\nexit 0\n"));
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("its end", || stage.panes() == ["worker:1"]);
-    // A command that looks first; where the task has ended by that, the command is refused.
+    // A command that checks the runs first; if the task has ended by then, the command is refused.
     let (code, told) = stage.call(&["task", "update", id.as_str(), "--priority", "1"]);
     assert!(matches!(code, 0 | 3), "{code}: {told}");
     wait_for("the end of its session", || stage.panes().is_empty());
@@ -24,7 +24,7 @@ fn reporting(json: &str) -> String {
     format!("commit one\ncat > \"$ORANGE_REPORT\" <<'JSON'\n{json}\nJSON")
 }
 
-/// Everything that shows why a task waits for a person.
+/// Everything that shows why a task waits for the user.
 fn shown(stage: &Stage, id: &TaskId) -> Vec<String> {
     let of = |words: &[&str]| stage.must(&[words, &[id.as_str()]].concat());
     vec![
@@ -122,7 +122,7 @@ fn a_blocked_task_says_why_wherever_it_is_shown() {
     for text in &shown(&stage, &id)[..4] {
         assert!(flat(text).contains(why), "{text}");
     }
-    // It is one thing to look at, not two.
+    // It is one item, not two.
     let attention = stage.must(&["attention"]);
     assert_eq!(attention.matches("blocked").count(), 1, "{attention}");
     stage.rebuild(&id);
@@ -143,7 +143,7 @@ fn done_means_committed() {
     assert_eq!(stage.task(&id).status.as_str(), "needs_review");
     let why = "the branch has no commit of its own";
     assert!(stage.task(&id).attention[0].contains(why));
-    // An agent that renames its branch does not keep the end of its run from being judged.
+    // An agent that renames its branch cannot prevent the end of its run from being judged.
     let renamed = "commit one\ngit branch -m elsewhere";
     let id = after_run(&stage, 3, &format!("{renamed}\n{done}"));
     assert_eq!(stage.task(&id).status.as_str(), "needs_review");
@@ -172,7 +172,7 @@ fn without_a_supervisor_a_new_task_passes_every_queue_on_its_way() {
     assert_eq!(stage.panes(), ["worker:0"]);
 }
 
-/// A task that is done, and whose branch could not be pushed.
+/// A finished task whose branch could not be pushed.
 fn unpushed(stage: &Stage, turn: usize) -> TaskId {
     let done = reporting(r#"{"status":"done"}"#);
     stage.script(&format!("worker-{turn}"), &format!("{done}\nexit 0\n"));

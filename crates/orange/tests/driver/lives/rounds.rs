@@ -1,4 +1,4 @@
-//! Longer lives: two failed reviews, questions, deaths, a workflow of one's own.
+//! Longer lifecycles: two failed reviews, questions, deaths, a custom workflow.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ fn fail_to(status: &str) -> String {
     FAIL.replace("--status working", &format!("--status {status}"))
 }
 
-/// The person gives up; whatever was there is gone, and the work is not.
+/// The user cancels; the agents and the workspace are gone, and the commits are kept.
 fn cancelled(stage: &Stage, id: &TaskId, commits: &[&str]) {
     stage.must(&["task", "cancel", id.as_str()]);
     stage.wait_for_rest(id);
@@ -34,7 +34,7 @@ fn the_first_seed_goes_from_the_queue_to_a_persons_review() {
     stage.must(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "agent-review");
     stage.wait_for_rest(&id);
-    // One session per task, a window for the worker, one for the reviewer of the round.
+    // One session per task, with a window for the worker and one for the round's reviewer.
     let shown = stage.tmux(&["list-panes", "-a", "-F", "#{session_name} #{window_name}"]);
     let session = format!("app/orange-tasks/{id}");
     let mut windows: Vec<&str> = shown.lines().collect();
@@ -75,7 +75,7 @@ fn two_failed_reviews_are_stuck_until_a_person_decides() {
     stage.script("worker-2", FIX);
     stage.script("worker-3", "ask inbox");
     stage.script("reviewer-1", FAIL);
-    // In the last round there is no way back to work, and the answer says so.
+    // In the last round no edge leads back to work, and the answer says so.
     stage.script(
         "reviewer-2",
         &format!("{FAIL}ask task update --status stuck\n"),
@@ -93,7 +93,7 @@ fn two_failed_reviews_are_stuck_until_a_person_decides() {
     assert!(calls.contains("The task is stuck"), "{calls}");
     assert_eq!(stage.panes(), ["worker:0"]);
     stage.rebuild(&id);
-    // The worker may not lead it out; the person may.
+    // The worker cannot move it on; the user can.
     let worktree = stage.worktree(&id);
     let mut asked = stage.orange(&["task", "update", "--status", "reviewing"]);
     let asked = asked.current_dir(&worktree).output().unwrap();
@@ -127,7 +127,7 @@ fn two_failed_reviews_are_stuck_with_fresh_agents_too() {
     stage.wait_for_rest(&id);
     assert_eq!(stage.panes(), [] as [&str; 0], "{}", stage.told(&id));
     stage.rebuild(&id);
-    // The person sends it back; a new worker and a new reviewer do the rest.
+    // The user sends it back; a new worker and a new reviewer do the rest.
     stage.script("worker-3", &FIX.replace("two lines", "three lines"));
     stage.script("reviewer-3", PASS);
     stage.must(&["task", "update", id.as_str(), "--status", "working"]);
@@ -169,7 +169,7 @@ fn asks_first(workflow: &str, after: &str) {
     stage.wait_for_rest(&id);
     assert_eq!(stage.task(&id).status.as_str(), "clarification");
     stage.rebuild(&id);
-    // The person comes and talks.
+    // The user types into the pane.
     let pane = stage.tmux(&["list-panes", "-a", "-F", "#{pane_id}"]);
     stage.tmux(&["send-keys", "-t", pane.trim(), "any line", "Enter"]);
     stage.wait_for_status(&id, "reviewing");
@@ -192,7 +192,8 @@ fn an_empty_summary_is_clarified_first_with_fresh_agents_too() {
     asks_first("respawn", &stay);
 }
 
-/// A death is judged by the next command: a finished worker is followed, an unfinished one counts.
+/// The next command judges a death: a finished worker's task advances, an unfinished one's counts a
+/// crash.
 fn judged_by_the_next_command(workflow: &str, next: &str) {
     let stage = Stage::new(workflow);
     stage.script("worker-1", "commit one\nkill -9 $$");
@@ -205,7 +206,7 @@ fn judged_by_the_next_command(workflow: &str, next: &str) {
     let task = stage.task(&id);
     assert_eq!((task.status.as_str(), task.crash_count), ("working", 1));
     wait_for("the second worker's end", || stage.panes() == ["worker:1"]);
-    // Any command will do; this one only renames.
+    // Any command will do; this one only changes the summary.
     stage.must(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     stage.wait_for_rest(&id);
     assert_eq!(way(&stage, &id), ["working", next], "{}", stage.told(&id));
@@ -228,7 +229,7 @@ fn exit_rules_hold_without_a_supervisor_in_the_smallest_workflow() {
     judged_by_the_next_command("minimal", "reviewing");
 }
 
-/// What a team might write: a tester with a role of its own between work and person.
+/// A workflow a team might write: a tester role between the work and the user.
 const TESTED: &str = include_str!("tested.yml");
 
 const BUILD: &str = "\
@@ -252,7 +253,7 @@ fn a_workflow_of_ones_own_is_followed_like_the_shipped_ones() {
     stage.must(&["workflow", "check", "tested"]);
     stage.script("worker-1", BUILD);
     stage.script("worker-2", MEND);
-    // A worker cannot speak for the tester.
+    // A worker cannot act as the tester.
     stage.script(
         "worker-3",
         "printf 'Verdict: PASS\\n' | section 'Test report'\nask task update --status accepting",

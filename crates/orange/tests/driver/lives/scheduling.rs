@@ -1,4 +1,4 @@
-//! Limits, dependencies, children: what is started when, by whom.
+//! Limits, dependencies, children: what starts when, and what starts it.
 
 use std::fs;
 use std::process::Stdio;
@@ -28,7 +28,7 @@ impl Stage {
         fs::write(self.path("home/config.toml"), text).unwrap();
     }
 
-    /// Creates a task that starts by itself; its exit code and answer.
+    /// Creates a task that starts automatically; returns the exit code and the answer.
     fn begin(&self, arguments: &[&str]) -> (i32, Value) {
         let typed = ["task", "create", "--json", "--wait", "60"].iter();
         let typed: Vec<&str> = typed.chain(arguments).copied().collect();
@@ -56,7 +56,7 @@ impl Stage {
         self.wait_for_rest(id);
     }
 
-    /// What the latest agent of a task was started with.
+    /// The prompt of a task's latest agent.
     fn prompt_of(&self, id: &TaskId) -> String {
         let events = self.store().events(id, 0).unwrap();
         let mut events = events.into_iter().rev();
@@ -147,7 +147,7 @@ fn a_chain_is_started_in_order() {
     stage.wait_for_status(&second, "planning");
     stage.wait_for_turn("worker-2");
     assert_eq!(stage.status(&third), "pending");
-    // Without a supervisor, whoever performs the merge starts the next one.
+    // Without a supervisor, the process that performs the merge starts the next task.
     serving.kill();
     stage.finish(&second);
     stage.wait_for_status(&third, "planning");
@@ -171,7 +171,7 @@ fn a_task_that_waits_for_review_stops_the_next_start() {
         said.contains("nothing is started while 1 or more tasks are in `reviewing`"),
         "{said}"
     );
-    // The other way in is closed as well.
+    // The other path is closed as well.
     let (code, said) = stage.call(&["task", "update", second.as_str(), "--status", "planning"]);
     assert_eq!(code, 3, "{said}");
     stage.cancel(&reviewed);
@@ -197,7 +197,7 @@ fn the_next_supervisor_starts_what_the_last_one_left() {
     stage.cancel(&urgent);
     stage.wait_for_status(&minor, "planning");
     stage.cancel(&minor);
-    // One that is created later starts at once: the one that nobody wants is not in its way.
+    // A task created later starts at once: the one without a requested start does not block it.
     let last = stage.begun(&["five", "The last"]);
     stage.wait_for_status(&last, "planning");
     assert_eq!(stage.status(&left), "pending");

@@ -1,4 +1,4 @@
-//! Whole lives of tasks, with agents that call `orange` themselves.
+//! Whole task lifecycles, with agents that call `orange` themselves.
 
 use orange_engine::event::Fact;
 use orange_engine::task::RunState;
@@ -39,7 +39,7 @@ fn a_review_fails_is_fixed_and_passes_with_one_lasting_worker() {
     assert!(inbox.iter().all(|it| it.read_at.is_some()), "{inbox:?}");
     assert!(!calls.contains("-> 1\n"), "{calls}");
 
-    // The person wants more; the same worker hears of it.
+    // The user wants more; the same worker gets the message.
     stage.script("worker-3", &FIX.replace("two lines", "three lines"));
     stage.script("reviewer-3", PASS);
     stage.must(&[
@@ -103,7 +103,7 @@ fn a_worker_that_asks_for_its_own_death_is_followed_by_a_reviewer() {
     assert_eq!(runs.len(), 4);
     assert!(runs.iter().all(|run| run.ended_at.is_some()), "{runs:?}");
     stage.rebuild(&id);
-    // What each pane had shown is kept.
+    // The content of each pane is kept.
     let runs = stage
         .home()
         .tasks()
@@ -159,12 +159,12 @@ fn exit_rules_are_applied_by_the_next_command_and_the_dead_come_back() {
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str()]);
     wait_for("the worker's death", || stage.panes() == ["worker:1"]);
-    // A look that only reads changes nothing.
+    // A read-only command changes nothing.
     stage.must(&["task", "show", id.as_str()]);
     assert_eq!(stage.task(&id).crash_count, 0);
     let (code, said) = stage.call(&["task", "respawn", id.as_str()]);
     assert_eq!(code, 0, "{said}\n{}", stage.told(&id));
-    // The new worker may be past that status already, so the history is asked.
+    // The new worker may have left that status already, so check the history.
     let events = stage.store().events(&id, 0).unwrap();
     let crashed = |fact: &Fact| matches!(fact, Fact::AgentCrashed { crash_count: 1, .. });
     assert!(events.iter().any(|recorded| crashed(&recorded.event.fact)));
@@ -173,7 +173,7 @@ fn exit_rules_are_applied_by_the_next_command_and_the_dead_come_back() {
     wait_for("the reviewer's death", || {
         stage.panes().contains(&String::from("reviewer:1"))
     });
-    // The workflow brings a crashed reviewer back by itself, after a pause, once somebody looks.
+    // The workflow respawns a crashed reviewer after a pause, once a command checks the runs.
     let (code, _) = stage.call(&["task", "respawn", id.as_str()]);
     assert_eq!(
         code,

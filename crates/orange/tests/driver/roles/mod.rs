@@ -1,4 +1,4 @@
-//! Nobody speaks as somebody else: one table of attempts.
+//! No caller can pose as another role: one table of attempts.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ const ATTEMPTS: &str = include_str!("attempts.txt");
 
 const WORDS: &str = include_str!("words.sh");
 
-/// What of an attempt without a sandbox is out of reach must be said there.
+/// This page must say which attempts cannot be prevented without a sandbox.
 const SECURITY: &str = include_str!("../../../../../docs/security.md");
 
 /// One line of the table.
@@ -69,7 +69,7 @@ fn state(stage: &Stage) -> Vec<String> {
     tasks.chain(others).collect()
 }
 
-/// A folder with the words, the attempts and what comes of them; the variables that they need.
+/// Sets up a folder for scripts, attempts and results; returns it and the variables they need.
 fn prepare(stage: &Stage, victim: &TaskId) -> (PathBuf, String) {
     let out = stage.path("roles");
     let bin = out.join("bin");
@@ -94,7 +94,7 @@ fn prepare(stage: &Stage, victim: &TaskId) -> (PathBuf, String) {
     (out, variables)
 }
 
-/// The shell that makes these attempts one after the other, each in a process of its own.
+/// A shell script that makes these attempts one after the other, each in its own process.
 fn making(attempts: &[Attempt], out: &std::path::Path, phase: &str) -> String {
     let folder = out.join(phase);
     fs::create_dir_all(&folder).unwrap();
@@ -109,7 +109,7 @@ fn making(attempts: &[Attempt], out: &std::path::Path, phase: &str) -> String {
     shell
 }
 
-/// Every attempt has ended as the table says.
+/// Asserts that every attempt ended as the table says.
 fn expect(attempts: &[Attempt], out: &std::path::Path, phase: &str) {
     let read = |name: &str| fs::read_to_string(out.join(phase).join(name)).unwrap_or_default();
     let broke = attempts.iter().filter_map(|attempt| {
@@ -197,7 +197,7 @@ fn no_worker_speaks_as_anybody_else() {
     wait_for_rows("refused");
     expect(&refused, &out, "worker");
     assert_eq!(state(&stage), before, "{}", stage.told(&id));
-    // What was written by hand is nobody's, and the user learns which command says the same.
+    // A hand edit belongs to no role, and the user learns which command does the same.
     stage.must(&[
         "task",
         "update",
@@ -223,7 +223,7 @@ fn no_worker_speaks_as_anybody_else() {
     assert!(!way(&stage, &id).iter().any(|it| it == "reviewing"));
 }
 
-/// The attempt that was made last.
+/// The latest attempt.
 fn last_row(out: &std::path::Path) -> String {
     let entries = fs::read_dir(out.join("worker")).unwrap().flatten();
     let written = entries.filter(|it| it.path().extension().is_some_and(|it| it == "out"));

@@ -1,4 +1,4 @@
-//! What a busy, raised or mistaken supervisor must not do to others.
+//! A busy, privileged or mistaken supervisor must not harm others.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn slow_setups_keep_no_end_of_another_task_waiting() {
     let supervisor = Supervisor::new(stage.driver(), settings).unwrap();
     let stopper = supervisor.stopper();
     let supervising = thread::spawn(move || supervisor.run());
-    // What is called from here would be below the supervisor, so it is asked for in this process.
+    // A program started here would be below the supervisor, so make the request in this process.
     let ask = |task: &TaskId, verb: Verb, waiting: Waiting| {
         let asked = Asked {
             task: task.clone(),
@@ -104,13 +104,13 @@ fn who_got_the_number_of_an_earlier_supervisor_gets_no_signal() {
     let serving = Serving::on(&stage);
     let path = stage.home().path().join("supervisor.lock");
     let text = || fs::read_to_string(&path).unwrap();
-    // It holds the lock a moment before it has written who it is.
+    // It holds the lock a moment before it has written its identity.
     wait_for("its number", || !text().is_empty());
     let text = text();
     let said: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(said["pid"], serving.pid());
     assert!(said["start"].is_number(), "{said}");
-    // As if the one who holds the lock had not written down yet who it is.
+    // As if the process that holds the lock had not written its identity yet.
     let mut bystander = Command::new("sleep").arg("600").spawn().unwrap();
     let mut earlier = said.clone();
     earlier["pid"] = bystander.id().into();
@@ -143,7 +143,7 @@ fn settings_that_cannot_be_read_are_told_once() {
         log.matches("\"schedule.failed\"").count()
     };
     wait_for("the log", || told() == 1);
-    // Many more looks fail the same way.
+    // Many more polls fail the same way.
     let again = Deadline::after(Duration::from_secs(2)).wait_for(|| told() > 1);
     assert!(!again, "it is told once");
     fs::remove_file(&config).unwrap();

@@ -17,7 +17,7 @@ use super::{deaths, judged_after};
 use crate::support::scripts::WORK;
 use crate::support::{PASS, SOON, Serving, Stage};
 
-/// How an agent, its window or its whole world comes to an end.
+/// How an agent, its window or its whole machine ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Exit(i32),
@@ -40,11 +40,11 @@ const WAYS: [Way; 8] = [
     Way::Rebooted,
 ];
 
-/// Seen later than this, somebody sat before a dead agent; what was measured is printed.
+/// Any later, a user would have been looking at a dead agent; the measured time is printed.
 const TOLERATED: Duration = Duration::from_secs(10);
 
 impl Way {
-    /// Whether it is the agent's own end, which exit rules are about.
+    /// Whether it is the agent's own exit, which exit rules are about.
     fn is_own(self) -> bool {
         !matches!(self, Way::ServerKilled | Way::Rebooted)
     }
@@ -56,7 +56,7 @@ impl Way {
     }
 }
 
-/// One rule: which workflow, what agents do before `role` dies in `status`, and what follows.
+/// One rule: the workflow, what agents do before `role` dies in `status`, and what follows.
 struct Rule {
     workflow: &'static str,
     worker: &'static str,
@@ -66,7 +66,7 @@ struct Rule {
     /// The status afterwards.
     then: &'static str,
     crashes: i64,
-    /// How many agents of that role there have been in the end.
+    /// How many agents of that role there were in the end.
     runs: usize,
 }
 
@@ -80,8 +80,8 @@ const HANDOFF: &str = "echo 'DONE: it' | section Handoff\n";
 
 const ASKED: &str = "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | section Plan\nask task update --status working\necho 'DONE: it' | section Handoff\nask task update --status agent-review\n";
 
-/// A verdict counts once its reviewer has stood for it by a call, here one that is refused: there is
-/// another round, or the branch is not where it was handed over.
+/// A verdict counts once its reviewer has made a call with it, here a refused one: there is another
+/// round, or the branch has moved since the handoff.
 const FAILED: &str =
     "printf 'Verdict: FAIL\\nno\\n' | section Review\nask task update --status stuck\n";
 
@@ -194,7 +194,7 @@ fn rules() -> Vec<Rule> {
             ..rule("respawn", "worker", "clarification")
         },
         Rule {
-            // Back to the queue, and from there started again.
+            // Back to the queue, and restarted from there.
             then: "in_progress",
             runs: 2,
             ..rule("autopilot", "worker", "in_progress")
@@ -202,7 +202,7 @@ fn rules() -> Vec<Rule> {
     ]
 }
 
-/// Every exit rule of every shipped workflow is played, and nothing that is no rule.
+/// Every exit rule of every shipped workflow is tested, and nothing else.
 #[test]
 fn every_exit_rule_of_every_shipped_workflow_is_played() {
     let played = rules();
@@ -220,7 +220,7 @@ fn every_exit_rule_of_every_shipped_workflow_is_played() {
             let key = (rule.status.to_owned(), rule.role.to_owned());
             *found.entry(key).or_default() += 1;
         }
-        // Every way into it ends the worker; the test below plays one that was brought back.
+        // Every edge into it ends the worker; the test below covers a respawned one.
         if name == "respawn" {
             found.insert((String::from("stuck"), String::from("worker")), 1);
         }
@@ -256,7 +256,7 @@ fn a_worker_that_was_brought_back_into_stuck_is_seen() {
     assert_eq!(runs(&stage, &id, "worker"), 2);
 }
 
-/// Brings the end about, and when it began.
+/// Causes the end; returns when it began.
 fn die(stage: &Stage, way: Way, role: &str, serving: &mut Option<Serving>) -> Timestamp {
     let pane = |what: &str| {
         let format = format!("#{{@orange_role}} {what}");
@@ -300,7 +300,7 @@ fn runs(stage: &Stage, id: &TaskId, role: &str) -> usize {
         .count()
 }
 
-/// Plays a rule, and says how long the death went unseen.
+/// Tests a rule; returns how long the death went unnoticed.
 fn play(rule: &Rule, way: Way) -> Duration {
     let stage = Stage::new(rule.workflow);
     let mut serving = Some(Serving::on(&stage));
@@ -337,13 +337,13 @@ fn play(rule: &Rule, way: Way) -> Duration {
         )
     };
     let expected = if way.is_own() { 1 } else { lost };
-    // A session that is killed may hold the other agent too.
+    // A killed session may contain the other agent too.
     let at_least = |count: usize| deaths(&stage, &id) >= count;
     let held = Deadline::after(SOON).wait_for(|| at_least(expected));
     assert!(held, "nobody saw it: {}", told());
     let took = judged_after(&stage, &id, then);
     if way.is_own() && way != Way::SessionKilled {
-        // A reviewer that did not end by itself approves nothing, and is brought back.
+        // A reviewer that did not exit by itself approves nothing, and is respawned.
         let is_void = rule.reviewer == PASSED && !matches!(way, Way::Exit(_));
         let (then, expected, crashes) = if is_void {
             (rule.status, 2, 1)
@@ -378,7 +378,7 @@ fn play(rule: &Rule, way: Way) -> Duration {
 }
 
 fn all_rules(way: Way) {
-    // Most of the time is waiting, for a reviewer that comes back after a pause.
+    // Most of the time is spent waiting for a reviewer that comes back after a pause.
     let rules = Mutex::new(rules());
     let play_all = || {
         let next = || rules.lock().unwrap().pop();

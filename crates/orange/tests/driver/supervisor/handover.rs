@@ -51,7 +51,7 @@ fn there_is_one_for_a_home() {
         "{said}"
     );
     serving.kill();
-    // Its lock went with it.
+    // Its lock was released with it.
     let again = stage.must(&["serve", "--detach"]);
     assert!(again.contains("supervises this home"), "{again}");
     let said = stage.must(&["serve", "--stop"]);
@@ -73,7 +73,8 @@ fn who_yields_hands_over_and_who_takes_over_goes_on() {
     };
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
-    // Both are in this process: a program that it starts is below a supervisor, and is not the user.
+    // Both run in this process: a program started here would be below a supervisor, and not the
+    // user.
     let supervisor = Supervisor::new(stage.driver(), yielding).unwrap();
     let first = thread::spawn(move || supervisor.run());
     let supervisor = Supervisor::new(stage.driver(), Settings::default()).unwrap();
@@ -99,7 +100,7 @@ fn a_status_that_lasts_too_long_is_left() {
     stage.wait_for_status(&id, "closed");
 }
 
-/// A question that nobody answers in time.
+/// A question that is not answered in time.
 const HURRIED: &str = "\
 version: 1
 name: hurried
@@ -112,7 +113,7 @@ transitions:
 verbs: { cancel: closed, merge: [] }
 ";
 
-/// A supervisor that never sweeps while a test runs, so that nothing is seen by luck.
+/// A supervisor that never sweeps during a test, so that it notices nothing by luck.
 fn without_sweeps(stage: &Stage) -> (Stopper, JoinHandle<Result<(), SupervisorError>>) {
     let settings = Settings {
         sweep: Duration::from_hours(1),
@@ -123,8 +124,8 @@ fn without_sweeps(stage: &Stage) -> (Stopper, JoinHandle<Result<(), SupervisorEr
     (stopper, thread::spawn(move || supervisor.run()))
 }
 
-/// Starts a task's worker from this process; a program would be below its supervisor, and so not the
-/// user.
+/// Starts a task's worker from this process; a program would be below its supervisor, and so not
+/// the user.
 fn spawn_here(stage: &Stage, id: &TaskId) {
     let asked = Asked {
         task: id.clone(),
@@ -183,7 +184,7 @@ fn a_database_that_was_made_anew_is_watched_too() {
     supervising.join().unwrap().unwrap();
 }
 
-/// An exit rule that asks a command which takes as long as the test wants.
+/// An exit rule with a command that runs as long as the test wants.
 const PATIENT: &str = include_str!("patient.yml");
 
 #[test]

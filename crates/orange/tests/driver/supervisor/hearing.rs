@@ -1,4 +1,4 @@
-//! What a supervisor hears of agents, and whom it tells.
+//! What a supervisor learns from agents, and where it reports that.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::probes::{real_tmux, with_tmux};
 use crate::support::{SOON, Serving, Stage, Told, environment, wait_for};
 
-/// A stage on whose PATH a program of this name notes how it was called.
+/// A stage with a program of this name on the `PATH` that logs its calls.
 fn with_program(mut stage: Stage, name: &str) -> Stage {
     let folder = stage.path("bin");
     fs::create_dir_all(&folder).unwrap();
@@ -45,7 +45,7 @@ fn a_person_is_notified_of_each_thing_once() {
     let serving = Serving::on(&stage);
     let told = format!("--app-name=orange|--|orange|{id} (review): the work waits to be reviewed|");
     wait_for("the notification", || called(&stage).contains(&told));
-    // Neither another look nor another supervisor tells it again.
+    // Neither another poll nor another supervisor reports it again.
     serving.kill();
     let serving = Serving::on(&stage);
     let other = stage.create(&["Look at this", "--status", "reviewing"]);
@@ -66,7 +66,7 @@ fn a_webhook_gets_what_needs_a_person_as_json() {
             stream.set_read_timeout(Some(SOON)).unwrap();
             let mut bytes = Vec::new();
             let mut buffer = [0; 4096];
-            // The head says how long the rest is; a body of JSON ends with its bracket.
+            // The header has the length of the rest; a JSON body ends with its brace.
             while !bytes.ends_with(b"}") {
                 let read = stream.read(&mut buffer).unwrap();
                 bytes.extend_from_slice(&buffer[..read]);
@@ -93,13 +93,13 @@ fn a_webhook_gets_what_needs_a_person_as_json() {
     let words = body["items"][0]["told"].as_str().unwrap();
     assert!(words.ends_with("May I run \"rm\"?"), "{words}");
     assert_eq!(body["items"].as_array().unwrap().len(), 1);
-    // What goes on working needs nobody, and nothing more is posted.
+    // An agent that continues to work needs no attention, and nothing more is posted.
     told.tell(&["working"]);
     let more = posted.recv_timeout(Duration::from_secs(2));
     assert!(more.is_err(), "{more:?}");
 }
 
-/// Stands before tmux: counts the processes, and what is asked over the connection.
+/// A wrapper for tmux: counts the processes, and the requests over the connection.
 const COUNTED: &str = r#"#!/bin/sh
 echo "$*" >> "ROOT/processes"
 case "$*" in
@@ -144,7 +144,8 @@ fn lesson_43_looking_at_agents_and_hearing_them_starts_no_process() {
     let looks = count("asked", "list-panes");
     let lasting = count("processes", " -C ");
     assert_eq!(lasting, 1, "for {looks} looks at 3 agents");
-    // A supervisor that starts looks once for what outlives its run; nothing else is a process.
+    // A starting supervisor searches once for processes that outlived their run; there is no other
+    // process.
     assert_eq!(count("processes", ""), lasting + 1, "for {looks} looks");
 }
 
@@ -175,7 +176,7 @@ fn who_told_that_it_took_a_line_in_has_its_message() {
 fn what_was_told_while_nobody_supervised_is_heard_at_once() {
     let told = Told::in_review();
     let (stage, id) = (&told.stage, &told.id);
-    // Nothing is heard by a sweep.
+    // A sweep does not notice anything here.
     fs::write(
         stage.path("home/config.toml"),
         "[supervisor]\nsweep = \"1h\"\n",

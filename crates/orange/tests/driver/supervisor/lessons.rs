@@ -1,4 +1,4 @@
-//! Failures of others that a supervisor must not repeat, by number.
+//! Other tools' failures that a supervisor must not repeat, by number.
 
 use std::time::Duration;
 use std::{fs, thread};
@@ -45,7 +45,7 @@ fn lesson_13_an_agent_that_says_nothing_is_left_alone() {
     let supervisor = Supervisor::new(stage.driver(), settings).unwrap();
     let stopper = supervisor.stopper();
     let supervising = thread::spawn(move || supervisor.run());
-    // Thousands of looks and a hundred sweeps are as much as a night.
+    // Thousands of polls and a hundred sweeps are as much as a night.
     let changed = Deadline::after(Duration::from_secs(3))
         .wait_for(|| stage.task(&id).version != version || stage.panes() != panes);
     assert!(!changed, "{}", stage.told(&id));
@@ -76,7 +76,7 @@ fn lesson_36_a_task_that_cannot_be_read_keeps_no_other_from_being_watched() {
     assert!(log.contains("supervise.failed"), "{log}");
 }
 
-/// Answers every look half a second late, and counts what it was asked.
+/// Answers every poll half a second late, and counts the requests.
 const SLOW: &str = r#"#!/bin/sh
 case "$*" in
 *" -C "*) tee "ROOT/asked" | "REAL" "$@" | perl -e '
@@ -107,7 +107,7 @@ fn lesson_45_who_answers_late_is_not_asked_again_meanwhile() {
         text.matches("list-panes").count()
     };
     wait_for("five looks", || asked() >= 5);
-    // A tick of a millisecond would have asked more than a thousand times.
+    // A tick of a millisecond would have polled more than a thousand times.
     assert!(asked() < 20, "{} looks", asked());
     stopper.stop();
     supervising.join().unwrap().unwrap();
@@ -121,7 +121,7 @@ fn lesson_14_a_reviewer_that_cannot_start_is_told_and_not_forgotten() {
     let other = harnesses.join("other.toml");
     fs::write(&other, text.replace("\"script\"", "\"other\"")).unwrap();
     let _serving = Serving::on(&stage);
-    // The worker ends with its work done, so that the supervisor moves the task on.
+    // The worker exits with its work done, so that the supervisor advances the task.
     let work = PLAN_AND_WORK.replace("ask task update --status agent-review\n", "pause go\n");
     stage.script("worker-1", &format!("{work}exit 0"));
     let id = stage.create(&["Add a line", "--review-harness", "other"]);
@@ -133,7 +133,7 @@ fn lesson_14_a_reviewer_that_cannot_start_is_told_and_not_forgotten() {
     wait_for("the failure", || !stage.task(&id).attention.is_empty());
     let why = stage.must(&["task", "why", id.as_str()]);
     assert!(why.contains("other"), "{why}");
-    // Somebody mends it, and the task goes on.
+    // The user fixes it, and the task continues.
     fs::rename(stage.path("other.toml"), &other).unwrap();
     stage.script("reviewer-1", PASS);
     stage.must(&[
@@ -159,7 +159,7 @@ impl Stage {
 fn lesson_39_attempts_only_go_up_and_end() {
     let stage = Stage::new("autopilot");
     let _serving = Serving::on(&stage);
-    // Each ends in another way, so that only the number of attempts stops it.
+    // Each run ends differently, so that only the number of attempts stops it.
     for turn in 1..=9 {
         stage.script(&format!("worker-{turn}"), &format!("exit {turn}"));
     }
@@ -172,7 +172,7 @@ fn lesson_39_attempts_only_go_up_and_end() {
         if seen.last() != Some(&now) {
             seen.push(now);
         }
-        // A person need not wait for the pause between two attempts.
+        // A user need not wait for the pause between two attempts.
         let status = stage.task(&id).status;
         if status.as_str() == "new" {
             stage.call(&["task", "spawn", id.as_str(), "--wait", "0"]);

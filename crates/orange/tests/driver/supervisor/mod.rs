@@ -1,4 +1,4 @@
-//! The real `orange serve`: nothing dies unseen, nothing alive is called dead.
+//! The real `orange serve`: it misses no death and invents none.
 
 mod burdens;
 pub mod chaos;

@@ -1,4 +1,4 @@
-//! What outlives its run is ended, and nothing else is.
+//! Processes that outlive their run are killed, and no others.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -31,7 +31,7 @@ fn are_gone(all: &[ProcessIdentity]) -> bool {
     all.iter().all(|it| it.life() == Life::Gone)
 }
 
-/// A process that carries marks of a run.
+/// A process that carries the marks of a run.
 struct Marked(Child);
 
 impl Marked {
@@ -66,7 +66,7 @@ fn lesson_15_who_outlives_an_agent_that_ended_is_ended() {
     wait_for("both", || stage.children().len() == 2);
     let children = stage.children();
     stage.wait_for_rest(&id);
-    // Those who are of another home, or of a run that nobody here knows, are left alone.
+    // Processes of another home, or of a run that is unknown here, are left alone.
     let home = stage.home().path().display().to_string();
     let run = stage.store().runs(&id).unwrap()[0].id.to_string();
     let mut others = [
@@ -75,8 +75,8 @@ fn lesson_15_who_outlives_an_agent_that_ended_is_ended() {
     ];
     let alive = Deadline::after(Duration::from_secs(4)).wait_for(|| are_gone(&children[..1]));
     assert!(!alive, "whoever belongs to a live run is left alone");
-    // The one that says it is of another home carries the run's id all the same: it goes with the
-    // run when that is ended, so it is taken away first.
+    // The process that claims another home still carries the run's id: it would be killed when the
+    // run ends, so replace it first.
     drop(std::mem::replace(
         &mut others[0],
         Marked::with("another", "/nowhere/else"),
@@ -85,7 +85,7 @@ fn lesson_15_who_outlives_an_agent_that_ended_is_ended() {
     wait_for("its death", || deaths(&stage, &id) == 1);
     wait_for("their end", || are_gone(&children));
     wait_for("the log", || stage.ended_orphans(&id) == 1);
-    // One of another home stays, whatever run it says it is of.
+    // A process of another home stays, whatever run it claims.
     let mut foreign = Marked::with(&run, "/nowhere/else");
     let gone = Deadline::after(Duration::from_secs(4)).wait_for(|| !foreign.is_alive());
     assert!(!gone, "it is of another home");
@@ -120,7 +120,7 @@ fn lesson_16_a_pane_that_was_left_over_is_closed_at_the_start_and_stops_nobody()
     let children = stage.children();
     stage.must(&["task", "update", id.as_str(), "--priority", "1"]);
     assert_eq!(deaths(&stage, &id), 1);
-    // The run is forgotten, as if whoever was to end it had died half-way.
+    // The run is forgotten, as if the process that was to end it had died halfway.
     let run = stage.store().runs(&id).unwrap()[0].id.clone();
     let session = stage.tmux(&["display-message", "-p", "#{session_name}"]);
     let _serving = Serving::on(&stage);

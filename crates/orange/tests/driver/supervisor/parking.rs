@@ -1,4 +1,4 @@
-//! Quota and login park a harness: nothing is started on it meanwhile.
+//! Quota and login failures park a harness: nothing starts on it meanwhile.
 
 use std::fs;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::deaths;
 use crate::support::scripts::FAIL;
 use crate::support::{PLAN_AND_WORK, SOON, Serving, Stage, Told, wait_for};
 
-/// What the scripted agent says when it cannot go on.
+/// What the scripted agent prints when it cannot continue.
 const RULES: &str = r#"
 [[death]]
 says = ["hit your limit"]
@@ -45,7 +45,7 @@ impl Stage {
         runs.any(|run| run.state == RunState::Alive)
     }
 
-    /// How often it was told that a harness is parked.
+    /// How often the log reports a parked harness.
     fn notices(&self) -> usize {
         let log = fs::read_to_string(self.path("home/orange.log")).unwrap_or_default();
         log.matches("\"harness.parked\"").count()
@@ -63,8 +63,8 @@ fn lesson_40_after_the_first_deaths_by_quota_nothing_is_spawned_before_the_reset
     )
     .unwrap();
     for turn in 1..=RUNNING {
-        // The exit code says that all is well. It ends a moment after its last words, because tmux
-        // does not read what is written in the very moment of an end.
+        // The exit code says success. The agent exits a moment after its last words, because tmux
+        // does not read output that is written at the very moment of an exit.
         let says =
             "pause go\necho \"You've hit your limit · resets in 12 seconds\"\nsleep 0.3\nexit 0";
         stage.script(&format!("worker-{turn}"), says);
@@ -85,7 +85,7 @@ fn lesson_40_after_the_first_deaths_by_quota_nothing_is_spawned_before_the_reset
     fs::write(stage.path("scripts/go"), "").unwrap();
     let all_deaths = || tasks.iter().map(|id| deaths(&stage, id)).sum::<usize>();
     wait_for("their deaths", || all_deaths() == RUNNING);
-    // From here on only the parked harness holds anything back.
+    // From here on, only the parked harness holds anything back.
     fs::write(
         stage.path("home/config.toml"),
         "[pool]\nsize = 40\n[limits]\nagents = 100\n",
@@ -98,7 +98,7 @@ fn lesson_40_after_the_first_deaths_by_quota_nothing_is_spawned_before_the_reset
     let until = parked[0].until.unwrap();
     let said = parked[0].said.as_deref().unwrap();
     assert_eq!(said, "You've hit your limit · resets in 12 seconds");
-    // Whoever asks is held back too, and told why.
+    // A user's start is held back too, and the answer says why.
     let queued = tasks
         .iter()
         .find(|id| stage.task(id).runs.is_empty())
@@ -123,7 +123,7 @@ fn lesson_40_after_the_first_deaths_by_quota_nothing_is_spawned_before_the_reset
         assert_eq!(stage.started(), RUNNING, "nobody is started before {until}");
         let _waited = Deadline::after(Duration::from_millis(100)).wait_for(|| false);
     }
-    // Then everybody comes, those who died first included.
+    // Then all agents start, including those that died first.
     let held = Deadline::after(3 * SOON).wait_for(|| tasks.iter().all(|id| stage.is_alive(id)));
     let absent: Vec<String> = tasks
         .iter()
@@ -153,7 +153,7 @@ fn lesson_40_who_lives_and_says_that_there_is_no_quota_is_ended_and_comes_back()
     fs::write(&path, format!("{text}{RULES}")).unwrap();
     stage.script("worker-2", "hang");
     let _serving = Serving::on(stage);
-    // What others could do is no reason to end it.
+    // A failure that other agents could work around is no reason to kill it.
     told.tell(&["failed", r#"{"message":"the model is overloaded"}"#]);
     let (_, listed) = stage.json(&["attention", "--json"]);
     assert_eq!(listed["items"][0]["kind"], "trouble", "{listed}");
@@ -208,7 +208,7 @@ fn a_harness_that_is_not_logged_in_waits_for_a_person() {
         (&line["state"], &line["parked"]["reason"]),
         (&"parked".into(), &"login".into())
     );
-    // The next supervisor leaves it parked; nobody is nudged into starting it either.
+    // The next supervisor leaves it parked; a message does not start an agent either.
     serving.kill();
     let _serving = Serving::on(&stage);
     stage.must(&[
@@ -245,7 +245,7 @@ fn a_harness_that_is_not_logged_in_waits_for_a_person() {
 #[test]
 fn without_a_supervisor_a_performer_waits_and_a_person_can_end_it() {
     let stage = Stage::with_rules("default");
-    // No time is said, so that it is the hour of the definition.
+    // The message names no time, so the definition's one hour applies.
     stage.script(
         "worker-1",
         "echo \"You've hit your limit\"\nsleep 0.3\nexit 1",
@@ -286,7 +286,7 @@ fn a_message_that_would_start_somebody_waits_too() {
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("both", || stage.panes() == ["reviewer:0", "worker:0"]);
     stage.wait_for_rest(&id);
-    // Nobody needs the worker just now, but what it says is true for every other one.
+    // The worker is not needed just now, but its report applies to every other one.
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("its death", || {
         stage.driver().scheduler.parked().unwrap().len() == 1

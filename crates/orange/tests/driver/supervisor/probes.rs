@@ -1,4 +1,4 @@
-//! Looks that fail, come late or make no sense kill nobody.
+//! Polls that fail, come late or make no sense kill no agent.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -12,15 +12,15 @@ use orange_engine::names::TaskId;
 use super::deaths;
 use crate::support::{SOON, Stage, environment, wait_for};
 
-/// How many looks at the server there are; `PROBES` in the environment says otherwise.
+/// The number of polls of the server; the environment variable `PROBES` overrides it.
 const PROBES: usize = 100_000;
 
-/// How long they may take on a machine that does other things too.
+/// How long they may take on a busy machine.
 const LONG: Duration = Duration::from_mins(8);
 
-/// Stands before tmux: of the lines that come over the connection one in twenty is lost, changed,
-/// cut or late, now and then the end of an answer is lost; of the single calls one in twenty fails,
-/// says nothing, lies or is late.
+/// A wrapper for tmux: of the lines on the connection, one in twenty is lost, changed, cut or late,
+/// and now and then the end of an answer is lost; of the single calls, one in twenty fails, prints
+/// nothing, gives a false answer or is late.
 const UNSURE: &str = r#"#!/bin/sh
 case "$*" in
 *" -C "*)
@@ -64,7 +64,7 @@ pub fn real_tmux() -> String {
     found.unwrap().join("tmux").display().to_string()
 }
 
-/// Puts a script before tmux, from now on; `ROOT` in it is the stage's folder.
+/// Puts a wrapper script in front of tmux from now on; `ROOT` in it is the stage's folder.
 pub fn with_tmux(stage: &mut Stage, script: &str) {
     let root = stage.path("");
     let root = root.to_str().unwrap().trim_end_matches('/');
@@ -108,7 +108,7 @@ fn lesson_12_a_hundred_thousand_unsure_looks_end_nobody() {
     let mut rounds = 0;
     let mut last = 0;
     let held = Deadline::after(LONG).wait_for(|| {
-        // A connection that was given up is counted anew.
+        // The count restarts for a new connection.
         let now = counted(&stage);
         rounds += if now < last { now } else { now - last };
         last = now;
@@ -119,7 +119,7 @@ fn lesson_12_a_hundred_thousand_unsure_looks_end_nobody() {
     let after: Vec<u64> = tasks.iter().map(|id| stage.task(id).version).collect();
     assert_eq!(after, versions, "nothing was decided");
     assert_eq!(stage_panes(&stage), before, "nobody was ended");
-    // And a real death is seen all the same.
+    // And a real death is still noticed.
     let victim = before.lines().next().unwrap().split(' ').next().unwrap();
     assert!(
         Command::new("kill")

@@ -1,4 +1,4 @@
-//! Workspaces that could not be given back.
+//! Workspaces that could not be released.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ fn a_release_that_was_given_up_is_tried_again_when_a_supervisor_starts() {
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
-    // Nothing can be saved into a repository that is not there.
+    // Nothing can be saved into a missing repository.
     let (git, gone) = (stage.path("repo/.git"), stage.path("repo/gone"));
     fs::rename(&git, &gone).unwrap();
     let (_, said) = stage.call(&["task", "cancel", id.as_str()]);

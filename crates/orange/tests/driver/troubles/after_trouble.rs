@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::{Stage, wait_for};
 
-/// A start that was recorded, and then its process and everything it would have started were killed.
+/// A recorded start whose process was killed, along with everything it would have started.
 fn killed_start(stage: &Stage, branch: &str) -> TaskId {
     let id = stage.create(&[branch, "Add a line"]);
     let asked = Asked {
@@ -37,7 +37,7 @@ fn effects_that_nothing_performs_are_named_with_the_command_that_performs_them()
     let stage = Stage::new("default");
     let id = killed_start(&stage, "feat");
     let retry = format!("orange task retry {id}");
-    // Whoever planned it could be about to start a performer.
+    // The process that planned it could be about to start a performer.
     let (_, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
     assert_eq!(shown["unperformed"], false, "{shown}");
     wait_until_unperformed(&stage, &id);
@@ -54,7 +54,7 @@ fn effects_that_nothing_performs_are_named_with_the_command_that_performs_them()
             "{said}"
         );
     }
-    // Looking has changed nothing.
+    // Reading has changed nothing.
     assert_eq!(stage.panes(), [] as [&str; 0]);
     stage.must(&["task", "retry", id.as_str()]);
     stage.wait_for_rest(&id);
@@ -109,7 +109,7 @@ fn a_cancelled_task_whose_release_was_killed_is_listed_all_the_same() {
 fn what_was_recorded_is_answered_when_its_files_cannot_be_written() {
     let stage = Stage::new("minimal");
     let id = stage.create(&["feat", "Add a line"]);
-    // Nothing can be appended to a directory, whoever asks.
+    // No process can append to a directory, whatever its permissions.
     let history = stage.home().tasks().join(format!("app/{id}/history.jsonl"));
     let aside = history.with_extension("aside");
     fs::rename(&history, &aside).unwrap();
@@ -123,7 +123,7 @@ fn what_was_recorded_is_answered_when_its_files_cannot_be_written() {
     let failed = answer["copies_failed"].as_str().unwrap();
     assert!(failed.contains("history.jsonl"), "{failed}");
 
-    // Also for a person, with what to do; and once that is fixed, the files follow.
+    // The user sees it too, with what to do; once that is fixed, the files catch up.
     let other = stage.create(&["other", "Add a line"]);
     let path = stage
         .home()
@@ -167,7 +167,7 @@ fn a_damaged_database_is_answered_with_the_command_that_restores_it() {
     let id = stage.create(&["feat", "Add a line"]);
     let before = stage.task(&id);
     let database = stage.home().database();
-    // Into one file, so that its log does not hide the damage.
+    // Merge the WAL into one file, so that it does not hide the damage.
     let connection = rusqlite::Connection::open(&database).unwrap();
     connection
         .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -185,7 +185,7 @@ fn a_damaged_database_is_answered_with_the_command_that_restores_it() {
     stage.must(&["rebuild", "--move-aside"]);
     assert_eq!(stage.task(&id), before);
 
-    // One that is no database any more at all.
+    // A file that is not a database at all any more.
     fs::write(&database, vec![0xAA; 32 * 1024]).unwrap();
     let (code, said) = stage.call(&["task", "list"]);
     assert_eq!(code, 3, "{said}");

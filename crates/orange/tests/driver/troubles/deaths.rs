@@ -1,4 +1,4 @@
-//! Whoever asks or performs is killed; one further command mends it.
+//! Callers and performers are killed; one further command recovers.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use orange_config::clock::Deadline;
 
 use crate::support::{Stage, log, way};
 
-/// How long killing goes on.
+/// How long the killing lasts.
 const RAGE: Duration = Duration::from_secs(5);
 
 /// An agent whose command is killed runs it again.
@@ -25,7 +25,7 @@ fn reviewer(verdict: &str, status: &str) -> String {
     format!("echo 'Verdict: {verdict}' | section Review\n{asking}")
 }
 
-/// A sequence that is the same in every run.
+/// A pseudo-random sequence that is the same in every run.
 pub fn next(state: &mut u64) -> u64 {
     *state = state
         .wrapping_mul(6_364_136_223_846_793_005)
@@ -33,7 +33,7 @@ pub fn next(state: &mut u64) -> u64 {
     *state >> 33
 }
 
-/// Processes of this home that ask or perform; agents and the tmux server are not among them.
+/// Processes of this home that ask or perform, without agents and the tmux server.
 pub fn callers(stage: &Stage) -> Vec<u32> {
     let home = format!("ORANGE_HOME={}", stage.home().path().display());
     let mut found = Vec::new();
@@ -63,7 +63,7 @@ pub fn kill(pid: u32) {
     let _gone = kill.args(["-9", &pid.to_string()]).output();
 }
 
-/// Lives through one sequence of deaths; `DEATHS_FROM` shifts all of them for longer runs.
+/// Runs one sequence of deaths; `DEATHS_FROM` shifts all of them for longer runs.
 fn live_through(number: u64) {
     let from = std::env::var("DEATHS_FROM").ok();
     let seed = number + from.and_then(|from| from.parse().ok()).unwrap_or(0);
@@ -89,7 +89,7 @@ fn live_through(number: u64) {
             }
         });
         let rage = Deadline::after(RAGE);
-        // Somebody asks all the time, or everything would rest after the first death.
+        // Keep asking, or everything would be idle after the first death.
         for number in 0.. {
             if rage.has_passed() {
                 break;
@@ -104,7 +104,7 @@ fn live_through(number: u64) {
     });
     let killed = killed.into_inner();
     assert!(killed > 3, "only {killed} were killed");
-    // One further command, and then only what it set going.
+    // One further command, and then only what it triggered.
     let (code, said) = stage.call(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     assert!(
         code == 0 || code == 5,

@@ -1,4 +1,4 @@
-//! Signals to who waits: what was decided goes on.
+//! Signals to a waiting caller: what was decided still happens.
 
 use std::fs;
 use std::io::Read as _;
@@ -10,11 +10,11 @@ use serde_json::json;
 use crate::support::gates::times_asked;
 use crate::support::{COUNTED, Stage, Terminal, staged, wait_for};
 
-/// The signals that ask a process to end, and how it ends.
+/// The signals that ask a process to exit, and its exit codes.
 const SIGNALS: [(&str, i32); 2] = [("INT", 130), ("TERM", 143)];
 
 impl Stage {
-    /// Lets a workspace be ready only when the test wants it.
+    /// Delays workspace setup until the test allows it.
     fn hold_setup(&self) {
         let (began, go) = (self.path("began"), self.path("go"));
         let script = format!(
@@ -32,7 +32,7 @@ impl Stage {
     }
 }
 
-/// Asks a process to end; its exit code and what it said to a person.
+/// Sends a process a signal to exit; returns its exit code and its stderr.
 fn ask_to_end(mut child: Child, signal: &str) -> (Option<i32>, String) {
     let pid = child.id().to_string();
     let asked = Command::new("kill").args(["-s", signal, &pid]).status();
@@ -209,7 +209,7 @@ fn who_only_looks_ends_and_changes_nothing() {
     assert_eq!(answer["error"]["details"]["task"], id.as_str());
 }
 
-/// A process has handlers for both signals.
+/// Waits until a process has handlers for both signals.
 fn wait_until_it_listens(child: &Child) {
     let status = format!("/proc/{}/status", child.id());
     wait_for("its handlers", || {

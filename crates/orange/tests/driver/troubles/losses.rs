@@ -1,4 +1,4 @@
-//! What goes away without asking: servers, files, programs, workspaces.
+//! Things that vanish unasked: servers, files, programs, workspaces.
 
 use std::fs;
 

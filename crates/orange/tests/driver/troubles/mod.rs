@@ -1,4 +1,4 @@
-//! Kills, signals, losses and restarts: what goes on afterwards.
+//! Kills, signals, losses and restarts: what continues afterwards.
 
 mod after_trouble;
 pub mod deaths;

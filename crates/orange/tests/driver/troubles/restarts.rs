@@ -1,4 +1,4 @@
-//! The tmux server or the machine restarts; whoever was lost comes back.
+//! The tmux server or the machine restarts; lost agents come back.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -14,11 +14,11 @@ use orange_engine::task::RunState;
 use crate::support::scripts::FAIL;
 use crate::support::{FIX, PASS, PLAN_AND_WORK, Stage, log, wait_for, way};
 
-/// Waits until nobody of the task's runs is there any more.
+/// Waits until no process of the task's runs is left.
 fn wait_for_nobody(stage: &Stage, id: &TaskId) {
     for run in stage.store().runs(id).unwrap() {
         let Some(place) = run.place else { continue };
-        // A server that is only ending still refuses whoever comes.
+        // A server that is still exiting refuses new clients.
         for pid in [place.process.pid, place.server.pid] {
             wait_for("the agent and its server to go", || {
                 !fs::exists(format!("/proc/{pid}")).unwrap()
@@ -27,7 +27,7 @@ fn wait_for_nobody(stage: &Stage, id: &TaskId) {
     }
 }
 
-/// A server that a person starts in the place of ours: it hands out the same ids again.
+/// A server that a user starts in place of ours: it assigns the same ids again.
 fn strangers_server(stage: &Stage, panes: usize) {
     for number in 0..panes {
         let name = format!("stranger-{number}");
@@ -68,7 +68,7 @@ fn an_id_of_the_old_server_never_hits_a_pane_of_the_new_one() {
     );
     let there = strangers(&stage);
     assert_eq!(there.len(), 3);
-    // A message, a respawn, a cancellation: each could hit the pane that has the old one's id.
+    // A message, a respawn, a cancel: each could hit the pane that has the old one's id.
     stage.must(&["task", "respawn", id.as_str()]);
     stage.wait_for_turn("worker-2");
     assert_eq!(strangers(&stage), there);
@@ -92,8 +92,8 @@ fn an_id_of_the_old_server_never_hits_a_pane_of_the_new_one() {
 /// The variables that differ for each start.
 const OWN: [&str; 2] = ["ORANGE_RUN_ID", "ORANGE_RUN_PROOF"];
 
-/// The machine has started anew: its boot has another name, and its numbers are handed out again,
-/// one of them to this very test.
+/// The machine was restarted: its boot id is different, and its pids are assigned again, one of
+/// them to this very test.
 fn forget_the_boot(stage: &Stage) {
     let own = ProcessIdentity::of(std::process::id()).unwrap();
     let connection = rusqlite::Connection::open(stage.home().database()).unwrap();
@@ -105,7 +105,7 @@ fn forget_the_boot(stage: &Stage) {
         .unwrap();
 }
 
-/// The second start of a worker is like its first, but for who it is.
+/// The second start of a worker equals its first, apart from its identity.
 fn came_back_as_it_was(stage: &Stage, id: &TaskId) {
     let task = stage.task(id);
     assert_eq!((task.status.as_str(), task.crash_count), ("planning", 0));
@@ -124,7 +124,7 @@ fn came_back_as_it_was(stage: &Stage, id: &TaskId) {
     assert_eq!(first.environment, second.environment);
     assert_eq!(first.argv[..2], second.argv[..2]);
     assert_eq!(runs[0].role, runs[1].role);
-    // What the agents saw themselves is the same, but for who they are.
+    // What the agents saw is the same, apart from their identity.
     let mut seen: Vec<Vec<String>> = Vec::new();
     for turn in 1..=8 {
         let path = stage.path(&format!("scripts/seen-{id}-{turn}"));
@@ -165,7 +165,7 @@ fn after_a_restart_of_the_machine_every_lost_agent_comes_back_as_it_was() {
     let nothing = stage.must(&["task", "respawn", "--lost"]);
     assert!(nothing.contains("no agent is lost"), "{nothing}");
 
-    // One crashed before: that is its own doing, and the person's to judge.
+    // One crashed before: that is its own fault, and the user's to judge.
     let crashed = stage.create(&["Task four"]);
     stage.script("worker-4", "exit 7");
     stage.must(&["task", "spawn", crashed.as_str()]);
@@ -231,7 +231,7 @@ fn both_agents_of_a_review_come_back_in_one_line() {
     wait_for("the reviewer", || stage.path("scripts/hangs").exists());
     stage.tmux(&["kill-server"]);
     wait_for_nobody(&stage, &id);
-    // The database is gone as well; what is lost is still known.
+    // The database is gone as well; the lost runs are still known.
     stage.lose_database();
     stage.must(&["rebuild"]);
     let told = stage.must(&["task", "respawn", "--lost", "--wait", "60"]);
@@ -269,7 +269,7 @@ fn what_a_lost_performer_left_is_finished_and_no_failure_stops_the_others() {
     for id in [&one, &two, &three] {
         wait_for_nobody(&stage, id);
     }
-    // One cannot be started any more; for another it was recorded, and then nobody performed.
+    // One cannot be started any more; for another the start was recorded but not performed.
     fs::remove_file(&other).unwrap();
     let asked = Asked {
         task: two.clone(),
@@ -320,7 +320,7 @@ fn an_agent_does_not_bring_others_back() {
     assert!(!stage.path("home/orange.db.before-rebuild-1").exists());
 }
 
-/// Lets the scripted agent be told of its conversation, and answers with what each run was told.
+/// Passes the scripted agent its conversation; returns a function for what each run was given.
 fn with_conversations(stage: &Stage) -> impl Fn(&TaskId, &str) -> Vec<String> {
     let path = stage.path("home/harnesses/script.toml");
     let text = fs::read_to_string(&path).unwrap();
@@ -347,7 +347,7 @@ fn lesson_30_who_died_goes_on_with_its_own_conversation_once() {
     stage.must(&["task", "spawn", id.as_str()]);
     for deaths in 1..=2 {
         wait_for("the worker's death", || stage.panes() == ["worker:1"]);
-        // The second death ends at a person, with a worker to talk to.
+        // After the second death the task waits for the user, with a worker to talk to.
         let _moved = stage.call(&["task", "respawn", id.as_str()]);
         wait_for("the next worker", || {
             told(&id, "worker").len() == deaths + 1
@@ -360,7 +360,7 @@ fn lesson_30_who_died_goes_on_with_its_own_conversation_once() {
     };
     assert!(first.starts_with("new="), "{workers:?}");
     assert_eq!(second.strip_prefix("old="), first.strip_prefix("new="));
-    // Perhaps it was the conversation that killed it.
+    // The conversation itself may have caused the deaths.
     assert!(third.starts_with("new=") && third != first, "{workers:?}");
 }
 

@@ -1,4 +1,4 @@
-//! A status written by hand is decided once, whoever dies or waits.
+//! A hand-edited status is decided once, despite deaths and waits.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ fn planned() -> (Stage, TaskId) {
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_rest(&id);
-    // Nobody writes copies any more once TASK.md has the last version.
+    // Once TASK.md has the last version, no process writes copies any more.
     let file = stage.worktree(&id).join("TASK.md");
     wait_for("the last copy", || {
         let text = fs::read_to_string(&file).unwrap_or_default();
@@ -45,7 +45,7 @@ fn planned() -> (Stage, TaskId) {
 fn an_edit_that_was_overwritten_by_one_who_died_is_answered() {
     let (stage, id) = planned();
     write_status(&stage, &id, "planning", "reviewing");
-    // All that the dead one did: the copy is as it should be, and nothing was decided.
+    // All that the dead process did: the copy is current, and nothing was decided.
     let projected = store::project(&mut stage.store(), &id, clock::now()).unwrap();
     assert!(projected.wish.is_some());
     assert!(stage.task_text(&id).contains("status: planning"));
@@ -76,7 +76,7 @@ fn an_edit_that_was_answered_by_one_who_died_is_not_answered_again() {
         "Add three lines",
     ]);
     assert_eq!(rejections(&stage, &id), 1, "{}", stage.told(&id));
-    // The same wish again, written below what the rejection left, is another one.
+    // The same request, written again below the rejection, is a new one.
     write_status(&stage, &id, "planning", "reviewing");
     stage.must(&["task", "update", id.as_str(), "--summary", "Add a line"]);
     assert_eq!(rejections(&stage, &id), 2, "{}", stage.told(&id));
@@ -103,7 +103,7 @@ fn an_edit_waits_for_a_gate_that_takes_long() {
             let known = stage.store().gate_commands(&id).unwrap();
             known.iter().all(|it| it.answer.is_some())
         });
-        // Whatever is asked next brings the answer; to a task that has ended it is a refusal.
+        // The next request brings the answer; for an ended task that request is refused.
         stage.call(&[&update[..], &["Add three lines", "--wait", "60"]].concat());
         assert_eq!(
             stage.task(&id).status.as_str(),

@@ -1,4 +1,4 @@
-//! What only marked steps and written frames can show.
+//! Tests that need crash points or logged frames.
 
 mod panics;
 mod truth;

@@ -1,11 +1,11 @@
-//! A panic gives the terminal back, and says where to read on.
+//! A panic restores the terminal and says where to read more.
 
 use std::fs;
 
 use crate::dashboard::open;
 use crate::support::Stage;
 
-/// Has a step panic in a dashboard that is open; what the screen shows at the end.
+/// Makes a step panic in an open dashboard, and checks the final screen.
 fn panicking(step: &str) {
     let stage = Stage::new("default");
     stage.create(&["one", "Mend the roof"]);
@@ -43,7 +43,7 @@ fn panicking(step: &str) {
     ] {
         assert_eq!(terminal.mode(format), afterwards, "{format}");
     }
-    // A line is edited and echoed by the terminal again, as only a cooked one does.
+    // The terminal edits and echoes a line again, as only a cooked terminal does.
     terminal.press(&["-l", "abX"]);
     terminal.press(&["BSpace"]);
     terminal.press(&["-l", "c"]);

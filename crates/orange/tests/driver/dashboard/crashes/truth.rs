@@ -1,10 +1,10 @@
-//! In every frame, what the store owns is what it held then.
+//! Every frame shows exactly what the store held at that moment.
 //!
-//! Behind the dashboard everything is killed at random, as in the chaos of the supervisor. The
-//! dashboard writes down each frame with the commit that it is as of; afterwards the events are
-//! replayed up to that commit and compared with what was drawn. The long one is
-//! `CHAOS_TASKS=40 CHAOS_SECONDS=300 cargo nextest run -p orange --features crash-points --test driver
-//! every_frame`.
+//! While the dashboard runs, everything else is killed at random, as in the supervisor's chaos
+//! test. The dashboard logs each frame with the commit it shows; afterwards the events are replayed
+//! up to that commit and compared with the frame. The long run is
+//! `CHAOS_TASKS=40 CHAOS_SECONDS=300 cargo nextest run -p orange --features crash-points --test
+//! driver every_frame`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -33,7 +33,7 @@ struct Frame {
     list: Vec<String>,
 }
 
-/// The tasks as of one commit, made from events alone.
+/// The tasks as of one commit, built from events alone.
 struct Past<'a> {
     workflow: &'a Workflow,
     tasks: BTreeMap<TaskId, Task>,
@@ -44,7 +44,7 @@ impl Past<'_> {
         self.workflow.state(&task.status).map(|state| state.kind)
     }
 
-    /// The zone of a task that a list of open tasks shows.
+    /// The zone in which a list of open tasks shows a task.
     fn zone(&self, task: &Task) -> Option<usize> {
         match self.kind(task) {
             _ if !task.attention.is_empty() => Some(0),
@@ -60,7 +60,7 @@ impl Past<'_> {
         zones.filter(|it| *it == Some(zone)).count()
     }
 
-    /// What of a frame is not as it was.
+    /// Everything in a frame that does not match.
     fn lies(&self, frame: &Frame) -> Vec<String> {
         let mut lies = Vec::new();
         let [needs, running, rest] = [0, 1, 2].map(|zone| self.count(zone));
@@ -83,7 +83,7 @@ impl Past<'_> {
             }
             let id = line.split_whitespace().nth(1).unwrap_or_default();
             let Some(task) = self.tasks.get(&TaskId::new(id)) else {
-                // What is said where nothing is open.
+                // The text that is shown when nothing is open.
                 if needs + running + rest > 0 {
                     lies.push(format!("{line:?} is no task"));
                 }
@@ -138,7 +138,7 @@ fn row(line: &str, task: &Task, now: Timestamp, lies: &mut Vec<String>) {
         None if line.contains("! ") => lie("the missing reason to look"),
         _ => {}
     }
-    // The end of a long summary may be cut off.
+    // A long summary may be truncated.
     let rest = line.split_once("Write").map_or("", |(_, rest)| rest);
     let wanted = task.summary.strip_prefix("Write").unwrap_or_default();
     let alike = rest.chars().zip(wanted.chars()).take_while(|(a, b)| a == b);
@@ -149,7 +149,7 @@ fn row(line: &str, task: &Task, now: Timestamp, lies: &mut Vec<String>) {
     }
 }
 
-/// What each frame drew that was not so, and how many commits were seen.
+/// The mismatches in all frames, and how many commits were seen.
 fn compare(stage: &Stage, frames: &[Frame]) -> (Vec<String>, usize) {
     let events = stage.store().events_since(0).unwrap();
     let first = events.first().map(|it| it.task.clone()).unwrap();
@@ -191,7 +191,7 @@ fn every_frame_shows_what_the_store_held_then() {
     fs::create_dir_all(stage.path("home/crash-points")).unwrap();
     fs::write(stage.path("home/crash-points/frames"), "").unwrap();
     let terminal = Terminal::start(stage, "dash", 200, "orange ");
-    // Room for every task at once.
+    // Make room for all tasks.
     terminal.resize(200, usize::try_from(tasks).unwrap() + 20);
     terminal.wait_for("? help");
     terminal.wait_for(&format!("QUEUE AND DONE {tasks}"));
@@ -208,7 +208,7 @@ fn every_frame_shows_what_the_store_held_then() {
     assert!(lies.is_empty(), "seed {seed}:\n{}", lies.join("\n"));
     assert!(frames.len() > 50 && commits > 20, "too little was drawn");
 
-    // A frame that lies is found.
+    // A false frame is detected.
     let has_row = |frame: &&Frame| frame.list.iter().any(|line| line.contains("Write"));
     let mut last = frames.iter().rfind(has_row).unwrap().clone();
     let mut rows = last.list.iter_mut();

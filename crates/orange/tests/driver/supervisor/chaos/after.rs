@@ -1,4 +1,4 @@
-//! What must hold when it is over.
+//! What must hold after the chaos.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use orange_store::WorkspaceState;
 
 use super::World;
 
-/// Statuses in which a task waits for a person.
+/// Statuses in which a task waits for the user.
 const FOR_A_PERSON: [&str; 3] = ["clarification", "reviewing", "stuck"];
 
 fn has_ended(task: &Task) -> bool {
@@ -20,14 +20,14 @@ fn has_ended(task: &Task) -> bool {
 }
 
 impl World {
-    /// Whether every task has ended, and nothing is left to be done.
+    /// Whether every task has ended, and nothing is pending.
     pub fn has_ended(&self) -> bool {
         let mut tasks = self.all().into_iter();
         tasks.all(|task| has_ended(&task) && task.pending.is_empty())
     }
 }
 
-/// Looks at everything; `rest` says whether all tasks ended.
+/// Checks everything; `rest` says whether all tasks ended.
 pub fn look(world: &World, rest: bool) {
     let tasks = world.all();
     let mut wrong = String::new();
@@ -63,7 +63,7 @@ pub fn look(world: &World, rest: bool) {
     assert_eq!(tasks.len(), usize::try_from(world.tasks).unwrap());
 }
 
-/// The events of a task make the task, also from its directory alone.
+/// The events of a task produce the task, also from its directory alone.
 fn replays(world: &World, task: &Task, note: &mut impl FnMut(String)) {
     let events = world.stage.store().events(&task.id, 0).unwrap();
     let replayed = replay(events.iter().map(|it| &it.event));
@@ -89,7 +89,7 @@ fn is_honest(world: &World, task: &Task, note: &mut impl FnMut(String)) {
     }
 }
 
-/// Nothing runs for a run that is over, and no pane shows one.
+/// No process and no pane belongs to a run that is over.
 fn orphans(world: &World, tasks: &[Task], note: &mut impl FnMut(String)) {
     let live: BTreeSet<&str> = tasks
         .iter()
@@ -125,7 +125,7 @@ fn orphans(world: &World, tasks: &[Task], note: &mut impl FnMut(String)) {
     }
 }
 
-/// Every worktree is one of the pool's, and none is kept for a task that has ended.
+/// Every worktree belongs to the pool, and none is kept for an ended task.
 fn worktrees(world: &World, tasks: &[Task], note: &mut impl FnMut(String)) {
     let store = world.stage.store();
     let workspaces = store.workspaces(&tasks[0].project).unwrap();
@@ -153,7 +153,7 @@ fn worktrees(world: &World, tasks: &[Task], note: &mut impl FnMut(String)) {
     }
 }
 
-/// Every byte that an agent wrote is somewhere.
+/// Every byte that an agent wrote still exists somewhere.
 fn owed(world: &World, note: &mut impl FnMut(String)) {
     let git = |call: &str| String::from_utf8(world.stage.git(call).stdout).unwrap();
     let commits = git("rev-list --all");

@@ -1,4 +1,4 @@
-//! Whoever kills the supervisor, commands and the tmux server at random.
+//! Kills the supervisor, commands and the tmux server at random.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::support::Stage;
 use crate::troubles::deaths::{callers, kill, next};
 
-/// Kills, and starts again what has to run.
+/// Kills processes, and restarts those that have to run.
 pub struct Killer<'a> {
     stage: &'a Stage,
     serving: Mutex<Option<Child>>,
@@ -31,14 +31,14 @@ impl<'a> Killer<'a> {
         }
     }
 
-    /// Starts a supervisor in place of the one before.
+    /// Starts a supervisor to replace the previous one.
     pub fn serve(&self) {
         let mut serve = self.stage.orange(&["serve"]);
         serve.stdout(Stdio::null()).stderr(Stdio::null());
         *self.serving.lock().unwrap() = Some(serve.spawn().unwrap());
     }
 
-    /// Kills until it is calm; a supervisor runs afterwards.
+    /// Kills until `is_calm` is set; a supervisor runs afterwards.
     pub fn rage(&self, seed: u64, is_calm: &AtomicBool) {
         let mut state = seed;
         while !is_calm.load(Ordering::Relaxed) {

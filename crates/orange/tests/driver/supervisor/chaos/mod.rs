@@ -1,7 +1,8 @@
 //! Many tasks, everything killed at random, and nothing is lost.
 //!
-//! `CHAOS_SEED` draws what agents do and what is killed when; `CHAOS_TASKS` and `CHAOS_SECONDS`
-//! say how many and for how long. A short life is lived in every run of the tests; the long one is
+//! `CHAOS_SEED` determines what agents do and what is killed when; `CHAOS_TASKS` and
+//! `CHAOS_SECONDS` set how many tasks and for how long. Every test run includes a short version;
+//! the long one is
 //! `CHAOS_TASKS=200 CHAOS_SECONDS=900 cargo nextest run -p orange --test driver chaos`.
 
 mod after;
@@ -45,15 +46,15 @@ const WORKERS: [&str; 13] = [
 /// The same for a reviewer.
 const REVIEWERS: [&str; 7] = ["fail", "fail", "slow", "crash", "kill", "quit", "hang"];
 
-/// How many turns of a plan may go wrong.
+/// The maximum number of turns in a plan that may go wrong.
 const MOST_TURNS: u64 = 3;
 
-/// A number that the environment may ask for.
+/// A number from the environment, or the default.
 pub fn number(name: &str, usual: u64) -> u64 {
     std::env::var(name).map_or(usual, |text| text.parse().unwrap())
 }
 
-/// The stage of a chaos: who is on it, and what they will do.
+/// The stage of a chaos test: the tasks, and what their agents will do.
 pub struct World {
     pub stage: Stage,
     seed: u64,
@@ -105,14 +106,14 @@ impl World {
         }
     }
 
-    /// Keeps what a person was told.
+    /// Keeps the output of a user's command.
     fn keep(&self, line: &str) {
         let path = self.stage.path("world/told");
         let file = fs::OpenOptions::new().append(true).create(true).open(path);
         writeln!(file.unwrap(), "{line}").unwrap();
     }
 
-    /// What a person was told about a task.
+    /// The output of the user's commands about a task.
     fn told(&self, task: &Task) -> String {
         let told = fs::read_to_string(self.stage.path("world/told")).unwrap_or_default();
         let parts = told.split("task ");
@@ -131,8 +132,8 @@ impl World {
 }
 
 impl World {
-    /// Lives for so long, or until everything has ended; then, in calm, for as long as that takes
-    /// within the patience. Whether everything has ended.
+    /// Runs for this long, or until everything has ended; then, without kills, for as long as that
+    /// takes within `patience`. Returns whether everything has ended.
     pub fn live(&self, time: Duration, patience: Duration) -> bool {
         let killer = Killer::new(&self.stage);
         killer.serve();
@@ -163,7 +164,7 @@ fn nothing_is_lost_in_chaos() {
     let seconds = number("CHAOS_SECONDS", 30);
     let world = World::new(seed, tasks);
     world.create_tasks();
-    // Calm needs its time too: what was begun is ended, by people as well.
+    // The calm phase takes time too: what was started has to end, partly by user commands.
     let patience = Duration::from_secs(180 + 8 * tasks);
     let rest = world.live(Duration::from_secs(seconds), patience);
     after::look(&world, rest);

@@ -1,4 +1,4 @@
-//! A person who answers, reviews, merges, and brings back what is gone.
+//! A user that answers, reviews, merges, and respawns lost agents.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,13 +11,13 @@ use orange_engine::names::TaskId;
 use super::World;
 use crate::troubles::deaths::next;
 
-/// How long a task may show no change before somebody looks after its agent.
+/// How long a task may show no change before the user checks its agent.
 const QUIET: Duration = Duration::from_secs(15);
 
-/// How long a person waits before giving the same task another command.
+/// How long the user waits before giving the same task another command.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// One pair of hands, for some of the tasks.
+/// One thread of user commands, for some of the tasks.
 pub struct Person<'a> {
     world: &'a World,
     hand: usize,
@@ -43,7 +43,7 @@ impl<'a> Person<'a> {
         }
     }
 
-    /// Looks after the tasks until it is over.
+    /// Handles its tasks until it is over.
     pub fn live(mut self, is_over: &AtomicBool) {
         while !is_over.load(Ordering::Relaxed) {
             for (place, task) in self.world.all().iter().enumerate() {
@@ -100,7 +100,7 @@ impl<'a> Person<'a> {
         }
     }
 
-    /// Ends an agent that does nothing, as a person does: by its pane.
+    /// Kills an agent that does nothing the way a user does: through its pane.
     fn look_after(&self, task: &Task) {
         let live = task.runs.values().filter(|run| run.state.is_live());
         let live: Vec<&str> = live.map(|run| run.id.as_str()).collect();
