@@ -1,4 +1,4 @@
-//! What must hold for any bytes, fuzzed or from the corpus.
+//! Properties that hold for any bytes, fuzzed or from the corpus.
 
 use orange_check::diff::diff;
 use orange_engine::decision::Decision;
@@ -13,7 +13,7 @@ use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
 use orange_engine::{create, decide, load, replay, shipped};
 
-/// A document reads back byte for byte, and an edit changes what it names.
+/// A document reads back byte for byte, and an edit changes only what it names.
 pub fn task_file(data: &[u8]) {
     let Ok(document) = Document::parse(data) else {
         return;
@@ -55,7 +55,7 @@ pub fn task_file(data: &[u8]) {
     }
 }
 
-/// A file is a workflow or a list of problems; a workflow can be asked anything.
+/// A file is a workflow or a list of problems; every query of a workflow works.
 pub fn workflow(data: &[u8]) {
     let Ok(source) = std::str::from_utf8(data) else {
         return;
@@ -121,7 +121,7 @@ pub fn workflow(data: &[u8]) {
     }
 }
 
-/// A guard parses or says where it does not; proofs about it agree with it.
+/// A guard parses or the error says where; proofs about it agree with it.
 pub fn when(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -140,7 +140,7 @@ pub fn when(data: &[u8]) {
     }
 }
 
-/// A prompt parses or says where it does not; values are never read again.
+/// A prompt parses or the error says where; substituted values are never parsed again.
 pub fn prompt(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

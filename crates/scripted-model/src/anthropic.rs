@@ -12,7 +12,8 @@ pub fn read(body: &Value) -> Conversation {
         let content = &message["content"];
         match message["role"].as_str() {
             Some("assistant") => said.push(Said::Model(text(content))),
-            // The agent's program reminds the model in between; nobody said that.
+            // Reminders from the agent's program to the model; they are not part of the
+            // conversation.
             Some("system") => {}
             _ => {
                 for part in list(content) {

@@ -1,4 +1,4 @@
-//! Which API a request speaks, and what all of them share.
+//! Which API a request uses, and code that all of them share.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::script::{Act, Fault};
 use crate::tools::{Tool, call};
 use crate::{anthropic, chat, gemini, responses};
 
-/// The APIs that agents speak.
+/// The APIs that agents use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Api {
     Anthropic,
@@ -16,7 +16,7 @@ pub enum Api {
     Gemini,
 }
 
-/// What the model answers with, before it is cut into lines of a stream.
+/// The model's answer, before it is split into stream events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Distinguishes this answer and its call from every other one.
@@ -24,7 +24,7 @@ pub struct Answer {
     pub act: Reply,
 }
 
-/// An act that the agent has a tool for.
+/// A reply: words, or a call of one of the agent's tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     Words(String),
@@ -32,7 +32,7 @@ pub enum Reply {
 }
 
 impl Api {
-    /// The API of a path, if a conversation goes over it.
+    /// The API of a path, if it carries a conversation.
     pub fn of(path: &str) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default();
         if path.ends_with("/messages") {
@@ -57,7 +57,7 @@ impl Api {
         }
     }
 
-    /// What was said so far.
+    /// Parses the conversation so far.
     pub fn read(self, path: &str, body: &Value) -> Conversation {
         match self {
             Api::Anthropic => anthropic::read(body),
@@ -67,7 +67,7 @@ impl Api {
         }
     }
 
-    /// The pieces of a stream, or the one piece of a whole answer.
+    /// The events of a stream, or the single body of a whole answer.
     pub fn write(self, conversation: &Conversation, answer: &Answer) -> Vec<String> {
         match self {
             Api::Anthropic => anthropic::write(conversation, answer),
@@ -77,7 +77,7 @@ impl Api {
         }
     }
 
-    /// The HTTP status and body with which this API refuses.
+    /// The HTTP status and body of this API's error.
     pub fn refuse(self, fault: Fault) -> (u16, Value) {
         match self {
             Api::Anthropic => anthropic::refuse(fault),
@@ -87,7 +87,7 @@ impl Api {
     }
 }
 
-/// What an agent is answered: a call of its tool, or words where it wants JSON or has no such tool.
+/// The reply to an agent: a tool call, or words if it wants JSON or has no such tool.
 pub fn reply(conversation: &Conversation, act: Act) -> Reply {
     if conversation.wants_json {
         return Reply::Words(r#"{"reasoning":"scripted","next_speaker":"user"}"#.to_owned());
@@ -99,7 +99,7 @@ pub fn reply(conversation: &Conversation, act: Act) -> Reply {
     }
 }
 
-/// The tools of a list: each a name and the shape of its arguments.
+/// The tools of a list: each with a name and the schema of its arguments.
 pub fn tools<'a>(tools: impl Iterator<Item = (&'a str, &'a Value)>) -> Vec<Tool> {
     let tools = tools.map(|(name, shape)| Tool {
         name: name.to_owned(),
@@ -108,7 +108,7 @@ pub fn tools<'a>(tools: impl Iterator<Item = (&'a str, &'a Value)>) -> Vec<Tool>
     tools.collect()
 }
 
-/// The text of a value that is a text, or a list of parts with texts.
+/// The text of a string, or of a list of parts with texts.
 pub fn text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -124,17 +124,17 @@ pub fn text(content: &Value) -> String {
     }
 }
 
-/// The elements of a value that is a list.
+/// The elements of a list; empty for any other value.
 pub fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// One event of a stream without a name.
+/// One unnamed stream event.
 pub fn data(value: &Value) -> String {
     format!("data: {value}\n\n")
 }
 
-/// One event of a stream; its name is also the type within it.
+/// One stream event, named after its `type` field.
 pub fn event(value: &Value) -> String {
     let name = value["type"].as_str().unwrap_or_default();
     format!("event: {name}\ndata: {value}\n\n")

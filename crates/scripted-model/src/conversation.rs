@@ -1,47 +1,47 @@
-//! What was said so far, and what comes next.
+//! The conversation so far, and what comes next.
 
 use crate::tools::Tool;
 
-/// A request of an agent, in the words that all APIs share.
+/// An agent's request, in terms that all APIs share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversation {
-    /// What was said, oldest first.
+    /// The messages, oldest first.
     pub said: Vec<Said>,
-    /// What the agent offers to do.
+    /// The tools that the agent offers.
     pub tools: Vec<Tool>,
-    /// Whether the answer is to be JSON of a given shape: no agent's own turn.
+    /// Whether the answer must be JSON with a given schema: not a turn of the agent.
     pub wants_json: bool,
-    /// Whether the answer is to come in pieces.
+    /// Whether the answer is streamed.
     pub streams: bool,
-    /// The model that was asked for.
+    /// The requested model.
     pub model: String,
 }
 
-/// One thing that was said.
+/// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// By the person, or by the agent's program in the person's name.
+    /// From the user, or from the agent's program on the user's behalf.
     User(String),
-    /// By the model: words, or the call of a tool.
+    /// From the model: words, or a tool call.
     Model(String),
-    /// What a tool answered.
+    /// The result of a tool.
     Result(String),
 }
 
-/// Where a conversation stands: which script, and which line of it.
+/// The position of a conversation: which script, and which line of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The branch of the task, which no other task has.
+    /// The task's branch, which no other task has.
     pub branch: String,
-    /// As what the agent was prompted: `worker`, `resumed`, `reviewer`, `stuck`.
+    /// The role of the prompt: `worker`, `resumed`, `reviewer`, `stuck`.
     pub role: &'static str,
-    /// Which turn: a reviewer's round; otherwise 1, and one more for every later message.
+    /// Which turn: a reviewer's round; otherwise 1, plus one for every later message.
     pub turn: usize,
-    /// How many tools have answered in this turn.
+    /// How many tool results there are in this turn.
     pub step: usize,
 }
 
-/// How the prompts of the shipped workflows begin, and whom they address.
+/// How the prompts of the shipped workflows begin, and the role they address.
 const OPENINGS: [(&str, &str); 4] = [
     ("# Task: ", "worker"),
     ("# Task, resumed: ", "resumed"),
@@ -52,22 +52,22 @@ const OPENINGS: [(&str, &str); 4] = [
 /// How the line that is typed into a pane begins.
 const NUDGE: &str = "Message from orange:";
 
-/// How a command stands in a prompt, for small checks.
+/// How a prompt contains a command, for small checks.
 const RUN: &str = "RUN: ";
 
-/// What is to be done next.
+/// What the model should do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// A line of a script.
     Scripted(Place),
-    /// The command that stands in the prompt itself.
+    /// The command in the prompt itself.
     Run(String),
     /// Words: the command in the prompt was run, or no prompt was recognised.
     Words,
 }
 
 impl Conversation {
-    /// What the model is to do, by what was said last.
+    /// What the model should do, according to the last messages.
     pub fn wanted(&self) -> Wanted {
         let marked = self.said.iter().rposition(is_marked);
         let Some(at) = marked else {
@@ -109,7 +109,7 @@ fn is_marked(said: &Said) -> bool {
     opening(said).is_some() || is_nudge(said) || command(said).is_some()
 }
 
-/// Whom a prompt addresses, and the prompt from its first line on.
+/// The role that a prompt addresses, and the prompt from its first line on.
 fn opening(said: &Said) -> Option<(&'static str, &str)> {
     let Said::User(text) = said else {
         return None;
@@ -118,7 +118,7 @@ fn opening(said: &Said) -> Option<(&'static str, &str)> {
         let at = line_start(text, mark)?;
         Some((at, *role))
     });
-    // What an agent puts around a prompt may tell of another one; ours comes last.
+    // The text an agent puts around a prompt may contain another one; ours comes last.
     let (at, role) = found.max()?;
     Some((role, text.get(at..)?))
 }
@@ -134,8 +134,8 @@ fn command(said: &Said) -> Option<String> {
     field(text, RUN).map(str::to_owned)
 }
 
-/// Where the last line that begins with the mark begins. One agent puts a prompt that it is given
-/// as an argument into quotes.
+/// The start of the last line that begins with the mark. One agent quotes a prompt that it gets as
+/// an argument.
 fn line_start(text: &str, mark: &str) -> Option<usize> {
     let mut found = text.rmatch_indices(mark);
     let begins = |at: usize| match text.get(..at) {
@@ -145,7 +145,7 @@ fn line_start(text: &str, mark: &str) -> Option<usize> {
     found.find(|(at, _)| begins(*at)).map(|(at, _)| at)
 }
 
-/// What follows the mark on its line.
+/// The rest of the line after the mark.
 fn field<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     let mut lines = text.lines();
     let found = lines.find_map(|line| line.strip_prefix(mark))?;

@@ -79,7 +79,7 @@ pub fn refuse(fault: Fault) -> (u16, Value) {
     };
     let mut error = json!({"code": status, "status": kind, "message": message});
     if fault == Fault::Quota {
-        // Only with these it is the quota of a day, and not too many requests at once.
+        // Only with these fields is it the daily quota, and not too many requests at once.
         let violation = json!({
             "quotaMetric": "generativelanguage.googleapis.com/generate_requests_per_model_per_day",
             "quotaId": "GenerateRequestsPerDayPerProjectPerModel", "quotaValue": "50",

@@ -1,12 +1,12 @@
-//! As much of HTTP as agents need.
+//! The part of HTTP that agents need.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
-/// No request of an agent is larger.
+/// The size limit of a request; no agent sends larger ones.
 const LARGEST: usize = 64 * 1024 * 1024;
 
-/// What an agent asked.
+/// A request from an agent.
 pub struct Request {
     pub method: String,
     pub path: String,
@@ -15,7 +15,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads one; nothing when the other side only connected.
+    /// Reads a request; `None` when the client only connected.
     pub fn read(stream: &TcpStream) -> io::Result<Option<Self>> {
         let mut reader = BufReader::new(stream);
         let mut line = String::new();
@@ -89,14 +89,14 @@ fn chunks(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Writes a whole answer; the connection ends with it.
+/// Writes a whole response, after which the connection ends.
 pub fn answer(stream: &TcpStream, status: u16, content: &str, body: &str) -> io::Result<()> {
     begin(stream, status, content, Some(body.len()))?;
     let mut stream = stream;
     stream.write_all(body.as_bytes())
 }
 
-/// Begins an answer. Without a length it comes in chunks, so that one that is cut is seen as cut.
+/// Starts a response. Without a length it is chunked, so that a cut response is detected as cut.
 pub fn begin(
     stream: &TcpStream,
     status: u16,
@@ -114,7 +114,7 @@ pub fn begin(
     stream.write_all(head.as_bytes())
 }
 
-/// Writes a piece of an answer in chunks; an empty one is its end.
+/// Writes one chunk of a response; an empty one ends it.
 pub fn piece(stream: &TcpStream, text: &str) -> io::Result<()> {
     let chunk = format!("{:x}\r\n{text}\r\n", text.len());
     let mut stream = stream;

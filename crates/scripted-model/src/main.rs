@@ -1,4 +1,4 @@
-//! Serves a folder of scripts until it is ended.
+//! Serves a folder of scripts until it is killed.
 
 use std::path::Path;
 use std::process::ExitCode;

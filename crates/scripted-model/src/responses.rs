@@ -75,7 +75,7 @@ pub fn write(conversation: &Conversation, answer: &Answer) -> Vec<String> {
     .collect()
 }
 
-/// The same for Chat Completions.
+/// Chat Completions uses the same errors.
 pub fn refuse(fault: Fault) -> (u16, Value) {
     let (status, kind, message) = match fault {
         Fault::Quota => (

@@ -1,23 +1,23 @@
 //! Scripts: what the model does in one turn, line by line.
 //!
 //! The script of a turn is the file `BRANCH/ROLE-TURN` in the folder of scripts, or `any/ROLE-TURN`
-//! when that task has none of its own. It is read at every request, so that a test may write it
-//! while agents run. Each line is a word and what belongs to it:
+//! if the task has none of its own. It is read at every request, so that a test can write it while
+//! agents run. Each line is a word and its arguments:
 //!
 //! | line | the model |
 //! |---|---|
 //! | `run COMMAND` | calls the agent's shell tool |
-//! | `read FILE` | reads it with the agent's own tool; some edit only what they have read |
+//! | `read FILE` | reads it with the agent's own tool; some agents edit only files they have read |
 //! | `write FILE TEXT` | writes it with the agent's own tool |
 //! | `edit FILE OLD => NEW` | replaces a line of it with the agent's own tool |
 //! | `say TEXT` | says it and ends the turn |
-//! | `quota`, `overload`, `key` | refuses before the next line, for ever |
-//! | `quota 2` | refuses twice before the next line, then goes on with it |
-//! | `cut`, `cut 1` | breaks off in the midst of the next line's answer |
-//! | `slow SECONDS` | takes so long within the next line's answer |
+//! | `quota`, `overload`, `key` | always fails before the next line |
+//! | `quota 2` | fails twice before the next line, then continues with it |
+//! | `cut`, `cut 1` | breaks off in the middle of the next line's answer |
+//! | `slow SECONDS` | takes this long for the next line's answer |
 //!
-//! In the texts of `write` and `edit`, `\n` begins a new line. Lines that are empty or begin with
-//! `#` are skipped. After the last line it says that it is done.
+//! In the texts of `write` and `edit`, `\n` starts a new line. Empty lines and lines that begin
+//! with `#` are skipped. After the last line the model says that it is done.
 
 use std::fs;
 use std::path::{Component, Path};
@@ -28,7 +28,7 @@ use crate::conversation::Place;
 /// What the model does at one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What goes wrong first.
+    /// A failure that comes first.
     pub trouble: Option<Trouble>,
     /// How long the answer takes.
     pub slow: Duration,
@@ -36,49 +36,49 @@ pub struct Step {
     pub act: Act,
 }
 
-/// An answer.
+/// What the model does in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     /// A call of the shell tool.
     Run(String),
-    /// A look into a file.
+    /// Read a file.
     Read(String),
-    /// A new file.
+    /// Write a new file.
     Write { file: String, text: String },
-    /// A line of a file, replaced.
+    /// Replace a line of a file.
     Edit {
         file: String,
         old: String,
-        /// What stands there instead.
+        /// The replacement.
         new: String,
     },
     /// Words, which end the turn.
     Say(String),
 }
 
-/// What goes wrong, and how often before it no longer does.
+/// A failure, and how often it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trouble {
     pub fault: Fault,
-    /// How often; without a number for ever.
+    /// How often; `None` means always.
     pub times: Option<usize>,
 }
 
-/// The ways in which a model fails.
+/// The ways a model can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The account has used up what it may.
+    /// The account has used up its quota.
     Quota,
-    /// Too many ask at once.
+    /// Too many requests at once.
     Overload,
     /// The key is not valid.
     Key,
-    /// The connection ends within the answer.
+    /// The connection closes in the middle of the answer.
     Cut,
 }
 
 impl Fault {
-    /// The word of the script.
+    /// The word in the script.
     pub fn word(self) -> &'static str {
         match self {
             Fault::Quota => "quota",
@@ -89,11 +89,11 @@ impl Fault {
     }
 }
 
-/// What is said when the script has nothing more.
+/// The answer when the script has no more lines.
 const DONE: &str = "Done.";
 
 impl Step {
-    /// An answer without trouble.
+    /// An answer without failures.
     pub fn plain(act: Act) -> Self {
         Self {
             trouble: None,
@@ -102,7 +102,7 @@ impl Step {
         }
     }
 
-    /// The step at a place; a task without a script is told so.
+    /// The step at a place; if a task has no script, the answer says so.
     pub fn at(scripts: &Path, place: &Place) -> Self {
         let file = format!("{}-{}", place.role, place.turn);
         let own = Path::new(&place.branch);
@@ -126,7 +126,7 @@ impl Step {
     }
 }
 
-/// The steps of a script, or the line that is none.
+/// The steps of a script, or the invalid line.
 fn steps(text: &str) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
     let (mut trouble, mut slow) = (None, Duration::ZERO);

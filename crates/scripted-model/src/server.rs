@@ -1,4 +1,4 @@
-//! Listens, and answers each request by the script.
+//! Listens, and answers each request according to the script.
 
 use std::collections::HashMap;
 use std::io;
@@ -32,12 +32,12 @@ struct Shared {
     scripts: PathBuf,
     log: Log,
     numbers: AtomicUsize,
-    /// How often the trouble of a step has been met.
+    /// How often each step has failed so far.
     met: Mutex<HashMap<String, usize>>,
 }
 
 impl Model {
-    /// Listens on this port, or on a free one.
+    /// Listens on this port; 0 means a free one.
     pub fn start(scripts: &Path, log: &Path, port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let port = listener.local_addr()?.port();
@@ -54,17 +54,17 @@ impl Model {
         })
     }
 
-    /// Where it listens.
+    /// The port it listens on.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Answers until the process ends; one connection's trouble is not another's.
+    /// Answers until the process exits; a failing connection does not affect others.
     pub fn serve(self) {
         for stream in self.listener.incoming().flatten() {
             let shared = Arc::clone(&self.shared);
             thread::spawn(move || {
-                // An agent that went away needs no answer.
+                // An agent that disconnected needs no answer.
                 let _gone = shared.meet(&stream);
             });
         }
@@ -125,10 +125,10 @@ impl Shared {
         http::piece(stream, "")
     }
 
-    /// What is to be done, and the place in a script if it comes from one.
+    /// The next step, and its place in a script if it comes from one.
     fn step(&self, conversation: &Conversation, wanted: Wanted) -> (Step, Option<Place>) {
         match wanted {
-            // What is asked without tools is a title or the like: no turn of the script.
+            // A request without tools is for a title or the like: not a turn of the script.
             _ if !has_shell(&conversation.tools) => (
                 Step::plain(Act::Say(String::from("A scripted title"))),
                 None,
@@ -139,7 +139,7 @@ impl Shared {
         }
     }
 
-    /// What goes wrong this time.
+    /// The failure for this attempt, if any.
     fn trouble(&self, place: &Place, step: &Step) -> Option<Fault> {
         let trouble = step.trouble?;
         let Some(times) = trouble.times else {
@@ -162,7 +162,7 @@ impl Shared {
         told["method"] = json!(request.method);
         told["path"] = json!(request.path);
         told["headers"] = json!(request.headers);
-        // What is no JSON is kept as well: what an agent gives away shows here.
+        // Bodies that are not JSON are logged too: anything an agent leaks shows up here.
         told["body"] = match body {
             Value::Null => json!(String::from_utf8_lossy(&request.body)),
             body => body.clone(),
@@ -171,7 +171,7 @@ impl Shared {
     }
 }
 
-/// Answers what belongs to no conversation: counts, lists of models, and whatever else.
+/// Answers requests outside a conversation: token counts, model lists, and anything else.
 fn aside(stream: &TcpStream, request: &Request) -> io::Result<()> {
     let path = request.path.split('?').next().unwrap_or_default();
     let json = "application/json";

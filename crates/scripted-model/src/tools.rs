@@ -1,4 +1,4 @@
-//! The tools that an agent offers, and how each is called.
+//! The tools that an agent offers, and how to call each.
 
 use serde_json::{Map, Value, json};
 
@@ -7,9 +7,9 @@ use crate::script::Act;
 /// A tool, as the agent describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
-    /// What the agent calls it.
+    /// The agent's name for it.
     pub name: String,
-    /// The shape of its arguments.
+    /// The JSON schema of its arguments.
     pub shape: Value,
 }
 
@@ -19,19 +19,19 @@ const READERS: [&str; 3] = ["Read", "read", "read_file"];
 const WRITERS: [&str; 3] = ["Write", "write", "write_file"];
 const EDITORS: [&str; 3] = ["Edit", "edit", "replace"];
 
-/// The agents' names for what a tool is told.
+/// The agents' names for tool arguments.
 const COMMAND: [&str; 2] = ["command", "cmd"];
 const FILE: [&str; 3] = ["file_path", "filePath", "path"];
 const CONTENT: [&str; 1] = ["content"];
 const OLD: [&str; 2] = ["old_string", "oldString"];
 const NEW: [&str; 2] = ["new_string", "newString"];
 
-/// Whether an agent offers a shell: what is asked without one is no turn of its own.
+/// Whether an agent offers a shell: a request without one is not a turn of its own.
 pub fn has_shell(tools: &[Tool]) -> bool {
     find(tools, &SHELLS).is_some()
 }
 
-/// The tool that does it and what it is told; nothing for words, or when no tool can do it.
+/// The tool for the act, and its arguments; `None` for words, or if there is no such tool.
 pub fn call(tools: &[Tool], act: &Act) -> Option<(String, Value)> {
     let called = |names: &[&str], told: &[(&[&str], &str)]| {
         let tool = find(tools, names)?;
@@ -46,7 +46,7 @@ pub fn call(tools: &[Tool], act: &Act) -> Option<(String, Value)> {
             .or_else(|| called(&SHELLS, &[(&COMMAND, &added(file, text))])),
         Act::Edit { file, old, new } => {
             if let Some(tool) = find(tools, &EDITORS) {
-                // One agent takes several changes at once.
+                // One agent takes several edits at once.
                 if tool.has("edits") {
                     let edits = json!([{ "oldText": old, "newText": new }]);
                     let told = json!({ "path": file, "edits": edits });
@@ -80,7 +80,7 @@ impl Tool {
                 arguments.insert((*name).to_owned(), json!(value));
             }
         }
-        // Some want to be told what it is for.
+        // Some tools require a description of the purpose.
         for name in ["description", "instruction"] {
             if self.has(name) {
                 arguments.insert(name.to_owned(), json!("Follow the script"));
@@ -90,7 +90,7 @@ impl Tool {
     }
 }
 
-/// A patch, in the words of the agent that knows files by patches alone.
+/// A patch, in the format of the agent that changes files only by patches.
 fn added(file: &str, text: &str) -> String {
     patch(&format!("*** Add File: {file}\n{}", prefixed("+", text)))
 }

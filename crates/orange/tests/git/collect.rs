@@ -497,7 +497,7 @@ fn rescues_are_listed_shown_and_brought_back_by_the_program() {
     assert_eq!(fs::read(out.join("README")).unwrap(), b"mine\n");
 }
 
-/// A task in the first workspace whose rescue was brought back once, and done away with.
+/// A task in the first workspace whose rescue was restored once and then removed.
 fn hold_with_rescue(ground: &Ground) -> TaskId {
     let id = ground.hold();
     let draft = ground.yard.slot().join("draft");
@@ -543,7 +543,7 @@ fn an_agent_does_not_change_the_pool() {
     let ground = Ground::new(2);
     ground.hold();
     for words in [&["workspace", "gc", "--yes"][..], &["workspace", "init"]] {
-        // Whoever stands in a bound worktree is its worker.
+        // A caller inside a bound worktree counts as its worker.
         let mut orange = ground.orange(words);
         let output = orange.current_dir(ground.yard.slot()).output().unwrap();
         let (code, said) = told(&output);
@@ -618,7 +618,7 @@ fn a_rebuild_finds_the_workspaces_that_are_on_the_disk() {
     let ground = Ground::new(4);
     let id = ground.hold();
     ground.json(&["workspace", "init"]);
-    // Somebody else's directory of such a name is none of ours.
+    // Someone else's directory with such a name is not ours.
     let theirs = ground.yard.path("workspaces/app--9");
     fs::create_dir(&theirs).unwrap();
     fs::write(theirs.join("mine"), "mine\n").unwrap();
@@ -629,7 +629,7 @@ fn a_rebuild_finds_the_workspaces_that_are_on_the_disk() {
     assert_eq!(rebuilt["workspaces"], found);
     assert_eq!(listed(), before, "states and ports included");
     assert_eq!(states(&ground), ["bound", "free", "free", "free"]);
-    // The pool is full with them, and a freed one is used again.
+    // They fill the pool, and a freed one is reused.
     ground.go(&id, "closed");
     let next = ground.create(Some("next"));
     ground.go(&next, "held");
@@ -666,7 +666,7 @@ fn two_projects_of_a_home_share_no_port() {
         (String::from("tea--2"), 400),
     ];
     assert_eq!(offsets(), expected);
-    // They stay when the memory of the pool is made anew, in whatever order.
+    // They stay the same when the pool's records are rebuilt, in whatever order.
     ground.json(&["rebuild", "--move-aside"]);
     assert_eq!(offsets(), expected);
 }

@@ -8,23 +8,23 @@ use std::path::Path;
 
 use crate::yard::Yard;
 
-/// What giving the workspace back must come to.
+/// The required outcome of the release.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expected {
     /// Nothing was unsaved.
     Free,
-    /// Something was unsaved, and is saved.
+    /// Something was unsaved, and is now saved.
     Rescued,
     /// Something cannot be saved, so nothing is touched.
     Retired,
 }
 
-/// One state: its name, how it comes about in a workspace, and what must follow.
+/// One state: its name, how to create it in a workspace, and the required outcome.
 pub struct Dirt {
     pub name: &'static str,
     pub make: fn(&Yard, &Path),
     pub expected: Expected,
-    /// Whether restoring brings the very same `git status` back.
+    /// Whether a restore brings back the same `git status`.
     pub comes_back: bool,
 }
 
@@ -52,7 +52,7 @@ fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
     fs::write(path, bytes).unwrap();
 }
 
-/// Two branches that change the same line, the other one called `other`.
+/// Two branches that change the same line; the other one is called `other`.
 fn conflict(yard: &Yard, at: &Path) {
     yard.git(at, &["branch", "other"]);
     yard.commit(at, "README", "ours\ntwo\nthree\n");

@@ -1,4 +1,4 @@
-//! What gates and people are told.
+//! The git facts that gates and users see.
 
 use std::fs;
 

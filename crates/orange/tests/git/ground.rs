@@ -1,4 +1,4 @@
-//! A yard with a home of orange: tasks, a pool, agents.
+//! A yard with an orange home: tasks, a pool, agents.
 
 use std::ffi::OsString;
 use std::fs;
@@ -25,10 +25,10 @@ pub const SOON: Duration = Duration::from_mins(1);
 
 const WORKFLOW: &str = include_str!("roads.yml");
 
-/// A yard whose root is the home of orange, so that the pool is where the yard expects it.
+/// A yard whose root is the orange home, so that the pool is where the yard expects it.
 pub struct Ground {
     pub yard: Yard,
-    /// Where a test puts a `git` of its own.
+    /// Where a test puts its own `git`.
     programs: PathBuf,
 }
 
@@ -60,12 +60,12 @@ impl Ground {
         ground
     }
 
-    /// Where the agent's definition is.
+    /// The path of the agent's definition.
     pub fn harness(&self) -> PathBuf {
         self.yard.path("harnesses/script.toml")
     }
 
-    /// Writes a key of the project, as a person would.
+    /// Sets a key of the project, as a user would.
     pub fn configure(&self, key: &str, value: &Value) {
         let path = self.home().projects();
         let text = fs::read_to_string(&path).unwrap();
@@ -74,7 +74,7 @@ impl Ground {
         fs::write(path, projects.to_string()).unwrap();
     }
 
-    /// Lets a script run a shell's line as the project's setup or teardown.
+    /// Sets a shell line as the project's setup or teardown.
     pub fn configure_script(&self, key: &str, line: &str) {
         self.configure(key, &serde_json::json!(["/bin/sh", "-c", line]));
     }
@@ -97,12 +97,12 @@ impl Ground {
         Home::resolve(&self.environment()).unwrap()
     }
 
-    /// Puts a `git` before the real one; `$real` is the real one in the script.
+    /// Puts a wrapper in front of `git`; in the script, `$real` is the real one.
     pub fn git_is(&self, script: &str) {
         self.yard.wrapper("programs/git", script);
     }
 
-    /// Lets git be git again.
+    /// Removes the wrapper for git.
     pub fn git_is_real(&self) {
         let _absent = fs::remove_file(self.programs.join("git"));
     }
@@ -149,7 +149,7 @@ impl Ground {
         }
     }
 
-    /// Asks as the person, and performs what follows in this process.
+    /// Asks as the user, and performs the effects in this process.
     pub fn ask(&self, task: &TaskId, ask: Ask) -> Answer {
         self.ask_waiting(task, ask, Waiting::Here)
     }
@@ -163,7 +163,7 @@ impl Ground {
         self.driver().requests.ask(&asked).unwrap()
     }
 
-    /// Asks for a status and performs until nothing waits.
+    /// Asks for a status and performs until nothing is pending.
     pub fn go(&self, task: &TaskId, status: &str) -> Task {
         let to = Status::new(status);
         let answer = self.ask(task, Ask::Move { to });
@@ -188,7 +188,7 @@ impl Ground {
         format!("{}\n{:#?}", events.join("\n"), self.store().pending(id))
     }
 
-    /// The program, as a person calls it.
+    /// The program, as a user calls it.
     pub fn orange(&self, arguments: &[&str]) -> Command {
         let mut orange = Command::new(env!("CARGO_BIN_EXE_orange"));
         orange.args(arguments).current_dir(self.yard.app());
@@ -201,7 +201,7 @@ impl Ground {
         told(&self.orange(arguments).output().unwrap())
     }
 
-    /// Calls the program, which must succeed; its answer in JSON.
+    /// Calls the program, which must succeed; returns its JSON answer.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let typed: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
         let output = self.orange(&typed).output().unwrap();
@@ -268,7 +268,7 @@ pub fn wait_for(what: &str, condition: impl FnMut() -> bool) {
     assert!(held, "waited in vain for {what}");
 }
 
-/// The files of a directory, TASK.md aside.
+/// The files of a directory, without TASK.md.
 pub fn work_in(directory: &Path) -> crate::yard::Files {
     let mut found = crate::yard::files(directory);
     found.remove(Path::new("TASK.md"));

@@ -11,7 +11,7 @@ use orange_engine::names::ProjectName;
 use crate::ground::{Ground, told};
 use crate::yard::files;
 
-/// Names that are no branch, and could be an option, a path or a trick.
+/// Names that are not valid branches, and could be an option, a path or a trick.
 fn refused() -> Vec<String> {
     let mut names: Vec<String> = [
         "-b",
@@ -51,7 +51,7 @@ fn refused() -> Vec<String> {
     names
 }
 
-/// Names that are odd, and branches nevertheless.
+/// Odd names that are valid branches.
 const ODD: &[&str] = &[
     "ünïcode/🦀",
     "日本語",
@@ -162,7 +162,7 @@ fn a_hostile_project_is_refused_and_an_odd_path_is_that_path() {
     }
 }
 
-/// A directory outside of everything, which must stay as it is.
+/// A directory outside of everything, which must not change.
 fn outside(ground: &Ground) -> std::path::PathBuf {
     let outside = ground.yard.path("outside");
     fs::create_dir_all(outside.join("src")).unwrap();
@@ -227,7 +227,7 @@ fn a_worktree_that_became_a_link_changes_nothing_outside() {
     ground.call(&["workspace", "gc", "--yes"]);
     assert_eq!(files(&outside), before, "after collecting");
     assert_eq!(files(&moved), work);
-    // The pool goes on with another one.
+    // The pool continues with another one.
     let next = ground.create(Some("next"));
     assert_eq!(ground.go(&next, "held").status.as_str(), "held");
     assert_eq!(files(&outside), before);
@@ -242,7 +242,7 @@ fn folders_that_became_links_change_nothing_outside() {
     let slot = ground.yard.slot();
     fs::write(slot.join("src/main.rs"), "unsaved\n").unwrap();
     ground.go(&id, "open");
-    // Somebody replaces a folder in the idle slot; a rescue would write into it.
+    // Another process replaces a folder in the idle slot; a rescue would write into it.
     fs::remove_dir_all(slot.join("src")).unwrap();
     symlink(outside.join("src"), slot.join("src")).unwrap();
     let task = ground.go(&id, "held");

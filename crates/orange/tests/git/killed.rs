@@ -1,6 +1,6 @@
-//! The process killed with -9 at every call of git, and repeated.
+//! The process is killed with -9 at every git call, then repeated.
 //!
-//! A child of the test acts through a wrapper around git that kills its caller at the chosen call:
+//! A child of the test runs through a wrapper around git that kills its caller at the chosen call:
 //! before git runs, after it has run, or both of them in the middle.
 
 use std::fs;
@@ -22,7 +22,7 @@ use crate::yard::{Files, Yard, begin_count, committed, counted, files, numbered}
 const ACT: &str = "ORANGE_TEST_ACT";
 const ROOT: &str = "ORANGE_TEST_ROOT";
 
-/// How many tests share the calls of one act, so that they run side by side.
+/// How many tests share the calls of one act, so that they run in parallel.
 const SHARDS: usize = 3;
 
 /// How the caller is killed.
@@ -35,7 +35,7 @@ pub enum Way {
     Spared,
 }
 
-/// What is done in the child.
+/// What the child does.
 fn act(yard: &Yard, what: &str, program: PathBuf) {
     let git = yard.open_with(program);
     let task = TaskId::new("t1");
@@ -51,7 +51,7 @@ fn act(yard: &Yard, what: &str, program: PathBuf) {
     }
 }
 
-/// Not a test of its own: the process that is killed.
+/// Not a test itself: the process that is killed.
 #[test]
 fn child() {
     let (Ok(what), Ok(root)) = (std::env::var(ACT), std::env::var(ROOT)) else {
@@ -62,7 +62,7 @@ fn child() {
     act(&yard, &what, program);
 }
 
-/// Acts in a child that is killed at the given call; how many calls there were.
+/// Runs the act in a child that is killed at the given call; returns how many calls there were.
 pub fn run(yard: &Yard, what: &str, at: usize, way: Way) -> usize {
     let deed = match way {
         Way::Before => "kill -9 $PPID; exit 1",
@@ -128,7 +128,7 @@ fn status(yard: &Yard) -> String {
     )
 }
 
-/// Everything that must hold after one further try, whenever the first was killed.
+/// Checks everything that must hold after one further attempt, whenever the first was killed.
 fn repeat(yard: &Yard, what: &str, before: &Files, status_before: &str, branches: &str) {
     let git = yard.open();
     let task = TaskId::new("t1");
@@ -179,7 +179,7 @@ fn repeat(yard: &Yard, what: &str, before: &Files, status_before: &str, branches
     assert!(!directory.join("index.lock").exists());
 }
 
-/// A yard in which the act can be performed, kept; its files, status and branches.
+/// A saved yard in which the act can be performed; with its files, status and branches.
 fn stage(what: &str) -> (Yard, Files, String, String) {
     let yard = Yard::new();
     branch(&yard);
@@ -198,8 +198,8 @@ fn stage(what: &str) -> (Yard, Files, String, String) {
     (yard, before, status_before, branches)
 }
 
-/// Every call of one shard, those that leave this remainder: the child is killed there, or the
-/// call fails, and the act is repeated.
+/// Goes through every call of one shard, those with this remainder: the child is killed there, or
+/// the call fails, and the act is repeated.
 fn every_call(what: &str, shard: usize) {
     let (yard, before, status_before, branches) = stage(what);
     for at in (shard + 1..).step_by(SHARDS) {
@@ -214,9 +214,9 @@ fn every_call(what: &str, shard: usize) {
     }
 }
 
-/// Between two calls of git files are moved and written, so a child is killed there too: at
-/// instants that are spread over its life. A git that it leaves behind is waited for, as the driver
-/// does by trying again.
+/// Between two git calls, files are moved and written, so the child is also killed there: at
+/// instants spread over its lifetime. The test waits for a git that it leaves behind, as the driver
+/// does by retrying.
 #[cfg(target_os = "linux")]
 #[test]
 fn at_any_instant() {
@@ -236,8 +236,8 @@ fn at_any_instant() {
     }
 }
 
-/// What a switch leaves that is killed while it writes: some files new, one of them half, one gone,
-/// the index old and locked.
+/// What a switch leaves behind that is killed while it writes: some files new, one of them
+/// half-written, one gone, the index old and locked.
 #[test]
 fn half_a_switch() {
     let (yard, before, status_before, branches) = stage("acquire");

@@ -1,4 +1,4 @@
-//! Performs the effects of git on real repositories in temporary directories.
+//! Performs git effects on real repositories in temporary directories.
 #![expect(
     clippy::disallowed_methods,
     reason = "these tests start programs around the ones under test"

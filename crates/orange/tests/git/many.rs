@@ -1,4 +1,4 @@
-//! Many who want a workspace at once, and deaths among them.
+//! Many tasks compete for workspaces, with processes killed meanwhile.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,20 +27,20 @@ fn spawn(ground: &Ground, task: &TaskId) -> Child {
     orange.spawn().unwrap()
 }
 
-/// Waits until nothing is left to perform, whoever performs.
+/// Waits until nothing is pending, whichever process performs.
 fn rest(ground: &Ground, tasks: &[TaskId]) {
     for task in tasks {
         let held = Deadline::after(SOON).wait_for(|| {
             ground.driver().performer.perform_to_the_end(task).unwrap();
             let pending = ground.task(task).pending;
-            // A start that failed after the task had moved on is over, and only shown.
+            // A start that failed after the task had left the status is over, and only shown.
             pending.iter().all(|it| it.state != PendingState::Waiting)
         });
         assert!(held, "effects are left:\n{}", ground.told(task));
     }
 }
 
-/// The tasks that are held; the store and the worktrees must agree about them.
+/// The tasks that hold a workspace; the store and the worktrees must agree about them.
 fn held(ground: &Ground, tasks: &[TaskId]) -> BTreeSet<TaskId> {
     let project = ProjectName::new("app");
     let git = ground.yard.open();
@@ -72,7 +72,7 @@ fn of_fifty_who_start_at_once_five_get_a_workspace_and_none_twice() {
     let tasks: Vec<TaskId> = (0..TASKS).map(|_| ground.create(None)).collect();
     let calls: Vec<Child> = tasks.iter().map(|task| spawn(&ground, task)).collect();
     for mut call in calls {
-        // Without a free workspace the task waits; one that was taken in this moment fails a start.
+        // Without a free workspace the task waits; one that was just taken makes a start fail.
         let code = call.wait().unwrap().code();
         assert!(matches!(code, Some(0 | 3 | 5 | 6)), "{code:?}");
     }
@@ -96,7 +96,7 @@ fn of_fifty_who_start_at_once_five_get_a_workspace_and_none_twice() {
         listed["workspaces"].as_array().unwrap().len(),
         POOL as usize
     );
-    // Whoever ends makes room for one who waits.
+    // A task that ends makes room for a waiting one.
     let ends = held(&ground, &tasks).pop_first().unwrap();
     ground.go(&ends, "closed");
     let waits = tasks
@@ -105,7 +105,7 @@ fn of_fifty_who_start_at_once_five_get_a_workspace_and_none_twice() {
     assert_eq!(ground.go(waits.unwrap(), "held").status.as_str(), "held");
 }
 
-/// A sequence that is the same in every run.
+/// A pseudo-random sequence that is the same in every run.
 fn next(state: &mut u64) -> u64 {
     *state = state
         .wrapping_mul(6_364_136_223_846_793_005)
@@ -141,7 +141,7 @@ fn where_starts_are_refused_five_of_fifty_get_a_workspace_and_the_rest_stay_as_t
             assert_eq!(ground.task(task).version, version, "{}", ground.told(task));
         }
     }
-    // Who holds them is said, and what to do about it.
+    // The answer names the tasks that hold the workspaces, and what to do about it.
     let one = refused.first().unwrap();
     let (code, said) = ground.call(&["task", "spawn", one.as_str(), "--json"]);
     assert_eq!(code, 3, "{said}");
@@ -156,7 +156,7 @@ fn where_starts_are_refused_five_of_fifty_get_a_workspace_and_the_rest_stay_as_t
     );
     let hint = answer["error"]["hints"][0].as_str().unwrap();
     assert!(hint.contains("`orange task cancel "), "{hint}");
-    // Whoever ends makes room, and a project may say otherwise than the settings.
+    // A task that ends makes room, and a project may override the settings.
     ground.go(holders.first().unwrap(), "closed");
     assert_eq!(ground.go(one, "held").status.as_str(), "held");
     ground.configure("when_full", &"queue".into());
@@ -188,7 +188,7 @@ fn kill_at_random(when_full: &str) {
             let rage = Deadline::after(RAGE);
             let mut state = 7;
             while !rage.has_passed() {
-                // Everybody starts, some give up, and whoever gave up starts again.
+                // All tasks start, some are cancelled, and those start again.
                 let mut calls = Vec::new();
                 for task in &tasks {
                     if next(&mut state).is_multiple_of(5) {

@@ -1,4 +1,4 @@
-//! Files that appear or change while a workspace is given back.
+//! Files that appear or change while a workspace is released.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use orange_engine::names::TaskId;
 
 use crate::yard::{Yard, committed, files};
 
-/// The calls around which somebody writes, and how often each is tried.
+/// The git calls around which another process writes, and how often each is tried.
 const AROUND: &[(&str, u32)] = &[
     ("ls-files", 2),
     ("status", 4),
@@ -21,7 +21,8 @@ const AROUND: &[(&str, u32)] = &[
     ("checkout-index", 1),
 ];
 
-/// What somebody does: changes and makes files, and stages what is nowhere else.
+/// What the other process does: edits and creates files, and stages content that exists nowhere
+/// else.
 const WRITE: &str = "echo late >late; echo late >new; echo late >src/main.rs; echo late >x.log; \
                      echo staged-late >tool.sh; env -i PATH=$PATH $real add tool.sh; echo later >tool.sh";
 
@@ -35,7 +36,7 @@ fn stage() -> (Yard, Git) {
     (yard, git)
 }
 
-/// A git around whose nth call of a kind somebody writes. Calls have one option before the command.
+/// A git with writes around its nth call of a kind. Calls have one option before the command.
 fn busy(yard: &Yard, call: &str, nth: u32, is_before: bool) -> Git {
     let write = format!("(cd {} && {WRITE})", yard.slot().display());
     let (before, after) = if is_before {
@@ -59,7 +60,7 @@ fn has_written(yard: &Yard, nth: u32) -> bool {
     count.is_ok_and(|count| count.trim().parse::<u32>().unwrap() >= nth)
 }
 
-/// Whether a text is at a path of the worktree, of a rescue, or of what a rescue has staged.
+/// Whether a path in the worktree, in a rescue, or in a rescue's index has this text.
 fn is_kept(yard: &Yard, rescues: &[Rescued], path: &str, text: &str) -> bool {
     let is_it = |files: &crate::yard::Files| {
         let found = files.get(Path::new(path));

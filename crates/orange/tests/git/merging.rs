@@ -1,4 +1,4 @@
-//! Merging: each strategy, each obstacle, and what is left alone.
+//! Merging: each strategy, each obstacle, and what stays untouched.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use orange_engine::time::Timestamp;
 
 use crate::yard::{Files, Yard, files};
 
-/// What a merge is told, owned.
+/// The parameters of a merge, owned.
 pub struct Wanted {
     pub strategy: MergeStrategy,
     pub head: CommitId,
@@ -20,7 +20,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// A merge of `fix` as things are now.
+    /// A merge of `fix` in the current state.
     pub fn now(yard: &Yard, strategy: MergeStrategy) -> Wanted {
         let commit = |name: &str| {
             let text = yard.git(&yard.app(), &["rev-parse", &format!("refs/heads/{name}")]);
@@ -90,13 +90,13 @@ pub const ALL: [MergeStrategy; 3] = [
     MergeStrategy::Squash,
 ];
 
-/// Names a person who makes commits.
+/// Configures the user's name for commits.
 pub fn introduce(yard: &Yard) {
     let text = "[user]\nname = Ada\nemail = ada@example.org\n";
     fs::write(yard.path("home/.gitconfig"), text).unwrap();
 }
 
-/// A branch `fix` with two commits, on which a worktree is.
+/// A branch `fix` with two commits, checked out in a worktree.
 pub fn branch(yard: &Yard) {
     introduce(yard);
     let git = yard.open();
@@ -113,7 +113,7 @@ pub fn advance(yard: &Yard) {
     yard.commit(&yard.app(), "elsewhere", "other work\n");
 }
 
-/// A bare remote that has what the repository has.
+/// A bare remote with the same content as the repository.
 pub fn add_remote(yard: &Yard) -> PathBuf {
     let clone = ["clone", "-q", "--bare", "app", "remote.git"];
     yard.git(&yard.path(""), &clone);
@@ -138,7 +138,7 @@ fn status(yard: &Yard) -> String {
     yard.git(&yard.app(), &words)
 }
 
-/// Every ref of the repository and every byte of the person's checkout, its index included.
+/// Every ref of the repository and every byte of the user's checkout, including its index.
 fn everything(yard: &Yard) -> (String, Files, String, String) {
     let refs = yard.git(&yard.app(), &["for-each-ref"]);
     let index = yard.git(&yard.app(), &["ls-files", "--stage"]);
@@ -184,7 +184,7 @@ fn each_strategy_makes_its_commit_and_brings_the_clean_checkout_along() {
         assert_eq!(read("src/new/two"), "two of fix\n");
         assert_eq!(read("README"), "one\ntwo\nthree and more\n");
         assert_eq!(tip(&yard, &yard.app(), "fix"), head);
-        // Twice in a row is once.
+        // Merging twice is the same as once.
         let before = everything(&yard);
         assert_eq!(wanted.merge(&yard.open()), commit);
         assert_eq!(everything(&yard), before);
@@ -225,7 +225,7 @@ fn untracked_files_that_the_merge_does_not_touch_stay() {
     assert_eq!(fs::read(yard.app().join("x.log")).unwrap(), b"ignored\n");
 }
 
-/// What a person has left in their checkout, and what the refusal names.
+/// What a user has left in their checkout, and what the refusal names.
 type Dirt = (&'static str, fn(&Yard), &'static [&'static str]);
 
 fn write(yard: &Yard, name: &str, text: &str) {
@@ -441,7 +441,7 @@ fn lesson_47_a_committed_task_file_is_refused() {
     assert_eq!(everything(&yard), before);
     yard.git(&yard.slot(), &["rm", "-q", "--cached", "TASK.md"]);
     yard.git(&yard.slot(), &["commit", "-q", "-m", "out"]);
-    // Its history still has it, which no gate lets through either.
+    // Its history still has it, which no gate allows either.
     for strategy in ALL {
         let obstacle = Wanted::now(&yard, strategy).obstacle(&yard.open());
         assert_eq!(obstacle, MergeObstacle::TaskFile("TASK.md".to_owned()));
@@ -458,7 +458,7 @@ fn a_squash_is_recognised_by_its_content_and_within_its_attempt() {
     branch(&yard);
     advance(&yard);
     let wanted = Wanted::now(&yard, MergeStrategy::Squash);
-    // Somebody claims that it was done.
+    // Another commit claims that it was merged.
     let claim = format!("claimed\n\nOrange-Task: t1\nOrange-Head: {}", wanted.head);
     yard.git(
         &yard.app(),
@@ -484,12 +484,12 @@ fn a_squash_is_recognised_by_its_content_and_within_its_attempt() {
         yard.git(&yard.app(), &["rev-list", "--count", "main"]),
         count
     );
-    // Taken back since, it is another attempt that brings it again.
+    // Reverted since, it takes another attempt to bring it again.
     yard.git(&yard.app(), &["revert", "--no-edit", &commit]);
     let again = Wanted::now(&yard, MergeStrategy::Squash).merge(&yard.open());
     assert_ne!(again, commit);
     assert_eq!(fs::read(yard.app().join("one")).unwrap(), b"one of fix\n");
-    // And with nothing left to bring there is nothing to commit.
+    // And with nothing left to merge there is nothing to commit.
     let nothing = Wanted::now(&yard, MergeStrategy::Squash).merge(&yard.open());
     assert_eq!(nothing, again);
 }
@@ -512,7 +512,7 @@ fn without_a_name_the_person_is_told_what_to_configure() {
         "{error}"
     );
     assert_eq!(everything(&yard), before);
-    // Nobody's name is needed to forward.
+    // A fast-forward needs no committer name.
     Wanted::now(&yard, MergeStrategy::Ff).merge(&yard.open());
 }
 
@@ -568,7 +568,7 @@ fn a_linked_checkout_of_the_default_branch_comes_along_or_is_in_the_way() {
     wanted.merge(&yard.open());
     assert_eq!(yard.git(&linked, &["status", "--porcelain"]), "");
     assert_eq!(fs::read(linked.join("one")).unwrap(), b"one of fix\n");
-    // One whose directory is gone may be on a disk that is not here.
+    // A worktree whose directory is gone may be on a disk that is not mounted.
     yard.commit(&yard.slot(), "late", "late\n");
     fs::rename(&linked, yard.path("away")).unwrap();
     let wanted = Wanted::now(&yard, MergeStrategy::Squash);
@@ -625,7 +625,7 @@ fn a_submodule_that_moved_is_an_uncommitted_change() {
         &yard.app(),
         &["-C", "sub", "reset", "-q", "--hard", "HEAD~1"],
     );
-    // Work inside it is not the merge's.
+    // Changes inside the submodule are none of the merge's business.
     fs::write(yard.app().join("sub/README"), "mine\n").unwrap();
     wanted.merge(&yard.open());
     assert_eq!(fs::read(yard.app().join("sub/README")).unwrap(), b"mine\n");

@@ -1,4 +1,4 @@
-//! A merge killed at every call of git, and repeated: exactly one.
+//! A merge killed at every git call, and repeated: exactly one.
 
 #![cfg(target_os = "linux")]
 
@@ -19,7 +19,7 @@ use crate::yard::{Yard, committed, files};
 /// How many tests share the calls of one strategy.
 const SHARDS: usize = 3;
 
-/// What is done in the child that is killed: the merge that was decided before it started.
+/// What the killed child does: the merge that was decided before it started.
 pub fn act(yard: &Yard, git: &Git, what: &str) {
     decided(yard, what).merge(git);
 }
@@ -41,7 +41,7 @@ fn decided(yard: &Yard, what: &str) -> Wanted {
     }
 }
 
-/// A yard with a remote, in which much is to be merged into the person's checkout.
+/// A yard with a remote, with much to merge into the user's checkout.
 fn stage() -> Yard {
     let yard = Yard::new();
     branch(&yard);
@@ -62,7 +62,7 @@ fn stage() -> Yard {
     yard
 }
 
-/// Git keeps the lock that it was killed with, and says so; a person removes it.
+/// A killed git leaves its lock behind, and the error says so; the user removes it.
 fn remove_locks(folder: &Path) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
@@ -102,14 +102,14 @@ fn repeat(yard: &Yard, what: &str, expected: &str, told: &str) {
     }
 }
 
-/// Every call of one shard; the shards run side by side.
+/// Goes through every call of one shard; the shards run in parallel.
 fn every_call(what: &str, shard: usize) {
     let yard = stage();
     let expected = decided(&yard, what).merge(&yard.open());
     yard.reset();
     for at in (shard + 1..).step_by(SHARDS) {
         let ways = [Way::Before, Way::After, Way::During, Way::Spared];
-        // Two ways at each call, in turns.
+        // Two kinds of death at each call, alternating.
         let mut calls = 0;
         for way in ways.into_iter().skip(at / SHARDS % 2).step_by(2) {
             calls = run(&yard, what, at, way);
@@ -145,8 +145,8 @@ shards! {
     squash_2 "squash" 2
 }
 
-/// What `read-tree` leaves that is killed while it writes: some files new, one of them half, some
-/// gone, the index old and locked.
+/// What `read-tree` leaves behind that is killed while it writes: some files new, one of them
+/// half-written, some gone, the index old and locked.
 #[test]
 fn half_a_checkout() {
     let yard = stage();
@@ -170,14 +170,14 @@ fn half_a_checkout() {
     };
     let lock = yard.app().join(".git/index.lock");
     half();
-    // Whose lock it is nobody can know in a checkout that is the person's.
+    // In the user's own checkout, orange cannot know which process owns the lock.
     let failed = decided(&yard, "squash").try_merge(&yard.open());
     assert!(matches!(failed, Err(GitError::Locked { .. })), "{failed:?}");
     assert!(lock.exists());
     assert!(!yard.app().join(".git/orange-left-index.lock").exists());
     repeat(&yard, "squash", &expected, "half a checkout");
     yard.reset();
-    // What the person writes into it meanwhile is theirs.
+    // Anything the user writes into it meanwhile stays theirs.
     half();
     fs::remove_file(&lock).unwrap();
     fs::write(yard.app().join("README"), "typed since\n").unwrap();

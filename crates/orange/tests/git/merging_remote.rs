@@ -11,7 +11,7 @@ use orange_engine::names::BranchName;
 use crate::merging::{ALL, Wanted, add_remote, advance, branch, tip};
 use crate::yard::{Yard, files};
 
-/// Installs a hook of the remote.
+/// Installs a hook in the remote.
 fn hook(remote: &Path, name: &str, script: &str) {
     let path = remote.join("hooks").join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -19,7 +19,7 @@ fn hook(remote: &Path, name: &str, script: &str) {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A commit that somebody else pushes to `main`.
+/// A commit that another clone pushes to `main`.
 fn others_push(yard: &Yard, file: &str) -> String {
     let other = yard.path("other");
     if !other.exists() {
@@ -58,7 +58,7 @@ fn a_remote_is_left_alone_unless_it_is_to_be_pushed() {
     let commit = wanted.merge(&yard.open());
     assert_eq!(main_of(&yard, "app"), commit);
     assert_eq!(main_of(&yard, "remote.git"), before);
-    // Asked again, with the remote, only what is missing is done.
+    // Asked again with the remote, only the missing part is done.
     assert_eq!(wanted.pushed().merge(&yard.open()), commit);
     assert_eq!(main_of(&yard, "remote.git"), commit);
 }
@@ -155,7 +155,7 @@ fn branches_that_diverged_are_a_persons_to_bring_together() {
     let obstacle = Wanted::now(&yard, MergeStrategy::Merge).pushed();
     assert_eq!(obstacle.obstacle(&yard.open()), MergeObstacle::Diverged);
     assert_eq!((yard.branches(), files(&yard.app())), before);
-    // Here alone it can be merged all the same.
+    // It can still be merged locally.
     let commit = wanted.merge(&yard.open());
     assert_eq!(main_of(&yard, "app"), commit);
 }
@@ -198,7 +198,7 @@ fn what_was_pushed_before_a_dirty_checkout_refused_is_fetched_once_it_is_clean()
     branch(&yard);
     let remote = add_remote(&yard);
     let edited = yard.app().join("README");
-    // The person saves a file while the push is on its way.
+    // The user saves a file while the push is in flight.
     let script = format!("echo edited >{}", edited.display());
     hook(&remote, "pre-receive", &script);
     let wanted = Wanted::now(&yard, MergeStrategy::Squash).pushed();
@@ -254,7 +254,7 @@ fn lesson_4_no_deletion_reaches_the_default_branch_or_what_nothing_else_has() {
         git.delete_remote_branch(&main, &main).unwrap(),
         Deletion::IsDefault
     );
-    // Whatever is configured here, the remote's own default branch stays.
+    // Whatever is configured here, the remote's own default branch is kept.
     assert_eq!(
         git.delete_remote_branch(&main, &fix).unwrap(),
         Deletion::IsDefault
@@ -271,7 +271,7 @@ fn lesson_4_no_deletion_reaches_the_default_branch_or_what_nothing_else_has() {
         "{deletion:?}"
     );
     assert_eq!(yard.branches(), before);
-    // The remote has something that is nowhere else.
+    // The remote has a commit that exists nowhere else.
     yard.git(
         &yard.path(""),
         &["clone", "-q", "-b", "fix", "remote.git", "other"],
@@ -332,7 +332,7 @@ fn a_checkout_that_becomes_dirty_during_the_push_is_told_that_the_remote_has_it(
         &format!("echo mine >{}", readme.display()),
     );
     let wanted = Wanted::now(&yard, MergeStrategy::Ff).pushed();
-    // Asked again, nothing is pushed any more, and it is said all the same.
+    // Asked again, nothing more is pushed, and the refusal is still reported.
     for _ in 0..2 {
         let Merging::Refused(refusal) = wanted.try_merge(&yard.open()).unwrap() else {
             panic!("it was merged over what somebody wrote");

@@ -1,4 +1,4 @@
-//! What an agent writes into `.git` misleads no call of orange's.
+//! Changes an agent makes in `.git` mislead no call of orange.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -34,7 +34,7 @@ fn text(difference: &Difference) -> String {
         .collect()
 }
 
-/// A program that leaves evidence, and the settings that would let git run it as a filter.
+/// A program that leaves evidence, and the settings that would make git run it as a filter.
 fn filter(yard: &Yard) -> (PathBuf, String) {
     let (evidence, evil) = (yard.path("evidence"), yard.path("evil"));
     let script = format!("#!/bin/sh\ntouch {}\nexec cat\n", evidence.display());
@@ -58,7 +58,7 @@ fn append(path: &Path, text: &str) {
     fs::write(path, before + text).unwrap();
 }
 
-/// Everything that looks at the worktree, by a handle that is opened now.
+/// Runs everything that reads the worktree, with a newly opened handle.
 fn look_at_everything(yard: &Yard) {
     let git = yard.open();
     let shown = text(&diff(&git, yard).unwrap());
@@ -200,14 +200,14 @@ fn many_new_files_are_named_and_not_all_shown() {
     assert_eq!((part.files.len(), part.left_out.len()), (1000, 500));
 }
 
-/// Puts a pipe where a file may be.
+/// Puts a FIFO where a file may be.
 fn pipe(path: &Path) {
     let _absent = fs::remove_file(path);
     let made = std::process::Command::new("mkfifo").arg(path).status();
     assert!(made.unwrap().success());
 }
 
-/// How long git may hold anything up here.
+/// How long git may block here.
 const SOON: Duration = Duration::from_secs(20);
 
 #[test]
@@ -297,7 +297,7 @@ fn a_forged_rescue_writes_nothing_into_a_git_directory() {
         String::from_utf8(made.stdout).unwrap().trim().to_owned()
     };
     let inner = tree(&format!("100755 blob {}\\tpost-checkout\\n", blob.trim()));
-    // Git itself would refuse the name.
+    // Git itself would reject the name.
     let mut bytes = b"40000 .git\0".to_vec();
     let digits: Vec<u8> = inner.bytes().collect();
     bytes.extend(
@@ -413,7 +413,7 @@ fn a_remote_that_an_agent_changed_gets_nothing_until_it_is_accepted() {
         assert!(error.contains(&evil) && error.contains(&address), "{error}");
         assert_eq!(tip(yard, &yard.app(), "main"), main, "nothing moved");
         assert_eq!(tip(yard, &yard.path("evil.git"), "main"), before);
-        // Put back, it is used; what rewrites its address is not.
+        // Once put back, it is used; a setting that rewrites its address is not.
         if is_push {
             yard.git(&yard.app(), &["config", "--unset", key]);
         } else {

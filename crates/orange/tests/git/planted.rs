@@ -10,7 +10,7 @@ use orange_engine::names::BranchName;
 
 use crate::yard::{Yard, files};
 
-/// Plants a program wherever git would run one; the file that it would leave.
+/// Plants a program wherever git would run one; returns the file that it would leave.
 fn plant(yard: &Yard) -> PathBuf {
     let evidence = yard.path("evidence");
     let evil = yard.path("evil");
@@ -62,7 +62,7 @@ fn plant(yard: &Yard) -> PathBuf {
     );
     let attributes = "* filter=evil\nREADME filter=own\n";
     fs::write(yard.slot().join(".gitattributes"), attributes).unwrap();
-    // Of the same size as before, so that git has to read and filter them.
+    // The same size as before, so that git has to read and filter them.
     fs::write(yard.slot().join("README"), "ONE\ntwo\nthree\n").unwrap();
     fs::write(yard.slot().join("src/main.rs"), "fn MAIN() {}\n").unwrap();
     let _only_the_tests_own_calls = fs::remove_file(&evidence);
@@ -109,7 +109,7 @@ fn the_check_notices_a_program_that_runs() {
     assert!(evidence.exists());
 }
 
-/// Everything an agent could plant, and a branch whose files ask for it.
+/// Everything an agent could plant, and a branch whose files trigger it.
 #[test]
 fn nothing_that_is_planted_runs_during_merge_diff_and_push() {
     for strategy in crate::merging::ALL {
@@ -216,7 +216,7 @@ fn nothing_that_is_planted_runs_during_merge_diff_and_push() {
     }
 }
 
-/// A driver that an agent planted makes a conflict of what it would have decided.
+/// A planted merge driver is not run, so its decision becomes a conflict.
 #[test]
 fn a_planted_merge_driver_decides_nothing() {
     let yard = Yard::new();

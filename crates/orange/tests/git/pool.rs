@@ -1,4 +1,4 @@
-//! Workspaces: made, recognised, and never taken for what they are not.
+//! Workspaces: created, recognised, and never mistaken for something else.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -43,7 +43,7 @@ fn lesson_34_a_directory_that_is_no_worktree_is_not_taken_for_one() {
     fs::write(yard.slot().join("something"), "x").unwrap();
     let real = yard.slot().canonicalize().unwrap();
     assert_eq!(slot_refusal(&yard), SlotRefusal::Occupied(real.clone()));
-    // Not even if it pretends.
+    // Not even if it pretends to be one.
     let git_file = format!("gitdir: {}/.git\n", yard.app().display());
     fs::write(yard.slot().join(".git"), git_file).unwrap();
     assert_eq!(slot_refusal(&yard), SlotRefusal::Occupied(real));
@@ -72,7 +72,7 @@ fn an_empty_directory_becomes_the_workspace() {
 #[test]
 fn lesson_34_a_creation_that_failed_is_finished_or_made_again() {
     let yard = Yard::new();
-    // Each fails at another call of git, as a full disk would have it.
+    // Each fails at a different git call, as with a full disk.
     for at in (1..).step_by(2) {
         let script = format!(
             "{}[ $n = {at} ] && exit 128\nexec $real \"$@\"",

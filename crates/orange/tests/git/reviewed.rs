@@ -1,9 +1,9 @@
-//! What is merged was reviewed, and what is done is merged.
+//! Merged commits were reviewed, and done tasks are merged.
 //!
 //! Commits, edits, verdicts and merges come in any order, by any role. After every step each commit
 //! of the default branch is the user's own, part of a commit that was passed or named, or made by
-//! orange from exactly such a commit; and a task that is done has its commit there.
-//! `REVIEWED_RUNS` says how many lives are tried.
+//! orange from exactly such a commit; and a task that is done has its commit there. `REVIEWED_RUNS`
+//! sets how many random histories are tried.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -92,7 +92,7 @@ struct Life<'a> {
     id: TaskId,
     branch: String,
     count: usize,
-    /// Commits that a reviewer passed or a person named.
+    /// Commits that a reviewer passed or the user named.
     vouched: BTreeSet<String>,
     /// Commits of the default branch that the user made or merged by hand.
     own: BTreeSet<String>,
@@ -276,7 +276,8 @@ impl<'a> Life<'a> {
             leave_rest: named.is_some(),
         };
         let answer = self.ask(Role::Human, ask, named.as_ref(), confirmed);
-        // What a person names, or merges where nothing was handed over, that person has reviewed.
+        // A commit that the user names, or merges without a handoff, counts as reviewed by the
+        // user.
         let is_refused = matches!(answer, Answer::Refused(_));
         match (named, before.submission) {
             (Some(named), _) if !is_refused => {
@@ -285,7 +286,7 @@ impl<'a> Life<'a> {
             (None, None) if !is_refused => {
                 self.vouched.insert(head);
             }
-            // An unreviewed handoff is merged only when a person says yes to that commit.
+            // An unreviewed handoff is merged only when the user confirms that commit.
             (None, Some(submission)) if !is_refused && submission.passed_by.is_none() => {
                 assert!(confirmed || before.status.as_str() == "reviewing");
                 assert_eq!(submission.commit.as_str(), head);
@@ -387,7 +388,7 @@ fn laws_what_is_merged_was_reviewed_and_what_is_done_is_merged() {
     let ends = std::cell::RefCell::new(std::collections::BTreeMap::new());
     let config = Config {
         cases: runs,
-        // Lives follow each other in one repository, so a shorter one would meet another world.
+        // The histories follow each other in one repository, so a shrunk one would start elsewhere.
         max_shrink_iters: 0,
         failure_persistence: None,
         ..Config::default()
@@ -417,7 +418,7 @@ fn laws_what_is_merged_was_reviewed_and_what_is_done_is_merged() {
         Ok(())
     });
     lived.unwrap();
-    // A law about merges that nobody makes would say nothing.
+    // The property would be empty if hardly any task were merged.
     let ends = ends.borrow();
     assert!(
         ends.get("done").copied().unwrap_or(0) * 10 >= runs,

@@ -1,8 +1,8 @@
-//! The second table: every road × every kind of unsaved work.
+//! The second table: every path × every kind of unsaved work.
 //!
-//! After each cell every byte that was there is in its place, in a rescue that `task restore` brings
-//! back, in a commit of a branch, or among the ignored files that were set aside. A new road is one
-//! more row: a function that is given a task with unsaved work in its workspace.
+//! After each cell every byte is still in its place, in a rescue that `task restore` brings back,
+//! in a commit of a branch, or among the ignored files that were set aside. A new path is one more
+//! row: a function that gets a task with unsaved work in its workspace.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
@@ -19,7 +19,7 @@ use crate::ground::{Ground, wait_for, work_in};
 use crate::table::{Surroundings, assert_index_kept, assert_kept};
 use crate::yard::{Files, begin_count, committed, counted, files, numbered};
 
-/// The kinds of unsaved work that every road meets; `appearing` comes in addition.
+/// The kinds of unsaved work that every path is tried with; `appearing` comes in addition.
 const KINDS: &[&str] = &[
     "uncommitted",
     "staged",
@@ -40,7 +40,7 @@ const KINDS: &[&str] = &[
     "main_checkout_on_another_branch",
 ];
 
-/// How many roads there are; the test below counts cells.
+/// How many paths there are; the test below counts cells.
 const ROADS: usize = 13;
 
 #[test]
@@ -56,12 +56,12 @@ fn the_table_of_roads_is_large_enough() {
 struct Cell<'a> {
     ground: &'a Ground,
     task: &'a TaskId,
-    /// What the workspace held, TASK.md aside.
+    /// The content of the workspace, without TASK.md.
     before: Files,
-    /// What giving it back comes to.
+    /// The expected outcome of a release.
     expected: Expected,
     comes_back: bool,
-    /// A file that changes while the road is gone.
+    /// A file that changes during the test.
     changing: Option<&'static str>,
 }
 
@@ -71,13 +71,13 @@ impl Cell<'_> {
         git.rescues(self.task).unwrap()
     }
 
-    /// Everything is where it was.
+    /// Asserts that everything is where it was.
     fn assert_untouched(&self) {
         assert_eq!(work_in(&self.ground.yard.slot()), self.before);
         assert_eq!(self.rescues(), []);
     }
 
-    /// The workspace was given back, or left as it is because it could not be.
+    /// Asserts that the workspace was released, or left as it is because it could not be.
     fn assert_given_back(&self) {
         let ground = self.ground;
         assert!(ground.store().workspace_of(self.task).unwrap().is_none());
@@ -93,7 +93,7 @@ impl Cell<'_> {
     }
 }
 
-/// Goes one road with every kind of unsaved work.
+/// Tests one path with every kind of unsaved work.
 #[expect(clippy::print_stderr, reason = "a failure must name its cell")]
 fn every(road: fn(&Cell<'_>)) {
     let ground = Ground::new(2);
@@ -135,7 +135,7 @@ fn go(ground: &Ground, task: &TaskId, road: fn(&Cell<'_>), dirt: &Dirt) {
     tidy(ground);
 }
 
-/// A file appears, and another changes, in the moment between the look and the deed.
+/// A file appears, and another changes, between the check and the action.
 fn appear(ground: &Ground, task: &TaskId, road: fn(&Cell<'_>)) {
     let slot = ground.yard.slot();
     fs::write(slot.join("README"), "early\n").unwrap();
@@ -180,7 +180,7 @@ fn assert_all_kept(ground: &Ground, before: &Files, rescues: &[Rescued]) {
     assert_kept(&ground.yard, &missing, rescues);
 }
 
-/// Ends agents, so that the next cell begins without any.
+/// Kills agents, so that the next cell starts without any.
 fn tidy(ground: &Ground) {
     ground.tmux(&["kill-server"]);
 }
@@ -206,7 +206,7 @@ fn giving_back_loses_nothing() {
     });
 }
 
-/// The real performer, killed at a call of git, and everything repeated in this process.
+/// The real performer is killed at a git call, and everything is repeated in this process.
 #[test]
 fn a_performer_that_is_killed_in_the_middle_loses_nothing() {
     every(|cell| {
@@ -278,7 +278,7 @@ fn an_agent_that_comes_goes_and_comes_back_finds_everything() {
         wait_for("the agent to go", || {
             ground.tmux(&["list-panes", "-a", "-F", "#{pane_dead}"]) == "1\n"
         });
-        // A death that nobody can tell yet changes nothing, so it is asked again.
+        // A death that is not detectable yet changes nothing, so ask again.
         wait_for("the agent to come back", || {
             let answer = ground.ask(cell.task, Ask::Respawn { role: None });
             matches!(answer, Answer::Done(_))
@@ -343,7 +343,7 @@ fn what_was_unsaved_comes_back_with_its_task_or_is_said_to_be_kept() {
         let task = ground.go(cell.task, "held");
         if cell.is_retired() {
             let held = ground.store().workspace_of(cell.task).unwrap();
-            // The branch is still checked out in what was left as it is.
+            // The branch is still checked out in the workspace that was left as it is.
             assert!(held.is_none(), "{}", ground.told(cell.task));
             return;
         }
@@ -362,7 +362,7 @@ fn what_was_unsaved_comes_back_with_its_task_or_is_said_to_be_kept() {
             task.attention
         );
         assert!(is_back || !cell.comes_back, "{:?}", task.attention);
-        // Once: giving it back and taking it again finds the newer rescue, not the older twice.
+        // Once: releasing and acquiring again finds the newer rescue, not the older one twice.
         let first = cell.rescues().len();
         ground.go(cell.task, "open");
         ground.go(cell.task, "held");
@@ -394,7 +394,7 @@ fn a_rescue_goes_where_it_is_asked_to_and_overwrites_nothing() {
                 let path = Path::new(path);
                 assert_eq!(out.get(path), held.get(path), "{}", path.display());
             }
-            // What is there and differs stays, and all of it.
+            // Existing files that differ all stay.
             if let Some((path, _)) = out.iter().find(|(_, (mode, _))| *mode != 0o120_000) {
                 fs::write(folder.join(path), "somebody's own\n").unwrap();
                 let there = files(&folder);

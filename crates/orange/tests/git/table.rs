@@ -1,7 +1,7 @@
-//! The table: every dirty state × everything that is done to a workspace.
+//! The table: every dirty state × every workspace operation.
 //!
-//! After each step every byte that was there is untouched or in a rescue, no branch has moved, and
-//! the person's own checkout is as it was.
+//! After each step every byte is untouched or in a rescue, no branch has moved, and the user's own
+//! checkout is unchanged.
 
 use std::fs;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ fn the_table_is_large_enough() {
     );
 }
 
-/// What must not change, whatever is done to the workspace.
+/// What no workspace operation may change.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Surroundings {
     branches: String,
@@ -72,7 +72,7 @@ pub fn assert_kept(yard: &Yard, before: &Files, rescues: &[Rescued]) {
     }
 }
 
-/// Fails unless everything staged can be read from the repository by a rescue's index.
+/// Fails unless everything staged can be read from the repository through a rescue's index.
 pub fn assert_index_kept(yard: &Yard, before: &str, rescues: &[Rescued]) {
     let mut kept = String::new();
     for rescued in rescues {
@@ -108,7 +108,7 @@ pub fn hold(name: &str) {
     let index = yard.git(&yard.slot(), &["ls-files", "--stage"]);
     let head = head_file(&yard);
 
-    // The repository may have been changed by making the state.
+    // Creating the state may have changed the repository.
     let git = yard.open();
     let released = yard.release(&git, "t1");
     assert_eq!(Surroundings::of(&yard), surroundings, "after release");
@@ -126,7 +126,7 @@ pub fn hold(name: &str) {
             assert_eq!(files(&yard.slot()), before);
             assert_eq!(status(&yard), status_before);
             assert_eq!(head_file(&yard), head);
-            // It stays the task's, whoever asks and however often.
+            // It stays with the task, whichever task asks and however often.
             assert_eq!(yard.release(&git, "t1"), released);
             let taken = AcquireRefusal::Taken(TaskId::new("t1"));
             assert_eq!(yard.refusal(&git, "t2", "next"), taken);
@@ -213,7 +213,7 @@ fn restore(yard: &Yard, dirt: &Dirt, rescues: &[Rescued], before: &Files, status
         yard.acquire(&git, "t1", "again")
     };
     if rescued.about.head.is_none() {
-        // It knows no commit that it started from, so every file that exists is another.
+        // It has no base commit, so every existing file counts as different.
         let here = files(&yard.slot());
         let restored = acquired.worktree.restore(rescued).unwrap();
         assert!(matches!(restored, Restored::Refused(_)), "{restored:?}");

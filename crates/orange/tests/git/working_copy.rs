@@ -1,4 +1,4 @@
-//! A worktree that can be worked in: included files, scripts, ports.
+//! A usable worktree: included files, scripts, ports.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -221,7 +221,7 @@ fn a_setup_that_fails_is_a_failed_start_that_names_its_log() {
     assert!(error.contains(&log.display().to_string()), "{error}");
     let text = fs::read_to_string(log).unwrap();
     assert!(text.contains("what went wrong"), "{text}");
-    // Once it is mended, the same slot does.
+    // Once that is fixed, the same slot works.
     ground.configure_script("setup", "true");
     assert_eq!(ground.go(&id, "held").status.as_str(), "held");
 }
@@ -272,7 +272,7 @@ fn what_a_setup_left_running_ends_with_the_task() {
     assert_eq!(carrying(variable.as_bytes()), [] as [u32; 0]);
 }
 
-/// The performer dies while its script runs; whoever goes on ends that one and runs it anew.
+/// The performer dies while its script runs; its successor kills that script and runs it again.
 #[test]
 fn a_setup_whose_performer_was_killed_is_run_again_alone() {
     let ground = Ground::new(1);
@@ -318,7 +318,7 @@ fn a_script_of_the_repository_is_never_run() {
     assert!(ground.yard.slot().join("setup.sh").is_file());
     ground.go(&id, "closed");
     assert!(!Path::new(&evidence).exists());
-    // The check would notice.
+    // The check works: it would notice.
     let status = Command::new(app.join("setup.sh")).status();
     assert!(status.unwrap().success() && Path::new(&evidence).exists());
 }
@@ -361,7 +361,7 @@ fn lesson_46_empty_submodules_are_said_and_setup_can_fill_them() {
     let task = ground.go(&id, "held");
     assert_eq!(task.status.as_str(), "held", "{}", ground.told(&id));
     assert!(yard.slot().join("lib/lib.rs").is_file());
-    // A clean submodule keeps nobody from giving the workspace back.
+    // A clean submodule does not prevent the release of the workspace.
     ground.go(&id, "open");
     assert_eq!(
         ground.driver().workspaces.workspaces(None).unwrap()[0].state,

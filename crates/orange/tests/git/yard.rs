@@ -1,4 +1,4 @@
-//! A repository, a pool of workspaces and a person for one test.
+//! A repository, a pool of workspaces and a user for one test.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -19,10 +19,10 @@ use tempfile::TempDir;
 /// The workspace that tests use.
 pub const WORKSPACE: &str = "app--1";
 
-/// What is at a path: its mode as git would have it, and its bytes.
+/// What is at a path: its mode in git's terms, and its bytes.
 pub type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
-/// Everything one test needs, gone afterwards.
+/// Everything one test needs, removed afterwards.
 pub struct Yard {
     root: PathBuf,
     _gone_afterwards: Option<TempDir>,
@@ -31,7 +31,7 @@ pub struct Yard {
 impl Yard {
     /// A repository with one commit on `main`.
     pub fn new() -> Self {
-        // What is saved is synced to the disk, which no test can see but every test would wait for.
+        // Saving syncs to the disk, which no test can see but every test would wait for.
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() {
             TempDir::with_prefix_in("o-git-", memory)
@@ -62,7 +62,7 @@ impl Yard {
         yard
     }
 
-    /// The same yard in another process, which leaves it.
+    /// The same yard in another process, which does not remove it.
     pub fn at(root: PathBuf) -> Self {
         Self {
             root,
@@ -70,12 +70,12 @@ impl Yard {
         }
     }
 
-    /// Keeps everything as it is now.
+    /// Saves a copy of the current state.
     pub fn keep(&self) {
         copy(&self.root, &self.root.with_file_name("kept"));
     }
 
-    /// Makes everything what it was when it was kept; setting the stage again takes longer.
+    /// Restores the saved state, which is faster than setting everything up again.
     pub fn reset(&self) {
         fs::remove_dir_all(&self.root).unwrap();
         copy(&self.root.with_file_name("kept"), &self.root);
@@ -85,7 +85,7 @@ impl Yard {
         self.root.join(name)
     }
 
-    /// The person's own checkout.
+    /// The user's own checkout.
     pub fn app(&self) -> PathBuf {
         self.path("app")
     }
@@ -95,12 +95,12 @@ impl Yard {
         self.path("workspaces").join(WORKSPACE)
     }
 
-    /// The environment of a person who configured nothing.
+    /// The environment of a user without any configuration.
     pub fn environment(&self) -> Environment {
         environment(&self.root)
     }
 
-    /// Asks git itself, beside the code under test; fails the test when git fails.
+    /// Runs git directly, bypassing the code under test; fails the test when git fails.
     pub fn git(&self, directory: &Path, arguments: &[&str]) -> String {
         let output = self.try_git(directory, arguments);
         let said = String::from_utf8_lossy(&output.stderr);
@@ -126,7 +126,7 @@ impl Yard {
         self.open_with("git")
     }
 
-    /// The repository, asked by another program.
+    /// The repository, accessed through another git program.
     pub fn open_with(&self, program: impl Into<OsString>) -> Git {
         let git = Git::open(program, &self.app(), &self.environment()).unwrap();
         let network = Duration::from_secs(20);
@@ -198,7 +198,7 @@ impl Yard {
         })
     }
 
-    /// A program that runs a script around git; `real` is git in it, and "$@" its arguments.
+    /// A program that runs a script around git; in it, `real` is git and "$@" its arguments.
     pub fn wrapper(&self, name: &str, script: &str) -> PathBuf {
         let path = self.path(name);
         let git = which_git();
@@ -228,7 +228,7 @@ fn which_git() -> String {
         .to_string()
 }
 
-/// Every file and link below a directory, git's own aside.
+/// Every file and link below a directory, without git's own.
 pub fn files(root: &Path) -> Files {
     let mut found = Files::new();
     let mut folders = vec![root.to_owned()];
@@ -261,7 +261,7 @@ pub fn files(root: &Path) -> Files {
     found
 }
 
-/// What a commit holds, byte for byte.
+/// The files of a commit, byte for byte.
 pub fn committed(yard: &Yard, commit: &str) -> Files {
     let listing = yard.try_git(&yard.app(), &["ls-tree", "-r", "-z", commit]);
     let mut listed = Vec::new();
@@ -297,14 +297,14 @@ pub fn committed(yard: &Yard, commit: &str) -> Files {
     found
 }
 
-/// Begins to count the calls of a wrapper in a folder.
+/// Starts to count the calls of a wrapper in a folder.
 pub fn begin_count(folder: &Path) {
     let _first = fs::remove_dir_all(folder);
     fs::create_dir(folder).unwrap();
 }
 
-/// The beginning of a wrapper's script that gives its call a number `n`, also when several run at
-/// the same time.
+/// The start of a wrapper's script that gives its call a number `n`, even when several run at the
+/// same time.
 pub fn numbered(folder: &Path) -> String {
     let folder = folder.display();
     format!("n=1; while ! mkdir {folder}/$n 2>/dev/null; do n=$((n+1)); done\n")

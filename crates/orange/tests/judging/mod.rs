@@ -1,4 +1,4 @@
-//! Judges answers in JSON by their published schemas.
+//! Validates JSON answers against their published schemas.
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,12 +15,12 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas")
 }
 
-/// The file of a shape.
+/// The file of a schema.
 pub fn file(name: &str) -> PathBuf {
     folder().join(format!("{}.json", name.replace('/', ".")))
 }
 
-/// Fails unless the answer has the shape that it names; a shape that is not published fails too.
+/// Fails unless the answer matches the schema that it names, and that schema is published.
 pub fn judge(answer: &Value) {
     let name = answer["schema"].as_str();
     let name = name.unwrap_or_else(|| panic!("an answer names its schema: {answer}"));

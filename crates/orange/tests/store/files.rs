@@ -99,7 +99,7 @@ fn a_line_cut_short_is_written_whole() {
         project(&mut store, &id, instant(1)).unwrap();
         assert_eq!(fs::read(&path).unwrap(), whole, "cut at {length}");
     }
-    // A last line that is whole and still no event was not written by us.
+    // We did not write a last line that is complete but not an event.
     fs::write(&path, "{}\n").unwrap();
     project(&mut store, &id, instant(1)).unwrap();
     assert_eq!(fs::read(&path).unwrap(), whole);
@@ -146,7 +146,7 @@ fn a_history_with_another_last_event_is_not_gone_on_with() {
     let other = text.replace("version 2", "another reason");
     assert_ne!(other, text);
     fs::write(&path, &other).unwrap();
-    // Also when the database has gone on since.
+    // Also when the database has advanced since.
     for _ in 0..2 {
         let task = store.require(&id).unwrap().task;
         for refused in [
@@ -205,7 +205,7 @@ fn a_link_in_the_place_of_the_file_leads_nowhere() {
     let projected = project(&mut store, &id, instant(1)).unwrap();
     assert_eq!(projected.deferred, Some(Unknown::NotRegular));
 
-    // The same in a worktree; taking it out removes the link, not what it leads to.
+    // The same in a worktree; removing it removes the link, not its target.
     fs::remove_file(sandbox.task_file()).unwrap();
     let inside = sandbox.worktree().join("TASK.md");
     bind(&mut store, &id, &inside, instant(1)).unwrap();
@@ -256,7 +256,7 @@ fn a_file_that_is_deleted_comes_back_from_the_last_import() {
             .unwrap()
             .contains("new words")
     );
-    // Looking restores nothing.
+    // Reading restores nothing.
     fs::remove_file(sandbox.task_file()).unwrap();
     assert!(matches!(peek(&store, &id).unwrap(), Reading::Unknown(_)));
     assert!(!sandbox.task_file().exists());
@@ -275,12 +275,12 @@ fn a_status_written_by_hand_is_a_wish_with_its_version() {
         in_worktree: false,
     };
     assert_eq!(imported(&mut store, &id).wish, Some(wish.clone()));
-    // A projection that comes first hands it on instead of swallowing it.
+    // A projection that comes first passes it on instead of swallowing it.
     nudge(&mut store, &id);
     let projected = project(&mut store, &id, instant(1)).unwrap();
     assert_eq!(projected.wish.as_ref(), Some(&wish));
     assert_eq!(imported(&mut store, &id).wish, None);
-    // It is kept until somebody has decided it, whatever else is written meanwhile.
+    // It is kept until it is decided, whatever else is written meanwhile.
     project(&mut store, &id, instant(2)).unwrap();
     assert_eq!(store.kept_wish(&id).unwrap().as_ref(), Some(&wish));
     let other = Wish {
@@ -327,7 +327,7 @@ fn what_is_appended_to_a_replaced_file_reaches_the_live_one() {
         "{}",
         read.document.text()
     );
-    // The half line is taken as it is when there is no further chance.
+    // The partial line is taken as it is when there is no further chance.
     opened.write_all(b"o").unwrap();
     let read = imported(&mut store, &id);
     assert!(read.document.text().ends_with("\nDONE: one\nDONE: two"));
@@ -338,7 +338,7 @@ fn what_is_appended_to_a_replaced_file_reaches_the_live_one() {
     opened.write_all(b"\nDONE: three\n").unwrap();
     let read = imported_at(&mut store, &id, 50);
     assert!(read.document.text().ends_with("\nDONE: three\n"));
-    // Then nothing is left to be read again.
+    // Then nothing is left to read again.
     for seconds in [100, 200, 300] {
         imported_at(&mut store, &id, seconds);
     }
@@ -368,7 +368,7 @@ fn a_replaced_file_that_is_written_anew_takes_the_place_of_what_nobody_touched()
         ("## Handoff\n\nDONE: new\n", 0)
     );
 
-    // When both were written to, the live one stays and the other is kept as an import.
+    // When both were written, the live one stays and the other is kept as an import.
     rewrite(&mut opened, "## Handoff\n\nDONE: too late\n");
     fs::write(sandbox.task_file(), "## Handoff\n\nDONE: live\n").unwrap();
     let read = imported(&mut store, &id);

@@ -25,7 +25,7 @@ enum Happening {
     Retry,
     Ends(Role, Evidence),
     Respawn,
-    /// A performer looks at the world, and copies are brought up to date.
+    /// A performer checks the world, and copies are brought up to date.
     Project,
 }
 
@@ -126,7 +126,7 @@ fn happen(world: &mut World<'_>, happening: &Happening) {
     }
 }
 
-/// Everything of the database that speaks of a task, but for notes and sequence numbers.
+/// Everything in the database about a task, except notes and sequence numbers.
 fn remembered(
     store: &Store,
     id: &orange_engine::names::TaskId,
@@ -180,7 +180,7 @@ fn live(workflow: &Workflow, history: &[Happening]) {
             project(&mut store, &id, instant(1)).unwrap();
         }
     }
-    // What the pending rows say is what the engine says.
+    // The pending rows agree with the engine.
     let rows: Vec<_> = store
         .pending(&id)
         .unwrap()

@@ -1,4 +1,4 @@
-//! The write-ahead log stays short, whoever commits and whoever reads.
+//! The write-ahead log stays short, whichever processes commit and read.
 
 #![expect(
     clippy::disallowed_methods,
@@ -19,7 +19,7 @@ use crate::sandbox::{Life, Sandbox, home_at, instant, minimal, nudge};
 
 const COMMITS: usize = 300;
 
-/// What 200 frames take, and one commit more.
+/// The size of 200 frames, plus one more commit.
 const LONGEST: u64 = 1024 * 1024;
 
 fn log_length(home: &Home) -> u64 {
@@ -27,7 +27,7 @@ fn log_length(home: &Home) -> u64 {
     fs::metadata(log).map_or(0, |log| log.len())
 }
 
-/// One commit by a process that ends after it.
+/// One commit by a process that exits after it.
 fn commit_elsewhere(home: &Home) {
     let status = Command::new(std::env::current_exe().unwrap())
         .args([
@@ -101,7 +101,7 @@ fn a_log_that_grew_long_is_cut_by_the_next_commit() {
     let sandbox = prepared();
     {
         let mut store = sandbox.store();
-        // An old reader keeps the log from being cut, and a commit does not wait for it.
+        // An old reader keeps the log from being truncated, and a commit does not wait for it.
         let reader = Connection::open(sandbox.home.database()).unwrap();
         reader
             .execute_batch("BEGIN; SELECT count(*) FROM tasks;")

@@ -1,4 +1,4 @@
-//! What performers note: runs, messages, commands of gates.
+//! Notes by performers: runs, messages, gate commands.
 
 use std::path::PathBuf;
 
@@ -53,7 +53,7 @@ fn a_run_is_noted_before_and_after_it_starts() {
     let found = store.runs(&id).unwrap().remove(0);
     assert_eq!(found.setup, Some(setup()));
     assert_eq!(found.place, Some(place()));
-    // A start that began is remembered although it was cancelled.
+    // A start that began is recorded although it was cancelled.
     life.world.move_to(Role::Human, "cancelled");
     life.catch_up(&mut store).unwrap();
     assert_eq!(store.runs(&id).unwrap().len(), 1);
@@ -134,7 +134,7 @@ fn an_answer_of_a_gates_command_is_used_once_and_for_its_status() {
         .unwrap();
     assert_eq!(store.gate_commands(&id).unwrap(), [wanted(3)]);
 
-    // For another status it is wanted anew, and the old command's end says nothing about it.
+    // For another status it is requested again, and the old command's result does not count.
     store
         .want_gate_command(&id, &wanted(9), instant(3))
         .unwrap();

@@ -19,7 +19,7 @@ fn home_and_database_are_the_owners_alone() {
     drop(sandbox.store());
     assert_eq!(mode(sandbox.home.path()), 0o700);
     assert_eq!(mode(&sandbox.home.database()), 0o600);
-    // A home that was too open is closed.
+    // A home with too open permissions is tightened.
     fs::set_permissions(sandbox.home.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(sandbox.home.database(), fs::Permissions::from_mode(0o644)).unwrap();
     drop(sandbox.store());

@@ -1,4 +1,4 @@
-//! A death parks its harness, and a start looks before it begins.
+//! A death parks its harness, and a start checks before it begins.
 
 use orange_engine::evidence::Evidence;
 use orange_engine::parking::Reason;
@@ -34,7 +34,7 @@ fn a_start_is_before_the_death_or_waits() {
     );
     assert_eq!(store.parked(now).unwrap(), std::slice::from_ref(&parking));
     assert_eq!(store.parked(until).unwrap(), [], "it ends by itself");
-    // The same plan brings the agent back: the kill is performed, the start waits.
+    // The same plan respawns the agent: the kill is performed, the start waits.
     let pending = store.pending(&id).unwrap();
     let [kill, spawn] = [pending[0].planned.id, pending[1].planned.id];
     assert_eq!(store.start_effect(&id, kill, "a", now).unwrap(), Start::Go);
@@ -46,7 +46,7 @@ fn a_start_is_before_the_death_or_waits() {
         store.start_effect(&id, spawn, "a", until).unwrap(),
         Start::Go
     );
-    // Whoever began it may have died after it had happened; that is found out by going on.
+    // The process that began it may have died after it happened; continuing finds that out.
     assert_eq!(store.start_effect(&id, spawn, "b", now).unwrap(), Start::Go);
     let unparked = store.unpark(&parking.harness, now).unwrap();
     assert_eq!(unparked, Some(parking.clone()));

@@ -1,4 +1,4 @@
-//! One physical file: in the worktree while bound, else at home.
+//! One physical file: in the worktree while bound, otherwise in the home.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -129,7 +129,7 @@ fn a_file_cleaned_out_of_the_worktree_comes_back() {
     let read = imported(&mut store, &id);
     assert!(read.restored);
     assert!(fs::read_to_string(&inside).unwrap().contains("words"));
-    // Also when it is missed only while it is taken out.
+    // Also when its absence is noticed only during removal.
     fs::remove_file(&inside).unwrap();
     assert_eq!(
         release(&mut store, &id, instant(2)).unwrap(),
@@ -171,7 +171,7 @@ fn an_editor_that_saves_over_the_link_does_not_make_a_second_file() {
         fs::write(&new, text).unwrap();
         fs::rename(new, sandbox.task_file()).unwrap();
     };
-    // Nobody else wrote since the last import: it counts.
+    // No one else wrote since the last import: it counts.
     save("## Context\n\na person's words\n");
     let read = imported(&mut store, &id);
     assert_eq!(read.document.text(), "## Context\n\na person's words\n");
@@ -180,7 +180,7 @@ fn an_editor_that_saves_over_the_link_does_not_make_a_second_file() {
         "## Context\n\na person's words\n"
     );
     assert!(is_link(&sandbox.task_file()));
-    // The agent wrote meanwhile: its text stays, the other is kept.
+    // The agent wrote meanwhile: its text stays, and the other is kept.
     save("## Context\n\nother words\n");
     fs::write(&inside, "## Context\n\nan agent's words\n").unwrap();
     let read = imported(&mut store, &id);

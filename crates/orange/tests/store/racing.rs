@@ -1,4 +1,4 @@
-//! Many at once: one wins each version, the others are stale.
+//! Many writers: one wins each version, the others are stale.
 
 #![expect(
     clippy::disallowed_methods,
@@ -18,7 +18,7 @@ use crate::sandbox::{Life, Sandbox, home_at, instant, minimal};
 const FIRST: u64 = 3;
 const LAST: u64 = 60;
 
-/// Tries to write every version in turn; answers with those it wrote.
+/// Tries to write every version in turn; returns those it wrote.
 fn race(store: &mut Store, me: &str) -> Vec<u64> {
     let task = TaskId::new("k3f9");
     let mut won = Vec::new();

@@ -166,7 +166,7 @@ fn pending_effects_are_those_of_the_task() {
     assert_eq!(expected.len(), 2);
     assert_eq!(shown(&store), expected);
 
-    // The first fails for good, which stops the second.
+    // The first fails permanently, which stops the second.
     let effect = expected[0].0.id;
     let error = String::from("no disk");
     life.world
@@ -254,7 +254,7 @@ fn a_workspace_is_reserved_bound_and_freed_with_the_commits() {
     ));
     assert_eq!(state(&store), WorkspaceState::Reserved(id.clone()));
 
-    // Another task cannot have it, and its own commit does not happen either.
+    // Another task cannot have it, and that task's own commit does not happen either.
     let mut other = new_task("Another", None);
     other.branch = orange_engine::names::BranchName::new("another");
     other.id = TaskId::new("zzzz");
@@ -303,7 +303,7 @@ fn a_workspace_is_reserved_bound_and_freed_with_the_commits() {
         store.reserve_workspace(&name, &other.id).unwrap(),
         Reservation::Reserved
     );
-    // What was seen before somebody got it gives nothing back.
+    // A listing from before another task got it cannot release it.
     assert!(!store.free_workspace(retired).unwrap());
     assert_eq!(state(&store), WorkspaceState::Reserved(other.id));
 }
@@ -319,7 +319,7 @@ fn every_import_is_kept_with_who_brought_it() {
     let text = life.world.file.clone().unwrap();
     life.world.import_as(Role::Worker);
     life.catch_up(&mut store).unwrap();
-    // The same text again, by somebody else.
+    // The same text again, by another role.
     life.world.import_as(Role::Human);
     let last = life.world.events.last().unwrap().clone();
     let missing = store.record(&plain(&store.require(&id).unwrap().task, &[last]));
@@ -409,7 +409,7 @@ fn an_effect_that_happens_at_most_once_begins_once() {
         store.start_effect(&id, once, "b", instant(6)).unwrap(),
         interrupted
     );
-    // Somebody who asks for another try gets one.
+    // A requested retry is granted.
     life.world.fact(Fact::EffectGivenUp {
         effect: once,
         error: String::from("interrupted"),
@@ -469,7 +469,7 @@ fn a_try_that_failed_waits_and_holds_back_what_follows() {
         (1, Some("busy"))
     );
     assert_eq!(pending[0].mark, PendingMark::Waiting);
-    // What is done has no tries left to note.
+    // A finished effect has no attempts left to note.
     life.world.settle();
     life.catch_up(&mut store).unwrap();
     assert_eq!(

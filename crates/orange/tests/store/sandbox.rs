@@ -24,7 +24,7 @@ impl Sandbox {
         Sandbox::of(TempDir::new().unwrap())
     }
 
-    /// A home in memory where there is such a place, for tests that sync thousands of times.
+    /// A home in memory where available, for tests that sync thousands of times.
     pub fn in_memory() -> Sandbox {
         let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| TempDir::new());
         Sandbox::of(directory.unwrap())
@@ -38,7 +38,7 @@ impl Sandbox {
         }
     }
 
-    /// A directory that stands for a worktree.
+    /// A directory that stands in for a worktree.
     pub fn worktree(&self) -> PathBuf {
         let path = self.home.path().join("workspaces/coffee--1");
         fs::create_dir_all(&path).unwrap();
@@ -71,7 +71,7 @@ pub fn instant(seconds: i64) -> Timestamp {
     Timestamp::from_millis(seconds * 1000)
 }
 
-/// Records an event that changes nothing but the version and a line of the frontmatter.
+/// Records an event that changes only the version and a line of the frontmatter.
 pub fn nudge(store: &mut Store, task: &TaskId) -> Task {
     let now = store.require(task).unwrap().task;
     let event = Event {
@@ -101,7 +101,7 @@ pub fn imported(store: &mut Store, task: &TaskId) -> Imported {
     imported_at(store, task, 5)
 }
 
-/// The same, so many seconds after the epoch.
+/// The same, this many seconds after the epoch.
 pub fn imported_at(store: &mut Store, task: &TaskId, seconds: i64) -> Imported {
     match import(store, task, instant(seconds)).unwrap() {
         Reading::Read(imported) => *imported,
@@ -136,7 +136,7 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Records what happened in the world since the last time.
+    /// Records what happened in the world since the last call.
     pub fn catch_up(&mut self, store: &mut Store) -> Option<Recorded> {
         let new = &self.world.events[self.recorded..];
         if new.is_empty() {

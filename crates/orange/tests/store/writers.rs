@@ -20,10 +20,10 @@ use crate::sandbox::{Life, Sandbox, instant, minimal, nudge};
 
 const PROJECTIONS: usize = 300;
 
-/// A shell that works on TASK.md until a file named `stop` appears beside it.
+/// A shell that edits TASK.md until a file named `stop` appears next to it.
 struct Agent(Child);
 
-/// A test that fails leaves nobody behind.
+/// A failing test leaves no process behind.
 impl Drop for Agent {
     fn drop(&mut self) {
         let _ = self.0.kill();
@@ -48,19 +48,19 @@ impl Agent {
     }
 }
 
-/// What an agent does again and again, counting in `i`, far quicker than any agent does.
+/// A step that an agent repeats, counting in `i`, far faster than any real agent.
 fn forever(name: &str, step: &str) -> String {
     format!(
         "i=0; while [ ! -e stop ]; do i=$((i+1)); {step}; sleep 0.008; done; echo $i > {name}.count"
     )
 }
 
-/// Appends numbered lines, each with an open and a close of its own.
+/// Appends numbered lines, opening and closing the file for each.
 fn appender(name: &str) -> String {
     forever(name, &format!("echo \"{name} $i.\" >> TASK.md"))
 }
 
-/// Appends numbered lines through a descriptor that it opens anew only now and then.
+/// Appends numbered lines through a descriptor that it reopens only now and then.
 fn keeper(name: &str) -> String {
     let step = "[ $((i % 5)) = 1 ] && exec 3>> TASK.md";
     forever(name, &format!("{step}; echo \"{name} $i.\" >&3"))
@@ -95,7 +95,7 @@ fn work(store: &mut Store, id: &TaskId) {
     }
 }
 
-/// Reads the document and remembers it, as every call does.
+/// Reads the document and stores it, as every call does.
 fn keep_import(store: &mut Store, id: &TaskId) {
     if let Reading::Read(read) = import(store, id, instant(3)).unwrap() {
         let import = orange_store::Import {
@@ -110,7 +110,7 @@ fn keep_import(store: &mut Store, id: &TaskId) {
     }
 }
 
-/// Everything that is in TASK.md or in an import, after the agents are gone.
+/// Everything in TASK.md or in an import, after the agents are gone.
 fn said(sandbox: &Sandbox, store: &mut Store, id: &TaskId) -> Vec<String> {
     for _ in 0..3 {
         keep_import(store, id);
@@ -178,7 +178,7 @@ fn no_line_is_lost_while_agents_append() {
     hold_frontmatter(&sandbox, &store, &id);
 }
 
-/// Rewrites the whole file from memory, with its first frontmatter for ever.
+/// Rewrites the whole file from memory, always with its first frontmatter.
 fn rewriter(put: &str) -> String {
     let step = format!("body=\"$body\nwhole $i.\"; {put}");
     format!("head=$(cat TASK.md); body=''; {}", forever("whole", &step))

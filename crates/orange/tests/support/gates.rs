@@ -44,7 +44,7 @@ pub fn staged(hook: &str, gate: &str) -> (Stage, TaskId) {
     staged_as(hook, gate, |text| text)
 }
 
-/// The same with another text of the workflow.
+/// The same with a modified workflow text.
 pub fn staged_as(hook: &str, gate: &str, change: impl FnOnce(String) -> String) -> (Stage, TaskId) {
     let stage = Stage::new("default");
     let out = stage.path("scripts").display().to_string();
@@ -57,7 +57,7 @@ pub fn staged_as(hook: &str, gate: &str, change: impl FnOnce(String) -> String) 
     (stage, id)
 }
 
-/// A gate that counts how often it is asked, and answers when it is told to.
+/// A gate that counts its calls, and answers once the test says so.
 pub const COUNTED: &str = "echo asked >> $OUT/asked\nuntil [ -e $OUT/answer ]; do sleep 0.02; done\n\
                        exit $(cat $OUT/answer)";
 
@@ -66,7 +66,7 @@ pub fn times_asked(stage: &Stage) -> usize {
     asked.unwrap_or_default().lines().count()
 }
 
-/// Two sides of a person's mind, and nothing that happens on the way.
+/// Two statuses that the user moves between, without any effects.
 pub const SIDES: &str = r#"
 name: sides
 version: 1

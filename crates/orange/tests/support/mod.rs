@@ -1,4 +1,4 @@
-//! What the tests of the commands and of the driver share.
+//! Helpers shared by the tests of the commands and the driver.
 
 pub mod gates;
 pub mod program;

@@ -1,4 +1,4 @@
-//! The real program, called by a person and by agents.
+//! The real program, called by a user and by agents.
 
 use std::process::Output;
 
@@ -9,7 +9,7 @@ use crate::judging::judge;
 use crate::support::Stage;
 
 impl Stage {
-    /// Calls the program as a person; its exit code and what it said.
+    /// Calls the program as a user; returns its exit code and its output.
     pub fn call(&self, arguments: &[&str]) -> (i32, String) {
         told(&self.orange(arguments).output().unwrap())
     }
@@ -21,7 +21,7 @@ impl Stage {
         said
     }
 
-    /// Creates a task that waits.
+    /// Creates a task without starting it.
     pub fn create(&self, arguments: &[&str]) -> TaskId {
         let typed = ["task", "create", "--no-spawn", "--json"]
             .iter()
@@ -33,7 +33,7 @@ impl Stage {
         TaskId::new(answer["task"]["id"].as_str().unwrap())
     }
 
-    /// The answer of a call with `--json`, and its exit code.
+    /// The exit code and answer of a call with `--json`.
     pub fn json(&self, arguments: &[&str]) -> (i32, Value) {
         let output = self.orange(arguments).output().unwrap();
         let answer = serde_json::from_slice(&output.stdout);

@@ -1,4 +1,4 @@
-//! The repository of a test, its remote and its row in `projects.json`.
+//! The test's repository, its remote and its entry in `projects.json`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ impl Stage {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// Says something about the project in `projects.json`, as a person would.
+    /// Sets a key of the project in `projects.json`, as a user would.
     pub fn configure(&self, key: &str, value: &Value) {
         let path = self.home().projects();
         let text = fs::read_to_string(&path).unwrap();
@@ -24,7 +24,7 @@ impl Stage {
         fs::write(path, projects.to_string()).unwrap();
     }
 
-    /// A bare remote that has what the repository has, and gets merges first.
+    /// A bare remote with the same content as the repository, to which merges are pushed first.
     pub fn add_remote(&self) -> PathBuf {
         let root = self.path("");
         let clone = self.git_in(&root, "clone -q --bare repo remote.git");

@@ -1,4 +1,4 @@
-//! What scripted agents do, and what came of it.
+//! What scripted agents do, and the resulting statuses.
 
 use orange_engine::event::Fact;
 use orange_engine::names::TaskId;

@@ -1,10 +1,9 @@
-//! A supervisor that runs beside a test.
+//! A supervisor that runs next to a test.
 
 use std::process::{Child, Stdio};
 
 use crate::support::{Stage, wait_for};
 
-/// A supervisor that runs beside a test.
 pub struct Serving {
     child: Child,
 }
@@ -23,7 +22,7 @@ impl Serving {
         self.child.id()
     }
 
-    /// Kills it as nothing can be caught.
+    /// Kills it with a signal that cannot be caught.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -32,7 +31,7 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // One that was killed is gone.
+        // It may have been killed already.
         let _gone = self.child.kill();
         let _reaped = self.child.wait();
     }

@@ -21,7 +21,7 @@ pub const SOON: Duration = Duration::from_mins(1);
 
 const AGENT: &str = include_str!("agent.sh");
 
-/// The smallest definition there is, which must work as it stands.
+/// The smallest valid definition, which must work exactly as written.
 const HARNESS: &str = r#"name = "script"
 binary = "/path/to/agent"        # or a name on PATH
 [args]
@@ -29,26 +29,27 @@ full    = ["--prompt-file", "{prompt_file}"]
 reduced = ["--prompt-file", "{prompt_file}"]
 "#;
 
-/// Everything one test needs. Whatever it started is ended when it goes, panic or not.
+/// Everything one test needs. Dropping it ends every process it started, panic or not.
 pub struct Stage {
     root: TempDir,
     pub environment: Environment,
 }
 
 impl Stage {
-    /// Lets the definition say that agents tell this of themselves.
+    /// Makes the definition say that agents report this event.
     pub fn let_agents_tell(&self, event: &str) {
         let path = self.path("home/harnesses/script.toml");
         let definition = fs::read_to_string(&path).unwrap();
         fs::write(&path, format!("events = [\"{event}\"]\n{definition}")).unwrap();
     }
 
-    /// A home with a project `app` under this workflow.
+    /// A home with a project `app` that uses this workflow.
     pub fn new(workflow: &str) -> Stage {
         Stage::at(TempDir::with_prefix("o-").unwrap(), workflow)
     }
 
-    /// The same, where a thousand commits need not wait for a disk; programs may not run there.
+    /// The same on a memory disk, so that a thousand commits need not wait; programs may not run
+    /// there.
     pub fn in_memory(workflow: &str) -> Stage {
         let root = TempDir::with_prefix_in("o-", "/dev/shm");
         let root = root.or_else(|_| TempDir::with_prefix("o-"));
@@ -66,7 +67,7 @@ impl Stage {
         fs::set_permissions(&agent, fs::Permissions::from_mode(0o700)).unwrap();
         let harness = HARNESS.replace("/path/to/agent", agent.to_str().unwrap());
         fs::write(stage.path("home/harnesses/script.toml"), harness).unwrap();
-        // Whoever runs the tests may have these, and the first that is installed is taken.
+        // The developer may have these agents, and the first installed one would be used.
         for name in ["claude", "codex", "gemini", "opencode", "pi"] {
             let absent = format!("name = \"{name}\"\nbinary = \"/nowhere/x\"\n[args]\nfull = []\n");
             fs::write(stage.path(&format!("home/harnesses/{name}.toml")), absent).unwrap();
@@ -111,12 +112,12 @@ impl Stage {
         driver.bounded(bounds)
     }
 
-    /// What an agent does in a turn.
+    /// Sets what an agent does in a turn.
     pub fn script(&self, turn: &str, text: &str) {
         fs::write(self.path("scripts").join(turn), text).unwrap();
     }
 
-    /// Whether an agent has finished a turn.
+    /// Waits until an agent has finished a turn.
     pub fn wait_for_turn(&self, turn: &str) {
         let turns = self.path("scripts/turns");
         wait_for(&format!("turn {turn}; {}", self.calls()), || {
@@ -125,7 +126,7 @@ impl Stage {
         });
     }
 
-    /// What agents asked and were answered.
+    /// The agents' calls and their answers.
     pub fn calls(&self) -> String {
         fs::read_to_string(self.path("scripts/calls")).unwrap_or_default()
     }
@@ -143,13 +144,13 @@ impl Stage {
         assert!(held, "waited in vain for `{status}`:\n{}", self.told(id));
     }
 
-    /// Waits until nothing is left to perform.
+    /// Waits until nothing is pending.
     pub fn wait_for_rest(&self, id: &TaskId) {
         let held = Deadline::after(SOON).wait_for(|| self.task(id).pending.is_empty());
         assert!(held, "effects are left:\n{}", self.told(id));
     }
 
-    /// Deletes the database and builds it anew by the real command: what was decided must be the
+    /// Deletes the database and rebuilds it with the real command: the decided state must be the
     /// same as before.
     pub fn rebuild(&self, id: &TaskId) {
         let before = self.task(id);
@@ -213,7 +214,7 @@ impl Stage {
         workspace.unwrap().path
     }
 
-    /// Panes that tmux shows, as `role:dead`.
+    /// The panes that tmux shows, as `role:dead`.
     pub fn panes(&self) -> Vec<String> {
         let format = "#{@orange_role}:#{pane_dead}";
         let shown = self.tmux(&["list-panes", "-a", "-F", format]);
@@ -246,7 +247,7 @@ impl Stage {
         git.output().unwrap()
     }
 
-    /// The program, as a person calls it.
+    /// The program, as a user calls it.
     pub fn orange(&self, arguments: &[&str]) -> Command {
         let mut orange = Command::new(env!("CARGO_BIN_EXE_orange"));
         orange.args(arguments).current_dir(self.path("repo"));
@@ -256,7 +257,7 @@ impl Stage {
     }
 
     fn end_everything(&self) {
-        // The server first, so that nothing new is started in it.
+        // The server first, so that nothing new starts in it.
         self.tmux(&["kill-server"]);
         let marker = format!("ORANGE_HOME={}", self.home().path().display());
         let mut own = Vec::new();
@@ -299,7 +300,7 @@ impl Drop for Stage {
     }
 }
 
-/// The environment of a person, as far as tests have one.
+/// A user's environment, as far as tests need one.
 pub fn environment(root: &Path, more: &[(&str, &str)]) -> Environment {
     let variables: [(&str, OsString); 5] = [
         ("PATH", std::env::var_os("PATH").unwrap()),

@@ -8,7 +8,7 @@ use orange_config::clock::Deadline;
 
 use crate::support::{SOON, Stage, wait_for};
 
-/// A shell's line in a terminal, in which `orange` is the program under test.
+/// A shell line in a terminal, in which `orange` is the program under test.
 pub struct Terminal<'a> {
     stage: &'a Stage,
     name: String,
@@ -23,7 +23,8 @@ impl<'a> Terminal<'a> {
         };
         let line = line.replace("orange ", &format!("'{}' ", env!("CARGO_BIN_EXE_orange")));
         let (go, over) = (terminal.path("go"), terminal.path("over"));
-        // It begins when somebody listens, and what ends the program ends not the shell.
+        // It starts once the output is captured, and a signal that ends the program does not end
+        // the shell.
         let script = format!(
             "trap : INT; until [ -e '{}' ]; do sleep 0.02; done; {line}; echo \"[exit $?]\"; touch '{}'; exec cat",
             go.display(),
@@ -42,40 +43,39 @@ impl<'a> Terminal<'a> {
         self.tmux(&[&["send-keys"], keys].concat());
     }
 
-    /// Gives it another size.
     pub fn resize(&self, columns: usize, lines: usize) {
         let (columns, lines) = (columns.to_string(), lines.to_string());
         self.tmux(&["resize-window", "-x", &columns, "-y", &lines]);
     }
 
-    /// Pastes a text as a person does.
+    /// Pastes a text as a user does.
     pub fn paste(&self, text: &str) {
         self.tmux(&["set-buffer", text]);
         self.tmux(&["paste-buffer", "-p"]);
     }
 
-    /// Presses and releases the mouse, in columns and lines from one.
+    /// Presses and releases the mouse button; columns and lines count from one.
     pub fn click(&self, column: usize, line: usize) {
         for end in ["M", "m"] {
             self.press(&["-l", &format!("\x1b[<0;{column};{line}{end}")]);
         }
     }
 
-    /// What the screen shows, with its colours.
+    /// The screen's content, with its colours.
     pub fn coloured(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-e"])
     }
 
-    /// Waits until the screen shows something.
+    /// Waits until the screen contains a text.
     pub fn wait_for(&self, text: &str) {
         let is_shown = Deadline::after(SOON).wait_for(|| self.screen().contains(text));
         assert!(is_shown, "waited in vain for `{text}`:\n{}", self.screen());
     }
 
-    /// Waits until the line has ended; what the screen shows then.
+    /// Waits until the line has finished; returns the screen.
     pub fn finish(&self) -> String {
         wait_for("the end of the line", || self.path("over").exists());
-        // What was written before the end is shown soon after it.
+        // Output from before the end appears soon after it.
         self.wait_for("[exit ");
         self.screen()
     }
@@ -84,14 +84,14 @@ impl<'a> Terminal<'a> {
         self.tmux(&["capture-pane", "-p"]).trim_end().to_owned()
     }
 
-    /// The same, with lines joined that the terminal had to break.
+    /// The same, with wrapped lines joined.
     pub fn joined(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-J"])
             .trim_end()
             .to_owned()
     }
 
-    /// Everything that was ever written, erased or not; its end is there.
+    /// Everything that was ever written, erased or not, once it is complete.
     pub fn written(&self) -> String {
         let read = || {
             let bytes = fs::read(self.path("written")).unwrap_or_default();
@@ -101,18 +101,18 @@ impl<'a> Terminal<'a> {
         read()
     }
 
-    /// Closes the window, as a person does.
+    /// Closes the window, as a user does.
     pub fn close(&self) {
         self.tmux(&["kill-pane"]);
     }
 
-    /// The number of the process that is the terminal.
+    /// The pid of the terminal's server process.
     pub fn server(&self) -> u32 {
         let pid = self.tmux(&["display-message", "-p", "#{pid}"]);
         pid.trim().parse().unwrap()
     }
 
-    /// What the terminal itself knows of the pane, in tmux's words.
+    /// A property of the pane, as a tmux format.
     #[cfg(feature = "crash-points")]
     pub fn mode(&self, format: &str) -> String {
         let told = self.tmux(&["display-message", "-p", format]);

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::Stage;
 
-/// A task with a worker that is there, and what it was given to prove itself.
+/// A task with a running worker, and the worker's id and proof.
 pub struct Told {
     pub stage: Stage,
     pub id: TaskId,
@@ -23,7 +23,7 @@ impl Told {
         Told::on(Stage::new("default"))
     }
 
-    /// The same on a stage that was prepared.
+    /// The same on a prepared stage.
     pub fn on(stage: Stage) -> Told {
         Told::started(stage, |stage| {
             let id = stage.create(&["Add a line"]);
@@ -32,7 +32,7 @@ impl Told {
         })
     }
 
-    /// The same where a person is asked, who may send the work back.
+    /// The same in a status that waits for the user, who may send the work back.
     pub fn in_review() -> Told {
         Told::started(Stage::new("default"), |stage| {
             let id = stage.create(&["Add a line", "--status", "reviewing"]);
@@ -72,7 +72,7 @@ impl Told {
         hook
     }
 
-    /// Tells something; whoever tells is never disturbed.
+    /// Reports an event; the hook must never disturb the agent.
     pub fn tell(&self, arguments: &[&str]) {
         undisturbed(&self.hook(arguments).output().unwrap());
     }

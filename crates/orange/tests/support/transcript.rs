@@ -1,4 +1,4 @@
-//! What a person would see, with what differs between runs replaced.
+//! What a user would see, with run-specific values replaced.
 
 use std::collections::BTreeMap;
 
@@ -35,8 +35,7 @@ impl Stage {
         self.plain(&said)
     }
 
-    /// The text with ids, times and paths replaced; tasks are numbered in the order of their
-    /// creation.
+    /// The text with ids, times and paths replaced; tasks are numbered in order of creation.
     pub fn plain(&self, text: &str) -> String {
         let text = text.replace(self.path("").to_str().unwrap(), "[ROOT]/");
         let names = self.names();
@@ -84,7 +83,7 @@ fn is_commit(word: &str) -> bool {
     word.len() == 40 && word.chars().all(|it| it.is_ascii_hexdigit())
 }
 
-/// Instants look like `2026-01-02T03:04:05.678Z`.
+/// Timestamps look like `2026-01-02T03:04:05.678Z`.
 fn without_times(text: &str) -> String {
     let shape = "0000-00-00T00:00:00.000Z";
     let mut plain = String::new();
