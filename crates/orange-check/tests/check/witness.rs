@@ -111,7 +111,7 @@ impl Lived {
         })
     }
 
-    /// The role that submitted the document before.
+    /// The role that submitted the document before the request.
     fn bringer(&self) -> Option<&Role> {
         self.inputs.iter().find_map(|input| match &input.cause {
             Cause::Observation(Observation::DocumentRead { by, asked: true }) => Some(by),

@@ -279,8 +279,8 @@ prompts:
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// If the outlook calls an edge open, a request by an allowed role succeeds; every event has
-    /// words.
+    /// If the outlook calls an edge open, a request by an allowed role is not refused; every event
+    /// has a description.
     #[test]
     fn an_outlook_promises_what_decide_keeps(
         which in any::<prop::sample::Index>(),

@@ -41,7 +41,7 @@ fn die(agent: Agent) {
     stage.script("greet", "reviewer-1", PASS);
     let id = stage.create("greet", &["--harness", agent.name()]);
     stage.wait_for_step(&id, "worker", 1, 2);
-    // Some agents run as a child of a wrapper process, which would survive without this.
+    // Some agents are a program inside another one, so kill both, or the other would continue.
     let agent_processes = running().into_keys().map(|pid| pid.to_string());
     let killed = Command::new("kill")
         .arg("-9")

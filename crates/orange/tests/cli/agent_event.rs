@@ -107,7 +107,7 @@ fn what_cannot_be_kept_is_logged_and_disturbs_nobody() {
             "it was not told by an agent of orange",
         ]
     );
-    // Authors of hooks get the help text.
+    // `--help` still prints the help, for authors of hooks.
     assert!(
         told.stage
             .must(&["agent-event", "--help"])

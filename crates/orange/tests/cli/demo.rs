@@ -183,7 +183,7 @@ fn what_is_kept_holds_what_was_merged_and_is_never_taken_again() {
     }
     let words = fs::read_to_string(folder.join("hello/words/fr")).unwrap();
     assert_eq!(words, "Bonjour\n");
-    // The rest of the demo, besides the command that it names, can be inspected.
+    // A kept demo can be inspected with other commands than the one it names.
     let mut list = person.orange(&["task", "list", "--all", "--all-statuses"]);
     let list = list.env("ORANGE_HOME", folder.join("orange"));
     let listed = list.output().unwrap();

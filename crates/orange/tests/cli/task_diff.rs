@@ -60,7 +60,7 @@ fn the_difference_has_what_is_committed_and_apart_from_it_what_is_not() {
         .current_dir(&worktree)
         .output();
     assert_eq!(String::from_utf8(inside.unwrap().stdout).unwrap(), stat);
-    // Without a worktree, the commits remain.
+    // Without a worktree, the diff still shows the commits.
     stage.must(&["task", "cancel", id.as_str()]);
     stage.wait_for_rest(&id);
     let stat = stage.must(&["task", "diff", id.as_str(), "--stat"]);

@@ -24,7 +24,7 @@ impl Followed {
         }
     }
 
-    /// Applies the changes, which must be complete; returns how many rows were reported.
+    /// Applies the changes, which must be complete; returns how much was reported.
     fn catch_up(&mut self) -> (bool, usize, usize) {
         let change = self.follower.change().unwrap();
         let change = change.unwrap_or_else(|| panic!("nothing was written"));

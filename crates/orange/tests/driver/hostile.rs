@@ -306,7 +306,7 @@ fn lesson_27_what_looks_like_a_flag_is_a_text() {
         stage.must(&["task", "update", id.as_str(), "--summary", summary]);
         assert_eq!(stage.task(&id).summary, summary);
     }
-    // Text that looks like an id is looked up, and no task has it.
+    // An id that looks like a flag is still an id, and no task has this one.
     let (code, said) = stage.call(&["task", "show", "--", "-rf"]);
     assert_eq!(code, 4, "{said}");
     stage.must(&["task", "spawn", id.as_str()]);

@@ -73,7 +73,7 @@ fn staged(workflow: &str) -> Stage {
     stage
 }
 
-/// Goes through two rounds of review; every nested call gets an answer and some effect.
+/// Goes through two rounds of review; every nested call is answered, and some change the task.
 fn lived_through(workflow: &str, work: &str, expected: &[&str]) {
     let stage = staged(workflow);
     stage.script("worker-1", &format!("{TELL}{work}"));

@@ -16,7 +16,7 @@ impl Stage {
             .map_err(|error| error.to_string())
     }
 
-    /// Creates tasks until two ids share a prefix; returns that prefix.
+    /// Creates tasks until two ids share a first letter; returns that letter and both ids.
     fn two_alike(&self) -> (String, Vec<TaskId>) {
         let mut known: Vec<TaskId> = Vec::new();
         loop {

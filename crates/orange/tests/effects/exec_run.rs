@@ -77,7 +77,7 @@ fn what_is_printed_may_go_into_a_file_and_is_added_to_it() {
     let mode = fs::metadata(&kept).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o600);
 
-    // An existing file is left alone, and the agent is not started.
+    // A symlink in its place is not followed, and the agent is not started.
     let other = stage.path("other");
     fs::write(&other, "kept").unwrap();
     fs::remove_file(&kept).unwrap();

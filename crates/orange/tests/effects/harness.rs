@@ -185,7 +185,7 @@ fn lesson_27_a_prompt_is_never_a_flag() {
         filled(r#"["--prompt={prompt}"]"#, &values("-p")),
         ["--prompt=-p"]
     );
-    // The definition closes a flag that takes many values, and the flag stays as written.
+    // The definition itself closes a flag that takes many values; the flag stays as written.
     let variadic = r#"["--tools=a,b", "{prompt}"]"#;
     assert_eq!(filled(variadic, &values("p")), ["--tools=a,b", "p"]);
     let model = Values {

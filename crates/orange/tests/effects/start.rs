@@ -135,7 +135,7 @@ fn names_run_nothing() {
         ..Run::default()
     });
     assert!(!pane.session_name.contains('#'));
-    // tmux would run such a name when it draws or lists it.
+    // tmux runs commands in a name when it draws or lists the name.
     stage.raw_tmux(&["list-windows", "-a"]);
     stage.raw_tmux(&[
         "display-message",
@@ -218,7 +218,7 @@ fn the_home_need_not_exist_yet() {
     let socket = home.tmux_socket();
     assert!(!home.path().exists());
     let tmux = Tmux::new("tmux", Socket::Private(socket.clone()), &stage.environment);
-    // Where the stage expects the server to end it.
+    // The stage kills the server through this path.
     std::os::unix::fs::symlink(&socket, stage.path("s")).unwrap();
     let run = Run::default();
     let file = stage.launch(&run);

@@ -188,7 +188,7 @@ fn kill_at_random(when_full: &str) {
             let rage = Deadline::after(RAGE);
             let mut state = 7;
             while !rage.has_passed() {
-                // All tasks start, some are cancelled, and those start again.
+                // All tasks start, some go back to `open`, and those start again.
                 let mut calls = Vec::new();
                 for task in &tasks {
                     if next(&mut state).is_multiple_of(5) {

@@ -8,7 +8,7 @@ use orange_engine::names::TaskId;
 
 use crate::yard::{Yard, committed, files};
 
-/// The git calls around which another process writes, and how often each is tried.
+/// The git calls around which another process writes, and how many of each are tried.
 const AROUND: &[(&str, u32)] = &[
     ("ls-files", 2),
     ("status", 4),

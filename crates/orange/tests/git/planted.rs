@@ -216,7 +216,7 @@ fn nothing_that_is_planted_runs_during_merge_diff_and_push() {
     }
 }
 
-/// A planted merge driver is not run, so its decision becomes a conflict.
+/// A planted merge driver is not run; what it would have decided becomes a conflict.
 #[test]
 fn a_planted_merge_driver_decides_nothing() {
     let yard = Yard::new();

@@ -394,7 +394,7 @@ fn a_rescue_goes_where_it_is_asked_to_and_overwrites_nothing() {
                 let path = Path::new(path);
                 assert_eq!(out.get(path), held.get(path), "{}", path.display());
             }
-            // Existing files that differ all stay.
+            // If an existing file differs, the whole folder stays as it is.
             if let Some((path, _)) = out.iter().find(|(_, (mode, _))| *mode != 0o120_000) {
                 fs::write(folder.join(path), "somebody's own\n").unwrap();
                 let there = files(&folder);

@@ -77,7 +77,7 @@ fn what_came_after_the_last_projection_is_lost_and_said() {
     project(&mut store, &id, instant(1)).unwrap();
     nudge(&mut store, &id);
     drop(store);
-    // A truncated line belongs to it.
+    // A truncated line is lost as well.
     let history = sandbox.task_directory().join("history.jsonl");
     let mut text = fs::read_to_string(&history).unwrap();
     text.push_str("{\"sequence\":3,\"version\":3,\"at\":");
@@ -181,7 +181,7 @@ fn who_had_the_old_database_open_is_told() {
     let late = store.write_message(&id, &message);
     assert!(matches!(late, Err(StoreError::Replaced { .. })));
     drop(store);
-    // Closing it does not remove the log of the new one.
+    // Closing the old database does not remove the log of the new one.
     let mut store = sandbox.store();
     store.write_message(&id, &message).unwrap();
     assert_eq!(sandbox.store().inbox(&id).unwrap().len(), 1);

@@ -66,7 +66,7 @@ pub fn times_asked(stage: &Stage) -> usize {
     asked.unwrap_or_default().lines().count()
 }
 
-/// Two statuses that the user moves between, without any effects.
+/// Two statuses that the user moves between, with no hooks on the way.
 pub const SIDES: &str = r#"
 name: sides
 version: 1

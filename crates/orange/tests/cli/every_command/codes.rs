@@ -285,7 +285,7 @@ fn a_task_that_changes_all_the_time() {
     stage.wait_for_status(&id, "reviewing");
     stage.wait_for_rest(&id);
     stage.expect("task merge fix --head nowhere", 4, "commit-not-found");
-    // The branch is renamed after every check, so its state is never known.
+    // The branch is renamed whenever it is inspected, so the gathered facts never apply.
     let git = Command::new("sh").args(["-c", "command -v git"]).output();
     let git = String::from_utf8(git.unwrap().stdout).unwrap();
     let asker = format!(

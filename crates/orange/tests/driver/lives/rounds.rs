@@ -192,7 +192,7 @@ fn an_empty_summary_is_clarified_first_with_fresh_agents_too() {
     asks_first("respawn", &stay);
 }
 
-/// The next command judges a death: a finished worker's task advances, an unfinished one's counts a
+/// The next command judges a death: after finished work the task advances, otherwise it counts as a
 /// crash.
 fn judged_by_the_next_command(workflow: &str, next: &str) {
     let stage = Stage::new(workflow);

@@ -1,4 +1,4 @@
-//! A busy, privileged or mistaken supervisor must not harm others.
+//! A supervisor's load, raised limits or mistakes must not affect others.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -176,7 +176,7 @@ fn who_told_that_it_took_a_line_in_has_its_message() {
 fn what_was_told_while_nobody_supervised_is_heard_at_once() {
     let told = Told::in_review();
     let (stage, id) = (&told.stage, &told.id);
-    // A sweep does not notice anything here.
+    // No sweep runs during this test, so none can notice it.
     fs::write(
         stage.path("home/config.toml"),
         "[supervisor]\nsweep = \"1h\"\n",

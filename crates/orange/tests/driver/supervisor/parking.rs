@@ -153,7 +153,7 @@ fn lesson_40_who_lives_and_says_that_there_is_no_quota_is_ended_and_comes_back()
     fs::write(&path, format!("{text}{RULES}")).unwrap();
     stage.script("worker-2", "hang");
     let _serving = Serving::on(stage);
-    // A failure that other agents could work around is no reason to kill it.
+    // An overload, unlike a used-up quota, is no reason to kill the agent.
     told.tell(&["failed", r#"{"message":"the model is overloaded"}"#]);
     let (_, listed) = stage.json(&["attention", "--json"]);
     assert_eq!(listed["items"][0]["kind"], "trouble", "{listed}");
@@ -208,7 +208,7 @@ fn a_harness_that_is_not_logged_in_waits_for_a_person() {
         (&line["state"], &line["parked"]["reason"]),
         (&"parked".into(), &"login".into())
     );
-    // The next supervisor leaves it parked; a message does not start an agent either.
+    // The next supervisor leaves it parked; a user's respawn does not start an agent either.
     serving.kill();
     let _serving = Serving::on(&stage);
     stage.must(&[
@@ -286,7 +286,7 @@ fn a_message_that_would_start_somebody_waits_too() {
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("both", || stage.panes() == ["reviewer:0", "worker:0"]);
     stage.wait_for_rest(&id);
-    // The worker is not needed just now, but its report applies to every other one.
+    // The worker is not needed just now, but its message applies to every other agent.
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("its death", || {
         stage.driver().scheduler.parked().unwrap().len() == 1
