@@ -1,10 +1,10 @@
 //! Dashboard cost: the first frame, the slowest frames, and idle CPU.
 //!
 //! Run with `cargo bench -p orange --features crash-points --bench dashboard`; the feature makes
-//! the real program log how long each frame took. `SESSIONS` sets the number of agents [default:
-//! 100], each of which prints 20 lines a second, `SECONDS` how long to watch [default: 60],
-//! `ROUNDS` how often the dashboard is started [default: 15]. A quick run: `SESSIONS=10 SECONDS=5
-//! ROUNDS=3`.
+//! the real program log how long each frame took. `SESSIONS` sets the number of agents (default
+//! 100), each of which prints 20 lines a second, `SECONDS` how long to watch (default 60), `ROUNDS`
+//! how often the dashboard is started (default 15).
+//! A quick run: `SESSIONS=10 SECONDS=5 ROUNDS=3`.
 //!
 //! The limits: the first frame within 100 ms for 1,000 tasks and within 250 ms for 10,000; update
 //! and draw within 8 ms in 99 of 100 frames; 1 % of a core while idle.

@@ -1,7 +1,7 @@
 //! The cost of a supervisor over many idle agents, against bare tmux.
 //!
 //! Run with `cargo bench -p orange --bench supervise`; `SESSIONS` sets the number of agents
-//! [default: 100], `SECONDS` how long to watch [default: 60]. The limits are 1 % of a core for 100
+//! (default 100), `SECONDS` how long to watch (default 60). The limits are 1 % of a core for 100
 //! agents and 5 % for 1,000, 100 MB, and 1.5 times a bare listing for one poll of the server.
 
 #![expect(
