@@ -111,7 +111,7 @@ fn the_large_document_cannot_leave_agent_review_after_crashes() {
 struct Row {
     from: &'static str,
     to: &'static str,
-    /// What TASK.md must say, and in which round.
+    /// What TASK.md must contain, and in which round.
     given: Given,
     hooks: &'static [&'static str],
     /// How `default` differs on purpose, if at all.

@@ -1,4 +1,4 @@
-//! `orange task show`: agents that are dead or cannot be seen.
+//! `orange task show`: agents that are dead or not visible.
 
 use std::fs;
 

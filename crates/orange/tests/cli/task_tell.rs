@@ -1,4 +1,4 @@
-//! `orange task tell`: messages to agents that lose keys.
+//! `orange task tell`: messages to agents that drop keystrokes.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `--quiet` leaves answers and errors.
+//! `--quiet` prints only answers and errors.
 
 use crate::support::Stage;
 

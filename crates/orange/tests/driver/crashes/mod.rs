@@ -46,7 +46,7 @@ fn live(scene: &Scene, deaths: &[usize]) -> (Picture, Vec<String>) {
     (Picture::of(&life), reached)
 }
 
-/// Every single death in a scene.
+/// Tries every single death in a scene.
 fn die_everywhere(scene: &Scene) {
     let (expected, reached) = live(scene, &[]);
     let last = expected.way.last().map(String::as_str);

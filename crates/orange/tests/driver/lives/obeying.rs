@@ -11,8 +11,9 @@ use orange_engine::role::Role;
 
 use crate::support::{PLAN_AND_WORK, Stage, wait_for, way};
 
-/// Does everything in the wrong order, and then literally follows the hint: an edit of TASK.md
-/// where it names one, and the command it names, the one with the word where there are several.
+/// Does everything in the wrong order, and then follows the hint literally: it edits TASK.md where
+/// the hint says so, and runs the command in the hint, or the one with the word if there are
+/// several.
 const WRONG: &str = r#"
 obey() {
     flat=$(printf '%s' "$said" | tr '\n' ' ' | tr -s ' ')
