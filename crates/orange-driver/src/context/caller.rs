@@ -94,6 +94,24 @@ impl Context {
             parents: parents.collect(),
         })
     }
+
+    /// Whether the caller is an agent or something else that runs for a task. Needs no database, so
+    /// that it works when that is lost. An unidentifiable caller is not the user.
+    pub(crate) fn is_called_by_agent(&self) -> bool {
+        let workspaces = real(&self.home.workspaces());
+        let is_inside = |directory: &Path| real(directory).starts_with(&workspaces);
+        self.caller().map_or(true, |caller| caller.is_connected())
+            || self.directory().is_some_and(is_inside)
+    }
+
+    /// Refuses a call that carries a run's mark: a detached process has none, and an agent's own
+    /// call would run programs from that agent's `PATH`.
+    pub fn refuse_runs(&self, what: &'static str) -> Result<(), DriverError> {
+        match self.environment.variable(ORANGE_RUN_ID) {
+            Some(_) => Err(DriverError::ForAPerson(what)),
+            None => Ok(()),
+        }
+    }
 }
 
 /// An agent of another home may use this one like any other caller.
@@ -135,26 +153,6 @@ mod tests {
             ORANGE_EFFECT_ID,
         ] {
             assert!(read(&[(name, "x")]).is_some(), "{name}");
-        }
-    }
-}
-
-impl Context {
-    /// Whether the caller is an agent or something else that runs for a task. Needs no database, so
-    /// that it works when that is lost. An unidentifiable caller is not the user.
-    pub(crate) fn is_called_by_agent(&self) -> bool {
-        let workspaces = real(&self.home.workspaces());
-        let is_inside = |directory: &Path| real(directory).starts_with(&workspaces);
-        self.caller().map_or(true, |caller| caller.is_connected())
-            || self.directory().is_some_and(is_inside)
-    }
-
-    /// Refuses a call that carries a run's mark: a detached process has none, and an agent's own
-    /// call would run programs from that agent's `PATH`.
-    pub fn refuse_runs(&self, what: &'static str) -> Result<(), DriverError> {
-        match self.environment.variable(ORANGE_RUN_ID) {
-            Some(_) => Err(DriverError::ForAPerson(what)),
-            None => Ok(()),
         }
     }
 }

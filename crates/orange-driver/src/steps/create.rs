@@ -66,7 +66,7 @@ struct Prepared {
 #[derive(Debug)]
 pub(crate) enum Created {
     /// It is recorded; nothing is performed yet.
-    Recorded(RecordedTask),
+    Recorded(Box<RecordedTask>),
     Refused(Box<Refusal>),
 }
 
@@ -192,12 +192,12 @@ impl Steps {
                         self.log_failure(parent, met.map(|_| ()));
                     }
                     let copies = self.sync_files(store, &id);
-                    return Ok(Created::Recorded(RecordedTask {
+                    return Ok(Created::Recorded(Box::new(RecordedTask {
                         task: id,
                         events: plan.events,
                         copies,
                         registered,
-                    }));
+                    })));
                 }
                 Err(StoreError::DuplicateTask { .. }) if length < LONGEST => {}
                 Err(error) => {

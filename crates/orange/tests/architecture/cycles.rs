@@ -583,7 +583,7 @@ fn used(tree: &syn::UseTree, module: &[String]) -> Vec<(String, Vec<String>)> {
         };
         match tree {
             syn::UseTree::Path(it) => {
-                unfold(&it.tree, &[before, &[it.ident.to_string()]].concat(), found)
+                unfold(&it.tree, &[before, &[it.ident.to_string()]].concat(), found);
             }
             syn::UseTree::Name(it) => {
                 let path = with(&it.ident);
