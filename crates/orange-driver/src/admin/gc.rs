@@ -177,19 +177,18 @@ impl Admin {
         if !over || !stored.task.pending.is_empty() {
             return Ok(false);
         }
-        let mut notices = Vec::new();
-        let name = Some(&record.name);
-        let released = self
-            .workspaces
-            .release(store, &stored.task, name, &mut notices);
-        for what in notices {
+        let (task, name) = (&stored.task, Some(&record.name));
+        let unknown = |Failure { error, .. }: Failure| DriverError::FactUnknown {
+            task: id.clone(),
+            what: "whether its workspace can be released",
+            reason: error,
+        };
+        let notice = self.workspaces.tear_down(store, task, name);
+        if let Some(what) = notice.map_err(unknown)? {
             self.steps.notice(store, id, what)?;
         }
-        released.map_err(|Failure { error, .. }| DriverError::FactUnknown {
-            task: id.clone(),
-            what: "whether its workspace can be given back",
-            reason: error,
-        })?;
+        let released = self.workspaces.release(store, task, name);
+        released.map_err(unknown)?;
         let held = store.workspace_of(id)?;
         match held.filter(|held| held.name == record.name) {
             Some(held) => Ok(store.free_workspace(&held)?),

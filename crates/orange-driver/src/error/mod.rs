@@ -22,7 +22,6 @@ pub use report::{Kind, Report};
 
 /// What was attempted, on what, and why it failed.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of a variant says what it means")]
 pub enum DriverError {
     #[error(transparent)]
     Home(#[from] HomeError),
@@ -197,7 +196,6 @@ pub enum DriverError {
 
 /// A task that the given name may refer to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "fields of a task")]
 pub struct Candidate {
     pub task: TaskId,
     pub project: ProjectName,

@@ -26,13 +26,10 @@ impl Performer {
                 Ok(acquired)
             }
             Effect::ReleaseWorkspace { workspace } => {
-                let mut notices = Vec::new();
                 let workspace = workspace.as_ref();
-                let released = self
-                    .workspaces
-                    .release(store, &task, workspace, &mut notices);
-                self.notice(store, &task, notices)?;
-                released
+                let notice = self.workspaces.tear_down(store, &task, workspace)?;
+                self.notice(store, &task, notice)?;
+                self.workspaces.release(store, &task, workspace)
             }
             Effect::Spawn(spawn) => self.spawn(store, &task, spawn),
             Effect::Kill(kill) => self.kill(store, &task, kill),
@@ -68,7 +65,12 @@ impl Performer {
     }
 
     /// Notifies the user, whatever the result of the effect.
-    fn notice(&self, store: &mut Store, task: &Task, notices: Vec<String>) -> Result<(), Failure> {
+    fn notice(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        notices: impl IntoIterator<Item = String>,
+    ) -> Result<(), Failure> {
         for what in notices {
             let noticed = self.steps.notice(store, &task.id, what);
             noticed.map_err(Failure::passing)?;

@@ -96,10 +96,16 @@ impl Performer {
                 ..Queueing::default()
             },
         };
-        match self.steps.create(&new) {
-            Ok((_, Created::Recorded(recorded))) => Ok(recorded.task),
-            Ok((_, Created::Refused(refusal))) => Err(Failure::for_good(refusal)),
-            Err(error) => Err(Failure::passing(error)),
+        let mut creating = self.steps.create(&new).map_err(Failure::passing)?;
+        match creating.created {
+            Created::Recorded(recorded) => {
+                if recorded.copies.is_err() {
+                    let synced = self.steps.sync_files(&mut creating.store, &recorded.task);
+                    self.steps.log_failure(&recorded.task, synced);
+                }
+                Ok(recorded.task)
+            }
+            Created::Refused(refusal) => Err(Failure::for_good(refusal)),
         }
     }
 }

@@ -16,6 +16,7 @@ use super::answer::{Answer, Changed};
 use super::ask::Asked;
 use super::wait::Waiting;
 use crate::DriverError;
+use crate::agents::observe::Looked;
 use crate::context::background::Called;
 use crate::request::Requests;
 use crate::steps::pinned;
@@ -49,10 +50,16 @@ impl Requests {
         self.callers.require_person("bring every lost agent back")?;
         let mut store = self.context.store()?;
         let mut found = Vec::new();
+        let tasks = store.list(&TaskFilter::default())?.tasks;
+        let tasks: Vec<TaskId> = tasks.into_iter().map(|it| it.task.id).collect();
+        // One check of all tasks, because a missing agent is judged only after a pause.
+        let checked = self.agents.observe_each(&tasks)?;
         // All performers work at the same time; only then does this wait.
-        for summary in store.list(&TaskFilter::default())?.tasks {
-            let id = summary.task.id;
+        for Looked { task: id, problem, .. } in checked {
             let mut asked = Found::default();
+            if let Some(problem) = problem {
+                asked.problems.push(problem.to_string());
+            }
             if let Err(error) = self.ask_for_lost(&mut store, &id, &mut asked) {
                 asked.problems.push(error.to_string());
             }
@@ -85,14 +92,13 @@ impl Requests {
         Ok(brought)
     }
 
-    /// Checks the agents of a task and requests a restart of the lost ones.
+    /// Requests a restart of the lost agents of a task.
     fn ask_for_lost(
         &self,
         store: &mut Store,
         id: &TaskId,
         found: &mut Found,
     ) -> Result<(), DriverError> {
-        self.agents.observe(store, id)?;
         for role in lost(store, id)? {
             let asked = Asked {
                 task: id.clone(),

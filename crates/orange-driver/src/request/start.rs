@@ -20,7 +20,7 @@ use crate::DriverError;
 use crate::context::background::Called;
 use crate::request::Requests;
 use crate::schedule::spawn;
-use crate::steps::create::{Created, NewWork};
+use crate::steps::create::{Created, Creating, NewWork};
 use crate::steps::pinned;
 
 /// The result of creating a task.
@@ -66,16 +66,21 @@ impl Requests {
         new: &NewWork,
         waiting: Waiting,
     ) -> Result<(Answer, Option<Project>), DriverError> {
-        match self.steps.create(new)? {
-            (_, Created::Refused(refusal)) => Ok((Answer::Refused(refusal), None)),
-            (mut store, Created::Recorded(recorded)) => {
+        let Creating {
+            mut store,
+            registered,
+            created,
+        } = self.steps.create(new)?;
+        let answer = match created {
+            Created::Refused(refusal) => Answer::Refused(refusal),
+            Created::Recorded(recorded) => {
                 let (task, copies) = (recorded.task, recorded.copies);
                 let called = Called::none();
                 let answer = self.settle(&mut store, &task, recorded.events, waiting, called)?;
-                let answer = self.answer_with_copies(&mut store, &task, answer, &copies);
-                Ok((answer, recorded.registered))
+                self.answer_with_copies(&mut store, &task, answer, &copies)
             }
-        }
+        };
+        Ok((answer, registered))
     }
 
     /// Creates a task and, in a separate step, requests the start of its work if it waits in a

@@ -62,7 +62,15 @@ struct Prepared {
     queueing: Queueing,
 }
 
-/// The result of creating a task.
+/// The result of creating a task, whose project may have been registered for it.
+#[derive(Debug)]
+pub(crate) struct Creating {
+    pub(crate) store: Store,
+    /// The project, if it had to be registered for this; it stays registered after a refusal.
+    pub(crate) registered: Option<Project>,
+    pub(crate) created: Created,
+}
+
 #[derive(Debug)]
 pub(crate) enum Created {
     /// It is recorded; nothing is performed yet.
@@ -77,13 +85,11 @@ pub(crate) struct RecordedTask {
     pub(crate) events: Vec<Event>,
     /// Whether its files could be written.
     pub(crate) copies: Result<(), DriverError>,
-    /// The project, if it had to be registered for this.
-    pub(crate) registered: Option<Project>,
 }
 
 impl Steps {
     /// Creates a task, and registers the project first if the user is in a new one.
-    pub(crate) fn create(&self, new: &NewWork) -> Result<(Store, Created), DriverError> {
+    pub(crate) fn create(&self, new: &NewWork) -> Result<Creating, DriverError> {
         let mut prepared = self.prepare_beginning(new)?;
         let mut store = self.context.store()?;
         prepared.queueing = queueing_of_new(&store, &new.queueing)?;
@@ -94,8 +100,12 @@ impl Steps {
         } else {
             self.workspaces.record_remote(&mut prepared.project)?;
         }
-        let created = self.create_prepared(&mut store, new, &prepared, registered)?;
-        Ok((store, created))
+        let created = self.create_prepared(&mut store, new, &prepared)?;
+        Ok(Creating {
+            store,
+            registered,
+            created,
+        })
     }
 
     /// Finds what a new task needs, and refuses what cannot work.
@@ -147,7 +157,6 @@ impl Steps {
         store: &mut Store,
         new: &NewWork,
         prepared: &Prepared,
-        registered: Option<Project>,
     ) -> Result<Created, DriverError> {
         self.context
             .variables_for(&[&prepared.harness, &prepared.review_harness])?;
@@ -196,7 +205,6 @@ impl Steps {
                         task: id,
                         events: plan.events,
                         copies,
-                        registered,
                     })));
                 }
                 Err(StoreError::DuplicateTask { .. }) if length < LONGEST => {}

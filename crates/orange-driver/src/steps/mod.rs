@@ -126,8 +126,10 @@ impl Steps {
                 read(store, id, &mut known)?;
             }
             let stepped = self.decide_once(store, &stored, &workflow, cause, &mut known);
+            // A decision that is recorded stands, whatever happens to the notices.
             for what in known.notices {
-                self.notice(store, id, what)?;
+                let noticed = self.notice(store, id, what);
+                self.log_failure(id, noticed.map(|_| ()));
             }
             if let Some(stepped) = stepped? {
                 return Ok(stepped);

@@ -1,4 +1,4 @@
-//! Views for users and supervisors; nothing here changes a task.
+//! Views for users and supervisors; only reading a message writes.
 
 pub(crate) mod attention;
 pub(crate) mod await_status;

@@ -105,11 +105,8 @@ impl Workspaces {
         store: &mut Store,
         task: &Task,
         meant: Option<&WorkspaceName>,
-        notices: &mut Vec<String>,
     ) -> Result<EffectOutcome, Failure> {
-        let held = store.workspace_of(&task.id).map_err(Failure::passing)?;
-        let held = held.filter(|held| meant.is_none_or(|meant| held.name == *meant));
-        let Some(workspace) = held else {
+        let Some(workspace) = held_workspace(store, task, meant)? else {
             orange_store::release(store, &task.id, clock::now()).map_err(Failure::passing)?;
             return Ok(EffectOutcome::Done);
         };
@@ -120,7 +117,6 @@ impl Workspaces {
         let projects = self.context.projects().map_err(Failure::passing)?;
         let project = projects.require(&task.project).map_err(Failure::passing)?;
         let git = self.open_repository(project).map_err(Failure::passing)?;
-        notices.extend(self.tear_down(&git, task, project, &workspace)?);
         orange_store::release(store, &task.id, clock::now()).map_err(Failure::passing)?;
         let released = git.release(&Release {
             slot: slot(&workspace),
@@ -137,16 +133,27 @@ impl Workspaces {
         Ok(EffectOutcome::Done)
     }
 
-    /// Runs the project's teardown in a worktree that is still the task's. A failure does not block
-    /// the release; it becomes a notice.
-    fn tear_down(
+    /// Runs the project's teardown in a worktree that is still the task's, before `release`.
+    ///
+    /// A failure does not block the release: it is returned as a notice, to be recorded before the
+    /// release, because a release is not repeated once it has happened.
+    pub(crate) fn tear_down(
         &self,
-        git: &Git,
+        store: &Store,
         task: &Task,
-        project: &Project,
-        workspace: &WorkspaceRecord,
+        meant: Option<&WorkspaceName>,
     ) -> Result<Option<String>, Failure> {
-        let found = git.existing_workspace(&slot(workspace));
+        let Some(workspace) = held_workspace(store, task, meant)? else {
+            return Ok(None);
+        };
+        let _lock = self
+            .context
+            .lock_workspace(&workspace.name)
+            .map_err(Failure::passing)?;
+        let projects = self.context.projects().map_err(Failure::passing)?;
+        let project = projects.require(&task.project).map_err(Failure::passing)?;
+        let git = self.open_repository(project).map_err(Failure::passing)?;
+        let found = git.existing_workspace(&slot(&workspace));
         let Ok(Some(worktree)) = found.map_err(Failure::passing)? else {
             return Ok(None);
         };
@@ -155,7 +162,7 @@ impl Workspaces {
             .is_some_and(|it| matches!(&it.phase, Phase::Bound { task: of, .. } if *of == task.id));
         let mut notice = None;
         if is_bound {
-            let torn = self.run_script(Script::Teardown, task, project, workspace);
+            let torn = self.run_script(Script::Teardown, task, project, &workspace);
             notice = torn.err().map(|failure| failure.error);
             for script in [Script::Setup, Script::Teardown] {
                 self.end_script(script, task)?;
@@ -165,6 +172,16 @@ impl Workspaces {
         }
         Ok(notice)
     }
+}
+
+/// The workspace that the task holds, if it is the one meant.
+fn held_workspace(
+    store: &Store,
+    task: &Task,
+    meant: Option<&WorkspaceName>,
+) -> Result<Option<WorkspaceRecord>, Failure> {
+    let held = store.workspace_of(&task.id).map_err(Failure::passing)?;
+    Ok(held.filter(|held| meant.is_none_or(|meant| held.name == *meant)))
 }
 
 /// The workspace in the form that git operations take.
