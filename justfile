@@ -9,7 +9,7 @@ check:
 quick:
     cargo fmt --all
     cargo clippy --workspace --all-targets --locked -- -D warnings
-    cargo nextest run --workspace --locked -E 'package(orange-engine) or package(orange-check) or binary(architecture) or kind(lib) or binary(cli) and test(/^(workflow_|config_|schema|every_command::(documentation|help|home|printing|reference|schemas|terminal|usage)::)/)'
+    cargo nextest run --workspace --locked -E 'package(orange-engine) or package(orange-check) or binary(architecture) or kind(lib) or binary(cli) and test(/^(workflow_|config_|schema|every_command::(documentation|help|home|output|reference|schemas|terminal|usage)::)/)'
 
 # Everything there is: all agents, all crash points, more random runs; two hours.
 long:

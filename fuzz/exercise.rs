@@ -4,14 +4,14 @@ use orange_check::diff::diff;
 use orange_engine::decision::Decision;
 use orange_engine::document::reading::{self, VerdictMode};
 use orange_engine::document::{Document, FieldValue, Frontmatter, SectionName, demote_headings};
-use orange_engine::input::{Ask, Cause, Facts, Input, Known, NewTask, Request};
-use orange_engine::language::intervals::{overlap, uncovered};
+use orange_engine::input::{Cause, DecisionContext, Facts, Input, NewTask, Request, RequestKind};
+use orange_engine::language::intervals::{find_overlap, find_uncovered};
 use orange_engine::language::prompt::Prompt;
 use orange_engine::language::when::{Limits, When};
 use orange_engine::names::{BranchName, FreshId, HarnessName, LimitName, ProjectName, TaskId};
 use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
-use orange_engine::{create, decide, load, replay, shipped};
+use orange_engine::{create, decide, load, replay, shipped_workflows};
 
 /// A document reads back byte for byte, and an edit changes only what it names.
 pub fn task_file(data: &[u8]) {
@@ -40,7 +40,7 @@ pub fn task_file(data: &[u8]) {
     assert_eq!(fields.integer("version"), Some(7));
     let again = edited.with_fields(&[("status", status), ("version", FieldValue::Integer(7))]);
     assert_eq!(again.text(), edited.text());
-    let review = SectionName::titled("Review");
+    let review = SectionName::from_title("Review");
     let archived = document.with_section_archived(&review);
     assert!(archived.section(&review).is_none(), "{:?}", archived.text());
     let demoted = demote_headings(document.text());
@@ -63,14 +63,14 @@ pub fn workflow(data: &[u8]) {
     let loaded = load(source);
     for problem in &loaded.problems {
         assert!(problem.at.line >= 1 && problem.at.column >= 1);
-        let _ = problem.at.picture(&problem.excerpt);
+        let _ = problem.at.render_excerpt(&problem.excerpt);
     }
     assert!(loaded.workflow.is_some() || !loaded.problems.is_empty());
     let Ok(workflow) = loaded.into_result() else {
         return;
     };
     assert!(diff(&workflow, &workflow).is_empty());
-    for shipped in &shipped::ALL {
+    for shipped in &shipped_workflows::ALL {
         for difference in load(shipped.source)
             .workflow
             .map_or_else(Vec::new, |it| diff(&it, &workflow))
@@ -87,7 +87,7 @@ pub fn workflow(data: &[u8]) {
         branch: BranchName::new("b"),
         harness: HarnessName::new("claude"),
         review_harness: HarnessName::new("codex"),
-        tuning: orange_engine::task::Tuning::default(),
+        agent_settings: orange_engine::task::AgentSettings::default(),
         queueing: orange_engine::task::Queueing::default(),
     };
     let Decision::Plan(plan) = create(&workflow, &new, &known()) else {
@@ -98,18 +98,18 @@ pub fn workflow(data: &[u8]) {
     };
     for state in &workflow.states {
         for by in [Role::Worker, Role::Human, Role::Engine] {
-            let ask = Ask::Move {
+            let ask = RequestKind::Move {
                 to: state.name.clone(),
             };
             let request = Request {
                 by,
-                ask,
-                confirmed: true,
+                kind: ask,
+                is_confirmed: true,
                 message: None,
                 head: None,
             };
             let input = Input {
-                known: known(),
+                context: known(),
                 cause: Cause::Request(request),
             };
             let decision = decide(&workflow, &task, &input);
@@ -130,10 +130,10 @@ pub fn when(data: &[u8]) {
     match When::parse(text, &limits) {
         Err(error) => assert!(error.offset <= text.chars().count()),
         Ok(guard) => {
-            if let Some(witness) = overlap(Some(&guard), None) {
+            if let Some(witness) = find_overlap(Some(&guard), None) {
                 assert!(guard.holds(|field| witness.get(field).copied().unwrap_or(0)));
             }
-            if let Ok(Some(witness)) = uncovered(&[&guard]) {
+            if let Ok(Some(witness)) = find_uncovered(&[&guard]) {
                 assert!(!guard.holds(|field| witness.get(field).copied().unwrap_or(0)));
             }
         }
@@ -155,8 +155,8 @@ pub fn prompt(data: &[u8]) {
     }
 }
 
-fn known() -> Known {
-    Known {
+fn known() -> DecisionContext {
+    DecisionContext {
         at: Timestamp::from_millis(0),
         fresh: FreshId::new("r1"),
         document: Document::parse(b"## Plan\n\nAPPROACH: x\n").ok(),

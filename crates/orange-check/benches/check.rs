@@ -11,19 +11,19 @@
     reason = "a benchmark measures time and prints what it measured"
 )]
 
-#[path = "../tests/check/generated.rs"]
-mod generated;
+#[path = "../tests/check/generated_workflows.rs"]
+mod generated_workflows;
 
 use std::time::{Duration, Instant};
 
-use orange_check::check::{Covered, check};
-use orange_engine::{Workflow, load, shipped};
+use orange_check::check::{Coverage, check};
+use orange_engine::{Workflow, load, shipped_workflows};
 
 /// Each is measured up to this often; the best counts, because the machine has other work too.
 const ROUNDS: usize = 10;
 
 fn main() {
-    let shipped = shipped::ALL.iter();
+    let shipped = shipped_workflows::ALL.iter();
     let mut rows: Vec<(String, String, Duration)> = shipped
         .map(|shipped| {
             let source = shipped.source.to_owned();
@@ -31,13 +31,20 @@ fn main() {
         })
         .collect();
     let most = Duration::from_secs(10);
-    let (states, transitions) = (generated::STATES, generated::TRANSITIONS);
+    let (states, transitions) = (
+        generated_workflows::STATES,
+        generated_workflows::TRANSITIONS,
+    );
     let large = format!("{states} states, {transitions} transitions");
-    rows.push((large, generated::large(), most));
-    let high =
-        generated::large().replace("max_laps: 2, max_turns: 2", "max_laps: 90, max_turns: 90");
+    rows.push((large, generated_workflows::large(), most));
+    let high = generated_workflows::large()
+        .replace("max_laps: 2, max_turns: 2", "max_laps: 90, max_turns: 90");
     rows.push((String::from("the same with high limits"), high, most));
-    rows.push((String::from("ten counters"), generated::counting(), most));
+    rows.push((
+        String::from("ten counters"),
+        generated_workflows::counting(),
+        most,
+    ));
     for (name, source, limit) in rows {
         let workflow = load(&source).into_result().expect("it loads");
         let (mut best, mut covered) = measured(&workflow);
@@ -61,10 +68,10 @@ fn main() {
     }
 }
 
-fn measured(workflow: &Workflow) -> (Duration, Covered) {
+fn measured(workflow: &Workflow) -> (Duration, Coverage) {
     let start = Instant::now();
     let checked = check(workflow);
-    (start.elapsed(), checked.covered)
+    (start.elapsed(), checked.coverage)
 }
 
 /// The most memory this process ever had, where the system says so.

@@ -44,7 +44,7 @@ pub fn after(duration: Duration) -> Timestamp {
 }
 
 /// Sleeps until an instant, but at most this long, because the awaited condition may change.
-pub fn rest_until(then: Timestamp, longest: Duration) {
+pub fn sleep_until(then: Timestamp, longest: Duration) {
     let millis = then.millis().saturating_sub(now().millis());
     let millis = u64::try_from(millis).unwrap_or(0);
     thread::sleep(Duration::from_millis(millis).min(longest));
@@ -79,12 +79,12 @@ impl Deadline {
 
     /// The time left; zero once the deadline has passed.
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
-    pub fn left(self) -> Duration {
+    pub fn remaining(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }
 
     pub fn has_passed(self) -> bool {
-        self.left().is_zero()
+        self.remaining().is_zero()
     }
 
     /// Polls until the condition holds or the deadline has passed, and returns whether it held. The
@@ -98,7 +98,7 @@ impl Deadline {
             if self.has_passed() {
                 return false;
             }
-            thread::sleep(pause.min(self.left()));
+            thread::sleep(pause.min(self.remaining()));
             pause = (pause + pause / 16).min(LONGEST_PAUSE);
         }
     }

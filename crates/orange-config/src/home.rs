@@ -12,7 +12,7 @@ pub struct Home(PathBuf);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HomeError {
     /// No variable says where it is.
-    #[error("cannot tell where orange keeps its files: neither `ORANGE_HOME` nor `HOME` is set")]
+    #[error("cannot find the home of orange: neither `ORANGE_HOME` nor `HOME` is set")]
     Unknown,
     /// A relative path would mean a different directory wherever a command is run.
     #[error("cannot use `{}` as the home of orange: it is not an absolute path", .0.display())]

@@ -8,7 +8,7 @@ pub mod clock;
 mod env;
 mod harness;
 mod home;
-mod passing;
+mod passed_variables;
 mod projects;
 mod settings;
 mod workflows;
@@ -22,22 +22,22 @@ pub use harness::Harness;
 pub use harness::arguments::{MAX_PROMPT_ARGUMENT, Values};
 pub use harness::catalog::Harnesses;
 pub use harness::error::{HarnessError, ValueProblem};
-pub use harness::files::{HarnessFile, RunText};
-pub use harness::level::{Level, Manner};
-pub use harness::ready::{Readiness, Ready, Recorded};
+pub use harness::files::{HarnessFile, RunFileText};
+pub use harness::level::{Level, StartMode};
+pub use harness::readiness::{AnswerPlace, Readiness, ReadyState};
 pub use harness::result::{ResultStatus, RunResult};
 pub use home::{Home, HomeError};
-pub use passing::{FROM_PANE, NESTED, PASSED, is_nested};
+pub use passed_variables::{AGENT_VARIABLES, PANE_VARIABLES, PASSED_VARIABLES, is_agent_variable};
 pub use projects::{Project, Projects, ProjectsError, WhenFull};
 pub use settings::file::{SettingsError, SettingsProblem};
 pub use settings::keys::{KEYS, Key};
 pub use settings::value::{Kind, Value};
 pub use settings::{
-    Ground, LogLevel, LogSettings, NotifySettings, PoolSettings, Setting, SettingOrigin, Settings,
-    SupervisorSettings,
+    Background, LogLevel, LogSettings, NotifySettings, PoolSettings, Setting, SettingOrigin,
+    Settings, SupervisorSettings,
 };
 pub use workflows::catalog::{Catalog, CatalogError};
-pub use workflows::examine::{Examined, Finding, examine};
+pub use workflows::load::{Finding, LoadedWorkflow, load_workflow};
 pub use workflows::new_workflow::{NewWorkflowError, new_workflow};
 pub use workflows::script::{ScriptError, read_script};
 pub use workflows::source::{Origin, ReadError, Source};

@@ -16,7 +16,7 @@ use orange_config::clock::Deadline;
 use orange_config::{Environment, Home, ORANGE_HOME, reason};
 use orange_effects::command::Invocation;
 use orange_effects::private_file;
-use orange_effects::process::{Patience, ProcessError, ask_to_end, end_with_variable};
+use orange_effects::process::{KillTimeouts, ProcessError, end_with_variable, terminate};
 use orange_engine::names::{HarnessName, ProjectName};
 
 use crate::context::ids;
@@ -38,7 +38,7 @@ const HOME: &str = "HOME";
 
 /// The user's variables that terminals, editors and finding programs need. No others are passed on:
 /// settings, keys and logins stay out.
-const KEPT: &[&str] = &[
+const PASSED_VARIABLES: &[&str] = &[
     "PATH",
     "SHELL",
     "USER",
@@ -69,10 +69,10 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// How long the supervisor may take to exit.
-const SUPERVISOR: Duration = Duration::from_secs(20);
+const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long removing the folder may take while something still writes into it.
-const REMOVAL: Duration = Duration::from_secs(10);
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A temporary home, repository and agents.
 #[derive(Debug)]
@@ -85,8 +85,8 @@ pub struct Demo {
 impl Demo {
     /// Creates a demo whose agents pause this many seconds between two steps.
     pub fn new(environment: &Environment, orange: &Path, pause: u64) -> Result<Demo, DriverError> {
-        let (folder, lock) = make(&temporary(environment))?;
-        let demo = Demo::of(folder, lock, environment, orange)?;
+        let (folder, lock) = create_folder(&temporary(environment))?;
+        let demo = Demo::from_folder(folder, lock, environment, orange)?;
         match demo.fill(pause) {
             Ok(()) => Ok(demo),
             Err(error) => {
@@ -98,26 +98,26 @@ impl Demo {
     }
 
     /// Demos that were killed and left something behind.
-    pub fn left(environment: &Environment, orange: &Path) -> Vec<Demo> {
+    pub fn find_abandoned(environment: &Environment, orange: &Path) -> Vec<Demo> {
         let entries = fs::read_dir(temporary(environment)).into_iter().flatten();
         let found = entries.flatten().filter_map(|entry| {
             let (name, folder) = (entry.file_name(), entry.path());
             let is_named = name.as_encoded_bytes().starts_with(PREFIX.as_bytes());
-            let lock = is_named.then(|| abandoned(&folder)).flatten()?;
-            Demo::of(folder, lock, environment, orange).ok()
+            let lock = is_named.then(|| lock_abandoned(&folder)).flatten()?;
+            Demo::from_folder(folder, lock, environment, orange).ok()
         });
         found.collect()
     }
 
-    fn of(
+    fn from_folder(
         folder: PathBuf,
         lock: File,
         environment: &Environment,
         orange: &Path,
     ) -> Result<Demo, DriverError> {
-        let driver = Driver::new(&inside(&folder, environment), orange.to_owned())?;
+        let driver = Driver::new(&environment_in(&folder, environment), orange.to_owned())?;
         Ok(Demo {
-            driver: driver.standing_in(Some(folder.join(PROJECT))),
+            driver: driver.with_directory(Some(folder.join(PROJECT))),
             folder,
             _lock: lock,
         })
@@ -160,7 +160,7 @@ impl Demo {
             &["add", "."],
             &["commit", "-q", "-m", "Greet"],
         ] {
-            let git = Invocation::new("git", self.driver.context.environment.passed([]));
+            let git = Invocation::new("git", self.driver.context.environment.passed_variables([]));
             let git = git.directory(&repository).arguments(words);
             git.require_success()?;
         }
@@ -176,14 +176,14 @@ impl Demo {
     pub fn end(self, is_kept: bool) -> Result<(), DriverError> {
         // A supervisor would start things again. One in this process has already been asked to
         // stop.
-        let _asked = self.driver.context.stop_supervisor(SUPERVISOR);
-        Deadline::after(SUPERVISOR).wait_for(|| !self.driver.context.is_supervised());
+        let _asked = self.driver.context.stop_supervisor(SUPERVISOR_TIMEOUT);
+        Deadline::after(SUPERVISOR_TIMEOUT).wait_for(|| !self.driver.context.is_supervised());
         // Where processes do not show their variables, the agents in the panes end with their
         // server.
         if let Ok(listing) = self.driver.context.tmux.list() {
-            let _gone = ask_to_end(&listing.server.process);
+            let _gone = terminate(&listing.server.process);
         }
-        match end_with_variable(HOME, self.folder.as_os_str(), Patience::default()) {
+        match end_with_variable(HOME, self.folder.as_os_str(), KillTimeouts::default()) {
             Ok(_) | Err(ProcessError::Unsupported(_)) => {}
             Err(error) => return Err(error.into()),
         }
@@ -192,7 +192,7 @@ impl Demo {
         } else {
             remove(&self.folder)
         };
-        removed.map_err(|error| failed("remove", &self.folder, &error))
+        removed.map_err(|error| file_error("remove", &self.folder, &error))
     }
 }
 
@@ -206,9 +206,10 @@ fn temporary(environment: &Environment) -> PathBuf {
 }
 
 /// The environment inside a demo's folder.
-fn inside(folder: &Path, environment: &Environment) -> Environment {
+fn environment_in(folder: &Path, environment: &Environment) -> Environment {
     let variables = environment.variables().iter();
-    let kept = variables.filter(|(name, _)| KEPT.iter().any(|it| *name == OsStr::new(it)));
+    let kept =
+        variables.filter(|(name, _)| PASSED_VARIABLES.iter().any(|it| *name == OsStr::new(it)));
     let kept = kept.map(|(name, value)| (name.clone(), value.clone()));
     let own = [
         (HOME, folder.to_owned()),
@@ -219,12 +220,12 @@ fn inside(folder: &Path, environment: &Environment) -> Environment {
 }
 
 /// A new folder, and its creator's lock.
-fn make(within: &Path) -> Result<(PathBuf, File), DriverError> {
+fn create_folder(within: &Path) -> Result<(PathBuf, File), DriverError> {
     let name = format!("{PREFIX}{}", ids::task_id(6)?);
     let folder = within.join(name);
     let made = DirBuilder::new().mode(0o700).create(&folder);
-    made.map_err(|error| failed("make", &folder, &error))?;
-    let lock = mark(&folder).map_err(|error| failed("lock", &folder, &error))?;
+    made.map_err(|error| file_error("create", &folder, &error))?;
+    let lock = mark(&folder).map_err(|error| file_error("lock", &folder, &error))?;
     Ok((folder, lock))
 }
 
@@ -241,7 +242,7 @@ fn mark(folder: &Path) -> io::Result<File> {
 }
 
 /// The lock of a folder that is ours and whose demo has ended.
-fn abandoned(folder: &Path) -> Option<File> {
+fn lock_abandoned(folder: &Path) -> Option<File> {
     let about = fs::symlink_metadata(folder).ok()?;
     let is_own = about.uid() == rustix::process::geteuid().as_raw();
     let is_private = about.is_dir() && about.mode() & 0o777 == 0o700;
@@ -258,8 +259,8 @@ fn abandoned(folder: &Path) -> Option<File> {
 /// Retries, because a process that has just ended may still be writing.
 fn remove(folder: &Path) -> io::Result<()> {
     let mut removed = Ok(());
-    Deadline::after(REMOVAL).wait_for(|| {
-        removed = empty(folder).and_then(|()| fs::remove_dir_all(folder));
+    Deadline::after(REMOVAL_TIMEOUT).wait_for(|| {
+        removed = clear_folder(folder).and_then(|()| fs::remove_dir_all(folder));
         removed.is_ok()
     });
     removed
@@ -267,7 +268,7 @@ fn remove(folder: &Path) -> io::Result<()> {
 
 /// Removes everything but the mark first: a process killed here leaves something that the next demo
 /// finds.
-fn empty(folder: &Path) -> io::Result<()> {
+fn clear_folder(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_name() == MARK {
@@ -283,14 +284,14 @@ fn empty(folder: &Path) -> io::Result<()> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), DriverError> {
-    private_file::write_for_now(path, text.as_bytes()).map_err(|error| DriverError::File {
+    private_file::write_unsynced(path, text.as_bytes()).map_err(|error| DriverError::File {
         attempt: "write",
         path: path.to_owned(),
         reason: error.to_string(),
     })
 }
 
-fn failed(attempt: &'static str, path: &Path, error: &io::Error) -> DriverError {
+fn file_error(attempt: &'static str, path: &Path, error: &io::Error) -> DriverError {
     DriverError::File {
         attempt,
         path: path.to_owned(),

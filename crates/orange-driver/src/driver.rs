@@ -9,7 +9,7 @@ use crate::DriverError;
 use crate::admin::Admin;
 use crate::agents::Agents;
 use crate::callers::Callers;
-use crate::context::{Bounds, Context, Gathering};
+use crate::context::{Bounds, Context, GatherPolicy};
 use crate::perform::Performer;
 use crate::request::Requests;
 use crate::schedule::Scheduler;
@@ -35,10 +35,10 @@ pub struct Driver {
 impl Driver {
     /// A driver for the home that the environment selects; `orange` is the path of this program.
     pub fn new(environment: &Environment, orange: PathBuf) -> Result<Driver, DriverError> {
-        Ok(Driver::over(Context::new(environment, orange)?))
+        Ok(Driver::with_context(Context::new(environment, orange)?))
     }
 
-    fn over(context: Context) -> Driver {
+    fn with_context(context: Context) -> Driver {
         let context = Arc::new(context);
         let callers = Callers::new(&context);
         let workspaces = Workspaces::new(&context, &callers);
@@ -70,28 +70,28 @@ impl Driver {
         }
     }
 
-    fn changed(self, change: impl FnOnce(&mut Context)) -> Driver {
+    fn with_change(self, change: impl FnOnce(&mut Context)) -> Driver {
         let mut context = Context::clone(&self.context);
         change(&mut context);
-        Driver::over(context)
+        Driver::with_context(context)
     }
 
     /// Sets the directory that the command is called from.
     #[must_use]
-    pub fn standing_in(self, directory: Option<PathBuf>) -> Driver {
-        self.changed(|context| context.directory = directory)
+    pub fn with_directory(self, directory: Option<PathBuf>) -> Driver {
+        self.with_change(|context| context.directory = directory)
     }
 
     /// Sets other bounds.
     #[must_use]
-    pub fn bounded(self, bounds: Bounds) -> Driver {
-        self.changed(|context| context.bounds = bounds)
+    pub fn with_bounds(self, bounds: Bounds) -> Driver {
+        self.with_change(|context| context.bounds = bounds)
     }
 
     /// Sets which process runs gate commands.
     #[must_use]
-    pub fn gathering(self, gathering: Gathering) -> Driver {
-        self.changed(|context| context.gathering = gathering)
+    pub fn with_gathering(self, gathering: GatherPolicy) -> Driver {
+        self.with_change(|context| context.gathering = gathering)
     }
 
     /// The same driver with the user's latest variables.
@@ -99,11 +99,11 @@ impl Driver {
     /// A long-running process would otherwise see those from the day it was started, or none at all
     /// if a service manager started it.
     #[must_use]
-    pub fn with_person_variables(&self) -> Driver {
-        match self.context.kept_environment() {
+    pub fn with_user_variables(&self) -> Driver {
+        match self.context.saved_environment() {
             Some(environment) => self
                 .clone()
-                .changed(|context| context.environment = environment),
+                .with_change(|context| context.environment = environment),
             None => self.clone(),
         }
     }

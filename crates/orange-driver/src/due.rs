@@ -7,7 +7,7 @@ use orange_engine::event::Event;
 use orange_engine::language::hooks::OnError;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
-use orange_store::{Pending, PendingMark, Store};
+use orange_store::{Pending, PendingProgress, Store};
 
 use crate::DriverError;
 
@@ -68,7 +68,7 @@ pub(crate) fn is_awaited(
     now: Timestamp,
 ) -> Result<bool, DriverError> {
     let is_message = matches!(pending.planned.effect, Effect::NotifyRole(_));
-    let is_late = pending.next_try_at.is_some_and(|next| next > now);
+    let is_late = pending.next_attempt_at.is_some_and(|next| next > now);
     let is_put_off = if pending.attempts == 0 {
         is_late
     } else {
@@ -87,13 +87,13 @@ pub(crate) fn is_awaited(
 pub(crate) fn is_waiting(pending: &Pending) -> bool {
     matches!(
         pending.mark,
-        PendingMark::Waiting | PendingMark::Started { .. }
+        PendingProgress::Waiting | PendingProgress::Started { .. }
     )
 }
 
 fn not_before(store: &Store, pending: &Pending, now: Timestamp) -> Result<Earliest, DriverError> {
     let delayed = delayed_until(store, pending, now)?;
-    Ok(match (delayed, pending.next_try_at) {
+    Ok(match (delayed, pending.next_attempt_at) {
         (Earliest::At(delayed), Some(next)) => Earliest::At(next.max(delayed)),
         (delayed, _) => delayed,
     })
@@ -112,8 +112,8 @@ fn delayed_until(
     // A start that was begun may have happened, which must be found out, so parking does not delay
     // it.
     let parked = match pending.mark {
-        PendingMark::Started { .. } => Vec::new(),
-        _ => store.parked(now)?,
+        PendingProgress::Started { .. } => Vec::new(),
+        _ => store.parkings(now)?,
     };
     let parked = parked.into_iter().find(|it| it.harness == spawn.harness);
     let parked = match parked.map(|parking| parking.until) {

@@ -10,15 +10,15 @@ use orange_engine::time::Timestamp;
 pub(crate) struct Failure {
     pub(crate) error: String,
     /// Whether a retry cannot help.
-    pub(crate) is_for_good: bool,
+    pub(crate) is_permanent: bool,
     /// When to retry, if it only has to wait and nothing went wrong.
-    pub(crate) put_off_until: Option<Timestamp>,
+    pub(crate) retry_at: Option<Timestamp>,
     /// Whether the user or another process has to make way first, which may take a while.
     pub(crate) is_obstacle: bool,
 }
 
 /// Poll interval for blocks only the user can clear.
-const LOOKS_AGAIN: Duration = Duration::from_mins(1);
+const BLOCKED_POLL_INTERVAL: Duration = Duration::from_mins(1);
 
 impl Failure {
     /// A retry may help.
@@ -26,21 +26,21 @@ impl Failure {
         clippy::needless_pass_by_value,
         reason = "`map_err` passes what failed by value"
     )]
-    pub(crate) fn passing(error: impl ToString) -> Failure {
+    pub(crate) fn temporary(error: impl ToString) -> Failure {
         Failure {
             error: error.to_string(),
-            is_for_good: false,
-            put_off_until: None,
+            is_permanent: false,
+            retry_at: None,
             is_obstacle: false,
         }
     }
 
     /// Nothing is started on the harness for now.
     pub(crate) fn parked(parking: &Parking) -> Failure {
-        let until = parking.until.unwrap_or(clock::after(LOOKS_AGAIN));
+        let until = parking.until.unwrap_or(clock::after(BLOCKED_POLL_INTERVAL));
         Failure {
-            put_off_until: Some(until),
-            ..Failure::passing(parking)
+            retry_at: Some(until),
+            ..Failure::temporary(parking)
         }
     }
 
@@ -48,7 +48,7 @@ impl Failure {
     pub(crate) fn obstacle(what: impl ToString) -> Failure {
         Failure {
             is_obstacle: true,
-            ..Failure::passing(what)
+            ..Failure::temporary(what)
         }
     }
 
@@ -57,11 +57,11 @@ impl Failure {
         clippy::needless_pass_by_value,
         reason = "`map_err` passes what failed by value"
     )]
-    pub(crate) fn for_good(error: impl ToString) -> Failure {
+    pub(crate) fn permanent(error: impl ToString) -> Failure {
         Failure {
             error: error.to_string(),
-            is_for_good: true,
-            put_off_until: None,
+            is_permanent: true,
+            retry_at: None,
             is_obstacle: false,
         }
     }

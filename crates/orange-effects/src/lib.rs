@@ -6,10 +6,10 @@
 pub mod command;
 pub mod git;
 pub mod notice;
-mod place;
 pub mod private_file;
 pub mod process;
 pub mod run;
+mod safe_directory;
 pub mod skill_file;
 pub mod tmux;
 pub mod version;

@@ -10,11 +10,11 @@ use orange_config::Environment;
 use super::command::{CommandError, Invocation};
 
 /// Timeout for a desktop notification.
-const DESKTOP: Duration = Duration::from_secs(5);
+const DESKTOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Timeout for a webhook's response, in seconds, and for the program that calls it.
-const ANSWERS: u64 = 10;
-const POST: Duration = Duration::from_secs(15);
+const RESPONSE_TIMEOUT_SECONDS: u64 = 10;
+const POST_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Shows a notification on the desktop.
 pub fn show_on_desktop(
@@ -32,32 +32,38 @@ pub fn show_on_desktop(
             "-e",
             "end run",
         ];
-        let osascript = Invocation::new("osascript", environment.passed([]));
+        let osascript = Invocation::new("osascript", environment.passed_variables([]));
         osascript.arguments(script).arguments([title, text])
     } else {
-        let notify_send = Invocation::new("notify-send", environment.passed(display));
+        let notify_send = Invocation::new("notify-send", environment.passed_variables(display));
         notify_send.arguments(["--app-name=orange", "--", title, text])
     };
-    shown.timeout(DESKTOP).require_success()?;
+    shown.timeout(DESKTOP_TIMEOUT).require_success()?;
     Ok(())
 }
 
 /// Posts JSON to a URL; only a response proves that it arrived.
-pub fn post(environment: &Environment, address: &str, json: &str) -> Result<(), CommandError> {
+pub fn post_webhook(
+    environment: &Environment,
+    address: &str,
+    json: &str,
+) -> Result<(), CommandError> {
     let settings = format!(
         "url = {}\nheader = \"Content-Type: application/json\"\ndata-binary = {}\nmax-time = \
-         {ANSWERS}\nsilent\nshow-error\nfail\n",
-        quoted(address),
-        quoted(json)
+         {RESPONSE_TIMEOUT_SECONDS}\nsilent\nshow-error\nfail\n",
+        quote(address),
+        quote(json)
     );
-    let curl = Invocation::new("curl", environment.passed([]));
+    let curl = Invocation::new("curl", environment.passed_variables([]));
     let curl = curl.arguments(["--disable", "--config", "-"]);
-    curl.input(settings).timeout(POST).require_success()?;
+    curl.input(settings)
+        .timeout(POST_TIMEOUT)
+        .require_success()?;
     Ok(())
 }
 
 /// Quotes a text for a curl config file.
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
         match character {

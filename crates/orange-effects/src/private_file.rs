@@ -23,7 +23,7 @@ pub enum PrivateFileError {
     },
     /// Other users could read secrets in it, or could have written it.
     #[error(
-        "cannot trust `{}`: others may reach it (mode {mode:04o}); run `chmod 600 {0}` if it is yours",
+        "cannot trust `{}`: other users can access it (mode {mode:04o}); run `chmod 600 {0}` if it is yours",
         .path.display()
     )]
     Exposed {
@@ -60,7 +60,7 @@ impl PrivateFileError {
 
 /// Writes the file atomically and syncs it to disk; creates its directory when it is missing.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
-    put(path, bytes, true)?;
+    write_file(path, bytes, true)?;
     // Some file systems cannot sync a directory; the file is written nevertheless.
     let folder = path.parent().unwrap_or(Path::new("/"));
     let _unsynced = File::open(folder).and_then(|folder| folder.sync_all());
@@ -68,8 +68,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
 }
 
 /// The same without waiting for the disk, for a file that is of no use after a power loss.
-pub fn write_for_now(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
-    put(path, bytes, false)
+pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
+    write_file(path, bytes, false)
 }
 
 /// Opens the file for appending, and creates it when it is missing.
@@ -90,7 +90,7 @@ pub fn append(path: &Path) -> Result<File, PrivateFileError> {
     Err(PrivateFileError::NotRegular { path })
 }
 
-fn put(path: &Path, bytes: &[u8], is_synced: bool) -> Result<(), PrivateFileError> {
+fn write_file(path: &Path, bytes: &[u8], is_synced: bool) -> Result<(), PrivateFileError> {
     let failed = |error: io::Error| PrivateFileError::system("write", path, &error);
     let folder = make_folder(path)?;
     let number = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -23,7 +23,7 @@ const LARGEST: u64 = 1024 * 1024;
 
 /// What is at the skill's path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum SkillState {
     Absent,
     /// A file that orange wrote, with its text.
     Own(String),
@@ -32,7 +32,7 @@ pub enum Found {
     /// A file that orange did not write, with a description.
     Foreign(&'static str),
     /// The skill's directory is not orange's, with a description.
-    Elsewhere(&'static str),
+    ForeignFolder(&'static str),
 }
 
 /// The result of writing or removing the skill.
@@ -43,11 +43,11 @@ pub enum Outcome {
     /// It had other text before.
     Updated,
     /// It was already up to date.
-    Already,
+    Unchanged,
     Removed,
     /// There was no file of ours.
     Absent,
-    Left(Found),
+    Kept(SkillState),
 }
 
 /// Why the skill could not be read, written or removed.
@@ -65,61 +65,67 @@ pub fn path(skills: &Path) -> PathBuf {
 }
 
 /// Inspects the skill's path and changes nothing.
-pub fn look(skills: &Path) -> Result<Found, SkillFileError> {
+pub fn look(skills: &Path) -> Result<SkillState, SkillFileError> {
     let folder = skills.join(skill::NAME);
     match fs::symlink_metadata(&folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Absent),
-        Err(error) => return Err(failed("look at", &folder)(error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(SkillState::Absent),
+        Err(error) => return Err(failed("inspect", &folder)(error)),
         // The link's target may belong to another agent, or be in one of the user's repositories.
-        Ok(found) if found.is_symlink() => return Ok(Found::Elsewhere("its folder is a link")),
-        Ok(found) if !found.is_dir() => return Ok(Found::Elsewhere("its folder is a file")),
+        Ok(found) if found.is_symlink() => {
+            return Ok(SkillState::ForeignFolder("its folder is a link"));
+        }
+        Ok(found) if !found.is_dir() => {
+            return Ok(SkillState::ForeignFolder("its folder is a file"));
+        }
         Ok(_) => {}
     }
     let file = folder.join(FILE);
     match fs::symlink_metadata(&file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Absent),
-        Err(error) => return Err(failed("look at", &file)(error)),
-        Ok(found) if found.is_symlink() => return Ok(Found::Foreign("it is a link")),
-        Ok(found) if !found.is_file() => return Ok(Found::Foreign("it is no regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(SkillState::Absent),
+        Err(error) => return Err(failed("inspect", &file)(error)),
+        Ok(found) if found.is_symlink() => return Ok(SkillState::Foreign("it is a link")),
+        Ok(found) if !found.is_file() => {
+            return Ok(SkillState::Foreign("it is not a regular file"));
+        }
         Ok(_) => {}
     }
     let mut bytes = Vec::new();
     let read = File::open(&file).and_then(|opened| opened.take(LARGEST).read_to_end(&mut bytes));
     read.map_err(failed("read", &file))?;
     Ok(match skill::authorship(&bytes) {
-        Authorship::Own => Found::Own(String::from_utf8_lossy(&bytes).into_owned()),
-        Authorship::Changed => Found::Changed,
-        Authorship::Foreign => Found::Foreign("orange did not write it"),
+        Authorship::Own => SkillState::Own(String::from_utf8_lossy(&bytes).into_owned()),
+        Authorship::Changed => SkillState::Changed,
+        Authorship::Foreign => SkillState::Foreign("orange did not write it"),
     })
 }
 
 /// Writes this text as the skill, if what is there may be replaced.
-pub fn put(skills: &Path, text: &str) -> Result<Outcome, SkillFileError> {
+pub fn install(skills: &Path, text: &str) -> Result<Outcome, SkillFileError> {
     match look(skills)? {
-        Found::Absent | Found::Own(_) => {}
-        left => return Ok(Outcome::Left(left)),
+        SkillState::Absent | SkillState::Own(_) => {}
+        left => return Ok(Outcome::Kept(left)),
     }
     let folder = skills.join(skill::NAME);
-    fs::create_dir_all(&folder).map_err(failed("make the folder", &folder))?;
-    let _lock = locked(&folder);
+    fs::create_dir_all(&folder).map_err(failed("create the folder", &folder))?;
+    let _lock = lock(&folder);
     let (hidden, file) = (folder.join(HIDDEN), folder.join(FILE));
     match look(skills)? {
-        Found::Own(found) if found == text => Ok(Outcome::Already),
-        Found::Own(found) => {
+        SkillState::Own(found) if found == text => Ok(Outcome::Unchanged),
+        SkillState::Own(found) => {
             fill(&hidden, text).map_err(failed("write", &file))?;
             // Another process may have changed it while we wrote the new one.
             match look(skills)? {
-                Found::Own(still) if still == found => {
+                SkillState::Own(still) if still == found => {
                     fs::rename(&hidden, &file).map_err(failed("write", &file))?;
                     Ok(Outcome::Updated)
                 }
                 other => {
                     let _stays = fs::remove_file(&hidden);
-                    Ok(Outcome::Left(other))
+                    Ok(Outcome::Kept(other))
                 }
             }
         }
-        Found::Absent => {
+        SkillState::Absent => {
             fill(&hidden, text).map_err(failed("write", &file))?;
             // A hard link, unlike a rename, never replaces an existing file.
             let linked = fs::hard_link(&hidden, &file);
@@ -127,28 +133,30 @@ pub fn put(skills: &Path, text: &str) -> Result<Outcome, SkillFileError> {
             match linked {
                 Ok(()) => Ok(Outcome::Written),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    Ok(Outcome::Left(look(skills)?))
+                    Ok(Outcome::Kept(look(skills)?))
                 }
                 Err(error) => Err(failed("write", &file)(error)),
             }
         }
-        left => Ok(Outcome::Left(left)),
+        left => Ok(Outcome::Kept(left)),
     }
 }
 
 /// Removes the file that orange wrote, and its directory if that is then empty.
-pub fn take_away(skills: &Path) -> Result<Outcome, SkillFileError> {
+pub fn remove(skills: &Path) -> Result<Outcome, SkillFileError> {
     let folder = skills.join(skill::NAME);
     let is_folder = fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir());
-    let _lock = is_folder.then(|| locked(&folder));
+    let _lock = is_folder.then(|| lock(&folder));
     let outcome = match look(skills)? {
-        Found::Own(_) => {
+        SkillState::Own(_) => {
             let file = folder.join(FILE);
             fs::remove_file(&file).map_err(failed("remove", &file))?;
             Outcome::Removed
         }
-        Found::Absent | Found::Foreign(_) | Found::Elsewhere(_) => Outcome::Absent,
-        changed @ Found::Changed => Outcome::Left(changed),
+        SkillState::Absent | SkillState::Foreign(_) | SkillState::ForeignFolder(_) => {
+            Outcome::Absent
+        }
+        changed @ SkillState::Changed => Outcome::Kept(changed),
     };
     if is_folder {
         let _absent = fs::remove_file(folder.join(HIDDEN));
@@ -160,7 +168,7 @@ pub fn take_away(skills: &Path) -> Result<Outcome, SkillFileError> {
 
 /// Locks out other orange processes until it is dropped; on a file system without locks, does
 /// nothing.
-fn locked(folder: &Path) -> Option<File> {
+fn lock(folder: &Path) -> Option<File> {
     let opened = File::open(folder).ok()?;
     rustix::fs::flock(&opened, FlockOperation::LockExclusive).ok()?;
     Some(opened)
@@ -197,7 +205,7 @@ mod tests {
     use super::*;
 
     fn text(words: &str) -> String {
-        skill::marked(words)
+        skill::add_mark(words)
     }
 
     fn names(folder: &Path) -> Vec<String> {
@@ -210,15 +218,15 @@ mod tests {
     fn it_is_written_once_kept_true_and_taken_away() {
         let root = tempfile::tempdir().unwrap();
         let skills = root.path().join("agent/skills");
-        assert_eq!(take_away(&skills).unwrap(), Outcome::Absent);
+        assert_eq!(remove(&skills).unwrap(), Outcome::Absent);
         assert!(!skills.exists(), "looking makes nothing");
-        assert_eq!(put(&skills, &text("one")).unwrap(), Outcome::Written);
-        assert_eq!(put(&skills, &text("one")).unwrap(), Outcome::Already);
-        assert_eq!(put(&skills, &text("two")).unwrap(), Outcome::Updated);
+        assert_eq!(install(&skills, &text("one")).unwrap(), Outcome::Written);
+        assert_eq!(install(&skills, &text("one")).unwrap(), Outcome::Unchanged);
+        assert_eq!(install(&skills, &text("two")).unwrap(), Outcome::Updated);
         assert_eq!(fs::read_to_string(path(&skills)).unwrap(), text("two"));
         assert_eq!(names(&skills.join("orange")), ["SKILL.md"]);
-        assert_eq!(take_away(&skills).unwrap(), Outcome::Removed);
-        assert_eq!(take_away(&skills).unwrap(), Outcome::Absent);
+        assert_eq!(remove(&skills).unwrap(), Outcome::Removed);
+        assert_eq!(remove(&skills).unwrap(), Outcome::Absent);
         assert_eq!(names(&skills), [""; 0]);
     }
 
@@ -233,11 +241,11 @@ mod tests {
                 fs::write(folder.join(FILE), text(old)).unwrap();
             }
             fs::write(folder.join(HIDDEN), "---\nna").unwrap();
-            assert_eq!(put(root.path(), &text("new")).unwrap(), outcome);
+            assert_eq!(install(root.path(), &text("new")).unwrap(), outcome);
             assert_eq!(names(&folder), ["SKILL.md"]);
         }
         fs::write(folder.join(HIDDEN), "---\nna").unwrap();
-        assert_eq!(take_away(root.path()).unwrap(), Outcome::Removed);
+        assert_eq!(remove(root.path()).unwrap(), Outcome::Removed);
         assert!(!folder.exists());
     }
 
@@ -249,22 +257,22 @@ mod tests {
         let changed = text("one").replace("one", "mine");
         fs::create_dir(&folder).unwrap();
         for (theirs, found) in [
-            (changed.as_str(), Found::Changed),
-            ("mine", Found::Foreign("orange did not write it")),
-            ("", Found::Foreign("orange did not write it")),
+            (changed.as_str(), SkillState::Changed),
+            ("mine", SkillState::Foreign("orange did not write it")),
+            ("", SkillState::Foreign("orange did not write it")),
         ] {
             fs::write(&file, theirs).unwrap();
-            let left = put(root.path(), &text("two")).unwrap();
-            assert_eq!(left, Outcome::Left(found));
-            take_away(root.path()).unwrap();
+            let left = install(root.path(), &text("two")).unwrap();
+            assert_eq!(left, Outcome::Kept(found));
+            remove(root.path()).unwrap();
             assert_eq!(fs::read_to_string(&file).unwrap(), theirs);
         }
         fs::remove_file(&file).unwrap();
         fs::write(&elsewhere, text("one")).unwrap();
         symlink(&elsewhere, &file).unwrap();
-        let left = put(root.path(), &text("two")).unwrap();
-        assert_eq!(left, Outcome::Left(Found::Foreign("it is a link")));
-        assert_eq!(take_away(root.path()).unwrap(), Outcome::Absent);
+        let left = install(root.path(), &text("two")).unwrap();
+        assert_eq!(left, Outcome::Kept(SkillState::Foreign("it is a link")));
+        assert_eq!(remove(root.path()).unwrap(), Outcome::Absent);
         assert!(file.is_symlink());
         assert_eq!(fs::read_to_string(&elsewhere).unwrap(), text("one"));
     }
@@ -275,27 +283,27 @@ mod tests {
         let (real, linked) = (root.path().join("dotfiles"), root.path().join("skills"));
         fs::create_dir(&real).unwrap();
         symlink(&real, &linked).unwrap();
-        assert_eq!(put(&linked, &text("one")).unwrap(), Outcome::Written);
+        assert_eq!(install(&linked, &text("one")).unwrap(), Outcome::Written);
         assert!(real.join("orange/SKILL.md").is_file());
         let other = root.path().join("other");
         fs::create_dir(&other).unwrap();
         symlink(real.join("orange"), other.join("orange")).unwrap();
-        let left = Outcome::Left(Found::Elsewhere("its folder is a link"));
-        assert_eq!(put(&other, &text("two")).unwrap(), left);
-        assert_eq!(take_away(&other).unwrap(), Outcome::Absent);
-        assert_eq!(look(&linked).unwrap(), Found::Own(text("one")));
+        let left = Outcome::Kept(SkillState::ForeignFolder("its folder is a link"));
+        assert_eq!(install(&other, &text("two")).unwrap(), left);
+        assert_eq!(remove(&other).unwrap(), Outcome::Absent);
+        assert_eq!(look(&linked).unwrap(), SkillState::Own(text("one")));
         symlink(root.path().join("nowhere"), root.path().join("dangling")).unwrap();
-        let error = put(&root.path().join("dangling"), &text("one")).unwrap_err();
-        assert!(error.to_string().contains("make the folder"), "{error}");
+        let error = install(&root.path().join("dangling"), &text("one")).unwrap_err();
+        assert!(error.to_string().contains("create the folder"), "{error}");
     }
 
     #[test]
     fn what_else_is_in_its_folder_stays() {
         let root = tempfile::tempdir().unwrap();
-        put(root.path(), &text("one")).unwrap();
+        install(root.path(), &text("one")).unwrap();
         let notes = root.path().join("orange/notes.md");
         fs::write(&notes, "mine").unwrap();
-        assert_eq!(take_away(root.path()).unwrap(), Outcome::Removed);
+        assert_eq!(remove(root.path()).unwrap(), Outcome::Removed);
         assert_eq!(fs::read_to_string(&notes).unwrap(), "mine");
     }
 
@@ -305,10 +313,10 @@ mod tests {
         thread::scope(|scope| {
             for number in 0..8 {
                 let skills = root.path();
-                scope.spawn(move || put(skills, &text(&number.to_string())).unwrap());
+                scope.spawn(move || install(skills, &text(&number.to_string())).unwrap());
             }
         });
-        assert!(matches!(look(root.path()).unwrap(), Found::Own(_)));
+        assert!(matches!(look(root.path()).unwrap(), SkillState::Own(_)));
         assert_eq!(names(&root.path().join("orange")), ["SKILL.md"]);
     }
 }

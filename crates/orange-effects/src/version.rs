@@ -1,7 +1,7 @@
 //! Parses a program's version.
 
 /// The first two numbers, wherever they are in the program's output.
-pub fn numbers(said: &str) -> Option<(u32, u32)> {
+pub fn parse_version(said: &str) -> Option<(u32, u32)> {
     let text = said.trim_start_matches(|it: char| !it.is_ascii_digit());
     let (major, rest) = text.split_once('.')?;
     let minor: String = rest.chars().take_while(char::is_ascii_digit).collect();
@@ -14,14 +14,14 @@ mod tests {
 
     #[test]
     fn versions_are_compared_as_numbers() {
-        assert_eq!(numbers("3.3a"), Some((3, 3)));
-        assert_eq!(numbers("next-3.10"), Some((3, 10)));
-        assert_eq!(numbers("openbsd-7.4"), Some((7, 4)));
-        assert_eq!(numbers("master"), None);
-        assert!(numbers("3.10") > numbers("3.3"));
-        assert_eq!(numbers("git version 2.45.1"), Some((2, 45)));
-        assert_eq!(numbers("tmux 3.3a"), Some((3, 3)));
-        assert!(numbers("git version 2.9.0") < Some((2, 38)));
-        assert_eq!(numbers("tmux master"), None);
+        assert_eq!(parse_version("3.3a"), Some((3, 3)));
+        assert_eq!(parse_version("next-3.10"), Some((3, 10)));
+        assert_eq!(parse_version("openbsd-7.4"), Some((7, 4)));
+        assert_eq!(parse_version("master"), None);
+        assert!(parse_version("3.10") > parse_version("3.3"));
+        assert_eq!(parse_version("git version 2.45.1"), Some((2, 45)));
+        assert_eq!(parse_version("tmux 3.3a"), Some((3, 3)));
+        assert!(parse_version("git version 2.9.0") < Some((2, 38)));
+        assert_eq!(parse_version("tmux master"), None);
     }
 }

@@ -15,26 +15,30 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use orange_engine::document::Document;
-use orange_engine::event::{Event, Fact, StatusChanged};
-use orange_engine::input::{Ask, Cause, Facts, Input, Known, NewTask, Request};
+use orange_engine::event::{Event, Fact, StatusChange};
+use orange_engine::input::{Cause, DecisionContext, Facts, Input, NewTask, Request, RequestKind};
 use orange_engine::language::workflow::Trigger;
 use orange_engine::names::{BranchName, FreshId, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
-use orange_engine::{Decision, Task, Workflow, apply, create, decide, load, replay, shipped};
+use orange_engine::{
+    Decision, Task, Workflow, apply, create, decide, load, replay, shipped_workflows,
+};
 
 const ROUNDS: usize = 20_000;
 const LIMIT: Duration = Duration::from_micros(50);
 
 fn main() {
-    let source = shipped::named("default").expect("it is shipped").source;
+    let source = shipped_workflows::find("default")
+        .expect("it is shipped")
+        .source;
     let workflow = load(source).into_result().expect("it loads");
     let task = working_task(&workflow);
     let input = Input {
-        known: known(Some(document())),
+        context: known(Some(document())),
         cause: Cause::Request(Request::new(
             Role::Worker,
-            Ask::Move {
+            RequestKind::Move {
                 to: Status::new("agent-review"),
             },
         )),
@@ -74,8 +78,8 @@ fn document() -> Document {
     Document::parse(text.as_bytes()).expect("it is a document")
 }
 
-fn known(document: Option<Document>) -> Known {
-    Known {
+fn known(document: Option<Document>) -> DecisionContext {
+    DecisionContext {
         at: Timestamp::from_millis(1_794_705_630_405),
         fresh: FreshId::new("r7k2q"),
         document,
@@ -93,7 +97,7 @@ fn working_task(workflow: &Workflow) -> Task {
         branch: BranchName::new("add-a-thing"),
         harness: HarnessName::new("claude"),
         review_harness: HarnessName::new("codex"),
-        tuning: orange_engine::task::Tuning::default(),
+        agent_settings: orange_engine::task::AgentSettings::default(),
         queueing: orange_engine::task::Queueing::default(),
     };
     let Decision::Plan(plan) = create(workflow, &new, &known(None)) else {
@@ -103,12 +107,12 @@ fn working_task(workflow: &Workflow) -> Task {
     let event = Event {
         version: task.version + 1,
         at: Timestamp::from_millis(0),
-        fact: Fact::StatusChanged(StatusChanged {
+        fact: Fact::StatusChanged(StatusChange {
             from: task.status.clone(),
             to: Status::new("working"),
             trigger: Trigger::Request,
             by: Role::Worker,
-            because: Vec::new(),
+            evidence: Vec::new(),
             message: None,
             submission: None,
         }),

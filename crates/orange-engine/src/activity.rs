@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::time::Timestamp;
 
 /// How long an agent may take to report that it has started, in milliseconds.
-const TAKES_TO_START: i64 = 120_000;
+const START_TIMEOUT_MILLIS: i64 = 120_000;
 
-/// What an agent can tell of itself.
+/// What an agent can report about itself.
 #[derive(
     Clone,
     Copy,
@@ -28,21 +28,21 @@ const TAKES_TO_START: i64 = 120_000;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentEventKind {
-    /// It has started and takes input.
+    /// It has started and accepts input.
     SessionStart,
-    /// It has taken in what somebody typed.
+    /// It has received what was typed.
     PromptSubmitted,
-    /// It does something.
+    /// It is working.
     Working,
-    /// It asks whether it may do something.
+    /// It asks for permission.
     PermissionWait,
-    /// It asks something else.
+    /// It asks for other input.
     InputWait,
-    /// It has come to the end of what it was told.
+    /// It has finished what it was told to do.
     Idle,
-    /// It could not go on with what it was told, and says why.
+    /// It could not continue, and says why.
     Failed,
-    /// It ends.
+    /// It exits.
     SessionEnd,
 }
 
@@ -59,7 +59,7 @@ impl AgentEventKind {
         ("session-end", AgentEventKind::SessionEnd),
     ];
 
-    pub fn named(name: &str) -> Option<AgentEventKind> {
+    pub fn from_name(name: &str) -> Option<AgentEventKind> {
         let mut all = AgentEventKind::ALL.iter();
         all.find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
@@ -77,22 +77,22 @@ impl fmt::Display for AgentEventKind {
     }
 }
 
-/// Something that an agent told of itself.
+/// Something that an agent reported about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AgentEvent {
-    /// What.
+    /// What it reported.
     pub kind: AgentEventKind,
-    /// Its place among those of its run; one that arrives late is not taken for the newest.
+    /// Its number among the events of its run, so one that arrives late does not count as newest.
     pub sequence: u64,
-    /// When it was told.
+    /// When it was reported.
     pub at: Timestamp,
-    /// The agent's own name for its conversation.
+    /// The agent's own id of its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Where the agent keeps its conversation.
+    /// The path of the agent's transcript.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
-    /// What the agent said with it.
+    /// The message that came with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -100,33 +100,33 @@ pub struct AgentEvent {
 /// What an agent seems to be doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Doing {
-    /// It works.
+pub enum ActivityState {
+    /// It is working.
     Working,
-    /// It waits until somebody allows something.
+    /// It waits for permission.
     WaitingForPermission,
     /// It waits for an answer.
     WaitingForInput,
-    /// It waits to be told something.
+    /// It waits for instructions.
     Idle,
-    /// It could not go on, and waits.
+    /// It could not continue, and waits.
     Failed,
-    /// It should have told long ago that it has started, and has not.
+    /// It should have reported its start by now, and has not.
     Silent,
-    /// It told nothing that says so.
+    /// Its reports do not say.
     Unknown,
 }
 
-impl Doing {
+impl ActivityState {
     /// The state in one word; empty when unknown.
-    pub fn word(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Doing::Working => "working",
-            Doing::WaitingForPermission | Doing::WaitingForInput => "waiting",
-            Doing::Idle => "idle",
-            Doing::Failed => "failed",
-            Doing::Silent => "silent",
-            Doing::Unknown => "",
+            ActivityState::Working => "working",
+            ActivityState::WaitingForPermission | ActivityState::WaitingForInput => "waiting",
+            ActivityState::Idle => "idle",
+            ActivityState::Failed => "failed",
+            ActivityState::Silent => "silent",
+            ActivityState::Unknown => "",
         }
     }
 
@@ -134,63 +134,66 @@ impl Doing {
     pub fn is_waiting(self) -> bool {
         matches!(
             self,
-            Doing::WaitingForPermission | Doing::WaitingForInput | Doing::Failed | Doing::Silent
+            ActivityState::WaitingForPermission
+                | ActivityState::WaitingForInput
+                | ActivityState::Failed
+                | ActivityState::Silent
         )
     }
 }
 
-impl fmt::Display for Doing {
+impl fmt::Display for ActivityState {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Doing::Working => "working",
-            Doing::WaitingForPermission => "waiting for permission",
-            Doing::WaitingForInput => "waiting for an answer",
-            Doing::Idle => "idle",
-            Doing::Failed => "unable to go on",
-            Doing::Silent => "silent",
-            Doing::Unknown => "unknown",
+            ActivityState::Working => "working",
+            ActivityState::WaitingForPermission => "waiting for permission",
+            ActivityState::WaitingForInput => "waiting for an answer",
+            ActivityState::Idle => "idle",
+            ActivityState::Failed => "unable to continue",
+            ActivityState::Silent => "silent",
+            ActivityState::Unknown => "unknown",
         })
     }
 }
 
-/// What an agent seems to be doing, and what that is taken from.
+/// What an agent seems to be doing, and the evidence for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Activity {
-    /// What.
-    pub doing: Doing,
-    /// The newest thing that the agent told; nothing when it told nothing.
+    /// What it seems to be doing.
+    pub state: ActivityState,
+    /// The newest event that the agent reported; absent if it reported none.
     pub evidence: Option<AgentEvent>,
-    /// When one that is silent was started.
+    /// When a silent agent was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_since: Option<Timestamp>,
 }
 
 impl Activity {
     /// The activity of an agent that reports its start but has reported nothing since `since`.
-    pub fn untold(since: Timestamp, now: Timestamp) -> Activity {
+    pub fn without_events(since: Timestamp, now: Timestamp) -> Activity {
         let waited = now.millis().saturating_sub(since.millis());
-        let silent_since = (waited >= TAKES_TO_START).then_some(since);
+        let silent_since = (waited >= START_TIMEOUT_MILLIS).then_some(since);
         Activity {
-            doing: silent_since.map_or(Doing::Unknown, |_| Doing::Silent),
+            state: silent_since.map_or(ActivityState::Unknown, |_| ActivityState::Silent),
             evidence: None,
             silent_since,
         }
     }
 
     /// The activity that follows from all events of one run, in order of arrival.
-    pub fn of(events: &[AgentEvent]) -> Activity {
+    pub fn from_events(events: &[AgentEvent]) -> Activity {
         let newest = events.iter().max_by_key(|event| event.sequence);
-        let doing = newest.map_or(Doing::Unknown, |event| match event.kind {
-            AgentEventKind::PromptSubmitted | AgentEventKind::Working => Doing::Working,
-            AgentEventKind::PermissionWait => Doing::WaitingForPermission,
-            AgentEventKind::InputWait => Doing::WaitingForInput,
-            AgentEventKind::Idle => Doing::Idle,
-            AgentEventKind::Failed => Doing::Failed,
+        let doing = newest.map_or(ActivityState::Unknown, |event| match event.kind {
+            AgentEventKind::PromptSubmitted | AgentEventKind::Working => ActivityState::Working,
+            AgentEventKind::PermissionWait => ActivityState::WaitingForPermission,
+            AgentEventKind::InputWait => ActivityState::WaitingForInput,
+            AgentEventKind::Idle => ActivityState::Idle,
+            AgentEventKind::Failed => ActivityState::Failed,
             // The event does not say whether the agent was started with a prompt.
-            AgentEventKind::SessionStart | AgentEventKind::SessionEnd => Doing::Unknown,
+            AgentEventKind::SessionStart | AgentEventKind::SessionEnd => ActivityState::Unknown,
         });
         Activity {
-            doing,
+            state: doing,
             evidence: newest.cloned(),
             silent_since: None,
         }
@@ -241,43 +244,44 @@ mod tests {
 
     #[test]
     fn an_agent_that_told_nothing_is_unknown() {
-        let activity = Activity::of(&[]);
-        assert_eq!(activity.doing, Doing::Unknown);
+        let activity = Activity::from_events(&[]);
+        assert_eq!(activity.state, ActivityState::Unknown);
         assert_eq!(activity.evidence, None);
     }
 
     #[test]
     fn an_agent_that_should_have_told_long_ago_is_silent() {
         let since = Timestamp::from_millis(1000);
-        let after = |millis| Activity::untold(since, Timestamp::from_millis(1000 + millis));
-        assert_eq!(after(TAKES_TO_START - 1), Activity::of(&[]));
-        let silent = after(TAKES_TO_START);
-        assert_eq!(silent.doing, Doing::Silent);
+        let after = |millis| Activity::without_events(since, Timestamp::from_millis(1000 + millis));
+        assert_eq!(after(START_TIMEOUT_MILLIS - 1), Activity::from_events(&[]));
+        let silent = after(START_TIMEOUT_MILLIS);
+        assert_eq!(silent.state, ActivityState::Silent);
         assert_eq!(silent.silent_since, Some(since));
-        assert!(silent.doing.is_waiting(), "a person should look");
+        assert!(silent.state.is_waiting(), "a person should look");
         // A clock that was set back makes no agent look silent.
-        assert_eq!(after(-5000).doing, Doing::Unknown);
+        assert_eq!(after(-5000).state, ActivityState::Unknown);
     }
 
     #[test]
     fn what_was_told_last_counts_and_not_what_arrived_last() {
         let waits = event(5, AgentEventKind::PermissionWait);
         let late = event(3, AgentEventKind::Working);
-        let activity = Activity::of(&[event(1, AgentEventKind::SessionStart), waits.clone(), late]);
-        assert_eq!(activity.doing, Doing::WaitingForPermission);
+        let activity =
+            Activity::from_events(&[event(1, AgentEventKind::SessionStart), waits.clone(), late]);
+        assert_eq!(activity.state, ActivityState::WaitingForPermission);
         assert_eq!(activity.evidence, Some(waits));
         // Of two events with the same number, the one that arrived last counts.
         let same = [
             event(7, AgentEventKind::Working),
             event(7, AgentEventKind::Idle),
         ];
-        assert_eq!(Activity::of(&same).doing, Doing::Idle);
+        assert_eq!(Activity::from_events(&same).state, ActivityState::Idle);
     }
 
     #[test]
     fn every_kind_has_one_name_and_a_meaning() {
         for (name, kind) in AgentEventKind::ALL {
-            assert_eq!(AgentEventKind::named(name), Some(kind));
+            assert_eq!(AgentEventKind::from_name(name), Some(kind));
             assert_eq!(kind.as_str(), name);
             assert_eq!(
                 serde_json::to_value(kind).unwrap(),
@@ -285,19 +289,20 @@ mod tests {
                 "{name}"
             );
         }
-        assert_eq!(AgentEventKind::named("SessionStart"), None);
-        let doing = AgentEventKind::ALL.map(|(_, kind)| Activity::of(&[event(1, kind)]).doing);
+        assert_eq!(AgentEventKind::from_name("SessionStart"), None);
+        let doing =
+            AgentEventKind::ALL.map(|(_, kind)| Activity::from_events(&[event(1, kind)]).state);
         assert_eq!(
             doing,
             [
-                Doing::Unknown,
-                Doing::Working,
-                Doing::Working,
-                Doing::WaitingForPermission,
-                Doing::WaitingForInput,
-                Doing::Idle,
-                Doing::Failed,
-                Doing::Unknown
+                ActivityState::Unknown,
+                ActivityState::Working,
+                ActivityState::Working,
+                ActivityState::WaitingForPermission,
+                ActivityState::WaitingForInput,
+                ActivityState::Idle,
+                ActivityState::Failed,
+                ActivityState::Unknown
             ]
         );
     }

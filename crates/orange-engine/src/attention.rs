@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::activity::{Activity, Doing};
+use crate::activity::{Activity, ActivityState};
 use crate::language::Workflow;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Kind, State, Target, Trigger};
@@ -14,19 +14,19 @@ use crate::role::Role;
 use crate::time::Timestamp;
 
 /// How long an agent may take to read a message it was notified of, in milliseconds.
-const TAKES_TO_READ: i64 = 120_000;
+const READ_TIMEOUT_MILLIS: i64 = 120_000;
 
-/// What a person is asked for in a status.
+/// What the user is asked for in a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Need {
-    /// To answer an agent that is there to talk to.
+    /// To answer an agent that is running.
     Question,
-    /// To say whether the work is good.
+    /// To review the work.
     Review,
-    /// To help where nobody knew how to go on.
+    /// To help a task that is stuck.
     Stuck,
-    /// To decide how it goes on.
+    /// To decide how the task continues.
     Decision,
 }
 
@@ -51,7 +51,7 @@ pub fn need(workflow: &Workflow, state: &State) -> Option<Need> {
     let mut edges = workflow.edges_from(&state.name);
     let accepts = edges.any(|edge| {
         let is_asked = matches!(edge.trigger, Trigger::Request | Trigger::Merged);
-        let is_asked = is_asked && !edge.from_any;
+        let is_asked = is_asked && !edge.is_from_active;
         let is_accepted = leads_to(Verb::Merge, &edge.to) || leads_to(Verb::Complete, &edge.to);
         is_asked && is_accepted && is_end(&edge.to) && edge.is_open_to(&Role::Human)
     });
@@ -80,25 +80,25 @@ pub fn need(workflow: &Workflow, state: &State) -> Option<Need> {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum ItemKind {
-    /// An agent asks something.
+    /// An agent has a question.
     Question,
-    /// Work waits to be judged.
+    /// Work waits for a review.
     Review,
-    /// Nobody knew how to go on.
+    /// The task is stuck.
     Stuck,
-    /// Somebody has to say how it goes on.
+    /// The user has to decide how the task continues.
     Decision,
     /// Something went wrong.
     Trouble,
-    /// An effect was given up.
-    GaveUp,
+    /// An effect failed permanently.
+    EffectFailed,
     /// A message has not reached its agent.
     Undelivered,
-    /// An agent waits until something is allowed.
+    /// An agent waits for permission.
     Permission,
-    /// An agent says that it waits for an answer.
+    /// An agent reports that it waits for an answer.
     Input,
-    /// An agent was started and has told nothing.
+    /// An agent was started and has reported nothing.
     Silent,
     /// Nothing is started on a harness.
     Parked,
@@ -112,7 +112,7 @@ impl ItemKind {
             ItemKind::Stuck => "is stuck",
             ItemKind::Decision => "decision",
             ItemKind::Trouble => "trouble",
-            ItemKind::GaveUp => "gave up",
+            ItemKind::EffectFailed => "failed",
             ItemKind::Undelivered => "undelivered",
             ItemKind::Permission => "permission",
             ItemKind::Input => "input",
@@ -128,24 +128,24 @@ impl fmt::Display for ItemKind {
     }
 }
 
-/// Something that needs a person.
+/// Something that needs the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Item {
-    /// The same for the same thing, however often it is asked for.
+    /// Identifies the item; the same each time it is listed.
     pub key: String,
-    /// Since when.
+    /// When it came up.
     pub since: Timestamp,
-    /// The task; nothing where it is about a harness.
+    /// The task; absent if it is about a harness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// The harness; nothing where it is about a task.
+    /// The harness; absent if it is about a task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harness: Option<HarnessName>,
-    /// What it is about.
+    /// The kind of item.
     pub kind: ItemKind,
-    /// What is needed.
-    pub told: String,
-    /// What to run.
+    /// What is needed, in words.
+    pub text: String,
+    /// The command to run.
     pub command: String,
 }
 
@@ -158,7 +158,7 @@ impl Item {
     }
 
     /// A harness on which no agents are started.
-    pub fn parked(parking: &Parking) -> Item {
+    pub fn from_parking(parking: &Parking) -> Item {
         let Parking { harness, since, .. } = parking;
         let command = match parking.reason {
             parking::Reason::Quota => String::from("orange harness list"),
@@ -170,7 +170,7 @@ impl Item {
             task: None,
             harness: Some(harness.clone()),
             kind: ItemKind::Parked,
-            told: parking.to_string(),
+            text: parking.to_string(),
             command,
         }
     }
@@ -178,7 +178,7 @@ impl Item {
 
 /// The state of a task, as far as it may need the user.
 #[derive(Clone, Debug)]
-pub struct Standing<'a> {
+pub struct TaskAttention<'a> {
     pub task: &'a TaskId,
     /// When the task entered its status.
     pub entered_at: Timestamp,
@@ -189,7 +189,7 @@ pub struct Standing<'a> {
     /// Other reasons why the user should look.
     pub reasons: Vec<Reason<'a>>,
     /// Messages that have not reached an agent.
-    pub unread: Vec<Unread<'a>>,
+    pub unread: Vec<WaitingMessage<'a>>,
     /// What the task's live agents reported.
     pub agents: Vec<Agent<'a>>,
 }
@@ -197,15 +197,15 @@ pub struct Standing<'a> {
 /// Why the user should look at a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reason<'a> {
-    pub told: &'a str,
+    pub text: &'a str,
     pub since: Timestamp,
     /// Whether it is an effect that failed.
-    pub is_given_up: bool,
+    pub is_failed_effect: bool,
 }
 
 /// A message that no agent has read.
 #[derive(Clone, Copy, Debug)]
-pub struct Unread<'a> {
+pub struct WaitingMessage<'a> {
     pub id: u64,
     pub to: &'a Role,
     pub written_at: Timestamp,
@@ -224,29 +224,34 @@ pub struct Agent<'a> {
 }
 
 /// Everything for which a task needs the user.
-pub fn items(standing: &Standing<'_>, now: Timestamp) -> Vec<Item> {
+pub fn items(standing: &TaskAttention<'_>, now: Timestamp) -> Vec<Item> {
     let cause = standing.cause();
-    let mut items: Vec<Item> = standing.asked(cause).into_iter().collect();
+    let mut items: Vec<Item> = standing.need_item(cause).into_iter().collect();
     let reasons = standing.reasons.iter().filter(|it| Some(*it) != cause);
-    items.extend(reasons.filter_map(|it| standing.look(it)));
+    items.extend(reasons.filter_map(|it| standing.reason_item(it)));
     let unread = standing.unread.iter();
-    items.extend(unread.filter_map(|it| standing.undelivered(it, now)));
-    items.extend(standing.agents.iter().filter_map(|it| standing.waits(it)));
+    items.extend(unread.filter_map(|it| standing.undelivered_item(it, now)));
+    items.extend(
+        standing
+            .agents
+            .iter()
+            .filter_map(|it| standing.agent_item(it)),
+    );
     items
 }
 
 /// The item that has waited longest comes first.
-pub fn in_order(items: &mut [Item]) {
+pub fn sort_items(items: &mut [Item]) {
     items.sort_by(|one, two| (one.since, &one.key).cmp(&(two.since, &two.key)));
 }
 
-impl Standing<'_> {
+impl TaskAttention<'_> {
     fn item(&self, kind: ItemKind, what: &str, since: Timestamp, told: String) -> Item {
         let task = self.task;
         let word = match kind {
             ItemKind::Review => "diff",
             // In a queue, the effect that failed is the start.
-            ItemKind::GaveUp if self.is_queued => "spawn",
+            ItemKind::EffectFailed if self.is_queued => "spawn",
             ItemKind::Question
             | ItemKind::Undelivered
             | ItemKind::Permission
@@ -255,7 +260,7 @@ impl Standing<'_> {
             ItemKind::Stuck
             | ItemKind::Decision
             | ItemKind::Trouble
-            | ItemKind::GaveUp
+            | ItemKind::EffectFailed
             | ItemKind::Parked => "why",
         };
         Item {
@@ -264,7 +269,7 @@ impl Standing<'_> {
             task: Some(task.clone()),
             harness: None,
             kind,
-            told,
+            text: told,
             command: format!("orange task {word} {task}"),
         }
     }
@@ -273,44 +278,47 @@ impl Standing<'_> {
     fn cause(&self) -> Option<&Reason<'_>> {
         self.need?;
         let mut reasons = self.reasons.iter();
-        reasons.find(|it| it.since == self.entered_at && !it.is_given_up)
+        reasons.find(|it| it.since == self.entered_at && !it.is_failed_effect)
     }
 
-    fn asked(&self, cause: Option<&Reason<'_>>) -> Option<Item> {
+    fn need_item(&self, cause: Option<&Reason<'_>>) -> Option<Item> {
         let (kind, told) = match self.need? {
-            Need::Question => (ItemKind::Question, "an agent asks; answer in its terminal"),
-            Need::Review => (ItemKind::Review, "the work waits to be reviewed"),
-            Need::Stuck => (ItemKind::Stuck, "nobody knew how to go on"),
-            Need::Decision => (ItemKind::Decision, "somebody has to say how it goes on"),
+            Need::Question => (
+                ItemKind::Question,
+                "an agent has a question; answer in its terminal",
+            ),
+            Need::Review => (ItemKind::Review, "the work is ready for your review"),
+            Need::Stuck => (ItemKind::Stuck, "the task is stuck and needs your help"),
+            Need::Decision => (ItemKind::Decision, "the task waits for your decision"),
         };
         let since = self.entered_at;
-        let cause = cause.map(|it| format!(": {}", it.told)).unwrap_or_default();
+        let cause = cause.map(|it| format!(": {}", it.text)).unwrap_or_default();
         let told = format!("{told}{cause}");
         Some(self.item(kind, &since.to_string(), since, told))
     }
 
-    fn look(&self, reason: &Reason<'_>) -> Option<Item> {
+    fn reason_item(&self, reason: &Reason<'_>) -> Option<Item> {
         // An undelivered message gets its own item, which says what prevents the delivery.
         let mut unread = self.unread.iter().filter_map(|it| it.problem);
-        if reason.is_given_up && unread.any(|problem| reason.told.ends_with(problem)) {
+        if reason.is_failed_effect && unread.any(|problem| reason.text.ends_with(problem)) {
             return None;
         }
-        let kind = if reason.is_given_up {
-            ItemKind::GaveUp
+        let kind = if reason.is_failed_effect {
+            ItemKind::EffectFailed
         } else {
             ItemKind::Trouble
         };
-        let what = format!("{}/{}", reason.since, reason.told);
-        Some(self.item(kind, &what, reason.since, reason.told.to_owned()))
+        let what = format!("{}/{}", reason.since, reason.text);
+        Some(self.item(kind, &what, reason.since, reason.text.to_owned()))
     }
 
-    fn undelivered(&self, message: &Unread<'_>, now: Timestamp) -> Option<Item> {
+    fn undelivered_item(&self, message: &WaitingMessage<'_>, now: Timestamp) -> Option<Item> {
         let waited = now.millis().saturating_sub(message.written_at.millis());
         let (id, to) = (message.id, message.to);
         let why = match message.problem {
             Some(problem) => problem,
-            None if message.is_confirmed || waited < TAKES_TO_READ => return None,
-            None => "it was told of it, and has not read it",
+            None if message.is_confirmed || waited < READ_TIMEOUT_MILLIS => return None,
+            None => "it was notified, but has not read it",
         };
         let told = format!("a message to the {to}: {why}");
         Some(self.item(
@@ -321,13 +329,13 @@ impl Standing<'_> {
         ))
     }
 
-    fn waits(&self, agent: &Agent<'_>) -> Option<Item> {
-        let kind = match agent.activity.doing {
-            Doing::WaitingForPermission => ItemKind::Permission,
-            Doing::WaitingForInput => ItemKind::Input,
-            Doing::Failed => ItemKind::Trouble,
-            Doing::Silent => return self.silent(agent),
-            Doing::Working | Doing::Idle | Doing::Unknown => return None,
+    fn agent_item(&self, agent: &Agent<'_>) -> Option<Item> {
+        let kind = match agent.activity.state {
+            ActivityState::WaitingForPermission => ItemKind::Permission,
+            ActivityState::WaitingForInput => ItemKind::Input,
+            ActivityState::Failed => ItemKind::Trouble,
+            ActivityState::Silent => return self.silent_item(agent),
+            ActivityState::Working | ActivityState::Idle | ActivityState::Unknown => return None,
         };
         // If the status already asks the user, an agent that waits for input is not a second item.
         if kind == ItemKind::Input && self.need.is_some() {
@@ -336,15 +344,15 @@ impl Standing<'_> {
         let told = agent.activity.evidence.as_ref()?;
         let what = format!("{}/{}", agent.run, told.sequence);
         let words = told.message.as_ref().map(|it| format!(": {it}"));
-        let (role, doing) = (agent.role, agent.activity.doing);
+        let (role, doing) = (agent.role, agent.activity.state);
         let words = format!("the {role} is {doing}{}", words.unwrap_or_default());
         Some(self.item(kind, &what, told.at, words))
     }
 
-    fn silent(&self, agent: &Agent<'_>) -> Option<Item> {
+    fn silent_item(&self, agent: &Agent<'_>) -> Option<Item> {
         let (role, run) = (agent.role, agent.run.as_str());
         let told =
-            format!("the {role} has told nothing since it was started; look at its terminal");
+            format!("the {role} has reported nothing since it was started; check its terminal");
         Some(self.item(ItemKind::Silent, run, agent.activity.silent_since?, told))
     }
 }
@@ -354,12 +362,12 @@ mod tests {
     use super::*;
     use crate::activity::{AgentEvent, AgentEventKind};
     use crate::language::load;
-    use crate::shipped;
+    use crate::shipped_workflows;
 
     #[test]
     fn what_a_person_is_asked_for_follows_from_the_workflow() {
         let mut found = Vec::new();
-        for shipped in shipped::ALL {
+        for shipped in shipped_workflows::ALL {
             let workflow = load(shipped.source).workflow.unwrap();
             for state in &workflow.states {
                 if let Some(need) = need(&workflow, state) {
@@ -385,7 +393,7 @@ mod tests {
     }
 
     fn waiting(kind: AgentEventKind) -> Activity {
-        Activity::of(&[AgentEvent {
+        Activity::from_events(&[AgentEvent {
             kind,
             sequence: 7,
             at: Timestamp::from_millis(5000),
@@ -400,18 +408,18 @@ mod tests {
         let (task, role, run) = (TaskId::new("k3f9"), Role::Worker, RunId::new("r1"));
         let permission = waiting(AgentEventKind::PermissionWait);
         let reason = |told, is_given_up| Reason {
-            told,
+            text: told,
             since: Timestamp::from_millis(3000),
-            is_given_up,
+            is_failed_effect: is_given_up,
         };
-        let message = |id, problem, is_confirmed| Unread {
+        let message = |id, problem, is_confirmed| WaitingMessage {
             id,
             to: &role,
             written_at: Timestamp::from_millis(4000),
             problem,
             is_confirmed,
         };
-        let standing = Standing {
+        let standing = TaskAttention {
             task: &task,
             entered_at: Timestamp::from_millis(2000),
             need: Some(Need::Review),
@@ -419,10 +427,10 @@ mod tests {
             reasons: vec![
                 reason("the worker crashed", false),
                 reason("push_branch: no remote", true),
-                reason("notify_worker: somebody scrolls", true),
+                reason("notify_worker: the pane is scrolled back", true),
             ],
             unread: vec![
-                message(1, Some("somebody scrolls"), false),
+                message(1, Some("the pane is scrolled back"), false),
                 message(2, None, false),
                 message(3, None, true),
             ],
@@ -434,26 +442,30 @@ mod tests {
         };
         let told = |now: i64| {
             let mut items = items(&standing, Timestamp::from_millis(now));
-            in_order(&mut items);
+            sort_items(&mut items);
             let told = items.iter();
-            let told = told.map(|it| format!("{}; {}; {}", it.kind, it.told, it.command));
+            let told = told.map(|it| format!("{}; {}; {}", it.kind, it.text, it.command));
             told.collect::<Vec<String>>()
         };
         let expected = [
-            "review; the work waits to be reviewed; orange task diff k3f9",
-            "gave up; push_branch: no remote; orange task why k3f9",
+            "review; the work is ready for your review; orange task diff k3f9",
+            "failed; push_branch: no remote; orange task why k3f9",
             "trouble; the worker crashed; orange task why k3f9",
-            "undelivered; a message to the worker: somebody scrolls; orange task attach k3f9",
+            "undelivered; a message to the worker: the pane is scrolled back; orange task attach k3f9",
             "permission; the worker is waiting for permission: May I?; orange task attach k3f9",
         ];
         assert_eq!(told(6000), expected);
-        let later = told(4000 + TAKES_TO_READ);
+        let later = told(4000 + READ_TIMEOUT_MILLIS);
         assert_eq!(later.len(), 6, "{later:?}");
         assert!(later[4].contains("has not read it"), "{later:?}");
     }
 
-    fn with_reason<'a>(task: &'a TaskId, need: Option<Need>, reason: Reason<'a>) -> Standing<'a> {
-        Standing {
+    fn with_reason<'a>(
+        task: &'a TaskId,
+        need: Option<Need>,
+        reason: Reason<'a>,
+    ) -> TaskAttention<'a> {
+        TaskAttention {
             task,
             entered_at: Timestamp::from_millis(2000),
             need,
@@ -468,16 +480,16 @@ mod tests {
     fn why_a_task_came_to_a_person_is_part_of_what_is_asked() {
         let task = TaskId::new("k3f9");
         let reason = |since| Reason {
-            told: "the run reported `blocked`: no key",
+            text: "the run reported `blocked`: no key",
             since: Timestamp::from_millis(since),
-            is_given_up: false,
+            is_failed_effect: false,
         };
         let told = |since| {
             let standing = with_reason(&task, Some(Need::Review), reason(since));
             let items = items(&standing, Timestamp::from_millis(6000));
-            items.into_iter().map(|it| it.told).collect::<Vec<_>>()
+            items.into_iter().map(|it| it.text).collect::<Vec<_>>()
         };
-        let with_it = "the work waits to be reviewed: the run reported `blocked`: no key";
+        let with_it = "the work is ready for your review: the run reported `blocked`: no key";
         assert_eq!(told(2000), [with_it]);
         // A reason that came up later is a separate item.
         assert_eq!(told(3000).len(), 2);
@@ -487,20 +499,20 @@ mod tests {
     fn a_start_that_was_given_up_names_the_command_that_starts_again() {
         let task = TaskId::new("k3f9");
         let reason = Reason {
-            told: "spawn_agent: `nonexistent` is not installed",
+            text: "spawn_agent: `nonexistent` is not installed",
             since: Timestamp::from_millis(2000),
-            is_given_up: true,
+            is_failed_effect: true,
         };
         let standing = with_reason(&task, None, reason);
         let items = items(&standing, Timestamp::from_millis(6000));
         assert_eq!(items.len(), 1);
-        assert_eq!(items[0].kind, ItemKind::GaveUp);
+        assert_eq!(items[0].kind, ItemKind::EffectFailed);
         assert_eq!(items[0].command, "orange task spawn k3f9");
     }
 
     /// A task about which only an agent is known.
-    fn with_agent<'a>(task: &'a TaskId, need: Option<Need>, agent: Agent<'a>) -> Standing<'a> {
-        Standing {
+    fn with_agent<'a>(task: &'a TaskId, need: Option<Need>, agent: Agent<'a>) -> TaskAttention<'a> {
+        TaskAttention {
             task,
             entered_at: Timestamp::default(),
             need,
@@ -517,7 +529,7 @@ mod tests {
         let since = Timestamp::from_millis(1000);
         let told = |now: i64| {
             let now = Timestamp::from_millis(now);
-            let activity = Activity::untold(since, now);
+            let activity = Activity::without_events(since, now);
             let agent = Agent {
                 role: &role,
                 run: &run,

@@ -24,7 +24,7 @@ pub struct Plan {
     /// What happened, in order.
     pub events: Vec<Event>,
     /// Whether the caller's request was already fulfilled.
-    pub already: bool,
+    pub is_already_done: bool,
 }
 
 /// Facts that are missing.
@@ -38,7 +38,7 @@ pub struct Needs {
 
 impl Plan {
     /// A plan that changes nothing.
-    pub fn nothing() -> Plan {
+    pub fn empty() -> Plan {
         Plan::default()
     }
 

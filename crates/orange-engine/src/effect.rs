@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::SectionName;
 use crate::language::hooks::{Channel, OnError};
 use crate::language::workflow::Permissions;
-use crate::merged::{LeftOut, Merged};
+use crate::merge_result::{MergeResult, OmittedWork};
 use crate::names::{BranchName, CommitId, HarnessName, RunId, Status, TaskId, WorkspaceName};
 use crate::report::Delegation;
 use crate::role::Role;
@@ -34,16 +34,16 @@ impl fmt::Display for EffectId {
     }
 }
 
-/// An effect with what its performer must know besides.
+/// An effect, with what its performer must know in addition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct PlannedEffect {
-    /// Which one it is.
+    /// The id of the effect.
     pub id: EffectId,
     /// The plan it belongs to; a failure stops only the later ones of the same plan.
     pub plan: u64,
     /// What to do.
     pub effect: Effect,
-    /// Seconds it may take; the performer's own bound when absent.
+    /// Its timeout in seconds; if absent, the performer's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
     /// What its failure means for the later ones of its plan.
@@ -52,23 +52,23 @@ pub struct PlannedEffect {
 
 /// Something to do in the world.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
-#[serde(tag = "do", rename_all = "snake_case")]
+#[serde(tag = "action", rename_all = "snake_case")]
 pub enum Effect {
     /// Bind a workspace to the task.
     AcquireWorkspace {
-        /// Whether work rescued earlier is brought back.
+        /// Whether to restore work that was rescued earlier.
         restore: bool,
     },
-    /// Save what is unsaved, then free the workspace.
+    /// Save unsaved work, then release the workspace.
     ReleaseWorkspace {
-        /// The one that was bound when it was planned; another must not be touched.
+        /// The workspace that was bound when this was planned; no other is touched.
         workspace: Option<WorkspaceName>,
     },
     /// Start an agent.
     Spawn(Spawn),
-    /// End agents and whatever they left running.
+    /// Kill agents and the processes they left running.
     Kill(Kill),
-    /// Tell an agent something.
+    /// Send a message to an agent.
     NotifyRole(NotifyRole),
     /// Let the scheduler start the next queued task.
     SpawnNext,
@@ -89,16 +89,16 @@ pub enum Effect {
         /// The branch.
         branch: BranchName,
     },
-    /// Set a section of TASK.md aside.
+    /// Archive a section of TASK.md.
     ArchiveSection {
         /// The section.
         section: SectionName,
     },
-    /// Tell the person something.
+    /// Notify the user.
     Notify {
-        /// What.
+        /// The message.
         message: String,
-        /// By which ways.
+        /// The channels to use.
         via: Vec<Channel>,
     },
     /// Run a command in the workspace.
@@ -117,7 +117,7 @@ pub enum Effect {
     },
     /// Comment on the linked issue.
     CommentIssue {
-        /// What.
+        /// The comment.
         message: String,
     },
     /// Label the linked issue.
@@ -132,36 +132,36 @@ pub enum Effect {
 /// How an agent is started.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Spawn {
-    /// The identity of this start.
+    /// The id of the run.
     pub run: RunId,
-    /// As what it runs.
+    /// The role it runs as.
     pub role: Role,
-    /// The program.
+    /// The harness to start.
     pub harness: HarnessName,
-    /// Which model it uses; its own choice when absent.
+    /// The model; if absent, its own choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How hard it thinks; its own choice when absent.
+    /// The reasoning effort; if absent, its own choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
-    /// What it may do.
+    /// What it may do without asking.
     pub permissions: Permissions,
-    /// The name of its window, for people.
+    /// The name of its tmux window.
     pub window: String,
-    /// What it is told, every variable filled in.
+    /// Its prompt, with every variable filled in.
     pub prompt: String,
-    /// Whether it runs without a terminal and reports as JSON.
+    /// Whether it runs without a terminal and writes a JSON report.
     pub headless: bool,
-    /// Seconds to wait first.
+    /// How many seconds to wait before the start.
     pub delay: u64,
 }
 
-/// Which agents are ended, with whatever they left running.
+/// Which agents to kill, with the processes they left running.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Kill {
-    /// How far it reaches beyond the runs that are named.
+    /// What it kills in addition to the named runs.
     pub scope: KillScope,
-    /// The runs known when it was planned, dead or alive.
+    /// The runs that were known when it was planned, dead or alive.
     pub runs: Vec<RunId>,
 }
 
@@ -173,46 +173,46 @@ pub enum KillScope {
     Session,
     /// Every agent of one role.
     Role(Role),
-    /// Nothing but the runs that are named.
+    /// Only the named runs.
     Runs,
 }
 
 /// A message to an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct NotifyRole {
-    /// To whom.
+    /// The role it is for.
     pub role: Role,
-    /// What.
+    /// The message.
     pub message: String,
-    /// What to start when nobody is there to read it.
-    pub otherwise: Option<Spawn>,
+    /// The agent to start if none is running.
+    pub spawn_if_absent: Option<Spawn>,
 }
 
 /// A merge bound to the commits it was decided for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Merge {
-    /// How.
+    /// The merge strategy.
     pub strategy: MergeStrategy,
     /// The branch.
     pub branch: BranchName,
-    /// The commit that is merged.
+    /// The commit to merge.
     pub head: CommitId,
-    /// The branch's commit when it was decided; plans of before had no other than `head`.
+    /// The branch's commit when the merge was decided; absent in old plans, where it is `head`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tip: Option<CommitId>,
-    /// The default branch's commit when it was decided.
+    /// The default branch's commit when the merge was decided.
     pub base: CommitId,
-    /// Where success leads.
+    /// The status after the merge.
     pub to: Status,
-    /// Whether the remote is left alone, whatever the project says.
+    /// Whether to skip the push, whatever the project's settings say.
     #[serde(default, skip_serializing_if = "is_false")]
     pub local: bool,
-    /// Whether the default branch had the commit when it was decided.
+    /// Whether the default branch already contained the commit when the merge was decided.
     #[serde(default, skip_serializing_if = "is_false")]
     pub was_in_base: bool,
-    /// What the task has besides that commit.
-    #[serde(default, skip_serializing_if = "LeftOut::is_nothing")]
-    pub left_out: LeftOut,
+    /// Work of the task that the merge leaves out.
+    #[serde(default, skip_serializing_if = "OmittedWork::is_empty")]
+    pub left_out: OmittedWork,
 }
 
 #[expect(
@@ -240,12 +240,12 @@ fn is_false(value: &bool) -> bool {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum MergeStrategy {
-    /// Fast-forward, or refuse.
+    /// Fast-forward only.
     #[default]
     Ff,
     /// A merge commit.
     Merge,
-    /// One commit.
+    /// One commit with all changes.
     Squash,
 }
 
@@ -269,7 +269,7 @@ pub enum EffectClass {
     AtMostOnce,
 }
 
-/// What performing an effect brought to light.
+/// The result of performing an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectOutcome {
@@ -277,10 +277,10 @@ pub enum EffectOutcome {
     Done,
     /// The workspace that was bound.
     Bound(WorkspaceName),
-    /// Nobody was there to be told, so the agent was started.
+    /// No agent was running, so one was started instead.
     SpawnedInstead,
-    /// What was merged where.
-    Merged(Merged),
+    /// What was merged, and where.
+    Merged(MergeResult),
     /// The harness that was chosen.
     Routed(HarnessName),
     /// The child tasks that were created.

@@ -9,13 +9,13 @@ use crate::effect::{EffectId, EffectOutcome, MergeStrategy, PlannedEffect};
 use crate::evidence::Evidence;
 use crate::language::gates::PullRequestState;
 use crate::language::workflow::Trigger;
-use crate::merged::LeftOut;
+use crate::merge_result::OmittedWork;
 use crate::names::{
     BranchName, CommitId, FieldName, HarnessName, ProjectName, RunId, Status, TaskId, WorkflowName,
 };
 use crate::report::Report;
 use crate::role::Role;
-use crate::task::{Queueing, Submission, Tuning};
+use crate::task::{AgentSettings, Queueing, Submission};
 use crate::time::Timestamp;
 
 /// Something that happened to a task.
@@ -23,9 +23,9 @@ use crate::time::Timestamp;
 pub struct Event {
     /// The task's version after it; versions of a task have no gaps.
     pub version: u64,
-    /// When.
+    /// The time it was recorded.
     pub at: Timestamp,
-    /// What.
+    /// What happened.
     #[serde(flatten)]
     pub fact: Fact,
 }
@@ -34,13 +34,13 @@ pub struct Event {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(tag = "type")]
 pub enum Fact {
-    /// The task began.
+    /// The task was created.
     #[serde(rename = "task.created")]
-    TaskCreated(Created),
+    TaskCreated(TaskCreation),
     /// Summary, branch or priority were changed.
     #[serde(rename = "task.amended")]
     TaskAmended {
-        /// Who asked.
+        /// The role that requested it.
         by: Role,
         /// The new summary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,55 +52,55 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         priority: Option<i64>,
     },
-    /// The task goes on by another workflow.
+    /// The task moved to another workflow.
     #[serde(rename = "workflow.changed")]
     WorkflowChanged {
-        /// Who asked.
+        /// The role that requested it.
         by: Role,
-        /// The workflow it had.
+        /// The previous workflow.
         from: WorkflowName,
-        /// The workflow it has now.
+        /// The new workflow.
         to: WorkflowName,
-        /// The first values of fields that it did not have.
+        /// The initial values of fields that the task did not have.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         fields: BTreeMap<FieldName, i64>,
-        /// The sections that were there already and decided nothing so far.
+        /// Gated sections that already existed; they do not count as fresh.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         sections: BTreeMap<SectionName, SectionHash>,
     },
-    /// The task was put away.
+    /// The task was deleted.
     #[serde(rename = "task.deleted")]
     TaskDeleted {
-        /// Who asked.
+        /// The role that requested it.
         by: Role,
     },
-    /// A task that was put away is back.
-    #[serde(rename = "task.brought_back")]
-    TaskBroughtBack {
-        /// Who asked.
+    /// A deleted task was restored.
+    #[serde(rename = "task.restored")]
+    TaskRestored {
+        /// The role that requested it.
         by: Role,
     },
-    /// An agent that was gone is started again in the same status.
+    /// An agent that was not running is started again in the same status.
     #[serde(rename = "agent.respawned")]
     AgentRespawned {
-        /// Who asked; the engine where a rule of the workflow says so.
+        /// The role that requested it; `engine` if an exit rule of the workflow did.
         by: Role,
-        /// Which agent.
+        /// The role of the agent.
         role: Role,
     },
-    /// TASK.md was read on somebody's call.
+    /// TASK.md was read because a role called orange.
     #[serde(rename = "document.imported")]
     DocumentImported {
-        /// On whose call.
+        /// The role that called.
         by: Role,
-        /// Whether the call asked for a status, and so stood for what the document says.
-        asked: bool,
-        /// The sections that gates read; `None` for one that is not there.
+        /// Whether the call requested a status, and so vouched for what the document says.
+        is_request: bool,
+        /// The sections that gates read; `null` for one that does not exist.
         sections: BTreeMap<SectionName, Option<SectionHash>>,
     },
-    /// The task went from one status to another.
+    /// The task changed its status.
     #[serde(rename = "status.changed")]
-    StatusChanged(StatusChanged),
+    StatusChanged(StatusChange),
     /// A numeric field changed.
     #[serde(rename = "field.set")]
     FieldSet {
@@ -109,118 +109,118 @@ pub enum Fact {
         /// Its new value.
         value: i64,
     },
-    /// Something is to be done.
+    /// An effect was planned.
     #[serde(rename = "effect.planned")]
     EffectPlanned(PlannedEffect),
-    /// It was done.
+    /// An effect was performed.
     #[serde(rename = "effect.done")]
     EffectDone {
-        /// Which one.
+        /// The effect.
         effect: EffectId,
-        /// What it brought to light.
+        /// The result of performing it.
         outcome: EffectOutcome,
     },
-    /// It failed for good.
-    #[serde(rename = "effect.given_up")]
-    EffectGivenUp {
-        /// Which one.
+    /// An effect failed permanently.
+    #[serde(rename = "effect.failed")]
+    EffectFailed {
+        /// The effect.
         effect: EffectId,
-        /// Why.
+        /// The error.
         error: String,
     },
-    /// It will not start, because an earlier one of its plan failed.
+    /// An effect will not start, because an earlier one of its plan failed.
     #[serde(rename = "effect.stopped")]
     EffectStopped {
-        /// Which one.
+        /// The effect.
         effect: EffectId,
-        /// The one that failed.
+        /// The effect that failed.
         because_of: EffectId,
     },
-    /// It is no longer wanted.
+    /// An effect was cancelled.
     #[serde(rename = "effect.cancelled")]
     EffectCancelled {
-        /// Which one.
+        /// The effect.
         effect: EffectId,
     },
-    /// It is tried again.
+    /// A failed effect is retried.
     #[serde(rename = "effect.retried")]
     EffectRetried {
-        /// Which one.
+        /// The effect.
         effect: EffectId,
     },
-    /// All effects of the latest transition were done; only now is it a success.
+    /// All effects of the latest transition were performed; the transition has succeeded.
     #[serde(rename = "hooks.finished")]
     HooksFinished,
     /// An agent's process ended.
     #[serde(rename = "run.ended")]
     RunEnded {
-        /// Which run.
+        /// The run.
         run: RunId,
-        /// As what it ran.
+        /// The role it ran as.
         role: Role,
-        /// How we know.
+        /// How the process ended.
         evidence: Evidence,
-        /// The line of its output that told, if one did.
+        /// The line of its output that gave the reason, if one did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        said: Option<String>,
+        output_line: Option<String>,
     },
-    /// An agent ended without what was asked of it.
+    /// An agent exited without finishing its work.
     #[serde(rename = "agent.crashed")]
     AgentCrashed {
-        /// Which one.
+        /// The role of the agent.
         role: Role,
         /// Crashes in this status so far, this one included.
         crash_count: i64,
     },
     /// Something went wrong; equal errors in a row are counted.
-    #[serde(rename = "error.noted")]
-    ErrorNoted {
-        /// What.
+    #[serde(rename = "error.recorded")]
+    ErrorRecorded {
+        /// The error.
         error: String,
     },
-    /// A person should look at the task.
+    /// The task needs the user.
     #[serde(rename = "attention.raised")]
     AttentionRaised {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A person has seen to what was raised about an ended task.
+    /// The attention items of an ended task were cleared.
     #[serde(rename = "attention.cleared")]
     AttentionCleared {
-        /// Who.
+        /// The role that cleared them.
         by: Role,
     },
-    /// A merge was asked for and is on its way.
+    /// A merge was requested and is in progress.
     #[serde(rename = "merge.started")]
     MergeStarted {
-        /// Who asked.
+        /// The role that requested it.
         by: Role,
-        /// How.
+        /// The merge strategy.
         strategy: MergeStrategy,
-        /// The branch's commit it is for.
+        /// The commit to merge.
         head: CommitId,
-        /// The default branch's commit it is for.
+        /// The default branch's commit when the merge was decided.
         base: CommitId,
-        /// What the task has besides that commit.
-        #[serde(default, skip_serializing_if = "LeftOut::is_nothing")]
-        left_out: LeftOut,
+        /// Work of the task that the merge leaves out.
+        #[serde(default, skip_serializing_if = "OmittedWork::is_empty")]
+        left_out: OmittedWork,
     },
-    /// The status line in TASK.md was edited, and the edit was not followed.
+    /// The status line in TASK.md was edited, and the edit was rejected.
     #[serde(rename = "edit.rejected")]
     EditRejected {
-        /// As whom the edit spoke.
+        /// The role that the edit is attributed to.
         by: Role,
-        /// What it asked for.
+        /// The status it requested.
         to: Status,
-        /// Why it was not followed.
+        /// Why it was rejected.
         reason: String,
     },
-    /// A headless run reported.
+    /// A headless run wrote its report.
     #[serde(rename = "report.received")]
     ReportReceived {
-        /// Which run.
+        /// The run.
         run: RunId,
-        /// What it reported.
+        /// Its report.
         report: Report,
     },
     /// A child task was created.
@@ -229,21 +229,21 @@ pub enum Fact {
         /// The child.
         child: TaskId,
     },
-    /// A child task reached its end.
+    /// A child task ended.
     #[serde(rename = "child.ended")]
     ChildEnded {
         /// The child.
         child: TaskId,
-        /// How.
+        /// The status it ended in.
         status: Status,
     },
-    /// The forge's word on the pull request.
+    /// The forge reported the state of the pull request.
     #[serde(rename = "pull_request.observed")]
     PullRequestObserved {
         /// Its state.
         state: PullRequestState,
     },
-    /// The branch was found merged, without our doing.
+    /// The branch was found merged, but not by orange.
     #[serde(rename = "merge.observed")]
     MergeObserved {
         /// The commit that contains it.
@@ -251,55 +251,55 @@ pub enum Fact {
     },
 }
 
-/// The beginning of a task.
+/// The creation of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
-pub struct Created {
-    /// Its identity.
+pub struct TaskCreation {
+    /// The id of the task.
     pub id: TaskId,
     /// Its project.
     pub project: ProjectName,
     /// The workflow it is pinned to.
     pub workflow: WorkflowName,
-    /// Who created it.
+    /// The role that created it.
     pub by: Role,
-    /// Where it begins.
+    /// Its first status.
     pub status: Status,
-    /// What is to be done.
+    /// What the task should do, in a sentence.
     pub summary: String,
-    /// Where it is done.
+    /// Its git branch.
     pub branch: BranchName,
-    /// With what.
+    /// The harness that does the work.
     pub harness: HarnessName,
-    /// With what it is reviewed.
+    /// The harness that reviews the work.
     pub review_harness: HarnessName,
-    /// How its agents are set, where somebody said so.
-    #[serde(default, skip_serializing_if = "Tuning::is_unset")]
-    pub tuning: Tuning,
-    /// When its work is started, compared with others.
+    /// Model and effort of its agents, where set.
+    #[serde(default, skip_serializing_if = "AgentSettings::is_unset")]
+    pub agent_settings: AgentSettings,
+    /// When its work starts relative to other tasks.
     #[serde(flatten)]
     pub queueing: Queueing,
-    /// The first values of its fields.
+    /// The initial values of its fields.
     pub fields: BTreeMap<FieldName, i64>,
-    /// The sections that were there already; they decide nothing.
+    /// Gated sections that already existed; they do not count as fresh.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sections: BTreeMap<SectionName, SectionHash>,
 }
 
 /// A change of status.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
-pub struct StatusChanged {
-    /// From where.
+pub struct StatusChange {
+    /// The previous status.
     pub from: Status,
-    /// To where.
+    /// The new status.
     pub to: Status,
-    /// What set it off.
+    /// What triggered it.
     pub trigger: Trigger,
-    /// Who asked; the engine for what it observed.
+    /// The role that requested it; `engine` for an observation.
     pub by: Role,
-    /// What was shown: one line for each guard and gate that held.
+    /// The evidence: one line for each gate that passed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub because: Vec<String>,
-    /// What the asker said with it.
+    pub evidence: Vec<String>,
+    /// The message of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The commit that is up for review or merge from now on.

@@ -1,17 +1,17 @@
 //! What happened to a task, in words.
 
 use crate::effect::{EffectId, EffectOutcome, MergeStrategy};
-use crate::event::{Event, Fact, StatusChanged};
+use crate::event::{Event, Fact, StatusChange};
 use crate::language::workflow::Trigger;
 use crate::report::Outcome;
 use crate::role::Role;
 
 /// Describes an event; `events` is the history that it is part of.
-pub fn told(fact: &Fact, events: &[Event]) -> String {
+pub fn describe(fact: &Fact, events: &[Event]) -> String {
     match fact {
         Fact::TaskCreated(created) => {
             let (by, status, workflow) = (&created.by, &created.status, &created.workflow);
-            format!("the {by} created it in `{status}`, by the workflow `{workflow}`")
+            format!("the {by} created it in `{status}` with the workflow `{workflow}`")
         }
         Fact::TaskAmended {
             by,
@@ -29,31 +29,31 @@ pub fn told(fact: &Fact, events: &[Event]) -> String {
             format!("the {by} moved it from the workflow `{from}` to `{to}`")
         }
         Fact::TaskDeleted { by } => format!("the {by} deleted it"),
-        Fact::TaskBroughtBack { by } => format!("the {by} brought it back"),
-        Fact::AgentRespawned { by, role } => format!("the {by} started the {role} again"),
-        Fact::DocumentImported { by, asked, .. } => {
-            let for_what = if *asked { " with a request" } else { "" };
-            format!("TASK.md was read for the {by}{for_what}")
+        Fact::TaskRestored { by } => format!("the {by} restored it"),
+        Fact::AgentRespawned { by, role } => format!("the {by} respawned the {role}"),
+        Fact::DocumentImported { by, is_request, .. } => {
+            let cause = if *is_request { "request" } else { "call" };
+            format!("TASK.md was read for a {cause} by the {by}")
         }
-        Fact::StatusChanged(changed) => told_change(changed),
-        Fact::FieldSet { field, value } => format!("{field} is {value} now"),
-        Fact::HooksFinished => String::from("everything that the status asks for was done"),
+        Fact::StatusChanged(changed) => describe_status_change(changed),
+        Fact::FieldSet { field, value } => format!("{field} is now {value}"),
+        Fact::HooksFinished => String::from("all hooks of the transition finished"),
         Fact::RunEnded {
             role,
             evidence,
-            said,
+            output_line,
             ..
         } => {
-            let said = said.as_ref().map(|said| format!(", saying: {said}"));
+            let said = output_line.as_ref().map(|said| format!(", saying: {said}"));
             let said = said.unwrap_or_default();
-            format!("the {role} is considered dead because it {evidence}{said}")
+            format!("the {role} stopped: it {evidence}{said}")
         }
         Fact::AgentCrashed { role, crash_count } => {
-            format!("that was crash {crash_count} of the {role} in this status")
+            format!("crash {crash_count} of the {role} in this status")
         }
-        Fact::ErrorNoted { error } => format!("an error came up: {error}"),
-        Fact::AttentionRaised { reason } => format!("needs a person: {reason}"),
-        Fact::AttentionCleared { by } => format!("the {by} cleared what needed a person"),
+        Fact::ErrorRecorded { error } => format!("error: {error}"),
+        Fact::AttentionRaised { reason } => format!("needs you: {reason}"),
+        Fact::AttentionCleared { by } => format!("the {by} cleared its attention items"),
         Fact::MergeStarted {
             by,
             head,
@@ -65,20 +65,20 @@ pub fn told(fact: &Fact, events: &[Event]) -> String {
                 MergeStrategy::Ff => String::new(),
                 other => format!(" with `--strategy {}`", other.as_str()),
             };
-            let left_out = if left_out.is_nothing() {
+            let left_out = if left_out.is_empty() {
                 String::new()
             } else {
                 format!(", leaving out {left_out}")
             };
-            format!("the {by} asked to merge {head}{how}{left_out}")
+            format!("the {by} requested a merge of {head}{how}{left_out}")
         }
         Fact::EditRejected {
             by: Role::Human,
             reason,
             ..
-        } => format!("an edit of the status line was not followed: {reason}"),
+        } => format!("an edit of the status line was rejected: {reason}"),
         Fact::EditRejected { by, reason, .. } => {
-            format!("an edit of the status line by the {by} was not followed: {reason}")
+            format!("an edit of the status line by the {by} was rejected: {reason}")
         }
         Fact::ReportReceived { report, .. } => match report.outcome() {
             Outcome::Done => String::from("the run reported `done`"),
@@ -86,7 +86,9 @@ pub fn told(fact: &Fact, events: &[Event]) -> String {
         },
         Fact::ChildAdded { child } => format!("child `{child}` was created"),
         Fact::ChildEnded { child, status } => format!("child `{child}` ended as `{status}`"),
-        Fact::PullRequestObserved { .. } => String::from("the forge told of the pull request"),
+        Fact::PullRequestObserved { .. } => {
+            String::from("the forge reported the state of the pull request")
+        }
         Fact::MergeObserved { commit } => format!("the branch was found merged in {commit}"),
         Fact::EffectPlanned(planned) => format!("{} was planned", planned.effect.label()),
         Fact::EffectDone {
@@ -94,26 +96,26 @@ pub fn told(fact: &Fact, events: &[Event]) -> String {
             ..
         } => merged.to_string(),
         Fact::EffectDone { effect, .. } => format!("{} was done", label(*effect, events)),
-        Fact::EffectGivenUp { effect, error } => {
-            format!("{} was given up: {error}", label(*effect, events))
+        Fact::EffectFailed { effect, error } => {
+            format!("{} failed: {error}", label(*effect, events))
         }
         Fact::EffectStopped { effect, because_of } => {
             let (label, cause) = (label(*effect, events), label(*because_of, events));
             format!("{label} was not started because {cause} failed")
         }
-        Fact::EffectCancelled { effect } => format!("{} was called off", label(*effect, events)),
-        Fact::EffectRetried { effect } => format!("{} is tried again", label(*effect, events)),
+        Fact::EffectCancelled { effect } => format!("{} was cancelled", label(*effect, events)),
+        Fact::EffectRetried { effect } => format!("{} is retried", label(*effect, events)),
     }
 }
 
 /// A status change with all its reasons and its message.
-fn told_change(changed: &StatusChanged) -> String {
-    let StatusChanged { from, to, by, .. } = changed;
+fn describe_status_change(changed: &StatusChange) -> String {
+    let StatusChange { from, to, by, .. } = changed;
     let mut told = match changed.trigger {
-        Trigger::Request => format!("from `{from}` to `{to}`: the {by} asked for it"),
+        Trigger::Request => format!("from `{from}` to `{to}`: requested by the {by}"),
         trigger => format!("from `{from}` to `{to}`: {}", trigger.as_str()),
     };
-    for reason in &changed.because {
+    for reason in &changed.evidence {
         told.push_str(", because ");
         told.push_str(reason);
     }

@@ -15,19 +15,19 @@ use crate::names::{
 };
 use crate::report::Report;
 use crate::role::Role;
-use crate::task::{Queueing, Tuning};
+use crate::task::{AgentSettings, Queueing};
 use crate::time::Timestamp;
 
 /// Everything `decide` may know in addition to the workflow and the task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    pub known: Known,
+    pub context: DecisionContext,
     pub cause: Cause,
 }
 
 /// What is known when a decision is made, whatever the cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct DecisionContext {
     pub at: Timestamp,
     /// A text that no earlier decision received.
     pub fresh: FreshId,
@@ -46,9 +46,9 @@ pub enum Cause {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub by: Role,
-    pub ask: Ask,
+    pub kind: RequestKind,
     /// Whether the edge's question, if it has one, was answered with yes.
-    pub confirmed: bool,
+    pub is_confirmed: bool,
     /// The message that came with it.
     pub message: Option<String>,
     /// The commit it is about: what a merge takes, or what a verdict judges.
@@ -57,11 +57,11 @@ pub struct Request {
 
 impl Request {
     /// A request without confirmation, message or commit.
-    pub fn new(by: Role, ask: Ask) -> Request {
+    pub fn new(by: Role, ask: RequestKind) -> Request {
         Request {
             by,
-            ask,
-            confirmed: false,
+            kind: ask,
+            is_confirmed: false,
             message: None,
             head: None,
         }
@@ -69,7 +69,7 @@ impl Request {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum RequestKind {
     Move {
         to: Status,
     },
@@ -81,7 +81,7 @@ pub enum Ask {
         /// Whether to leave the remote alone, whatever the project's settings say.
         local: bool,
         /// Whether to leave out everything the task has beyond the named commit.
-        leave_rest: bool,
+        only_head: bool,
     },
     /// Restart an agent that died, in the same status.
     Respawn {
@@ -104,7 +104,7 @@ pub enum Ask {
         to: Option<Status>,
     },
     /// Switch to another workflow.
-    Adopt {
+    ChangeWorkflow {
         workflow: Box<Workflow>,
         /// Its text, which the task is pinned to.
         text: String,
@@ -112,7 +112,7 @@ pub enum Ask {
     /// Delete the finished task.
     Delete,
     /// Restore a deleted task.
-    BringBack,
+    Restore,
     /// Send the request's message to an agent; nothing else changes.
     Tell {
         /// Which one; if absent, the one that the status expects, else any that is running.
@@ -134,7 +134,7 @@ pub enum Observation {
         /// The role that called.
         by: Role,
         /// Whether the call asked for a status, and so vouched for what the document says.
-        asked: bool,
+        is_request: bool,
     },
     /// An agent's process ended.
     RunEnded {
@@ -142,15 +142,15 @@ pub enum Observation {
         /// How we know.
         evidence: Evidence,
         /// The line of its output that gave the reason, if one did.
-        said: Option<String>,
+        output_line: Option<String>,
     },
     EffectDone {
         effect: EffectId,
         /// What performing it revealed.
         outcome: EffectOutcome,
     },
-    /// An effect failed for good.
-    EffectGivenUp {
+    /// An effect failed permanently.
+    EffectFailed {
         effect: EffectId,
         error: String,
     },
@@ -170,8 +170,8 @@ pub enum Observation {
         report: Report,
     },
     /// Something came up that the user should know.
-    Noticed {
-        what: String,
+    AttentionNeeded {
+        reason: String,
     },
     /// A child task was created.
     ChildAdded {
@@ -207,16 +207,16 @@ pub struct GitFacts {
     pub head: CommitId,
     /// The default branch's commit.
     pub base: CommitId,
-    pub holds: Vec<GitCondition>,
+    pub met_conditions: Vec<GitCondition>,
     /// What keeps the worktree from being clean.
-    pub unclean: Unclean,
+    pub uncommitted: UncommittedWork,
     /// The commit that the request named, else the submitted one.
     pub named: Option<NamedCommit>,
 }
 
 /// What a worktree has beyond its branch's commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unclean {
+pub struct UncommittedWork {
     /// Uncommitted files, including untracked but not ignored ones.
     pub files: Vec<String>,
     /// Anything else, each as a sentence.
@@ -242,13 +242,13 @@ pub struct PullRequestFacts {
     pub checks: Option<ChecksState>,
 }
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandResult {
-    /// With this exit code.
+    /// It exited with this code.
     Exited(i32),
-    /// Not in time.
+    /// It timed out.
     TimedOut,
 }
 
@@ -285,7 +285,7 @@ pub struct NewTask {
     pub harness: HarnessName,
     pub review_harness: HarnessName,
     /// The settings of its agents.
-    pub tuning: Tuning,
+    pub agent_settings: AgentSettings,
     /// When to start its work relative to other tasks.
     pub queueing: Queueing,
 }

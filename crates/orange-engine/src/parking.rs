@@ -13,14 +13,14 @@ use crate::time::Timestamp;
 pub struct Parking {
     /// The harness.
     pub harness: HarnessName,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// Since when.
+    /// When it was parked.
     pub since: Timestamp,
-    /// Until when; nothing when a person has to say so.
+    /// When it is unparked; absent if the user has to unpark it.
     pub until: Option<Timestamp>,
-    /// The line of an agent's output that told, if one did.
-    pub said: Option<String>,
+    /// The line of an agent's output that gave the reason, if one did.
+    pub output_line: Option<String>,
 }
 
 /// Why nothing is started on a harness.
@@ -46,7 +46,7 @@ impl Reason {
 
 impl Parking {
     /// What a death means for its harness, if anything.
-    pub fn after(
+    pub fn from_evidence(
         harness: &HarnessName,
         evidence: &Evidence,
         said: Option<&String>,
@@ -63,19 +63,19 @@ impl Parking {
             reason,
             since: at,
             until,
-            said: said.cloned(),
+            output_line: said.cloned(),
         })
     }
 
     /// Whether starts are held back at this instant.
-    pub fn holds(&self, now: Timestamp) -> bool {
+    pub fn is_active(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| until > now)
     }
 
     /// The same parking after another death on its harness: the longer one counts, and one that
     /// only the user can end stays so.
     #[must_use]
-    pub fn and(self, later: Parking) -> Parking {
+    pub fn combine(self, later: Parking) -> Parking {
         let is_longer = match (self.until, later.until) {
             (None, _) => false,
             (Some(_), None) => true,
@@ -124,7 +124,7 @@ mod tests {
             None => Evidence::Login,
         };
         let harness = HarnessName::new("a");
-        Parking::after(&harness, &evidence, None, at(since)).unwrap()
+        Parking::from_evidence(&harness, &evidence, None, at(since)).unwrap()
     }
 
     #[test]
@@ -139,22 +139,25 @@ mod tests {
             (Evidence::Environment, false),
             (Evidence::Exit { code: 1 }, false),
         ] {
-            let parked = Parking::after(&harness, &evidence, None, at(0));
+            let parked = Parking::from_evidence(&harness, &evidence, None, at(0));
             assert_eq!(parked.is_some(), parks, "{evidence}");
-            assert_eq!(evidence.is_the_harnesses(), parks);
+            assert_eq!(evidence.is_harness_failure(), parks);
         }
     }
 
     #[test]
     fn a_second_death_makes_it_longer_and_never_shorter() {
-        let lasts = |one, two| parked(one, 1).and(parked(two, 2)).until;
+        let lasts = |one, two| parked(one, 1).combine(parked(two, 2)).until;
         assert_eq!(lasts(Some(10), Some(20)), Some(at(20)));
         assert_eq!(lasts(Some(20), Some(10)), Some(at(20)));
         assert_eq!(lasts(Some(20), None), None);
         assert_eq!(lasts(None, Some(20)), None);
-        assert_eq!(parked(Some(10), 1).and(parked(Some(20), 2)).since, at(1));
-        assert!(parked(Some(10), 1).holds(at(9)));
-        assert!(!parked(Some(10), 1).holds(at(10)));
-        assert!(parked(None, 1).holds(at(1_000_000)));
+        assert_eq!(
+            parked(Some(10), 1).combine(parked(Some(20), 2)).since,
+            at(1)
+        );
+        assert!(parked(Some(10), 1).is_active(at(9)));
+        assert!(!parked(Some(10), 1).is_active(at(10)));
+        assert!(parked(None, 1).is_active(at(1_000_000)));
     }
 }

@@ -22,7 +22,7 @@ pub enum Role {
 
 impl Role {
     /// Reads a role; any name that is not built in becomes another agent role.
-    pub fn named(name: &str) -> Role {
+    pub fn from_name(name: &str) -> Role {
         match name {
             "human" => Role::Human,
             "engine" => Role::Engine,
@@ -59,6 +59,6 @@ crate::names::written_as_text!(Role);
 
 impl<'de> Deserialize<'de> for Role {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(|name| Role::named(&name))
+        String::deserialize(deserializer).map(|name| Role::from_name(&name))
     }
 }

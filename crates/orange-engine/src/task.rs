@@ -23,97 +23,97 @@ use crate::time::Timestamp;
 /// It is made and changed by [`apply`](crate::apply::apply) alone, live and in replay.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Task {
-    /// Its identity; never changes.
+    /// The id of the task; it never changes.
     pub id: TaskId,
     /// Its project.
     pub project: ProjectName,
     /// The workflow it is pinned to.
     pub workflow: WorkflowName,
-    /// How many events made it what it is.
+    /// The number of events recorded for it.
     pub version: u64,
-    /// Where it is.
+    /// Its status.
     pub status: Status,
-    /// How it came there.
-    pub entered: Entered,
-    /// What is to be done.
+    /// How it entered that status.
+    pub entered: StatusEntry,
+    /// What the task should do, in a sentence.
     pub summary: String,
-    /// Where it is done.
+    /// Its git branch.
     pub branch: BranchName,
-    /// With what.
+    /// The harness that does the work.
     pub harness: HarnessName,
-    /// With what it is reviewed.
+    /// The harness that reviews the work.
     pub review_harness: HarnessName,
-    /// How its agents are set, where somebody said so.
-    #[serde(default, skip_serializing_if = "Tuning::is_unset")]
-    pub tuning: Tuning,
-    /// When its work is started, compared with others.
+    /// Model and effort of its agents, where set.
+    #[serde(default, skip_serializing_if = "AgentSettings::is_unset")]
+    pub agent_settings: AgentSettings,
+    /// When its work starts relative to other tasks.
     #[serde(flatten)]
     pub queueing: Queueing,
-    /// The fields a workflow counts in.
+    /// The numeric fields of its workflow.
     pub fields: BTreeMap<FieldName, i64>,
-    /// Crashes in the present status, or in the one before until its hooks have finished.
+    /// Crashes in the current status, or in the previous one until the hooks have finished.
     pub crash_count: i64,
-    /// Whether those crashes were in the status before.
-    pub crashes_are_old: bool,
-    /// The latest error and how often it came in a row.
+    /// Whether those crashes happened in the previous status.
+    pub crash_count_is_stale: bool,
+    /// The latest error and how often it occurred in a row.
     pub last_error: Option<LastError>,
-    /// Whether a workspace is held.
+    /// The workspace it holds, if any.
     pub workspace: Workspace,
-    /// The latest run of each role that was not ended by us.
+    /// The latest run of each role that orange did not end.
     pub runs: BTreeMap<Role, Run>,
     /// What gates remember of each section they read.
-    pub sections: BTreeMap<SectionName, SectionMemory>,
-    /// The commit that was handed over; a merge takes no other.
+    pub sections: BTreeMap<SectionName, SectionRecord>,
+    /// The commit that was submitted for review; a merge takes no other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submission: Option<Submission>,
-    /// The report of the present attempt's run.
+    /// The report of the current attempt.
     pub report: Option<Report>,
-    /// Child tasks, with how they ended.
+    /// Child tasks, with the status they ended in.
     pub children: BTreeMap<TaskId, Option<Status>>,
-    /// Effects that are not done.
+    /// Effects that have not been performed.
     pub pending: Vec<PendingEffect>,
     /// The plan of the latest transition while its effects are not all done.
-    pub unsettled: Option<u64>,
-    /// Why a person should look; emptied by the next transition.
+    pub unfinished_plan: Option<u64>,
+    /// Why the task needs the user; cleared by the next transition.
     pub attention: Vec<String>,
-    /// Whether it was put away.
+    /// Whether it was deleted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_deleted: bool,
 }
 
-/// How the agents of a task are set; what nobody said is the agent's own choice.
+/// Model and effort of a task's agents; what is not set is the agent's own choice.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
-pub struct Tuning {
-    /// Which model is used; by the reviewer too, if it is the same harness.
+pub struct AgentSettings {
+    /// The model; also for the reviewer if it uses the same harness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How hard it thinks; the reviewer too, if it is the same harness and nothing else is said.
+    /// The reasoning effort; also for the reviewer if it uses the same harness and has no own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
-    /// How hard the reviewer thinks.
+    /// The reasoning effort of the reviewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_effort: Option<String>,
 }
 
-/// When the work of a task is started, compared with others.
+/// When the work of a task starts relative to other tasks.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct Queueing {
-    /// The larger, the sooner.
+    /// A higher priority starts sooner.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub priority: i64,
-    /// The tasks that have to be done first.
+    /// The tasks that must be done first.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub after: BTreeSet<TaskId>,
-    /// The task that it is a part of.
+    /// The parent task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
-    /// Whether its first start happens by itself, as soon as nothing stands in the way.
+    /// Whether it starts for the first time by itself, as soon as nothing holds it back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub starts_itself: bool,
+    pub starts_automatically: bool,
 }
 
 #[expect(
@@ -124,43 +124,43 @@ fn is_zero(number: &i64) -> bool {
     *number == 0
 }
 
-impl Tuning {
+impl AgentSettings {
     pub fn is_unset(&self) -> bool {
-        *self == Tuning::default()
+        *self == AgentSettings::default()
     }
 }
 
-/// How a task came into its status.
+/// How a task entered its status.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
-pub struct Entered {
-    /// From which status; `None` at the beginning.
+pub struct StatusEntry {
+    /// The previous status; `null` if the task was created here.
     pub from: Option<Status>,
-    /// Set off by what; `None` at the beginning.
+    /// What triggered the change; `null` if the task was created here.
     pub trigger: Option<Trigger>,
-    /// Who asked.
+    /// The role that requested it.
     pub by: Role,
-    /// When.
+    /// When the task entered it.
     pub at: Timestamp,
-    /// By which event.
+    /// The version of the event.
     pub version: u64,
 }
 
-/// The commit that was handed over for review, and who passed it.
+/// The commit that was submitted for review, and the role that passed it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Submission {
-    /// The branch's commit when it was handed over, or when it passed.
+    /// The branch's commit when it was submitted, or when it passed.
     pub commit: CommitId,
-    /// Who passed it; `None` while nobody has.
+    /// The role that passed it; absent until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed_by: Option<Role>,
 }
 
-/// An error that may come again.
+/// An error and how often it occurred in a row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct LastError {
-    /// Its text.
+    /// The error.
     pub error: String,
-    /// How often it came in a row.
+    /// How often it occurred in a row.
     pub times: i64,
 }
 
@@ -171,32 +171,32 @@ pub enum Workspace {
     /// It holds none.
     None,
     /// One is being bound.
-    Wanted,
+    Acquiring,
     /// It holds this one.
     Bound(WorkspaceName),
-    /// The one it holds is being given back.
-    Leaving(Option<WorkspaceName>),
+    /// Its workspace is being released.
+    Releasing(Option<WorkspaceName>),
 }
 
 impl Workspace {
     /// Whether an agent can be started in it, now or once it is bound.
     pub fn is_held(&self) -> bool {
-        matches!(self, Workspace::Wanted | Workspace::Bound(_))
+        matches!(self, Workspace::Acquiring | Workspace::Bound(_))
     }
 }
 
 /// One start of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Run {
-    /// Its identity.
+    /// The id of the run.
     pub id: RunId,
-    /// Whether it runs without a terminal and reports as JSON.
+    /// Whether it runs without a terminal and writes a JSON report.
     pub headless: bool,
-    /// How far it has come.
+    /// Its state.
     pub state: RunState,
 }
 
-/// How far a run has come.
+/// The state of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum RunState {
@@ -204,11 +204,11 @@ pub enum RunState {
     Starting,
     /// It was started and is not known to have ended.
     Alive,
-    /// We are ending it, so its death means nothing.
+    /// Orange is ending it, so its exit means nothing.
     Ending,
-    /// It ended by itself; its death was judged.
+    /// It ended by itself, and the exit rules were applied.
     Ended {
-        /// How we know.
+        /// How the process ended.
         evidence: Evidence,
     },
 }
@@ -224,22 +224,22 @@ impl RunState {
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize,
 )]
-pub struct SectionMemory {
-    /// What it is now.
+pub struct SectionRecord {
+    /// Its current hash.
     pub hash: Option<SectionHash>,
-    /// What it was when the status was entered.
+    /// Its hash when the status was entered.
     pub at_entry: Option<SectionHash>,
-    /// Who asked for a status with it as it is now.
-    pub brought_by: BTreeSet<Role>,
+    /// The roles that requested a status with its current content.
+    pub submitted_by: BTreeSet<Role>,
 }
 
-impl SectionMemory {
+impl SectionRecord {
     /// A section that existed when the status was entered.
-    pub(crate) fn old(hash: SectionHash) -> SectionMemory {
-        SectionMemory {
+    pub(crate) fn existing(hash: SectionHash) -> SectionRecord {
+        SectionRecord {
             hash: Some(hash),
             at_entry: Some(hash),
-            brought_by: BTreeSet::new(),
+            submitted_by: BTreeSet::new(),
         }
     }
 
@@ -249,7 +249,7 @@ impl SectionMemory {
     }
 }
 
-/// An effect that is not done.
+/// An effect that has not been performed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct PendingEffect {
     /// The effect.
@@ -265,12 +265,12 @@ pub struct PendingEffect {
 pub enum PendingState {
     /// It waits for its turn.
     Waiting,
-    /// It failed for good.
-    GivenUp {
-        /// Why.
+    /// It failed permanently.
+    Failed {
+        /// The error.
         error: String,
     },
-    /// An earlier one of its plan failed.
+    /// An earlier effect of its plan failed.
     Stopped,
 }
 
@@ -298,13 +298,14 @@ impl Task {
     }
 
     /// Whether a run is live or starting, or a pending effect is about to end it.
-    pub fn has_use_for(&self, run: &RunId) -> bool {
+    pub fn needs_run(&self, run: &RunId) -> bool {
         let is_live = |known: &Run| known.id == *run && known.state.is_live();
         let is_named = |effect: &Effect| match effect {
             Effect::Spawn(spawn) => spawn.run == *run,
-            Effect::NotifyRole(notify) => {
-                notify.otherwise.as_ref().is_some_and(|it| it.run == *run)
-            }
+            Effect::NotifyRole(notify) => notify
+                .spawn_if_absent
+                .as_ref()
+                .is_some_and(|it| it.run == *run),
             Effect::Kill(kill) => kill.runs.contains(run),
             _ => false,
         };
@@ -322,7 +323,7 @@ impl Task {
     }
 
     /// The merge that is pending.
-    pub fn merging(&self) -> Option<EffectId> {
+    pub fn pending_merge(&self) -> Option<EffectId> {
         self.pending
             .iter()
             .find(|pending| {
@@ -342,7 +343,7 @@ impl fmt::Display for Submission {
         let commit = self.commit.short();
         match &self.passed_by {
             Some(role) => write!(formatter, "{commit}, passed by the {role}"),
-            None => write!(formatter, "{commit}, handed over and not reviewed"),
+            None => write!(formatter, "{commit}, submitted and not reviewed"),
         }
     }
 }

@@ -14,7 +14,7 @@ pub struct Timestamp(i64);
 
 /// Why a text is not an instant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not an instant: write it like `2026-01-31T09:30:00.000Z`, with an offset")]
+#[error("`{0}` is not a timestamp: write it like `2026-01-31T09:30:00.000Z`, with an offset")]
 pub struct TimestampError(String);
 
 impl Timestamp {

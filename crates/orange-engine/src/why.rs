@@ -5,45 +5,45 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::event::{Event, Fact};
-use crate::history::told;
+use crate::history::describe;
 use crate::language::workflow::Trigger;
 use crate::names::Status;
 use crate::role::Role;
 use crate::time::Timestamp;
 
-/// How a task came into its status, and what has happened since.
+/// How a task entered its status, and what has happened since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Explanation {
-    /// Where it is.
+    /// Its status.
     pub status: Status,
-    /// Since when.
+    /// When the task entered it.
     pub since: Timestamp,
-    /// From where it came; `None` if it began here.
+    /// The previous status; `null` if the task was created here.
     pub from: Option<Status>,
-    /// What set the change off; `None` if it began here.
+    /// What triggered the change; `null` if the task was created here.
     pub trigger: Option<Trigger>,
-    /// Who asked.
+    /// The role that requested it.
     pub by: Role,
-    /// What was shown.
-    pub because: Vec<String>,
-    /// What was said with it.
+    /// The evidence: one line for each gate that passed.
+    pub evidence: Vec<String>,
+    /// The message of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What bears on it since then, oldest first.
-    pub since_then: Vec<Remark>,
+    /// Relevant events since then, oldest first.
+    pub events_since: Vec<Remark>,
 }
 
-/// Something that happened and matters.
+/// A relevant event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Remark {
-    /// When.
+    /// When it was recorded.
     pub at: Timestamp,
-    /// What.
+    /// What happened, in words.
     pub text: String,
 }
 
 /// Explains the current status; `None` when the events are not a task's history.
-pub fn why(events: &[Event]) -> Option<Explanation> {
+pub fn explain(events: &[Event]) -> Option<Explanation> {
     let entered = events
         .iter()
         .rposition(|event| matches!(event.fact, Fact::StatusChanged(_) | Fact::TaskCreated(_)))?;
@@ -55,9 +55,9 @@ pub fn why(events: &[Event]) -> Option<Explanation> {
             from: Some(changed.from.clone()),
             trigger: Some(changed.trigger),
             by: changed.by.clone(),
-            because: changed.because.clone(),
+            evidence: changed.evidence.clone(),
             message: changed.message.clone(),
-            since_then: Vec::new(),
+            events_since: Vec::new(),
         },
         Fact::TaskCreated(created) => Explanation {
             status: created.status.clone(),
@@ -65,29 +65,29 @@ pub fn why(events: &[Event]) -> Option<Explanation> {
             from: None,
             trigger: None,
             by: created.by.clone(),
-            because: Vec::new(),
+            evidence: Vec::new(),
             message: None,
-            since_then: Vec::new(),
+            events_since: Vec::new(),
         },
         _ => return None,
     };
     for event in &events[entered + 1..] {
-        if let Some(text) = remark(&event.fact, events) {
+        if let Some(text) = describe_if_relevant(&event.fact, events) {
             let at = event.at;
-            explanation.since_then.push(Remark { at, text });
+            explanation.events_since.push(Remark { at, text });
         }
     }
     Some(explanation)
 }
 
 /// What an event contributes to the explanation; bookkeeping contributes nothing.
-fn remark(fact: &Fact, events: &[Event]) -> Option<String> {
+fn describe_if_relevant(fact: &Fact, events: &[Event]) -> Option<String> {
     let matters = matches!(
         fact,
         Fact::RunEnded { .. }
             | Fact::AgentCrashed { .. }
             | Fact::AgentRespawned { .. }
-            | Fact::EffectGivenUp { .. }
+            | Fact::EffectFailed { .. }
             | Fact::EffectStopped { .. }
             | Fact::EffectRetried { .. }
             | Fact::AttentionRaised { .. }
@@ -98,9 +98,9 @@ fn remark(fact: &Fact, events: &[Event]) -> Option<String> {
             | Fact::ChildAdded { .. }
             | Fact::WorkflowChanged { .. }
             | Fact::TaskDeleted { .. }
-            | Fact::TaskBroughtBack { .. }
+            | Fact::TaskRestored { .. }
     );
-    matters.then(|| told(fact, events))
+    matters.then(|| describe(fact, events))
 }
 
 impl fmt::Display for Explanation {
@@ -109,7 +109,7 @@ impl fmt::Display for Explanation {
         match (&self.from, self.trigger) {
             (Some(from), Some(Trigger::Request)) => write!(
                 formatter,
-                "in `{status}` since {since}: the {by} asked for it in `{from}`"
+                "in `{status}` since {since}: requested by the {by} in `{from}`"
             )?,
             (Some(from), Some(trigger)) => write!(
                 formatter,
@@ -118,16 +118,16 @@ impl fmt::Display for Explanation {
             )?,
             _ => write!(
                 formatter,
-                "in `{status}` since {since}: the {by} created it there"
+                "in `{status}` since {since}: created there by the {by}"
             )?,
         }
-        for reason in &self.because {
+        for reason in &self.evidence {
             write!(formatter, "\n  because {reason}")?;
         }
         for line in self.message.iter().flat_map(|message| message.lines()) {
             write!(formatter, "\n  saying: {line}")?;
         }
-        for remark in &self.since_then {
+        for remark in &self.events_since {
             write!(formatter, "\n  {} {}", remark.at, remark.text)?;
         }
         Ok(())

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use crate::document::reading::VerdictMode;
 use crate::language::gates::{
-    ChecksState, Gate, GateKind, GitCondition, PullRequestState, ReportWanted, SectionGate,
+    ChecksState, Gate, GateKind, GitCondition, PullRequestState, ReportCondition, SectionGate,
 };
 use crate::role::Role;
 
 /// How much of a longer text is shown.
 const EXCERPT: usize = 40;
 
-fn joined(words: impl IntoIterator<Item = String>, last: &str) -> String {
+fn join_words(words: impl IntoIterator<Item = String>, last: &str) -> String {
     let words: Vec<String> = words.into_iter().collect();
     match words.split_last() {
         None => String::new(),
@@ -21,17 +21,17 @@ fn joined(words: impl IntoIterator<Item = String>, last: &str) -> String {
 }
 
 /// `a, b or c`.
-pub fn either(words: impl IntoIterator<Item = String>) -> String {
-    joined(words, "or")
+pub fn join_or(words: impl IntoIterator<Item = String>) -> String {
+    join_words(words, "or")
 }
 
 /// `a, b and c`.
-pub fn all(words: impl IntoIterator<Item = String>) -> String {
-    joined(words, "and")
+pub fn join_and(words: impl IntoIterator<Item = String>) -> String {
+    join_words(words, "and")
 }
 
 /// `the worker`.
-pub fn the(role: &Role) -> String {
+pub fn with_article(role: &Role) -> String {
     format!("the {role}")
 }
 
@@ -77,7 +77,7 @@ pub fn excerpt(text: &str) -> String {
 
 /// One thing that a gate requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Need {
+pub struct Requirement {
     /// What is checked; two needs with the same subject are two answers to the same question.
     pub subject: String,
     /// What is required, as the object of a sentence.
@@ -85,8 +85,8 @@ pub struct Need {
 }
 
 /// Everything that these gates require, whatever they are called and however they are grouped.
-pub fn needs(gates: &[Gate]) -> Vec<Need> {
-    let mut needs: Vec<Need> = Vec::new();
+pub fn requirements(gates: &[Gate]) -> Vec<Requirement> {
+    let mut needs: Vec<Requirement> = Vec::new();
     for need in gates.iter().flat_map(|gate| of_kind(&gate.kind)) {
         if !needs.contains(&need) {
             needs.push(need);
@@ -95,22 +95,22 @@ pub fn needs(gates: &[Gate]) -> Vec<Need> {
     needs
 }
 
-fn need(subject: impl Into<String>, text: impl Into<String>) -> Need {
-    Need {
+fn need(subject: impl Into<String>, text: impl Into<String>) -> Requirement {
+    Requirement {
         subject: subject.into(),
         text: text.into(),
     }
 }
 
-fn of_kind(kind: &GateKind) -> Vec<Need> {
+fn of_kind(kind: &GateKind) -> Vec<Requirement> {
     match kind {
         GateKind::Section(gate) => of_section(gate),
         GateKind::Report(gate) => {
             let field = gate.field;
             let wanted = match &gate.wanted {
-                ReportWanted::Is(words) => quoted(words, ""),
-                ReportWanted::Empty(true) => String::from("empty"),
-                ReportWanted::Empty(false) => String::from("not empty"),
+                ReportCondition::Is(words) => quoted(words, ""),
+                ReportCondition::Empty(true) => String::from("empty"),
+                ReportCondition::Empty(false) => String::from("not empty"),
             };
             let text = format!("a report whose `{field}` is {wanted}");
             vec![need(format!("report {field}"), text)]
@@ -149,7 +149,7 @@ fn of_kind(kind: &GateKind) -> Vec<Need> {
 }
 
 /// Every requirement implies that the section exists, so that is said only if there is no other.
-fn of_section(gate: &SectionGate) -> Vec<Need> {
+fn of_section(gate: &SectionGate) -> Vec<Requirement> {
     let section = &gate.section;
     let mut needs = Vec::new();
     let mut add = |what: &str, text: String| needs.push(need(format!("{section} {what}"), text));
@@ -167,7 +167,7 @@ fn of_section(gate: &SectionGate) -> Vec<Need> {
     }
     if !gate.from_role.is_empty() {
         let roles: BTreeSet<_> = gate.from_role.iter().collect();
-        let roles = either(roles.into_iter().map(the));
+        let roles = join_or(roles.into_iter().map(with_article));
         add("author", format!("`{section}` submitted by {roles}"));
     }
     if gate.fresh {
@@ -182,5 +182,5 @@ fn of_section(gate: &SectionGate) -> Vec<Need> {
 /// The order in a file has no meaning, so the words are sorted.
 fn quoted(words: &[String], end: &str) -> String {
     let words: BTreeSet<&String> = words.iter().collect();
-    either(words.into_iter().map(|word| format!("`{word}{end}`")))
+    join_or(words.into_iter().map(|word| format!("`{word}{end}`")))
 }

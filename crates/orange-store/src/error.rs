@@ -39,14 +39,14 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// There are tasks but no database; a new one would not know them.
-    #[error("cannot open the database `{}`: it is missing, but `{}` holds tasks", .path.display(), .tasks.display())]
-    Lost {
+    #[error("cannot open the database `{}`: it is missing, but `{}` contains tasks", .path.display(), .tasks.display())]
+    DatabaseLost {
         /// The expected path.
         path: PathBuf,
         tasks: PathBuf,
     },
     /// A newer orange wrote it.
-    #[error("cannot open the database `{}`: its schema is {found}, and this orange knows up to {known}", .path.display())]
+    #[error("cannot open the database `{}`: its schema is {found}, but this version of orange supports at most {known}", .path.display())]
     Newer {
         path: PathBuf,
         /// Its schema.
@@ -55,7 +55,7 @@ pub enum StoreError {
         known: u32,
     },
     /// An older orange wrote it, and a reader must not migrate it.
-    #[error("cannot read the database `{}`: its schema is {found} and has to become {known} first", .path.display())]
+    #[error("cannot read the database `{}`: its schema is {found} and must be migrated to {known} first", .path.display())]
     Older {
         path: PathBuf,
         /// Its schema.
@@ -64,10 +64,10 @@ pub enum StoreError {
         known: u32,
     },
     /// Another program wrote it.
-    #[error("cannot open `{}`: it is a database of another program", .path.display())]
+    #[error("cannot open `{}`: it belongs to another program", .path.display())]
     NotOurs { path: PathBuf },
     /// A rebuild replaced it with another database.
-    #[error("cannot {attempt}: the database `{}` was replaced meanwhile", .path.display())]
+    #[error("cannot {attempt}: the database `{}` was replaced in the meantime", .path.display())]
     Replaced {
         attempt: &'static str,
         path: PathBuf,
@@ -80,17 +80,17 @@ pub enum StoreError {
         /// The kind of file system.
         kind: &'static str,
     },
-    #[error("cannot find task `{task}`: there is none of that name")]
+    #[error("cannot find task `{task}`: there is no such task")]
     UnknownTask { task: TaskId },
-    #[error("cannot create task `{task}`: there is one of that name")]
+    #[error("cannot create task `{task}`: it already exists")]
     DuplicateTask { task: TaskId },
     #[error("cannot find run `{run}` of task `{task}`: it was never planned")]
     UnknownRun { task: TaskId, run: RunId },
     #[error("cannot find workspace `{workspace}`: it is not in the pool")]
     UnknownWorkspace { workspace: WorkspaceName },
     /// The new events do not continue the recorded ones.
-    #[error("cannot record events of task `{task}`: version {found} where {expected} belongs")]
-    Gap {
+    #[error("cannot record events of task `{task}`: got version {found}, expected {expected}")]
+    VersionGap {
         task: TaskId,
         /// The version that should follow.
         expected: u64,
@@ -99,9 +99,9 @@ pub enum StoreError {
     },
     /// A task must begin exactly once.
     #[error("cannot record events: {0}")]
-    NoBeginning(&'static str),
+    FirstEventInvalid(&'static str),
     /// An import without the imported text.
-    #[error("cannot record an import of task `{task}`: its text was not given")]
+    #[error("cannot record an import of task `{task}`: its text is missing")]
     ImportWithoutText { task: TaskId },
     /// Stored data cannot be read.
     #[error("cannot read {what} of task `{task}`: {reason}")]
@@ -111,7 +111,7 @@ pub enum StoreError {
         reason: String,
     },
     /// A name that would escape its directory.
-    #[error("cannot keep files of {what} `{name}`: that is no name for a directory")]
+    #[error("cannot keep files of {what} `{name}`: that is not a valid directory name")]
     BadName {
         /// The kind of thing it names.
         what: &'static str,
@@ -121,10 +121,10 @@ pub enum StoreError {
     #[error("cannot store the path `{}`: it is not UTF-8", .0.display())]
     PathNotText(PathBuf),
     /// Another file is already where TASK.md belongs.
-    #[error("cannot put the file of task `{task}` at `{}`: a file is there already", .path.display())]
-    Occupied { task: TaskId, path: PathBuf },
+    #[error("cannot put the file of task `{task}` at `{}`: a file already exists there", .path.display())]
+    PathOccupied { task: TaskId, path: PathBuf },
     /// Only one active task may have a branch.
-    #[error("cannot give a task the branch `{branch}`: task `{task}` has it and is in `{status}`")]
+    #[error("cannot use branch `{branch}`: task `{task}` already uses it and is in `{status}`")]
     BranchTaken {
         branch: BranchName,
         task: TaskId,
@@ -139,7 +139,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The history file has events that the database lacks.
-    #[error("cannot go on with `{}` of task `{task}`: it ends at version {file}, the database at {database}", .path.display())]
+    #[error("cannot continue `{}` of task `{task}`: it ends at version {file}, the database at {database}", .path.display())]
     HistoryAhead {
         task: TaskId,
         /// The history.
@@ -150,7 +150,7 @@ pub enum StoreError {
         database: u64,
     },
     /// The history file and the database disagree about the last event.
-    #[error("cannot go on with task `{task}`: event {version} in `{}` is not the one in the database", .path.display())]
+    #[error("cannot continue task `{task}`: event {version} in `{}` differs from the one in the database", .path.display())]
     HistoryDiffers {
         task: TaskId,
         /// The history.
@@ -160,7 +160,7 @@ pub enum StoreError {
     },
     /// The file changed while it was being moved.
     #[error("cannot move `{}`: {reason}", .path.display())]
-    Unsettled {
+    FileChanging {
         path: PathBuf,
         /// What is wrong.
         reason: String,
@@ -172,22 +172,22 @@ impl StoreError {
     pub fn hints(&self) -> Vec<String> {
         if let StoreError::BranchTaken { task, .. } = self {
             return vec![format!(
-                "go on with that one, see `orange task show {task}`, or name another branch"
+                "continue with that task, see `orange task show {task}`, or name another branch"
             )];
         }
         let hint = match self {
             StoreError::Busy { .. } | StoreError::Replaced { .. } => {
-                "run the command again; what was recorded stays recorded"
+                "run the command again; nothing that was recorded is lost"
             }
             StoreError::Missing { .. } => "create a first task with `orange task create`",
-            StoreError::Lost { .. } => {
+            StoreError::DatabaseLost { .. } => {
                 "run `orange rebuild`: it restores the database from the task directories"
             }
             StoreError::HistoryAhead { .. } | StoreError::HistoryDiffers { .. } => {
                 "the database has lost its last commits; run `orange rebuild --move-aside`: it restores the database from the task directories, and keeps the old one"
             }
             StoreError::Unreadable { .. } => REBUILD,
-            error if error.is_damage() => REBUILD,
+            error if error.is_corruption() => REBUILD,
             StoreError::Database { source, .. } => match source.sqlite_error_code() {
                 Some(ErrorCode::DiskFull) => "free some disk space, then run the command again",
                 _ => return Vec::new(),
@@ -196,22 +196,22 @@ impl StoreError {
                 "install the newer orange that wrote it, or set `ORANGE_HOME` to another directory"
             }
             StoreError::Older { .. } => {
-                "run a command that changes a task, such as `orange task create`: it brings the database up to date"
+                "run a command that changes a task, such as `orange task create`: it migrates the database"
             }
             StoreError::NotOurs { .. } => {
                 let elsewhere = "move that file away, or set `ORANGE_HOME` to another directory";
-                let damaged = format!("if it was orange's own and is damaged, {REBUILD}");
+                let damaged = format!("if orange created it and it is damaged, {REBUILD}");
                 return vec![elsewhere.to_owned(), damaged];
             }
             StoreError::UnsafeFileSystem { .. } => {
                 "set `ORANGE_HOME` to a directory on a local disk, for example `export ORANGE_HOME=/var/tmp/orange`"
             }
             StoreError::UnknownTask { .. } => "`orange task list` shows every task",
-            StoreError::Occupied { .. } => {
+            StoreError::PathOccupied { .. } => {
                 "move that file away with `git mv` or `mv`, or give the project another name for its task file"
             }
-            StoreError::Unsettled { .. } => {
-                "save the file whole, as UTF-8, then run the command again"
+            StoreError::FileChanging { .. } => {
+                "save the complete file as UTF-8, then run the command again"
             }
             _ => return Vec::new(),
         };
@@ -219,7 +219,7 @@ impl StoreError {
     }
 
     /// Whether the database itself is damaged.
-    pub fn is_damage(&self) -> bool {
+    pub fn is_corruption(&self) -> bool {
         let StoreError::Database { source, .. } = self else {
             return false;
         };

@@ -23,24 +23,26 @@ mod tests;
 pub use error::StoreError;
 pub use files::agent_events::{
     agent_events_file, append_agent_event, expect_agent_events, latest_agent_events,
-    renew_expectation, untold_since,
+    restart_event_clock, silent_since,
 };
 pub use files::filesystem::{FileSystem, classify_magic, file_system_of};
-pub use files::import::{Imported, Reading, Wish, import, peek};
-pub use files::placement::{Released, bind, release};
-pub use files::reading::Unknown;
+pub use files::import::{ImportResult, ImportedDocument, StatusEdit, import, peek};
+pub use files::placement::{ReleaseOutcome, bind, release};
+pub use files::read_document::UnreadableReason;
 pub use files::task_directory::TaskDirectory;
-pub use files::trash::{put_away, take_back};
+pub use files::trash::{move_to_trash, restore_from_trash};
 pub use open::Store;
-pub use projection::{Projected, archive_section, project};
-pub use rebuild::{Rebuilt, RebuiltTask, SkippedTask, rebuild};
-pub use record::{Commit, Creation, Record, Recorded};
-pub use tables::events::{Raised, RecordedEvent};
-pub use tables::gate_commands::{GateAnswer, GateCommand};
+pub use projection::{ProjectionReport, archive_section, project};
+pub use rebuild::{RebuildReport, RebuiltTask, SkippedTask, rebuild};
+pub use record::{Commit, CommitOutcome, CommittedTask, Creation};
+pub use tables::events::{AttentionEvent, RecordedEvent};
+pub use tables::gate_commands::{GateCommand, GateResult};
 pub use tables::imports::{Import, StoredImport};
 pub use tables::inbox::{Delivery, InboxEntry, NewMessage, UnreadMessage};
-pub use tables::pending::{Pending, PendingMark, Start};
-pub use tables::rows::{ChangedRows, ChildCount, Kinds, ROUND, RowFilter, TaskRow, TaskRows};
+pub use tables::pending::{Pending, PendingProgress, StartAnswer};
+pub use tables::rows::{
+    ChangedRows, ChildCount, REVIEW_ROUND_FIELD, RowFilter, StatusKinds, TaskRow, TaskRows,
+};
 pub use tables::runs::{ProcessIdentity, RunPlace, RunRecord, RunSetup};
 pub use tables::tasks::{Listing, StoredTask, TaskFilter, TaskSummary};
 pub use tables::workspaces::{Reservation, WorkspaceRecord, WorkspaceState};

@@ -3,22 +3,40 @@
 //! `user_version` counts the steps taken. Each step and its number are one transaction, so a killed
 //! process leaves a database with exactly one schema.
 
+pub(crate) mod renames;
+
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::error::{StoreError, failed};
 
+type Rewrite = fn(&Connection) -> Result<(), StoreError>;
+
+/// One step: SQL, and then what SQL cannot do.
+pub(super) struct Step {
+    sql: &'static str,
+    rewrite: Option<Rewrite>,
+}
+
 /// Every step, in order; a released step is never changed.
-pub(super) const ALL: &[&str] = &[
-    include_str!("migrations/1.sql"),
-    include_str!("migrations/2.sql"),
-    include_str!("migrations/3.sql"),
-    include_str!("migrations/4.sql"),
-    include_str!("migrations/5.sql"),
-    include_str!("migrations/6.sql"),
-    include_str!("migrations/7.sql"),
-    include_str!("migrations/8.sql"),
-    include_str!("migrations/9.sql"),
+pub(super) const ALL: &[Step] = &[
+    sql(include_str!("migrations/1.sql")),
+    sql(include_str!("migrations/2.sql")),
+    sql(include_str!("migrations/3.sql")),
+    sql(include_str!("migrations/4.sql")),
+    sql(include_str!("migrations/5.sql")),
+    sql(include_str!("migrations/6.sql")),
+    sql(include_str!("migrations/7.sql")),
+    sql(include_str!("migrations/8.sql")),
+    sql(include_str!("migrations/9.sql")),
+    Step {
+        sql: include_str!("migrations/10.sql"),
+        rewrite: Some(renames::rewrite),
+    },
 ];
+
+const fn sql(sql: &'static str) -> Step {
+    Step { sql, rewrite: None }
+}
 
 /// How far a database is from the current schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +49,7 @@ pub(super) enum Schema {
     Newer(u32),
 }
 
-pub(super) fn schema(connection: &Connection, steps: &[&str]) -> Result<Schema, StoreError> {
+pub(super) fn schema(connection: &Connection, steps: &[Step]) -> Result<Schema, StoreError> {
     let taken: u32 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .map_err(failed("read the schema's number"))?;
@@ -44,12 +62,12 @@ pub(super) fn schema(connection: &Connection, steps: &[&str]) -> Result<Schema, 
 }
 
 /// The number of the last step.
-pub(super) fn number(steps: &[&str]) -> u32 {
+pub(super) fn number(steps: &[Step]) -> u32 {
     u32::try_from(steps.len()).unwrap_or(u32::MAX)
 }
 
 /// Takes the missing steps; returns the schema when the database is newer.
-pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<Schema, StoreError> {
+pub(super) fn migrate(connection: &mut Connection, steps: &[Step]) -> Result<Schema, StoreError> {
     loop {
         // Checked without a lock first, because there is almost always nothing to do.
         let Schema::Older(_) = schema(connection, steps)? else {
@@ -57,21 +75,22 @@ pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<Sch
         };
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(failed("bring the schema up to date"))?;
+            .map_err(failed("migrate the schema"))?;
         // Another process may have taken the step while this one waited.
         let Schema::Older(taken) = schema(&transaction, steps)? else {
             continue;
         };
-        let step = usize::try_from(taken).ok().and_then(|at| steps.get(at));
-        transaction
-            .execute_batch(step.copied().unwrap_or_default())
-            .map_err(failed("bring the schema up to date"))?;
+        if let Some(step) = usize::try_from(taken).ok().and_then(|at| steps.get(at)) {
+            transaction
+                .execute_batch(step.sql)
+                .map_err(failed("bring the schema up to date"))?;
+            step.rewrite
+                .map_or(Ok(()), |rewrite| rewrite(&transaction))?;
+        }
         transaction
             .pragma_update(None, "user_version", taken + 1)
-            .map_err(failed("bring the schema up to date"))?;
-        transaction
-            .commit()
-            .map_err(failed("bring the schema up to date"))?;
+            .map_err(failed("migrate the schema"))?;
+        transaction.commit().map_err(failed("migrate the schema"))?;
     }
 }
 
@@ -79,10 +98,10 @@ pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<Sch
 mod tests {
     use super::*;
 
-    const PLANTED: [&str; 3] = [
-        "CREATE TABLE a (x INTEGER) STRICT; INSERT INTO a VALUES (1);",
-        "ALTER TABLE a ADD COLUMN y INTEGER; UPDATE a SET y = x + 1;",
-        "CREATE TABLE b AS SELECT x + y AS z FROM a;",
+    const PLANTED: [Step; 3] = [
+        sql("CREATE TABLE a (x INTEGER) STRICT; INSERT INTO a VALUES (1);"),
+        sql("ALTER TABLE a ADD COLUMN y INTEGER; UPDATE a SET y = x + 1;"),
+        sql("CREATE TABLE b AS SELECT x + y AS z FROM a;"),
     ];
 
     fn sum(connection: &Connection) -> i64 {
@@ -137,7 +156,8 @@ mod tests {
     #[test]
     fn a_step_that_fails_leaves_the_schema_before_it() {
         let mut connection = Connection::open_in_memory().unwrap();
-        let broken = [PLANTED[0], "INSERT INTO a (x) VALUES (2); SELECT nonsense;"];
+        let [first, ..] = PLANTED;
+        let broken = [first, sql("INSERT INTO a (x) VALUES (2); SELECT nonsense;")];
         assert!(migrate(&mut connection, &broken).is_err());
         assert_eq!(schema(&connection, &broken).unwrap(), Schema::Older(1));
         let rows = |connection: &Connection| -> i64 {

@@ -48,7 +48,7 @@ impl Store {
         let path = home.database();
         if is_lost(home)? {
             let tasks = home.tasks();
-            return Err(StoreError::Lost { path, tasks });
+            return Err(StoreError::DatabaseLost { path, tasks });
         }
         Store::open_at(&path, home)
     }
@@ -64,7 +64,7 @@ impl Store {
         if !path.exists() {
             return Err(if is_lost(home)? {
                 let tasks = home.tasks();
-                StoreError::Lost { path, tasks }
+                StoreError::DatabaseLost { path, tasks }
             } else {
                 StoreError::Missing { path }
             });
@@ -199,7 +199,7 @@ fn keep_log(connection: &Connection) -> Result<(), StoreError> {
         .map_err(failed("keep the write-ahead log"))?;
     connection
         .pragma_update(None, "wal_autocheckpoint", LOG_PAGES)
-        .map_err(failed("bound the write-ahead log"))
+        .map_err(failed("limit the write-ahead log"))
 }
 
 /// Truncates the log after a commit that made it long.
@@ -209,7 +209,7 @@ fn keep_log(connection: &Connection) -> Result<(), StoreError> {
 /// the only process, the next one reads the log from its file, assumes that nothing was copied, and
 /// appends. So the file itself has to be truncated. This waits for no reader or writer: the next
 /// commit tries again, and the previous commit stands even if this fails.
-pub(super) fn shorten_log(connection: &Connection) {
+pub(super) fn truncate_log(connection: &Connection) {
     let path = connection.path().unwrap_or_default();
     let is_long = fs::metadata(format!("{path}-wal")).is_ok_and(|log| log.len() > LOG_BYTES);
     if is_long && connection.busy_timeout(Duration::ZERO).is_ok() {
@@ -262,9 +262,9 @@ fn is_lost(home: &Home) -> Result<bool, StoreError> {
 
 fn require_safe(home: &Path) -> Result<(), StoreError> {
     let kind = filesystem::file_system_of(home)
-        .map_err(|error| StoreError::file("tell the file system of", home, &error))?;
+        .map_err(|error| StoreError::file("find the file system of", home, &error))?;
     match kind {
-        FileSystem::Local | FileSystem::Passing { .. } => Ok(()),
+        FileSystem::Local | FileSystem::Volatile { .. } => Ok(()),
         FileSystem::Unsafe { kind } => Err(StoreError::UnsafeFileSystem {
             path: home.to_owned(),
             kind,
@@ -279,7 +279,7 @@ pub(super) fn make_private(directory: &Path) -> Result<(), StoreError> {
         .mode(0o700)
         .create(directory)
         .and_then(|()| tighten(directory, &fs::metadata(directory)?, 0o700));
-    made.map_err(|error| StoreError::file("make the directory", directory, &error))
+    made.map_err(|error| StoreError::file("create the directory", directory, &error))
 }
 
 /// Removes the permissions that the mode lacks, and adds none.

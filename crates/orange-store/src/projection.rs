@@ -9,25 +9,25 @@ use orange_engine::time::Timestamp;
 use super::Store;
 use super::error::StoreError;
 use super::open::make_private;
-use crate::files::import::{Wish, keep_stray, restore, wish};
-use crate::files::reading::{Look, Unknown, look};
+use crate::files::import::{StatusEdit, keep_stray, restore, status_edit};
+use crate::files::read_document::{FileContent, UnreadableReason, read_document};
 use crate::files::task_directory::TaskDirectory;
 use crate::files::task_file::{TaskFile, Text};
-use crate::files::{history, whole_file, wishes};
-use crate::steps::reached;
+use crate::files::{history, status_edits, whole_file};
+use crate::steps::reach;
 
 /// How often the frontmatter is rewritten when agents write at the same time.
 const ROUNDS: usize = 16;
 
 /// The result of a projection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Projected {
+pub struct ProjectionReport {
     /// Whether TASK.md was missing and was restored from the last import.
     pub restored: bool,
     /// A status edited into it by hand and now overwritten; it is kept until it is decided.
-    pub wish: Option<Wish>,
+    pub wish: Option<StatusEdit>,
     /// Why its frontmatter could not be updated now; the next projection tries again.
-    pub deferred: Option<Unknown>,
+    pub deferred: Option<UnreadableReason>,
 }
 
 /// Brings the task directory up to date with the database.
@@ -35,17 +35,21 @@ pub struct Projected {
 /// Everything is derived from the database, so it can be repeated at any time and after any crash;
 /// when nothing changed it writes nothing. In TASK.md it changes the keys that the engine owns and
 /// no other byte.
-pub fn project(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Projected, StoreError> {
+pub fn project(
+    store: &mut Store,
+    task: &TaskId,
+    now: Timestamp,
+) -> Result<ProjectionReport, StoreError> {
     let id = task;
     let stored = store.require(id)?;
     let directory = TaskDirectory::new(&store.home, &stored.task.project, id)?;
     let file = TaskFile::open(&directory, now, "write the files of the task")?;
     // A rebuild needs the workflow to interpret the history, so it comes first.
     whole_file::write_if_changed(&directory.workflow(), stored.workflow_text.as_bytes())?;
-    reached("the workflow is written");
+    reach("the workflow is written");
     history::append(store, &directory)?;
     if let Some(import) = store.last_import(id)? {
-        whole_file::write_if_changed(&directory.imported(), import.text.as_bytes())?;
+        whole_file::write_if_changed(&directory.imported_file(), import.text.as_bytes())?;
     }
     write_notes(store, &directory)?;
     let task = &stored.task;
@@ -79,10 +83,10 @@ pub fn archive_section(
     task: &TaskId,
     section: &SectionName,
     now: Timestamp,
-) -> Result<Projected, StoreError> {
+) -> Result<ProjectionReport, StoreError> {
     let stored = store.require(task)?.task;
     let directory = TaskDirectory::new(&store.home, &stored.project, task)?;
-    let file = TaskFile::open(&directory, now, "set a section of TASK.md aside")?;
+    let file = TaskFile::open(&directory, now, "archive a section of TASK.md")?;
     rewrite(store, &file, &stored, &|old| {
         old.with_section_archived(section)
     })
@@ -94,16 +98,16 @@ fn rewrite(
     file: &TaskFile,
     task: &Task,
     change: &dyn Fn(&Document) -> Document,
-) -> Result<Projected, StoreError> {
-    let mut projected = Projected::default();
+) -> Result<ProjectionReport, StoreError> {
+    let mut projected = ProjectionReport::default();
     for _ in 0..ROUNDS {
-        let old = match look(&file.live) {
-            Look::Text(document) => document,
-            Look::Unknown(unknown) => {
+        let old = match read_document(&file.live) {
+            FileContent::Text(document) => document,
+            FileContent::Unknown(unknown) => {
                 projected.deferred = Some(unknown);
                 return Ok(projected);
             }
-            Look::Missing => {
+            FileContent::Missing => {
                 restore(store, file)?;
                 projected.restored = true;
                 continue;
@@ -114,20 +118,20 @@ fn rewrite(
             return Ok(projected);
         }
         // A status that an earlier projection wrote is not a wish.
-        if let Some(found) = wish(&old, task, file.bound)
-            && wish(&new, task, file.bound).is_none()
+        if let Some(found) = status_edit(&old, task, file.bound)
+            && status_edit(&new, task, file.bound).is_none()
             && store.status_at(&task.id, found.version)?.as_ref() != Some(&found.to)
         {
-            wishes::keep(&file.directory, &found)?;
+            status_edits::keep(&file.directory, &found)?;
             projected.wish = Some(found);
         }
         // If an agent wrote between the read and the swap, try again.
         if let Some(replaced) = file.replace(old.text(), &Text::from(&new))? {
             let mut keep = |text: &str| keep_stray(store, task, text, file.now);
-            file.bring_over(vec![replaced], &mut keep)?;
+            file.copy_over(vec![replaced], &mut keep)?;
         }
     }
-    projected.deferred = Some(Unknown::Changing);
+    projected.deferred = Some(UnreadableReason::Changing);
     Ok(projected)
 }
 
@@ -135,8 +139,8 @@ fn rewrite(
 fn fields(task: &Task) -> Vec<(&str, FieldValue)> {
     let text = |text: &str| FieldValue::Text(text.to_owned());
     let workspace = match &task.workspace {
-        Workspace::Bound(name) | Workspace::Leaving(Some(name)) => text(name.as_str()),
-        Workspace::None | Workspace::Wanted | Workspace::Leaving(None) => FieldValue::Null,
+        Workspace::Bound(name) | Workspace::Releasing(Some(name)) => text(name.as_str()),
+        Workspace::None | Workspace::Acquiring | Workspace::Releasing(None) => FieldValue::Null,
     };
     let attention = if task.attention.is_empty() {
         FieldValue::Null

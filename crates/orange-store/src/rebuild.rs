@@ -18,13 +18,14 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::Store;
 use super::error::{StoreError, failed};
-use super::record::{derive, follow};
+use super::record::{apply_next, derive};
 use crate::files::history;
 use crate::files::history::History;
 use crate::files::task_directory::TaskDirectory;
-use crate::files::task_file::whereabouts;
+use crate::files::task_file::locate;
 use crate::files::whole_file;
-use crate::steps::reached;
+use crate::migrations::renames;
+use crate::steps::reach;
 use crate::tables::imports::Import;
 use crate::tables::inbox::InboxEntry;
 use crate::tables::runs::RunRecord;
@@ -32,7 +33,7 @@ use crate::tables::{events, imports, inbox, pending, runs, tasks, texts, workspa
 
 /// What a rebuild restored, and what it could not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rebuilt {
+pub struct RebuildReport {
     /// The restored tasks.
     pub tasks: Vec<RebuiltTask>,
     /// The directories that were left alone.
@@ -61,12 +62,12 @@ pub struct SkippedTask {
 }
 
 /// Rebuilds the database from the task directories.
-pub fn rebuild(home: &Home) -> Result<Rebuilt, StoreError> {
+pub fn rebuild(home: &Home) -> Result<RebuildReport, StoreError> {
     super::open::make_private(home.path())?;
     let path = home.database();
     let new = with_suffix(&path, ".rebuilding");
     remove_database(&new)?;
-    let mut report = Rebuilt::default();
+    let mut report = RebuildReport::default();
     {
         let mut store = Store::open_at(&new, home)?;
         restore_all(&mut store, &mut report)?;
@@ -76,12 +77,12 @@ pub fn rebuild(home: &Home) -> Result<Rebuilt, StoreError> {
             .pragma_update(None, "journal_mode", "DELETE")
             .map_err(failed("finish the new database"))?;
     }
-    reached("the new database is made");
+    reach("the new database is made");
     report.old_database = put_in_place(&new, &path)?;
     Ok(report)
 }
 
-fn restore_all(store: &mut Store, report: &mut Rebuilt) -> Result<(), StoreError> {
+fn restore_all(store: &mut Store, report: &mut RebuildReport) -> Result<(), StoreError> {
     let home = store.home.clone();
     let transaction = store
         .connection
@@ -160,7 +161,7 @@ fn restore_task(
     if task.id != id || task.project != project {
         let (id, project) = (&task.id, &task.project);
         return Err(format!(
-            "its history is that of task `{id}` of project `{project}`"
+            "its history belongs to task `{id}` of project `{project}`"
         ));
     }
     restore_notes(connection, &directory, &task, &mut remarks)
@@ -177,15 +178,15 @@ fn restore_task(
 /// The last imported text, or else the current one.
 fn last_words(directory: &TaskDirectory, remarks: &mut Vec<String>) -> Option<Document> {
     let read = |path: &Path| Document::parse(&fs::read(path).ok()?).ok();
-    let (live, _) = whereabouts(directory);
+    let (live, _) = locate(directory);
     let said = read(&live);
     if said.is_none() {
         remarks.push(format!(
-            "`{}` cannot be read; it comes back from the last import when it is needed",
+            "`{}` cannot be read; it is restored from the last import when it is needed",
             live.display()
         ));
     }
-    read(&directory.imported()).or(said)
+    read(&directory.imported_file()).or(said)
 }
 
 /// Replays a history into the new database, with everything derived from it.
@@ -197,9 +198,9 @@ fn replay(
     said: Option<&Document>,
 ) -> Result<(Task, u64), StoreError> {
     let first = history.lines.first();
-    let born = first.and_then(|line| orange_engine::apply::born(&line.event));
+    let born = first.and_then(|line| orange_engine::apply::created_task(&line.event));
     let (Some(first), Some(mut task)) = (first, born) else {
-        return Err(StoreError::NoBeginning(
+        return Err(StoreError::FirstEventInvalid(
             "the history does not begin with `task.created`",
         ));
     };
@@ -216,7 +217,7 @@ fn replay(
     let mut planned = BTreeMap::new();
     let mut sequence = first.sequence;
     for line in history.lines.iter().skip(1) {
-        task = follow(task, &line.event)?;
+        task = apply_next(task, &line.event)?;
         sequence = line.sequence;
         events::append(connection, &id, sequence, &line.event)?;
         // The history does not say which text each import had; the last one follows below.
@@ -232,7 +233,7 @@ fn replay(
     }
     pending::keep(connection, &task, &[])?;
     let last = history.lines.last().unwrap_or(first);
-    pending::suspect(connection, &task.id, last.event.at)?;
+    pending::mark_as_started(connection, &task.id, last.event.at)?;
     tasks::update(connection, &task, sequence)?;
     Ok((task, sequence))
 }
@@ -244,14 +245,14 @@ fn last_import<'text, 'event>(
 ) -> Option<Import<'text>> {
     backwards.find_map(|event| {
         let (by, asked) = match &event.fact {
-            Fact::DocumentImported { by, asked, .. } => (by, *asked),
+            Fact::DocumentImported { by, is_request, .. } => (by, *is_request),
             Fact::TaskCreated(created) => (&created.by, false),
             _ => return None,
         };
         Some(Import {
             version: event.version,
             by: by.clone(),
-            asked,
+            with_request: asked,
             stray: false,
             text: said.text(),
             at: event.at,
@@ -269,19 +270,19 @@ fn restore_notes(
     for path in directories(&directory.runs())? {
         let path = path.join("run.json");
         let Ok(bytes) = fs::read(&path) else { continue };
-        match serde_json::from_slice::<RunRecord>(&bytes) {
+        match renames::read::<RunRecord>(&bytes) {
             Ok(record) if record.task == task.id => match runs::restore(connection, &record) {
                 Err(StoreError::UnknownRun { run, .. }) => {
-                    remarks.push(format!("run `{run}` is in no event and is left out"));
+                    remarks.push(format!("no event mentions run `{run}`; it is left out"));
                 }
                 restored => restored?,
             },
-            Ok(_) => remarks.push(format!("`{}` is of another task", path.display())),
+            Ok(_) => remarks.push(format!("`{}` belongs to another task", path.display())),
             Err(error) => remarks.push(format!("`{}`: {error}", path.display())),
         }
     }
     if let Ok(bytes) = fs::read(directory.inbox()) {
-        match serde_json::from_slice::<Vec<InboxEntry>>(&bytes) {
+        match renames::read::<Vec<InboxEntry>>(&bytes) {
             Ok(entries) => {
                 for entry in entries {
                     inbox::restore(connection, &task.id, &entry)?;
@@ -290,7 +291,7 @@ fn restore_notes(
             Err(error) => remarks.push(format!("`inbox.json`: {error}")),
         }
     }
-    if let Workspace::Bound(name) | Workspace::Leaving(Some(name)) = &task.workspace {
+    if let Workspace::Bound(name) | Workspace::Releasing(Some(name)) = &task.workspace {
         restore_workspace(connection, directory, task, name, remarks)?;
     }
     Ok(())
@@ -305,10 +306,10 @@ fn restore_workspace(
     remarks: &mut Vec<String>,
 ) -> Result<(), StoreError> {
     let number = name.as_str().rsplit("--").next();
-    let (live, bound) = whereabouts(directory);
+    let (live, bound) = locate(directory);
     let worktree = live.parent().filter(|_| bound);
     let (Some(path), Some(number)) = (worktree, number.and_then(|text| text.parse().ok())) else {
-        remarks.push(format!("workspace `{name}` could not be found again"));
+        remarks.push(format!("cannot find workspace `{name}`"));
         return Ok(());
     };
     workspaces::insert(connection, name, &task.project, number, path)?;

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use orange_engine::Task;
-use orange_engine::apply::{apply, born};
+use orange_engine::apply::{apply, created_task};
 use orange_engine::document::Document;
 use orange_engine::effect::{EffectId, PlannedEffect};
 use orange_engine::event::{Event, Fact};
@@ -20,7 +20,7 @@ use super::Store;
 use super::error::StoreError;
 use crate::files::task_directory::TaskDirectory;
 use crate::tables::workspaces::Reservation;
-use crate::tables::{events, imports, parked, pending, queue, runs, tasks, texts, workspaces};
+use crate::tables::{events, imports, parkings, pending, queue, runs, tasks, texts, workspaces};
 
 /// Events to record, and the version they were decided for.
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +52,8 @@ pub struct Creation<'a> {
 
 /// The result of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Record {
-    Recorded(Box<Recorded>),
+pub enum CommitOutcome {
+    Recorded(Box<CommittedTask>),
     /// Another commit came first; decide again.
     Stale {
         /// The current version of the task.
@@ -73,7 +73,7 @@ pub enum Record {
 
 /// A successful commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
+pub struct CommittedTask {
     pub sequence: u64,
     /// The task after it.
     pub task: Task,
@@ -83,12 +83,14 @@ pub struct Recorded {
 
 impl Store {
     /// Records a new task; an id is used once, and a branch by one task at a time.
-    pub fn create(&mut self, creation: &Creation<'_>) -> Result<Recorded, StoreError> {
+    pub fn create(&mut self, creation: &Creation<'_>) -> Result<CommittedTask, StoreError> {
         let home = self.home.clone();
         let first = creation.events.first();
-        let task = first.and_then(born).ok_or(StoreError::NoBeginning(
-            "the first of them is not `task.created`",
-        ))?;
+        let task = first
+            .and_then(created_task)
+            .ok_or(StoreError::FirstEventInvalid(
+                "the first event is not `task.created`",
+            ))?;
         let directory = TaskDirectory::new(&home, &task.project, &task.id)?;
         let writing = self.write("create a task")?;
         let connection = &writing.transaction;
@@ -98,7 +100,7 @@ impl Store {
         require_free_branch(connection, &task, creation.events)?;
         let task = insert(connection, writing.sequence, creation, &directory)?;
         let sequence = writing.commit()?;
-        Ok(Recorded {
+        Ok(CommittedTask {
             sequence,
             task,
             parked: None,
@@ -106,7 +108,7 @@ impl Store {
     }
 
     /// Records a decision, unless the task's version has changed.
-    pub fn record(&mut self, commit: &Commit<'_>) -> Result<Record, StoreError> {
+    pub fn record(&mut self, commit: &Commit<'_>) -> Result<CommitOutcome, StoreError> {
         let writing = self.write("record a decision")?;
         let connection = &writing.transaction;
         let id = commit.task;
@@ -114,37 +116,37 @@ impl Store {
             .ok_or_else(|| StoreError::UnknownTask { task: id.clone() })?;
         if task.version != commit.version {
             let version = task.version;
-            return Ok(Record::Stale { version });
+            return Ok(CommitOutcome::Stale { version });
         }
         if let Some(limits) = commit.limits {
-            let waits = queue::obstacles(connection, &task, limits)?;
+            let waits = queue::start_blockers(connection, &task, limits)?;
             if !waits.is_empty() {
-                return Ok(Record::HeldBack { waits });
+                return Ok(CommitOutcome::HeldBack { waits });
             }
         }
         if let Some(workspace) = commit.reserve
             && let Reservation::Taken { by } = workspaces::reserve(connection, workspace, id)?
         {
-            return Ok(Record::Taken { by });
+            return Ok(CommitOutcome::Taken { by });
         }
         require_free_branch(connection, &task, commit.events)?;
         let mut planned = pending::planned(connection, id)?;
         let mut folded = task;
         let mut newly_parked = None;
         for event in commit.events {
-            folded = follow(folded, event)?;
+            folded = apply_next(folded, event)?;
             events::append(connection, id, writing.sequence, event)?;
             derive(connection, &folded, event, commit.document, &mut planned)?;
-            newly_parked = parked::note(connection, id, event)?.or(newly_parked);
+            newly_parked = parkings::park_after_death(connection, id, event)?.or(newly_parked);
         }
         pending::keep(connection, &folded, commit.events)?;
         if let Some(text) = commit.workflow_text {
             let hash = texts::keep(connection, text)?;
-            tasks::pin(connection, id, &hash)?;
+            tasks::set_workflow(connection, id, &hash)?;
         }
         tasks::update(connection, &folded, writing.sequence)?;
         let sequence = writing.commit()?;
-        Ok(Record::Recorded(Box::new(Recorded {
+        Ok(CommitOutcome::Recorded(Box::new(CommittedTask {
             sequence,
             task: folded,
             parked: newly_parked,
@@ -187,9 +189,11 @@ pub(super) fn insert(
 ) -> Result<Task, StoreError> {
     let hash = texts::keep(connection, creation.workflow_text)?;
     let mut rest = creation.events.iter();
-    let first = rest.next().and_then(|event| Some((event, born(event)?)));
-    let (first, mut task) = first.ok_or(StoreError::NoBeginning(
-        "the first of them is not `task.created`",
+    let first = rest
+        .next()
+        .and_then(|event| Some((event, created_task(event)?)));
+    let (first, mut task) = first.ok_or(StoreError::FirstEventInvalid(
+        "the first event is not `task.created`",
     ))?;
     if first.version != 1 {
         return Err(gap(&task.id, 1, first.version));
@@ -202,7 +206,7 @@ pub(super) fn insert(
             &imports::Import {
                 version: 1,
                 by: created.by.clone(),
-                asked: false,
+                with_request: false,
                 stray: false,
                 text: document.text(),
                 at: first.at,
@@ -212,7 +216,7 @@ pub(super) fn insert(
     events::append(connection, &task.id, sequence, first)?;
     let mut planned = BTreeMap::new();
     for event in rest {
-        task = follow(task, event)?;
+        task = apply_next(task, event)?;
         events::append(connection, &task.id, sequence, event)?;
         derive(connection, &task, event, creation.document, &mut planned)?;
     }
@@ -222,13 +226,15 @@ pub(super) fn insert(
 }
 
 /// Folds an event that must follow the task's version and must not create a task.
-pub(super) fn follow(task: Task, event: &Event) -> Result<Task, StoreError> {
+pub(super) fn apply_next(task: Task, event: &Event) -> Result<Task, StoreError> {
     let expected = task.version + 1;
     if event.version != expected {
         return Err(gap(&task.id, expected, event.version));
     }
     if matches!(event.fact, Fact::TaskCreated(_)) {
-        return Err(StoreError::NoBeginning("`task.created` comes first, once"));
+        return Err(StoreError::FirstEventInvalid(
+            "only the first event may be `task.created`",
+        ));
     }
     Ok(apply(task, event))
 }
@@ -247,7 +253,7 @@ pub(super) fn derive(
     let effect = |id: &EffectId| planned.get(id).map(|planned| &planned.effect);
     runs::derive(connection, &task.id, event, effect)?;
     workspaces::derive(connection, &task.id, event, effect)?;
-    if let Fact::DocumentImported { by, asked, .. } = &event.fact {
+    if let Fact::DocumentImported { by, is_request, .. } = &event.fact {
         let document = document.ok_or_else(|| StoreError::ImportWithoutText {
             task: task.id.clone(),
         })?;
@@ -257,7 +263,7 @@ pub(super) fn derive(
             &imports::Import {
                 version: event.version,
                 by: by.clone(),
-                asked: *asked,
+                with_request: *is_request,
                 stray: false,
                 text: document.text(),
                 at: event.at,
@@ -268,7 +274,7 @@ pub(super) fn derive(
 }
 
 fn gap(task: &TaskId, expected: u64, found: u64) -> StoreError {
-    StoreError::Gap {
+    StoreError::VersionGap {
         task: task.clone(),
         expected,
         found,

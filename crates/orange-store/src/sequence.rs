@@ -6,10 +6,10 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::Store;
 use super::error::{StoreError, failed};
-use super::open::{BUSY_TIMEOUT, identity, is_busy, shorten_log};
+use super::open::{BUSY_TIMEOUT, identity, is_busy, truncate_log};
 
 /// A transaction that holds the write lock; dropping it rolls it back.
-pub(super) struct Writing<'store> {
+pub(super) struct WriteTransaction<'store> {
     pub(super) transaction: Transaction<'store>,
     /// The number of this commit.
     pub(super) sequence: u64,
@@ -26,8 +26,8 @@ impl Store {
     }
 
     /// Whether another process holds the write lock for longer than this; writes nothing.
-    pub fn is_kept_out(&mut self, patience: Duration) -> Result<bool, StoreError> {
-        let attempt = "look for who writes";
+    pub fn is_locked_by_another(&mut self, patience: Duration) -> Result<bool, StoreError> {
+        let attempt = "check for another writer";
         self.connection
             .busy_timeout(patience)
             .map_err(failed(attempt))?;
@@ -45,13 +45,19 @@ impl Store {
     }
 
     /// Begins a write that must survive a power loss.
-    pub(super) fn write(&mut self, attempt: &'static str) -> Result<Writing<'_>, StoreError> {
+    pub(super) fn write(
+        &mut self,
+        attempt: &'static str,
+    ) -> Result<WriteTransaction<'_>, StoreError> {
         self.begin("FULL", attempt)
     }
 
     /// Begins a write of a note about something that a power loss ends anyway; it becomes durable
     /// with the next durable write.
-    pub(super) fn write_note(&mut self, attempt: &'static str) -> Result<Writing<'_>, StoreError> {
+    pub(super) fn write_lazily(
+        &mut self,
+        attempt: &'static str,
+    ) -> Result<WriteTransaction<'_>, StoreError> {
         self.begin("NORMAL", attempt)
     }
 
@@ -59,7 +65,7 @@ impl Store {
         &mut self,
         synchronous: &str,
         attempt: &'static str,
-    ) -> Result<Writing<'_>, StoreError> {
+    ) -> Result<WriteTransaction<'_>, StoreError> {
         self.connection
             .pragma_update(None, "synchronous", synchronous)
             .map_err(failed(attempt))?;
@@ -83,7 +89,7 @@ impl Store {
                 |row| row.get(0),
             )
             .map_err(failed(attempt))?;
-        Ok(Writing {
+        Ok(WriteTransaction {
             transaction,
             sequence,
             connection: &self.connection,
@@ -92,13 +98,13 @@ impl Store {
     }
 }
 
-impl Writing<'_> {
+impl WriteTransaction<'_> {
     /// Commits durably.
     pub(super) fn commit(self) -> Result<u64, StoreError> {
-        crate::steps::reached("before a commit");
+        crate::steps::reach("before a commit");
         self.transaction.commit().map_err(failed(self.attempt))?;
-        crate::steps::reached("after a commit");
-        shorten_log(self.connection);
+        crate::steps::reach("after a commit");
+        truncate_log(self.connection);
         Ok(self.sequence)
     }
 }

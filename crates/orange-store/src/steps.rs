@@ -6,7 +6,7 @@
 
 /// A point at which a test may kill the process.
 #[cfg(not(any(test, feature = "crash-points")))]
-pub fn reached(_step: &'static str) {}
+pub fn reach(_step: &'static str) {}
 
 /// A point at which a test may make a thread panic.
 #[cfg(not(feature = "crash-points"))]
@@ -28,10 +28,10 @@ pub fn may_panic(step: &'static str) {
 }
 
 #[cfg(test)]
-pub use armed::{arm, reached};
+pub use armed::{arm, reach};
 
 #[cfg(all(feature = "crash-points", not(test)))]
-pub use ordered::reached;
+pub use ordered::reach;
 
 /// Kills this process as `kill -9` does.
 #[cfg(any(test, feature = "crash-points"))]
@@ -54,7 +54,7 @@ mod armed {
         LEFT.set(Some(at));
     }
 
-    pub fn reached(_step: &'static str) {
+    pub fn reach(_step: &'static str) {
         match LEFT.get() {
             None => {}
             Some(0) => super::die(),
@@ -74,7 +74,7 @@ mod ordered {
 
     use orange_config::{Environment, Home};
 
-    pub fn reached(step: &'static str) {
+    pub fn reach(step: &'static str) {
         let Ok(home) = Home::resolve(&Environment::read()) else {
             return;
         };

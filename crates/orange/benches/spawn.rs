@@ -21,14 +21,14 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use orange_config::Environment;
-use orange_driver::{Answer, Asked, Driver, NewWork, Waiting};
-use orange_effects::git::{Acquire, Acquisition, Git, Release, Slot};
-use orange_effects::tmux::{Socket, Start, Tmux};
-use orange_engine::input::{Ask, Request};
+use orange_driver::{Answer, Driver, NewTaskRequest, TaskRequest, WaitPolicy};
+use orange_effects::git::{AcquireRequest, AcquireResult, Git, ReleaseRequest, Slot};
+use orange_effects::tmux::{Socket, StartRequest, Tmux};
+use orange_engine::input::{Request, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, HarnessName, ProjectName, RunId, TaskId, WorkspaceName};
 use orange_engine::role::Role;
-use orange_engine::task::Tuning;
+use orange_engine::task::AgentSettings;
 use tempfile::TempDir;
 
 /// How often each is measured; the median counts.
@@ -128,7 +128,7 @@ impl Bench {
     }
 
     fn create(&self) -> TaskId {
-        let new = NewWork {
+        let new = NewTaskRequest {
             project: None,
             by: Role::Human,
             summary: String::from("Add a line"),
@@ -138,20 +138,25 @@ impl Bench {
             harness: None,
             review_harness: None,
             status: None,
-            tuning: Tuning::default(),
+            agent_settings: AgentSettings::default(),
             queueing: orange_engine::task::Queueing::default(),
         };
-        match self.driver().requests.create(&new, Waiting::Here).unwrap() {
+        match self
+            .driver()
+            .requests
+            .create(&new, WaitPolicy::Here)
+            .unwrap()
+        {
             Answer::Done(changed) => changed.task.id,
             other => panic!("{other:?}"),
         }
     }
 
     fn ask(&self, task: &TaskId, verb: Verb) {
-        let answer = self.driver().requests.ask(&Asked {
+        let answer = self.driver().requests.ask(&TaskRequest {
             task: task.clone(),
-            request: Request::new(Role::Human, Ask::Verb(verb)),
-            waiting: Waiting::Here,
+            request: Request::new(Role::Human, RequestKind::Verb(verb)),
+            waiting: WaitPolicy::Here,
         });
         assert!(matches!(answer.unwrap(), Answer::Done(_)));
     }
@@ -189,7 +194,7 @@ impl Bench {
         let default = BranchName::new("main");
         let begun = Instant::now();
         let git = Git::open("git", &self.path("repo"), &self.environment()).unwrap();
-        let acquired = git.acquire(&Acquire {
+        let acquired = git.acquire(&AcquireRequest {
             slot,
             task: &task,
             branch: &branch,
@@ -198,10 +203,10 @@ impl Bench {
             excluded: &[],
         });
         let took = begun.elapsed();
-        assert!(matches!(acquired.unwrap(), Acquisition::Acquired(_)));
+        assert!(matches!(acquired.unwrap(), AcquireResult::Acquired(_)));
         let default = Some(&default);
         let task = &task;
-        git.release(&Release {
+        git.release(&ReleaseRequest {
             slot,
             task,
             default,
@@ -219,7 +224,7 @@ impl Bench {
         );
         let run_file = self.path("no-run-file");
         let begun = Instant::now();
-        let started = tmux.start(&Start {
+        let started = tmux.start(&StartRequest {
             run: &RunId::new(format!("r{number}")),
             task: &TaskId::new(format!("t{number}")),
             role: &Role::Worker,
@@ -230,7 +235,7 @@ impl Bench {
             run_file: &run_file,
         });
         let took = begun.elapsed();
-        assert!(!started.unwrap().was_there);
+        assert!(!started.unwrap().already_existed);
         took
     }
 
@@ -322,7 +327,7 @@ fn main() {
         program / bare
     );
     println!(
-        "  starting orange       {nothing:7.1} ms, three times in turn: who asks, who steps in between, who performs"
+        "  starting orange       {nothing:7.1} ms, three times in turn: the caller, the process in between, the performer"
     );
     println!("programs: {}: {}", calls.len(), calls.join(", "));
 }

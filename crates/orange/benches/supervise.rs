@@ -21,7 +21,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use orange_effects::tmux::Heard;
+use orange_effects::tmux::ControlEvent;
 
 use crate::fleet::{Fleet, number, used};
 
@@ -58,12 +58,12 @@ impl Bench {
         let mut times = Vec::new();
         for _ in 0..LOOKS {
             let begun = Instant::now();
-            control.call_the_roll().unwrap();
+            control.request_panes().unwrap();
             loop {
                 match heard.recv().unwrap() {
-                    Heard::Roll(roll) => break drop(roll.unwrap()),
-                    Heard::Changed => {}
-                    Heard::Ended => panic!("the connection has ended"),
+                    ControlEvent::Panes(roll) => break drop(roll.unwrap()),
+                    ControlEvent::Changed => {}
+                    ControlEvent::Ended => panic!("the connection has ended"),
                 }
             }
             times.push(begun.elapsed());

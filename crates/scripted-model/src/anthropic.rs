@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::api::{Answer, Reply, event, list, text, tools};
-use crate::conversation::{Conversation, Said};
+use crate::conversation::{Conversation, Message};
 use crate::script::Fault;
 
 pub fn read(body: &Value) -> Conversation {
@@ -11,19 +11,19 @@ pub fn read(body: &Value) -> Conversation {
     for message in list(&body["messages"]) {
         let content = &message["content"];
         match message["role"].as_str() {
-            Some("assistant") => said.push(Said::Model(text(content))),
+            Some("assistant") => said.push(Message::Model(text(content))),
             // Reminders from the agent's program to the model; they are not part of the
             // conversation.
             Some("system") => {}
             _ => {
                 for part in list(content) {
                     if part["type"] == "tool_result" {
-                        said.push(Said::Result(text(&part["content"])));
+                        said.push(Message::Result(text(&part["content"])));
                     }
                 }
                 let words = text(content);
                 if !words.is_empty() {
-                    said.push(Said::User(words));
+                    said.push(Message::User(words));
                 }
             }
         }
@@ -121,9 +121,9 @@ mod tests {
         assert_eq!(
             read.said,
             [
-                Said::User(String::from("<system-reminder>a</system-reminder>\ngo")),
-                Said::Model(String::new()),
-                Said::Result(String::from("out")),
+                Message::User(String::from("<system-reminder>a</system-reminder>\ngo")),
+                Message::Model(String::new()),
+                Message::Result(String::from("out")),
             ]
         );
         let names: Vec<&str> = read.tools.iter().map(|it| it.name.as_str()).collect();

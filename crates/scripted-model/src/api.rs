@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::conversation::Conversation;
-use crate::script::{Act, Fault};
+use crate::script::{Action, Fault};
 use crate::tools::{Tool, call};
 use crate::{anthropic, chat, gemini, responses};
 
@@ -88,13 +88,13 @@ impl Api {
 }
 
 /// The reply to an agent: a tool call, or words if it wants JSON or has no such tool.
-pub fn reply(conversation: &Conversation, act: Act) -> Reply {
+pub fn reply(conversation: &Conversation, act: Action) -> Reply {
     if conversation.wants_json {
         return Reply::Words(r#"{"reasoning":"scripted","next_speaker":"user"}"#.to_owned());
     }
     match (call(&conversation.tools, &act), act) {
         (Some((name, arguments)), _) => Reply::Call { name, arguments },
-        (None, Act::Say(text)) => Reply::Words(text),
+        (None, Action::Say(text)) => Reply::Words(text),
         (None, act) => Reply::Words(format!("No tool for {act:?}.")),
     }
 }

@@ -3,16 +3,16 @@
 use serde_json::{Value, json};
 
 use crate::api::{Answer, Reply, data, list, text, tools};
-use crate::conversation::{Conversation, Said};
+use crate::conversation::{Conversation, Message};
 
 pub fn read(body: &Value) -> Conversation {
     let mut said = Vec::new();
     for message in list(&body["messages"]) {
         let words = text(&message["content"]);
         match message["role"].as_str() {
-            Some("user") => said.push(Said::User(words)),
-            Some("assistant") => said.push(Said::Model(words)),
-            Some("tool") => said.push(Said::Result(words)),
+            Some("user") => said.push(Message::User(words)),
+            Some("assistant") => said.push(Message::Model(words)),
+            Some("tool") => said.push(Message::Result(words)),
             _ => {}
         }
     }
@@ -82,9 +82,9 @@ mod tests {
         assert_eq!(
             read.said,
             [
-                Said::User(String::from("go")),
-                Said::Model(String::new()),
-                Said::Result(String::from("out")),
+                Message::User(String::from("go")),
+                Message::Model(String::new()),
+                Message::Result(String::from("out")),
             ]
         );
         assert_eq!(read.tools[0].name, "bash");

@@ -6,7 +6,7 @@ use crate::tools::Tool;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversation {
     /// The messages, oldest first.
-    pub said: Vec<Said>,
+    pub said: Vec<Message>,
     /// The tools that the agent offers.
     pub tools: Vec<Tool>,
     /// Whether the answer must be JSON with a given schema: not a turn of the agent.
@@ -19,7 +19,7 @@ pub struct Conversation {
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum Message {
     /// From the user, or from the agent's program on the user's behalf.
     User(String),
     /// From the model: words, or a tool call.
@@ -30,7 +30,7 @@ pub enum Said {
 
 /// The position of a conversation: which script, and which line of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ScriptPosition {
     /// The task's branch, which no other task has.
     pub branch: String,
     /// The role of the prompt: `worker`, `resumed`, `reviewer`, `stuck`.
@@ -57,9 +57,9 @@ const RUN: &str = "RUN: ";
 
 /// What the model should do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum NextAction {
     /// A line of a script.
-    Scripted(Place),
+    Scripted(ScriptPosition),
     /// The command in the prompt itself.
     Run(String),
     /// Words: the command in the prompt was run, or no prompt was recognised.
@@ -68,18 +68,18 @@ pub enum Wanted {
 
 impl Conversation {
     /// What the model should do, according to the last messages.
-    pub fn wanted(&self) -> Wanted {
+    pub fn next_action(&self) -> NextAction {
         let marked = self.said.iter().rposition(is_marked);
         let Some(at) = marked else {
-            return Wanted::Words;
+            return NextAction::Words;
         };
         let (before, after) = self.said.split_at(at + 1);
-        let step = after.iter().filter(|it| matches!(it, Said::Result(_)));
+        let step = after.iter().filter(|it| matches!(it, Message::Result(_)));
         let step = step.count();
         if let Some(command) = before.last().and_then(command) {
             return match step {
-                0 => Wanted::Run(command),
-                _ => Wanted::Words,
+                0 => NextAction::Run(command),
+                _ => NextAction::Words,
             };
         }
         let mut nudges = 0;
@@ -92,7 +92,7 @@ impl Conversation {
                     _ => nudges + 1,
                 };
                 let branch = field(text, "Branch: ").unwrap_or_default().to_owned();
-                return Wanted::Scripted(Place {
+                return NextAction::Scripted(ScriptPosition {
                     branch,
                     role,
                     turn,
@@ -101,17 +101,17 @@ impl Conversation {
             }
             nudges += usize::from(is_nudge(said));
         }
-        Wanted::Words
+        NextAction::Words
     }
 }
 
-fn is_marked(said: &Said) -> bool {
+fn is_marked(said: &Message) -> bool {
     opening(said).is_some() || is_nudge(said) || command(said).is_some()
 }
 
 /// The role that a prompt addresses, and the prompt from its first line on.
-fn opening(said: &Said) -> Option<(&'static str, &str)> {
-    let Said::User(text) = said else {
+fn opening(said: &Message) -> Option<(&'static str, &str)> {
+    let Message::User(text) = said else {
         return None;
     };
     let found = OPENINGS.iter().filter_map(|(mark, role)| {
@@ -123,12 +123,12 @@ fn opening(said: &Said) -> Option<(&'static str, &str)> {
     Some((role, text.get(at..)?))
 }
 
-fn is_nudge(said: &Said) -> bool {
-    matches!(said, Said::User(text) if line_start(text, NUDGE).is_some())
+fn is_nudge(said: &Message) -> bool {
+    matches!(said, Message::User(text) if line_start(text, NUDGE).is_some())
 }
 
-fn command(said: &Said) -> Option<String> {
-    let Said::User(text) = said else {
+fn command(said: &Message) -> Option<String> {
+    let Message::User(text) = said else {
         return None;
     };
     field(text, RUN).map(str::to_owned)
@@ -156,26 +156,26 @@ fn field<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    fn user(text: &str) -> Said {
-        Said::User(text.to_owned())
+    fn user(text: &str) -> Message {
+        Message::User(text.to_owned())
     }
 
-    fn result() -> Said {
-        Said::Result(String::from("# Review: no prompt, only what a tool read"))
+    fn result() -> Message {
+        Message::Result(String::from("# Review: no prompt, only what a tool read"))
     }
 
-    fn wanted(said: &[Said]) -> Wanted {
+    fn next_action(said: &[Message]) -> NextAction {
         let said = said.to_vec();
         Conversation {
             said,
             ..Conversation::default()
         }
-        .wanted()
+        .next_action()
     }
 
-    fn place(role: &'static str, turn: usize, step: usize) -> Wanted {
+    fn place(role: &'static str, turn: usize, step: usize) -> NextAction {
         let branch = String::from("fix/a");
-        Wanted::Scripted(Place {
+        NextAction::Scripted(ScriptPosition {
             branch,
             role,
             turn,
@@ -190,48 +190,56 @@ mod tests {
 
     #[test]
     fn a_prompt_begins_the_first_turn_and_results_are_its_steps() {
-        assert_eq!(wanted(&[user(WORKER)]), place("worker", 1, 0));
-        let said = [user(WORKER), Said::Model(String::new()), result(), result()];
-        assert_eq!(wanted(&said), place("worker", 1, 2));
+        assert_eq!(next_action(&[user(WORKER)]), place("worker", 1, 0));
+        let said = [
+            user(WORKER),
+            Message::Model(String::new()),
+            result(),
+            result(),
+        ];
+        assert_eq!(next_action(&said), place("worker", 1, 2));
     }
 
     #[test]
     fn a_nudge_begins_the_next_turn() {
         let said = [user(WORKER), result(), user(NUDGED), result()];
-        assert_eq!(wanted(&said), place("worker", 2, 1));
+        assert_eq!(next_action(&said), place("worker", 2, 1));
         let said = [user(WORKER), user(NUDGED), result(), user(NUDGED)];
-        assert_eq!(wanted(&said), place("worker", 3, 0));
+        assert_eq!(next_action(&said), place("worker", 3, 0));
     }
 
     #[test]
     fn a_reviewers_turn_is_its_round() {
-        assert_eq!(wanted(&[user(REVIEWER)]), place("reviewer", 2, 0));
+        assert_eq!(next_action(&[user(REVIEWER)]), place("reviewer", 2, 0));
     }
 
     #[test]
     fn a_resumed_conversation_begins_anew_at_its_last_prompt() {
         let resumed = WORKER.replace("# Task:", "# Task, resumed:");
         let said = [user(WORKER), result(), user(&resumed), result()];
-        assert_eq!(wanted(&said), place("resumed", 1, 1));
+        assert_eq!(next_action(&said), place("resumed", 1, 1));
     }
 
     #[test]
     fn what_an_agent_puts_around_the_prompt_does_not_matter() {
         let around = format!("<reminder>\nread AGENTS.md\n</reminder>\n{WORKER}");
         let said = [user("the date is"), user(&around), user("<reminder>")];
-        assert_eq!(wanted(&said), place("worker", 1, 0));
+        assert_eq!(next_action(&said), place("worker", 1, 0));
         let quoted = format!("\"{WORKER}\"");
-        assert_eq!(wanted(&[user(&quoted)]), place("worker", 1, 0));
+        assert_eq!(next_action(&[user(&quoted)]), place("worker", 1, 0));
     }
 
     #[test]
     fn a_command_in_the_prompt_is_run_once() {
         assert_eq!(
-            wanted(&[user("Hello\nRUN: echo a")]),
-            Wanted::Run(String::from("echo a"))
+            next_action(&[user("Hello\nRUN: echo a")]),
+            NextAction::Run(String::from("echo a"))
         );
-        assert_eq!(wanted(&[user("RUN: echo a"), result()]), Wanted::Words);
-        assert_eq!(wanted(&[user("Hello")]), Wanted::Words);
-        assert_eq!(wanted(&[user("to RUN: is to go")]), Wanted::Words);
+        assert_eq!(
+            next_action(&[user("RUN: echo a"), result()]),
+            NextAction::Words
+        );
+        assert_eq!(next_action(&[user("Hello")]), NextAction::Words);
+        assert_eq!(next_action(&[user("to RUN: is to go")]), NextAction::Words);
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::api::{Answer, Reply, data, list, tools};
-use crate::conversation::{Conversation, Said};
+use crate::conversation::{Conversation, Message};
 use crate::script::Fault;
 
 pub fn read(path: &str, body: &Value) -> Conversation {
@@ -12,11 +12,11 @@ pub fn read(path: &str, body: &Value) -> Conversation {
         for part in list(&content["parts"]) {
             let words = || part["text"].as_str().unwrap_or_default().to_owned();
             if !part["functionResponse"].is_null() {
-                said.push(Said::Result(part["functionResponse"].to_string()));
+                said.push(Message::Result(part["functionResponse"].to_string()));
             } else if content["role"] == "model" {
-                said.push(Said::Model(words()));
+                said.push(Message::Model(words()));
             } else {
-                said.push(Said::User(words()));
+                said.push(Message::User(words()));
             }
         }
     }
@@ -109,8 +109,8 @@ mod tests {
             &body,
         );
         assert_eq!(read.said.len(), 4);
-        assert_eq!(read.said[1], Said::User(String::from("go")));
-        assert!(matches!(&read.said[3], Said::Result(it) if it.contains("out")));
+        assert_eq!(read.said[1], Message::User(String::from("go")));
+        assert!(matches!(&read.said[3], Message::Result(it) if it.contains("out")));
         assert_eq!(read.model, "gemini-x");
         assert!(read.streams && read.tools.len() == 1);
     }

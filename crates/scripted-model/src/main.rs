@@ -21,7 +21,7 @@ fn main() -> ExitCode {
         }
     };
     let Ok(port) = port else {
-        eprintln!("error: the port is no number from 0 to 65535");
+        eprintln!("error: the port must be a number from 0 to 65535");
         return ExitCode::from(2);
     };
     match Model::start(Path::new(scripts), Path::new(log), port) {

@@ -3,22 +3,22 @@
 use serde_json::{Value, json};
 
 use crate::api::{Answer, Reply, event, list, text, tools};
-use crate::conversation::{Conversation, Said};
+use crate::conversation::{Conversation, Message};
 use crate::script::Fault;
 
 pub fn read(body: &Value) -> Conversation {
     let mut said = Vec::new();
     if let Some(words) = body["input"].as_str() {
-        said.push(Said::User(words.to_owned()));
+        said.push(Message::User(words.to_owned()));
     }
     for item in list(&body["input"]) {
         let kind = item["type"].as_str().unwrap_or("message");
         match (kind, item["role"].as_str()) {
-            ("message", Some("user")) => said.push(Said::User(text(&item["content"]))),
-            ("message", Some("assistant")) => said.push(Said::Model(text(&item["content"]))),
-            ("function_call" | "custom_tool_call", _) => said.push(Said::Model(String::new())),
+            ("message", Some("user")) => said.push(Message::User(text(&item["content"]))),
+            ("message", Some("assistant")) => said.push(Message::Model(text(&item["content"]))),
+            ("function_call" | "custom_tool_call", _) => said.push(Message::Model(String::new())),
             ("function_call_output" | "custom_tool_call_output", _) => {
-                said.push(Said::Result(text(&item["output"])));
+                said.push(Message::Result(text(&item["output"])));
             }
             _ => {}
         }
@@ -113,9 +113,9 @@ mod tests {
         assert_eq!(
             read.said,
             [
-                Said::User(String::from("go")),
-                Said::Model(String::new()),
-                Said::Result(String::from("out")),
+                Message::User(String::from("go")),
+                Message::Model(String::new()),
+                Message::Result(String::from("out")),
             ]
         );
         assert_eq!(read.tools[0].name, "exec_command");

@@ -23,22 +23,22 @@ use std::fs;
 use std::path::{Component, Path};
 use std::time::Duration;
 
-use crate::conversation::Place;
+use crate::conversation::ScriptPosition;
 
 /// What the model does at one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// A failure that comes first.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<Failure>,
     /// How long the answer takes.
     pub slow: Duration,
     /// The answer.
-    pub act: Act,
+    pub act: Action,
 }
 
 /// What the model does in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum Action {
     /// A call of the shell tool.
     Run(String),
     /// Read a file.
@@ -58,7 +58,7 @@ pub enum Act {
 
 /// A failure, and how often it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct Failure {
     pub fault: Fault,
     /// How often; `None` means always.
     pub times: Option<usize>,
@@ -94,7 +94,7 @@ const DONE: &str = "Done.";
 
 impl Step {
     /// An answer without failures.
-    pub fn plain(act: Act) -> Self {
+    pub fn plain(act: Action) -> Self {
         Self {
             trouble: None,
             slow: Duration::ZERO,
@@ -103,7 +103,7 @@ impl Step {
     }
 
     /// The step at a place; if a task has no script, the answer says so.
-    pub fn at(scripts: &Path, place: &Place) -> Self {
+    pub fn at(scripts: &Path, place: &ScriptPosition) -> Self {
         let file = format!("{}-{}", place.role, place.turn);
         let own = Path::new(&place.branch);
         let is_inside = own
@@ -114,14 +114,14 @@ impl Step {
         let mut read = own.into_iter().chain([any]).map(fs::read_to_string);
         let Some(text) = read.find_map(Result::ok) else {
             let branch = &place.branch;
-            return Step::plain(Act::Say(format!("No script {file} for {branch}.")));
+            return Step::plain(Action::Say(format!("No script {file} for {branch}.")));
         };
         match steps(&text) {
             Ok(steps) => {
                 let step = steps.into_iter().nth(place.step);
-                step.unwrap_or_else(|| Step::plain(Act::Say(DONE.to_owned())))
+                step.unwrap_or_else(|| Step::plain(Action::Say(DONE.to_owned())))
             }
-            Err(line) => Step::plain(Act::Say(format!("Cannot read `{line}` in {file}."))),
+            Err(line) => Step::plain(Action::Say(format!("Cannot read `{line}` in {file}."))),
         }
     }
 }
@@ -138,26 +138,26 @@ fn steps(text: &str) -> Result<Vec<Step>, String> {
         let fault = |fault| {
             let times = (!rest.is_empty()).then(|| rest.parse());
             let times = times.transpose().map_err(|_| line.to_owned())?;
-            Ok::<_, String>(Some(Trouble { fault, times }))
+            Ok::<_, String>(Some(Failure { fault, times }))
         };
         let act = match word {
-            "run" => Act::Run(rest.to_owned()),
-            "say" => Act::Say(rest.to_owned()),
-            "read" => Act::Read(rest.to_owned()),
+            "run" => Action::Run(rest.to_owned()),
+            "say" => Action::Say(rest.to_owned()),
+            "read" => Action::Read(rest.to_owned()),
             "write" => {
                 let (file, text) = rest.split_once(' ').ok_or(line)?;
-                Act::Write {
+                Action::Write {
                     file: file.to_owned(),
-                    text: unfolded(text),
+                    text: unescape_newlines(text),
                 }
             }
             "edit" => {
                 let (file, change) = rest.split_once(' ').ok_or(line)?;
                 let (old, new) = change.split_once(" => ").ok_or(line)?;
-                Act::Edit {
+                Action::Edit {
                     file: file.to_owned(),
-                    old: unfolded(old),
-                    new: unfolded(new),
+                    old: unescape_newlines(old),
+                    new: unescape_newlines(new),
                 }
             }
             "slow" => {
@@ -179,13 +179,13 @@ fn steps(text: &str) -> Result<Vec<Step>, String> {
         steps.push(Step { trouble, slow, act });
     }
     if trouble.is_some() || !slow.is_zero() {
-        let act = Act::Say(DONE.to_owned());
+        let act = Action::Say(DONE.to_owned());
         steps.push(Step { trouble, slow, act });
     }
     Ok(steps)
 }
 
-fn unfolded(text: &str) -> String {
+fn unescape_newlines(text: &str) -> String {
     text.replace("\\n", "\n")
 }
 
@@ -193,8 +193,8 @@ fn unfolded(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn place(branch: &str, step: usize) -> Place {
-        Place {
+    fn place(branch: &str, step: usize) -> ScriptPosition {
+        ScriptPosition {
             branch: branch.to_owned(),
             role: "worker",
             turn: 1,
@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    fn act(scripts: &Path, place: &Place) -> Act {
+    fn act(scripts: &Path, place: &ScriptPosition) -> Action {
         Step::at(scripts, place).act
     }
 
@@ -215,13 +215,16 @@ mod tests {
             let text = format!("# first\nrun echo {word}\n\nsay {word} is said\n");
             fs::write(scripts.join(task).join("worker-1"), text).unwrap();
         }
-        let run = |word: &str| Act::Run(format!("echo {word}"));
+        let run = |word: &str| Action::Run(format!("echo {word}"));
         assert_eq!(act(scripts, &place("fix/a", 0)), run("own"));
         assert_eq!(act(scripts, &place("fix/b", 0)), run("any"));
         assert_eq!(act(scripts, &place("../fix/a", 0)), run("any"));
-        let said = Act::Say(String::from("own is said"));
+        let said = Action::Say(String::from("own is said"));
         assert_eq!(act(scripts, &place("fix/a", 1)), said);
-        assert_eq!(act(scripts, &place("fix/a", 2)), Act::Say(DONE.to_owned()));
+        assert_eq!(
+            act(scripts, &place("fix/a", 2)),
+            Action::Say(DONE.to_owned())
+        );
     }
 
     #[test]
@@ -230,13 +233,13 @@ mod tests {
         let [first, last] = steps.as_slice() else {
             panic!("{steps:?}");
         };
-        let overload = Trouble {
+        let overload = Failure {
             fault: Fault::Overload,
             times: Some(2),
         };
         assert_eq!(first.trouble, Some(overload));
         assert_eq!(first.slow, Duration::from_secs(3));
-        let quota = Trouble {
+        let quota = Failure {
             fault: Fault::Quota,
             times: None,
         };

@@ -12,14 +12,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::api::{Answer, Api, Reply, reply};
-use crate::conversation::{Conversation, Place, Wanted};
+use crate::conversation::{Conversation, NextAction, ScriptPosition};
 use crate::http::{self, Request};
 use crate::log::Log;
-use crate::script::{Act, Fault, Step};
+use crate::script::{Action, Fault, Step};
 use crate::tools::has_shell;
 
 /// How long a request may take to arrive.
-const ARRIVES: Duration = Duration::from_secs(30);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A model that listens on loopback.
 pub struct Model {
@@ -65,15 +65,15 @@ impl Model {
             let shared = Arc::clone(&self.shared);
             thread::spawn(move || {
                 // An agent that disconnected needs no answer.
-                let _gone = shared.meet(&stream);
+                let _gone = shared.handle(&stream);
             });
         }
     }
 }
 
 impl Shared {
-    fn meet(&self, stream: &TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(ARRIVES))?;
+    fn handle(&self, stream: &TcpStream) -> io::Result<()> {
+        stream.set_read_timeout(Some(READ_TIMEOUT))?;
         stream.set_nodelay(true)?;
         let Some(request) = Request::read(stream)? else {
             return Ok(());
@@ -83,10 +83,10 @@ impl Shared {
         let api = Api::of(&request.path).filter(|_| request.method == "POST");
         let Some(api) = api else {
             self.note(number, &request, &body, json!({}))?;
-            return aside(stream, &request);
+            return answer_other(stream, &request);
         };
         let conversation = api.read(&request.path, &body);
-        let wanted = conversation.wanted();
+        let wanted = conversation.next_action();
         let (step, place) = self.step(&conversation, wanted);
         let fault = place.as_ref().and_then(|place| self.trouble(place, &step));
         let act = reply(&conversation, step.act);
@@ -126,21 +126,25 @@ impl Shared {
     }
 
     /// The next step, and its place in a script if it comes from one.
-    fn step(&self, conversation: &Conversation, wanted: Wanted) -> (Step, Option<Place>) {
+    fn step(
+        &self,
+        conversation: &Conversation,
+        wanted: NextAction,
+    ) -> (Step, Option<ScriptPosition>) {
         match wanted {
             // A request without tools is for a title or the like: not a turn of the script.
             _ if !has_shell(&conversation.tools) => (
-                Step::plain(Act::Say(String::from("A scripted title"))),
+                Step::plain(Action::Say(String::from("A scripted title"))),
                 None,
             ),
-            Wanted::Scripted(place) => (Step::at(&self.scripts, &place), Some(place)),
-            Wanted::Run(command) => (Step::plain(Act::Run(command)), None),
-            Wanted::Words => (Step::plain(Act::Say(String::from("Done."))), None),
+            NextAction::Scripted(place) => (Step::at(&self.scripts, &place), Some(place)),
+            NextAction::Run(command) => (Step::plain(Action::Run(command)), None),
+            NextAction::Words => (Step::plain(Action::Say(String::from("Done."))), None),
         }
     }
 
     /// The failure for this attempt, if any.
-    fn trouble(&self, place: &Place, step: &Step) -> Option<Fault> {
+    fn trouble(&self, place: &ScriptPosition, step: &Step) -> Option<Fault> {
         let trouble = step.trouble?;
         let Some(times) = trouble.times else {
             return Some(trouble.fault);
@@ -172,7 +176,7 @@ impl Shared {
 }
 
 /// Answers requests outside a conversation: token counts, model lists, and anything else.
-fn aside(stream: &TcpStream, request: &Request) -> io::Result<()> {
+fn answer_other(stream: &TcpStream, request: &Request) -> io::Result<()> {
     let path = request.path.split('?').next().unwrap_or_default();
     let json = "application/json";
     if path.ends_with("/count_tokens") {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::script::Act;
+use crate::script::Action;
 
 /// A tool, as the agent describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,19 +32,19 @@ pub fn has_shell(tools: &[Tool]) -> bool {
 }
 
 /// The tool for the act, and its arguments; `None` for words, or if there is no such tool.
-pub fn call(tools: &[Tool], act: &Act) -> Option<(String, Value)> {
+pub fn call(tools: &[Tool], act: &Action) -> Option<(String, Value)> {
     let called = |names: &[&str], told: &[(&[&str], &str)]| {
         let tool = find(tools, names)?;
         Some((tool.name.clone(), tool.told(told)))
     };
     match act {
-        Act::Say(_) => None,
-        Act::Run(command) => called(&SHELLS, &[(&COMMAND, command)]),
-        Act::Read(file) => called(&READERS, &[(&FILE, file)])
+        Action::Say(_) => None,
+        Action::Run(command) => called(&SHELLS, &[(&COMMAND, command)]),
+        Action::Read(file) => called(&READERS, &[(&FILE, file)])
             .or_else(|| called(&SHELLS, &[(&COMMAND, &format!("cat {file}"))])),
-        Act::Write { file, text } => called(&WRITERS, &[(&FILE, file), (&CONTENT, text)])
-            .or_else(|| called(&SHELLS, &[(&COMMAND, &added(file, text))])),
-        Act::Edit { file, old, new } => {
+        Action::Write { file, text } => called(&WRITERS, &[(&FILE, file), (&CONTENT, text)])
+            .or_else(|| called(&SHELLS, &[(&COMMAND, &add_patch(file, text))])),
+        Action::Edit { file, old, new } => {
             if let Some(tool) = find(tools, &EDITORS) {
                 // One agent takes several edits at once.
                 if tool.has("edits") {
@@ -55,7 +55,7 @@ pub fn call(tools: &[Tool], act: &Act) -> Option<(String, Value)> {
                 let told = tool.told(&[(&FILE, file), (&OLD, old), (&NEW, new)]);
                 return Some((tool.name.clone(), told));
             }
-            called(&SHELLS, &[(&COMMAND, &changed(file, old, new))])
+            called(&SHELLS, &[(&COMMAND, &update_patch(file, old, new))])
         }
     }
 }
@@ -91,11 +91,11 @@ impl Tool {
 }
 
 /// A patch, in the format of the agent that changes files only by patches.
-fn added(file: &str, text: &str) -> String {
+fn add_patch(file: &str, text: &str) -> String {
     patch(&format!("*** Add File: {file}\n{}", prefixed("+", text)))
 }
 
-fn changed(file: &str, old: &str, new: &str) -> String {
+fn update_patch(file: &str, old: &str, new: &str) -> String {
     let (old, new) = (prefixed("-", old), prefixed("+", new));
     patch(&format!("*** Update File: {file}\n@@\n{old}{new}"))
 }
@@ -121,8 +121,8 @@ mod tests {
         Tool { name, shape }
     }
 
-    fn edit() -> Act {
-        Act::Edit {
+    fn edit() -> Action {
+        Action::Edit {
             file: String::from("a.md"),
             old: String::from("one"),
             new: String::from("one\ntwo"),
@@ -148,7 +148,7 @@ mod tests {
         let (_, told) = call(&pi, &edit()).unwrap();
         assert_eq!(told["edits"][0]["newText"], "one\ntwo");
         let opencode = [tool("write", &["filePath", "content"])];
-        let write = Act::Write {
+        let write = Action::Write {
             file: String::from("a.md"),
             text: String::from("one"),
         };

@@ -12,7 +12,7 @@ use orange_engine::names::Status;
 use orange_engine::role::Role;
 
 use super::finding::{Finding, FindingCode};
-use crate::explore::{Explored, Happening, Visit, rules};
+use crate::explore::{Exploration, Occurrence, Visit, rules};
 
 pub(super) fn find(workflow: &Workflow) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn find(workflow: &Workflow) -> Vec<Finding> {
                     FindingCode::ExitRuleMissing,
                     Some(state.at),
                     format!(
-                        "`{status}` expects the {role}, and no exit rule says what its death means"
+                        "`{status}` expects the {role}, but no exit rule says what its exit means"
                     ),
                     format!(
                         "add a rule for `{status}` under `exit_monitoring`, at least `- {{ status: \
@@ -42,7 +42,7 @@ pub(super) fn find(workflow: &Workflow) -> Vec<Finding> {
                 findings.push(Finding::new(
                     FindingCode::RespawnMissing,
                     Some(state.at),
-                    format!("`{status}` expects the {role} and does not say how to bring it back"),
+                    format!("`{status}` expects the {role} but does not say how to respawn it"),
                     format!(
                         "add `respawn: {{ {role}: {{ prompt: NAME }} }}` to `{status}`, with the \
                          name of a prompt"
@@ -62,7 +62,7 @@ fn leads_to(edge: &Edge, to: &Status) -> bool {
 }
 
 /// The edges by which the engine could follow a rule: those of its own trigger, else requests.
-fn ways<'a>(
+fn exit_edges<'a>(
     workflow: &'a Workflow,
     from: &'a Status,
     to: &'a Status,
@@ -92,7 +92,7 @@ fn missing_targets(workflow: &Workflow, rule: &ExitRule) -> Vec<Finding> {
             (cases.collect(), Trigger::Exit)
         }
         ExitOutcome::Crash(crash) => {
-            if let Some(finding) = nowhere_to_crash(rule, crash) {
+            if let Some(finding) = missing_crash_target(rule, crash) {
                 return vec![finding];
             }
             let then = crash.then.iter().filter(|_| crash.stuck_after.is_some());
@@ -102,7 +102,7 @@ fn missing_targets(workflow: &Workflow, rule: &ExitRule) -> Vec<Finding> {
     };
     let closed = targets
         .into_iter()
-        .filter(|(to, _)| ways(workflow, status, to, trigger).is_empty());
+        .filter(|(to, _)| exit_edges(workflow, status, to, trigger).is_empty());
     closed
         .map(|(to, at)| {
             let open = open_to_engine(workflow, status);
@@ -115,7 +115,7 @@ fn missing_targets(workflow: &Workflow, rule: &ExitRule) -> Vec<Finding> {
                 FindingCode::ExitTargetMissing,
                 Some(at),
                 format!(
-                    "the exit rule of `{status}` leads to `{to}`, and no transition lets the \
+                    "the exit rule of `{status}` leads to `{to}`, but no transition lets the \
                      engine go there"
                 ),
                 format!(
@@ -143,7 +143,7 @@ fn open_to_engine(workflow: &Workflow, status: &Status) -> Vec<String> {
     names
 }
 
-fn nowhere_to_crash(rule: &ExitRule, crash: &CrashRule) -> Option<Finding> {
+fn missing_crash_target(rule: &ExitRule, crash: &CrashRule) -> Option<Finding> {
     let limit = crash.stuck_after?;
     if crash.then.is_some() {
         return None;
@@ -153,17 +153,17 @@ fn nowhere_to_crash(rule: &ExitRule, crash: &CrashRule) -> Option<Finding> {
         FindingCode::ExitTargetMissing,
         Some(rule.at),
         format!(
-            "the exit rule of `{status}` counts crashes up to {limit}, and there is no state for \
-             what comes then"
+            "the exit rule of `{status}` counts crashes up to {limit}, but names no state to go \
+             to then"
         ),
-        "name one with `then`, or leave `stuck_after` away and let a person decide",
+        "name one with `then`, or leave out `stuck_after` and let the human decide",
     ))
 }
 
 /// The rules that never apply, or never lead where they say.
-pub(super) fn dead(
+pub(super) fn find_dead_rules(
     workflow: &Workflow,
-    explored: &Explored,
+    explored: &Exploration,
     led: &BTreeSet<(Position, Status)>,
 ) -> Vec<Finding> {
     let situations = || explored.nodes.iter().map(|node| &node.situation);
@@ -171,7 +171,7 @@ pub(super) fn dead(
     for (number, rule) in workflow.exit_rules.iter().enumerate() {
         let status = &rule.status;
         let mut here = situations().filter(|situation| situation.status == *status);
-        if let Some(finding) = covered(workflow, number, rule) {
+        if let Some(finding) = shadowed_rule(workflow, number, rule) {
             findings.push(finding);
             continue;
         }
@@ -185,30 +185,30 @@ pub(super) fn dead(
             None => state.into_iter().flat_map(|state| &state.expects).collect(),
         };
         if here.any(|situation| expected.iter().any(|role| situation.has(role))) {
-            findings.extend(leading_nowhere(workflow, rule, led));
+            findings.extend(unused_cases(workflow, rule, led));
         } else {
-            findings.push(about_nobody(rule, &expected));
+            findings.push(rule_without_agent(rule, &expected));
         }
     }
     findings
 }
 
-fn about_nobody(rule: &ExitRule, expected: &[&Role]) -> Finding {
+fn rule_without_agent(rule: &ExitRule, expected: &[&Role]) -> Finding {
     let status = &rule.status;
     let why = match expected.first() {
         Some(role) => format!("no {role} is ever alive there"),
-        None => format!("`{status}` expects nobody, and the rule names no `role`"),
+        None => format!("`{status}` expects no agent, and the rule names no `role`"),
     };
     Finding::new(
         FindingCode::ExitRuleDead,
         Some(rule.at),
-        format!("this exit rule of `{status}` is never asked: {why}"),
-        "remove it, or name the `role` whose death it is about",
+        format!("this exit rule of `{status}` is never used: {why}"),
+        "remove it, or name the `role` whose exit it handles",
     )
 }
 
 /// A case of a rule that never led where it says, although the engine has an edge there.
-fn leading_nowhere(
+fn unused_cases(
     workflow: &Workflow,
     rule: &ExitRule,
     led: &BTreeSet<(Position, Status)>,
@@ -219,7 +219,7 @@ fn leading_nowhere(
     let status = &rule.status;
     let never = cases.iter().filter(|case| {
         let way = (rule.at, case.then.clone());
-        !led.contains(&way) && !ways(workflow, status, &case.then, Trigger::Exit).is_empty()
+        !led.contains(&way) && !exit_edges(workflow, status, &case.then, Trigger::Exit).is_empty()
     });
     never
         .map(|case| {
@@ -227,7 +227,7 @@ fn leading_nowhere(
             let mut own = workflow.edges_from(status);
             let own = own.any(|edge| edge.trigger == Trigger::Exit && leads_to(edge, to));
             let first = if own {
-                "transitions on `exit` go before those that can be asked for; "
+                "transitions on `exit` are tried before those that can be requested; "
             } else {
                 ""
             };
@@ -236,8 +236,8 @@ fn leading_nowhere(
                 Some(case.at),
                 format!("this exit rule of `{status}` never leads to `{to}`"),
                 format!(
-                    "{first}let the rule look for what the transition from `{status}` to `{to}` \
-                     asks for, with a `when` that can hold"
+                    "{first}let the rule require what the transition from `{status}` to `{to}` \
+                     requires, with a `when` that can be true"
                 ),
             )
         })
@@ -245,7 +245,7 @@ fn leading_nowhere(
 }
 
 /// A rule below one that always matches first.
-fn covered(workflow: &Workflow, number: usize, rule: &ExitRule) -> Option<Finding> {
+fn shadowed_rule(workflow: &Workflow, number: usize, rule: &ExitRule) -> Option<Finding> {
     let covers = |above: &&ExitRule| {
         let same_role = above.role.is_none() && rule.role.is_none() || above.role == rule.role;
         let expected = |role: &Role| {
@@ -263,7 +263,7 @@ fn covered(workflow: &Workflow, number: usize, rule: &ExitRule) -> Option<Findin
         FindingCode::ExitRuleDead,
         Some(rule.at),
         format!(
-            "this exit rule of `{}` is never asked: the one in line {} always matches",
+            "this exit rule of `{}` is never used: the one in line {} always matches",
             rule.status, above.at.line
         ),
         "put it above that one, or remove it",
@@ -271,23 +271,23 @@ fn covered(workflow: &Workflow, number: usize, rule: &ExitRule) -> Option<Findin
 }
 
 /// A death that matches a rule, but whose transition is refused.
-pub(super) fn refused(
+pub(super) fn find_refusal(
     workflow: &Workflow,
     visit: &Visit<'_>,
 ) -> Option<(Position, String, String)> {
-    let Happening::Die { role, evidence } = &visit.step.happening else {
+    let Occurrence::Die { role, evidence } = &visit.step.occurrence else {
         return None;
     };
     let before = visit.before?;
     let changed = visit
-        .played
+        .outcome
         .events
         .iter()
         .any(|event| matches!(event.fact, Fact::StatusChanged(_)));
     if *evidence == Evidence::Environment || changed {
         return None;
     }
-    let shown = &visit.step.shown.gates;
+    let shown = &visit.step.evidence.gates;
     let is_shown = |gates: &[Gate]| gates.iter().all(|gate| shown.contains(gate));
     let status = &before.status;
     for rule in rules(workflow, status, role).filter(|rule| is_shown(&rule.has_artifact)) {
@@ -295,9 +295,9 @@ pub(super) fn refused(
             ExitOutcome::Advance(cases) => {
                 let case = cases.iter().find(|case| {
                     let when = case.when.as_ref();
-                    when.is_none_or(|when| when.holds(|field| visit.played.task.value(field)))
+                    when.is_none_or(|when| when.holds(|field| visit.outcome.task.value(field)))
                 })?;
-                let ways = ways(workflow, status, &case.then, Trigger::Exit);
+                let ways = exit_edges(workflow, status, &case.then, Trigger::Exit);
                 // Other requirements of the transition may be missing; then the rules below decide.
                 let ready = |edge: &&Edge| is_shown(&edge.gates);
                 if ways.iter().any(ready) {
@@ -319,7 +319,7 @@ pub(super) fn refused(
                 let to = crash.then.as_ref()?;
                 let limit = crash.stuck_after?;
                 let count = crashes(visit)?;
-                let ways = ways(workflow, status, to, Trigger::Crash);
+                let ways = exit_edges(workflow, status, to, Trigger::Crash);
                 if count >= limit && !ways.is_empty() {
                     return Some((
                         rule.at,
@@ -328,8 +328,8 @@ pub(super) fn refused(
                              to `{to}`, and the transition is refused"
                         ),
                         format!(
-                            "a crash shows nothing, so give it an edge of its own: `- {{ from: \
-                             {status}, to: {to}, trigger: crash }}`"
+                            "a crash brings no evidence, so give it its own transition: `- {{ \
+                             from: {status}, to: {to}, trigger: crash }}`"
                         ),
                     ));
                 }
@@ -342,7 +342,7 @@ pub(super) fn refused(
 }
 
 fn crashes(visit: &Visit<'_>) -> Option<i64> {
-    let mut events = visit.played.events.iter();
+    let mut events = visit.outcome.events.iter();
     events.find_map(|event| match &event.fact {
         Fact::AgentCrashed { crash_count, .. } => Some(*crash_count),
         _ => None,

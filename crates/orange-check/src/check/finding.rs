@@ -1,4 +1,4 @@
-//! Findings: what is wrong with a workflow that loads, and how bad.
+//! Findings: what is wrong with a workflow that loads.
 
 use std::fmt;
 
@@ -7,34 +7,34 @@ use serde::Serialize;
 
 use super::story::Story;
 
-/// One thing that a workflow does, or cannot do, and should not, or should.
+/// One result of checking a workflow.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Finding {
-    /// What kind of finding it is.
+    /// The kind of finding.
     pub code: FindingCode,
-    /// How bad it is.
+    /// How severe it is.
     pub severity: Severity,
-    /// Where the file says what leads to it.
+    /// The position in the file that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Position>,
-    /// What is wrong, on what.
+    /// What is wrong, and where.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub hint: String,
-    /// How it comes about, when it is about something that can happen.
+    /// The steps that lead to it; absent if the file alone shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub story: Option<Story>,
 }
 
-/// How bad a finding is.
+/// How severe a finding is.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// The workflow must not be bound to a task.
+    /// No task can use the workflow.
     Error,
-    /// It can be bound; somebody should look.
+    /// Tasks can use the workflow, but you should check it.
     Warning,
     /// Worth knowing; nothing is wrong.
     Note,
@@ -69,7 +69,7 @@ macro_rules! codes {
                 }
             }
 
-            /// How bad findings of this kind are.
+            /// How severe findings of this kind are.
             pub fn severity(self) -> Severity {
                 match self {
                     $(FindingCode::$name => Severity::$severity,)+
@@ -83,13 +83,13 @@ codes! {
     /// A state that no task can reach.
     StateUnreachable = "state-unreachable", Warning;
     /// A task can reach a situation from which no end is reachable.
-    NoWayToEnd = "no-way-to-end", Error;
+    NoWayToEnd = "end-unreachable", Error;
     /// An ended task still holds a workspace.
     WorkspaceLeaked = "workspace-leaked", Error;
     /// An ended task still has a live agent.
     AgentLeaked = "agent-leaked", Error;
     /// When a hook fails, an ended task keeps what it holds.
-    FailureKeepsHold = "failure-keeps-hold", Warning;
+    FailureKeepsHold = "failure-leaks-resources", Warning;
     /// A hook runs where no workspace is held.
     HookWithoutWorkspace = "hook-without-workspace", Error;
     /// A gate's command runs where no workspace is held.
@@ -97,13 +97,13 @@ codes! {
     /// A workspace is released while an agent is alive in it.
     AgentEvicted = "agent-evicted", Error;
     /// A message goes to an agent that is not running and cannot be started.
-    NobodyToTell = "nobody-to-tell", Error;
+    NobodyToTell = "recipient-missing", Error;
     /// A second agent of a role is started next to the first.
-    AgentDoubled = "agent-doubled", Error;
+    AgentDoubled = "agent-duplicated", Error;
     /// A task enters a state that expects an agent, but none is running or starting.
     AgentAbsent = "agent-absent", Error;
     /// A start by the scheduler can fail, and no edge handles that.
-    StartUnanswered = "start-unanswered", Warning;
+    StartUnanswered = "start-failure-unhandled", Warning;
     /// An exit rule leads to a state that the engine has no edge to.
     ExitTargetMissing = "exit-target-missing", Error;
     /// An exit rule's transition is refused although everything it requires is there.
@@ -123,15 +123,15 @@ codes! {
     /// An entry is never open.
     EntryDead = "entry-dead", Warning;
     /// An agent that did the work can pass its own review.
-    JudgesItself = "judges-itself", Error;
+    JudgesItself = "self-review", Error;
     /// What decided one round decides the next one too.
     StaleArtifact = "stale-artifact", Error;
     /// An agent can end the task on its own request.
     AgentMayFinish = "agent-may-finish", Warning;
     /// A transition ends the agent that requested it, and still happens.
-    AskerEnded = "asker-ended", Note;
+    AskerEnded = "requester-killed", Note;
     /// A verb leads to a state that no role can request.
-    VerbLeadsNowhere = "verb-leads-nowhere", Warning;
+    VerbLeadsNowhere = "verb-target-missing", Warning;
     /// A state's kind does not fit what it expects or where it leads.
     KindMismatch = "kind-mismatch", Warning;
     /// A prompt tells an agent to request a status that is not open to it.
@@ -147,7 +147,7 @@ codes! {
     /// A hook, gate or trigger that this version cannot perform.
     NotAvailable = "not-available", Error;
     /// The search was stopped before it had covered everything.
-    SearchBounded = "search-bounded", Warning;
+    SearchBounded = "search-incomplete", Warning;
 }
 
 impl fmt::Display for FindingCode {
@@ -191,7 +191,7 @@ impl Finding {
     }
 
     /// The same finding, with the story of how it happens.
-    pub(super) fn told(mut self, story: Story) -> Finding {
+    pub(super) fn with_story(mut self, story: Story) -> Finding {
         self.story = Some(story);
         self
     }

@@ -14,7 +14,7 @@ use super::finding::{Finding, FindingCode};
 use super::limits::limits;
 use super::place::Place;
 use super::story::Story;
-use crate::explore::{Explored, Happening, Notice, Step, Visit, led_to, rules};
+use crate::explore::{Exploration, Notice, Occurrence, Step, Visit, rule_targets, rules};
 
 /// The first occurrence of something.
 struct Incident {
@@ -46,24 +46,24 @@ impl<'w> Incidents<'w> {
     }
 
     /// The edges that were taken, by index.
-    pub(super) fn taken(&self) -> &BTreeSet<usize> {
+    pub(super) fn taken_edges(&self) -> &BTreeSet<usize> {
         &self.taken
     }
 
     /// The exit rules that led somewhere, and where.
-    pub(super) fn led(&self) -> &BTreeSet<(Position, Status)> {
+    pub(super) fn used_exit_rules(&self) -> &BTreeSet<(Position, Status)> {
         &self.led
     }
 
     /// Checks one step of the search.
-    pub(super) fn see(&mut self, visit: &Visit<'_>) {
-        self.see_notices(visit);
-        self.see_end(visit);
-        self.see_absence(visit);
-        self.see_unanswered(visit);
-        self.see_asker_ended(visit);
-        self.see_led(visit);
-        if let Some((at, message, hint)) = exits::refused(self.workflow, visit) {
+    pub(super) fn check_visit(&mut self, visit: &Visit<'_>) {
+        self.check_notices(visit);
+        self.check_end(visit);
+        self.check_absence(visit);
+        self.check_start_failure(visit);
+        self.check_requester_killed(visit);
+        self.record_exit_rule(visit);
+        if let Some((at, message, hint)) = exits::find_refusal(self.workflow, visit) {
             let key = at.to_string();
             self.note(visit, FindingCode::ExitRefused, key, Some(at), || {
                 (message, hint)
@@ -72,21 +72,21 @@ impl<'w> Incidents<'w> {
     }
 
     /// Records which rule handled a death, and where it led.
-    fn see_led(&mut self, visit: &Visit<'_>) {
-        let (Happening::Die { role, .. }, Some(before)) = (&visit.step.happening, visit.before)
+    fn record_exit_rule(&mut self, visit: &Visit<'_>) {
+        let (Occurrence::Die { role, .. }, Some(before)) = (&visit.step.occurrence, visit.before)
         else {
             return;
         };
-        let mut events = visit.played.events.iter();
+        let mut events = visit.outcome.events.iter();
         let to = events.find_map(|event| match &event.fact {
             Fact::StatusChanged(changed) if changed.trigger == Trigger::Exit => Some(&changed.to),
             _ => None,
         });
         let Some(to) = to else { return };
-        let shown = &visit.step.shown.gates;
+        let shown = &visit.step.evidence.gates;
         let mut rules = rules(self.workflow, &before.status, role).filter(|rule| {
             let mut gates = rule.has_artifact.iter();
-            led_to(rule).contains(&to) && gates.all(|gate| shown.contains(gate))
+            rule_targets(rule).contains(&to) && gates.all(|gate| shown.contains(gate))
         });
         if let Some(rule) = rules.next() {
             self.led.insert((rule.at, to.clone()));
@@ -113,57 +113,51 @@ impl<'w> Incidents<'w> {
         });
     }
 
-    fn see_notices(&mut self, visit: &Visit<'_>) {
+    fn check_notices(&mut self, visit: &Visit<'_>) {
         let mut taken = None;
-        for notice in &visit.played.notices {
+        for notice in &visit.outcome.notices {
             match notice {
-                Notice::Took { edge } => {
+                Notice::EdgeTaken { edge } => {
                     self.taken.insert(*edge);
                     taken = Some(*edge);
                 }
-                Notice::Counted { field, value } => {
+                Notice::FieldIncremented { field, value } => {
                     let limit = self.limits.get(field).copied();
                     if let Some(limit) = limit.filter(|limit| value > limit) {
                         let place = Place::of(self.workflow, visit.step, taken);
-                        self.see_exceeded(visit, &place, field, limit);
+                        self.check_limit(visit, &place, field, limit);
                     }
                 }
                 _ => {
                     let place = Place::of(self.workflow, visit.step, taken);
-                    self.see_lack(visit, &place, notice);
+                    self.check_notice(visit, &place, notice);
                 }
             }
         }
     }
 
-    fn see_exceeded(
-        &mut self,
-        visit: &Visit<'_>,
-        place: &Place<'_>,
-        field: &FieldName,
-        limit: i64,
-    ) {
+    fn check_limit(&mut self, visit: &Visit<'_>, place: &Place<'_>, field: &FieldName, limit: i64) {
         let code = FindingCode::LimitExceeded;
         self.note(visit, code, field.to_string(), place.at, || {
-            let way = &place.way;
+            let way = &place.description;
             (
                 format!("{way} counts `{field}` beyond its limit of {limit}"),
                 format!(
-                    "close it with `when: {field} < {limit}`, or begin a new count, there or where \
-                     a person decides before it, with `set: {{ {field}: 0 }}`"
+                    "close it with `when: {field} < {limit}`, or reset the counter, there or where \
+                     the human decides before it, with `set: {{ {field}: 0 }}`"
                 ),
             )
         });
     }
 
-    fn see_lack(&mut self, visit: &Visit<'_>, place: &Place<'_>, notice: &Notice) {
-        let way = &place.way;
+    fn check_notice(&mut self, visit: &Visit<'_>, place: &Place<'_>, notice: &Notice) {
+        let way = &place.description;
         match notice {
             Notice::GateWithoutWorkspace => {
                 let code = FindingCode::GateWithoutWorkspace;
                 self.note(visit, code, place.key(), place.at, || {
                     (
-                        format!("{way} asks a command, and no workspace is held to run it in"),
+                        format!("{way} has a command gate, but no workspace is held to run it in"),
                         String::from(
                             "put the gate on a transition from a state that holds a workspace",
                         ),
@@ -177,57 +171,57 @@ impl<'w> Incidents<'w> {
                     (
                         format!("{way} runs `{label}` where no workspace is held"),
                         format!(
-                            "add `acquire_workspace` before `{label}`; it does nothing where one \
-                             is held"
+                            "add `acquire_workspace` before `{label}`; it does nothing if one is \
+                             already held"
                         ),
                     )
                 });
             }
-            Notice::Doubled { role } => {
+            Notice::AgentDuplicated { role } => {
                 let code = FindingCode::AgentDoubled;
                 let key = format!("{} {role}", place.key());
                 self.note(visit, code, key, place.at, || {
                     (
-                        format!("{way} starts a second {role} beside one that is alive"),
+                        format!("{way} starts a second {role} while one is alive"),
                         format!(
-                            "if another agent is meant, say which: `role: NAME`; else end the first \
-                             (`kill_session`, or `kill_agent` with `role: {role}`), or tell it \
-                             (`notify_worker`)"
+                            "if you mean another agent, name it: `role: NAME`; else kill the first \
+                             (`kill_session`, or `kill_agent` with `role: {role}`), or send it a \
+                             message (`notify_worker`)"
                         ),
                     )
                 });
             }
-            Notice::Evicted { role } => {
+            Notice::AgentEvicted { role } => {
                 let code = FindingCode::AgentEvicted;
                 let key = format!("{} {role}", place.key());
                 let at = place.hook("release_workspace");
                 self.note(visit, code, key, at, || {
                     (
-                        format!("{way} gives the workspace back while the {role} is alive in it"),
+                        format!("{way} releases the workspace while the {role} is alive in it"),
                         String::from("put `kill_session` before `release_workspace`"),
                     )
                 });
             }
-            Notice::NobodyToTell { role } => {
+            Notice::RecipientMissing { role } => {
                 let code = FindingCode::NobodyToTell;
                 let at = place.hook("notify_worker");
-                let to = &visit.played.task.status;
+                let to = &visit.outcome.task.status;
                 self.note(visit, code, place.key(), at, || {
                     (
-                        format!("{way} tells the {role} something, and none may be there"),
+                        format!("{way} sends the {role} a message, but none may be running"),
                         format!(
-                            "give `{to}` a `respawn` for the {role}, so that it is brought when \
-                             it is gone"
+                            "give `{to}` a `respawn` for the {role}, so that it is started if it \
+                             is not running"
                         ),
                     )
                 });
             }
-            Notice::Took { .. } | Notice::Counted { .. } => {}
+            Notice::EdgeTaken { .. } | Notice::FieldIncremented { .. } => {}
         }
     }
 
     /// The findings, each with its story.
-    pub(super) fn into_findings(self, explored: &Explored) -> Vec<Finding> {
+    pub(super) fn into_findings(self, explored: &Exploration) -> Vec<Finding> {
         let workflow = self.workflow;
         let mut roots: BTreeSet<Status> = BTreeSet::new();
         let mut unanswered_starts = Vec::new();
@@ -236,7 +230,7 @@ impl<'w> Incidents<'w> {
         // Situations are numbered from near to far.
         found.sort_by_key(|(_, incident)| incident.node);
         for ((code, _), incident) in found {
-            let way = incident.node.map(|node| explored.way_to(node));
+            let way = incident.node.map(|node| explored.path_to(node));
             let way = way.unwrap_or_default().into_iter();
             let mut steps: Vec<Step> = way.map(|step| explored.steps[step].clone()).collect();
             steps.push(incident.step);
@@ -245,13 +239,16 @@ impl<'w> Incidents<'w> {
             let of_start = code == FindingCode::HookWithoutWorkspace;
             match failed_effect(&story).filter(|_| of_start) {
                 None if code == FindingCode::StartUnanswered => {
-                    unanswered_starts.push(finding.told(story));
+                    unanswered_starts.push(finding.with_story(story));
                 }
-                None => findings.push(finding.told(story)),
+                None => findings.push(finding.with_story(story)),
                 // A failed effect that no edge handles is one finding, whatever follows.
                 Some((label, status)) => {
                     if roots.insert(status.clone()) {
-                        findings.push(unanswered(workflow, finding, label, &status).told(story));
+                        findings.push(
+                            unhandled_start_failure(workflow, finding, label, &status)
+                                .with_story(story),
+                        );
                     }
                 }
             }
@@ -267,26 +264,31 @@ impl<'w> Incidents<'w> {
 
 /// The effect in the story that failed, and where it left the task.
 fn failed_effect(story: &Story) -> Option<(&'static str, Status)> {
-    let mut steps = story.steps.iter().zip(&story.told);
+    let mut steps = story.played_steps.iter().zip(&story.steps);
     steps.find_map(|(step, told)| {
-        let failing = step.fails.as_ref()?;
+        let failing = step.failure.as_ref()?;
         Some((failing.label, told.status.clone()))
     })
 }
 
-fn unanswered(workflow: &Workflow, finding: Finding, label: &str, status: &Status) -> Finding {
+fn unhandled_start_failure(
+    workflow: &Workflow,
+    finding: Finding,
+    label: &str,
+    status: &Status,
+) -> Finding {
     Finding {
         at: workflow.state(status).map(|state| state.at),
         message: format!(
-            "when `{label}` fails on the way into `{status}`, the task stays there without a \
-             workspace, and later {}",
+            "when `{label}` fails while the task enters `{status}`, the task stays there without \
+             a workspace, and later {}",
             finding.message
         ),
-        hint: if STARTS.contains(&label) {
+        hint: if START_EFFECTS.contains(&label) {
             format!(
-                "{}; or add `acquire_workspace` before what needs it, where it does nothing while \
-                 one is held",
-                say_what_follows(workflow, status)
+                "{}; or add `acquire_workspace` before the hooks that need it; it does nothing if \
+                 one is already held",
+                start_failure_hint(workflow, status)
             )
         } else {
             format!("give `{label}` `on_error: continue`, or put it after `acquire_workspace`")
@@ -296,7 +298,7 @@ fn unanswered(workflow: &Workflow, finding: Finding, label: &str, status: &Statu
 }
 
 /// The effects whose failure triggers `spawn_failed`.
-pub(super) const STARTS: [&str; 4] = [
+pub(super) const START_EFFECTS: [&str; 4] = [
     "acquire_workspace",
     "spawn_agent",
     "spawn_reviewer",
@@ -304,14 +306,14 @@ pub(super) const STARTS: [&str; 4] = [
 ];
 
 /// The edge that would handle a failed start.
-pub(super) fn say_what_follows(workflow: &Workflow, status: &Status) -> String {
+pub(super) fn start_failure_hint(workflow: &Workflow, status: &Status) -> String {
     let queued = workflow
         .states
         .iter()
         .find(|state| state.kind == Kind::Queued);
     let to = queued.map_or("STATE", |state| state.name.as_str());
     format!(
-        "say what follows: `- {{ from: {status}, to: {to}, trigger: spawn_failed, set: {{ \
+        "handle it: `- {{ from: {status}, to: {to}, trigger: spawn_failed, set: {{ \
          spawn_failures: increment }}, hooks: [kill_session, release_workspace] }}`, and let the \
          engine start only while `spawn_failures < 3`"
     )

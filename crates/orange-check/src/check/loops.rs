@@ -11,7 +11,7 @@ use orange_engine::names::Status;
 
 use super::finding::{Finding, FindingCode};
 use super::story::Story;
-use crate::explore::{Arc, Explored, Playing, Step};
+use crate::explore::{Arc, Exploration, Replay, Step};
 
 /// How many situations of one status are tried as the start of a cycle, per knot.
 const MOST_STARTS: usize = 12;
@@ -19,13 +19,13 @@ const MOST_STARTS: usize = 12;
 /// How many nearer starts of a cycle are tried for its story.
 const MOST_TRIED: usize = 24;
 
-pub(super) fn find(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
-    let knots = knots(explored);
+pub(super) fn find(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> {
+    let knots = components(explored);
     let mut tried: BTreeMap<(usize, &Status), usize> = BTreeMap::new();
     let mut cycles: BTreeMap<BTreeSet<&Status>, Vec<(usize, Arc)>> = BTreeMap::new();
     for (number, node) in explored.nodes.iter().enumerate() {
         let inside = |arc: &&Arc| arc.is_progress && knots[arc.to] == knots[number];
-        if by_itself(explored, number).find(inside).is_none() {
+        if unattended_arcs(explored, number).find(inside).is_none() {
             continue;
         }
         let tries = tried
@@ -60,19 +60,23 @@ pub(super) fn find(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
 }
 
 /// What can happen in a situation without the user.
-fn by_itself(explored: &Explored, number: usize) -> impl Iterator<Item = &Arc> {
+fn unattended_arcs(explored: &Exploration, number: usize) -> impl Iterator<Item = &Arc> {
     let arcs = explored.nodes[number].arcs.iter();
-    arcs.filter(|arc| !explored.steps[arc.step].is_by_person())
+    arcs.filter(|arc| !explored.steps[arc.step].is_by_user())
 }
 
 /// For each situation, its knot: the situations that lead to each other without the user.
 ///
 /// This is Tarjan's algorithm without recursion, because knots may be deep.
-fn knots(explored: &Explored) -> Vec<usize> {
+fn components(explored: &Exploration) -> Vec<usize> {
     const UNSEEN: usize = usize::MAX;
     let count = explored.nodes.len();
     let next: Vec<Vec<usize>> = (0..count)
-        .map(|number| by_itself(explored, number).map(|arc| arc.to).collect())
+        .map(|number| {
+            unattended_arcs(explored, number)
+                .map(|arc| arc.to)
+                .collect()
+        })
         .collect();
     let mut found = vec![UNSEEN; count];
     let mut low = vec![0; count];
@@ -122,11 +126,15 @@ fn knots(explored: &Explored) -> Vec<usize> {
 
 /// A shortest cycle through a situation whose first step makes progress, as situations with their
 /// arcs.
-fn shortest_cycle(explored: &Explored, knots: &[usize], start: usize) -> Option<Vec<(usize, Arc)>> {
+fn shortest_cycle(
+    explored: &Exploration,
+    knots: &[usize],
+    start: usize,
+) -> Option<Vec<(usize, Arc)>> {
     let inside = |arc: &&Arc| knots[arc.to] == knots[start];
     let mut came: BTreeMap<usize, (usize, Arc)> = BTreeMap::new();
     let mut waiting = VecDeque::new();
-    let firsts = by_itself(explored, start).filter(|arc| arc.is_progress);
+    let firsts = unattended_arcs(explored, start).filter(|arc| arc.is_progress);
     for arc in firsts.filter(inside) {
         if arc.to == start {
             return Some(vec![(start, *arc)]);
@@ -137,7 +145,7 @@ fn shortest_cycle(explored: &Explored, knots: &[usize], start: usize) -> Option<
         }
     }
     while let Some(number) = waiting.pop_front() {
-        for arc in by_itself(explored, number).filter(inside) {
+        for arc in unattended_arcs(explored, number).filter(inside) {
             if arc.to == start {
                 let mut steps = vec![(number, *arc)];
                 let mut at = number;
@@ -164,7 +172,7 @@ const ROUNDS: usize = 30;
 /// The nearest situation from which the cycle repeats forever.
 ///
 /// The cycle was found where the counters have stopped, but its story can start earlier.
-fn nearest_start(workflow: &Workflow, explored: &Explored, cycle: &[(usize, Arc)]) -> usize {
+fn nearest_start(workflow: &Workflow, explored: &Exploration, cycle: &[(usize, Arc)]) -> usize {
     let (found, _) = cycle[0];
     let there = &explored.nodes[found].situation;
     let steps: Vec<Step> = cycle
@@ -172,8 +180,8 @@ fn nearest_start(workflow: &Workflow, explored: &Explored, cycle: &[(usize, Arc)
         .map(|(_, arc)| explored.steps[arc.step].clone())
         .collect();
     let goes_round = |number: usize| {
-        let way = explored.way_to(number).into_iter();
-        let mut playing = Playing::new(workflow);
+        let way = explored.path_to(number).into_iter();
+        let mut playing = Replay::new(workflow);
         way.map(|step| &explored.steps[step])
             .chain((0..ROUNDS).flat_map(|_| &steps))
             .all(|step| playing.take(step).is_ok())
@@ -200,12 +208,12 @@ fn shorten(names: &mut Vec<String>) {
     }
 }
 
-fn finding(workflow: &Workflow, explored: &Explored, cycle: &[(usize, Arc)]) -> Finding {
+fn finding(workflow: &Workflow, explored: &Exploration, cycle: &[(usize, Arc)]) -> Finding {
     let turned = (0..cycle.len()).map(|first| {
         let mut cycle = cycle.to_vec();
         cycle.rotate_left(first);
         let start = nearest_start(workflow, explored, &cycle);
-        (explored.way_to(start), cycle)
+        (explored.path_to(start), cycle)
     });
     let nearest = turned.min_by_key(|(way, _)| way.len());
     let (first, cycle) = nearest.unwrap_or_else(|| (Vec::new(), cycle.to_vec()));
@@ -220,28 +228,28 @@ fn finding(workflow: &Workflow, explored: &Explored, cycle: &[(usize, Arc)]) -> 
     shorten(&mut names);
     let fails = cycle.iter().find_map(|(_, arc)| {
         let step = &explored.steps[arc.step];
-        step.fails.as_ref().map(|failing| failing.label)
+        step.failure.as_ref().map(|failing| failing.label)
     });
     let (message, hint) = match (names.as_slice(), fails) {
         ([only], Some(label)) => (
-            format!("from {only} a start is tried again and again while `{label}` fails"),
+            format!("from {only}, a start is retried forever while `{label}` fails"),
             String::from(
                 "count the failures (`set: { spawn_failures: increment }` on the `spawn_failed` \
                  transition) and let the engine start only while `spawn_failures < 3`",
             ),
         ),
         ([only], None) => (
-            format!("in {only} an agent is started again and again, and nothing ends it"),
+            format!("in {only}, an agent is restarted forever"),
             String::from("give the exit rule a `stuck_after` and a `then`, or `on_crash: mark`"),
         ),
         _ => (
             format!(
-                "the cycle {} needs no person and no counter ends it",
+                "the cycle {} needs no human, and no counter ends it",
                 names.join(" → ")
             ),
             String::from(
                 "count it (`set: { attempts: increment }` on one of its transitions, with a \
-                 `when` that closes it), or let only a person ask for one (`by: human`)",
+                 `when` that closes it), or let only the human request one (`by: human`)",
             ),
         ),
     };
@@ -251,10 +259,10 @@ fn finding(workflow: &Workflow, explored: &Explored, cycle: &[(usize, Arc)]) -> 
         .chain(cycle.iter().map(|(_, arc)| arc.step));
     let steps = steps.map(|step| explored.steps[step].clone()).collect();
     let mut story = Story::tell(workflow, steps);
-    story.again_from = Some(again_from);
+    story.repeats_from = Some(again_from);
     let state = cycle
         .first()
         .and_then(|(from, _)| workflow.state(status(*from)));
     let at = state.map(|state| state.at);
-    Finding::new(FindingCode::EndlessLoop, at, message, hint).told(story)
+    Finding::new(FindingCode::EndlessLoop, at, message, hint).with_story(story)
 }

@@ -4,53 +4,53 @@
 //! tasks, so proof and behaviour cannot drift apart. What is visible in the file alone is found
 //! without a search.
 
-mod arrivals;
-mod available;
+mod availability;
 mod exits;
 mod finding;
 mod incidents;
-mod judging;
 mod limits;
 mod loops;
+mod outcomes;
 mod place;
 mod prompts;
-mod reach;
-mod stale;
+mod reachability;
+mod self_review;
+mod stale_artifacts;
 mod story;
 mod structure;
 
 use orange_engine::language::Workflow;
 use serde::Serialize;
 
-use crate::explore::{Explored, explore, most_situations};
+use crate::explore::{Exploration, explore, situation_limit};
 
 pub use finding::{Finding, FindingCode, Severity};
-pub use story::{Story, Told};
+pub use story::{Story, StoryStep};
 
 use incidents::Incidents;
 
-/// What `check` found out about a workflow.
+/// The result of checking a workflow.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct Checked {
-    /// What is wrong, errors first, then in the order of the file.
+pub struct CheckReport {
+    /// The findings: by severity, then in the order of the file.
     pub findings: Vec<Finding>,
-    /// What was looked at.
-    pub covered: Covered,
+    /// How much of the workflow was searched.
+    pub coverage: Coverage,
 }
 
-/// What a search looked at.
+/// How much of a workflow was searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Covered {
-    /// How many situations there are, or were seen.
+pub struct Coverage {
+    /// The number of situations found.
     pub situations: usize,
-    /// How many steps between them were taken.
+    /// The number of steps between them.
     pub steps: usize,
-    /// Whether these are all there are.
+    /// Whether the search found everything.
     pub is_complete: bool,
 }
 
-impl Checked {
-    /// How many findings have this severity.
+impl CheckReport {
+    /// The number of findings with this severity.
     pub fn count(&self, severity: Severity) -> usize {
         let findings = self.findings.iter();
         findings.filter(|it| it.severity == severity).count()
@@ -58,29 +58,37 @@ impl Checked {
 }
 
 /// Checks a workflow that loads.
-pub fn check(workflow: &Workflow) -> Checked {
-    check_within(workflow, most_situations(workflow))
+pub fn check(workflow: &Workflow) -> CheckReport {
+    check_within(workflow, situation_limit(workflow))
 }
 
 /// Checks a workflow, exploring at most this many situations.
-pub fn check_within(workflow: &Workflow, most: usize) -> Checked {
+pub fn check_within(workflow: &Workflow, most: usize) -> CheckReport {
     let mut incidents = Incidents::new(workflow);
-    let explored = explore(workflow, most, &mut |visit| incidents.see(visit));
+    let explored = explore(workflow, most, &mut |visit| incidents.check_visit(visit));
     let mut findings = structure::find(workflow);
-    findings.extend(available::find(workflow));
+    findings.extend(availability::find(workflow));
     findings.extend(exits::find(workflow));
-    findings.extend(exits::dead(workflow, &explored, incidents.led()));
+    findings.extend(exits::find_dead_rules(
+        workflow,
+        &explored,
+        incidents.used_exit_rules(),
+    ));
     findings.extend(prompts::find(workflow));
-    findings.extend(reach::find(workflow, &explored, incidents.taken()));
+    findings.extend(reachability::find(
+        workflow,
+        &explored,
+        incidents.taken_edges(),
+    ));
     findings.extend(loops::find(workflow, &explored));
-    findings.extend(judging::find(workflow, &explored));
-    findings.extend(stale::find(workflow, &explored));
+    findings.extend(self_review::find(workflow, &explored));
+    findings.extend(stale_artifacts::find(workflow, &explored));
     findings.extend(incidents.into_findings(&explored));
     drop_repetitions(&mut findings);
     findings.sort_by_key(|finding| (finding.severity, finding.at, finding.code));
-    Checked {
+    CheckReport {
         findings,
-        covered: covered(&explored),
+        coverage: coverage_of(&explored),
     }
 }
 
@@ -94,8 +102,8 @@ fn drop_repetitions(findings: &mut Vec<Finding>) {
     findings.retain(|it| it.code != FindingCode::ExitRuleDead || !refused.contains(&it.at));
 }
 
-fn covered(explored: &Explored) -> Covered {
-    Covered {
+fn coverage_of(explored: &Exploration) -> Coverage {
+    Coverage {
         situations: explored.nodes.len(),
         steps: explored.nodes.iter().map(|node| node.arcs.len()).sum(),
         is_complete: explored.is_complete,

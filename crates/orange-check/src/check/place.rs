@@ -5,20 +5,20 @@ use orange_engine::language::workflow::Target;
 use orange_engine::language::{Position, Workflow};
 use orange_engine::names::Status;
 
-use crate::explore::{Happening, Notice, Step, Visit};
+use crate::explore::{Notice, Occurrence, Step, Visit};
 
 /// The edge or entry on which something happened.
 pub(super) struct Place<'w> {
     pub(super) at: Option<Position>,
-    pub(super) way: String,
+    pub(super) description: String,
     hooks: Vec<&'w Hook>,
 }
 
 impl<'w> Place<'w> {
     /// The place of what happens before any status change.
     fn of_step(workflow: &'w Workflow, step: &Step) -> Place<'w> {
-        let entry = match &step.happening {
-            Happening::Begin { entry, .. } => {
+        let entry = match &step.occurrence {
+            Occurrence::Create { entry, .. } => {
                 let mut entries = workflow.entries.iter();
                 entries.find(|known| known.status == *entry)
             }
@@ -27,7 +27,7 @@ impl<'w> Place<'w> {
         match entry {
             Some(entry) => Place {
                 at: Some(entry.at),
-                way: format!("the entry `{}`", entry.status),
+                description: format!("the entry `{}`", entry.status),
                 hooks: entry
                     .hooks
                     .iter()
@@ -36,7 +36,7 @@ impl<'w> Place<'w> {
             },
             None => Place {
                 at: None,
-                way: step.happening.to_string(),
+                description: step.occurrence.to_string(),
                 hooks: Vec::new(),
             },
         }
@@ -46,7 +46,7 @@ impl<'w> Place<'w> {
         let Some(edge) = workflow.edges.get(number) else {
             return Place {
                 at: None,
-                way: String::new(),
+                description: String::new(),
                 hooks: Vec::new(),
             };
         };
@@ -56,16 +56,16 @@ impl<'w> Place<'w> {
         };
         Place {
             at: Some(edge.at),
-            way: format!("the transition from `{}` to `{}`", edge.from, edge.to),
+            description: format!("the transition from `{}` to `{}`", edge.from, edge.to),
             hooks: edge.hooks.iter().chain(on_enter).collect(),
         }
     }
 
     /// The last edge that was taken, else the entry.
     pub(super) fn of_visit(workflow: &'w Workflow, visit: &Visit<'_>) -> Place<'w> {
-        let mut notices = visit.played.notices.iter().rev();
+        let mut notices = visit.outcome.notices.iter().rev();
         let taken = notices.find_map(|notice| match notice {
-            Notice::Took { edge } => Some(*edge),
+            Notice::EdgeTaken { edge } => Some(*edge),
             _ => None,
         });
         Place::of(workflow, visit.step, taken)
@@ -82,7 +82,7 @@ impl<'w> Place<'w> {
     pub(super) fn key(&self) -> String {
         match self.at {
             Some(at) => at.to_string(),
-            None => self.way.clone(),
+            None => self.description.clone(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use orange_engine::document::SectionName;
-use orange_engine::language::declared::Naming;
+use orange_engine::language::declarations::NameKind;
 use orange_engine::language::gates::GateKind;
 use orange_engine::language::hooks::Action;
 use orange_engine::language::prompt::Prompt;
@@ -37,7 +37,7 @@ pub(super) fn find(workflow: &Workflow) -> Vec<Finding> {
 fn place(workflow: &Workflow, name: &PromptName) -> Option<Position> {
     let mut declared = workflow.declared.iter();
     declared
-        .find(|it| it.what == Naming::Prompt && it.name == name.as_str())
+        .find(|it| it.what == NameKind::Prompt && it.name == name.as_str())
         .map(|it| it.at)
 }
 
@@ -78,7 +78,7 @@ fn texts(workflow: &Workflow) -> Vec<Text<'_>> {
 /// The statuses that a text says to request, and whether the user is to request them.
 ///
 /// A command that names the task is meant for a caller outside its session.
-fn asked_for(text: &str) -> Vec<(&str, bool)> {
+fn requested_statuses(text: &str) -> Vec<(&str, bool)> {
     let mut found = Vec::new();
     for part in text.split("task update").skip(1) {
         let line = part.lines().next().unwrap_or_default();
@@ -100,7 +100,7 @@ fn asked_for(text: &str) -> Vec<(&str, bool)> {
 
 fn closed_statuses(workflow: &Workflow, text: &Text<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (name, by_person) in asked_for(text.prompt.text()) {
+    for (name, by_person) in requested_statuses(text.prompt.text()) {
         let role = if by_person { &Role::Human } else { &text.role };
         let status = Status::new(name);
         let what = &text.name;
@@ -108,7 +108,7 @@ fn closed_statuses(workflow: &Workflow, text: &Text<'_>) -> Vec<Finding> {
             findings.push(Finding::new(
                 FindingCode::PromptStatusClosed,
                 text.at,
-                format!("{what} says to ask for `{name}`, which is no state"),
+                format!("{what} says to request `{name}`, which is not a state"),
                 "correct the name in the text, or add the state",
             ));
             continue;
@@ -122,10 +122,10 @@ fn closed_statuses(workflow: &Workflow, text: &Text<'_>) -> Vec<Finding> {
             findings.push(Finding::new(
                 FindingCode::PromptStatusClosed,
                 text.at,
-                format!("{what} tells the {role} to ask for `{name}`, which is never open to it"),
+                format!("{what} tells the {role} to request `{name}`, which it may never request"),
                 format!(
                     "{}, or add `{role}` to the `by` of a transition to `{name}`",
-                    instead(workflow, role)
+                    alternative_hint(workflow, role)
                 ),
             ));
         }
@@ -134,7 +134,7 @@ fn closed_statuses(workflow: &Workflow, text: &Text<'_>) -> Vec<Finding> {
 }
 
 /// What a text could name instead: every status that its reader may request somewhere.
-fn instead(workflow: &Workflow, role: &Role) -> String {
+fn alternative_hint(workflow: &Workflow, role: &Role) -> String {
     let mut names: Vec<String> = Vec::new();
     let states = workflow.states.iter();
     for state in states.filter(|state| state.expects.contains(role)) {
@@ -149,13 +149,16 @@ fn instead(workflow: &Workflow, role: &Role) -> String {
     if names.is_empty() {
         return String::from("name another status in the text");
     }
-    format!("name what is open to it ({}) in the text", names.join(", "))
+    format!(
+        "name a status it may request ({}) in the text",
+        names.join(", ")
+    )
 }
 
 fn hidden_variables(workflow: &Workflow) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, prompt) in &workflow.prompts {
-        for variable in prompt.braced() {
+        for variable in prompt.braced_names() {
             let known = workflow.limits.contains_key(variable.as_str())
                 || workflow.fields.contains_key(variable.as_str())
                 || orange_engine::language::is_text_variable(&variable);
@@ -164,7 +167,7 @@ fn hidden_variables(workflow: &Workflow) -> Vec<Finding> {
                     FindingCode::VariableInBraces,
                     place(workflow, name),
                     format!("prompt `{name}` has `{{{{{variable}}}}}`, which is not filled in"),
-                    format!("write `{{{variable}}}`; two braces stand for one"),
+                    format!("write `{{{variable}}}`; double braces print a single one"),
                 ));
             }
         }
@@ -216,7 +219,10 @@ fn unmentioned_sections(workflow: &Workflow, texts: &[Text<'_>]) -> Vec<Finding>
                     findings.push(Finding::new(
                         FindingCode::SectionUnmentioned,
                         Some(edge.at),
-                        format!("the {role} needs `{section}` to ask for `{to}`, and no prompt of its tells it so"),
+                        format!(
+                            "the {role} needs `{section}` to request `{to}`, but none of its \
+                             prompts says so"
+                        ),
                         format!("mention `{section}` in a prompt of the {role}"),
                     ));
                 }

@@ -8,41 +8,41 @@ use orange_engine::names::Status;
 use orange_engine::role::Role;
 use serde::Serialize;
 
-use crate::explore::{Playing, Step};
+use crate::explore::{Replay, Step};
 
-/// What happens, step by step, from the beginning of a task.
+/// The steps from the creation of a task to a finding.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Story {
-    /// The steps, as a person reads them.
-    pub told: Vec<Told>,
-    /// From this step on it happens again and again, counted from zero.
+    /// The steps, in words.
+    pub steps: Vec<StoryStep>,
+    /// The index of the first step that repeats forever.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub again_from: Option<usize>,
-    /// The same steps, to be taken again.
+    pub repeats_from: Option<usize>,
+    /// The same steps, ready to be played again.
     #[serde(skip)]
-    pub steps: Vec<Step>,
+    pub played_steps: Vec<Step>,
 }
 
 /// One step of a story.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct Told {
+pub struct StoryStep {
     /// What happens.
     pub what: String,
-    /// Where the task is afterwards.
+    /// The status of the task afterwards.
     pub status: Status,
-    /// What orange does about it, in order.
+    /// The effects that follow, in order.
     pub effects: Vec<String>,
 }
 
 impl Story {
     /// Tells these steps. Each is played again, so the story is what really happens.
     pub(super) fn tell(workflow: &Workflow, steps: Vec<Step>) -> Story {
-        let mut playing = Playing::new(workflow);
+        let mut playing = Replay::new(workflow);
         let mut told = Vec::new();
         let mut old: Vec<&Gate> = Vec::new();
         for step in &steps {
-            let what = as_told(step, &old).to_string();
-            old.extend(&step.shown.kept);
+            let what = as_narrated(step, &old).to_string();
+            old.extend(&step.evidence.kept);
             let effects = match playing.take(step) {
                 Ok(played) => {
                     let events = played.events.iter();
@@ -56,7 +56,7 @@ impl Story {
                 Err(_) => Vec::new(),
             };
             if let Some(task) = &playing.task {
-                told.push(Told {
+                told.push(StoryStep {
                     what,
                     status: task.status.clone(),
                     effects,
@@ -64,24 +64,24 @@ impl Story {
             }
         }
         Story {
-            told,
-            again_from: None,
-            steps,
+            steps: told,
+            repeats_from: None,
+            played_steps: steps,
         }
     }
 }
 
 /// A kept section counts as new the first time it is shown.
-fn as_told(step: &Step, old: &[&Gate]) -> Step {
+fn as_narrated(step: &Step, old: &[&Gate]) -> Step {
     let mut step = step.clone();
     let (kept, new) = step
-        .shown
+        .evidence
         .kept
         .drain(..)
         .partition(|gate| old.contains(&gate));
-    step.shown.kept = kept;
+    step.evidence.kept = kept;
     let new: Vec<Gate> = new;
-    step.shown.gates.extend(new);
+    step.evidence.gates.extend(new);
     step
 }
 

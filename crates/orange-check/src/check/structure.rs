@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use orange_engine::language::declared::Naming;
+use orange_engine::language::declarations::NameKind;
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::{Edge, Kind, State, Target, Trigger};
 use orange_engine::language::{Position, Workflow};
@@ -11,14 +11,14 @@ use orange_engine::role::Role;
 use super::finding::{Finding, FindingCode};
 
 pub(super) fn find(workflow: &Workflow) -> Vec<Finding> {
-    let mut findings = unused(workflow);
+    let mut findings = unused_names(workflow);
     findings.extend(verbs(workflow));
-    findings.extend(ignored(workflow));
+    findings.extend(ignored_settings(workflow));
     findings.extend(kinds(workflow));
     findings
 }
 
-fn unused(workflow: &Workflow) -> Vec<Finding> {
+fn unused_names(workflow: &Workflow) -> Vec<Finding> {
     let declared = workflow.declared.iter().filter(|it| !it.is_used);
     declared
         .map(|declared| {
@@ -41,7 +41,7 @@ fn verbs(workflow: &Workflow) -> Vec<Finding> {
         let written = workflow
             .declared
             .iter()
-            .find(|it| it.what == Naming::Verb && it.name == verb.as_str());
+            .find(|it| it.what == NameKind::Verb && it.name == verb.as_str());
         let Some(written) = written else { continue };
         for target in targets {
             let found = workflow
@@ -49,7 +49,7 @@ fn verbs(workflow: &Workflow) -> Vec<Finding> {
                 .iter()
                 .any(|edge| edge.to == *target && fits(workflow, *verb, edge));
             if !found {
-                findings.push(leads_nowhere(*verb, target, written.at));
+                findings.push(missing_verb_target(*verb, target, written.at));
             }
         }
     }
@@ -59,35 +59,35 @@ fn verbs(workflow: &Workflow) -> Vec<Finding> {
 fn fits(workflow: &Workflow, verb: Verb, edge: &Edge) -> bool {
     let is_asked =
         edge.trigger == Trigger::Request || verb == Verb::Merge && edge.trigger == Trigger::Merged;
-    is_asked && workflow.has_place(verb, &edge.from)
+    is_asked && workflow.is_verb_available(verb, &edge.from)
 }
 
-fn leads_nowhere(verb: Verb, target: &Target, at: Position) -> Finding {
+fn missing_verb_target(verb: Verb, target: &Target, at: Position) -> Finding {
     let place = match verb {
-        Verb::Spawn => "no queued state has a transition to it that can be asked for",
+        Verb::Spawn => "no queued state has a transition to it that can be requested",
         Verb::RequestChanges | Verb::Unblock => {
-            "no human state has a transition to it that can be asked for"
+            "no human state has a transition to it that can be requested"
         }
-        Verb::Merge => "no transition on `merged`, and none that can be asked for, leads there",
-        _ => "no transition to it can be asked for where the verb has its place",
+        Verb::Merge => "no transition on `merged`, and none that can be requested, leads there",
+        _ => "no transition to it can be requested where the verb is available",
     };
     Finding::new(
         FindingCode::VerbLeadsNowhere,
         Some(at),
-        format!("the verb `{verb}` leads to `{target}`, and {place}"),
-        format!("add such a transition, or take `{target}` out of `{verb}`"),
+        format!("the verb `{verb}` leads to `{target}`, but {place}"),
+        format!("add such a transition, or remove `{target}` from `{verb}`"),
     )
 }
 
 /// Settings that are accepted only for workflows that contain them.
-fn ignored(workflow: &Workflow) -> impl Iterator<Item = Finding> {
+fn ignored_settings(workflow: &Workflow) -> impl Iterator<Item = Finding> {
     let declared = workflow.declared.iter();
-    let intervals = declared.filter(|it| it.what == Naming::PollInterval);
+    let intervals = declared.filter(|it| it.what == NameKind::PollInterval);
     intervals.map(|it| {
         Finding::new(
             FindingCode::SettingIgnored,
             Some(it.at),
-            "`poll_interval` has no effect: the end of an agent is seen at once",
+            "`poll_interval` has no effect: orange sees at once when an agent exits",
             "leave it out",
         )
     })
@@ -99,18 +99,18 @@ fn kinds(workflow: &Workflow) -> Vec<Finding> {
     let wrong = states.filter_map(|state| Some((state, misfit(workflow, state)?)));
     wrong
         .map(|(state, (what, hint))| {
-            let (name, kind) = (&state.name, word(state.kind));
+            let (name, kind) = (&state.name, kind_word(state.kind));
             Finding::new(
                 FindingCode::KindMismatch,
                 Some(state.at),
-                format!("`{name}` is of the kind `{kind}`, and {what}"),
+                format!("`{name}` is of kind `{kind}` but {what}"),
                 hint,
             )
         })
         .collect()
 }
 
-fn word(kind: Kind) -> &'static str {
+fn kind_word(kind: Kind) -> &'static str {
     match kind {
         Kind::Queued => "queued",
         Kind::Agent => "agent",
@@ -128,20 +128,20 @@ fn misfit(workflow: &Workflow, state: &State) -> Option<(String, String)> {
     match (state.kind, expected) {
         (Kind::Queued | Kind::Waiting, Some(role)) => Some((
             format!("expects the {role}"),
-            hint("make it `kind: agent`, or `kind: human` if a person is asked, or `expects: []`"),
+            hint("make it `kind: agent`, or `kind: human` if the human decides, or `expects: []`"),
         )),
         (Kind::Agent, None) => Some((
             String::from("expects no agent"),
-            hint("say whom it waits for (`expects: [worker]`), or give it another `kind`"),
+            hint("say which agent it expects (`expects: [worker]`), or change its `kind`"),
         )),
         (Kind::Waiting, None) => {
-            let by_itself = |edge: &Edge| edge.trigger != Trigger::Request && !edge.from_any;
+            let by_itself = |edge: &Edge| edge.trigger != Trigger::Request && !edge.is_from_active;
             let mut edges = edges();
             (!edges.any(by_itself)).then(|| {
                 (
-                    String::from("nothing but a person leads on from there"),
+                    String::from("has no transition that happens by itself"),
                     hint(
-                        "add a transition on what it waits for (`trigger: children_done`, \
+                        "add a transition for what it waits for (`trigger: children_done`, \
                          `timeout` …), or make it `kind: human`",
                     ),
                 )
@@ -155,7 +155,7 @@ fn misfit(workflow: &Workflow, state: &State) -> Option<(String, String)> {
             let mut edges = edges();
             (!edges.any(open)).then(|| {
                 (
-                    String::from("no transition from there is open to a person"),
+                    String::from("has no transition that the human may request"),
                     hint("add one with `by: human`, or make it `kind: waiting`"),
                 )
             })

@@ -3,7 +3,7 @@
 use orange_engine::language::workflow::Trigger;
 use orange_engine::names::Status;
 
-use super::difference::{Change, Difference, Way};
+use super::change::{ChangeKind, Route, WorkflowChange};
 use super::table::{Fact, Row};
 use super::wording::event;
 
@@ -18,21 +18,21 @@ const TRIED_IN_ORDER: [Trigger; 6] = [
 ];
 
 /// Every difference between the rows of a status.
-pub(super) fn compare(status: &Status, old: &[Row], new: &[Row]) -> Vec<Difference> {
+pub(super) fn compare(status: &Status, old: &[Row], new: &[Row]) -> Vec<WorkflowChange> {
     let (mut found, nothing) = (Vec::new(), Row::default());
     let rules: [fn(&Row, &Row) -> bool; 3] = [
         |one, two| one.way == two.way,
-        |one, two| bare(one, true) == bare(two, true),
-        |one, two| bare(one, false) == bare(two, false),
+        |one, two| route_without_roles(one, true) == route_without_roles(two, true),
+        |one, two| route_without_roles(one, false) == route_without_roles(two, false),
     ];
-    for (before, now) in paired(old, new, &rules) {
+    for (before, now) in pair_up(old, new, &rules) {
         let way = now.or(before).and_then(|row| row.way.as_ref());
         let differences = match (before, now) {
-            (None, _) | (_, None) if way.is_some_and(|way| *way != Way::Entering) => {
-                vec![Difference {
+            (None, _) | (_, None) if way.is_some_and(|way| *way != Route::Entry) => {
+                vec![WorkflowChange {
                     new: now.map(Row::summary),
                     old: before.map(Row::summary),
-                    ..difference(Change::Transition, "")
+                    ..new_change(ChangeKind::Transition, "")
                 }]
             }
             _ => facts(
@@ -40,15 +40,15 @@ pub(super) fn compare(status: &Status, old: &[Row], new: &[Row]) -> Vec<Differen
                 &now.unwrap_or(&nothing).facts,
             ),
         };
-        found.extend(differences.into_iter().map(|difference| Difference {
-            way: way.cloned(),
+        found.extend(differences.into_iter().map(|difference| WorkflowChange {
+            route: way.cloned(),
             ..difference
         }));
     }
     for trigger in TRIED_IN_ORDER {
         let subject = format!("the order of targets after {}", event(trigger));
-        let (old, new) = (tried(old, trigger), tried(new, trigger));
-        found.extend(reordered(&subject, &old, &new));
+        let (old, new) = (targets_of(old, trigger), targets_of(new, trigger));
+        found.extend(order_change(&subject, &old, &new));
     }
     for difference in &mut found {
         difference.status = Some(status.clone());
@@ -57,9 +57,9 @@ pub(super) fn compare(status: &Status, old: &[Row], new: &[Row]) -> Vec<Differen
 }
 
 /// The row without its roles and, unless `keeps_guard`, without its guard.
-fn bare(row: &Row, keeps_guard: bool) -> Option<Way> {
+fn route_without_roles(row: &Row, keeps_guard: bool) -> Option<Route> {
     let mut way = row.way.clone();
-    if let Some(Way::Leaving { by, when, .. }) = &mut way {
+    if let Some(Route::Transition { by, when, .. }) = &mut way {
         by.clear();
         *when = when.take().filter(|_| keeps_guard);
     }
@@ -67,9 +67,11 @@ fn bare(row: &Row, keeps_guard: bool) -> Option<Way> {
 }
 
 /// The targets of a trigger, in the order in which they are tried.
-fn tried(rows: &[Row], wanted: Trigger) -> Vec<String> {
+fn targets_of(rows: &[Row], wanted: Trigger) -> Vec<String> {
     let targets = rows.iter().filter_map(|row| match &row.way {
-        Some(Way::Leaving { to, trigger, .. }) if *trigger == wanted => Some(format!("`{to}`")),
+        Some(Route::Transition { to, trigger, .. }) if *trigger == wanted => {
+            Some(format!("`{to}`"))
+        }
         _ => None,
     });
     let mut targets: Vec<String> = targets.collect();
@@ -78,20 +80,24 @@ fn tried(rows: &[Row], wanted: Trigger) -> Vec<String> {
 }
 
 /// A list of which the first open item is taken, if a new item can now precede an old one.
-pub(super) fn reordered(subject: &str, old: &[String], new: &[String]) -> Option<Difference> {
+pub(super) fn order_change(
+    subject: &str,
+    old: &[String],
+    new: &[String],
+) -> Option<WorkflowChange> {
     let kept: Vec<String> = old.iter().filter(|it| new.contains(it)).cloned().collect();
-    (!new.starts_with(&kept)).then(|| Difference {
+    (!new.starts_with(&kept)).then(|| WorkflowChange {
         new: Some(new.join(", then ")),
         old: Some(old.join(", then ")),
-        ..difference(Change::Order, subject)
+        ..new_change(ChangeKind::Order, subject)
     })
 }
 
-fn difference(change: Change, subject: &str) -> Difference {
-    Difference {
+fn new_change(change: ChangeKind, subject: &str) -> WorkflowChange {
+    WorkflowChange {
         status: None,
-        way: None,
-        change,
+        route: None,
+        kind: change,
         subject: (!subject.is_empty()).then(|| subject.to_owned()),
         parameter: None,
         new: None,
@@ -101,38 +107,38 @@ fn difference(change: Change, subject: &str) -> Difference {
 }
 
 /// Every difference between the facts of two rows.
-pub(super) fn facts(old: &[Fact], new: &[Fact]) -> Vec<Difference> {
+pub(super) fn facts(old: &[Fact], new: &[Fact]) -> Vec<WorkflowChange> {
     let is_alike = |a: &Fact, b: &Fact| a.change == b.change && a.subject == b.subject;
     let mut found = Vec::new();
-    for pair in paired(old, new, &[Fact::eq, is_alike]) {
+    for pair in pair_up(old, new, &[Fact::eq, is_alike]) {
         match pair {
             (Some(before), Some(now)) => found.extend(parts(before, now)),
-            (Some(fact), None) => found.push(Difference {
+            (Some(fact), None) => found.push(WorkflowChange {
                 old: Some(fact.text()),
-                ..difference(fact.change, &fact.subject)
+                ..new_change(fact.change, &fact.subject)
             }),
-            (None, Some(fact)) => found.push(Difference {
+            (None, Some(fact)) => found.push(WorkflowChange {
                 new: Some(fact.text()),
                 place: place(fact, new),
-                ..difference(fact.change, &fact.subject)
+                ..new_change(fact.change, &fact.subject)
             }),
             (None, None) => {}
         }
     }
-    found.extend(moved(old, new));
+    found.extend(moved_facts(old, new));
     found
 }
 
 /// Every difference between two facts about the same thing.
-fn parts(old: &Fact, new: &Fact) -> Vec<Difference> {
-    let pairs = paired(&old.parts, &new.parts, &[|one, two| one.0 == two.0]);
+fn parts(old: &Fact, new: &Fact) -> Vec<WorkflowChange> {
+    let pairs = pair_up(&old.parts, &new.parts, &[|one, two| one.0 == two.0]);
     let pairs = pairs.into_iter().filter_map(|(before, now)| {
         let (name, _) = now.or(before)?;
-        (before != now).then(|| Difference {
+        (before != now).then(|| WorkflowChange {
             parameter: Some(*name).filter(|name| !name.is_empty()),
             new: now.map(|(_, value)| value.clone()),
             old: before.map(|(_, value)| value.clone()),
-            ..difference(new.change, &new.subject)
+            ..new_change(new.change, &new.subject)
         })
     });
     pairs.collect()
@@ -140,16 +146,16 @@ fn parts(old: &Fact, new: &Fact) -> Vec<Difference> {
 
 /// Whether the order of a fact among its neighbours matters.
 fn is_ordered(fact: &Fact) -> bool {
-    use Change::{ExitRule, Field, Step};
+    use ChangeKind::{ExitRule, Field, Step};
     matches!(fact.change, Step | Field | ExitRule)
 }
 
 /// The position of a new hook or rule among the others.
 fn place(fact: &Fact, facts: &[Fact]) -> Option<String> {
-    let is_placed = |fact: &&Fact| is_ordered(fact) && fact.change != Change::Field;
+    let is_placed = |fact: &&Fact| is_ordered(fact) && fact.change != ChangeKind::Field;
     let is_among_others = facts.iter().filter(is_placed).count() > 1;
     let earlier = facts.iter().take_while(|other| *other != fact);
-    let is_rule = fact.change == Change::ExitRule;
+    let is_rule = fact.change == ChangeKind::ExitRule;
     let tried = if is_rule { "tried " } else { "" };
     (is_placed(&fact) && is_among_others).then(|| match earlier.filter(is_placed).last() {
         Some(before) => format!("{tried}after {}", before.subject),
@@ -158,7 +164,7 @@ fn place(fact: &Fact, facts: &[Fact]) -> Option<String> {
 }
 
 /// Facts that stayed, but in another order.
-fn moved(old: &[Fact], new: &[Fact]) -> Option<Difference> {
+fn moved_facts(old: &[Fact], new: &[Fact]) -> Option<WorkflowChange> {
     let kept = |these: &[Fact], others: &[Fact]| -> Vec<Fact> {
         let kept = these
             .iter()
@@ -170,16 +176,16 @@ fn moved(old: &[Fact], new: &[Fact]) -> Option<Difference> {
         Some(subjects.join(", then "))
     };
     let (before, now) = (kept(old, new), kept(new, old));
-    (before != now).then(|| Difference {
+    (before != now).then(|| WorkflowChange {
         new: listed(&now),
         old: listed(&before),
-        ..difference(Change::Order, "the order")
+        ..new_change(ChangeKind::Order, "the order")
     })
 }
 
 /// Pairs two lists by the first rule that matches, then the next: new items come in their place,
 /// removed ones come last.
-fn paired<'a, T>(
+fn pair_up<'a, T>(
     old: &'a [T],
     new: &'a [T],
     rules: &[fn(&T, &T) -> bool],

@@ -1,6 +1,6 @@
 //! The lines that were removed from and added to a text.
 
-use super::difference::Sign;
+use super::change::Sign;
 
 /// The largest number of line pairs that is compared line by line.
 const MAX_PAIRS: usize = 1 << 20;

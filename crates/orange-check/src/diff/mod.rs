@@ -4,14 +4,14 @@
 //! it requires and what follows. Workflows with equal tables behave the same; where the tables
 //! differ, each difference is data with one sentence.
 
+mod change;
 mod compare;
-mod difference;
 mod lines;
 mod steps;
 mod table;
 mod wording;
 
-pub use difference::{Change, Difference, Sign, Way};
+pub use change::{ChangeKind, Route, Sign, WorkflowChange};
 pub use lines::lines;
 
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ use orange_engine::role::Role;
 
 /// Every difference in behaviour: status by status in the order of the new workflow, then removed
 /// states, then what concerns the whole workflow.
-pub fn diff(old: &Workflow, new: &Workflow) -> Vec<Difference> {
+pub fn diff(old: &Workflow, new: &Workflow) -> Vec<WorkflowChange> {
     let built_in = [Role::Human, Role::Engine, Role::Worker, Role::Reviewer];
     let own = old.roles.iter().chain(&new.roles).cloned();
     let roles: BTreeSet<Role> = built_in.into_iter().chain(own).collect();
@@ -37,21 +37,21 @@ pub fn diff(old: &Workflow, new: &Workflow) -> Vec<Difference> {
     for gone in states.filter(|it| new.state(&it.name).is_none()) {
         // Removing a state removes everything that could happen there.
         let found = compare::compare(&gone.name, &rows(old, gone), &[]);
-        differences.extend(found.into_iter().filter(|it| it.change == Change::State));
+        differences.extend(found.into_iter().filter(|it| it.kind == ChangeKind::State));
     }
-    differences.extend(whole(old, new));
+    differences.extend(global_changes(old, new));
     differences
 }
 
 /// What concerns no single status. A prompt that only one workflow has shows up where it is used.
-fn whole(old: &Workflow, new: &Workflow) -> Vec<Difference> {
+fn global_changes(old: &Workflow, new: &Workflow) -> Vec<WorkflowChange> {
     let entries = |workflow: &Workflow| -> Vec<String> {
         let entries = workflow.entries.iter();
         entries.map(|entry| format!("`{}`", entry.status)).collect()
     };
     let subject = "the order of statuses to start in";
-    let order = compare::reordered(subject, &entries(old), &entries(new));
-    let mut facts = compare::facts(&table::whole(old).facts, &table::whole(new).facts);
-    facts.retain(|it| it.change != Change::Prompt || it.sign() == Sign::Changed);
+    let order = compare::order_change(subject, &entries(old), &entries(new));
+    let mut facts = compare::facts(&table::global_row(old).facts, &table::global_row(new).facts);
+    facts.retain(|it| it.kind != ChangeKind::Prompt || it.sign() == Sign::Changed);
     order.into_iter().chain(facts).collect()
 }

@@ -6,9 +6,9 @@ use orange_engine::language::hooks::{Action, Channel, HarnessChoice, Hook, OnErr
 use orange_engine::language::prompt::Prompt;
 use orange_engine::language::workflow::{self, NewValue, Permissions, Respawn};
 use orange_engine::role::Role;
-use orange_engine::wording::{command_line, duration, excerpt, the};
+use orange_engine::wording::{command_line, duration, excerpt, with_article};
 
-use super::difference::Change;
+use super::change::ChangeKind;
 use super::table::Fact;
 
 type Parts = Vec<(&'static str, String)>;
@@ -28,7 +28,7 @@ fn field(change: &workflow::Change) -> Fact {
         NewValue::Exactly(value) => format!("`{field}` to {value}"),
         NewValue::Increment => format!("`{field}` to `{field}` + 1"),
     };
-    Fact::new(Change::Field, format!("`{field}`"), text)
+    Fact::new(ChangeKind::Field, format!("`{field}`"), text)
 }
 
 fn step(workflow: &Workflow, hook: &Hook) -> Fact {
@@ -39,7 +39,7 @@ fn step(workflow: &Workflow, hook: &Hook) -> Fact {
     if let Some(timeout) = hook.timeout {
         parts.push(("timeout", duration(timeout)));
     }
-    if hook.on_error != hook.action.usual_on_error() {
+    if hook.on_error != hook.action.default_on_error() {
         let on_error = match hook.on_error {
             OnError::Stop => "stop",
             OnError::Continue => "continue",
@@ -47,7 +47,7 @@ fn step(workflow: &Workflow, hook: &Hook) -> Fact {
         parts.push(("on_error", on_error.to_owned()));
     }
     Fact {
-        change: Change::Step,
+        change: ChangeKind::Step,
         subject: format!("`{}`{about}", hook.action.label()),
         parts,
     }
@@ -65,10 +65,10 @@ fn action(workflow: &Workflow, action: &Action) -> (String, Parts) {
         }
         Action::KillRole { role } => about = of_role(action, role),
         Action::NotifyWorker { message } | Action::CommentIssue { message } => {
-            parts.push(("message", spelled_out(workflow, message)));
+            parts.push(("message", resolved_text(workflow, message)));
         }
         Action::Notify { message, via } => {
-            parts.push(("message", spelled_out(workflow, message)));
+            parts.push(("message", resolved_text(workflow, message)));
             let named = Channel::ALL.iter().filter(|(_, it)| via.contains(it));
             let names: Vec<&str> = named.map(|(name, _)| *name).collect();
             if names != ["desktop"] {
@@ -88,7 +88,7 @@ fn of_role(action: &Action, role: &Role) -> String {
     if action.label().ends_with(role.as_str()) {
         return String::new();
     }
-    format!(" of {}", the(role))
+    format!(" of {}", with_article(role))
 }
 
 fn spawn_parts(workflow: &Workflow, spawn: &SpawnHook, usual: Permissions) -> Parts {
@@ -108,7 +108,7 @@ fn spawn_parts(workflow: &Workflow, spawn: &SpawnHook, usual: Permissions) -> Pa
         parts.push(("permissions", permissions.to_owned()));
     }
     if spawn.window != defaults::window(&spawn.role) {
-        parts.push(("window", spelled_out(workflow, &spawn.window)));
+        parts.push(("window", resolved_text(workflow, &spawn.window)));
     }
     if let Some(field) = &spawn.increment {
         parts.push(("increment", field.to_string()));
@@ -133,20 +133,20 @@ pub(super) fn respawn(workflow: &Workflow, role: &Role, how: &Respawn) -> Fact {
         parts.push(("headless", "true".to_owned()));
     }
     Fact {
-        change: Change::Respawn,
-        subject: the(role),
+        change: ChangeKind::Respawn,
+        subject: with_article(role),
         parts,
     }
 }
 
 /// A text with its limits filled in; a trailing line break has no meaning.
-pub(super) fn spelled_out(workflow: &Workflow, text: &Prompt) -> String {
+pub(super) fn resolved_text(workflow: &Workflow, text: &Prompt) -> String {
     let limit = |name: &str| workflow.limits.get(name).map(ToString::to_string);
-    text.spelled_out(limit).trim_end().to_owned()
+    text.expand(limit).trim_end().to_owned()
 }
 
 /// A parameter's value in a sentence: the author's texts are quoted and shortened.
-pub(super) fn shown(parameter: &str, value: &str) -> String {
+pub(super) fn value_text(parameter: &str, value: &str) -> String {
     match parameter {
         "message" | "window" => excerpt(value),
         _ => value.to_owned(),

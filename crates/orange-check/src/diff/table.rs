@@ -11,24 +11,24 @@ use orange_engine::language::exit_rules::{CrashRule, ExitOutcome, ExitRule, OnCr
 use orange_engine::language::when::When;
 use orange_engine::language::workflow::{Edge, State, Trigger};
 use orange_engine::role::Role;
-use orange_engine::wording::needs;
-use orange_engine::wording::{all, duration, the};
+use orange_engine::wording::requirements;
+use orange_engine::wording::{duration, join_and, with_article};
 
-use super::difference::{Change, Way};
-use super::steps::{respawn, spelled_out, steps};
+use super::change::{ChangeKind, Route};
+use super::steps::{resolved_text, respawn, steps};
 
 /// A row: what can happen, and everything known about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Row {
     /// Which row of its status; absent for the status itself and for the whole workflow.
-    pub(super) way: Option<Way>,
+    pub(super) way: Option<Route>,
     pub(super) facts: Vec<Fact>,
 }
 
 /// One known thing about a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fact {
-    pub(super) change: Change,
+    pub(super) change: ChangeKind,
     /// Distinguishes facts of the same kind.
     pub(super) subject: String,
     /// Values by name; a fact that is a single value has it under an empty name.
@@ -36,7 +36,7 @@ pub(super) struct Fact {
 }
 
 impl Fact {
-    pub(super) fn new(change: Change, subject: impl Into<String>, value: String) -> Fact {
+    pub(super) fn new(change: ChangeKind, subject: impl Into<String>, value: String) -> Fact {
         Fact {
             change,
             subject: subject.into(),
@@ -46,7 +46,7 @@ impl Fact {
 }
 
 impl Row {
-    fn new(way: Way, facts: Vec<Fact>) -> Row {
+    fn new(way: Route, facts: Vec<Fact>) -> Row {
         let way = Some(way);
         Row { way, facts }
     }
@@ -57,13 +57,13 @@ pub(super) fn rows(workflow: &Workflow, state: &State, roles: &BTreeSet<Role>) -
     let on_enter = steps(workflow, &[], &state.on_enter);
     let mut rows = vec![
         about_state(workflow, state),
-        Row::new(Way::Entering, on_enter),
+        Row::new(Route::Entry, on_enter),
     ];
     let entries = workflow.entries.iter();
     for entry in entries.filter(|entry| entry.status == state.name) {
         let mut facts: Vec<Fact> = guard(entry.when.as_ref()).into_iter().collect();
         facts.extend(steps(workflow, &entry.set, &entry.hooks));
-        rows.push(Row::new(Way::Beginning, facts));
+        rows.push(Row::new(Route::Creation, facts));
     }
     let edges = workflow.edges_from(&state.name);
     rows.extend(edges.map(|edge| about_edge(workflow, edge, roles)));
@@ -71,27 +71,27 @@ pub(super) fn rows(workflow: &Workflow, state: &State, roles: &BTreeSet<Role>) -
 }
 
 /// What concerns no single status.
-pub(super) fn whole(workflow: &Workflow) -> Row {
+pub(super) fn global_row(workflow: &Workflow) -> Row {
     let verbs = workflow.verbs.iter().filter(|(_, to)| !to.is_empty());
     let verbs = verbs.map(|(verb, targets)| {
         let targets: Vec<String> = targets.iter().map(|to| format!("`{to}`")).collect();
         let mut text = format!("to {}", targets.join(", else "));
-        if let Some(places) = workflow.verb_places.get(verb) {
+        if let Some(places) = workflow.verb_sources.get(verb) {
             let mut places: Vec<String> = places.iter().map(|it| format!("`{it}`")).collect();
             places.sort();
-            text = format!("{text}, only in {}", all(places));
+            text = format!("{text}, only in {}", join_and(places));
         }
-        Fact::new(Change::Verb, format!("the verb `{verb}`"), text)
+        Fact::new(ChangeKind::Verb, format!("the verb `{verb}`"), text)
     });
     // A field that is not declared also has the value 0.
     let fields = workflow.fields.iter().filter(|(_, value)| **value != 0);
     let fields = fields.map(|(field, value)| {
         let subject = format!("the field `{field}`");
-        Fact::new(Change::InitialValue, subject, value.to_string())
+        Fact::new(ChangeKind::InitialValue, subject, value.to_string())
     });
     let prompts = workflow.prompts.iter().map(|(name, prompt)| {
-        let text = spelled_out(workflow, prompt);
-        Fact::new(Change::Prompt, format!("the prompt `{name}`"), text)
+        let text = resolved_text(workflow, prompt);
+        Fact::new(ChangeKind::Prompt, format!("the prompt `{name}`"), text)
     });
     Row {
         way: None,
@@ -101,14 +101,14 @@ pub(super) fn whole(workflow: &Workflow) -> Row {
 
 fn about_state(workflow: &Workflow, state: &State) -> Row {
     let kind = state.kind.as_str().to_owned();
-    let mut facts = vec![Fact::new(Change::State, "", kind)];
+    let mut facts = vec![Fact::new(ChangeKind::State, "", kind)];
     if !state.expects.is_empty() {
-        let expects = all(state.expects.iter().map(the));
-        facts.push(Fact::new(Change::Expects, "", expects));
+        let expects = join_and(state.expects.iter().map(with_article));
+        facts.push(Fact::new(ChangeKind::Expects, "", expects));
     }
     if let Some(timeout) = &state.timeout {
         let text = format!("after {} to `{}`", duration(timeout.after), timeout.then);
-        facts.push(Fact::new(Change::Timeout, "", text));
+        facts.push(Fact::new(ChangeKind::Timeout, "", text));
     }
     let respawns = state.respawn.iter();
     facts.extend(respawns.map(|(role, how)| respawn(workflow, role, how)));
@@ -125,15 +125,15 @@ fn about_edge(workflow: &Workflow, edge: &Edge, roles: &BTreeSet<Role>) -> Row {
     let mut facts: Vec<Fact> = guard(edge.when.as_ref()).into_iter().collect();
     if !matches!(edge.trigger, Trigger::PrMerged | Trigger::PrClosed) {
         let open = roles.iter().filter(|role| edge.is_open_to(role));
-        facts.extend(open.map(|role| Fact::new(Change::By, role.as_str(), the(role))));
-        let needs = needs(&edge.gates).into_iter();
-        facts.extend(needs.map(|need| Fact::new(Change::Gate, need.subject, need.text)));
+        facts.extend(open.map(|role| Fact::new(ChangeKind::By, role.as_str(), with_article(role))));
+        let needs = requirements(&edge.gates).into_iter();
+        facts.extend(needs.map(|need| Fact::new(ChangeKind::Gate, need.subject, need.text)));
         let question = edge.confirm.iter();
         let question = question.map(|it| format!("the human to confirm {it:?}"));
-        facts.extend(question.map(|text| Fact::new(Change::Gate, "confirm", text)));
+        facts.extend(question.map(|text| Fact::new(ChangeKind::Gate, "confirm", text)));
     }
     facts.extend(steps(workflow, &edge.set, &edge.hooks));
-    let way = Way::Leaving {
+    let way = Route::Transition {
         to: edge.to.clone(),
         trigger: edge.trigger,
         by,
@@ -143,7 +143,7 @@ fn about_edge(workflow: &Workflow, edge: &Edge, roles: &BTreeSet<Role>) -> Row {
 }
 
 fn guard(when: Option<&When>) -> Option<Fact> {
-    when.map(|when| Fact::new(Change::Guard, "", guard_text(when)))
+    when.map(|when| Fact::new(ChangeKind::Guard, "", guard_text(when)))
 }
 
 /// A guard with its limits filled in; the order of its comparisons has no meaning.
@@ -156,14 +156,17 @@ fn guard_text(when: &When) -> String {
 }
 
 fn exit_rule(rule: &ExitRule) -> Fact {
-    let needs = needs(&rule.has_artifact).into_iter();
+    let needs = requirements(&rule.has_artifact).into_iter();
     let mut needs: Vec<String> = needs.map(|need| need.text).collect();
     needs.sort();
-    let agent = rule.role.as_ref().map_or(String::from("an agent"), the);
+    let agent = rule
+        .role
+        .as_ref()
+        .map_or(String::from("an agent"), with_article);
     let condition = if needs.is_empty() {
         format!("any other exit of {agent}")
     } else {
-        format!("an exit of {agent} with {}", all(needs))
+        format!("an exit of {agent} with {}", join_and(needs))
     };
     let outcome = match &rule.outcome {
         ExitOutcome::Advance(cases) => {
@@ -176,7 +179,7 @@ fn exit_rule(rule: &ExitRule) -> Fact {
         ExitOutcome::Crash(crash) => crash_text(crash),
         ExitOutcome::MarkDead => String::from("no change of status"),
     };
-    Fact::new(Change::ExitRule, condition, outcome)
+    Fact::new(ChangeKind::ExitRule, condition, outcome)
 }
 
 fn crash_text(crash: &CrashRule) -> String {

@@ -4,16 +4,16 @@ use std::fmt;
 
 use orange_engine::language::workflow::Trigger;
 use orange_engine::role::Role;
-use orange_engine::wording::{all, either, the};
+use orange_engine::wording::{join_and, join_or, with_article};
 
-use super::difference::{Change, Difference, Way};
-use super::steps::shown;
+use super::change::{ChangeKind, Route, WorkflowChange};
+use super::steps::value_text;
 use super::table::{Fact, Row};
 
-impl fmt::Display for Difference {
+impl fmt::Display for WorkflowChange {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.way {
-            Some(way) if self.change != Change::Transition => {
+        match &self.route {
+            Some(way) if self.kind != ChangeKind::Transition => {
                 write!(formatter, "{way}: {}", self.sentence())
             }
             _ => formatter.write_str(&self.sentence()),
@@ -21,43 +21,43 @@ impl fmt::Display for Difference {
     }
 }
 
-impl Difference {
+impl WorkflowChange {
     /// What differs, for a reader who knows the row; only an added or removed row is named.
     pub fn sentence(&self) -> String {
-        match (self.change, &self.old, &self.new) {
-            (Change::Transition, ..) => self.transition(),
-            (Change::State, None, Some(kind)) => format!("new state of kind {kind}"),
-            (Change::State, _, None) => String::from("the state is gone"),
-            (Change::Prompt, ..) => format!("{} says something else", self.subject()),
+        match (self.kind, &self.old, &self.new) {
+            (ChangeKind::Transition, ..) => self.transition(),
+            (ChangeKind::State, None, Some(kind)) => format!("new state of kind {kind}"),
+            (ChangeKind::State, _, None) => String::from("the state is removed"),
+            (ChangeKind::Prompt, ..) => format!("{} has changed", self.subject()),
             _ => self.claim(),
         }
     }
 
     /// Which subject does what: now, no longer, or differently.
     fn claim(&self) -> String {
-        let (subject, verb) = match self.change {
-            Change::Respawn if self.parameter.is_some() => (self.subject(), "respawns with"),
+        let (subject, verb) = match self.kind {
+            ChangeKind::Respawn if self.parameter.is_some() => (self.subject(), "respawns with"),
             _ if self.parameter.is_some() => (self.subject(), "has"),
-            Change::State => ("", "is of kind"),
-            Change::Expects => ("", "expects"),
-            Change::Timeout => ("", "times out"),
-            Change::Respawn => ("", "respawns"),
-            Change::Guard => ("", "applies only if"),
-            Change::Gate => ("", "needs"),
-            Change::By => ("", "allows"),
-            Change::Field => ("", "sets"),
-            Change::Step => ("", "does"),
-            Change::ExitRule => (self.subject(), "means"),
-            Change::Order => (self.subject(), "is"),
-            Change::Verb => (self.subject(), "leads"),
-            Change::InitialValue => (self.subject(), "starts at"),
-            Change::Transition | Change::Prompt => ("", ""),
+            ChangeKind::State => ("", "is of kind"),
+            ChangeKind::Expects => ("", "expects"),
+            ChangeKind::Timeout => ("", "times out"),
+            ChangeKind::Respawn => ("", "respawns"),
+            ChangeKind::Guard => ("", "applies only if"),
+            ChangeKind::Gate => ("", "needs"),
+            ChangeKind::By => ("", "allows"),
+            ChangeKind::Field => ("", "sets"),
+            ChangeKind::Step => ("", "does"),
+            ChangeKind::ExitRule => (self.subject(), "means"),
+            ChangeKind::Order => (self.subject(), "is"),
+            ChangeKind::Verb => (self.subject(), "leads"),
+            ChangeKind::InitialValue => (self.subject(), "starts at"),
+            ChangeKind::Transition | ChangeKind::Prompt => ("", ""),
         };
         let parameter = self.parameter.unwrap_or_default();
         let [old, new] = [&self.old, &self.new]
-            .map(|value| shown(parameter, value.as_deref().unwrap_or_default()));
+            .map(|value| value_text(parameter, value.as_deref().unwrap_or_default()));
         let changed = match new.contains(", ") {
-            _ if old == new => format!("{new}, which goes on differently"),
+            _ if old == new => format!("{new}, which continues differently"),
             true => format!("{new}; was {old}"),
             false => format!("{new}, was {old}"),
         };
@@ -78,17 +78,17 @@ impl Difference {
 
     /// A row that was added or removed.
     fn transition(&self) -> String {
-        let (now, summary) = match (&self.new, &self.way) {
+        let (now, summary) = match (&self.new, &self.route) {
             (Some(summary), _) if summary.is_empty() => ("now", String::new()),
             (Some(summary), _) => ("now", format!("; {summary}")),
-            (None, Some(Way::Leaving { when, .. })) => ("no longer", condition(when.as_ref())),
+            (None, Some(Route::Transition { when, .. })) => ("no longer", condition(when.as_ref())),
             (None, _) => ("no longer", String::new()),
         };
-        let text = match &self.way {
-            Some(Way::Leaving {
+        let text = match &self.route {
+            Some(Route::Transition {
                 to, trigger, by, ..
             }) => match trigger {
-                Trigger::Request => format!("{} can {now} move it to `{to}`", who(by)),
+                Trigger::Request => format!("{} can {now} move it to `{to}`", roles_text(by)),
                 trigger => format!("{} {now} leads to `{to}`", cause(*trigger, by)),
             },
             _ => format!("new tasks can {now} start here"),
@@ -97,19 +97,19 @@ impl Difference {
     }
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for Route {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Way::Entering => formatter.write_str("on entering"),
-            Way::Beginning => formatter.write_str("starting here"),
-            Way::Leaving {
+            Route::Entry => formatter.write_str("on entering"),
+            Route::Creation => formatter.write_str("starting here"),
+            Route::Transition {
                 to,
                 trigger,
                 by,
                 when,
             } => {
                 let cause = match trigger {
-                    Trigger::Request => format!("by {}", who(by)),
+                    Trigger::Request => format!("by {}", roles_text(by)),
                     trigger => format!("after {}", cause(*trigger, by)),
                 };
                 write!(formatter, "to `{to}` {cause}{}", condition(when.as_ref()))
@@ -122,17 +122,17 @@ fn condition(when: Option<&String>) -> String {
     when.map_or(String::new(), |guard| format!(" if {guard}"))
 }
 
-fn who(by: &[Role]) -> String {
+fn roles_text(by: &[Role]) -> String {
     match by {
         [] => String::from("anyone"),
-        by => either(by.iter().map(the)),
+        by => join_or(by.iter().map(with_article)),
     }
 }
 
 /// What triggers a transition; a merge can be requested as well as observed.
 fn cause(trigger: Trigger, by: &[Role]) -> String {
     match (trigger, by) {
-        (Trigger::Merged, [_, ..]) => format!("a merge by {}", who(by)),
+        (Trigger::Merged, [_, ..]) => format!("a merge by {}", roles_text(by)),
         _ => event(trigger).to_owned(),
     }
 }
@@ -142,7 +142,7 @@ pub(super) fn event(trigger: Trigger) -> &'static str {
     match trigger {
         Trigger::Request => "a request",
         Trigger::Exit => "the exit of an agent",
-        Trigger::Crash => "one crash too many",
+        Trigger::Crash => "reaching the crash limit",
         Trigger::Timeout => "the timeout",
         Trigger::SpawnFailed => "a failed start",
         Trigger::Merged => "a merge",
@@ -160,7 +160,7 @@ impl Fact {
             return value.clone();
         }
         let parts = self.parts.iter();
-        let parts = parts.map(|(name, value)| format!("{name} {}", shown(name, value)));
+        let parts = parts.map(|(name, value)| format!("{name} {}", value_text(name, value)));
         let parts: Vec<String> = parts.collect();
         if parts.is_empty() {
             return self.subject.clone();
@@ -172,20 +172,20 @@ impl Fact {
 impl Row {
     /// What it requires and what happens.
     pub(super) fn summary(&self) -> String {
-        let told = |lead: &str, change: Change| {
+        let told = |lead: &str, change: ChangeKind| {
             let facts = self.facts.iter().filter(|fact| fact.change == change);
-            let texts = all(facts.map(Fact::text));
+            let texts = join_and(facts.map(Fact::text));
             (!texts.is_empty()).then(|| format!("{lead}{texts}"))
         };
         let steps = self.facts.iter().filter_map(|fact| match fact.change {
-            Change::Field => Some(format!("set {}", fact.text())),
-            Change::Step => Some(fact.text()),
+            ChangeKind::Field => Some(format!("set {}", fact.text())),
+            ChangeKind::Step => Some(fact.text()),
             _ => None,
         });
         let steps = steps.collect::<Vec<_>>().join(", ");
         let parts = [
-            told("only if ", Change::Guard),
-            told("needs ", Change::Gate),
+            told("only if ", ChangeKind::Guard),
+            told("needs ", ChangeKind::Gate),
             (!steps.is_empty()).then(|| format!("then {steps}")),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")

@@ -6,20 +6,20 @@ use std::fmt::Write as _;
 use orange_engine::document::reading::Verdict;
 use orange_engine::document::{Document, SectionName};
 use orange_engine::input::{
-    CommandResult, Facts, GitFacts, NamedCommit, PullRequestFacts, Unclean,
+    CommandResult, Facts, GitFacts, NamedCommit, PullRequestFacts, UncommittedWork,
 };
 use orange_engine::language::Workflow;
 use orange_engine::language::gates::{
-    GateKind, PullRequestState, ReportField, ReportGate, ReportWanted, SectionGate,
+    GateKind, PullRequestState, ReportCondition, ReportField, ReportGate, SectionGate,
 };
 use orange_engine::names::CommitId;
 use orange_engine::report::{Delegation, Outcome, Report};
 
-use super::step::Shown;
+use super::step::StepEvidence;
 
 /// What a section must say.
 #[derive(Default)]
-struct Wanted<'a> {
+struct SectionContent<'a> {
     verdict: Option<Verdict>,
     fields: Vec<&'a str>,
     kept: bool,
@@ -28,7 +28,7 @@ struct Wanted<'a> {
 /// A TASK.md that satisfies the section gates and has no other section that a gate reads.
 ///
 /// The number makes new content differ from everything that was shown before.
-pub(super) fn document(shown: &Shown, number: usize) -> Option<Document> {
+pub(super) fn document(shown: &StepEvidence, number: usize) -> Option<Document> {
     let mut text = String::new();
     for (name, wanted) in sections(shown) {
         let number = if wanted.kept { 0 } else { number };
@@ -38,7 +38,7 @@ pub(super) fn document(shown: &Shown, number: usize) -> Option<Document> {
 }
 
 /// The same TASK.md with the new content in it; every other section stays.
-pub(super) fn write(document: &Document, shown: &Shown, number: usize) -> Document {
+pub(super) fn write(document: &Document, shown: &StepEvidence, number: usize) -> Document {
     let mut written = document.clone();
     for (name, wanted) in sections(shown) {
         if !wanted.kept {
@@ -48,8 +48,8 @@ pub(super) fn write(document: &Document, shown: &Shown, number: usize) -> Docume
     written
 }
 
-fn sections(shown: &Shown) -> BTreeMap<&SectionName, Wanted<'_>> {
-    let mut sections: BTreeMap<&SectionName, Wanted<'_>> = BTreeMap::new();
+fn sections(shown: &StepEvidence) -> BTreeMap<&SectionName, SectionContent<'_>> {
+    let mut sections: BTreeMap<&SectionName, SectionContent<'_>> = BTreeMap::new();
     for (gates, kept) in [(&shown.gates, false), (&shown.kept, true)] {
         for gate in gates {
             if let GateKind::Section(gate) = &gate.kind {
@@ -60,7 +60,7 @@ fn sections(shown: &Shown) -> BTreeMap<&SectionName, Wanted<'_>> {
     sections
 }
 
-fn content(wanted: &Wanted<'_>, number: usize) -> String {
+fn content(wanted: &SectionContent<'_>, number: usize) -> String {
     let mut text = String::new();
     if let Some(verdict) = wanted.verdict {
         let _ = writeln!(text, "Verdict: {verdict}\n");
@@ -72,7 +72,7 @@ fn content(wanted: &Wanted<'_>, number: usize) -> String {
     text
 }
 
-fn add<'a>(wanted: &mut Wanted<'a>, gate: &'a SectionGate, kept: bool) {
+fn add<'a>(wanted: &mut SectionContent<'a>, gate: &'a SectionGate, kept: bool) {
     wanted.verdict = wanted.verdict.or(gate.verdict);
     wanted
         .fields
@@ -81,7 +81,7 @@ fn add<'a>(wanted: &mut Wanted<'a>, gate: &'a SectionGate, kept: bool) {
 }
 
 /// A world in which these gates hold, and requirements of other gates do not.
-pub(super) fn facts(workflow: &Workflow, shown: &Shown, entered: u64) -> Facts {
+pub(super) fn facts(workflow: &Workflow, shown: &StepEvidence, entered: u64) -> Facts {
     let mut holds = Vec::new();
     let mut pull_request = None;
     let mut commands = every_command(workflow);
@@ -107,8 +107,8 @@ pub(super) fn facts(workflow: &Workflow, shown: &Shown, entered: u64) -> Facts {
         git: Some(GitFacts {
             head: CommitId::new("head"),
             base: CommitId::new("base"),
-            holds,
-            unclean: Unclean::default(),
+            met_conditions: holds,
+            uncommitted: UncommittedWork::default(),
             // The branch has a commit that a merge can take, whatever the gates require.
             named: Some(NamedCommit {
                 commit: CommitId::new("head"),
@@ -167,8 +167,8 @@ pub(super) fn of_outcome(outcome: Outcome) -> Report {
 fn satisfy(report: &mut Report, gate: &ReportGate) {
     let said = || String::from("said");
     let (word, filled) = match &gate.wanted {
-        ReportWanted::Is(words) => (words.first().cloned().unwrap_or_default(), true),
-        ReportWanted::Empty(empty) => (said(), !empty),
+        ReportCondition::Is(words) => (words.first().cloned().unwrap_or_default(), true),
+        ReportCondition::Empty(empty) => (said(), !empty),
     };
     let text = || if filled { word.clone() } else { String::new() };
     let list = || {

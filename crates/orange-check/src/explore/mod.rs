@@ -7,20 +7,20 @@
 
 mod artifact;
 mod notice;
-mod play;
-mod possible;
+mod possible_steps;
 mod rehearsal;
 mod relevance;
+mod replay;
 mod search;
 mod situation;
 mod step;
 
 pub use notice::Notice;
-pub use play::{Played, Playing, Refused, beginning};
-pub use possible::{beginnings, possible};
-pub(crate) use possible::{led_to, rules};
+pub use possible_steps::{creation_steps, possible_steps};
+pub(crate) use possible_steps::{rule_targets, rules};
 pub use rehearsal::Rehearsal;
 pub use relevance::Relevance;
-pub use search::{Arc, Explored, MAX_SITUATIONS, Node, Visit, explore, most_situations};
+pub use replay::{Replay, StepOutcome, StepRefusal, new_task_of};
+pub use search::{Arc, Exploration, MAX_SITUATIONS, Node, Visit, explore, situation_limit};
 pub use situation::Situation;
-pub use step::{Failing, Happening, Shown, Step};
+pub use step::{EffectFailure, Occurrence, Step, StepEvidence};

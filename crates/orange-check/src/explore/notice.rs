@@ -1,7 +1,7 @@
 //! What can be noticed only while events are folded.
 
 use orange_engine::effect::Effect;
-use orange_engine::event::{Event, Fact, StatusChanged};
+use orange_engine::event::{Event, Fact, StatusChange};
 use orange_engine::language::Workflow;
 use orange_engine::language::gates::GateKind;
 use orange_engine::language::workflow::{Edge, Target, Trigger};
@@ -13,7 +13,7 @@ use orange_engine::task::{Task, Workspace};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Notice {
     /// This edge of the workflow was taken.
-    Took {
+    EdgeTaken {
         /// The edge's index.
         edge: usize,
     },
@@ -25,22 +25,22 @@ pub enum Notice {
         label: &'static str,
     },
     /// An agent is started while another one of its role is alive.
-    Doubled { role: Role },
+    AgentDuplicated { role: Role },
     /// A message goes to an agent that is not running and cannot be started.
-    NobodyToTell { role: Role },
+    RecipientMissing { role: Role },
     /// The workspace is released while an agent is alive in it.
-    Evicted { role: Role },
+    AgentEvicted { role: Role },
     /// A field was incremented.
-    Counted { field: FieldName, value: i64 },
+    FieldIncremented { field: FieldName, value: i64 },
 }
 
 /// Checks an event against the task as it was just before.
 pub(super) fn notice(workflow: &Workflow, task: &Task, event: &Event, found: &mut Vec<Notice>) {
     match &event.fact {
-        Fact::StatusChanged(changed) => took(workflow, task, changed, found),
-        Fact::EffectPlanned(planned) => planned_for(task, &planned.effect, found),
+        Fact::StatusChanged(changed) => note_edge(workflow, task, changed, found),
+        Fact::EffectPlanned(planned) => note_effect(task, &planned.effect, found),
         Fact::FieldSet { field, value } if *value == task.value(field).saturating_add(1) => {
-            found.push(Notice::Counted {
+            found.push(Notice::FieldIncremented {
                 field: field.clone(),
                 value: *value,
             });
@@ -49,11 +49,11 @@ pub(super) fn notice(workflow: &Workflow, task: &Task, event: &Event, found: &mu
     }
 }
 
-fn took(workflow: &Workflow, task: &Task, changed: &StatusChanged, found: &mut Vec<Notice>) {
+fn note_edge(workflow: &Workflow, task: &Task, changed: &StatusChange, found: &mut Vec<Notice>) {
     let Some(index) = edge_taken(workflow, task, changed) else {
         return;
     };
-    found.push(Notice::Took { edge: index });
+    found.push(Notice::EdgeTaken { edge: index });
     let asks_command = workflow.edges.get(index).is_some_and(|edge| {
         let mut gates = edge.gates.iter();
         gates.any(|gate| matches!(gate.kind, GateKind::Command(_)))
@@ -64,7 +64,7 @@ fn took(workflow: &Workflow, task: &Task, changed: &StatusChanged, found: &mut V
 }
 
 /// The edge by which a status changed; load rule 7 leaves one per source, target and trigger.
-fn edge_taken(workflow: &Workflow, task: &Task, changed: &StatusChanged) -> Option<usize> {
+fn edge_taken(workflow: &Workflow, task: &Task, changed: &StatusChange) -> Option<usize> {
     let leads = |edge: &Edge| {
         edge.from == changed.from
             && match &edge.to {
@@ -91,10 +91,12 @@ fn edge_taken(workflow: &Workflow, task: &Task, changed: &StatusChanged) -> Opti
         .map(|(index, _)| index)
 }
 
-fn planned_for(task: &Task, effect: &Effect, found: &mut Vec<Notice>) {
+fn note_effect(task: &Task, effect: &Effect, found: &mut Vec<Notice>) {
     let needs_workspace = match effect {
         Effect::Spawn(_) | Effect::RunCommand { .. } => true,
-        Effect::NotifyRole(notify) => !task.is_live(&notify.role) && notify.otherwise.is_some(),
+        Effect::NotifyRole(notify) => {
+            !task.is_live(&notify.role) && notify.spawn_if_absent.is_some()
+        }
         _ => false,
     };
     if needs_workspace && !task.workspace.is_held() {
@@ -102,16 +104,18 @@ fn planned_for(task: &Task, effect: &Effect, found: &mut Vec<Notice>) {
         found.push(Notice::NoWorkspace { label });
     }
     match effect {
-        Effect::Spawn(spawn) if task.is_live(&spawn.role) => found.push(Notice::Doubled {
+        Effect::Spawn(spawn) if task.is_live(&spawn.role) => found.push(Notice::AgentDuplicated {
             role: spawn.role.clone(),
         }),
         Effect::ReleaseWorkspace { .. } if task.workspace != Workspace::None => {
             let mut runs = task.runs.iter();
             let alive = runs.find(|(_, run)| run.state.is_live());
-            found.extend(alive.map(|(role, _)| Notice::Evicted { role: role.clone() }));
+            found.extend(alive.map(|(role, _)| Notice::AgentEvicted { role: role.clone() }));
         }
-        Effect::NotifyRole(notify) if !task.is_live(&notify.role) && notify.otherwise.is_none() => {
-            found.push(Notice::NobodyToTell {
+        Effect::NotifyRole(notify)
+            if !task.is_live(&notify.role) && notify.spawn_if_absent.is_none() =>
+        {
+            found.push(Notice::RecipientMissing {
                 role: notify.role.clone(),
             });
         }

@@ -13,8 +13,8 @@ use orange_engine::role::Role;
 use orange_engine::task::Task;
 
 use super::artifact;
-use super::play::{Played, Refused, begin, beginning, fails, inputs, play};
-use super::step::{Happening, Step};
+use super::replay::{StepOutcome, StepRefusal, begin, fails, inputs, new_task_of, play};
+use super::step::{Occurrence, Step};
 
 /// A task and its document, played step by step.
 #[derive(Clone, Debug)]
@@ -49,20 +49,20 @@ impl<'w> Rehearsal<'w> {
     /// Takes a step and returns its result, or why nothing came of it.
     ///
     /// A refused call has still imported the document, as in real use.
-    pub fn take(&mut self, step: &Step) -> Result<Played, Refused> {
+    pub fn take(&mut self, step: &Step) -> Result<StepOutcome, StepRefusal> {
         self.number += 1;
         let Some(task) = &self.task else {
-            let (new, known) = beginning(step).ok_or(Refused::Nothing)?;
+            let (new, known) = new_task_of(step).ok_or(StepRefusal::NoEffect)?;
             let played = begin(self.workflow, &new, &known, fails(step))?;
             self.settle(&played);
             return Ok(played);
         };
         if let Some(document) = &self.document {
-            self.document = Some(artifact::write(document, &step.shown, self.number));
+            self.document = Some(artifact::write(document, &step.evidence, self.number));
         }
         let mut inputs = inputs(self.workflow, task, step, self.number);
         for input in &mut inputs {
-            input.known.document.clone_from(&self.document);
+            input.context.document.clone_from(&self.document);
         }
         match play(self.workflow, task, &inputs, fails(step)) {
             Ok(played) => {
@@ -70,7 +70,8 @@ impl<'w> Rehearsal<'w> {
                 Ok(played)
             }
             Err(refused) => {
-                if let (Refused::Refusal(_), Some(by)) = (&refused, asker(&step.happening)) {
+                if let (StepRefusal::Refusal(_), Some(by)) = (&refused, requester(&step.occurrence))
+                {
                     self.read(inputs, by.clone());
                 }
                 Err(refused)
@@ -78,7 +79,7 @@ impl<'w> Rehearsal<'w> {
         }
     }
 
-    fn settle(&mut self, played: &Played) {
+    fn settle(&mut self, played: &StepOutcome) {
         for event in &played.events {
             if let Fact::EffectDone { effect, .. } = event.fact
                 && let Some(Effect::ArchiveSection { section }) = planned(played, effect)
@@ -93,7 +94,10 @@ impl<'w> Rehearsal<'w> {
     /// Records a document that came with a refused request.
     fn read(&mut self, mut inputs: Vec<Input>, by: Role) {
         if let Some(last) = inputs.last_mut() {
-            last.cause = Cause::Observation(Observation::DocumentRead { by, asked: true });
+            last.cause = Cause::Observation(Observation::DocumentRead {
+                by,
+                is_request: true,
+            });
         }
         if let Some(task) = &self.task
             && let Ok(played) = play(self.workflow, task, &inputs, None)
@@ -107,14 +111,14 @@ fn empty() -> Option<Document> {
     Document::parse(b"").ok()
 }
 
-fn asker(happening: &Happening) -> Option<&Role> {
+fn requester(happening: &Occurrence) -> Option<&Role> {
     match happening {
-        Happening::Ask { by, .. } | Happening::Merge { by } => Some(by),
+        Occurrence::Request { by, .. } | Occurrence::Merge { by } => Some(by),
         _ => None,
     }
 }
 
-fn planned(played: &Played, id: EffectId) -> Option<&Effect> {
+fn planned(played: &StepOutcome, id: EffectId) -> Option<&Effect> {
     played.events.iter().find_map(|event| match &event.fact {
         Fact::EffectPlanned(planned) if planned.id == id => Some(&planned.effect),
         _ => None,

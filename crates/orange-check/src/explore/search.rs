@@ -13,11 +13,11 @@ use orange_engine::names::Status;
 use orange_engine::role::Role;
 use orange_engine::task::Task;
 
-use super::play::{self, Played};
-use super::possible::{beginnings, possible};
+use super::possible_steps::{creation_steps, possible_steps};
 use super::relevance::Relevance;
+use super::replay::{self, StepOutcome};
 use super::situation::Situation;
-use super::step::{Happening, Step};
+use super::step::{Occurrence, Step};
 
 /// The most situations that are searched in any workflow.
 pub const MAX_SITUATIONS: usize = 50_000;
@@ -26,13 +26,13 @@ pub const MAX_SITUATIONS: usize = 50_000;
 ///
 /// Each situation takes longer the more transitions there are to try, so a large workflow gets
 /// fewer: the answer should come within seconds.
-pub fn most_situations(workflow: &Workflow) -> usize {
+pub fn situation_limit(workflow: &Workflow) -> usize {
     MAX_SITUATIONS / (1 + workflow.edges.len() / 500)
 }
 
 /// The result of a search.
 #[derive(Debug)]
-pub struct Explored {
+pub struct Exploration {
     /// The situations in the order in which they were found, the nearest first.
     pub nodes: Vec<Node>,
     /// The steps that arcs refer to.
@@ -77,17 +77,17 @@ pub struct Visit<'a> {
     pub step_number: usize,
     pub step: &'a Step,
     pub before: Option<&'a Task>,
-    pub played: &'a Played,
+    pub outcome: &'a StepOutcome,
 }
 
-impl Explored {
+impl Exploration {
     /// The index of a situation.
     pub fn find(&self, situation: &Situation) -> Option<usize> {
         self.index.get(situation).copied()
     }
 
     /// The steps that lead to a situation, from the beginning of a task.
-    pub fn way_to(&self, node: usize) -> Vec<usize> {
+    pub fn path_to(&self, node: usize) -> Vec<usize> {
         let mut steps = Vec::new();
         let mut at = Some(node);
         while let Some(node) = at.and_then(|at| self.nodes.get(at)) {
@@ -113,7 +113,7 @@ type Key = (Status, Option<Status>, Vec<(Role, bool)>, i64, usize);
 
 struct Search<'w, 'v> {
     workflow: &'w Workflow,
-    explored: Explored,
+    explored: Exploration,
     candidates: BTreeMap<Key, Vec<Candidate>>,
     /// The results of steps that end a task, by step and whether a workspace was held.
     endings: BTreeMap<(usize, bool), Vec<Arc>>,
@@ -124,12 +124,12 @@ struct Search<'w, 'v> {
 }
 
 /// Explores a workflow and passes everything that is tried to `watch`.
-pub fn explore(workflow: &Workflow, most: usize, watch: &mut dyn FnMut(&Visit<'_>)) -> Explored {
+pub fn explore(workflow: &Workflow, most: usize, watch: &mut dyn FnMut(&Visit<'_>)) -> Exploration {
     let relevance = Relevance::of(workflow);
-    let silent = silenced(workflow);
+    let silent = without_texts(workflow);
     let mut search = Search {
         workflow: &silent,
-        explored: Explored {
+        explored: Exploration {
             nodes: Vec::new(),
             steps: Vec::new(),
             is_complete: true,
@@ -154,20 +154,20 @@ pub fn explore(workflow: &Workflow, most: usize, watch: &mut dyn FnMut(&Visit<'_
 
 impl Search<'_, '_> {
     fn begin(&mut self) {
-        for step in beginnings(self.workflow, &self.explored.relevance) {
-            let Some((new, known)) = play::beginning(&step) else {
+        for step in creation_steps(self.workflow, &self.explored.relevance) {
+            let Some((new, known)) = replay::new_task_of(&step) else {
                 continue;
             };
             let number = self.number(step.clone());
-            let Ok(played) = play::begin(self.workflow, &new, &known, None) else {
+            let Ok(played) = replay::begin(self.workflow, &new, &known, None) else {
                 continue;
             };
             self.explored.entries.extend(new.status.clone());
-            self.arrive(None, number, None, &played);
+            self.record_arrival(None, number, None, &played);
             for (index, label) in failures(&played.events) {
-                let number = self.number(step.failing(index, label));
-                if let Ok(played) = play::begin(self.workflow, &new, &known, Some(index)) {
-                    self.arrive(None, number, None, &played);
+                let number = self.number(step.with_failure(index, label));
+                if let Ok(played) = replay::begin(self.workflow, &new, &known, Some(index)) {
+                    self.record_arrival(None, number, None, &played);
                 }
             }
         }
@@ -222,11 +222,11 @@ impl Search<'_, '_> {
     }
 
     fn candidates(&mut self, situation: &Situation, task: &Task) -> Vec<Candidate> {
-        let steps = possible(self.workflow, &self.explored.relevance, situation);
+        let steps = possible_steps(self.workflow, &self.explored.relevance, situation);
         steps
             .into_iter()
             .map(|step| Candidate {
-                inputs: play::inputs(self.workflow, task, &step, 0),
+                inputs: replay::inputs(self.workflow, task, &step, 0),
                 ends: self.always_ends(situation, &step),
                 step: self.number(step),
             })
@@ -235,20 +235,20 @@ impl Search<'_, '_> {
 
     /// Whether a step leads to an end whatever the counters are.
     fn always_ends(&self, situation: &Situation, step: &Step) -> bool {
-        let triggers: &[Trigger] = match &step.happening {
-            Happening::Ask { .. } => &[Trigger::Request],
-            Happening::Merge { .. } => &[Trigger::Request, Trigger::Merged],
-            Happening::MergedOutside => &[Trigger::Merged],
-            Happening::PullRequest { .. } => &[Trigger::PrMerged, Trigger::PrClosed],
+        let triggers: &[Trigger] = match &step.occurrence {
+            Occurrence::Request { .. } => &[Trigger::Request],
+            Occurrence::Merge { .. } => &[Trigger::Request, Trigger::Merged],
+            Occurrence::MergedOutside => &[Trigger::Merged],
+            Occurrence::PullRequest { .. } => &[Trigger::PrMerged, Trigger::PrClosed],
             _ => return false,
         };
         let ends = |edge: &Edge| match &edge.to {
             Target::Status(to) => edge.when.is_none() && self.workflow.is_terminal(to),
             Target::Previous => false,
         };
-        let asked = |edge: &&Edge| match &step.happening {
-            Happening::Ask { to, .. } => edge.to == Target::Status(to.clone()),
-            Happening::Merge { .. } => edge.trigger == Trigger::Merged || ends(edge),
+        let asked = |edge: &&Edge| match &step.occurrence {
+            Occurrence::Request { to, .. } => edge.to == Target::Status(to.clone()),
+            Occurrence::Merge { .. } => edge.trigger == Trigger::Merged || ends(edge),
             _ => true,
         };
         let edges = self.workflow.edges_from(&situation.status);
@@ -259,16 +259,17 @@ impl Search<'_, '_> {
     }
 
     fn try_out(&mut self, at: usize, task: &Task, candidate: &Candidate, arcs: &mut Vec<Arc>) {
-        let Ok(played) = play::play(self.workflow, task, &candidate.inputs, None) else {
+        let Ok(played) = replay::play(self.workflow, task, &candidate.inputs, None) else {
             return;
         };
-        arcs.extend(self.arrive(Some(at), candidate.step, Some(task), &played));
+        arcs.extend(self.record_arrival(Some(at), candidate.step, Some(task), &played));
         for (index, label) in failures(&played.events) {
-            let Ok(played) = play::play(self.workflow, task, &candidate.inputs, Some(index)) else {
+            let Ok(played) = replay::play(self.workflow, task, &candidate.inputs, Some(index))
+            else {
                 continue;
             };
             let number = self.failing(candidate.step, index, label);
-            arcs.extend(self.arrive(Some(at), number, Some(task), &played));
+            arcs.extend(self.record_arrival(Some(at), number, Some(task), &played));
         }
     }
 
@@ -277,24 +278,24 @@ impl Search<'_, '_> {
         if let Some(known) = self.failing.get(&(step, index)) {
             return *known;
         }
-        let number = self.number(self.explored.steps[step].failing(index, label));
+        let number = self.number(self.explored.steps[step].with_failure(index, label));
         self.failing.insert((step, index), number);
         number
     }
 
-    fn arrive(
+    fn record_arrival(
         &mut self,
         from: Option<usize>,
         step: usize,
         before: Option<&Task>,
-        played: &Played,
+        played: &StepOutcome,
     ) -> Option<Arc> {
         (self.watch)(&Visit {
             node: from,
             step_number: step,
             step: &self.explored.steps[step],
             before,
-            played,
+            outcome: played,
         });
         let situation = Situation::of(&played.task, &self.explored.relevance);
         let to = match self.explored.index.get(&situation) {
@@ -374,7 +375,7 @@ fn starts_or_ends(effect: &Effect) -> bool {
 
 /// The same workflow with empty texts: no decision depends on them, and filling them in takes
 /// longer than deciding.
-fn silenced(workflow: &Workflow) -> Workflow {
+fn without_texts(workflow: &Workflow) -> Workflow {
     let mut silent = workflow.clone();
     for prompt in silent.prompts.values_mut() {
         *prompt = Prompt::empty();

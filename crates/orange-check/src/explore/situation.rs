@@ -7,7 +7,9 @@ use orange_engine::names::{
     BranchName, FieldName, HarnessName, ProjectName, RunId, Status, TaskId, WorkspaceName,
 };
 use orange_engine::role::Role;
-use orange_engine::task::{Entered, LastError, Queueing, Run, RunState, Task, Tuning, Workspace};
+use orange_engine::task::{
+    AgentSettings, LastError, Queueing, Run, RunState, StatusEntry, Task, Workspace,
+};
 use orange_engine::time::Timestamp;
 
 use super::relevance::Relevance;
@@ -42,7 +44,7 @@ impl Situation {
             .collect();
         let open = task.children.values().filter(|end| end.is_none()).count();
         let most_errors = relevance.most_errors(&status);
-        let crashes = if task.crashes_are_old {
+        let crashes = if task.crash_count_is_stale {
             0
         } else {
             task.crash_count.min(relevance.most_crashes(&status))
@@ -96,7 +98,7 @@ impl Situation {
             workflow: workflow.name.clone(),
             version: 1,
             status: self.status.clone(),
-            entered: Entered {
+            entered: StatusEntry {
                 from: self.previous.clone(),
                 trigger: None,
                 by: Role::Engine,
@@ -107,11 +109,11 @@ impl Situation {
             branch: BranchName::new("branch"),
             harness: HarnessName::new("harness"),
             review_harness: HarnessName::new("harness"),
-            tuning: Tuning::default(),
+            agent_settings: AgentSettings::default(),
             queueing: Queueing::default(),
             fields,
             crash_count: self.crashes,
-            crashes_are_old: false,
+            crash_count_is_stale: false,
             last_error: self
                 .errors
                 .clone()
@@ -127,7 +129,7 @@ impl Situation {
             report: None,
             children: children.collect(),
             pending: Vec::new(),
-            unsettled: None,
+            unfinished_plan: None,
             attention: Vec::new(),
             is_deleted: false,
         }

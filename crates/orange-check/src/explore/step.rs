@@ -11,15 +11,15 @@ use orange_engine::role::Role;
 /// Something that happens, with all its consequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    pub happening: Happening,
-    pub shown: Shown,
+    pub occurrence: Occurrence,
+    pub evidence: StepEvidence,
     /// The effect that fails for good, counted from zero among those that follow.
-    pub fails: Option<Failing>,
+    pub failure: Option<EffectFailure>,
 }
 
 /// An effect that fails for good.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Failing {
+pub struct EffectFailure {
     /// Its index among the effects that follow.
     pub index: usize,
     /// Its name in messages.
@@ -28,15 +28,15 @@ pub struct Failing {
 
 /// What can happen to a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum Occurrence {
     /// The user creates it.
-    Begin {
+    Create {
         entry: Status,
         /// The length of its summary.
         summary: usize,
     },
     /// A role requests a status.
-    Ask {
+    Request {
         by: Role,
         to: Status,
     },
@@ -78,18 +78,18 @@ pub enum Happening {
 
 /// What a document and the world show while something happens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
+pub struct StepEvidence {
     pub gates: Vec<Gate>,
     /// Section gates that are satisfied by what was already in the document.
     pub kept: Vec<Gate>,
     /// The role that requested a status with the document before, and was refused.
-    pub brought_by: Option<Role>,
+    pub submitted_by: Option<Role>,
 }
 
-impl Shown {
+impl StepEvidence {
     /// Exactly what these gates require.
-    pub fn by_gates<'a>(gates: impl IntoIterator<Item = &'a Gate>) -> Shown {
-        let mut shown = Shown::default();
+    pub fn by_gates<'a>(gates: impl IntoIterator<Item = &'a Gate>) -> StepEvidence {
+        let mut shown = StepEvidence::default();
         for gate in gates {
             if !shown.gates.contains(gate) {
                 shown.gates.push(gate.clone());
@@ -135,109 +135,97 @@ fn name_of(gate: &Gate) -> String {
 
 impl Step {
     /// A step in which nothing fails.
-    pub fn new(happening: Happening, shown: Shown) -> Step {
+    pub fn new(happening: Occurrence, shown: StepEvidence) -> Step {
         Step {
-            happening,
-            shown,
-            fails: None,
+            occurrence: happening,
+            evidence: shown,
+            failure: None,
         }
     }
 
     /// The same step with one effect failing.
     #[must_use]
-    pub fn failing(&self, index: usize, label: &'static str) -> Step {
+    pub fn with_failure(&self, index: usize, label: &'static str) -> Step {
         Step {
-            fails: Some(Failing { index, label }),
+            failure: Some(EffectFailure { index, label }),
             ..self.clone()
         }
     }
 
     /// Whether it needs the user: nothing like it happens by itself.
-    pub fn is_by_person(&self) -> bool {
-        match &self.happening {
-            Happening::Ask { by, .. } | Happening::Write { by } | Happening::Merge { by } => {
-                *by == Role::Human
-            }
-            Happening::Begin { .. }
-            | Happening::Respawn { .. }
-            | Happening::PullRequest { .. }
-            | Happening::MergedOutside
-            | Happening::Summarize { .. } => true,
-            Happening::Die { .. }
-            | Happening::TimeOut
-            | Happening::Report { .. }
-            | Happening::AddChild
-            | Happening::EndChild => false,
+    pub fn is_by_user(&self) -> bool {
+        match &self.occurrence {
+            Occurrence::Request { by, .. }
+            | Occurrence::Write { by }
+            | Occurrence::Merge { by } => *by == Role::Human,
+            Occurrence::Create { .. }
+            | Occurrence::Respawn { .. }
+            | Occurrence::PullRequest { .. }
+            | Occurrence::MergedOutside
+            | Occurrence::Summarize { .. } => true,
+            Occurrence::Die { .. }
+            | Occurrence::TimeOut
+            | Occurrence::Report { .. }
+            | Occurrence::AddChild
+            | Occurrence::EndChild => false,
         }
     }
 }
 
-/// `the person`, `the engine`, `the worker`.
-struct Party<'a>(&'a Role);
-
-impl fmt::Display for Party<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Role::Human => formatter.write_str("the person"),
-            role => write!(formatter, "the {role}"),
-        }
-    }
-}
-
-impl fmt::Display for Happening {
+impl fmt::Display for Occurrence {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Happening::Begin { entry, summary: 0 } => {
+            Occurrence::Create { entry, summary: 0 } => {
                 write!(formatter, "a task without a summary begins in `{entry}`")
             }
-            Happening::Begin { entry, summary: 1 } => {
+            Occurrence::Create { entry, summary: 1 } => {
                 write!(formatter, "a task begins in `{entry}`")
             }
-            Happening::Begin { entry, summary } => write!(
+            Occurrence::Create { entry, summary } => write!(
                 formatter,
                 "a task with a summary of {summary} characters begins in `{entry}`"
             ),
-            Happening::Ask { by, to } => write!(formatter, "{} asks for `{to}`", Party(by)),
-            Happening::Write { by } => write!(formatter, "{} writes", Party(by)),
-            Happening::Merge { by } => write!(formatter, "{} merges", Party(by)),
-            Happening::Respawn { role } => write!(formatter, "the person respawns the {role}"),
-            Happening::Die { role, evidence } => match evidence {
+            Occurrence::Request { by, to } => write!(formatter, "the {by} asks for `{to}`"),
+            Occurrence::Write { by } => write!(formatter, "the {by} writes"),
+            Occurrence::Merge { by } => write!(formatter, "the {by} merges"),
+            Occurrence::Respawn { role } => write!(formatter, "the human respawns the {role}"),
+            Occurrence::Die { role, evidence } => match evidence {
                 Evidence::Environment => {
                     write!(formatter, "the {role} goes away with its tmux server")
                 }
                 Evidence::Exit { code } if *code > 1 => {
-                    write!(formatter, "the {role} dies of another error")
+                    write!(formatter, "the {role} dies with another error")
                 }
                 _ => write!(formatter, "the {role} dies"),
             },
-            Happening::TimeOut => formatter.write_str("the time is up"),
-            Happening::Report { role, report } => {
+            Occurrence::TimeOut => formatter.write_str("the time is up"),
+            Occurrence::Report { role, report } => {
                 write!(formatter, "the {role} reports `{}`", report.outcome())?;
                 if !report.delegations.is_empty() {
-                    formatter.write_str(" and asks for children")?;
+                    formatter.write_str(" and requests children")?;
                 }
                 if !report.reason.is_empty() {
                     write!(formatter, " because of `{}`", report.reason)?;
                 }
                 Ok(())
             }
-            Happening::PullRequest { state } => match state {
+            Occurrence::PullRequest { state } => match state {
                 PullRequestState::Open => formatter.write_str("the pull request is open"),
                 PullRequestState::Merged => formatter.write_str("the pull request is merged"),
                 PullRequestState::Closed => formatter.write_str("the pull request is closed"),
             },
-            Happening::MergedOutside => formatter.write_str("the branch is merged without asking"),
-            Happening::AddChild => formatter.write_str("a child task is created"),
-            Happening::EndChild => formatter.write_str("a child task ends"),
-            Happening::Summarize { length: 0 } => {
-                formatter.write_str("the person empties the summary")
+            Occurrence::MergedOutside => formatter.write_str("the branch is merged outside orange"),
+            Occurrence::AddChild => formatter.write_str("a child task is created"),
+            Occurrence::EndChild => formatter.write_str("a child task ends"),
+            Occurrence::Summarize { length: 0 } => {
+                formatter.write_str("the human empties the summary")
             }
-            Happening::Summarize { length: 1 } => {
-                formatter.write_str("the person writes a summary")
+            Occurrence::Summarize { length: 1 } => {
+                formatter.write_str("the human writes a summary")
             }
-            Happening::Summarize { length } => write!(
+            Occurrence::Summarize { length } => write!(
                 formatter,
-                "the person writes a summary of {length} characters"
+                "the human writes a summary of {length} characters"
             ),
         }
     }
@@ -245,25 +233,25 @@ impl fmt::Display for Happening {
 
 impl fmt::Display for Step {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.happening.fmt(formatter)?;
-        let mut shown = self.shown.clone();
+        self.occurrence.fmt(formatter)?;
+        let mut shown = self.evidence.clone();
         // A report needs no mention of itself.
-        if matches!(self.happening, Happening::Report { .. }) {
+        if matches!(self.occurrence, Occurrence::Report { .. }) {
             let is_report = |gate: &Gate| matches!(gate.kind, GateKind::Report(_));
             shown.gates.retain(|gate| !is_report(gate));
         }
         let names = shown.names();
         if !names.is_empty() {
-            let showing = match self.happening {
-                Happening::Write { .. } => "",
+            let showing = match self.occurrence {
+                Occurrence::Write { .. } => "",
                 _ => ", showing",
             };
             write!(formatter, "{showing} {}", names.join(" and "))?;
         }
-        if let Some(role) = &self.shown.brought_by {
-            write!(formatter, " that {} asked with before", Party(role))?;
+        if let Some(role) = &self.evidence.submitted_by {
+            write!(formatter, " that the {role} asked with before")?;
         }
-        if let Some(failing) = &self.fails {
+        if let Some(failing) = &self.failure {
             write!(formatter, "; `{}` fails", failing.label)?;
         }
         Ok(())

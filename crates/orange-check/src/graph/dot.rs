@@ -43,10 +43,10 @@ pub fn draw(workflow: &Workflow) -> String {
             "  {name} [label=\"the state it came from\", style=dashed];"
         );
     }
-    for (arrow, own) in graph.drawn() {
+    for (arrow, own) in graph.drawn_arrows() {
         let from = quoted(arrow.from.as_str());
         let to = quoted(&arrow.to.to_string());
-        let weight = if arrow.on_shortest_way {
+        let weight = if arrow.on_shortest_path {
             ", penwidth=3, weight=10"
         } else {
             ""

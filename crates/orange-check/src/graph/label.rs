@@ -7,7 +7,7 @@ use orange_engine::language::workflow::{Kind, Trigger};
 use orange_engine::names::Status;
 use orange_engine::role::Role;
 
-use super::{Common, Condition, Node, Opening};
+use super::{CommonTransition, Condition, EntryCondition, Node};
 
 /// The name of the node that represents every state that is not terminal.
 pub(super) const ANY_ACTIVE: &str = "any active state";
@@ -57,7 +57,7 @@ pub(super) fn kind_word(kind: Kind) -> &'static str {
 }
 
 /// How a task begins in a state.
-pub(super) fn opening(opening: &Opening) -> String {
+pub(super) fn opening(opening: &EntryCondition) -> String {
     match &opening.when {
         None => "starts here".to_owned(),
         Some(when) => format!("starts here if {when}"),
@@ -86,7 +86,7 @@ impl fmt::Display for Condition {
     }
 }
 
-impl fmt::Display for Common {
+impl fmt::Display for CommonTransition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.condition.fmt(formatter)?;
         if !self.except.is_empty() {

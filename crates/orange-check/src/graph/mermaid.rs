@@ -54,8 +54,8 @@ pub fn draw(workflow: &Workflow) -> String {
     if graph.leads_to_previous() {
         text.push_str("  previous([\"the state it came from\"]):::around\n");
     }
-    for (arrow, own) in graph.drawn() {
-        let line = if arrow.on_shortest_way { "==>" } else { "-->" };
+    for (arrow, own) in graph.drawn_arrows() {
+        let line = if arrow.on_shortest_path { "==>" } else { "-->" };
         let (from, to) = (id(&arrow.from), target(&arrow.to));
         let _ = writeln!(text, "  {from} {line}|{}| {to}", lines(own));
     }

@@ -1,4 +1,4 @@
-//! A workflow as a drawing: states and the arrows between them.
+//! A workflow as a graph: states and the arrows between them.
 //!
 //! Nothing here decides anything. A drawing has one arrow per pair of states, however many
 //! transitions there are between them, and shows only once what applies to every active state.
@@ -6,7 +6,7 @@
 pub mod dot;
 mod label;
 pub mod mermaid;
-mod shortest;
+mod shortest_path;
 pub mod terminal;
 
 use orange_engine::language::Workflow;
@@ -16,53 +16,53 @@ use orange_engine::names::Status;
 use orange_engine::role::Role;
 use serde::Serialize;
 
-/// What a picture of a workflow shows.
+/// A workflow as a graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Graph {
     /// The states, in the order of the file.
     pub states: Vec<Node>,
     /// One arrow per pair of states, in the order of the states.
     pub edges: Vec<Arrow>,
-    /// From the first entry to an end; empty when no such way was found.
-    pub shortest_way: Vec<Status>,
-    /// What holds for every active state, by the state it leads to.
+    /// The shortest path from the first entry to an end; empty if there is none.
+    pub shortest_path: Vec<Status>,
+    /// What applies to every active state, by target.
     #[serde(skip)]
-    common: Vec<Common>,
+    common: Vec<CommonTransition>,
 }
 
-/// A state in a picture.
+/// A state in the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Node {
     /// Its name.
     pub name: Status,
-    /// What kind of waiting or working it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Agents that should be alive here.
+    /// The agents that should be running in it.
     pub expects: Vec<Role>,
-    /// Present when a task can be created here.
-    pub entry: Option<Opening>,
+    /// Present if a task can be created in it.
+    pub entry: Option<EntryCondition>,
 }
 
 /// A state in which a task can be created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Opening {
-    /// When this entry is open; nothing means always.
+pub struct EntryCondition {
+    /// The guard of the entry; absent means always open.
     pub when: Option<When>,
 }
 
-/// Every transition from one state to one other.
+/// All transitions from one state to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Arrow {
-    /// Where it starts.
+    /// The source.
     pub from: Status,
-    /// Where it leads.
+    /// The target.
     pub to: Target,
-    /// Where that stands in the file.
-    pub course: Course,
-    /// Whether it is a step of the shortest way.
-    pub on_shortest_way: bool,
+    /// Whether the target comes after the source in the file.
+    pub direction: Direction,
+    /// Whether it is on the shortest path.
+    pub on_shortest_path: bool,
     /// The transitions, in the order of the file.
-    pub ways: Vec<Way>,
+    pub transitions: Vec<ArrowTransition>,
 }
 
 /// Whether an arrow follows the order of the file.
@@ -70,44 +70,44 @@ pub struct Arrow {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Course {
-    /// To a state further down.
-    Onward,
-    /// To a state further up, to itself, or to the previous one.
+pub enum Direction {
+    /// To a state further down in the file.
+    Forward,
+    /// To a state further up, to itself, or to the previous status.
     Back,
 }
 
 /// One transition of an arrow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Way {
-    /// What is common to it wherever it starts.
+pub struct ArrowTransition {
+    /// What it requires.
     #[serde(flatten)]
     pub condition: Condition,
-    /// Whether it was written as `"*active"`.
+    /// Whether its source was written as `"*active"`.
     pub from_any: bool,
-    /// Whether it looks like one that was: it may still differ in its hooks.
+    /// Whether it looks the same from every active state; its hooks may still differ.
     #[serde(skip)]
     is_common: bool,
 }
 
-/// What must come together for a transition.
+/// What a transition requires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Condition {
-    /// What sets it off.
+    /// What triggers it.
     pub trigger: Trigger,
-    /// Who may ask; empty means anyone.
+    /// The roles that may request it; empty means any role.
     pub by: Vec<Role>,
-    /// When it is open.
+    /// Its guard.
     pub when: Option<When>,
-    /// What must be shown: names of gates, or what a gate without a name asks for.
+    /// The names of its gates, or what an unnamed gate requires.
     pub gates: Vec<String>,
-    /// What a person is asked first.
+    /// The question to confirm first.
     pub confirm: Option<String>,
 }
 
 /// A transition that is the same for every active state, so a drawing shows it once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Common {
+pub struct CommonTransition {
     pub to: Target,
     /// Its conditions.
     pub condition: Condition,
@@ -129,47 +129,48 @@ impl Graph {
                 })
                 .collect(),
             edges: Vec::new(),
-            shortest_way: Vec::new(),
+            shortest_path: Vec::new(),
             common: Vec::new(),
         };
         for edge in &workflow.edges {
             graph.add(edge);
         }
         graph.sort();
-        graph.tell_once();
-        graph.shortest_way = shortest::find(workflow, &graph);
+        graph.extract_common();
+        graph.shortest_path = shortest_path::find(workflow, &graph);
         for arrow in &mut graph.edges {
             let step = [Some(&arrow.from), arrow.target()];
-            let mut steps = graph.shortest_way.windows(2);
-            arrow.on_shortest_way = steps.any(|pair| pair.iter().map(Some).eq(step));
+            let mut steps = graph.shortest_path.windows(2);
+            arrow.on_shortest_path = steps.any(|pair| pair.iter().map(Some).eq(step));
         }
         graph
     }
 
     fn add(&mut self, edge: &Edge) {
         let condition = Condition::of(edge);
-        let is_new = |common: &Common| common.to != edge.to || common.condition != condition;
-        if edge.from_any && self.common.iter().all(is_new) {
-            self.common.push(Common {
+        let is_new =
+            |common: &CommonTransition| common.to != edge.to || common.condition != condition;
+        if edge.is_from_active && self.common.iter().all(is_new) {
+            self.common.push(CommonTransition {
                 to: edge.to.clone(),
                 condition: condition.clone(),
                 except: Vec::new(),
             });
         }
-        let way = Way {
+        let way = ArrowTransition {
             condition,
-            from_any: edge.from_any,
+            from_any: edge.is_from_active,
             is_common: false,
         };
         let mut same = self.edges.iter_mut();
         match same.find(|arrow| arrow.from == edge.from && arrow.to == edge.to) {
-            Some(arrow) => arrow.ways.push(way),
+            Some(arrow) => arrow.transitions.push(way),
             None => self.edges.push(Arrow {
                 from: edge.from.clone(),
                 to: edge.to.clone(),
-                course: self.course(edge),
-                on_shortest_way: false,
-                ways: vec![way],
+                direction: self.course(edge),
+                on_shortest_path: false,
+                transitions: vec![way],
             }),
         }
     }
@@ -185,11 +186,11 @@ impl Graph {
     }
 
     /// Finds the transitions that are the same for every active state.
-    fn tell_once(&mut self) {
+    fn extract_common(&mut self) {
         for common in &mut self.common {
             let mut sources: Vec<&Status> = Vec::new();
             for arrow in self.edges.iter_mut().filter(|arrow| arrow.to == common.to) {
-                let mut ways = arrow.ways.iter_mut();
+                let mut ways = arrow.transitions.iter_mut();
                 if let Some(way) = ways.find(|way| way.condition == common.condition) {
                     way.is_common = true;
                     sources.push(&arrow.from);
@@ -204,27 +205,27 @@ impl Graph {
         }
     }
 
-    fn course(&self, edge: &Edge) -> Course {
+    fn course(&self, edge: &Edge) -> Direction {
         let mut from_here = self.states.iter().skip_while(|node| node.name != edge.from);
         let _from = from_here.next();
         if from_here.any(|node| node.is(&edge.to)) {
-            Course::Onward
+            Direction::Forward
         } else {
-            Course::Back
+            Direction::Back
         }
     }
 
     /// The arrows to draw, each with the transitions that only its state has.
-    pub fn drawn(&self) -> impl Iterator<Item = (&Arrow, Vec<&Condition>)> {
+    pub fn drawn_arrows(&self) -> impl Iterator<Item = (&Arrow, Vec<&Condition>)> {
         self.edges.iter().filter_map(|arrow| {
-            let own: Vec<&Condition> = arrow.own().collect();
+            let own: Vec<&Condition> = arrow.own_conditions().collect();
             (!own.is_empty()).then_some((arrow, own))
         })
     }
 
     /// The transitions of every active state, by target.
-    pub fn common(&self) -> impl Iterator<Item = (&Target, &[Common])> {
-        let same = |a: &Common, b: &Common| a.to == b.to;
+    pub fn common(&self) -> impl Iterator<Item = (&Target, &[CommonTransition])> {
+        let same = |a: &CommonTransition, b: &CommonTransition| a.to == b.to;
         let groups = self.common.chunk_by(same);
         groups.filter_map(|group| Some((&group.first()?.to, group)))
     }
@@ -252,8 +253,8 @@ impl Arrow {
     }
 
     /// The transitions that are not shown once for every active state.
-    fn own(&self) -> impl Iterator<Item = &Condition> {
-        let own = self.ways.iter().filter(|way| !way.is_common);
+    fn own_conditions(&self) -> impl Iterator<Item = &Condition> {
+        let own = self.transitions.iter().filter(|way| !way.is_common);
         own.map(|way| &way.condition)
     }
 }
@@ -270,10 +271,10 @@ impl Condition {
     }
 }
 
-fn opening(workflow: &Workflow, status: &Status) -> Option<Opening> {
+fn opening(workflow: &Workflow, status: &Status) -> Option<EntryCondition> {
     let mut entries = workflow.entries.iter();
     let entry = entries.find(|entry| entry.status == *status)?;
-    Some(Opening {
+    Some(EntryCondition {
         when: entry.when.clone(),
     })
 }

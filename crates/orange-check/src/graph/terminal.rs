@@ -4,10 +4,10 @@ use orange_engine::language::Workflow;
 use orange_engine::language::workflow::{Kind, Target};
 use orange_engine::names::Status;
 
-use super::{Arrow, Course, Graph, Node, label};
+use super::{Arrow, Direction, Graph, Node, label};
 
 /// The width of a terminal that was not resized.
-pub const USUAL_WIDTH: usize = 80;
+pub const DEFAULT_WIDTH: usize = 80;
 
 /// A narrower terminal has no room for a drawing.
 const NARROWEST: usize = 40;
@@ -34,7 +34,7 @@ pub fn draw(workflow: &Workflow, width: usize) -> String {
         width: width.max(NARROWEST),
         lines: Vec::new(),
     };
-    let targets = graph.drawn().map(|(arrow, _)| &arrow.to);
+    let targets = graph.drawn_arrows().map(|(arrow, _)| &arrow.to);
     let targets = targets.chain(graph.common().map(|(to, _)| to));
     let widths = targets.map(|to| columns(&to.to_string()));
     let widest = widths.filter(|width| *width <= LONGEST_ALIGNED).max();
@@ -42,8 +42,8 @@ pub fn draw(workflow: &Workflow, width: usize) -> String {
 
     let description = workflow.description.as_deref().unwrap_or_default();
     page.fold("", &format!("{}: {description}", workflow.name), "  ");
-    if !graph.shortest_way.is_empty() {
-        let way: Vec<&str> = graph.shortest_way.iter().map(Status::as_str).collect();
+    if !graph.shortest_path.is_empty() {
+        let way: Vec<&str> = graph.shortest_path.iter().map(Status::as_str).collect();
         page.fold("", "", "");
         page.fold("  ", &way.join(" ==> "), "  ");
     }
@@ -52,10 +52,10 @@ pub fn draw(workflow: &Workflow, width: usize) -> String {
         let is_last = place + 1 == graph.states.len();
         page.fold(&marked(node), &words(node), &format!("{BESIDE}   "));
         let mut arrows: Vec<_> = graph
-            .drawn()
+            .drawn_arrows()
             .filter(|(arrow, _)| arrow.from == node.name)
             .collect();
-        arrows.sort_by_key(|(arrow, _)| (!arrow.on_shortest_way, arrow.course));
+        arrows.sort_by_key(|(arrow, _)| (!arrow.on_shortest_path, arrow.direction));
         let beside = if is_last { "" } else { BESIDE };
         for (arrow, own) in arrows {
             let own = own.into_iter().map(ToString::to_string);
@@ -80,12 +80,12 @@ pub fn draw(workflow: &Workflow, width: usize) -> String {
 
 /// Explains the symbols that occur in the drawing.
 fn legend(graph: &Graph) -> String {
-    let heads = graph.drawn().map(|(arrow, _)| head(arrow));
+    let heads = graph.drawn_arrows().map(|(arrow, _)| head(arrow));
     let heads: Vec<&str> = heads.chain(graph.common().map(|_| ONWARD)).collect();
     let signs = [
-        (SHORTEST, "shortest way"),
+        (SHORTEST, "shortest path"),
         (ONWARD, "onward"),
-        (BACK, "back up"),
+        (BACK, "back"),
     ];
     let mut signs: Vec<String> = signs
         .into_iter()
@@ -97,10 +97,10 @@ fn legend(graph: &Graph) -> String {
 }
 
 fn head(arrow: &Arrow) -> &'static str {
-    match (arrow.on_shortest_way, arrow.course) {
+    match (arrow.on_shortest_path, arrow.direction) {
         (true, _) => SHORTEST,
-        (false, Course::Onward) => ONWARD,
-        (false, Course::Back) => BACK,
+        (false, Direction::Forward) => ONWARD,
+        (false, Direction::Back) => BACK,
     }
 }
 

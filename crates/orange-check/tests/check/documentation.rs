@@ -5,7 +5,7 @@ use orange_engine::language::gates::{GitCondition, ReportField};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Trigger;
 
-use crate::kit::load_clean;
+use crate::fixtures::load_clean;
 
 const REFERENCE: &str = include_str!("../../../../docs/workflow-language.md");
 
@@ -54,11 +54,11 @@ fn the_story_of_the_guide_is_true() {
         .find(|finding| finding.code == FindingCode::EndlessLoop)
         .unwrap();
     let story = found.story.as_ref().unwrap();
-    assert_eq!(story.again_from, Some(2));
+    assert_eq!(story.repeats_from, Some(2));
     let one_line = GUIDE.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(one_line.contains(&found.message), "{}", found.message);
     assert!(one_line.contains(&found.hint), "{}", found.hint);
-    for told in &story.told {
+    for told in &story.steps {
         assert!(one_line.contains(&told.what), "{}", told.what);
     }
 }

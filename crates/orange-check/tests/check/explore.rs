@@ -1,33 +1,33 @@
 //! The search covers everything it claims to cover.
 
 use orange_check::explore::{
-    Explored, Happening, MAX_SITUATIONS, Playing, Refused, Rehearsal, Relevance, Shown, Situation,
-    Step, beginnings, explore, possible,
+    Exploration, MAX_SITUATIONS, Occurrence, Rehearsal, Relevance, Replay, Situation, Step,
+    StepEvidence, StepRefusal, creation_steps, explore, possible_steps,
 };
 use orange_engine::Workflow;
 use orange_engine::document::SectionName;
 use orange_engine::names::Status;
 use orange_engine::role::Role;
-use orange_engine::shipped;
+use orange_engine::shipped_workflows;
 use proptest::prelude::*;
 
-use crate::kit::{load_clean, shipped_workflow};
+use crate::fixtures::{load_clean, shipped_workflow};
 
-fn explored(workflow: &Workflow) -> Explored {
+fn explore_all(workflow: &Workflow) -> Exploration {
     let explored = explore(workflow, MAX_SITUATIONS, &mut |_| {});
     assert!(explored.is_complete);
     explored
 }
 
 /// Walks with real tasks, whose versions, runs and sections accumulate as in production.
-fn walk(workflow: &Workflow, explored: &Explored, choices: &[prop::sample::Index]) {
+fn walk(workflow: &Workflow, explored: &Exploration, choices: &[prop::sample::Index]) {
     let relevance = Relevance::of(workflow);
-    let mut playing = Playing::new(workflow);
+    let mut playing = Replay::new(workflow);
     let mut told: Vec<String> = Vec::new();
     for choice in choices {
         let steps = match &playing.task {
-            None => beginnings(workflow, &relevance),
-            Some(task) => possible(workflow, &relevance, &Situation::of(task, &relevance)),
+            None => creation_steps(workflow, &relevance),
+            Some(task) => possible_steps(workflow, &relevance, &Situation::of(task, &relevance)),
         };
         if steps.is_empty() {
             return;
@@ -54,11 +54,11 @@ proptest! {
         choices in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
     ) {
         thread_local! {
-            static ALL: Vec<(Workflow, Explored)> = shipped::ALL
+            static ALL: Vec<(Workflow, Exploration)> = shipped_workflows::ALL
                 .iter()
                 .map(|shipped| {
                     let workflow = shipped_workflow(shipped.name);
-                    let explored = explored(&workflow);
+                    let explored = explore_all(&workflow);
                     (workflow, explored)
                 })
                 .collect();
@@ -74,9 +74,9 @@ proptest! {
 /// A task built from a situation must be in that situation, or the search would drift.
 #[test]
 fn a_situation_makes_a_task_in_that_situation() {
-    for shipped in shipped::ALL {
+    for shipped in shipped_workflows::ALL {
         let workflow = shipped_workflow(shipped.name);
-        let explored = explored(&workflow);
+        let explored = explore_all(&workflow);
         for node in &explored.nodes {
             let task = node.situation.task(&workflow, &explored.relevance);
             let again = Situation::of(&task, &explored.relevance);
@@ -88,12 +88,12 @@ fn a_situation_makes_a_task_in_that_situation() {
 /// A real task that follows the path to a situation ends in that situation.
 #[test]
 fn every_way_leads_where_it_says() {
-    for shipped in shipped::ALL {
+    for shipped in shipped_workflows::ALL {
         let workflow = shipped_workflow(shipped.name);
-        let explored = explored(&workflow);
+        let explored = explore_all(&workflow);
         for number in 0..explored.nodes.len() {
-            let mut playing = Playing::new(&workflow);
-            for step in explored.way_to(number) {
+            let mut playing = Replay::new(&workflow);
+            for step in explored.path_to(number) {
                 playing.take(&explored.steps[step]).unwrap();
             }
             let situation = Situation::of(playing.task.as_ref().unwrap(), &explored.relevance);
@@ -116,7 +116,7 @@ transitions:
   - { from: on, to: off, when: laps >= 7 }
 ",
     );
-    let explored = explored(&workflow);
+    let explored = explore_all(&workflow);
     assert_eq!(explored.nodes.len(), 9);
 }
 
@@ -137,10 +137,13 @@ transitions:
 fn ask(workflow: &Workflow, by: Role, to: &str, writes: bool) -> Step {
     let gates = workflow.edges[0].gates.iter().filter(|_| writes);
     let to = Status::new(to);
-    Step::new(Happening::Ask { by, to }, Shown::by_gates(gates))
+    Step::new(
+        Occurrence::Request { by, to },
+        StepEvidence::by_gates(gates),
+    )
 }
 
-fn refusal(answer: Result<orange_check::explore::Played, Refused>) -> String {
+fn refusal(answer: Result<orange_check::explore::StepOutcome, StepRefusal>) -> String {
     answer.unwrap_err().to_string()
 }
 
@@ -151,7 +154,7 @@ fn a_rehearsal_keeps_what_was_written() {
     let mut rehearsal = Rehearsal::new(&workflow);
     let human = |to: &str, writes| ask(&workflow, Role::Human, to, writes);
     rehearsal
-        .take(&beginnings(&workflow, &relevance)[0])
+        .take(&creation_steps(&workflow, &relevance)[0])
         .unwrap();
     let missing = refusal(rehearsal.take(&human("two", false)));
     assert!(missing.contains("`## Note` is missing"), "{missing}");
@@ -169,17 +172,17 @@ fn a_refused_call_of_a_rehearsal_has_brought_the_document() {
     let relevance = Relevance::of(&workflow);
     let mut rehearsal = Rehearsal::new(&workflow);
     rehearsal
-        .take(&beginnings(&workflow, &relevance)[0])
+        .take(&creation_steps(&workflow, &relevance)[0])
         .unwrap();
     rehearsal
         .take(&ask(&workflow, Role::Human, "two", true))
         .unwrap();
     let end = |by: Role, writes| ask(&workflow, by, "end", writes);
     let other = refusal(rehearsal.take(&end(Role::Human, true)));
-    assert!(other.contains("counts only when"), "{other}");
-    let note = &rehearsal.task().unwrap().sections[&SectionName::titled("Note")];
+    assert!(other.contains("counts only if"), "{other}");
+    let note = &rehearsal.task().unwrap().sections[&SectionName::from_title("Note")];
     assert!(note.is_fresh());
-    assert!(note.brought_by.contains(&Role::Human));
+    assert!(note.submitted_by.contains(&Role::Human));
     let mut emptied = rehearsal.clone();
     emptied.empty_document();
     let gone = refusal(emptied.take(&end(Role::Reviewer, false)));
@@ -190,12 +193,12 @@ fn a_refused_call_of_a_rehearsal_has_brought_the_document() {
 /// Each search step has its own document; a rehearsal does too if it is cleared between steps.
 #[test]
 fn a_rehearsal_can_walk_every_way_of_the_search() {
-    for shipped in shipped::ALL {
+    for shipped in shipped_workflows::ALL {
         let workflow = shipped_workflow(shipped.name);
-        let explored = explored(&workflow);
+        let explored = explore_all(&workflow);
         for number in 0..explored.nodes.len() {
             let mut rehearsal = Rehearsal::new(&workflow);
-            for step in explored.way_to(number) {
+            for step in explored.path_to(number) {
                 rehearsal.empty_document();
                 rehearsal.take(&explored.steps[step]).unwrap();
             }

@@ -1,9 +1,9 @@
 //! Drawings of workflows with odd names, long labels and few states.
 
-use orange_check::graph::{Arrow, Course, Graph, dot, mermaid, terminal};
-use orange_engine::{Workflow, shipped};
+use orange_check::graph::{Arrow, Direction, Graph, dot, mermaid, terminal};
+use orange_engine::{Workflow, shipped_workflows};
 
-use crate::kit::{load_clean, shipped_workflow};
+use crate::fixtures::{load_clean, shipped_workflow};
 
 /// Every character an author may write that has a special meaning in a drawing.
 const ODD: &str = r###"
@@ -43,7 +43,7 @@ fn one_state() -> Workflow {
         "name: one\nversion: 1\nstates: { a: { kind: queued }, b: { kind: terminal } }\n\
          transitions:\n  - { from: a, to: b, trigger: crash }\n",
     );
-    assert!(Graph::of(&workflow).shortest_way.is_empty());
+    assert!(Graph::of(&workflow).shortest_path.is_empty());
     workflow.states.truncate(1);
     workflow.edges.clear();
     workflow
@@ -63,7 +63,7 @@ fn widest(text: &str) -> usize {
 
 #[test]
 fn every_line_fits() {
-    let mut workflows: Vec<_> = shipped::ALL
+    let mut workflows: Vec<_> = shipped_workflows::ALL
         .iter()
         .map(|it| load_clean(it.source))
         .collect();
@@ -79,7 +79,7 @@ fn every_line_fits() {
 
 #[test]
 fn a_drawing_has_no_sign_outside_of_ascii() {
-    for shipped in shipped::ALL {
+    for shipped in shipped_workflows::ALL {
         let workflow = load_clean(shipped.source);
         assert!(terminal::draw(&workflow, 80).is_ascii(), "{}", shipped.name);
     }
@@ -87,20 +87,24 @@ fn a_drawing_has_no_sign_outside_of_ascii() {
 
 #[test]
 fn every_state_and_every_pair_is_told() {
-    for shipped in shipped::ALL {
+    for shipped in shipped_workflows::ALL {
         let workflow = load_clean(shipped.source);
         let graph = Graph::of(&workflow);
         assert_eq!(graph.states.len(), workflow.states.len());
         for edge in &workflow.edges {
             let is_drawn = graph
-                .drawn()
+                .drawn_arrows()
                 .any(|(arrow, _)| arrow.from == edge.from && arrow.to == edge.to);
             let is_common = graph.common().any(|(to, same)| {
                 *to == edge.to && same.iter().any(|it| !it.except.contains(&edge.from))
             });
             assert!(is_drawn || is_common, "{} -> {}", edge.from, edge.to);
         }
-        let ways: usize = graph.edges.iter().map(|arrow| arrow.ways.len()).sum();
+        let ways: usize = graph
+            .edges
+            .iter()
+            .map(|arrow| arrow.transitions.len())
+            .sum();
         assert_eq!(ways, workflow.edges.len());
     }
 }
@@ -120,7 +124,7 @@ fn a_common_arrow_says_where_it_does_not_start() {
     assert_eq!(told, expected);
     // These two differ from the common one only in their hooks.
     for from in ["pending", "agent-review"] {
-        let mut drawn = graph.drawn();
+        let mut drawn = graph.drawn_arrows();
         let mut to_cancelled = |name: &str| {
             drawn.any(|(arrow, _)| {
                 arrow.from.as_str() == name && arrow.to.to_string() == "cancelled"
@@ -133,7 +137,7 @@ fn a_common_arrow_says_where_it_does_not_start() {
 #[test]
 fn the_shortest_way_fails_nowhere_and_gives_nothing_up() {
     let shipped = |name: &str| {
-        let way = Graph::of(&shipped_workflow(name)).shortest_way;
+        let way = Graph::of(&shipped_workflow(name)).shortest_path;
         let names: Vec<String> = way.iter().map(ToString::to_string).collect();
         names.join(" ")
     };
@@ -150,12 +154,12 @@ fn arrows_know_their_course() {
         let mut arrows = graph.edges.iter();
         let is =
             |it: &Arrow| it.from.as_str().starts_with(from) && it.to.to_string().starts_with(to);
-        arrows.find(|arrow| is(arrow)).unwrap().course
+        arrows.find(|arrow| is(arrow)).unwrap().direction
     };
-    assert_eq!(course("a-", "end"), Course::Onward);
-    assert_eq!(course("end", "a-"), Course::Back);
-    assert_eq!(course("graph", "@previous"), Course::Back);
-    assert_eq!(course("graph", "over"), Course::Onward);
+    assert_eq!(course("a-", "end"), Direction::Forward);
+    assert_eq!(course("end", "a-"), Direction::Back);
+    assert_eq!(course("graph", "@previous"), Direction::Back);
+    assert_eq!(course("graph", "over"), Direction::Forward);
 }
 
 #[test]

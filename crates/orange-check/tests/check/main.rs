@@ -8,27 +8,27 @@
     reason = "a test stops at the first thing that is not as it should be, and tables are long"
 )]
 
+mod clean_workflows;
 mod diff;
 mod documentation;
 mod explore;
 mod fuzz_corpus;
-mod generated;
+mod generated_workflows;
 mod graph;
-mod large;
+mod large_workflows;
 mod mutations;
-mod sane;
 mod seeds;
-mod shipped;
+mod shipped_workflows;
 mod witness;
 
-#[expect(dead_code, reason = "one strategy is for the engine's laws alone")]
-#[path = "../../../orange-engine/tests/engine/happenings.rs"]
-mod happenings;
 #[expect(
     dead_code,
     reason = "the engine's own tests use all of it, these only a part"
 )]
-#[path = "../../../orange-engine/tests/engine/kit.rs"]
-mod kit;
-#[path = "../../../orange-engine/tests/engine/originals.rs"]
-mod originals;
+#[path = "../../../orange-engine/tests/engine/fixtures.rs"]
+mod fixtures;
+#[expect(dead_code, reason = "one strategy is for the engine's laws alone")]
+#[path = "../../../orange-engine/tests/engine/random_histories.rs"]
+mod random_histories;
+#[path = "../../../orange-engine/tests/engine/source_documents.rs"]
+mod source_documents;

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use orange_check::check::{FindingCode, check};
 
-use crate::kit::load_clean;
-use crate::originals::{LARGE, MINIMAL};
+use crate::fixtures::load_clean;
+use crate::source_documents::{LARGE, MINIMAL};
 use crate::witness;
 
 /// One of the known mistakes in the documents.
-struct Known {
+struct KnownFinding {
     document: &'static str,
     code: FindingCode,
     message: &'static str,
@@ -17,29 +17,29 @@ struct Known {
     story: &'static [&'static str],
 }
 
-const KNOWN: [Known; 7] = [
-    Known {
+const KNOWN: [KnownFinding; 7] = [
+    KnownFinding {
         document: MINIMAL,
         code: FindingCode::ExitTargetMissing,
-        message: "the exit rule of `working` counts crashes up to 2, and there is no state for",
+        message: "the exit rule of `working` counts crashes up to 2, but names no state to go to then",
         story: &[],
     },
-    Known {
+    KnownFinding {
         document: LARGE,
         code: FindingCode::ExitRefused,
         message: "the reviewer crashes 2 times in `agent-review`, the exit rule leads to `stuck`",
-        story: &["the person respawns the reviewer", "the reviewer dies"],
+        story: &["the human respawns the reviewer", "the reviewer dies"],
     },
-    Known {
+    KnownFinding {
         document: LARGE,
         code: FindingCode::LimitExceeded,
         message: "from `stuck` to `agent-review` counts `review_round` beyond its limit of 2",
         story: &[
             "the reviewer asks for `stuck`, showing FAIL in `## Review`",
-            "the person asks for `agent-review`",
+            "the human asks for `agent-review`",
         ],
     },
-    Known {
+    KnownFinding {
         document: LARGE,
         code: FindingCode::StaleArtifact,
         message: "an old FAIL in `## Review` leads from `agent-review` to `stuck` in a later round",
@@ -48,13 +48,13 @@ const KNOWN: [Known; 7] = [
             "the reviewer dies, showing the old FAIL in `## Review`",
         ],
     },
-    Known {
+    KnownFinding {
         document: LARGE,
         code: FindingCode::StaleArtifact,
         message: "an old `## Handoff` leads from `working` to `agent-review` in a later round",
         story: &["the worker dies, showing the old `## Handoff`"],
     },
-    Known {
+    KnownFinding {
         document: LARGE,
         code: FindingCode::JudgesItself,
         message: "the worker can write the PASS that leads from `agent-review` to `reviewing`",
@@ -64,10 +64,10 @@ const KNOWN: [Known; 7] = [
             "the reviewer dies, showing the old PASS in `## Review`",
         ],
     },
-    Known {
+    KnownFinding {
         document: LARGE,
         code: FindingCode::AskerEnded,
-        message: "from `working` to `agent-review`, asked for by the worker, ends the worker",
+        message: "from `working` to `agent-review`, requested by the worker, kills the worker",
         story: &["the worker asks for `agent-review`, showing `## Handoff`"],
     },
 ];
@@ -81,7 +81,7 @@ fn the_known_mistakes_of_the_documents_are_found() {
         let found = findings.find(|it| it.code == known.code && it.message.contains(known.message));
         let found = found.unwrap_or_else(|| panic!("{} {}", known.code, known.message));
         witness::is_true(&workflow, found);
-        let told = found.story.iter().flat_map(|story| &story.told);
+        let told = found.story.iter().flat_map(|story| &story.steps);
         let told: Vec<&str> = told.map(|told| told.what.as_str()).collect();
         assert_eq!(told.is_empty(), known.story.is_empty(), "{}", known.message);
         let last = &told[told.len() - known.story.len()..];
@@ -96,12 +96,12 @@ fn everything_that_is_wrong_with_the_documents() {
     for (name, document) in [("large", LARGE), ("minimal", MINIMAL)] {
         let workflow = load_clean(document);
         let checked = check(&workflow);
-        assert!(checked.covered.is_complete);
+        assert!(checked.coverage.is_complete);
         for finding in &checked.findings {
             witness::is_true(&workflow, finding);
             let (severity, code) = (finding.severity, finding.code);
             let _ = writeln!(shown, "{name}: {severity}: {code}: {}", finding.message);
-            for told in finding.story.iter().flat_map(|story| &story.told) {
+            for told in finding.story.iter().flat_map(|story| &story.steps) {
                 let _ = writeln!(shown, "    {} -> {}", told.what, told.status);
             }
         }

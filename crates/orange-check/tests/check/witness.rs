@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use orange_check::check::{Finding, FindingCode, Story};
-use orange_check::explore::{Playing, Relevance, Situation, Step, beginning, possible};
+use orange_check::explore::{Relevance, Replay, Situation, Step, new_task_of, possible_steps};
 use orange_engine::decision::Decision;
 use orange_engine::document::{SectionHash, SectionName};
 use orange_engine::effect::Effect;
@@ -16,7 +16,7 @@ use orange_engine::task::{PendingState, Task, Workspace};
 use orange_engine::{Workflow, apply, create, decide, replay};
 
 /// One replayed step.
-struct Lived {
+struct ReplayedStep {
     before: Option<Task>,
     inputs: Vec<Input>,
     events: Vec<Event>,
@@ -24,9 +24,9 @@ struct Lived {
 }
 
 /// Replays the steps and asserts that the real task ends up where the search said.
-fn live(workflow: &Workflow, steps: &[Step]) -> Vec<Lived> {
-    let mut playing = Playing::new(workflow);
-    let mut lives: Vec<Lived> = Vec::new();
+fn live(workflow: &Workflow, steps: &[Step]) -> Vec<ReplayedStep> {
+    let mut playing = Replay::new(workflow);
+    let mut lives: Vec<ReplayedStep> = Vec::new();
     let mut told = 0;
     for step in steps {
         let played = playing.take(step);
@@ -36,17 +36,17 @@ fn live(workflow: &Workflow, steps: &[Step]) -> Vec<Lived> {
         told = playing.inputs.len();
         let mut events = Vec::new();
         let mut after = before.clone().unwrap_or_else(|| {
-            let (new, known) = beginning(step).unwrap();
-            events = planned(step, create(workflow, &new, &known));
+            let (new, known) = new_task_of(step).unwrap();
+            events = planned_events(step, create(workflow, &new, &known));
             replay(&events).unwrap()
         });
         for input in &inputs {
-            let more = planned(step, decide(workflow, &after, input));
+            let more = planned_events(step, decide(workflow, &after, input));
             after = more.iter().fold(after, apply);
             events.extend(more);
         }
         assert_eq!(Some(&after), playing.task.as_ref(), "`{step}`");
-        lives.push(Lived {
+        lives.push(ReplayedStep {
             before,
             inputs,
             events,
@@ -56,14 +56,14 @@ fn live(workflow: &Workflow, steps: &[Step]) -> Vec<Lived> {
     lives
 }
 
-fn planned(step: &Step, decision: Decision) -> Vec<Event> {
+fn planned_events(step: &Step, decision: Decision) -> Vec<Event> {
     let Decision::Plan(plan) = decision else {
         panic!("`{step}` is not decided: {decision:#?}")
     };
     plan.events
 }
 
-impl Lived {
+impl ReplayedStep {
     fn statuses(&self) -> impl Iterator<Item = (&Status, &Status)> {
         self.events.iter().filter_map(|event| match &event.fact {
             Fact::StatusChanged(changed) => Some((&changed.from, &changed.to)),
@@ -71,7 +71,7 @@ impl Lived {
         })
     }
 
-    fn planned(&self) -> impl Iterator<Item = &Effect> {
+    fn planned_events(&self) -> impl Iterator<Item = &Effect> {
         self.events.iter().filter_map(|event| match &event.fact {
             Fact::EffectPlanned(planned) => Some(&planned.effect),
             _ => None,
@@ -82,12 +82,12 @@ impl Lived {
         self.events.iter().any(|event| test(&event.fact))
     }
 
-    fn gave_up(&self) -> bool {
-        self.has(|fact| matches!(fact, Fact::EffectGivenUp { .. }))
+    fn has_failed_effect(&self) -> bool {
+        self.has(|fact| matches!(fact, Fact::EffectFailed { .. }))
     }
 
     /// Whether an effect was planned while the task and the effect satisfied `test`.
-    fn planned_on(&self, test: impl Fn(&Task, &Effect) -> bool) -> bool {
+    fn has_planned(&self, test: impl Fn(&Task, &Effect) -> bool) -> bool {
         let mut events = self.events.iter();
         let mut task = match &self.before {
             Some(task) => task.clone(),
@@ -112,9 +112,12 @@ impl Lived {
     }
 
     /// The role that submitted the document before the request.
-    fn bringer(&self) -> Option<&Role> {
+    fn importer(&self) -> Option<&Role> {
         self.inputs.iter().find_map(|input| match &input.cause {
-            Cause::Observation(Observation::DocumentRead { by, asked: true }) => Some(by),
+            Cause::Observation(Observation::DocumentRead {
+                by,
+                is_request: true,
+            }) => Some(by),
             _ => None,
         })
     }
@@ -127,7 +130,7 @@ fn alive(task: &Task) -> Vec<&Role> {
         .collect()
 }
 
-fn somebody_is_missing(workflow: &Workflow, task: &Task) -> bool {
+fn is_agent_missing(workflow: &Workflow, task: &Task) -> bool {
     let state = workflow.state(&task.status).unwrap();
     state.expects.iter().any(|role| !task.is_live(role))
 }
@@ -142,9 +145,9 @@ pub fn is_true(workflow: &Workflow, finding: &Finding) {
     let Some(story) = &finding.story else {
         return;
     };
-    let lives = live(workflow, &story.steps);
-    assert_eq!(story.told.len(), lives.len());
-    for (told, lived) in story.told.iter().zip(&lives) {
+    let lives = live(workflow, &story.played_steps);
+    assert_eq!(story.steps.len(), lives.len());
+    for (told, lived) in story.steps.iter().zip(&lives) {
         assert_eq!(told.status, lived.after.status);
     }
     let last = lives.last().unwrap();
@@ -152,15 +155,15 @@ pub fn is_true(workflow: &Workflow, finding: &Finding) {
     let ended = workflow.is_terminal(&task.status);
     let holds = task.workspace != Workspace::None;
     let there = match finding.code {
-        FindingCode::WorkspaceLeaked => ended && holds && !last.gave_up(),
-        FindingCode::AgentLeaked => ended && !alive(task).is_empty() && !last.gave_up(),
+        FindingCode::WorkspaceLeaked => ended && holds && !last.has_failed_effect(),
+        FindingCode::AgentLeaked => ended && !alive(task).is_empty() && !last.has_failed_effect(),
         FindingCode::FailureKeepsHold => {
-            ended && last.gave_up() && (holds || !alive(task).is_empty())
+            ended && last.has_failed_effect() && (holds || !alive(task).is_empty())
         }
-        FindingCode::HookWithoutWorkspace => last.planned_on(|task, effect| {
+        FindingCode::HookWithoutWorkspace => last.has_planned(|task, effect| {
             let needs = match effect {
                 Effect::Spawn(_) | Effect::RunCommand { .. } => true,
-                Effect::NotifyRole(notify) => notify.otherwise.is_some(),
+                Effect::NotifyRole(notify) => notify.spawn_if_absent.is_some(),
                 _ => false,
             };
             needs && !task.workspace.is_held()
@@ -176,43 +179,45 @@ pub fn is_true(workflow: &Workflow, finding: &Finding) {
                         && gates.any(|gate| matches!(gate.kind, GateKind::Command(_)))
                 })
         }
-        FindingCode::AgentEvicted => last.planned_on(|task, effect| {
+        FindingCode::AgentEvicted => last.has_planned(|task, effect| {
             let releases = matches!(effect, Effect::ReleaseWorkspace { .. });
             releases && task.workspace != Workspace::None && !alive(task).is_empty()
         }),
-        FindingCode::NobodyToTell => last.planned_on(|task, effect| match effect {
-            Effect::NotifyRole(notify) => notify.otherwise.is_none() && !task.is_live(&notify.role),
+        FindingCode::NobodyToTell => last.has_planned(|task, effect| match effect {
+            Effect::NotifyRole(notify) => {
+                notify.spawn_if_absent.is_none() && !task.is_live(&notify.role)
+            }
             _ => false,
         }),
-        FindingCode::AgentDoubled => last.planned_on(|task, effect| match effect {
+        FindingCode::AgentDoubled => last.has_planned(|task, effect| match effect {
             Effect::Spawn(spawn) => task.is_live(&spawn.role),
             _ => false,
         }),
         FindingCode::AgentAbsent => {
-            !last.gave_up() && !ended && somebody_is_missing(workflow, task)
+            !last.has_failed_effect() && !ended && is_agent_missing(workflow, task)
         }
         FindingCode::StartUnanswered => {
             let waits = |state: &PendingState| *state == PendingState::Waiting;
             let mut pending = task.pending.iter().map(|pending| &pending.state);
-            last.gave_up() && somebody_is_missing(workflow, task) && !pending.any(waits)
+            last.has_failed_effect() && is_agent_missing(workflow, task) && !pending.any(waits)
         }
         FindingCode::ExitRefused => {
             let died = last.has(|fact| matches!(fact, Fact::RunEnded { .. }));
             died && last.statuses().next().is_none()
         }
-        FindingCode::LimitExceeded => exceeds(last, &finding.message),
-        FindingCode::JudgesItself => forged(workflow, last),
-        FindingCode::StaleArtifact => decided_twice(&lives, &finding.message),
+        FindingCode::LimitExceeded => exceeds_limit(last, &finding.message),
+        FindingCode::JudgesItself => is_forged(workflow, last),
+        FindingCode::StaleArtifact => is_decided_twice(&lives, &finding.message),
         FindingCode::AgentMayFinish => ended && last.asker().is_some_and(Role::is_agent),
         FindingCode::AskerEnded => ends_asker(last),
-        FindingCode::EndlessLoop => goes_round(workflow, story),
-        FindingCode::NoWayToEnd => !reaches_end(workflow, &story.steps),
+        FindingCode::EndlessLoop => is_cycle(workflow, story),
+        FindingCode::NoWayToEnd => !reaches_end(workflow, &story.played_steps),
         _ => false,
     };
     assert!(there, "the story does not end in `{}`", finding.message);
 }
 
-fn exceeds(last: &Lived, message: &str) -> bool {
+fn exceeds_limit(last: &ReplayedStep, message: &str) -> bool {
     let field = *quoted(message).last().unwrap();
     let limit = message.rsplit(' ').next().unwrap();
     let limit: i64 = limit.parse().unwrap();
@@ -223,13 +228,13 @@ fn exceeds(last: &Lived, message: &str) -> bool {
 
 /// The task left a status that a judge should have decided, but neither a judge nor the human
 /// asked.
-fn forged(workflow: &Workflow, last: &Lived) -> bool {
+fn is_forged(workflow: &Workflow, last: &ReplayedStep) -> bool {
     let (from, _) = last.statuses().next().unwrap();
     let judges = &workflow.state(from).unwrap().expects;
     let judged = |role: &Role| judges.contains(role) || *role == Role::Human;
-    let asked = last.asker().or(last.bringer());
+    let asked = last.asker().or(last.importer());
     let nobody_brought = last.after.sections.values().all(|memory| {
-        let mut roles = memory.brought_by.iter();
+        let mut roles = memory.submitted_by.iter();
         memory.hash.is_none() || !roles.any(judged)
     });
     match asked {
@@ -239,7 +244,7 @@ fn forged(workflow: &Workflow, last: &Lived) -> bool {
 }
 
 /// The section had the same text the last time the same status was left.
-fn decided_twice(lives: &[Lived], message: &str) -> bool {
+fn is_decided_twice(lives: &[ReplayedStep], message: &str) -> bool {
     let section = quoted(message)
         .into_iter()
         .find_map(|word| SectionName::parse(word).ok())
@@ -248,7 +253,7 @@ fn decided_twice(lives: &[Lived], message: &str) -> bool {
         .iter()
         .flat_map(|lived| {
             let document = lived.inputs.iter().rev();
-            let mut document = document.filter_map(|input| input.known.document.as_ref());
+            let mut document = document.filter_map(|input| input.context.document.as_ref());
             let hash = document.next().and_then(|document| {
                 let section = document.section(&section)?;
                 Some(section.hash())
@@ -260,23 +265,25 @@ fn decided_twice(lives: &[Lived], message: &str) -> bool {
     last.1.is_some() && before.contains(last)
 }
 
-fn ends_asker(last: &Lived) -> bool {
+fn ends_asker(last: &ReplayedStep) -> bool {
     let before = last.before.as_ref().unwrap();
     let run = &before.runs[last.asker().unwrap()].id;
     let killed = |effect: &Effect| matches!(effect, Effect::Kill(kill) if kill.runs.contains(run));
-    last.planned().any(killed) && last.statuses().next().is_some()
+    last.planned_events().any(killed) && last.statuses().next().is_some()
 }
 
 /// Replays the repeating steps fifty times, and each time something changes.
-fn goes_round(workflow: &Workflow, story: &Story) -> bool {
-    let (first, again) = story.steps.split_at(story.again_from.unwrap());
-    assert!(again.iter().all(|step| !step.is_by_person()));
+fn is_cycle(workflow: &Workflow, story: &Story) -> bool {
+    let (first, again) = story.played_steps.split_at(story.repeats_from.unwrap());
+    assert!(again.iter().all(|step| !step.is_by_user()));
     let rounds = (0..50).flat_map(|_| again).cloned();
     let steps: Vec<Step> = first.iter().cloned().chain(rounds).collect();
     let lives = live(workflow, &steps);
     lives[first.len()..].chunks(again.len()).all(|round| {
         round.iter().any(|lived| {
-            let starts = lived.planned().any(|it| matches!(it, Effect::Spawn(_)));
+            let starts = lived
+                .planned_events()
+                .any(|it| matches!(it, Effect::Spawn(_)));
             starts || lived.statuses().next().is_some()
         })
     })
@@ -285,7 +292,7 @@ fn goes_round(workflow: &Workflow, story: &Story) -> bool {
 /// Whether the task can still end after these steps, as far as the search looks.
 fn reaches_end(workflow: &Workflow, steps: &[Step]) -> bool {
     let relevance = Relevance::of(workflow);
-    let mut playing = Playing::new(workflow);
+    let mut playing = Replay::new(workflow);
     for step in steps {
         playing.take(step).unwrap();
     }
@@ -300,7 +307,7 @@ fn reaches_end(workflow: &Workflow, steps: &[Step]) -> bool {
         if seen.len() > 2_000 || !seen.insert(situation.clone()) {
             continue;
         }
-        for step in possible(workflow, &relevance, &situation) {
+        for step in possible_steps(workflow, &relevance, &situation) {
             let mut next = playing.clone();
             if next.take(&step).is_ok() {
                 waiting.push(next);

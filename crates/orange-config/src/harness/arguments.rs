@@ -129,9 +129,9 @@ impl Argument {
                     None => Ok(Argument::One(template)),
                     Some(optional) => {
                         let name = optional.name();
-                        let message = format!("`{{{name}}}` may have no value, and then?");
+                        let message = format!("`{{{name}}}` may have no value");
                         let hint = format!(
-                            "put it into a group, which is dropped then: [\"--flag\", \"{{{name}}}\"]"
+                            "put it into a group, which is then left out: [\"--flag\", \"{{{name}}}\"]"
                         );
                         Err((message, hint))
                     }
@@ -149,8 +149,8 @@ impl Argument {
 impl Template {
     fn parse(text: &str) -> Result<Self, (String, String)> {
         if text.contains('\0') {
-            let hint = "remove it: no program can be given one".to_owned();
-            return Err(("an argument holds a NUL character".to_owned(), hint));
+            let hint = "remove it: it cannot be passed to a program".to_owned();
+            return Err(("an argument contains a NUL character".to_owned(), hint));
         }
         let mut pieces = Vec::new();
         let mut literal = String::new();
@@ -164,7 +164,7 @@ impl Template {
             };
             let Some(placeholder) = PLACEHOLDERS.into_iter().find(|it| it.name() == word) else {
                 let names = PLACEHOLDERS.map(|it| format!("`{{{}}}`", it.name()));
-                let message = format!("`{{{word}}}` is no placeholder");
+                let message = format!("`{{{word}}}` is not a placeholder");
                 return Err((message, format!("there are {}", names.join(", "))));
             };
             pieces.push(Piece::Text(std::mem::take(&mut literal)));

@@ -27,7 +27,7 @@ const VERSIONS: &str = include_str!("../../../../harnesses/versions.toml");
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// A name with its harness, or with what is wrong with it.
-type Found = (String, Result<Harness, HarnessError>);
+type CatalogEntry = (String, Result<Harness, HarnessError>);
 
 /// The shipped harnesses, each replaced by the user's own with the same name, and the user's
 /// others.
@@ -35,7 +35,7 @@ type Found = (String, Result<Harness, HarnessError>);
 /// A definition with a mistake hides no other one: it is reported when that harness is requested.
 #[derive(Clone, Debug)]
 pub struct Harnesses {
-    found: Vec<Found>,
+    found: Vec<CatalogEntry>,
     folder: PathBuf,
 }
 
@@ -89,7 +89,7 @@ impl Harnesses {
     }
 }
 
-fn own(folder: &Path) -> Result<Vec<Found>, HarnessError> {
+fn own(folder: &Path) -> Result<Vec<CatalogEntry>, HarnessError> {
     let unreadable = |path: &Path, error: &io::Error| HarnessError::Unreadable {
         path: path.to_owned(),
         reason: reason(error),

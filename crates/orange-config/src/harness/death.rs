@@ -1,6 +1,6 @@
 //! The death rules of a harness definition.
 
-use orange_engine::death::{Form, Meaning, Rule};
+use orange_engine::death::{Meaning, ResetFormat, Rule};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -40,14 +40,14 @@ pub(crate) fn rule(written: Spanned<Death>) -> Result<Rule, Problem> {
     let at = written.span();
     let death = written.into_inner();
     if death.says.is_empty() && death.exit.is_empty() && death.signal.is_empty() {
-        let message = "this `[[death]]` would fit every end of the program".to_owned();
+        let message = "this `[[death]]` would match every exit of the program".to_owned();
         let hint = "add `says = [\"...\"]`, `exit = [...]` or `signal = [...]`";
         return Err((at, message, hint.to_owned()));
     }
     for text in &death.says {
         if text.get_ref().trim().is_empty() {
-            let message = "an empty text stands in every line".to_owned();
-            let hint = "write words that the program says only then";
+            let message = "an empty text matches every line".to_owned();
+            let hint = "write words that the program prints only in this case";
             return Err((text.span(), message, hint.to_owned()));
         }
     }
@@ -56,23 +56,27 @@ pub(crate) fn rule(written: Spanned<Death>) -> Result<Rule, Problem> {
     let stray = stray.map(|it| ("resets", it.span()));
     let stray = stray.or_else(|| death.wait.as_ref().map(|it| ("wait", it.span())));
     if let Some((key, at)) = stray.filter(|_| !is_quota) {
-        let message = format!("`{key}` is about a quota, and this death means something else");
+        let message = format!("`{key}` is only for `quota`, but this death means something else");
         return Err((at, message, format!("remove `{key}`")));
     }
     let resets = match &death.resets {
-        None => Form::ALL.to_vec(),
+        None => ResetFormat::ALL.to_vec(),
         Some(forms) => forms.iter().map(form).collect::<Result<_, _>>()?,
     };
     let wait = death.wait.as_ref().map(seconds).transpose()?;
     Ok(Rule {
-        means: meaning(&death.means, resets, wait.unwrap_or(USUAL_WAIT))?,
-        says: death.says.into_iter().map(Spanned::into_inner).collect(),
-        exits: death.exit,
+        meaning: meaning(&death.means, resets, wait.unwrap_or(USUAL_WAIT))?,
+        patterns: death.says.into_iter().map(Spanned::into_inner).collect(),
+        exit_codes: death.exit,
         signals: death.signal,
     })
 }
 
-fn meaning(written: &Spanned<String>, resets: Vec<Form>, wait: u64) -> Result<Meaning, Problem> {
+fn meaning(
+    written: &Spanned<String>,
+    resets: Vec<ResetFormat>,
+    wait: u64,
+) -> Result<Meaning, Problem> {
     Ok(match written.get_ref().as_str() {
         "quota" => Meaning::Quota { resets, wait },
         "login" => Meaning::Login,
@@ -81,19 +85,19 @@ fn meaning(written: &Spanned<String>, resets: Vec<Form>, wait: u64) -> Result<Me
         "missing_program" => Meaning::MissingProgram,
         "crash" => Meaning::Crash,
         other => {
-            let message = format!("`{}` is nothing that a death means", other.escape_debug());
+            let message = format!("`{}` is not a valid value of `means`", other.escape_debug());
             let hint = format!("write one of {}", listed(MEANINGS.into_iter()));
             return Err((written.span(), message, hint));
         }
     })
 }
 
-fn form(written: &Spanned<String>) -> Result<Form, Problem> {
-    let mut forms = Form::ALL.iter().copied();
+fn form(written: &Spanned<String>) -> Result<ResetFormat, Problem> {
+    let mut forms = ResetFormat::ALL.iter().copied();
     let found = forms.find(|form| form.as_str() == written.get_ref());
     found.ok_or_else(|| {
-        let message = format!("`{}` is no form of an instant", written.get_ref());
-        let names = Form::ALL.iter().map(|form| form.as_str());
+        let message = format!("`{}` is not a valid time format", written.get_ref());
+        let names = ResetFormat::ALL.iter().map(|form| form.as_str());
         (
             written.span(),
             message,
@@ -106,7 +110,7 @@ fn seconds(written: &Spanned<String>) -> Result<u64, Problem> {
     match Kind::Duration.read(written.get_ref()) {
         Some(Value::Duration(wait)) if wait.as_secs() > 0 => Ok(wait.as_secs()),
         _ => {
-            let message = format!("`{}` is no span of time", written.get_ref());
+            let message = format!("`{}` is not a duration", written.get_ref());
             let hint = "write a number and a unit, such as \"30s\", \"15m\" or \"5h\"";
             Err((written.span(), message, hint.to_owned()))
         }
@@ -132,23 +136,23 @@ mod tests {
     #[test]
     fn a_rule_is_read_with_what_is_usual() {
         let rules = read("[[death]]\nsays = [\"hit your limit\"]\nmeans = \"quota\"").unwrap();
-        let Meaning::Quota { resets, wait } = &rules[0].means else {
+        let Meaning::Quota { resets, wait } = &rules[0].meaning else {
             panic!("{rules:?}");
         };
-        assert_eq!((resets.as_slice(), *wait), (Form::ALL, 900));
+        assert_eq!((resets.as_slice(), *wait), (ResetFormat::ALL, 900));
         let rules = read(
             "[[death]]\nsays = [\"x\"]\nexit = [0]\nmeans = \"quota\"\nresets = [\"clock\"]\n\
              wait = \"5h\"\n[[death]]\nsignal = [6]\nmeans = \"out_of_memory\"",
         );
         let rules = rules.unwrap();
         let expected = Meaning::Quota {
-            resets: vec![Form::Clock],
+            resets: vec![ResetFormat::Clock],
             wait: 18_000,
         };
-        assert_eq!(rules[0].means, expected);
-        assert_eq!(rules[0].exits, [0]);
+        assert_eq!(rules[0].meaning, expected);
+        assert_eq!(rules[0].exit_codes, [0]);
         assert_eq!(
-            (&rules[1].means, rules[1].signals[0]),
+            (&rules[1].meaning, rules[1].signals[0]),
             (&Meaning::OutOfMemory, 6)
         );
         assert_eq!(read("").unwrap(), []);
@@ -164,7 +168,7 @@ mod tests {
     #[test]
     fn mistakes_are_told_with_their_line() {
         for (death, line, told) in [
-            ("[[death]]\nmeans = \"quota\"", 5, "fit every end"),
+            ("[[death]]\nmeans = \"quota\"", 5, "match every exit"),
             (
                 "[[death]]\nsays = [\" \"]\nmeans = \"quota\"",
                 6,
@@ -174,7 +178,7 @@ mod tests {
             (
                 "[[death]]\nexit = [1]\nmeans = \"login\"\nwait = \"1h\"",
                 8,
-                "`wait` is about a quota",
+                "`wait` is only for `quota`",
             ),
             (
                 "[[death]]\nexit = [1]\nmeans = \"quota\"\nresets = [\"moon\"]",

@@ -55,7 +55,9 @@ pub enum HarnessError {
         reason: &'static str,
     },
     /// Its definition has no placeholder for this setting.
-    #[error("cannot tell the harness `{harness}` the {what}: its definition has no place for it")]
+    #[error(
+        "cannot set the {what} of harness `{harness}`: its definition has no placeholder for it"
+    )]
     NoSetting {
         harness: HarnessName,
         /// The setting.
@@ -86,9 +88,9 @@ pub enum ValueProblem {
 impl fmt::Display for ValueProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            ValueProblem::HasNul => "holds a NUL character, which no program can be given",
-            ValueProblem::TooLong => "is longer than an argument of a program may be",
-            ValueProblem::LooksLikeFlag => "begins with `-` and would be taken for a flag",
+            ValueProblem::HasNul => "contains a NUL character, which an argument cannot have",
+            ValueProblem::TooLong => "is too long for a program argument",
+            ValueProblem::LooksLikeFlag => "begins with `-` and would be read as a flag",
         })
     }
 }
@@ -132,7 +134,7 @@ impl HarnessError {
             HarnessError::ValueRefused { problem, .. } => match problem {
                 ValueProblem::HasNul => "remove the NUL character",
                 ValueProblem::TooLong => "shorten it, or use `{prompt_file}` in the definition",
-                ValueProblem::LooksLikeFlag => "choose a value that begins otherwise",
+                ValueProblem::LooksLikeFlag => "choose a value that does not begin with `-`",
             }
             .to_owned(),
         }

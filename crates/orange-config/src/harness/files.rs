@@ -23,19 +23,21 @@ pub struct HarnessFile {
 /// A file that each run gets in its own folder, outside of the worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RunText {
+pub struct RunFileText {
     /// Its name in that folder.
     pub name: String,
     pub text: String,
 }
 
 /// Rejects names that would leave the folder of the run.
-pub(crate) fn checked_names(files: Vec<Spanned<RunText>>) -> Result<Vec<RunText>, Problem> {
+pub(crate) fn validate_names(
+    files: Vec<Spanned<RunFileText>>,
+) -> Result<Vec<RunFileText>, Problem> {
     for file in &files {
         let name = file.get_ref().name.as_str();
         let is_letter = |it: char| it.is_ascii_alphanumeric() || "._-".contains(it);
         if name.is_empty() || name.starts_with('.') || !name.chars().all(is_letter) {
-            let message = format!("`{}` is no name of a file", name.escape_debug());
+            let message = format!("`{}` is not a valid file name", name.escape_debug());
             let hint = "write a name of letters, digits, `.`, `-` and `_`, such as `hooks.json`";
             return Err((file.span(), message, hint.to_owned()));
         }
@@ -44,7 +46,9 @@ pub(crate) fn checked_names(files: Vec<Spanned<RunText>>) -> Result<Vec<RunText>
 }
 
 /// Rejects paths that would leave the worktree or reach into `.git`.
-pub(crate) fn checked(files: Vec<Spanned<HarnessFile>>) -> Result<Vec<HarnessFile>, Problem> {
+pub(crate) fn validate_files(
+    files: Vec<Spanned<HarnessFile>>,
+) -> Result<Vec<HarnessFile>, Problem> {
     for file in &files {
         let path = file.get_ref().path.as_str();
         let is_plain = |it: Component<'_>| matches!(it, Component::Normal(part) if part != ".git");
@@ -53,7 +57,7 @@ pub(crate) fn checked(files: Vec<Spanned<HarnessFile>>) -> Result<Vec<HarnessFil
         // A file at the root could be the task's own.
         if !is_fine || !path.contains('/') || path.ends_with('/') {
             let path = path.escape_debug();
-            let message = format!("`{path}` is no place for a file in a worktree");
+            let message = format!("`{path}` is not a valid path for a file in a worktree");
             let hint = "write a path below a folder of the agent's own, such as `.agent/rules.toml`, \
                         of letters, digits, `.`, `-` and `_`";
             return Err((file.span(), message, hint.to_owned()));

@@ -24,7 +24,7 @@ pub enum Level {
 
 /// How an agent is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum StartMode {
     /// In its terminal, where it waits for more.
     Interactive,
     /// For one prompt, after which it exits; a definition without it means `Interactive`.

@@ -7,9 +7,9 @@ pub(crate) mod catalog;
 pub(crate) mod death;
 pub(crate) mod error;
 pub(crate) mod files;
-pub(crate) mod json_place;
+pub(crate) mod json_location;
 pub(crate) mod level;
-pub(crate) mod ready;
+pub(crate) mod readiness;
 pub(crate) mod result;
 pub(crate) mod skills;
 pub(crate) mod transcript;
@@ -22,18 +22,18 @@ use std::path::{Path, PathBuf};
 
 use arguments::Values;
 use death::Death;
-use files::{HarnessFile, RunText, checked, checked_names};
-use level::{Level, LevelVariables, Levels, Lists, Manner};
+use files::{HarnessFile, RunFileText, validate_files, validate_names};
+use level::{Level, LevelVariables, Levels, Lists, StartMode};
 use orange_engine::activity::AgentEventKind;
 use orange_engine::death::Rule;
 use orange_engine::names::HarnessName;
-use result::{ResultPlaces, checked_result};
+use result::{ResultLocations, validate_result};
 use serde::Deserialize;
-use skills::checked_skills;
+use skills::validate_skills;
 use toml::Spanned;
 use transcript::TranscriptError;
 
-use super::{HarnessError, Readiness, ValueProblem, is_nested};
+use super::{HarnessError, Readiness, ValueProblem, is_agent_variable};
 
 /// A coding agent and how to start it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,11 +52,11 @@ pub struct Harness {
     /// Files to write into its worktree.
     pub files: Vec<HarnessFile>,
     /// Files that each run gets in its own folder, outside of the worktree.
-    pub run_files: Vec<RunText>,
+    pub run_files: Vec<RunFileText>,
     /// How its transcript says that a turn failed.
     pub transcript_error: Option<TranscriptError>,
     /// Where the output of a headless run says what its result is.
-    pub result: Option<ResultPlaces>,
+    pub result: Option<ResultLocations>,
     /// What must have happened before it works without asking.
     pub ready: Vec<Readiness>,
     /// Where it keeps skills, as the definition writes it.
@@ -82,9 +82,9 @@ struct File {
     #[serde(default)]
     files: Vec<Spanned<HarnessFile>>,
     #[serde(default)]
-    run_files: Vec<Spanned<RunText>>,
+    run_files: Vec<Spanned<RunFileText>>,
     transcript_error: Option<TranscriptError>,
-    result: Option<Spanned<ResultPlaces>>,
+    result: Option<Spanned<ResultLocations>>,
     #[serde(default)]
     ready: Vec<Readiness>,
     skills: Option<Spanned<String>>,
@@ -122,12 +122,12 @@ impl Harness {
                         `text`, and each `[[death]]` says what it `means`";
             invalid((error.span().unwrap_or(0..0), message, hint.to_owned()))
         })?;
-        Self::validated(read).map_err(invalid)
+        Self::validate(read).map_err(invalid)
     }
 
-    fn validated(read: File) -> Result<Self, Problem> {
+    fn validate(read: File) -> Result<Self, Problem> {
         if !is_name(read.name.get_ref()) {
-            let message = format!("`{}` is no name of a harness", read.name.get_ref());
+            let message = format!("`{}` is not a valid harness name", read.name.get_ref());
             let hint = "a name has lower-case letters, digits, `-` and `_`, and begins with a \
                         letter or a digit";
             return Err((read.name.span(), message, hint.to_owned()));
@@ -135,18 +135,20 @@ impl Harness {
         let binary = read.binary.get_ref();
         if binary.is_empty() || binary.contains('\0') || is_relative(binary) {
             let message = format!(
-                "`{}` does not say where the program is",
+                "`{}` is neither an absolute path nor a program name",
                 binary.escape_debug()
             );
             let hint = "write an absolute path, or a name without `/` that is on the PATH";
             return Err((read.binary.span(), message, hint.to_owned()));
         }
         let (interactive, headless) = Levels::read(read.args)?;
-        let result = read.result.map(|it| checked_result(it, headless.is_some()));
+        let result = read
+            .result
+            .map(|it| validate_result(it, headless.is_some()));
         let variables = read.environment;
         let set_at = BTreeMap::from([
-            (Level::Reduced, checked_variables(variables.reduced)?),
-            (Level::Review, checked_variables(variables.review)?),
+            (Level::Reduced, validate_variables(variables.reduced)?),
+            (Level::Review, validate_variables(variables.review)?),
         ]);
         let mut pass = Vec::new();
         for name in variables.pass {
@@ -159,14 +161,14 @@ impl Harness {
             interactive,
             headless,
             pass,
-            set: checked_variables(variables.set)?,
+            set: validate_variables(variables.set)?,
             set_at,
-            files: checked(read.files)?,
-            run_files: checked_names(read.run_files)?,
+            files: validate_files(read.files)?,
+            run_files: validate_names(read.run_files)?,
             transcript_error: read.transcript_error,
             result: result.transpose()?,
             ready: read.ready,
-            skills: read.skills.map(checked_skills).transpose()?,
+            skills: read.skills.map(validate_skills).transpose()?,
             deaths: read
                 .death
                 .into_iter()
@@ -179,7 +181,7 @@ impl Harness {
     /// The program's arguments.
     pub fn arguments(
         &self,
-        manner: Manner,
+        manner: StartMode,
         level: Level,
         values: &Values<'_>,
     ) -> Result<Vec<OsString>, HarnessError> {
@@ -210,24 +212,24 @@ impl Harness {
         self.headless.is_some()
     }
 
-    fn lists(&self, manner: Manner) -> &Lists {
+    fn lists(&self, manner: StartMode) -> &Lists {
         let own = self
             .headless
             .as_ref()
-            .filter(|_| manner == Manner::Headless);
+            .filter(|_| manner == StartMode::Headless);
         own.unwrap_or(&self.interactive)
     }
 
     /// Whether it accepts this when started in this manner, at every level.
-    pub fn takes(&self, manner: Manner, what: &str) -> bool {
+    pub fn accepts(&self, manner: StartMode, what: &str) -> bool {
         self.lists(manner).take(what)
     }
 
     /// Rejects a value that this agent does not accept at every level.
     pub fn require_setting(&self, what: &'static str, value: &str) -> Result<(), HarnessError> {
         let harness = self.name.clone();
-        let takes = |manner| self.takes(manner, what);
-        if !takes(Manner::Interactive) || !takes(Manner::Headless) {
+        let takes = |manner| self.accepts(manner, what);
+        if !takes(StartMode::Interactive) || !takes(StartMode::Headless) {
             return Err(HarnessError::NoSetting { harness, what });
         }
         let problem = if value.contains('\0') {
@@ -254,7 +256,7 @@ impl Harness {
         let binary = Path::new(&self.binary);
         if binary.is_absolute() {
             let found = is_program(binary).then(|| binary.to_owned());
-            return found.ok_or_else(|| missing("is no file that you may run"));
+            return found.ok_or_else(|| missing("is not an executable file"));
         }
         let folders = std::env::split_paths(path.unwrap_or_default());
         // A relative folder on the PATH would mean a different program in every directory.
@@ -266,13 +268,13 @@ impl Harness {
     }
 }
 
-fn checked_variables(read: LevelVariables) -> Result<BTreeMap<String, String>, Problem> {
+fn validate_variables(read: LevelVariables) -> Result<BTreeMap<String, String>, Problem> {
     let mut set = BTreeMap::new();
     for (name, value) in read {
         check_variable(&name, false)?;
         if value.get_ref().contains('\0') {
-            let message = format!("the value of `{}` holds a NUL character", name.get_ref());
-            let hint = "remove it: no program can be given one".to_owned();
+            let message = format!("the value of `{}` contains a NUL character", name.get_ref());
+            let hint = "remove it: it cannot be passed to a program".to_owned();
             return Err((value.span(), message, hint));
         }
         set.insert(name.into_inner(), value.into_inner());
@@ -288,14 +290,14 @@ fn check_variable(name: &Spanned<String>, may_be_pattern: bool) -> Result<(), Pr
     };
     let is_letter = |character: char| character.is_ascii_alphanumeric() || character == '_';
     if stem.is_empty() || !stem.chars().all(is_letter) {
-        let message = format!("`{}` is no name of a variable", text.escape_debug());
+        let message = format!("`{}` is not a valid variable name", text.escape_debug());
         let hint = "write a name of letters, digits and `_`; in `pass`, a `*` may end it";
         return Err((name.span(), message, hint.to_owned()));
     }
     // A harness may set its own agent's variables itself, but never pass them on from another
     // agent.
     let is_own = !may_be_pattern && !text.starts_with("ORANGE_") && !text.starts_with("TMUX");
-    if is_nested(OsStr::new(text)) && !is_own {
+    if is_agent_variable(OsStr::new(text)) && !is_own {
         let message = format!("`{text}` is set by orange or by agents, and never passed on");
         return Err((name.span(), message, format!("remove `{text}`")));
     }

@@ -3,69 +3,71 @@
 //! An agent prints JSON values one after the other; its definition says where each datum is. The
 //! output is read on demand and never decides a status: the run's own report does.
 
-use orange_engine::death::{Class, Rule, class};
+use orange_engine::death::{FailureClass, Rule, classify};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Deserializer, Value};
 use toml::Spanned;
 
 use super::Problem;
-use super::json_place::Place;
+use super::json_location::JsonLocation;
 
 /// `[result]`: where each datum is in an agent's output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct ResultPlaces {
+pub struct ResultLocations {
     /// Values that mean success.
-    succeeded: Vec<Place>,
+    succeeded: Vec<JsonLocation>,
     /// Values that mean failure; the keys lead to the reason.
-    failed: Vec<Place>,
+    failed: Vec<JsonLocation>,
     /// Values that mean that the run continues, whatever came before.
-    goes_on: Vec<Place>,
+    #[serde(alias = "goes_on")]
+    continued: Vec<JsonLocation>,
     /// What the agent said; the last one counts.
-    text: Vec<Place>,
+    text: Vec<JsonLocation>,
     /// Whether a text comes in pieces, in consecutive values.
-    is_in_pieces: bool,
+    #[serde(alias = "is_in_pieces")]
+    is_chunked: bool,
     /// The conversation; the first one counts.
-    session_id: Vec<Place>,
+    session_id: Vec<JsonLocation>,
     /// Tokens that were read, added up.
-    input_tokens: Vec<Place>,
+    input_tokens: Vec<JsonLocation>,
     /// Tokens that were written, added up.
-    output_tokens: Vec<Place>,
+    output_tokens: Vec<JsonLocation>,
     /// The cost in US dollars, added up.
-    cost_usd: Vec<Place>,
+    cost_usd: Vec<JsonLocation>,
 }
 
-/// What came of a headless run, as far as it printed it.
+/// The result of a headless run, as far as it printed one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RunResult {
-    /// How it ended, by its own word.
+    /// How it ended, as it reported.
     pub status: ResultStatus,
-    /// What the agent said last.
+    /// The last text of the agent.
     pub text: Option<String>,
-    /// How many tokens were read.
+    /// The number of input tokens.
     pub input_tokens: Option<u64>,
-    /// How many tokens were written.
+    /// The number of output tokens.
     pub output_tokens: Option<u64>,
-    /// What it cost in US dollars, as a decimal number.
+    /// The cost in US dollars, as a decimal number.
     pub cost_usd: Option<String>,
-    /// The conversation.
+    /// The id of its conversation.
     pub session_id: Option<String>,
     /// Why it failed.
     pub error: Option<String>,
-    /// What kind of failure that is.
-    pub error_class: Option<Class>,
+    /// The kind of failure.
+    pub error_class: Option<FailureClass>,
 }
 
-/// How a headless run ended, by its own word.
+/// How a headless run ended, as it reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultStatus {
-    /// All went well.
+    /// It reported success.
     Succeeded,
-    /// It says that it failed.
+    /// It reported a failure.
     Failed,
-    /// It did not say: it runs, or was ended before it could.
+    /// It reported neither: it is still running, or was killed first.
     Unclear,
 }
 
@@ -81,19 +83,19 @@ impl ResultStatus {
 
 /// Rejects `[result]` without headless runs: an agent in its terminal prints a screen, which is not
 /// kept.
-pub(crate) fn checked_result(
-    written: Spanned<ResultPlaces>,
+pub(crate) fn validate_result(
+    written: Spanned<ResultLocations>,
     can_be_headless: bool,
-) -> Result<ResultPlaces, Problem> {
+) -> Result<ResultLocations, Problem> {
     if can_be_headless {
         return Ok(written.into_inner());
     }
-    let message = "`[result]` is about headless runs, and there are no arguments for one";
+    let message = "`[result]` is only for headless runs, but `[args.headless]` is missing";
     let hint = "add `[args.headless]` with `full` or `reduced`, or remove `[result]`";
     Err((written.span(), message.to_owned(), hint.to_owned()))
 }
 
-impl ResultPlaces {
+impl ResultLocations {
     /// Reads the output. `rules` say what kind of failure an error's text means.
     pub fn read(&self, printed: &[u8], rules: &[Rule]) -> RunResult {
         let mut status = ResultStatus::Unclear;
@@ -102,19 +104,19 @@ impl ResultPlaces {
         let mut follows = false;
         let mut session_id = None;
         let (mut input, mut output, mut cost) = (None, None, None);
-        for value in (Printed { left: printed }) {
+        for value in (JsonObjects { left: printed }) {
             for (places, meant) in [
                 (&self.succeeded, ResultStatus::Succeeded),
                 (&self.failed, ResultStatus::Failed),
-                (&self.goes_on, ResultStatus::Unclear),
+                (&self.continued, ResultStatus::Unclear),
             ] {
-                if places.iter().any(|place| place.fits(&value)) {
+                if places.iter().any(|place| place.matches(&value)) {
                     status = meant;
                     error = reasons(&self.failed, &value);
                 }
             }
             let said = first_text(&self.text, &value);
-            let is_piece = self.is_in_pieces && follows;
+            let is_piece = self.is_chunked && follows;
             follows = said.is_some();
             text = match (text, said) {
                 (Some(before), Some(said)) if is_piece => Some(before + &said),
@@ -129,7 +131,7 @@ impl ResultPlaces {
             }
         }
         let error_class = (status == ResultStatus::Failed)
-            .then(|| class(rules, error.as_deref().unwrap_or_default()));
+            .then(|| classify(rules, error.as_deref().unwrap_or_default()));
         RunResult {
             status,
             text,
@@ -143,22 +145,22 @@ impl ResultPlaces {
     }
 }
 
-fn first_text(places: &[Place], value: &Value) -> Option<String> {
+fn first_text(places: &[JsonLocation], value: &Value) -> Option<String> {
     places.iter().find_map(|place| place.text(value))
 }
 
 /// Why it failed, with all the texts that say so.
-fn reasons(places: &[Place], value: &Value) -> Option<String> {
+fn reasons(places: &[JsonLocation], value: &Value) -> Option<String> {
     let reasons = places.iter().filter_map(|place| place.text(value));
     let reasons: Vec<String> = reasons.collect();
     (!reasons.is_empty()).then(|| reasons.join(": "))
 }
 
-fn numbers<'a>(places: &'a [Place], value: &'a Value) -> impl Iterator<Item = &'a Value> {
-    places.iter().flat_map(|place| place.found(value))
+fn numbers<'a>(places: &'a [JsonLocation], value: &'a Value) -> impl Iterator<Item = &'a Value> {
+    places.iter().flat_map(|place| place.values(value))
 }
 
-fn add(sum: &mut Option<u64>, places: &[Place], value: &Value) {
+fn add(sum: &mut Option<u64>, places: &[JsonLocation], value: &Value) {
     for more in numbers(places, value).filter_map(Value::as_u64) {
         *sum = Some(sum.unwrap_or(0).saturating_add(more));
     }
@@ -174,11 +176,11 @@ fn dollars(sum: f64) -> String {
 /// The JSON objects in the output, one per line or spread over several lines.
 ///
 /// Anything between them, such as a log line, is skipped, and so is an incomplete object.
-struct Printed<'a> {
+struct JsonObjects<'a> {
     left: &'a [u8],
 }
 
-impl Iterator for Printed<'_> {
+impl Iterator for JsonObjects<'_> {
     type Item = Value;
 
     fn next(&mut self) -> Option<Value> {

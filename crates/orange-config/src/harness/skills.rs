@@ -5,21 +5,21 @@ use std::path::PathBuf;
 use toml::Spanned;
 
 use super::Problem;
-use super::ready::located;
+use super::readiness::resolve_path;
 use crate::{Environment, Harness};
 
 impl Harness {
     /// The folder of the user's skills for this agent; `None` when the definition names none, or
     /// when there is no home directory.
     pub fn skills(&self, environment: &Environment) -> Option<PathBuf> {
-        let folder = located(self.skills.as_deref()?, environment)?;
+        let folder = resolve_path(self.skills.as_deref()?, environment)?;
         // A variable may set a relative path, which could mean any folder.
         folder.is_absolute().then_some(folder)
     }
 }
 
 /// Rejects a folder that would be a different one in every directory.
-pub(crate) fn checked_skills(folder: Spanned<String>) -> Result<String, Problem> {
+pub(crate) fn validate_skills(folder: Spanned<String>) -> Result<String, Problem> {
     let text = folder.get_ref();
     let usual = match text.strip_prefix("${").and_then(|it| it.split_once(":-")) {
         Some((_, usual)) if usual.contains('}') => usual,
@@ -28,7 +28,7 @@ pub(crate) fn checked_skills(folder: Spanned<String>) -> Result<String, Problem>
     };
     let climbs = text.split('/').any(|part| part == "..");
     if !(usual.starts_with("~/") || usual.starts_with("~}")) || climbs || text.contains('\0') {
-        let message = format!("`{}` is no place for skills", text.escape_debug());
+        let message = format!("`{}` is not a valid folder for skills", text.escape_debug());
         let hint = "write a folder below `~`, such as `~/.agent/skills`, or \
                     `${AGENT_HOME:-~/.agent}/skills` where a variable may move it";
         return Err((folder.span(), message, hint.to_owned()));

@@ -4,7 +4,7 @@ use orange_engine::time::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::json_place::Place;
+use super::json_location::JsonLocation;
 
 /// How many of the last lines may say so: little follows a failure, while a new turn adds more.
 const LAST_LINES: usize = 4;
@@ -14,9 +14,9 @@ const LAST_LINES: usize = 4;
 #[serde(deny_unknown_fields)]
 pub struct TranscriptError {
     /// Which line, and where the reason is in it.
-    failed: Place,
+    failed: JsonLocation,
     /// Where a line says when it was written.
-    at: Place,
+    at: JsonLocation,
 }
 
 impl TranscriptError {

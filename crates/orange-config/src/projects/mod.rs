@@ -19,11 +19,11 @@ use super::{Home, reason};
 /// The longest name of a project.
 const LONGEST_NAME: usize = 64;
 
-/// What becomes of a start when nothing is free.
+/// What happens to a start when no workspace is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFull {
-    /// It waits.
+    /// It waits in the queue.
     Queue,
     /// It is refused.
     Refuse,
@@ -35,69 +35,69 @@ pub struct Projects {
     /// The projects.
     #[serde(default)]
     pub projects: Vec<Project>,
-    /// What else the file holds.
+    /// Keys that orange does not know.
     #[serde(flatten)]
     other: Map<String, Value>,
 }
 
-/// A repository that tasks are done in.
+/// A registered repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Project {
-    /// What people call it.
+    /// Its name.
     pub name: ProjectName,
-    /// The person's own checkout.
+    /// Your own checkout.
     pub path: PathBuf,
-    /// The branch that work begins from and is merged into.
+    /// The branch that tasks start from and are merged into.
     pub default_branch: BranchName,
-    /// The workflow of new tasks; the one of the settings when absent.
+    /// The workflow of new tasks; defaults to the setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<String>,
-    /// What new tasks are done with; what the settings say when absent.
+    /// The harness of new tasks; defaults to the setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harness: Option<HarnessName>,
-    /// What new tasks are reviewed with; what the settings say when absent.
+    /// The harness that reviews new tasks; defaults to the setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_harness: Option<HarnessName>,
-    /// How many tasks can have a workspace at the same time; as the settings say when absent.
+    /// How many tasks can have a workspace at once; defaults to the setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool_size: Option<u32>,
-    /// What becomes of a start when all are in use; as the settings say when absent.
+    /// What happens to a start when no workspace is free; defaults to the setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when_full: Option<WhenFull>,
-    /// What the task's file is called in a worktree.
-    #[serde(default = "usual_task_file")]
+    /// The name of the task file in a worktree.
+    #[serde(default = "default_task_file")]
     pub task_file: String,
-    /// Whether a merge goes to the remote first.
+    /// Whether a merge is pushed to the remote first.
     #[serde(default)]
     pub push: bool,
-    /// Where its remote is, without passwords: the remote is used only while the repository's
-    /// configuration says the same. Empty when there is none; recorded at first use when absent.
+    /// The URL of its remote, without passwords: orange uses the remote only while the repository's
+    /// configuration has the same URL. Empty if there is none; recorded at first use if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote: Option<String>,
-    /// Where pushes go, if that is another address than the remote's.
+    /// The URL for pushes, if it differs from the remote's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub push_remote: Option<String>,
-    /// Whether a branch that was merged is deleted.
+    /// Whether a branch is deleted after it is merged.
     #[serde(default)]
     pub delete_branch: bool,
-    /// What is run in a workspace once a task's branch is checked out: program and arguments.
+    /// The command to run in a workspace after a task's branch is checked out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<String>,
-    /// How many seconds that may take; ten minutes when absent.
+    /// The timeout of `setup` in seconds; ten minutes if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup_timeout: Option<u64>,
-    /// What is run in a workspace before it is given back: program and arguments.
+    /// The command to run in a workspace before it is released.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub teardown: Vec<String>,
-    /// How many seconds that may take; ten minutes when absent.
+    /// The timeout of `teardown` in seconds; ten minutes if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub teardown_timeout: Option<u64>,
-    /// What else a person wrote about it.
+    /// Keys that orange does not know.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
-fn usual_task_file() -> String {
+fn default_task_file() -> String {
     String::from("TASK.md")
 }
 
@@ -118,10 +118,10 @@ pub enum ProjectsError {
         reason: String,
     },
     /// The name cannot be part of a path or a session name.
-    #[error("cannot register a project `{0}`: that is no name of a project")]
+    #[error("cannot register project `{0}`: invalid project name")]
     NameInvalid(String),
     /// The name or the path is taken.
-    #[error("cannot register a project `{name}`: `{}` is registered as `{}`", .found.path.display(), .found.name)]
+    #[error("cannot register project `{name}`: `{}` is registered as `{}`", .found.path.display(), .found.name)]
     Exists {
         /// The requested name.
         name: ProjectName,
@@ -148,7 +148,7 @@ impl Project {
             review_harness: None,
             pool_size: None,
             when_full: None,
-            task_file: usual_task_file(),
+            task_file: default_task_file(),
             push: false,
             remote: None,
             push_remote: None,
@@ -191,7 +191,7 @@ impl Projects {
     }
 
     /// The innermost project whose checkout contains a directory.
-    pub fn holding(&self, directory: &Path) -> Option<&Project> {
+    pub fn find_containing(&self, directory: &Path) -> Option<&Project> {
         let holding = self.projects.iter();
         holding
             .filter(|project| directory.starts_with(&project.path))
@@ -276,7 +276,7 @@ fn lock(home: &Home) -> Result<File, ProjectsError> {
     let folder = home.path();
     let mut folders = DirBuilder::new();
     let made = folders.recursive(true).mode(0o700).create(folder);
-    made.map_err(|error| failed("make the directory", folder, &error))?;
+    made.map_err(|error| failed("create the directory", folder, &error))?;
     let beside = home.projects().with_extension("lock");
     let lock = OpenOptions::new()
         .write(true)
@@ -398,7 +398,7 @@ mod tests {
             projects: vec![coffee("/a"), inner],
             other: Map::new(),
         };
-        let name = |path: &str| Some(projects.holding(Path::new(path))?.name.to_string());
+        let name = |path: &str| Some(projects.find_containing(Path::new(path))?.name.to_string());
         assert_eq!(name("/a/b/c").as_deref(), Some("inner"));
         assert_eq!(name("/a/bc").as_deref(), Some("coffee"));
         assert_eq!(name("/ab"), None);

@@ -25,7 +25,7 @@ pub enum SettingsError {
     #[error("cannot read `{}`: {reason}", .path.display())]
     Unreadable { path: PathBuf, reason: String },
     /// The file has mistakes.
-    #[error("cannot read `{}`: {}", .path.display(), told(.problems))]
+    #[error("cannot read `{}`: {}", .path.display(), problem_list(.problems))]
     Invalid {
         path: PathBuf,
         /// Every mistake, in line order.
@@ -41,7 +41,7 @@ pub enum SettingsError {
     },
 }
 
-/// A mistake at a place in the file.
+/// A mistake in the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SettingsProblem {
     /// The line, counted from 1.
@@ -54,7 +54,7 @@ pub struct SettingsProblem {
     pub nearest: Option<String>,
 }
 
-fn told(problems: &[SettingsProblem]) -> String {
+fn problem_list(problems: &[SettingsProblem]) -> String {
     let told = problems.iter().map(|it| {
         let (line, column, message) = (it.line, it.column, &it.message);
         format!("line {line}, column {column}: {message}")
@@ -62,17 +62,25 @@ fn told(problems: &[SettingsProblem]) -> String {
     told.collect::<Vec<_>>().join("; ")
 }
 
+/// The name of a key that had another one before the first release.
+fn current_name(written: String) -> String {
+    match written.as_str() {
+        "dashboard.ground" => String::from("dashboard.background"),
+        _ => written,
+    }
+}
+
 /// What a file says, by key: the value and its line.
-pub(crate) type Given = BTreeMap<String, (Value, usize)>;
+pub(crate) type GivenValues = BTreeMap<String, (Value, usize)>;
 
 /// Reads the file; a home without one sets nothing.
-pub(crate) fn load(path: &Path) -> Result<Given, SettingsError> {
+pub(crate) fn load(path: &Path) -> Result<GivenValues, SettingsError> {
     let unreadable = |error: &io::Error| SettingsError::Unreadable {
         path: path.to_owned(),
         reason: reason(error),
     };
     let text = match read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Given::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(GivenValues::new()),
         text => text.map_err(|error| unreadable(&error))?,
     };
     parse(&text).map_err(|problems| SettingsError::Invalid {
@@ -95,10 +103,10 @@ fn read(path: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
-fn parse(text: &str) -> Result<Given, Vec<SettingsProblem>> {
-    let mut reading = Reading {
+fn parse(text: &str) -> Result<GivenValues, Vec<SettingsProblem>> {
+    let mut reading = SettingsReader {
         text,
-        given: Given::new(),
+        given: GivenValues::new(),
         problems: Vec::new(),
     };
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -117,16 +125,16 @@ fn parse(text: &str) -> Result<Given, Vec<SettingsProblem>> {
     Err(reading.problems)
 }
 
-struct Reading<'text> {
+struct SettingsReader<'text> {
     text: &'text str,
-    given: Given,
+    given: GivenValues,
     problems: Vec<SettingsProblem>,
 }
 
-impl Reading<'_> {
+impl SettingsReader<'_> {
     fn table(&mut self, before: &str, table: &DeTable<'_>) {
         for (name, value) in table {
-            let full = format!("{before}{}", name.get_ref());
+            let full = current_name(format!("{before}{}", name.get_ref()));
             match (key(&full), value.get_ref()) {
                 (Some(_), _) => self.leaf(&full, name.span(), value),
                 (None, DeValue::Table(inner)) if is_table(&full) => {
@@ -210,7 +218,7 @@ mod tests {
 
     #[test]
     fn every_leaf_is_optional_and_known_by_its_line() {
-        assert_eq!(parse("").unwrap(), Given::new());
+        assert_eq!(parse("").unwrap(), GivenValues::new());
         let text = "harness = \"a\"\n[limits]\nagents = 4\nharness.\"b.c\" = 2\n[limits.status]\n\
                     working = 0\n[notify]\nbell = false\n";
         let given = parse(text).unwrap();

@@ -14,7 +14,7 @@ pub struct Key {
     /// Its purpose, in a sentence.
     pub meaning: &'static str,
     /// The default.
-    pub(crate) built_in: fn() -> Option<Value>,
+    pub(crate) default: fn() -> Option<Value>,
     /// The value that a project in `projects.json` sets.
     pub(crate) project: fn(&Project) -> Option<Value>,
     /// The environment variable that overrides everything.
@@ -26,7 +26,7 @@ fn unset() -> Option<Value> {
     None
 }
 
-fn no_place(_: &Project) -> Option<Value> {
+fn not_in_project(_: &Project) -> Option<Value> {
     None
 }
 
@@ -34,8 +34,8 @@ const PLAIN: Key = Key {
     name: "",
     kind: Kind::Count,
     meaning: "",
-    built_in: unset,
-    project: no_place,
+    default: unset,
+    project: not_in_project,
     variable: None,
 };
 
@@ -51,7 +51,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "review_harness",
         kind: Kind::Name,
-        meaning: "The coding agent that reviews them; the same as `harness` when not set.",
+        meaning: "The coding agent that reviews new tasks; defaults to `harness`.",
         project: |it| Some(Value::text(it.review_harness.as_ref()?.as_str())),
         ..PLAIN
     },
@@ -59,42 +59,42 @@ pub const KEYS: &[Key] = &[
         name: "workflow",
         kind: Kind::Name,
         meaning: "The workflow of new tasks.",
-        built_in: || Some(Value::text("default")),
+        default: || Some(Value::text("default")),
         project: |it| it.workflow.as_deref().map(Value::text),
         ..PLAIN
     },
     Key {
         name: "limits.agents",
-        meaning: "How many agents may run at once, over all projects; no limit when not set.",
+        meaning: "How many agents may run at once, in all projects; unlimited if not set.",
         ..PLAIN
     },
     Key {
         name: "limits.per_project",
-        meaning: "How many agents may run at once in one project; no limit when not set.",
+        meaning: "How many agents may run at once in one project; unlimited if not set.",
         ..PLAIN
     },
     Key {
         name: "limits.harness.*",
-        meaning: "How many agents of the harness of that name may run at once.",
+        meaning: "How many agents of this harness may run at once.",
         ..PLAIN
     },
     Key {
         name: "limits.status.*",
-        meaning: "No work is started while so many tasks are in the status of that name.",
+        meaning: "No work is started while this many tasks are in this status.",
         ..PLAIN
     },
     Key {
         name: "pool.size",
         meaning: "How many tasks of a project can have a worktree at once.",
-        built_in: || Some(Value::Count(8)),
+        default: || Some(Value::Count(8)),
         project: |it| it.pool_size.map(Value::Count),
         ..PLAIN
     },
     Key {
         name: "pool.when_full",
         kind: Kind::OneOf(&["queue", "refuse"]),
-        meaning: "What becomes of a start when nothing is free: it waits, or it is refused.",
-        built_in: || Some(Value::text("queue")),
+        meaning: "What happens to a start when no worktree is free: it waits, or it is refused.",
+        default: || Some(Value::text("queue")),
         project: |it| {
             Some(Value::text(match it.when_full? {
                 WhenFull::Queue => "queue",
@@ -106,69 +106,69 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "supervisor.tick",
         kind: Kind::Duration,
-        meaning: "How often `orange serve` looks at tmux; what ends is seen without it.",
-        built_in: || Some(Value::Duration(Duration::from_secs(2))),
+        meaning: "How often `orange serve` polls tmux; it sees exits without polling.",
+        default: || Some(Value::Duration(Duration::from_secs(2))),
         ..PLAIN
     },
     Key {
         name: "supervisor.sweep",
         kind: Kind::Duration,
-        meaning: "How often it looks at everything, also where nothing seems to have changed.",
-        built_in: || Some(Value::Duration(Duration::from_secs(30))),
+        meaning: "How often it checks everything, even if nothing seems to have changed.",
+        default: || Some(Value::Duration(Duration::from_secs(30))),
         ..PLAIN
     },
     Key {
         name: "supervisor.start_rate",
-        meaning: "How many agents it starts within a minute, at most.",
-        built_in: || Some(Value::Count(120)),
+        meaning: "How many agents it starts per minute, at most.",
+        default: || Some(Value::Count(120)),
         ..PLAIN
     },
     Key {
         name: "notify.desktop",
         kind: Kind::Switch,
-        meaning: "Whether the desktop shows a notification when a task needs a person.",
-        built_in: || Some(Value::Switch(false)),
+        meaning: "Whether to show a desktop notification when a task needs you.",
+        default: || Some(Value::Switch(false)),
         ..PLAIN
     },
     Key {
         name: "notify.bell",
         kind: Kind::Switch,
-        meaning: "Whether the terminal's bell rings then.",
-        built_in: || Some(Value::Switch(true)),
+        meaning: "Whether to ring the terminal bell when a task needs you.",
+        default: || Some(Value::Switch(true)),
         ..PLAIN
     },
     Key {
         name: "notify.webhook",
         kind: Kind::Url,
-        meaning: "Where a JSON message is posted then.",
+        meaning: "The address that gets a JSON message when a task needs you.",
         ..PLAIN
     },
     Key {
-        name: "dashboard.ground",
+        name: "dashboard.background",
         kind: Kind::OneOf(&["auto", "dark", "light"]),
-        meaning: "What the terminal's ground is, for the dashboard's colours; `auto` asks `COLORFGBG`.",
-        built_in: || Some(Value::text("auto")),
+        meaning: "The terminal's background, for the dashboard's colours; `auto` reads `COLORFGBG`.",
+        default: || Some(Value::text("auto")),
         ..PLAIN
     },
     Key {
         name: "log.level",
         kind: Kind::OneOf(&["error", "warn", "info", "debug"]),
-        meaning: "How much `orange.log` tells.",
-        built_in: || Some(Value::text("info")),
+        meaning: "How much is written to `orange.log`.",
+        default: || Some(Value::text("info")),
         variable: Some(ORANGE_LOG),
         ..PLAIN
     },
     Key {
         name: "log.max_size",
         kind: Kind::Size,
-        meaning: "How large `orange.log` grows before a new one is begun.",
-        built_in: || Some(Value::Size(10_000_000)),
+        meaning: "How large `orange.log` grows before a new one is started.",
+        default: || Some(Value::Size(10_000_000)),
         ..PLAIN
     },
     Key {
         name: "log.keep",
         meaning: "How many older logs are kept.",
-        built_in: || Some(Value::Count(3)),
+        default: || Some(Value::Count(3)),
         ..PLAIN
     },
 ];

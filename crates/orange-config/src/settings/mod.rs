@@ -10,7 +10,7 @@ pub(crate) mod value;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use file::{Given, SettingsError};
+use file::{GivenValues, SettingsError};
 use keys::{KEYS, Key};
 use orange_engine::names::{HarnessName, Status};
 use orange_engine::schedule::Limits;
@@ -34,7 +34,7 @@ pub struct Settings {
     pub supervisor: SupervisorSettings,
     pub notify: NotifySettings,
     /// The terminal's background; if absent, the terminal is asked.
-    pub ground: Option<Ground>,
+    pub background: Option<Background>,
     pub log: LogSettings,
     all: Vec<Setting>,
 }
@@ -71,7 +71,7 @@ pub struct NotifySettings {
 
 /// A terminal's background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ground {
+pub enum Background {
     Dark,
     Light,
 }
@@ -99,24 +99,24 @@ pub enum LogLevel {
     Debug,
 }
 
-/// A key, its value, and who said so.
+/// A key, its value, and where the value comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Setting {
     /// Its tables and its name, joined by dots.
     pub key: String,
-    /// Nothing when nobody said anything.
+    /// The value; absent if it is not set and has no default.
     pub value: Option<Value>,
-    /// Who said so.
+    /// Where the value comes from.
     pub origin: SettingOrigin,
 }
 
-/// Who said what a setting is.
+/// Where the value of a setting comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SettingOrigin {
-    /// A variable of the environment.
+    /// An environment variable.
     Environment {
-        /// Which.
+        /// Its name.
         variable: &'static str,
     },
     /// A project in `projects.json`.
@@ -133,8 +133,8 @@ pub enum SettingOrigin {
         /// The line, counted from 1.
         line: usize,
     },
-    /// orange itself.
-    BuiltIn,
+    /// The default.
+    Default,
 }
 
 impl Settings {
@@ -145,8 +145,8 @@ impl Settings {
         project: Option<&Project>,
     ) -> Result<Settings, SettingsError> {
         let given = file::load(&home.settings())?;
-        let all = merged(home, environment, project, &given)?;
-        Ok(resolved(all))
+        let all = merge(home, environment, project, &given)?;
+        Ok(resolve(all))
     }
 
     /// Every key with its value, in the order of the documentation.
@@ -155,11 +155,11 @@ impl Settings {
     }
 }
 
-fn merged(
+fn merge(
     home: &Home,
     environment: &Environment,
     project: Option<&Project>,
-    given: &Given,
+    given: &GivenValues,
 ) -> Result<Vec<Setting>, SettingsError> {
     let in_file = |name: &str| {
         let (value, line) = given.get(name)?;
@@ -184,7 +184,7 @@ fn merged(
         let found = in_environment(key, environment)?
             .or(in_project)
             .or_else(|| in_file(key.name));
-        let built_in = || Some(((key.built_in)()?, SettingOrigin::BuiltIn));
+        let built_in = || Some(((key.default)()?, SettingOrigin::Default));
         all.push(setting(key.name, found.or_else(built_in)));
     }
     Ok(all)
@@ -217,11 +217,11 @@ fn setting(name: &str, found: Option<(Value, SettingOrigin)>) -> Setting {
     Setting {
         key: name.to_owned(),
         value,
-        origin: origin.unwrap_or(SettingOrigin::BuiltIn),
+        origin: origin.unwrap_or(SettingOrigin::Default),
     }
 }
 
-fn resolved(all: Vec<Setting>) -> Settings {
+fn resolve(all: Vec<Setting>) -> Settings {
     let value = |key: &str| all.iter().find(|it| it.key == key)?.value.clone();
     let text = |key: &str| match value(key)? {
         Value::Text(text) | Value::Url(text) => Some(text),
@@ -283,9 +283,9 @@ fn resolved(all: Vec<Setting>) -> Settings {
             bell: is_on("notify.bell"),
             webhook: text("notify.webhook"),
         },
-        ground: match text("dashboard.ground").as_deref() {
-            Some("dark") => Some(Ground::Dark),
-            Some("light") => Some(Ground::Light),
+        background: match text("dashboard.background").as_deref() {
+            Some("dark") => Some(Background::Dark),
+            Some("light") => Some(Background::Light),
             _ => None,
         },
         log: LogSettings {
@@ -353,7 +353,7 @@ mod tests {
     fn the_environment_wins_then_the_project_then_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let text = "workflow = \"a\"\nharness = \"b\"\n[pool]\nsize = 2\nwhen_full = \"refuse\"\n\
-                    [log]\nlevel = \"warn\"\n[dashboard]\nground = \"light\"\n[limits.harness]\nb = 3\n[limits.status]\nx = 1\n";
+                    [log]\nlevel = \"warn\"\n[dashboard]\nbackground = \"light\"\n[limits.harness]\nb = 3\n[limits.status]\nx = 1\n";
         fs::write(folder.path().join("config.toml"), text).unwrap();
         let set = |level: &str| {
             let path = folder.path().as_os_str().to_owned();
@@ -368,7 +368,7 @@ mod tests {
             (2, LogLevel::Warn)
         );
         assert_eq!(settings.pool.when_full, WhenFull::Refuse);
-        assert_eq!(settings.ground, Some(Ground::Light));
+        assert_eq!(settings.background, Some(Background::Light));
         assert_eq!(settings.limits.harness[&HarnessName::new("b")], 3);
         assert_eq!(settings.limits.status[&Status::new("x")], 1);
         let mut own = project();

@@ -80,7 +80,7 @@ impl Kind {
         match self {
             Kind::Name => "a name, such as \"default\"".to_owned(),
             Kind::Count => "a number, 0 or larger".to_owned(),
-            Kind::Duration => "a span of time, such as \"500ms\", \"2s\", \"5m\" or \"1h\"".into(),
+            Kind::Duration => "a duration, such as \"500ms\", \"2s\", \"5m\" or \"1h\"".into(),
             Kind::Size => "a size, such as \"500KB\", \"10MB\" or \"1GB\"".to_owned(),
             Kind::Switch => "true or false".to_owned(),
             Kind::Url => "an address, such as \"https://example.org/hook\"".to_owned(),

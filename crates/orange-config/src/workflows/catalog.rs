@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use orange_engine::shipped;
+use orange_engine::shipped_workflows;
 
 use crate::{Home, Origin, Source, reason};
 
@@ -29,7 +29,7 @@ impl Catalog {
     pub fn load(home: &Home) -> Result<Self, CatalogError> {
         let mut own = own(&home.workflows())?;
         let mut sources = Vec::new();
-        for shipped in &shipped::ALL {
+        for shipped in &shipped_workflows::ALL {
             let (mut same, others) = own.into_iter().partition(|own| own.name == shipped.name);
             own = others;
             // A file that is not read as a workflow does not replace the shipped one.
@@ -83,7 +83,12 @@ fn own(directory: &Path) -> Result<Vec<Source>, CatalogError> {
         }
     }
     // `x.yml` comes before `x.yaml`, so the name `x` means the former.
-    paths.sort_by_key(|path| (path.file_stem().map(OsStr::to_owned), !has_ending(path)));
+    paths.sort_by_key(|path| {
+        (
+            path.file_stem().map(OsStr::to_owned),
+            !has_yml_extension(path),
+        )
+    });
     Ok(paths.into_iter().map(own_source).collect())
 }
 
@@ -92,7 +97,7 @@ fn own_source(path: PathBuf) -> Source {
     let name = stem.to_string_lossy().into_owned();
     Source {
         origin: Origin::Home {
-            overrides_shipped: has_ending(&path) && shipped::named(&name).is_some(),
+            overrides_shipped: has_yml_extension(&path) && shipped_workflows::find(&name).is_some(),
             path,
         },
         name,
@@ -104,10 +109,11 @@ fn is_workflow(path: &Path) -> bool {
     let is_hidden = path
         .file_name()
         .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    !is_hidden && (has_ending(path) || path.extension().is_some_and(|ending| ending == "yaml"))
+    !is_hidden
+        && (has_yml_extension(path) || path.extension().is_some_and(|ending| ending == "yaml"))
 }
 
 /// Whether the file has the extension that a workflow in the home must have.
-pub(crate) fn has_ending(path: &Path) -> bool {
+pub(crate) fn has_yml_extension(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "yml")
 }

@@ -8,7 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use orange_engine::shipped::{self, Shipped};
+use orange_engine::shipped_workflows::{self, ShippedWorkflow};
 
 use crate::{Home, reason};
 
@@ -22,13 +22,13 @@ const LEFTOVERS: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NewWorkflowError {
     /// The language does not allow the name.
-    #[error("cannot start a workflow `{0}`: that is no name of a workflow")]
+    #[error("cannot create workflow `{0}`: invalid workflow name")]
     NameInvalid(String),
     /// It would replace a shipped one.
-    #[error("cannot start a workflow `{0}`: it would take the place of the shipped one")]
+    #[error("cannot create workflow `{0}`: it would replace the shipped one")]
     NameShipped(String),
     /// The name is taken.
-    #[error("cannot start a workflow `{name}`: `{}` exists", .path.display())]
+    #[error("cannot create workflow `{name}`: `{}` exists", .path.display())]
     Exists {
         name: String,
         /// The file that exists.
@@ -47,7 +47,8 @@ impl NewWorkflowError {
                     "a name has lower-case letters, digits, `-` and `_`, begins with a letter, and \
                      has at most {LONGEST_NAME} characters"
                 );
-                let meant = meant(name).map(|name| format!("run `orange workflow new {name}`"));
+                let meant =
+                    suggested_name(name).map(|name| format!("run `orange workflow new {name}`"));
                 meant.into_iter().chain([rule]).collect()
             }
             NewWorkflowError::NameShipped(name) => vec![format!(
@@ -68,11 +69,15 @@ impl NewWorkflowError {
 }
 
 /// Writes a copy of a shipped workflow under a new name and returns its path.
-pub fn new_workflow(home: &Home, name: &str, from: &Shipped) -> Result<PathBuf, NewWorkflowError> {
+pub fn new_workflow(
+    home: &Home,
+    name: &str,
+    from: &ShippedWorkflow,
+) -> Result<PathBuf, NewWorkflowError> {
     if !is_name(name) {
         return Err(NewWorkflowError::NameInvalid(name.to_owned()));
     }
-    if shipped::named(name).is_some() {
+    if shipped_workflows::find(name).is_some() {
         return Err(NewWorkflowError::NameShipped(name.to_owned()));
     }
     let folder = home.workflows();
@@ -136,20 +141,20 @@ fn fill(mut file: File, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// The shipped text under the new name, below instructions on how to proceed.
-fn text(name: &str, from: &Shipped) -> String {
+fn text(name: &str, from: &ShippedWorkflow) -> String {
     let header = format!(
         "\
-# `{name}`: a workflow of your own, begun as a copy of the shipped `{from}`.
+# `{name}`: your own workflow, created as a copy of the shipped `{from}`.
 #
 # What to change first: `description`, which `orange workflow list` shows; then `prompts`, which
-# agents are told; then `states` and `transitions`. Then remove these lines.
+# agents receive; then `states` and `transitions`. Then remove these lines.
 #
 #   orange workflow check {name}     every problem, with line and column
 #   orange workflow graph {name}     what it looks like
 #   orange workflow diff {from} {name}     what you have changed so far
 #   orange workflow schema --help    an editor that completes and explains keys
 #
-# A task keeps the workflow it was created with: what you change concerns new tasks only.
+# A task keeps the workflow it was created with: your changes apply only to new tasks.
 
 ",
         from = from.name,
@@ -175,13 +180,13 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The name that was probably meant: without an extension, in lower case.
-fn meant(typed: &str) -> Option<String> {
+fn suggested_name(typed: &str) -> Option<String> {
     let lower = typed.to_lowercase();
     let stem = lower
         .strip_suffix(".yml")
         .or_else(|| lower.strip_suffix(".yaml"));
     let name = stem.unwrap_or(&lower).replace([' ', '.'], "-");
-    (is_name(&name) && shipped::named(&name).is_none()).then_some(name)
+    (is_name(&name) && shipped_workflows::find(&name).is_none()).then_some(name)
 }
 
 #[cfg(test)]
@@ -192,7 +197,7 @@ mod tests {
 
     #[test]
     fn every_shipped_workflow_can_be_begun_from() {
-        for from in &shipped::ALL {
+        for from in &shipped_workflows::ALL {
             for name in ["mine", "null", "true", "y", "a-b_9"] {
                 let loaded = load(&text(name, from));
                 assert_eq!(loaded.problems, [], "{name} from {}", from.name);
@@ -206,7 +211,7 @@ mod tests {
     fn the_language_has_the_same_rule_for_names() {
         let long = "a".repeat(LONGEST_NAME);
         let longer = "a".repeat(LONGEST_NAME + 1);
-        let minimal = &shipped::ALL[2];
+        let minimal = &shipped_workflows::ALL[2];
         for name in [
             "a", "a-b", "a_b", "a1", "1a", "-a", "_a", "A", "aB", "ä", "a.b", "a b", "'a\"'",
             &long, &longer,
@@ -219,9 +224,9 @@ mod tests {
 
     #[test]
     fn what_was_meant_is_a_name() {
-        assert_eq!(meant("Mine.yml").as_deref(), Some("mine"));
-        assert_eq!(meant("my flow").as_deref(), Some("my-flow"));
-        assert_eq!(meant("../x"), None);
-        assert_eq!(meant("minimal.yml"), None);
+        assert_eq!(suggested_name("Mine.yml").as_deref(), Some("mine"));
+        assert_eq!(suggested_name("my flow").as_deref(), Some("my-flow"));
+        assert_eq!(suggested_name("../x"), None);
+        assert_eq!(suggested_name("minimal.yml"), None);
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use orange_engine::language::MAX_WORKFLOW_BYTES;
-use orange_engine::shipped::Shipped;
+use orange_engine::shipped_workflows::ShippedWorkflow;
 
 use crate::reason;
 
@@ -22,7 +22,7 @@ pub struct Source {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Compiled into the program.
-    Shipped(&'static Shipped),
+    Shipped(&'static ShippedWorkflow),
     Home {
         path: PathBuf,
         /// Whether a shipped workflow has the same name.

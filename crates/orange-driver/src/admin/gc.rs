@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use orange_config::Project;
 use orange_config::clock;
-use orange_effects::git::{Git, Release, Released};
+use orange_effects::git::{Git, ReleaseRequest, ReleaseResult};
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use orange_engine::task::RunState;
 use orange_store::{Store, StoreError, TaskDirectory, WorkspaceRecord, WorkspaceState};
@@ -17,122 +17,121 @@ use crate::DriverError;
 use crate::admin::Admin;
 use crate::context::lock::Lock;
 use crate::failure::Failure;
-use crate::request::wait::Waiting;
-use crate::steps::pinned;
+use crate::request::wait::WaitPolicy;
+use crate::steps::pinned_workflow;
 use crate::workspaces::lifecycle::slot;
 use crate::workspaces::list::is_unchanged;
 
-/// What was put in order, and what is left for a person.
+/// The result of `orange workspace gc`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Collected {
-    /// Tasks whose given-up releases were tried again.
-    pub retried: Vec<TaskId>,
-    /// Workspaces that are in the pool again.
-    pub freed: Vec<WorkspaceName>,
-    /// Workspaces that stay out of it, and why.
-    pub left: Vec<Left>,
-    /// What git ignores in idle workspaces.
-    pub ignored: Vec<IgnoredIn>,
-    /// Rescues of which the default branch holds every byte.
+pub struct GcReport {
+    /// Tasks whose failed releases were retried.
+    pub retried_tasks: Vec<TaskId>,
+    /// Workspaces that can be used again.
+    pub freed_workspaces: Vec<WorkspaceName>,
+    /// Workspaces that cannot be used, and why.
+    pub unusable_workspaces: Vec<UnusableWorkspace>,
+    /// Ignored files in idle workspaces.
+    pub ignored_files: Vec<IgnoredFiles>,
+    /// Rescues that the default branch contains completely.
     pub merged_rescues: Vec<String>,
-    /// Whether ignored files were set aside and merged rescues forgotten.
+    /// Whether ignored files were moved aside and merged rescues deleted.
     pub confirmed: bool,
-    /// Projects and workspaces that could not be looked after; they keep no other waiting.
+    /// Projects and workspaces that could not be cleaned up; the others are not affected.
     pub problems: Vec<Problem>,
 }
 
-/// What could not be put in order.
+/// A project or workspace that could not be cleaned up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Problem {
     /// The project.
     pub project: ProjectName,
-    /// The workspace, when it is about one.
+    /// The workspace, if the problem concerns one.
     pub workspace: Option<WorkspaceName>,
-    /// What stood in the way.
+    /// Why it failed.
     pub reason: String,
 }
 
 /// A workspace that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Left {
+pub struct UnusableWorkspace {
     /// The workspace.
     pub workspace: WorkspaceName,
     /// Its worktree.
     pub path: PathBuf,
-    /// What stands in the way.
+    /// Why it cannot be used.
     pub reason: String,
 }
 
-/// What git ignores in an idle workspace.
+/// The ignored files in an idle workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct IgnoredIn {
+pub struct IgnoredFiles {
     /// The workspace.
     pub workspace: WorkspaceName,
     /// Its worktree.
     pub path: PathBuf,
-    /// The files, directories as one.
+    /// The files; a fully ignored directory is one entry.
     pub entries: Vec<String>,
-    /// How much they hold.
+    /// Their total size.
     pub bytes: u64,
     /// Where they were moved to.
-    pub set_aside: Option<PathBuf>,
+    pub moved_to: Option<PathBuf>,
 }
 
 impl Admin {
     /// Cleans up the pool of one project, or of all. Moves ignored files and deletes merged rescues
     /// only when `confirmed`.
-    pub fn collect(
+    pub fn collect_garbage(
         &self,
         project: Option<&ProjectName>,
         confirmed: bool,
-        waiting: Waiting,
-    ) -> Result<Collected, DriverError> {
-        self.callers
-            .require_person("put the pool of workspaces in order")?;
-        let mut collected = Collected {
+        waiting: WaitPolicy,
+    ) -> Result<GcReport, DriverError> {
+        self.callers.require_user("clean up workspaces")?;
+        let mut collected = GcReport {
             confirmed,
-            ..Collected::default()
+            ..GcReport::default()
         };
         let mut store = self.context.store()?;
-        for project in self.workspaces.meant_projects(project)? {
-            let done = self.collect_in(&mut store, &project, waiting, &mut collected);
+        for project in self.workspaces.select_projects(project)? {
+            let done = self.collect_project(&mut store, &project, waiting, &mut collected);
             collected.note(&project, None, done);
         }
         Ok(collected)
     }
 
-    fn collect_in(
+    fn collect_project(
         &self,
         store: &mut Store,
         project: &Project,
-        waiting: Waiting,
-        collected: &mut Collected,
+        waiting: WaitPolicy,
+        collected: &mut GcReport,
     ) -> Result<(), DriverError> {
-        let retried = self.retry_releases(store, project, waiting, &mut collected.retried);
+        let retried = self.retry_releases(store, project, waiting, &mut collected.retried_tasks);
         collected.note(project, None, retried);
         let git = self.workspaces.open_repository(project)?;
         for record in store.workspaces(&project.name)? {
             self.context
-                .meanwhile
-                .note(format!("looking after {}", record.name));
-            let done = self.collect_one(store, &git, project, &record, collected);
+                .progress
+                .report(format!("cleaning up {}", record.name));
+            let done = self.collect_workspace(store, &git, project, &record, collected);
             collected.note(project, Some(&record.name), done);
         }
-        forget_merged(store, &git, project, collected)
+        delete_merged_rescues(store, &git, project, collected)
     }
 
-    fn collect_one(
+    fn collect_workspace(
         &self,
         store: &mut Store,
         git: &Git,
         project: &Project,
         record: &WorkspaceRecord,
-        collected: &mut Collected,
+        collected: &mut GcReport,
     ) -> Result<(), DriverError> {
         match &record.state {
             WorkspaceState::Bound(task) | WorkspaceState::Reserved(task) => {
-                if self.take_from_ended(store, task, record)? {
-                    collected.freed.push(record.name.clone());
+                if self.release_from_finished(store, task, record)? {
+                    collected.freed_workspaces.push(record.name.clone());
                 }
             }
             WorkspaceState::Retired => {
@@ -142,26 +141,26 @@ impl Admin {
                 if !is_unchanged(store, record)? {
                     return Ok(());
                 }
-                match self.mended(store, git, project, record)? {
+                match self.check_retired(store, git, project, record)? {
                     Ok(()) => {
                         if store.free_workspace(record)? {
-                            collected.freed.push(record.name.clone());
+                            collected.freed_workspaces.push(record.name.clone());
                         }
                     }
-                    Err(reason) => collected.left.push(Left {
+                    Err(reason) => collected.unusable_workspaces.push(UnusableWorkspace {
                         workspace: record.name.clone(),
                         path: record.path.clone(),
                         reason,
                     }),
                 }
             }
-            WorkspaceState::Free => self.look_for_ignored(store, git, record, collected)?,
+            WorkspaceState::Free => self.collect_ignored(store, git, record, collected)?,
         }
         Ok(())
     }
 
     /// Releases the workspace of a finished task that has no pending effects.
-    fn take_from_ended(
+    fn release_from_finished(
         &self,
         store: &mut Store,
         id: &TaskId,
@@ -173,7 +172,7 @@ impl Admin {
             return Ok(false);
         };
         let stored = store.require(id)?;
-        let over = pinned(&stored)?.is_terminal(&stored.task.status);
+        let over = pinned_workflow(&stored)?.is_terminal(&stored.task.status);
         if !over || !stored.task.pending.is_empty() {
             return Ok(false);
         }
@@ -196,12 +195,12 @@ impl Admin {
         }
     }
 
-    fn look_for_ignored(
+    fn collect_ignored(
         &self,
         store: &Store,
         git: &Git,
         record: &WorkspaceRecord,
-        collected: &mut Collected,
+        collected: &mut GcReport,
     ) -> Result<(), DriverError> {
         let _lock = self.context.lock_workspace(&record.name)?;
         if !is_unchanged(store, record)? {
@@ -217,24 +216,24 @@ impl Admin {
         let set_aside = if collected.confirmed {
             let name = format!("{}-{}", record.name, clock::now().millis());
             let folder = self.context.home.set_aside().join(name);
-            worktree.set_aside(&entries, &folder)?;
+            worktree.move_aside(&entries, &folder)?;
             Some(folder)
         } else {
             None
         };
         let names = entries.iter().map(|it| it.path.to_string_lossy());
-        collected.ignored.push(IgnoredIn {
+        collected.ignored_files.push(IgnoredFiles {
             workspace: record.name.clone(),
             path: record.path.clone(),
             entries: names.map(std::borrow::Cow::into_owned).collect(),
             bytes: entries.iter().map(|it| it.bytes).sum(),
-            set_aside,
+            moved_to: set_aside,
         });
         Ok(())
     }
 
     /// Whether a retired workspace can be used again by now.
-    fn mended(
+    fn check_retired(
         &self,
         store: &Store,
         git: &Git,
@@ -250,31 +249,31 @@ impl Admin {
         let Some(task) = marker.as_ref().and_then(|marker| marker.phase.task()) else {
             let condition = worktree.condition()?;
             let is_at_rest = condition.is_clean() && condition.head.branch().is_none();
-            let reason = "somebody works in it: leave it clean and with a detached HEAD";
+            let reason = "it is in use: clean it and detach HEAD";
             return Ok(is_at_rest.then_some(()).ok_or_else(|| reason.to_owned()));
         };
-        if let Some(reason) = self.in_use(store, task, record)? {
+        if let Some(reason) = self.reason_in_use(store, task, record)? {
             return Ok(Err(reason));
         }
-        let released = git.release(&Release {
+        let released = git.release(&ReleaseRequest {
             slot: slot(record),
             task,
             default: Some(&project.default_branch),
         })?;
         Ok(match released {
-            Released::Free { .. } | Released::Absent => Ok(()),
-            Released::Retired { obstacles, .. } => {
+            ReleaseResult::Free { .. } | ReleaseResult::Absent => Ok(()),
+            ReleaseResult::Retired { obstacles, .. } => {
                 let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
                 Err(obstacles.join("; "))
             }
-            Released::NotThatTasks { task } => Err(format!("it is task `{task}`'s")),
-            Released::Refused(refusal) => Err(refusal.to_string()),
+            ReleaseResult::OtherTask { task } => Err(format!("it belongs to task `{task}`")),
+            ReleaseResult::Refused(refusal) => Err(refusal.to_string()),
         })
     }
 
     /// Why a workspace that is marked as this task's may still be in use. Even a retired one can
     /// be: a rebuild may have skipped its task.
-    fn in_use(
+    fn reason_in_use(
         &self,
         store: &Store,
         task: &TaskId,
@@ -284,7 +283,7 @@ impl Admin {
             Ok(stored) => stored,
             Err(StoreError::UnknownTask { .. }) => {
                 return Ok(Some(format!(
-                    "it is the worktree of task `{task}`, which is not in the database: mend the \
+                    "it is the worktree of task `{task}`, which is not in the database: fix the \
                      task's directory, then run `orange rebuild --move-aside`"
                 )));
             }
@@ -293,20 +292,19 @@ impl Admin {
         let mut runs = stored.task.runs.values();
         if runs.any(|run| !matches!(run.state, RunState::Ended { .. })) {
             return Ok(Some(format!(
-                "an agent of task `{task}` runs: end it with `orange task cancel {task}`"
+                "an agent of task `{task}` is running: stop it with `orange task cancel {task}`"
             )));
         }
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let directory = TaskDirectory::new(&self.context.home, &stored.task.project, task)?;
         let file = directory.bound_file()?;
         let is_bound = file.is_some_and(|file| real(&file).starts_with(real(&record.path)));
-        Ok(is_bound.then(|| {
-            format!("task `{task}` is bound to it: give it back with `orange task cancel {task}`")
-        }))
+        Ok(is_bound
+            .then(|| format!("task `{task}` uses it: release it with `orange task cancel {task}`")))
     }
 }
 
-impl Collected {
+impl GcReport {
     /// Records a failure, so that the rest continues.
     fn note(
         &mut self,
@@ -326,11 +324,11 @@ impl Collected {
 
 /// Deletes, or only lists, rescues of finished tasks that the default branch contains byte for
 /// byte.
-fn forget_merged(
+fn delete_merged_rescues(
     store: &Store,
     git: &Git,
     project: &Project,
-    collected: &mut Collected,
+    collected: &mut GcReport,
 ) -> Result<(), DriverError> {
     let rescues = git.all_rescues()?;
     if rescues.is_empty() {
@@ -342,12 +340,12 @@ fn forget_merged(
         let Ok(stored) = store.require(&rescued.about.task) else {
             continue;
         };
-        let over = pinned(&stored)?.is_terminal(&stored.task.status);
-        if !over || !git.holds_rescue(&rescued, &base)? {
+        let over = pinned_workflow(&stored)?.is_terminal(&stored.task.status);
+        if !over || !git.has_rescue(&rescued, &base)? {
             continue;
         }
         if collected.confirmed {
-            git.forget_if_merged(&rescued, &base)?;
+            git.delete_if_merged(&rescued, &base)?;
         }
         collected.merged_rescues.push(rescued.reference());
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::DriverError;
 use crate::admin::Admin;
-use crate::steps::pinned;
+use crate::steps::pinned_workflow;
 
 /// The project settings that the user may change; absent ones stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,29 +45,29 @@ pub struct ProjectSettings {
 
 /// What a project has in addition to its registration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Belongings {
+pub struct ProjectUsage {
     /// Its unfinished tasks.
-    pub open: Vec<TaskId>,
+    pub open_tasks: Vec<TaskId>,
     /// How many of its tasks are finished.
-    pub ended: usize,
+    pub finished_tasks: usize,
     /// Its workspaces that hold a task, or something not yet checked.
-    pub held: Vec<WorkspaceName>,
+    pub used_workspaces: Vec<WorkspaceName>,
     /// The paths of its idle workspaces.
-    pub idle: Vec<PathBuf>,
+    pub idle_workspaces: Vec<PathBuf>,
 }
 
 impl Admin {
-    pub fn registered(&self) -> Result<Vec<Project>, DriverError> {
+    pub fn list_projects(&self) -> Result<Vec<Project>, DriverError> {
         Ok(self.context.projects()?.projects)
     }
 
-    pub fn belongings(&self, name: &ProjectName) -> Result<Belongings, DriverError> {
+    pub fn project_usage(&self, name: &ProjectName) -> Result<ProjectUsage, DriverError> {
         let store = match Store::open_read_only(&self.context.home) {
             Ok(store) => store,
-            Err(StoreError::Missing { .. }) => return Ok(Belongings::default()),
+            Err(StoreError::Missing { .. }) => return Ok(ProjectUsage::default()),
             Err(error) => return Err(error.into()),
         };
-        let mut found = Belongings::default();
+        let mut found = ProjectUsage::default();
         let filter = TaskFilter {
             project: Some(name.clone()),
             status: None,
@@ -75,16 +75,16 @@ impl Admin {
         for summary in store.list(&filter)?.tasks {
             let stored = store.require(&summary.task.id)?;
             // A task whose workflow cannot be read may still continue.
-            if pinned(&stored).is_ok_and(|it| it.is_terminal(&stored.task.status)) {
-                found.ended += 1;
+            if pinned_workflow(&stored).is_ok_and(|it| it.is_terminal(&stored.task.status)) {
+                found.finished_tasks += 1;
             } else {
-                found.open.push(stored.task.id);
+                found.open_tasks.push(stored.task.id);
             }
         }
         for workspace in store.workspaces(name)? {
             match workspace.state {
-                WorkspaceState::Free => found.idle.push(workspace.path),
-                _ => found.held.push(workspace.name),
+                WorkspaceState::Free => found.idle_workspaces.push(workspace.path),
+                _ => found.used_workspaces.push(workspace.name),
             }
         }
         Ok(found)
@@ -96,7 +96,7 @@ impl Admin {
         name: &ProjectName,
         settings: &ProjectSettings,
     ) -> Result<Project, DriverError> {
-        self.callers.require_person("change a project")?;
+        self.callers.require_user("change a project")?;
         let projects = self.context.projects()?;
         let project = projects.require(name)?;
         self.check_settings(project, settings)?;
@@ -142,22 +142,25 @@ impl Admin {
     }
 
     /// Unregisters a project without deleting anything; returns what stays on the disk.
-    pub fn remove_project(&self, name: &ProjectName) -> Result<(Project, Belongings), DriverError> {
-        self.callers.require_person("remove a project")?;
+    pub fn remove_project(
+        &self,
+        name: &ProjectName,
+    ) -> Result<(Project, ProjectUsage), DriverError> {
+        self.callers.require_user("remove a project")?;
         self.context.projects()?.require(name)?;
-        let found = self.belongings(name)?;
-        if !found.open.is_empty() || !found.held.is_empty() {
+        let found = self.project_usage(name)?;
+        if !found.open_tasks.is_empty() || !found.used_workspaces.is_empty() {
             return Err(DriverError::ProjectInUse {
                 project: name.clone(),
-                tasks: found.open,
-                workspaces: found.held,
+                tasks: found.open_tasks,
+                workspaces: found.used_workspaces,
             });
         }
         Ok((Projects::remove(&self.context.home, name)?, found))
     }
 }
 
-fn address(typed: &str) -> Value {
+fn address_value(typed: &str) -> Value {
     json!(without_password(typed))
 }
 
@@ -166,7 +169,7 @@ fn changes(settings: &ProjectSettings) -> Vec<(&'static str, Value)> {
     // The user accepts the remote as a whole, so a new remote resets the push address.
     let push_remote = settings.push_remote.as_deref().filter(|it| !it.is_empty());
     let push_remote = match (push_remote, &settings.remote, &settings.push_remote) {
-        (Some(push), _, _) => Some(address(push)),
+        (Some(push), _, _) => Some(address_value(push)),
         (None, None, None) => None,
         (None, _, _) => Some(Value::Null),
     };
@@ -183,7 +186,7 @@ fn changes(settings: &ProjectSettings) -> Vec<(&'static str, Value)> {
         ),
         ("pool_size", settings.pool_size.map(|it| json!(it))),
         ("push", settings.push.map(|it| json!(it))),
-        ("remote", settings.remote.as_deref().map(address)),
+        ("remote", settings.remote.as_deref().map(address_value)),
         ("push_remote", push_remote),
         ("delete_branch", settings.delete_branch.map(|it| json!(it))),
         ("setup", settings.setup.as_ref().map(|it| json!(it))),

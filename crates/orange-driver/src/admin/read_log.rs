@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::DriverError;
 use crate::admin::Admin;
-use crate::context::log::older;
+use crate::context::log::rotated_path;
 
 /// Reads lines as they are appended; skips a line that is not JSON.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ impl LogReader {
         let is_first = self.inode.is_none();
         if is_first {
             for number in (1..=keep).rev() {
-                if let Ok(text) = fs::read(older(path, number)) {
+                if let Ok(text) = fs::read(rotated_path(path, number)) {
                     take_lines(&mut text.clone(), lines);
                 }
             }
@@ -57,7 +57,7 @@ impl LogReader {
         let inode = file.metadata()?.ino();
         if self.inode != Some(inode) {
             // The file was rotated meanwhile, so read the rest of the renamed one first.
-            if let (Some(_), Ok(mut before)) = (self.inode, fs::File::open(older(path, 1))) {
+            if let (Some(_), Ok(mut before)) = (self.inode, fs::File::open(rotated_path(path, 1))) {
                 before.seek(SeekFrom::Start(self.read))?;
                 before.read_to_end(&mut self.rest)?;
                 take_lines(&mut self.rest, lines);

@@ -6,7 +6,7 @@ use std::io;
 use orange_config::{Project, reason};
 use orange_effects::git::Phase;
 use orange_engine::names::WorkspaceName;
-use orange_store::{Rebuilt, SkippedTask, Store, WorkspaceRecord, WorkspaceState};
+use orange_store::{RebuildReport, SkippedTask, Store, WorkspaceRecord, WorkspaceState};
 
 use crate::DriverError;
 use crate::admin::Admin;
@@ -18,14 +18,14 @@ impl Admin {
     ///
     /// Fails if there is a database, unless it may be moved aside; it is never deleted. Decisions
     /// made after the last copy are lost, so only the user may ask for a rebuild.
-    pub fn rebuild(&self, may_move_aside: bool) -> Result<Rebuilt, DriverError> {
+    pub fn rebuild(&self, may_move_aside: bool) -> Result<RebuildReport, DriverError> {
         if self.context.is_called_by_agent() {
-            return Err(DriverError::ForAPerson("rebuild the database"));
+            return Err(DriverError::UserOnly("rebuild the database"));
         }
         let path = self.context.home.database();
         let is_there = fs::metadata(&path).is_ok_and(|found| found.len() > 0);
         if is_there && !may_move_aside {
-            return Err(DriverError::DatabaseThere { path });
+            return Err(DriverError::DatabaseExists { path });
         }
         let mut rebuilt = orange_store::rebuild(&self.context.home)?;
         let mut store = self.context.store()?;
@@ -34,7 +34,7 @@ impl Admin {
             if let Err(error) = self.find_workspaces(&mut store, &project, &mut rebuilt) {
                 rebuilt.skipped.push(SkippedTask {
                     path: project.path,
-                    reason: format!("its free workspaces were not found again: {error}"),
+                    reason: format!("its free workspaces were not restored: {error}"),
                 });
             }
         }
@@ -48,7 +48,7 @@ impl Admin {
         &self,
         store: &mut Store,
         project: &Project,
-        rebuilt: &mut Rebuilt,
+        rebuilt: &mut RebuildReport,
     ) -> Result<(), DriverError> {
         let git = self.workspaces.open_repository(project)?;
         for number in self.numbers_on_disk(project)? {
@@ -83,7 +83,7 @@ impl Admin {
     fn numbers_on_disk(&self, project: &Project) -> Result<Vec<u32>, DriverError> {
         let folder = self.context.home.workspaces();
         let failed = |error: io::Error| DriverError::File {
-            attempt: "look into",
+            attempt: "list",
             path: folder.clone(),
             reason: reason(&error),
         };

@@ -19,12 +19,9 @@ impl Admin {
         harness: Option<HarnessName>,
     ) -> Result<(Project, bool), DriverError> {
         let is_named = name.is_some();
-        let project = self.workspaces.described_project(
-            directory,
-            name,
-            workflow.clone(),
-            harness.clone(),
-        )?;
+        let project =
+            self.workspaces
+                .describe_project(directory, name, workflow.clone(), harness.clone())?;
         let settings = ProjectSettings {
             workflow,
             harness,

@@ -2,24 +2,24 @@
 
 use orange_config::Project;
 use orange_engine::effect::Effect;
-use orange_engine::input::{Ask, Request};
+use orange_engine::input::{Request, RequestKind};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
-use orange_store::{PendingMark, Store, TaskFilter};
+use orange_store::{PendingProgress, Store, TaskFilter};
 
 use crate::DriverError;
 use crate::admin::Admin;
 use crate::request::answer::Answer;
-use crate::request::ask::Asked;
-use crate::request::wait::Waiting;
+use crate::request::ask::TaskRequest;
+use crate::request::wait::WaitPolicy;
 
 impl Admin {
     /// Retries every failed release and returns the tasks concerned. Another process performs them.
-    pub fn retry_given_up_releases(&self) -> Result<Vec<TaskId>, DriverError> {
+    pub fn retry_failed_releases(&self) -> Result<Vec<TaskId>, DriverError> {
         let mut retried = Vec::new();
         let mut store = self.context.store()?;
-        for project in self.workspaces.meant_projects(None)? {
-            self.retry_releases(&mut store, &project, Waiting::Not, &mut retried)?;
+        for project in self.workspaces.select_projects(None)? {
+            self.retry_releases(&mut store, &project, WaitPolicy::Skip, &mut retried)?;
         }
         Ok(retried)
     }
@@ -29,21 +29,21 @@ impl Admin {
         &self,
         store: &mut Store,
         project: &Project,
-        waiting: Waiting,
+        waiting: WaitPolicy,
         retried: &mut Vec<TaskId>,
     ) -> Result<(), DriverError> {
         for id in tasks_of(store, project)? {
             let pending = store.pending(&id)?;
             let is_stopped = pending.iter().any(|it| {
                 matches!(it.planned.effect, Effect::ReleaseWorkspace { .. })
-                    && matches!(it.mark, PendingMark::GivenUp | PendingMark::Stopped)
+                    && matches!(it.mark, PendingProgress::Failed | PendingProgress::Stopped)
             });
             if !is_stopped {
                 continue;
             }
-            let answer = self.requests.ask(&Asked {
+            let answer = self.requests.ask(&TaskRequest {
                 task: id.clone(),
-                request: Request::new(Role::Human, Ask::RetryReleases),
+                request: Request::new(Role::Human, RequestKind::RetryReleases),
                 waiting,
             })?;
             // Another process may have handled it meanwhile.

@@ -3,110 +3,112 @@
 use std::path::{Path, PathBuf};
 
 use orange_config::Harness;
-use orange_effects::skill_file::{self, Found, Outcome};
+use orange_effects::skill_file::{self, Outcome, SkillState};
 use orange_engine::Workflow;
 use orange_engine::names::HarnessName;
-use orange_engine::skill::{marked, skill};
+use orange_engine::skill::{add_mark, skill};
 use serde::Serialize;
 
 use crate::DriverError;
 use crate::admin::Admin;
 
-/// What became of the skill of one agent.
+/// The result for the skill of one agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Taught {
+pub struct InstallReport {
     /// The harness.
     pub harness: HarnessName,
-    /// The file.
+    /// The skill file.
     pub path: PathBuf,
-    /// What came of it.
-    pub outcome: Teaching,
-    /// Why it was left as it is, or what stood in the way.
+    /// What was done.
+    pub outcome: SkillOutcome,
+    /// Why it was left as it is, or why it failed.
     pub reason: Option<String>,
-    /// What mends it.
-    pub mend: Option<String>,
+    /// How to fix it.
+    pub fix: Option<String>,
 }
 
-/// What can come of it.
+/// What was done with a skill file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Teaching {
-    /// It was not there and is now.
+pub enum SkillOutcome {
+    /// It was created.
     Written,
-    /// It said something else before.
+    /// It was updated.
     Updated,
-    /// It was as it should be.
-    Already,
-    /// It was there and is gone.
+    /// It was already up to date.
+    Unchanged,
+    /// It was removed.
     Removed,
-    /// There was none of ours.
+    /// There was no file that orange wrote.
     Absent,
-    /// Somebody changed it or put something else there; it was left as it is.
-    Left,
-    /// The system says no.
+    /// It is not as orange wrote it, so it was left as it is.
+    Kept,
+    /// The file operation failed.
     Failed,
 }
 
 /// What to do with a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lesson {
+pub enum SkillAction {
     /// Install it or bring it up to date.
-    Teach,
+    Install,
     /// Remove it.
-    Forget,
+    Remove,
 }
 
 impl Admin {
     /// Writes or removes the skill of one agent, or of every installed one; also returns the names
     /// of the workflows that it was made from.
-    pub fn teach(
+    pub fn update_skills(
         &self,
         named: Option<&HarnessName>,
-        lesson: Lesson,
-    ) -> Result<(Vec<Taught>, Vec<String>), DriverError> {
-        self.callers.require_person("install a skill")?;
-        let places = self.places_of_skills(named, lesson)?;
+        lesson: SkillAction,
+    ) -> Result<(Vec<InstallReport>, Vec<String>), DriverError> {
+        self.callers.require_user("install a skill")?;
+        let places = self.skill_folders(named, lesson)?;
         let (text, workflows) = match lesson {
-            Lesson::Teach => self.skill_text()?,
-            Lesson::Forget => (String::new(), Vec::new()),
+            SkillAction::Install => self.skill_text()?,
+            SkillAction::Remove => (String::new(), Vec::new()),
         };
         let taught = places.into_iter().map(|(harness, skills)| {
             let done = match lesson {
-                Lesson::Teach => skill_file::put(&skills, &text),
-                Lesson::Forget => skill_file::take_away(&skills),
+                SkillAction::Install => skill_file::install(&skills, &text),
+                SkillAction::Remove => skill_file::remove(&skills),
             };
             let path = skill_file::path(&skills);
             let outcome = match &done {
-                Ok(Outcome::Written) => Teaching::Written,
-                Ok(Outcome::Updated) => Teaching::Updated,
-                Ok(Outcome::Already) => Teaching::Already,
-                Ok(Outcome::Removed) => Teaching::Removed,
-                Ok(Outcome::Absent) => Teaching::Absent,
-                Ok(Outcome::Left(_)) => Teaching::Left,
-                Err(_) => Teaching::Failed,
+                Ok(Outcome::Written) => SkillOutcome::Written,
+                Ok(Outcome::Updated) => SkillOutcome::Updated,
+                Ok(Outcome::Unchanged) => SkillOutcome::Unchanged,
+                Ok(Outcome::Removed) => SkillOutcome::Removed,
+                Ok(Outcome::Absent) => SkillOutcome::Absent,
+                Ok(Outcome::Kept(_)) => SkillOutcome::Kept,
+                Err(_) => SkillOutcome::Failed,
             };
-            let (reason, mend) = match &done {
-                Ok(Outcome::Left(found)) => {
-                    let mend = move_away(found, &path);
+            let (reason, fix) = match &done {
+                Ok(Outcome::Kept(found)) => {
+                    let fix = move_away_hint(found, &path);
                     let again = match lesson {
-                        Lesson::Teach => format!(", then run `orange install --harness {harness}`"),
-                        Lesson::Forget => String::new(),
+                        SkillAction::Install => {
+                            format!(", then run `orange install --harness {harness}`")
+                        }
+                        SkillAction::Remove => String::new(),
                     };
-                    (Some(why_left(found)), Some(mend + &again))
+                    (Some(reason_kept(found)), Some(fix + &again))
                 }
                 Err(error) => {
                     let look = format!("ls -ld {}", skills.display());
-                    let mend = format!("run `{look}`: it must be a directory you may write to");
-                    (Some(error.to_string()), Some(mend))
+                    let fix = format!("run `{look}`: it must be a directory you may write to");
+                    (Some(error.to_string()), Some(fix))
                 }
                 Ok(_) => (None, None),
             };
-            Taught {
+            InstallReport {
                 harness,
                 path,
                 outcome,
                 reason,
-                mend,
+                fix,
             }
         });
         Ok((taught.collect(), workflows))
@@ -125,15 +127,15 @@ impl Admin {
         let loaded = names.iter().map(|name| Ok(self.context.workflow(name)?.0));
         let workflows: Vec<Workflow> = loaded.collect::<Result<_, DriverError>>()?;
         let workflows: Vec<&Workflow> = workflows.iter().collect();
-        Ok((marked(&skill(&workflows)), names))
+        Ok((add_mark(&skill(&workflows)), names))
     }
 
     /// The harnesses concerned, each with its folder of skills. Removing includes agents that are
     /// no longer installed, because they may have left a skill behind.
-    fn places_of_skills(
+    fn skill_folders(
         &self,
         named: Option<&HarnessName>,
-        lesson: Lesson,
+        lesson: SkillAction,
     ) -> Result<Vec<(HarnessName, PathBuf)>, DriverError> {
         let harnesses = self.context.harnesses()?;
         let place = |harness: &Harness| {
@@ -146,7 +148,7 @@ impl Admin {
             return Ok(vec![place(harness).ok_or_else(none)?]);
         }
         let path = self.context.environment.variable("PATH");
-        let is_meant = |it: &&Harness| lesson == Lesson::Forget || it.locate(path).is_ok();
+        let is_meant = |it: &&Harness| lesson == SkillAction::Remove || it.locate(path).is_ok();
         let usable = harnesses
             .all()
             .iter()
@@ -160,20 +162,20 @@ impl Admin {
 }
 
 /// Why an existing file was left alone.
-pub(crate) fn why_left(found: &Found) -> String {
+pub(crate) fn reason_kept(found: &SkillState) -> String {
     String::from(match found {
-        Found::Changed => "somebody has changed it since orange wrote it",
-        Found::Foreign(what) | Found::Elsewhere(what) => what,
-        Found::Absent | Found::Own(_) => "it changes all the time",
+        SkillState::Changed => "it was changed after orange wrote it",
+        SkillState::Foreign(what) | SkillState::ForeignFolder(what) => what,
+        SkillState::Absent | SkillState::Own(_) => "it keeps changing",
     })
 }
 
 /// How the user can keep the existing file and make room; agents find no skill under the new name.
-pub(crate) fn move_away(found: &Found, file: &Path) -> String {
+pub(crate) fn move_away_hint(found: &SkillState, file: &Path) -> String {
     match (found, file.parent()) {
-        (Found::Elsewhere(_), Some(folder)) => {
+        (SkillState::ForeignFolder(_), Some(folder)) => {
             format!("move it away with `mv {} ~/`", folder.display())
         }
-        _ => format!("keep it beside with `mv {0} {0}.mine`", file.display()),
+        _ => format!("rename it with `mv {0} {0}.mine`", file.display()),
     }
 }

@@ -9,7 +9,7 @@ use orange_engine::names::{ProjectName, RunId, TaskId};
 use orange_engine::role::Role;
 use orange_engine::task::{Run, RunState};
 use orange_engine::time::Timestamp;
-use orange_store::{latest_agent_events, untold_since};
+use orange_store::{latest_agent_events, silent_since};
 
 use crate::agents::Agents;
 
@@ -51,20 +51,20 @@ impl Agents {
         run: &Run,
         now: Timestamp,
     ) -> Activity {
-        let told = self.told_by(project, task, &run.id);
+        let told = self.events_of(project, task, &run.id);
         // A run that is still being started cannot report anything.
         if told.is_empty()
             && run.state == RunState::Alive
             && let Ok(directory) = self.context.run_directory(project, task, &run.id)
-            && let Some(since) = untold_since(&directory)
+            && let Some(since) = silent_since(&directory)
         {
-            return Activity::untold(since, now);
+            return Activity::without_events(since, now);
         }
-        Activity::of(&told)
+        Activity::from_events(&told)
     }
 
     /// The last events that a run reported; none if its file cannot be read.
-    pub(crate) fn told_by(
+    pub(crate) fn events_of(
         &self,
         project: &ProjectName,
         task: &TaskId,

@@ -11,11 +11,11 @@ use orange_engine::role::Role;
 
 use crate::DriverError;
 use crate::agents::Agents;
-use crate::error::Way;
+use crate::error::NextStep;
 
 /// How to reach an agent's terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Showing {
+pub struct AgentTerminal {
     command: Invocation,
     /// Whether the user's own tmux client only switches to another session.
     pub is_switch: bool,
@@ -23,9 +23,9 @@ pub struct Showing {
     pub is_nested: bool,
 }
 
-impl Showing {
+impl AgentTerminal {
     /// Replaces this process with the client that shows the agent; returns only when that fails.
-    pub fn begin(&self) -> CommandError {
+    pub fn exec(&self) -> CommandError {
         self.command.exec(None)
     }
 
@@ -40,10 +40,10 @@ impl Agents {
     /// How to show an agent: switch the user's tmux client to it, or become a client.
     ///
     /// Without a role it picks the agent that the current status expects, else any that exists.
-    pub fn attach(&self, task: &TaskId, role: Option<&Role>) -> Result<Showing, DriverError> {
+    pub fn attach(&self, task: &TaskId, role: Option<&Role>) -> Result<AgentTerminal, DriverError> {
         let mut store = self.context.store()?;
         let stored = store.require(task)?;
-        let workflow = crate::steps::pinned(&stored)?;
+        let workflow = crate::steps::pinned_workflow(&stored)?;
         let state = workflow.state(&stored.task.status);
         let expected = state.map(|state| state.expects.as_slice());
         let runs = &stored.task.runs;
@@ -54,16 +54,19 @@ impl Agents {
             let first = expected.find_map(|role| runs.get(role));
             first.or_else(|| runs.values().next())
         };
-        let nobody = |reason: String, way: Way| DriverError::NobodyThere {
+        let nobody = |reason: String, way: NextStep| DriverError::NoAgent {
             task: task.clone(),
             reason,
-            way,
+            cycle: way,
         };
-        let way = way(&workflow, &stored.task.status, role);
+        let way = next_step(&workflow, &stored.task.status, role);
         let Some(run) = chosen else {
-            return Err(nobody(String::from("no agent of it is there"), way));
+            return Err(nobody(
+                String::from("no agent is running for this task"),
+                way,
+            ));
         };
-        let (observation, pane) = self.look_at(&mut store, &stored.task, &run.id)?;
+        let (observation, pane) = self.check_run(&mut store, &stored.task, &run.id)?;
         match (observation, pane) {
             // tmux has nothing left to show.
             (Observation::Dead(gone @ (Evidence::Closed | Evidence::Environment)), _) => {
@@ -72,20 +75,20 @@ impl Agents {
             // A dead agent's pane still shows what it said last.
             (Observation::Alive | Observation::Dead(_), Some(pane)) => {
                 let attach = self.context.tmux.attach(&pane, &self.context.environment);
-                Ok(Showing {
+                Ok(AgentTerminal {
                     command: attach.command,
                     is_switch: attach.is_switch,
                     is_nested: attach.is_nested,
                 })
             }
-            (Observation::Unknown(why), _) => Err(nobody(why, Way::Look)),
+            (Observation::Unknown(why), _) => Err(nobody(why, NextStep::Inspect)),
             (_, None) => Err(nobody(String::from("its pane is gone"), way)),
         }
     }
 }
 
 /// What the user can run to get an agent in the current status, if anything.
-fn way(workflow: &Workflow, status: &Status, role: Option<&Role>) -> Way {
+fn next_step(workflow: &Workflow, status: &Status, role: Option<&Role>) -> NextStep {
     let respawn = workflow.state(status).map(|state| &state.respawn);
     let can_respawn = respawn.is_some_and(|respawn| match role {
         Some(role) => respawn.contains_key(role),
@@ -97,8 +100,8 @@ fn way(workflow: &Workflow, status: &Status, role: Option<&Role>) -> Way {
         edge.trigger == Trigger::Request && starts.is_some_and(|to| to.contains(&edge.to))
     });
     match role {
-        role if can_respawn => Way::Respawn(role.cloned()),
-        None if can_spawn => Way::Spawn,
-        _ => Way::Look,
+        role if can_respawn => NextStep::Respawn(role.cloned()),
+        None if can_spawn => NextStep::Spawn,
+        _ => NextStep::Inspect,
     }
 }

@@ -5,9 +5,9 @@ use std::fs;
 use orange_config::clock;
 use orange_config::{LogLevel, RunResult};
 use orange_effects::command::Invocation;
-use orange_effects::process::ended_for_memory;
+use orange_effects::process::is_oom_killed;
 use orange_engine::Task;
-use orange_engine::death::{Ending, Form, Judged, Meaning, Rule, judged};
+use orange_engine::death::{Ending, Judgement, Meaning, ResetFormat, Rule, judge};
 use orange_engine::evidence::Evidence;
 use orange_engine::names::{RunId, TaskId};
 use orange_store::{RunRecord, Store};
@@ -18,21 +18,21 @@ use crate::agents::Agents;
 use crate::context::run_location;
 
 /// The signal that the kernel sends when memory runs out; any process may send it too.
-const KILL: i32 = 9;
+const SIGKILL: i32 = 9;
 
 impl Agents {
     /// Judges how a run ended by its output; returns `None` when the output cannot be read right
     /// now.
-    pub(crate) fn meaning(
+    pub(crate) fn classify_death(
         &self,
         store: &Store,
         id: &TaskId,
         run: &RunId,
         evidence: &Evidence,
-    ) -> Result<Option<Judged>, DriverError> {
-        let plain = Judged {
+    ) -> Result<Option<Judgement>, DriverError> {
+        let plain = Judgement {
             evidence: evidence.clone(),
-            said: None,
+            output_line: None,
         };
         if !matches!(evidence, Evidence::Exit { .. } | Evidence::Signal { .. }) {
             return Ok(Some(plain));
@@ -42,17 +42,17 @@ impl Agents {
             return Ok(Some(plain));
         };
         // This applies to every program.
-        if *evidence == (Evidence::Signal { signal: KILL }) && ran_out_of_memory(record) {
+        if *evidence == (Evidence::Signal { signal: SIGKILL }) && is_out_of_memory(record) {
             let evidence = Evidence::OutOfMemory;
-            return Ok(Some(Judged { evidence, ..plain }));
+            return Ok(Some(Judgement { evidence, ..plain }));
         }
-        let rules = self.rules_of(id, record);
+        let rules = self.death_rules(id, record);
         if rules.is_empty() {
             return Ok(Some(plain));
         }
-        let shown = if rules.iter().any(|rule| !rule.says.is_empty()) {
+        let shown = if rules.iter().any(|rule| !rule.patterns.is_empty()) {
             let task = store.require(id)?.task;
-            match self.last_shown(&task, run) {
+            match self.last_output(&task, run) {
                 Ok(shown) => with_error(shown, self.result_of(&task.project, record)),
                 // Without the output a crash cannot be recognized; the next check tries again.
                 Err(_unknown) => return Ok(None),
@@ -63,16 +63,16 @@ impl Agents {
         let offset = self.clock_offset_for(&rules);
         let ending = Ending {
             evidence,
-            shown: &shown,
+            output: &shown,
             at: clock::now(),
             offset,
         };
-        Ok(Some(judged(&rules, &ending)))
+        Ok(Some(judge(&rules, &ending)))
     }
 
     /// The death rules of its harness. A definition that is missing or invalid by now yields no
     /// rules, because never judging the death would be worse.
-    pub(crate) fn rules_of(&self, id: &TaskId, record: &RunRecord) -> Vec<Rule> {
+    pub(crate) fn death_rules(&self, id: &TaskId, record: &RunRecord) -> Vec<Rule> {
         let harnesses = self.context.harnesses();
         let found = harnesses.and_then(|all| Ok(all.require(&record.harness)?.deaths.clone()));
         found.unwrap_or_else(|error| {
@@ -84,8 +84,8 @@ impl Agents {
     }
 
     /// The pane's output, or what was saved of it when the pane was closed.
-    fn last_shown(&self, task: &Task, run: &RunId) -> Result<String, DriverError> {
-        if let Some(captured) = self.context.tmux.captured(run)? {
+    fn last_output(&self, task: &Task, run: &RunId) -> Result<String, DriverError> {
+        if let Some(captured) = self.context.tmux.pane_output(run)? {
             return Ok(captured.text);
         }
         let folder = self
@@ -97,12 +97,13 @@ impl Agents {
 
     /// The clock offset, only if a rule needs it.
     pub(crate) fn clock_offset_for(&self, rules: &[Rule]) -> Option<i32> {
-        reads_clock(rules).then(|| self.clock_offset()).flatten()
+        has_clock_rule(rules).then(|| self.clock_offset()).flatten()
     }
 
     /// How many minutes local time is ahead of UTC; the library has no time zones.
     fn clock_offset(&self) -> Option<i32> {
-        let date = Invocation::new("date", self.context.environment.passed([])).arguments(["+%z"]);
+        let date = Invocation::new("date", self.context.environment.passed_variables([]))
+            .arguments(["+%z"]);
         let told = date.require_success().ok()?;
         minutes(String::from_utf8_lossy(&told.stdout.bytes).trim())
     }
@@ -116,15 +117,15 @@ fn with_error(shown: String, result: Option<RunResult>) -> String {
     }
 }
 
-fn ran_out_of_memory(record: &RunRecord) -> bool {
+fn is_out_of_memory(record: &RunRecord) -> bool {
     let process = record.place.as_ref().map(|place| &place.process);
     let process = process.and_then(|it| Some((it.pid, it.started.parse().ok()?)));
-    process.is_some_and(|(pid, start)| ended_for_memory(pid, start))
+    process.is_some_and(|(pid, start)| is_oom_killed(pid, start))
 }
 
-fn reads_clock(rules: &[Rule]) -> bool {
+fn has_clock_rule(rules: &[Rule]) -> bool {
     rules.iter().any(|rule| {
-        matches!(&rule.means, Meaning::Quota { resets, .. } if resets.contains(&Form::Clock))
+        matches!(&rule.meaning, Meaning::Quota { resets, .. } if resets.contains(&ResetFormat::Clock))
     })
 }
 

@@ -14,20 +14,21 @@ impl Agents {
     /// Ends one run and keeps its pane's output.
     pub(crate) fn end_run(&self, store: &Store, task: &Task, run: &RunId) -> Result<(), Failure> {
         let folder = self.context.launch_directory(&task.project, &task.id, run);
-        let folder = folder.map_err(Failure::for_good)?;
-        let records = store.runs(&task.id).map_err(Failure::passing)?;
+        let folder = folder.map_err(Failure::permanent)?;
+        let records = store.runs(&task.id).map_err(Failure::temporary)?;
         let record = records.iter().find(|record| record.id == *run);
-        let pane =
-            record.and_then(|record| run_location::pane(record, &run_location::run_file(&folder)));
-        let killed = self.context.tmux.kill(&tmux::Kill {
+        let pane = record.and_then(|record| {
+            run_location::recorded_pane(record, &run_location::run_file(&folder))
+        });
+        let killed = self.context.tmux.kill(&tmux::KillRequest {
             run,
             recorded: pane.as_ref(),
             scrollback: Some(&run_location::output_file(&folder)),
             spared: &[],
-            patience: self.context.bounds.patience,
+            timeouts: self.context.bounds.kill_timeouts,
         });
-        killed.map_err(Failure::passing)?;
+        killed.map_err(Failure::temporary)?;
         // A run that never became its agent has left its secret there.
-        private_file::remove(&run_location::run_file(&folder)).map_err(Failure::passing)
+        private_file::remove(&run_location::run_file(&folder)).map_err(Failure::temporary)
     }
 }

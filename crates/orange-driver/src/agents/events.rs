@@ -48,7 +48,7 @@ const FAILURES: [&str; 4] = [
 
 /// What a hook reports.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct HookEvent {
     /// The name of the event.
     pub kind: String,
     /// Its position among the events of the run; the current time when absent.
@@ -63,24 +63,29 @@ pub struct Told {
 
 impl Agents {
     /// Stores an event of the agent in whose environment this runs; logs one that cannot be stored.
-    pub fn keep_agent_event(&self, told: Told) {
-        let task = TaskId::new(self.own(ORANGE_TASK_ID).unwrap_or_default());
+    pub fn store_agent_event(&self, told: HookEvent) {
+        let task = TaskId::new(self.own_variable(ORANGE_TASK_ID).unwrap_or_default());
         let kind = told.kind.clone();
-        if let Err(reason) = self.try_keep(&task, told) {
+        if let Err(reason) = self.try_store(&task, told) {
             let more = json!({ "event": kind, "reason": reason });
             self.context
                 .log(LogLevel::Warn, &task, "agent_event.dropped", more);
         }
     }
 
-    fn own(&self, name: &str) -> Option<&str> {
+    fn own_variable(&self, name: &str) -> Option<&str> {
         self.context.environment.variable(name)?.to_str()
     }
 
-    fn try_keep(&self, task: &TaskId, told: Told) -> Result<(), String> {
-        let kind = AgentEventKind::named(&told.kind).ok_or("there is no event of this kind")?;
-        let (Some(run), Some(proof)) = (self.own(ORANGE_RUN_ID), self.own(ORANGE_RUN_PROOF)) else {
-            return Err(String::from("it was not told by an agent of orange"));
+    fn try_store(&self, task: &TaskId, told: HookEvent) -> Result<(), String> {
+        let kind = AgentEventKind::from_name(&told.kind).ok_or("unknown kind of event")?;
+        let (Some(run), Some(proof)) = (
+            self.own_variable(ORANGE_RUN_ID),
+            self.own_variable(ORANGE_RUN_PROOF),
+        ) else {
+            return Err(String::from(
+                "it was not reported by an agent that orange started",
+            ));
         };
         let run = RunId::new(run);
         let project = self.project_of(task, &run);
@@ -91,10 +96,14 @@ impl Agents {
         let known = private_file::read(&run_location::proof_file(&launch), LARGEST_HASH);
         let known = known.map_err(|error| failed(&error))?;
         if known != ids::hash(proof).into_bytes() {
-            return Err(String::from("it does not prove to be of its run"));
+            return Err(String::from("its proof does not match its run"));
         }
-        let payload = told.payload.as_deref().and_then(evidence);
-        let found = |names: &[&str]| payload.as_ref().and_then(|payload| text(payload, names));
+        let payload = told.payload.as_deref().and_then(parse_payload);
+        let found = |names: &[&str]| {
+            payload
+                .as_ref()
+                .and_then(|payload| first_text(payload, names))
+        };
         let message = match kind {
             AgentEventKind::Failed => {
                 let all = FAILURES.iter().filter_map(|name| found(&[name]));
@@ -129,7 +138,7 @@ impl Agents {
 }
 
 /// The payload of a hook; kept as text when it is not JSON.
-fn evidence(bytes: &[u8]) -> Option<Value> {
+fn parse_payload(bytes: &[u8]) -> Option<Value> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim();
     if text.is_empty() {
@@ -140,7 +149,7 @@ fn evidence(bytes: &[u8]) -> Option<Value> {
 }
 
 /// The first of these fields that holds a text.
-fn text(payload: &Value, names: &[&str]) -> Option<String> {
+fn first_text(payload: &Value, names: &[&str]) -> Option<String> {
     let mut found = names.iter().filter_map(|name| payload.get(name)?.as_str());
     let found = found.find(|text| !text.is_empty())?;
     Some(found.chars().take(LONGEST_TEXT).collect())

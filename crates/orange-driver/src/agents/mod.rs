@@ -5,13 +5,13 @@ pub(crate) mod attach;
 pub(crate) mod death;
 pub(crate) mod end_run;
 pub(crate) mod events;
-pub(crate) mod exhausted;
-pub(crate) mod hear;
-pub(crate) mod look;
+pub(crate) mod exhaustion;
 pub(crate) mod observe;
 pub(crate) mod orphans;
 pub(crate) mod output;
+pub(crate) mod process_events;
 pub(crate) mod results;
+pub(crate) mod run_check;
 pub(crate) mod screen;
 
 use std::sync::Arc;

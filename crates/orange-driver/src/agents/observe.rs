@@ -6,7 +6,7 @@ use std::time::Duration;
 use orange_config::clock;
 use orange_effects::tmux::{Listing, Observation, TmuxError};
 use orange_engine::Task;
-use orange_engine::death::Judged;
+use orange_engine::death::Judgement;
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{Cause, Observation as Observed};
 use orange_engine::names::{RunId, TaskId};
@@ -18,34 +18,34 @@ use crate::DriverError;
 use crate::context::run_location;
 
 /// The interval between two checks that have to agree.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
+const RECHECK_DELAY: Duration = Duration::from_millis(300);
 
 /// How long a run that was just started may be missing.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The result of checking a task.
 #[derive(Debug)]
-pub struct Looked {
+pub struct TaskCheck {
     pub task: TaskId,
     /// The deaths that were judged.
     pub deaths: Vec<(RunId, Evidence)>,
     /// Whether to check again soon, because the state could not be determined.
-    pub is_open: bool,
+    pub needs_recheck: bool,
     /// The error, if any; other tasks are unaffected.
     pub problem: Option<DriverError>,
 }
 
-type Listed = Result<Listing, TmuxError>;
+type ListingResult = Result<Listing, TmuxError>;
 
 impl Agents {
     /// Checks every agent that these tasks believe alive; judges each death once.
-    pub fn observe_each(&self, tasks: &[TaskId]) -> Result<Vec<Looked>, DriverError> {
+    pub fn observe_each(&self, tasks: &[TaskId]) -> Result<Vec<TaskCheck>, DriverError> {
         let mut store = self.context.store()?;
-        let mut found: Vec<Looked> = tasks.iter().map(Looked::none).collect();
+        let mut found: Vec<TaskCheck> = tasks.iter().map(TaskCheck::new).collect();
         self.judge_deaths(&mut store, &mut found);
         for looked in found.iter_mut().filter(|it| !it.deaths.is_empty()) {
             let synced = self.steps.sync_files(&mut store, &looked.task);
-            looked.noting(synced);
+            looked.note_error(synced);
         }
         Ok(found)
     }
@@ -53,8 +53,8 @@ impl Agents {
     /// The same for one task, before a request to it is decided; its files are synced with that
     /// decision.
     pub(crate) fn observe(&self, store: &mut Store, task: &TaskId) -> Result<(), DriverError> {
-        self.end_who_gave_up(store, task)?;
-        let mut found = [Looked::none(task)];
+        self.end_exhausted_runs(store, task)?;
+        let mut found = [TaskCheck::new(task)];
         self.judge_deaths(store, &mut found);
         let [looked] = found;
         looked.problem.map_or(Ok(()), Err)
@@ -62,52 +62,52 @@ impl Agents {
 
     /// One listing of the server serves all tasks. An end that the system has recorded counts at
     /// once; a missing agent counts as dead only when a second check agrees.
-    fn judge_deaths(&self, store: &mut Store, found: &mut [Looked]) {
+    fn judge_deaths(&self, store: &mut Store, found: &mut [TaskCheck]) {
         let look = LazyCell::new(|| self.context.tmux.list());
         let mut missing = Vec::new();
         for looked in &mut *found {
-            let first = self.look_once(store, &look, looked);
-            missing.push(looked.noting(first).unwrap_or_default());
+            let first = self.check_first(store, &look, looked);
+            missing.push(looked.note_error(first).unwrap_or_default());
         }
         if missing.iter().any(|it| !it.is_empty()) {
-            clock::rest_until(clock::after(BETWEEN_LOOKS), BETWEEN_LOOKS);
+            clock::sleep_until(clock::after(RECHECK_DELAY), RECHECK_DELAY);
             let look = self.context.tmux.list();
             for (looked, missing) in found.iter_mut().zip(missing) {
-                let agreed = self.look_again(store, &look, looked, &missing);
-                looked.noting(agreed);
+                let agreed = self.check_again(store, &look, looked, &missing);
+                looked.note_error(agreed);
             }
         }
     }
 
     /// Judges the recorded ends; returns the runs that are missing.
-    fn look_once(
+    fn check_first(
         &self,
         store: &mut Store,
-        look: &LazyCell<Listed, impl FnOnce() -> Listed>,
-        looked: &mut Looked,
+        look: &LazyCell<ListingResult, impl FnOnce() -> ListingResult>,
+        looked: &mut TaskCheck,
     ) -> Result<Vec<(RunId, Evidence)>, DriverError> {
         let task = store.require(&looked.task)?.task;
-        let alive = alive(&task);
+        let alive = live_runs(&task);
         let mut missing = Vec::new();
         if alive.is_empty() {
             return Ok(missing);
         }
         let records = store.runs(&task.id)?;
         for run in alive {
-            let seen = self.look_with(look, &task.project, &task.id, &records, &run)?;
+            let seen = self.check_in_listing(look, &task.project, &task.id, &records, &run)?;
             if let Some(pane) = seen.found_pane() {
-                store.set_run_place(&task.id, &run, &run_location::remembered(pane))?;
+                store.set_run_place(&task.id, &run, &run_location::place_of(pane))?;
             }
             match seen.observation {
                 Observation::Alive => {}
-                Observation::Unknown(_) => looked.is_open = true,
+                Observation::Unknown(_) => looked.needs_recheck = true,
                 Observation::Dead(evidence) if is_recorded(&evidence) => {
                     self.judge(store, looked, run, evidence)?;
                 }
                 Observation::Dead(evidence) => {
                     let record = records.iter().find(|record| record.id == run);
                     if record.is_some_and(is_just_starting) {
-                        looked.is_open = true;
+                        looked.needs_recheck = true;
                     } else {
                         missing.push((run, evidence));
                     }
@@ -118,11 +118,11 @@ impl Agents {
     }
 
     /// Judges the runs that are still missing, with the same evidence.
-    fn look_again(
+    fn check_again(
         &self,
         store: &mut Store,
-        look: &Listed,
-        looked: &mut Looked,
+        look: &ListingResult,
+        looked: &mut TaskCheck,
         missing: &[(RunId, Evidence)],
     ) -> Result<(), DriverError> {
         if missing.is_empty() {
@@ -130,16 +130,16 @@ impl Agents {
         }
         let task = store.require(&looked.task)?.task;
         let records = store.runs(&task.id)?;
-        for run in alive(&task) {
+        for run in live_runs(&task) {
             let Some((_, before)) = missing.iter().find(|(missing, _)| *missing == run) else {
                 continue;
             };
-            let seen = self.look_with(look, &task.project, &task.id, &records, &run)?;
+            let seen = self.check_in_listing(look, &task.project, &task.id, &records, &run)?;
             match seen.observation {
                 Observation::Dead(evidence) if evidence == *before || is_recorded(&evidence) => {
                     self.judge(store, looked, run, evidence)?;
                 }
-                _ => looked.is_open = true,
+                _ => looked.needs_recheck = true,
             }
         }
         Ok(())
@@ -152,15 +152,15 @@ impl Agents {
     fn judge(
         &self,
         store: &mut Store,
-        looked: &mut Looked,
+        looked: &mut TaskCheck,
         run: RunId,
         evidence: Evidence,
     ) -> Result<(), DriverError> {
-        if let Some(judged) = self.meaning(store, &looked.task, &run, &evidence)? {
+        if let Some(judged) = self.classify_death(store, &looked.task, &run, &evidence)? {
             self.record_end(store, &looked.task, &run, judged)?;
         }
-        if alive(&store.require(&looked.task)?.task).contains(&run) {
-            looked.is_open = true;
+        if live_runs(&store.require(&looked.task)?.task).contains(&run) {
+            looked.needs_recheck = true;
         } else {
             looked.deaths.push((run, evidence));
         }
@@ -173,12 +173,12 @@ impl Agents {
         store: &mut Store,
         id: &TaskId,
         run: &RunId,
-        judged: Judged,
+        judged: Judgement,
     ) -> Result<(), DriverError> {
         let ended = Observed::RunEnded {
             run: run.clone(),
             evidence: judged.evidence,
-            said: judged.said,
+            output_line: judged.output_line,
         };
         match self.steps.step(store, id, &Cause::Observation(ended)) {
             Ok(_)
@@ -192,22 +192,22 @@ impl Agents {
     }
 }
 
-impl Looked {
-    fn none(task: &TaskId) -> Looked {
-        Looked {
+impl TaskCheck {
+    fn new(task: &TaskId) -> TaskCheck {
+        TaskCheck {
             task: task.clone(),
             deaths: Vec::new(),
-            is_open: false,
+            needs_recheck: false,
             problem: None,
         }
     }
 
     /// Keeps the first failure; the other tasks are checked all the same.
-    fn noting<T>(&mut self, result: Result<T, DriverError>) -> Option<T> {
+    fn note_error<T>(&mut self, result: Result<T, DriverError>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
             Err(error) => {
-                self.is_open = true;
+                self.needs_recheck = true;
                 self.problem.get_or_insert(error);
                 None
             }
@@ -215,7 +215,7 @@ impl Looked {
     }
 }
 
-fn alive(task: &Task) -> Vec<RunId> {
+fn live_runs(task: &Task) -> Vec<RunId> {
     let runs = task.runs.values();
     let alive = runs.filter(|run| run.state == RunState::Alive);
     alive.map(|run| run.id.clone()).collect()

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use orange_config::LogLevel;
 use orange_config::clock;
-use orange_effects::process::marked;
+use orange_effects::process::marked_runs;
 use orange_engine::Task;
 use orange_engine::names::{RunId, TaskId};
 use orange_store::{RunRecord, Store, StoredTask};
@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::DriverError;
 use crate::agents::Agents;
 use crate::context::lock::Lock;
-use crate::steps::pinned;
+use crate::steps::pinned_workflow;
 
 /// How long after its end a run is left alone: the process that judged it may be about to clean up.
 const GRACE: Duration = Duration::from_secs(3);
@@ -33,7 +33,7 @@ pub struct Orphan {
 
 /// What is left of a run.
 #[derive(Clone, Copy, Debug, Default)]
-struct Left {
+struct Remains {
     has_pane: bool,
     has_process: bool,
 }
@@ -50,7 +50,7 @@ impl Agents {
         }
         let store = self.context.store()?;
         let mut ended = Vec::new();
-        for (run, left) in self.what_is_left() {
+        for (run, left) in self.find_remains() {
             // Ids are unique; a run id that two tasks share cannot be attributed.
             let Ok([record]) = <[RunRecord; 1]>::try_from(store.runs_named(&run)?) else {
                 continue;
@@ -77,7 +77,7 @@ impl Agents {
     /// The runs of which `end_orphans` would end something. Changes nothing.
     pub(crate) fn orphans(&self, store: &Store) -> Result<Vec<Orphan>, DriverError> {
         let mut found = Vec::new();
-        for (run, left) in self.what_is_left() {
+        for (run, left) in self.find_remains() {
             let Ok([record]) = <[RunRecord; 1]>::try_from(store.runs_named(&run)?) else {
                 continue;
             };
@@ -91,8 +91,8 @@ impl Agents {
     }
 
     /// Everything visible of any run; what cannot be listed is not ended.
-    fn what_is_left(&self) -> BTreeMap<RunId, Left> {
-        let mut found: BTreeMap<RunId, Left> = BTreeMap::new();
+    fn find_remains(&self) -> BTreeMap<RunId, Remains> {
+        let mut found: BTreeMap<RunId, Remains> = BTreeMap::new();
         let panes = self.context.tmux.list().map(|listing| listing.panes);
         for run in panes
             .unwrap_or_default()
@@ -101,7 +101,7 @@ impl Agents {
         {
             found.entry(run).or_default().has_pane = true;
         }
-        for (run, home) in marked().unwrap_or_default() {
+        for (run, home) in marked_runs().unwrap_or_default() {
             if home.as_deref() == Some(self.context.home.path().as_os_str()) {
                 found.entry(run).or_default().has_process = true;
             }
@@ -111,7 +111,7 @@ impl Agents {
 
     /// Ends one while holding its task's performer lock; returns whether there was something to
     /// end.
-    fn end_orphan(&self, store: &Store, record: &RunRecord, left: Left) -> Result<bool, String> {
+    fn end_orphan(&self, store: &Store, record: &RunRecord, left: Remains) -> Result<bool, String> {
         let is_orphan = |stored: &StoredTask| is_orphan(stored, record, left);
         let text = |error: DriverError| error.to_string();
         let require = || {
@@ -143,15 +143,15 @@ impl Agents {
 }
 
 /// Whether to end what is left of a run.
-fn is_orphan(stored: &StoredTask, record: &RunRecord, left: Left) -> Result<bool, DriverError> {
+fn is_orphan(stored: &StoredTask, record: &RunRecord, left: Remains) -> Result<bool, DriverError> {
     let task: &Task = &stored.task;
     let last_seen = record.ended_at.unwrap_or(record.created_at);
     let age = clock::now().millis().saturating_sub(last_seen.millis());
-    if u128::try_from(age).unwrap_or(0) < GRACE.as_millis() || task.has_use_for(&record.id) {
+    if u128::try_from(age).unwrap_or(0) < GRACE.as_millis() || task.needs_run(&record.id) {
         return Ok(false);
     }
     // The output of an agent that died in an unfinished task stays for the user.
     let is_shown = task.runs.values().any(|run| run.id == record.id)
-        && !pinned(stored)?.is_terminal(&task.status);
+        && !pinned_workflow(stored)?.is_terminal(&task.status);
     Ok(left.has_process || left.has_pane && !is_shown)
 }

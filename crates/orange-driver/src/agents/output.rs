@@ -13,14 +13,14 @@ use crate::DriverError;
 use crate::agents::Agents;
 use crate::context::run_location::output_file;
 
-/// What a run has shown.
+/// The output of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Shown {
+pub struct RunOutput {
     /// The run.
     pub run: RunId,
-    /// As what it runs.
+    /// The role it runs as.
     pub role: Role,
-    /// Whether more may come.
+    /// Whether it is running, so that more output may follow.
     pub is_running: bool,
     /// The lines, without colours.
     pub text: String,
@@ -28,7 +28,7 @@ pub struct Shown {
 
 impl Agents {
     /// The output of a task's latest run, of this role if one is given.
-    pub fn logs(&self, task: &TaskId, role: Option<&Role>) -> Result<Shown, DriverError> {
+    pub fn logs(&self, task: &TaskId, role: Option<&Role>) -> Result<RunOutput, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         store.require(task)?;
         let runs = store.runs(task)?.into_iter();
@@ -39,14 +39,14 @@ impl Agents {
             task: task.clone(),
             reason: match role {
                 Some(role) => format!("it never had a {role}"),
-                None => String::from("it never had one"),
+                None => String::from("it never had an agent"),
             },
         })?;
         self.shown(&store, &run)
     }
 
     /// The output of one run of a task.
-    pub fn logs_of(&self, task: &TaskId, run: &RunId) -> Result<Shown, DriverError> {
+    pub fn logs_of(&self, task: &TaskId, run: &RunId) -> Result<RunOutput, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let runs = store.runs(task)?;
         let found = runs.iter().find(|it| it.id == *run);
@@ -59,19 +59,22 @@ impl Agents {
 
     /// Prefers the pane, because the saved output is from when it was closed. Appends what a
     /// headless run said, which its pane does not show, once the run has ended and that is final.
-    fn shown(&self, store: &Store, run: &RunRecord) -> Result<Shown, DriverError> {
+    fn shown(&self, store: &Store, run: &RunRecord) -> Result<RunOutput, DriverError> {
         let project = store.require(&run.task)?.task.project;
-        let shown = |text: String, is_running: bool| Shown {
+        let shown = |text: String, is_running: bool| RunOutput {
             run: run.id.clone(),
             role: run.role.clone(),
             is_running,
-            text: match (!is_running).then(|| self.said(&project, run)).flatten() {
+            text: match (!is_running)
+                .then(|| self.last_message(&project, run))
+                .flatten()
+            {
                 Some(said) if text.is_empty() => format!("{said}\n"),
                 Some(said) => format!("{}\n{said}\n", text.trim_end()),
                 None => text,
             },
         };
-        if let Some(captured) = self.context.tmux.captured(&run.id)? {
+        if let Some(captured) = self.context.tmux.pane_output(&run.id)? {
             return Ok(shown(captured.text, captured.is_running));
         }
         let folder = self
@@ -88,7 +91,7 @@ impl Agents {
                 Err(DriverError::NoOutput {
                     task: run.task.clone(),
                     reason: format!(
-                        "the {} has no pane any more, and nothing of it was kept",
+                        "the pane of the {} is gone, and its output was not saved",
                         run.role
                     ),
                 })
@@ -102,7 +105,7 @@ impl Agents {
     }
 
     /// A headless run's last message, and its error.
-    fn said(&self, project: &ProjectName, run: &RunRecord) -> Option<String> {
+    fn last_message(&self, project: &ProjectName, run: &RunRecord) -> Option<String> {
         let result = self.result_of(project, run)?;
         let said = [result.text, result.error].into_iter().flatten();
         let said: Vec<String> = said.collect();

@@ -16,16 +16,16 @@ use crate::agents::Agents;
 use crate::context::run_location::result_file;
 
 /// How many bytes from the end of a run's output are read; sums cover only these.
-const MOST: u64 = 64 * 1024 * 1024;
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What came of one headless run.
+/// The result of one headless run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ResultOfRun {
     /// The run.
     pub run: RunId,
-    /// As what it ran.
+    /// The role it ran as.
     pub role: Role,
-    /// What it printed about itself.
+    /// What it reported about itself.
     #[serde(flatten)]
     pub result: RunResult,
 }
@@ -56,7 +56,7 @@ impl Agents {
             .context
             .launch_directory(project, &run.task, &run.id)
             .ok()?;
-        let printed = end_of(&result_file(&folder), MOST)?;
+        let printed = read_tail(&result_file(&folder), MAX_BYTES)?;
         let harnesses = self.context.harnesses().ok()?;
         let harness = harnesses.require(&run.harness).ok()?;
         let places = harness.result.as_ref()?;
@@ -65,7 +65,7 @@ impl Agents {
 }
 
 /// The end of a regular file; reading a pipe or a device might never end.
-pub(crate) fn end_of(path: &Path, most: u64) -> Option<Vec<u8>> {
+pub(crate) fn read_tail(path: &Path, most: u64) -> Option<Vec<u8>> {
     let metadata = path.metadata().ok().filter(Metadata::is_file)?;
     let mut file = File::open(path).ok()?;
     let from = metadata.len().saturating_sub(most);

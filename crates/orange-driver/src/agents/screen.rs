@@ -8,7 +8,7 @@ use orange_store::Store;
 use crate::DriverError;
 use crate::agents::Agents;
 use crate::context::run_location;
-use crate::steps::pinned;
+use crate::steps::pinned_workflow;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentScreen {
@@ -23,16 +23,16 @@ pub struct AgentScreen {
 
 /// Shows one agent after the other through one tmux client.
 #[derive(Debug)]
-pub struct Onlooker {
+pub struct ScreenViewer {
     agents: Agents,
     store: Option<Store>,
     screens: Option<Screens>,
-    found: Option<Found>,
+    found: Option<CachedAgent>,
 }
 
 /// What was looked up about a task; valid until the store changes.
 #[derive(Debug)]
-struct Found {
+struct CachedAgent {
     data_version: i64,
     task: TaskId,
     agent: Option<Agent>,
@@ -47,8 +47,8 @@ struct Agent {
 
 impl Agents {
     /// Creates an onlooker; it connects to tmux when there is something to see.
-    pub fn onlooker(&self) -> Onlooker {
-        Onlooker {
+    pub fn screen_viewer(&self) -> ScreenViewer {
+        ScreenViewer {
             agents: self.clone(),
             store: None,
             screens: None,
@@ -57,7 +57,7 @@ impl Agents {
     }
 }
 
-impl Onlooker {
+impl ScreenViewer {
     /// The screen of the agent that the current status expects, else of any that exists. Without a
     /// screen, the output that was saved.
     pub fn look(
@@ -118,12 +118,12 @@ impl Onlooker {
         // Read the version before the data: a concurrent write is then seen twice rather than
         // never.
         let data_version = store.data_version()?;
-        let holds = |it: &&Found| it.task == *task && it.data_version == data_version;
+        let holds = |it: &&CachedAgent| it.task == *task && it.data_version == data_version;
         if let Some(found) = self.found.as_ref().filter(holds) {
             return Ok(found.agent.clone());
         }
-        let agent = self.agents.agent_shown(store, task)?;
-        self.found = Some(Found {
+        let agent = self.agents.agent_to_show(store, task)?;
+        self.found = Some(CachedAgent {
             data_version,
             task: task.clone(),
             agent: agent.clone(),
@@ -133,9 +133,9 @@ impl Onlooker {
 }
 
 impl Agents {
-    fn agent_shown(&self, store: &Store, task: &TaskId) -> Result<Option<Agent>, DriverError> {
+    fn agent_to_show(&self, store: &Store, task: &TaskId) -> Result<Option<Agent>, DriverError> {
         let stored = store.require(task)?;
-        let workflow = pinned(&stored)?;
+        let workflow = pinned_workflow(&stored)?;
         let state = workflow.state(&stored.task.status);
         let expected = state.map(|state| state.expects.as_slice());
         let runs = &stored.task.runs;
@@ -150,7 +150,7 @@ impl Agents {
         };
         let project = &stored.task.project;
         let folder = self.context.launch_directory(project, task, &run.id)?;
-        let pane = run_location::pane(record, &run_location::run_file(&folder));
+        let pane = run_location::recorded_pane(record, &run_location::run_file(&folder));
         Ok(pane.map(|pane| Agent {
             role: record.role.clone(),
             run: run.id.clone(),

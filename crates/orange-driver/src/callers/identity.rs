@@ -14,7 +14,7 @@ use orange_store::{RunRecord, Store, StoreError};
 
 use crate::DriverError;
 use crate::callers::Callers;
-use crate::context::caller::{Caller, Mark, real};
+use crate::context::caller::{Caller, Mark, canonical_path};
 use crate::context::ids;
 use crate::context::run_location;
 
@@ -98,18 +98,21 @@ impl Callers {
         let marks = caller.mark.iter();
         for mark in marks.chain(between.filter_map(|parent| parent.mark.as_ref())) {
             let said = self.resolve(store, mark, run)?;
-            identity = Some(agreed(identity, said)?);
+            identity = Some(combine(identity, said)?);
         }
         match (identity, origin) {
             (Some(identity), _) => Ok(identity),
             (None, origin) => {
-                let found = self.context.directory().map(|it| in_workspace(store, it));
+                let found = self
+                    .context
+                    .directory()
+                    .map(|it| worker_in_workspace(store, it));
                 match (found.transpose()?.flatten(), origin) {
                     (Some(identity), _) => Ok(identity),
                     (None, None) => Ok(Identity::human()),
                     (None, Some(_)) => Err(DriverError::CallerUnknown(String::from(
-                        "this process was started by orange, or in a pane of its tmux server, and \
-                         is not a run",
+                        "orange started this process, or it is in a pane of orange's tmux server, \
+                         and it is not a run",
                     ))),
                 }
             }
@@ -149,44 +152,44 @@ impl Callers {
         store: &Store,
         mark: &Mark,
         run: Option<&RunRecord>,
-    ) -> Result<Said, DriverError> {
+    ) -> Result<Claim, DriverError> {
         let script = match &mark.run {
             Some(run) => self.context.task_of_script(run),
             None => mark.task.clone().filter(|_| mark.is_in_effect),
         };
         if let Some(task) = script.filter(|_| mark.proof.is_none()) {
             store.require(&task)?;
-            return Ok(Said::Script(task));
+            return Ok(Claim::Script(task));
         }
         let said = match (&mark.run, &mark.proof) {
-            (Some(id), Some(proof)) => proven(store, id, proof, mark.task.as_ref())?,
+            (Some(id), Some(proof)) => run_by_proof(store, id, proof, mark.task.as_ref())?,
             (id, _) => match run {
                 Some(run) if id.as_ref().is_none_or(|id| *id == run.id) => Identity::of(run)?,
                 _ => {
                     let reason = id.as_ref().map_or_else(
-                        || String::from("it has variables of a run, and no `ORANGE_RUN_ID`"),
+                        || String::from("it has variables of a run, but no `ORANGE_RUN_ID`"),
                         |id| format!("`ORANGE_RUN_ID` names `{id}` without the proof of that run"),
                     );
                     return Err(DriverError::CallerUnknown(reason));
                 }
             },
         };
-        Ok(Said::Run(said))
+        Ok(Claim::Run(said))
     }
 
     /// Refuses an agent what only the user may do.
-    pub fn require_person(&self, what: &'static str) -> Result<(), DriverError> {
+    pub fn require_user(&self, what: &'static str) -> Result<(), DriverError> {
         // A caller that nothing connects with a task need not wait for the database.
         if !self.context.is_called_by_agent() || self.identify()?.role == Role::Human {
             return Ok(());
         }
-        Err(DriverError::ForAPerson(what))
+        Err(DriverError::UserOnly(what))
     }
 
     /// Identifies a caller that asks about a task, if it may: an agent only about its own, a hook
     /// about none.
     pub fn identify_for(&self, task: &TaskId) -> Result<Identity, DriverError> {
-        self.may_ask(task, || self.identify())
+        self.check_access(task, || self.identify())
     }
 
     /// The same, with an open store.
@@ -195,10 +198,10 @@ impl Callers {
         store: &Store,
         task: &TaskId,
     ) -> Result<Identity, DriverError> {
-        self.may_ask(task, || self.identify_in(store))
+        self.check_access(task, || self.identify_in(store))
     }
 
-    fn may_ask(
+    fn check_access(
         &self,
         task: &TaskId,
         identify: impl FnOnce() -> Result<Identity, DriverError>,
@@ -217,7 +220,7 @@ impl Callers {
             Some(own) if own != task => Err(DriverError::OtherTask {
                 role: identity.role,
                 own: own.clone(),
-                asked: task.clone(),
+                requested: task.clone(),
             }),
             _ => Ok(identity),
         }
@@ -226,7 +229,7 @@ impl Callers {
 
 /// What one mark stands for.
 #[derive(Clone, Debug)]
-enum Said {
+enum Claim {
     Run(Identity),
     /// Code that runs for this task.
     Script(TaskId),
@@ -234,10 +237,10 @@ enum Said {
 
 /// Combines two pieces of evidence: code of a task is its worker, whatever started it, and two
 /// different runs are a contradiction.
-fn agreed(known: Option<Identity>, said: Said) -> Result<Identity, DriverError> {
+fn combine(known: Option<Identity>, said: Claim) -> Result<Identity, DriverError> {
     let (said, is_script) = match said {
-        Said::Run(identity) => (identity, false),
-        Said::Script(task) => (Identity::worker(task), true),
+        Claim::Run(identity) => (identity, false),
+        Claim::Script(task) => (Identity::worker(task), true),
     };
     match known {
         None => Ok(said),
@@ -258,7 +261,7 @@ fn agreed(known: Option<Identity>, said: Said) -> Result<Identity, DriverError> 
 }
 
 /// The run whose secret the caller knows.
-fn proven(
+fn run_by_proof(
     store: &Store,
     run: &RunId,
     proof: &str,
@@ -274,11 +277,11 @@ fn proven(
 }
 
 /// A caller inside a bound worktree is its worker, never the user.
-fn in_workspace(store: &Store, directory: &Path) -> Result<Option<Identity>, DriverError> {
-    let directory = real(directory);
+fn worker_in_workspace(store: &Store, directory: &Path) -> Result<Option<Identity>, DriverError> {
+    let directory = canonical_path(directory);
     let bound = store.bound_workspaces()?;
     let mut inside = bound
         .into_iter()
-        .filter(|(_, workspace)| directory.starts_with(real(&workspace.path)));
+        .filter(|(_, workspace)| directory.starts_with(canonical_path(&workspace.path)));
     Ok(inside.next().map(|(task, _)| Identity::worker(task)))
 }

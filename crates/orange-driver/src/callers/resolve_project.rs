@@ -23,11 +23,11 @@ impl Callers {
         match projects.projects.as_slice() {
             [project] => Ok(project.clone()),
             [] => Err(DriverError::ProjectUnclear {
-                reason: "none is registered",
+                reason: "no project is registered",
                 names: Vec::new(),
             }),
             _ => Err(DriverError::ProjectUnclear {
-                reason: "this directory belongs to none",
+                reason: "this directory belongs to no project",
                 names: projects.names(),
             }),
         }
@@ -51,7 +51,7 @@ impl Callers {
         let Some(directory) = self.context.directory() else {
             return Ok(None);
         };
-        if let Some(project) = projects.holding(directory) {
+        if let Some(project) = projects.find_containing(directory) {
             return Ok(Some(project.clone()));
         }
         match Store::open_read_only(&self.context.home) {

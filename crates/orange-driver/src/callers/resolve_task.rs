@@ -10,7 +10,7 @@ use crate::DriverError;
 use crate::callers::Callers;
 use crate::callers::identity::Identity;
 use crate::error::Candidate;
-use crate::steps::pinned;
+use crate::steps::pinned_workflow;
 
 impl Callers {
     /// The task that was given, else the caller's own.
@@ -18,10 +18,10 @@ impl Callers {
     /// A name is tried as an id, a branch, and the beginning of an id, in this order. A branch
     /// prefers a task of this project over one of another, and an unfinished task over a finished
     /// one.
-    pub fn meant(&self, named: Option<&str>) -> Result<TaskId, DriverError> {
+    pub fn resolve_task(&self, named: Option<&str>) -> Result<TaskId, DriverError> {
         if let Some(named) = named {
             return match Store::open_read_only(&self.context.home) {
-                Ok(store) => self.named_in(&store, named),
+                Ok(store) => self.find_named(&store, named),
                 // The next lookup reports what is wrong with the database.
                 Err(StoreError::Missing { .. } | StoreError::Older { .. }) => {
                     Ok(TaskId::new(named))
@@ -36,20 +36,20 @@ impl Callers {
         self.identify()?.task.ok_or(DriverError::TaskUnclear)
     }
 
-    fn named_in(&self, store: &Store, named: &str) -> Result<TaskId, DriverError> {
+    fn find_named(&self, store: &Store, named: &str) -> Result<TaskId, DriverError> {
         let id = TaskId::new(named);
         if store.load(&id)?.is_some() || named.is_empty() {
             return Ok(id);
         }
         let on_branch = store.tasks_on_branch(named)?;
         if !on_branch.is_empty() {
-            return one_of(named, &self.nearest(store, on_branch.iter().collect())?);
+            return require_one(named, &self.nearest(store, on_branch.iter().collect())?);
         }
         let beginning = store.tasks_beginning_with(named)?;
         if beginning.is_empty() {
             return Ok(id);
         }
-        one_of(named, &beginning.iter().collect::<Vec<&Task>>())
+        require_one(named, &beginning.iter().collect::<Vec<&Task>>())
     }
 
     /// The tasks of this project, if any; of these the unfinished ones, if any.
@@ -60,20 +60,20 @@ impl Callers {
     ) -> Result<Vec<&'a Task>, DriverError> {
         let here = self.project_here(None)?;
         let here = here.map(|project| project.name);
-        let found = preferred(found, |task| Some(&task.project) == here.as_ref());
+        let found = prefer(found, |task| Some(&task.project) == here.as_ref());
         let mut open = Vec::new();
         for task in &found {
             let stored = store.require(&task.id)?;
-            let has_ended = pinned(&stored).is_ok_and(|it| it.is_terminal(&task.status));
+            let has_ended = pinned_workflow(&stored).is_ok_and(|it| it.is_terminal(&task.status));
             open.push(!has_ended);
         }
         let mut open = open.into_iter();
-        Ok(preferred(found, |_| open.next().unwrap_or(false)))
+        Ok(prefer(found, |_| open.next().unwrap_or(false)))
     }
 }
 
 /// The preferred tasks, or all when there are none.
-fn preferred(found: Vec<&Task>, mut is_preferred: impl FnMut(&Task) -> bool) -> Vec<&Task> {
+fn prefer(found: Vec<&Task>, mut is_preferred: impl FnMut(&Task) -> bool) -> Vec<&Task> {
     let some: Vec<&Task> = found
         .iter()
         .copied()
@@ -82,7 +82,7 @@ fn preferred(found: Vec<&Task>, mut is_preferred: impl FnMut(&Task) -> bool) -> 
     if some.is_empty() { found } else { some }
 }
 
-fn one_of(named: &str, found: &[&Task]) -> Result<TaskId, DriverError> {
+fn require_one(named: &str, found: &[&Task]) -> Result<TaskId, DriverError> {
     if let [only] = found {
         return Ok(only.id.clone());
     }
@@ -100,7 +100,7 @@ fn one_of(named: &str, found: &[&Task]) -> Result<TaskId, DriverError> {
 
 impl Callers {
     /// The parent of a new task: the one that was given, else the worker's own.
-    pub fn parent_meant(
+    pub fn resolve_parent(
         &self,
         named: Option<&str>,
         asker: &Identity,
@@ -109,12 +109,12 @@ impl Callers {
             let own = asker.task.clone();
             return Ok(own.filter(|_| asker.role == Role::Worker));
         };
-        let named = self.meant(Some(named))?;
+        let named = self.resolve_task(Some(named))?;
         match &asker.task {
             Some(own) if *own != named => Err(DriverError::OtherTask {
                 role: asker.role.clone(),
                 own: own.clone(),
-                asked: named,
+                requested: named,
             }),
             _ => Ok(Some(named)),
         }

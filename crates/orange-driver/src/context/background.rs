@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use orange_config::clock::Deadline;
 use orange_config::{ORANGE_BACKGROUND, ORANGE_HOME};
-use orange_effects::command::{Invocation, detached};
-use orange_effects::process::{Life, ProcessIdentity};
+use orange_effects::command::{Invocation, start_detached};
+use orange_effects::process::{Liveness, ProcessIdentity};
 use orange_engine::names::TaskId;
 use orange_store::Store;
 
@@ -16,10 +16,10 @@ use crate::context::Context;
 use crate::due::is_waiting;
 
 /// How long effects may wait before another performer is started.
-const UNTOUCHED: Duration = Duration::from_secs(1);
+const RESTART_AFTER: Duration = Duration::from_secs(1);
 
 /// The first pause before a performer that has ended is replaced.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+const MIN_PAUSE: Duration = Duration::from_millis(50);
 
 impl Context {
     pub(crate) fn start_performer(&self, task: &TaskId) -> Result<ProcessIdentity, DriverError> {
@@ -31,14 +31,14 @@ impl Context {
         &self,
         words: &[&str],
     ) -> Result<ProcessIdentity, DriverError> {
-        let mut variables = self.person_variables()?;
+        let mut variables = self.user_variables()?;
         variables.insert(ORANGE_BACKGROUND.into(), self.home.path().into());
         self.start_with(variables, words)
     }
 
     /// Starts `orange` outside every agent's process tree, with a scrubbed environment.
-    pub(crate) fn start_apart(&self, words: &[&str]) -> Result<ProcessIdentity, DriverError> {
-        self.start_with(self.person_variables()?, words)
+    pub(crate) fn start_detached(&self, words: &[&str]) -> Result<ProcessIdentity, DriverError> {
+        self.start_with(self.user_variables()?, words)
     }
 
     fn start_with(
@@ -50,7 +50,7 @@ impl Context {
         let apart = Invocation::new(&self.orange, variables)
             .arguments(words)
             .directory("/");
-        let pid = detached(&self.orange, &apart)?;
+        let pid = start_detached(&self.orange, &apart)?;
         // A process that has exited meanwhile was started nevertheless.
         Ok(ProcessIdentity::of(pid).unwrap_or(ProcessIdentity {
             pid,
@@ -69,9 +69,9 @@ impl Context {
 
     /// Saves the user's current variables for the supervisor, which performs with them from the
     /// commit on.
-    pub(crate) fn keep_for_supervisor(&self) -> Result<(), DriverError> {
+    pub(crate) fn save_variables(&self) -> Result<(), DriverError> {
         if self.is_supervised() {
-            self.person_variables()?;
+            self.user_variables()?;
         }
         Ok(())
     }
@@ -79,53 +79,53 @@ impl Context {
 
 /// The process that was started last for a job, and when to start another.
 #[derive(Debug)]
-pub(crate) struct Called {
+pub(crate) struct StartedProcess {
     process: Option<ProcessIdentity>,
     /// Then another one is started, whatever happened to this one.
-    at_last: Option<Deadline>,
+    restart_at: Option<Deadline>,
     /// From then on another one is started if this one is gone.
-    at_first: Option<Deadline>,
+    restart_if_gone_at: Option<Deadline>,
     pause: Duration,
 }
 
-impl Called {
-    pub(crate) fn none() -> Called {
-        Called {
+impl StartedProcess {
+    pub(crate) fn none() -> StartedProcess {
+        StartedProcess {
             process: None,
-            at_last: None,
-            at_first: None,
-            pause: SHORTEST_PAUSE,
+            restart_at: None,
+            restart_if_gone_at: None,
+            pause: MIN_PAUSE,
         }
     }
 
     /// Expects a process that was not started from here to do it soon.
-    pub(crate) fn awaited() -> Called {
-        Called {
-            at_last: Some(Deadline::after(UNTOUCHED)),
-            at_first: Some(Deadline::after(UNTOUCHED)),
-            ..Called::none()
+    pub(crate) fn started_elsewhere() -> StartedProcess {
+        StartedProcess {
+            restart_at: Some(Deadline::after(RESTART_AFTER)),
+            restart_if_gone_at: Some(Deadline::after(RESTART_AFTER)),
+            ..StartedProcess::none()
         }
     }
 
     pub(crate) fn note(&mut self, started: ProcessIdentity) {
         self.process = Some(started);
-        self.at_first = Some(Deadline::after(self.pause));
-        self.at_last = Some(Deadline::after(UNTOUCHED));
-        self.pause = UNTOUCHED.min(self.pause * 2);
+        self.restart_if_gone_at = Some(Deadline::after(self.pause));
+        self.restart_at = Some(Deadline::after(RESTART_AFTER));
+        self.pause = RESTART_AFTER.min(self.pause * 2);
     }
 
-    pub(crate) fn is_nobody(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.process.is_none()
     }
 
     /// Whether it has exited, perhaps killed; one that found another at work has exited too.
     fn is_gone(&self) -> bool {
         let process = self.process.as_ref();
-        process.is_some_and(|process| process.life() == Life::Gone)
+        process.is_some_and(|process| process.liveness() == Liveness::Gone)
     }
 
     pub(crate) fn is_another_due(&self) -> bool {
         let passed = |deadline: Option<Deadline>| deadline.is_none_or(Deadline::has_passed);
-        passed(self.at_last) || passed(self.at_first) && self.is_gone()
+        passed(self.restart_at) || passed(self.restart_if_gone_at) && self.is_gone()
     }
 }

@@ -81,11 +81,11 @@ impl Context {
             Err(ProcessError::Unsupported(_)) => Vec::new(),
             Err(error) => return Err(DriverError::CallerUnknown(error.to_string())),
         };
-        let home = real(self.home.path());
+        let home = canonical_path(self.home.path());
         let supervisor = self.supervisor_process();
         let parents = found.into_iter().map(|ancestor| Parent {
             mark: mark_in(&home, &ancestor),
-            is_background: is_of(&home, ancestor.variable(ORANGE_BACKGROUND))
+            is_background: is_home(&home, ancestor.variable(ORANGE_BACKGROUND))
                 || supervisor.as_ref() == Some(&ancestor.process),
             process: ancestor.process,
         });
@@ -98,8 +98,8 @@ impl Context {
     /// Whether the caller is an agent or something else that runs for a task. Needs no database, so
     /// that it works when that is lost. An unidentifiable caller is not the user.
     pub(crate) fn is_called_by_agent(&self) -> bool {
-        let workspaces = real(&self.home.workspaces());
-        let is_inside = |directory: &Path| real(directory).starts_with(&workspaces);
+        let workspaces = canonical_path(&self.home.workspaces());
+        let is_inside = |directory: &Path| canonical_path(directory).starts_with(&workspaces);
         self.caller().map_or(true, |caller| caller.is_connected())
             || self.directory().is_some_and(is_inside)
     }
@@ -108,7 +108,7 @@ impl Context {
     /// call would run programs from that agent's `PATH`.
     pub fn refuse_runs(&self, what: &'static str) -> Result<(), DriverError> {
         match self.environment.variable(ORANGE_RUN_ID) {
-            Some(_) => Err(DriverError::ForAPerson(what)),
+            Some(_) => Err(DriverError::UserOnly(what)),
             None => Ok(()),
         }
     }
@@ -117,17 +117,17 @@ impl Context {
 /// An agent of another home may use this one like any other caller.
 fn mark_in(home: &Path, ancestor: &Ancestor) -> Option<Mark> {
     let said = ancestor.variable(ORANGE_HOME);
-    if said.is_some() && !is_of(home, said) {
+    if said.is_some() && !is_home(home, said) {
         return None;
     }
     Mark::read(|name| ancestor.variable(name))
 }
 
-fn is_of(home: &Path, said: Option<&OsStr>) -> bool {
-    said.is_some_and(|said| real(Path::new(said)) == home)
+fn is_home(home: &Path, said: Option<&OsStr>) -> bool {
+    said.is_some_and(|said| canonical_path(Path::new(said)) == home)
 }
 
-pub(crate) fn real(path: &Path) -> PathBuf {
+pub(crate) fn canonical_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 

@@ -14,13 +14,13 @@ use crate::context::Context;
 
 /// How long to wait for a workspace that another process holds; setup scripts are slow, so retrying
 /// later is not a failure.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WORKSPACE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long a process that only checks for another holder may hold the lock.
-const LOOK: Duration = Duration::from_millis(20);
+const CHECK_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// The file that the performer locks.
-const PERFORMER: &str = ".performer";
+const PERFORMER_LOCK: &str = ".performer";
 
 /// A lock; it ends with its holder, however that exits.
 #[derive(Debug)]
@@ -31,13 +31,13 @@ pub(crate) struct Lock {
 impl Lock {
     /// The lock for performing the effects of a task, unless another process holds it.
     pub(crate) fn to_perform(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
-        Lock::take(&task_directory.join(PERFORMER), LOOK)
+        Lock::take(&task_directory.join(PERFORMER_LOCK), CHECK_TIMEOUT)
     }
 
     /// Whether a process performs the effects of a task; creates nothing. The check takes the lock
     /// for a moment, shared with other checks.
     pub(crate) fn is_performing(task_directory: &Path) -> bool {
-        let opened = File::open(task_directory.join(PERFORMER));
+        let opened = File::open(task_directory.join(PERFORMER_LOCK));
         opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
@@ -84,8 +84,8 @@ impl Lock {
     pub(crate) fn undo(self, task_directory: &Path) {
         drop(self);
         let mut entries = fs::read_dir(task_directory).into_iter().flatten().flatten();
-        if entries.all(|entry| entry.file_name() == PERFORMER) {
-            let _absent = fs::remove_file(task_directory.join(PERFORMER));
+        if entries.all(|entry| entry.file_name() == PERFORMER_LOCK) {
+            let _absent = fs::remove_file(task_directory.join(PERFORMER_LOCK));
             let _kept = fs::remove_dir(task_directory);
         }
     }
@@ -95,7 +95,7 @@ impl Context {
     /// Waits for the lock on a workspace, which performers and `workspace gc` share.
     pub(crate) fn lock_workspace(&self, name: &WorkspaceName) -> Result<Lock, DriverError> {
         let path: PathBuf = self.home.workspaces().join(".locks").join(name.as_str());
-        let taken = Lock::take(&path, PATIENCE)?;
+        let taken = Lock::take(&path, WORKSPACE_TIMEOUT)?;
         taken.ok_or_else(|| DriverError::WorkspaceBusy(name.clone()))
     }
 }

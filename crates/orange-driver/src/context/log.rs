@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use orange_config::clock;
 use orange_config::{LogLevel, LogSettings, reason};
 use orange_engine::event::{Event, Fact};
-use orange_engine::input::{Ask, Cause, Observation};
+use orange_engine::input::{Cause, Observation, RequestKind};
 use orange_engine::names::TaskId;
 use orange_engine::{Refusal, Task};
 use serde_json::{Map, Value, json};
@@ -23,7 +23,7 @@ use crate::context::Context;
 const LONGEST_TEXT: usize = 2000;
 
 /// The defaults when the settings cannot be read.
-pub(crate) const USUAL: LogSettings = LogSettings {
+pub(crate) const DEFAULT_SETTINGS: LogSettings = LogSettings {
     level: LogLevel::Info,
     max_size: 10_000_000,
     keep: 3,
@@ -69,9 +69,9 @@ impl Context {
         if let Some(task) = task {
             line.insert("task".to_owned(), json!(task));
         }
-        line.insert("what".to_owned(), what.into());
+        line.insert("name".to_owned(), what.into());
         if let Value::Object(more) = more {
-            line.extend(more.into_iter().map(|(key, value)| (key, short(value))));
+            line.extend(more.into_iter().map(|(key, value)| (key, shorten(value))));
         }
         let path = self.home.log();
         let line = format!("{}\n", Value::Object(line));
@@ -117,20 +117,20 @@ impl Context {
 fn told(cause: &Cause) -> (&'static str, Option<String>) {
     match cause {
         Cause::Request(request) => {
-            let ask = match &request.ask {
-                Ask::Move { .. } => "move",
-                Ask::Verb(_) => "verb",
-                Ask::Merge { .. } => "merge",
-                Ask::Respawn { .. } => "respawn",
-                Ask::HandEdit { .. } => "hand_edit",
-                Ask::Amend { .. } => "amend",
-                Ask::RetryEffects => "retry_effects",
-                Ask::ClearAttention => "clear_attention",
-                Ask::RetryReleases => "retry_releases",
-                Ask::Adopt { .. } => "adopt",
-                Ask::Delete => "delete",
-                Ask::BringBack => "bring_back",
-                Ask::Tell { .. } => "tell",
+            let ask = match &request.kind {
+                RequestKind::Move { .. } => "move",
+                RequestKind::Verb(_) => "verb",
+                RequestKind::Merge { .. } => "merge",
+                RequestKind::Respawn { .. } => "respawn",
+                RequestKind::HandEdit { .. } => "hand_edit",
+                RequestKind::Amend { .. } => "amend",
+                RequestKind::RetryEffects => "retry_effects",
+                RequestKind::ClearAttention => "clear_attention",
+                RequestKind::RetryReleases => "retry_releases",
+                RequestKind::ChangeWorkflow { .. } => "adopt",
+                RequestKind::Delete => "delete",
+                RequestKind::Restore => "bring_back",
+                RequestKind::Tell { .. } => "tell",
             };
             (ask, Some(request.by.to_string()))
         }
@@ -139,7 +139,7 @@ fn told(cause: &Cause) -> (&'static str, Option<String>) {
                 Observation::DocumentRead { .. } => "document_read",
                 Observation::RunEnded { .. } => "run_ended",
                 Observation::EffectDone { .. } => "effect_done",
-                Observation::EffectGivenUp { .. } => "effect_given_up",
+                Observation::EffectFailed { .. } => "effect_failed",
                 Observation::Merged { .. } => "merged",
                 Observation::TimedOut => "timed_out",
                 _ => "observed",
@@ -149,7 +149,7 @@ fn told(cause: &Cause) -> (&'static str, Option<String>) {
     }
 }
 
-fn short(value: Value) -> Value {
+fn shorten(value: Value) -> Value {
     match value {
         Value::String(text) if text.chars().count() > LONGEST_TEXT => {
             let kept: String = text.chars().take(LONGEST_TEXT).collect();
@@ -181,13 +181,13 @@ fn rotate(path: &Path, settings: LogSettings) -> io::Result<()> {
         return fs::remove_file(path);
     }
     for number in (1..settings.keep).rev() {
-        let _absent = fs::rename(older(path, number), older(path, number + 1));
+        let _absent = fs::rename(rotated_path(path, number), rotated_path(path, number + 1));
     }
-    fs::rename(path, older(path, 1))
+    fs::rename(path, rotated_path(path, 1))
 }
 
 /// The path of an older log; a higher number is older.
-pub(crate) fn older(path: &Path, number: u32) -> PathBuf {
+pub(crate) fn rotated_path(path: &Path, number: u32) -> PathBuf {
     path.with_extension(format!("log.{number}"))
 }
 
@@ -202,7 +202,7 @@ mod tests {
         let settings = LogSettings {
             max_size: 10,
             keep: 2,
-            ..USUAL
+            ..DEFAULT_SETTINGS
         };
         for number in 0..5 {
             let size = append(&path, format!("line number {number}\n").as_bytes()).unwrap();
@@ -210,9 +210,9 @@ mod tests {
             rotate(&path, settings).unwrap();
         }
         let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
-        assert_eq!(read(older(&path, 1)), "line number 4\n");
-        assert_eq!(read(older(&path, 2)), "line number 3\n");
-        assert!(!older(&path, 3).exists());
+        assert_eq!(read(rotated_path(&path, 1)), "line number 4\n");
+        assert_eq!(read(rotated_path(&path, 2)), "line number 3\n");
+        assert!(!rotated_path(&path, 3).exists());
         assert!(!path.exists());
     }
 
@@ -221,12 +221,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("orange.log");
         append(&path, b"a line of some length\n").unwrap();
-        rotate(&path, USUAL).unwrap();
+        rotate(&path, DEFAULT_SETTINGS).unwrap();
         let lock = File::create(path.with_extension("log.lock")).unwrap();
         lock.lock().unwrap();
         let small = LogSettings {
             max_size: 1,
-            ..USUAL
+            ..DEFAULT_SETTINGS
         };
         rotate(&path, small).unwrap();
         assert!(path.exists());
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut_between_characters() {
-        let cut = short(Value::String("🦀".repeat(LONGEST_TEXT + 1)));
+        let cut = shorten(Value::String("🦀".repeat(LONGEST_TEXT + 1)));
         assert_eq!(cut.as_str().unwrap().chars().count(), LONGEST_TEXT + 1);
     }
 }

@@ -19,13 +19,13 @@ use std::time::Duration;
 use orange_config::{
     Environment, Harnesses, Home, LogSettings, ORANGE_BACKGROUND, Project, Projects, Settings,
 };
-use orange_effects::process::Patience;
+use orange_effects::process::KillTimeouts;
 use orange_effects::tmux::{Socket, Tmux};
 use orange_engine::names::HarnessName;
 use orange_store::Store;
 
 use crate::DriverError;
-use crate::context::progress::Meanwhile;
+use crate::context::progress::Progress;
 
 /// How long another process's commit usually takes.
 const USUAL_COMMIT: Duration = Duration::from_millis(500);
@@ -40,9 +40,9 @@ pub struct Context {
     pub(crate) orange: PathBuf,
     pub(crate) tmux: Tmux,
     pub(crate) bounds: Bounds,
-    pub(crate) gathering: Gathering,
+    pub(crate) gathering: GatherPolicy,
     pub(crate) log: LogSettings,
-    pub(crate) meanwhile: Meanwhile,
+    pub(crate) progress: Progress,
 }
 
 /// Limits on retries and waiting.
@@ -53,7 +53,7 @@ pub struct Bounds {
     /// How long to wait after its first failure; doubled after each further one.
     pub backoff: Duration,
     /// How long the processes of a run may take to exit.
-    pub patience: Patience,
+    pub kill_timeouts: KillTimeouts,
 }
 
 impl Default for Bounds {
@@ -61,14 +61,14 @@ impl Default for Bounds {
         Self {
             tries: 4,
             backoff: Duration::from_millis(500),
-            patience: Patience::default(),
+            kill_timeouts: KillTimeouts::default(),
         }
     }
 }
 
 /// Which process runs gate commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gathering {
+pub enum GatherPolicy {
     /// This process. Unsuitable for a process that may be killed together with an agent.
     Here,
     /// A separate process; the caller waits this long for it.
@@ -79,7 +79,8 @@ impl Context {
     pub(crate) fn new(environment: &Environment, orange: PathBuf) -> Result<Context, DriverError> {
         let home = Home::resolve(environment)?;
         // An error in the settings is reported by the code that needs them.
-        let log = Settings::load(&home, environment, None).map_or(log::USUAL, |it| it.log);
+        let log =
+            Settings::load(&home, environment, None).map_or(log::DEFAULT_SETTINGS, |it| it.log);
         let socket = Socket::Private(home.tmux_socket());
         Ok(Context {
             tmux: Tmux::new("tmux", socket, environment).variable(ORANGE_BACKGROUND, home.path()),
@@ -88,9 +89,9 @@ impl Context {
             home,
             orange,
             bounds: Bounds::default(),
-            gathering: Gathering::Here,
+            gathering: GatherPolicy::Here,
             log,
-            meanwhile: Meanwhile::default(),
+            progress: Progress::default(),
         })
     }
 
@@ -99,14 +100,14 @@ impl Context {
     }
 
     /// The colours of the terminal, as `foreground;background`, if it sets them.
-    pub fn terminal_ground(&self) -> Option<String> {
+    pub fn terminal_colours(&self) -> Option<String> {
         let ground = self.environment.variable("COLORFGBG")?;
         ground.to_str().map(str::to_owned)
     }
 
     /// The progress that is shared with the caller.
-    pub fn meanwhile(&self) -> &Meanwhile {
-        &self.meanwhile
+    pub fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     /// The directory that the command was run in.
@@ -121,11 +122,11 @@ impl Context {
 
     /// Whether another process keeps writing to the database, so that recording has to wait. If
     /// that cannot be determined, recording will report it.
-    pub fn is_kept_from_recording(&self) -> bool {
+    pub fn is_recording_blocked(&self) -> bool {
         let has_database = self.home.database().exists();
         let store = has_database.then(|| Store::open(&self.home));
         let store = store.and_then(Result::ok);
-        store.is_some_and(|mut store| store.is_kept_out(USUAL_COMMIT).unwrap_or(false))
+        store.is_some_and(|mut store| store.is_locked_by_another(USUAL_COMMIT).unwrap_or(false))
     }
 
     pub(crate) fn store(&self) -> Result<Store, DriverError> {

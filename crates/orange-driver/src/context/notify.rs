@@ -1,7 +1,7 @@
 //! Notifies the user by desktop, bell or webhook.
 
 use orange_config::NotifySettings;
-use orange_effects::notice::{post, show_on_desktop};
+use orange_effects::notice::{post_webhook, show_on_desktop};
 use orange_engine::language::hooks::Channel;
 use orange_engine::names::TaskId;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::context::Context;
 
 impl Context {
     /// Notifies through every requested channel that the user has enabled; returns what failed.
-    pub(crate) fn tell_person(
+    pub(crate) fn notify_user(
         &self,
         settings: &NotifySettings,
         via: &[Channel],
@@ -30,7 +30,7 @@ impl Context {
                 }
                 Channel::Webhook => match &settings.webhook {
                     Some(address) => {
-                        let posted = post(&self.environment, address, &json.to_string());
+                        let posted = post_webhook(&self.environment, address, &json.to_string());
                         posted.map_err(|error| format!("webhook: {error}"))
                     }
                     None => Ok(()),
@@ -44,6 +44,6 @@ impl Context {
 }
 
 /// The JSON that is posted for a message of a workflow.
-pub(crate) fn message_for_programs(task: &TaskId, message: &str) -> Value {
+pub(crate) fn notification_json(task: &TaskId, message: &str) -> Value {
     json!({ "schema": "orange.notification/1", "task": task, "message": message })
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Shared by the code that waits and the code that shows progress. Stopping the wait stops nothing
 /// else: what was decided is recorded, and another process performs it.
 #[derive(Clone, Debug, Default)]
-pub struct Meanwhile(Arc<Shared>);
+pub struct Progress(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -14,9 +14,9 @@ struct Shared {
     doing: Mutex<Option<String>>,
 }
 
-impl Meanwhile {
+impl Progress {
     /// Asks the waiting code to stop.
-    pub fn end_waiting(&self) {
+    pub fn stop_waiting(&self) {
         self.0.is_over.store(true, Ordering::SeqCst);
     }
 
@@ -26,13 +26,13 @@ impl Meanwhile {
     }
 
     /// Reports the current action.
-    pub fn note(&self, doing: String) {
+    pub fn report(&self, doing: String) {
         let mut noted = self.0.doing.lock().unwrap_or_else(PoisonError::into_inner);
         *noted = Some(doing);
     }
 
     /// The current action, if one was reported.
-    pub fn doing(&self) -> Option<String> {
+    pub fn current_action(&self) -> Option<String> {
         let noted = self.0.doing.lock().unwrap_or_else(PoisonError::into_inner);
         noted.clone()
     }

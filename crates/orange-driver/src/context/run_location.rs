@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use orange_effects::process::ProcessIdentity;
-use orange_effects::tmux::{Listed, Listing, Pane, PaneState, ServerIdentity};
+use orange_effects::tmux::{ListedPane, Listing, Pane, PaneState, ServerIdentity};
 use orange_engine::names::{ProjectName, RunId, TaskId};
 use orange_store::{RunPlace, RunRecord, TaskDirectory};
 
@@ -51,7 +51,7 @@ pub(crate) fn result_file(launch_directory: &Path) -> PathBuf {
     launch_directory.with_file_name("result.jsonl")
 }
 
-pub(crate) fn remembered(pane: &Pane) -> RunPlace {
+pub(crate) fn place_of(pane: &Pane) -> RunPlace {
     let server = &pane.server;
     RunPlace {
         socket: server.socket.clone(),
@@ -105,7 +105,7 @@ fn ticks(process: &ProcessIdentity) -> String {
 }
 
 /// The recorded pane; `None` when the record cannot be parsed.
-pub(crate) fn pane(record: &RunRecord, run_file: &Path) -> Option<Pane> {
+pub(crate) fn recorded_pane(record: &RunRecord, run_file: &Path) -> Option<Pane> {
     let place = record.place.as_ref()?;
     let boot = Some(place.boot_id.clone()).filter(|boot| !boot.is_empty());
     let identity = |pid: u32, start: &str| ProcessIdentity {
@@ -133,8 +133,8 @@ pub(crate) fn pane(record: &RunRecord, run_file: &Path) -> Option<Pane> {
 }
 
 /// The pane that a server shows for a run whose pane was never recorded.
-pub(crate) fn found(listing: &Listing, run: &RunId, run_file: &Path) -> Option<Pane> {
-    let listed: &Listed = listing.of_run(run)?;
+pub(crate) fn find_pane(listing: &Listing, run: &RunId, run_file: &Path) -> Option<Pane> {
+    let listed: &ListedPane = listing.of_run(run)?;
     let process = match listed.state {
         PaneState::Running => ProcessIdentity::of(listed.pid).ok(),
         PaneState::Ended(_) => None,

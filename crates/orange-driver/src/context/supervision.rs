@@ -11,21 +11,21 @@ use std::time::Duration;
 
 use orange_config::clock::Deadline;
 use orange_config::reason;
-use orange_effects::process::{Life, ProcessIdentity, ask_to_end};
+use orange_effects::process::{Liveness, ProcessIdentity, terminate};
 
 use crate::DriverError;
 use crate::context::Context;
 
-const HELD: &str = "supervisor.lock";
-const WANTED: &str = "supervisor.wanted";
+const LOCK_FILE: &str = "supervisor.lock";
+const WANTED_FILE: &str = "supervisor.wanted";
 
 /// How long to wait for a process that only checks the lock, or that is about to yield.
-const PATIENCE: Duration = Duration::from_secs(5);
+const YIELD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a yielding supervisor writes after its process identity.
 const YIELDS: &str = " yields";
 
-fn said(yields: bool) -> &'static str {
+fn yield_suffix(yields: bool) -> &'static str {
     if yields { YIELDS } else { "" }
 }
 
@@ -42,15 +42,15 @@ pub struct SupervisorLock {
 }
 
 impl Context {
-    /// Takes the supervisor lock, for good or until another process wants it. Waits for a
+    /// Takes the supervisor lock, permanently or until another process wants it. Waits for a
     /// supervisor that yields; any other keeps the lock.
     pub fn take_supervision(&self, yields: bool) -> Result<SupervisorLock, DriverError> {
-        let failed = |error: &io::Error| self.lock_failed(HELD, error);
-        let wanted = self.lock_file(WANTED)?;
+        let failed = |error: &io::Error| self.lock_failed(LOCK_FILE, error);
+        let wanted = self.lock_file(WANTED_FILE)?;
         wanted.lock().map_err(|error| failed(&error))?;
-        let mut file = self.lock_file(HELD)?;
+        let mut file = self.lock_file(LOCK_FILE)?;
         let mut failure = None;
-        let taken = Deadline::after(PATIENCE).wait_for(|| match file.try_lock() {
+        let taken = Deadline::after(YIELD_TIMEOUT).wait_for(|| match file.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => false,
             Err(TryLockError::Error(error)) => {
@@ -62,7 +62,7 @@ impl Context {
             return Err(failed(&error));
         }
         if !taken {
-            return Err(DriverError::Supervised {
+            return Err(DriverError::AlreadySupervised {
                 pid: self.supervisor(),
             });
         }
@@ -76,7 +76,7 @@ impl Context {
         let noted = file
             .set_len(0)
             .and_then(|()| file.rewind())
-            .and_then(|()| file.write_all(format!("{own}{}\n", said(yields)).as_bytes()));
+            .and_then(|()| file.write_all(format!("{own}{}\n", yield_suffix(yields)).as_bytes()));
         noted.map_err(|error| failed(&error))?;
         Ok(SupervisorLock { _file: file })
     }
@@ -84,21 +84,21 @@ impl Context {
     /// Starts a detached supervisor, and waits until it supervises.
     pub fn start_supervisor(&self, patience: Duration) -> Result<u32, DriverError> {
         if self.is_supervised() && !self.is_yielding() {
-            return Err(DriverError::Supervised {
+            return Err(DriverError::AlreadySupervised {
                 pid: self.supervisor(),
             });
         }
-        let started = self.start_apart(&["serve"])?;
+        let started = self.start_detached(&["serve"])?;
         let holds = || self.is_supervised() && self.supervisor() == Some(started.pid);
         let mut is_gone = false;
         Deadline::after(patience).wait_for(|| {
-            is_gone = started.life() == Life::Gone;
+            is_gone = started.liveness() == Liveness::Gone;
             is_gone || holds()
         });
         if holds() {
             return Ok(started.pid);
         }
-        Err(DriverError::NotSupervising { pid: started.pid })
+        Err(DriverError::SupervisorNotStarted { pid: started.pid })
     }
 
     /// Asks the supervisor to exit and waits until it has; returns its pid.
@@ -113,7 +113,7 @@ impl Context {
                 // A process that yields also does other work and must not be stopped for this.
                 Some(holder) if holder.yields => return true,
                 Some(holder) if asked.is_none() => {
-                    failure = ask_to_end(&holder.process).err();
+                    failure = terminate(&holder.process).err();
                     asked = Some(holder.process.pid);
                 }
                 // A process that has just taken over identifies itself a moment later.
@@ -127,7 +127,7 @@ impl Context {
         if has_ended {
             return Ok(asked);
         }
-        Err(DriverError::Supervised { pid: asked })
+        Err(DriverError::AlreadySupervised { pid: asked })
     }
 
     /// The supervisor's pid, if it has identified itself.
@@ -148,22 +148,22 @@ impl Context {
     /// The supervisor, if it has identified itself. The start time is included because pids are
     /// reused. What an exited supervisor wrote says nothing about its successor.
     fn holder(&self) -> Option<Holder> {
-        let said = std::fs::read_to_string(self.home.path().join(HELD)).ok()?;
+        let said = std::fs::read_to_string(self.home.path().join(LOCK_FILE)).ok()?;
         let said = said.trim_end();
         let own = said.trim_end_matches(YIELDS);
         let process: ProcessIdentity = serde_json::from_str(own).ok()?;
         let yields = own.len() < said.len();
-        (process.life() != Life::Gone).then_some(Holder { process, yields })
+        (process.liveness() != Liveness::Gone).then_some(Holder { process, yields })
     }
 
     /// Whether a process supervises this home now.
     pub fn is_supervised(&self) -> bool {
-        self.is_locked(HELD)
+        self.is_locked(LOCK_FILE)
     }
 
     /// Whether a process waits to take over supervision.
     pub fn is_supervision_wanted(&self) -> bool {
-        self.is_locked(WANTED)
+        self.is_locked(WANTED_FILE)
     }
 
     /// The check takes the lock for a moment, shared with other checks.

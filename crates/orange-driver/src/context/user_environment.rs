@@ -18,11 +18,11 @@ use crate::DriverError;
 use crate::context::Context;
 
 /// No environment is larger.
-const LARGEST: u64 = 4 * 1024 * 1024;
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 impl Context {
     /// The variables for a detached process: the user's, even if an agent calls.
-    pub(crate) fn person_variables(&self) -> Result<BTreeMap<OsString, OsString>, DriverError> {
+    pub(crate) fn user_variables(&self) -> Result<BTreeMap<OsString, OsString>, DriverError> {
         self.variables_for(&[])
     }
 
@@ -32,7 +32,7 @@ impl Context {
         more: &[&HarnessName],
     ) -> Result<BTreeMap<OsString, OsString>, DriverError> {
         let path = self.home.environment();
-        let kept = kept(&path);
+        let kept = load(&path);
         let is_called_by_agent = self.is_called_by_agent();
         if let (true, Some(kept)) = (is_called_by_agent, &kept) {
             return Ok(kept.clone());
@@ -42,7 +42,7 @@ impl Context {
             return Ok(own);
         }
         if kept.as_ref() != Some(&own) {
-            keep(&path, &own);
+            save(&path, &own);
         }
         Ok(own)
     }
@@ -71,28 +71,28 @@ impl Context {
         let defined = defined.filter_map(|(_, harness)| harness.as_ref().ok());
         let used = defined.filter(|harness| in_use.contains(&harness.name));
         let passed = used.flat_map(|harness| harness.pass.iter().map(String::as_str));
-        Ok(self.environment.passed(passed))
+        Ok(self.environment.passed_variables(passed))
     }
 }
 
 impl Context {
     /// The user's latest variables, if they were saved.
-    pub(crate) fn kept_environment(&self) -> Option<Environment> {
-        let mut kept = kept(&self.home.environment())?;
+    pub(crate) fn saved_environment(&self) -> Option<Environment> {
+        let mut kept = load(&self.home.environment())?;
         kept.insert(ORANGE_HOME.into(), self.home.path().into());
         Some(Environment::of(kept))
     }
 }
 
-fn kept(path: &Path) -> Option<BTreeMap<OsString, OsString>> {
-    let bytes = private_file::read(path, LARGEST).ok()?;
+fn load(path: &Path) -> Option<BTreeMap<OsString, OsString>> {
+    let bytes = private_file::read(path, MAX_BYTES).ok()?;
     let kept: Vec<(RawText, RawText)> = serde_json::from_slice(&bytes).ok()?;
     let kept = kept.into_iter();
     Some(kept.map(|(name, value)| (name.0, value.0)).collect())
 }
 
 /// If saving fails, processes that agents trigger get the agents' own variables.
-fn keep(path: &Path, variables: &BTreeMap<OsString, OsString>) {
+fn save(path: &Path, variables: &BTreeMap<OsString, OsString>) {
     let raw: Vec<(RawText, RawText)> = variables
         .iter()
         .map(|(name, value)| (name.into(), value.into()))

@@ -1,30 +1,30 @@
 //! Loads workflows for tasks and projects, once proved safe.
 
 use orange_check::check::{Severity, check};
-use orange_config::{Catalog, Finding, examine};
+use orange_config::{Catalog, Finding, load_workflow};
 use orange_effects::private_file;
 use orange_engine::Workflow;
-use orange_engine::input::Ask;
-use orange_engine::shipped;
+use orange_engine::input::RequestKind;
+use orange_engine::shipped_workflows;
 
 use crate::DriverError;
 use crate::context::Context;
 use crate::context::ids;
 
 /// How many errors a refusal lists; `orange workflow check` shows all of them.
-const NAMED: usize = 3;
+const MAX_ERRORS: usize = 3;
 
 /// How many workflows are remembered as safe, latest first.
-const REMEMBERED: usize = 64;
+const MAX_SAFE_WORKFLOWS: usize = 64;
 
 /// No list with this many hashes is larger.
 const LARGEST: u64 = 64 * 1024;
 
 impl Context {
     /// A request to adopt another workflow, by its name.
-    pub fn adopting(&self, name: &str) -> Result<Ask, DriverError> {
+    pub fn adoption_request(&self, name: &str) -> Result<RequestKind, DriverError> {
         let (workflow, text) = self.safe_workflow(name)?;
-        Ok(Ask::Adopt {
+        Ok(RequestKind::ChangeWorkflow {
             workflow: Box::new(workflow),
             text,
         })
@@ -39,7 +39,10 @@ impl Context {
 
     fn require_safe(&self, name: &str, workflow: &Workflow, text: &str) -> Result<(), DriverError> {
         // The tests prove these.
-        if shipped::ALL.iter().any(|shipped| shipped.source == text) {
+        if shipped_workflows::ALL
+            .iter()
+            .any(|shipped| shipped.source == text)
+        {
             return Ok(());
         }
         let hash = verdict_key(text);
@@ -55,11 +58,11 @@ impl Context {
             return Err(DriverError::WorkflowUnsafe {
                 workflow: name.to_owned(),
                 errors: problems.len(),
-                problems: problems.into_iter().take(NAMED).collect(),
+                problems: problems.into_iter().take(MAX_ERRORS).collect(),
             });
         }
         safe.insert(0, hash);
-        safe.truncate(REMEMBERED);
+        safe.truncate(MAX_SAFE_WORKFLOWS);
         // Without the list the workflow is simply checked again next time.
         if let Ok(bytes) = serde_json::to_vec(&safe) {
             let _unkept = private_file::write(&self.home.safe_workflows(), &bytes);
@@ -84,13 +87,13 @@ impl Context {
             names: catalog.names(),
         })?;
         // The same problems that `orange workflow check` reports, including those of the file name.
-        let examined = examine(source);
+        let examined = load_workflow(source);
         let problem = examined.findings.first().map(Finding::message);
         match (examined.workflow, problem) {
             (Some(workflow), None) => Ok((workflow, examined.text)),
             (_, problem) => Err(DriverError::WorkflowInvalid {
                 name: name.to_owned(),
-                problem: problem.unwrap_or_else(|| String::from("it has no shape of one")),
+                problem: problem.unwrap_or_else(|| String::from("it is not a valid workflow")),
             }),
         }
     }

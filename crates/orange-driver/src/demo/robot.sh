@@ -1,33 +1,33 @@
 #!/bin/sh
-# The agent of `orange demo`: it follows a script, and asks orange as every agent does.
+# The agent of `orange demo`: it follows a script, and calls orange as every agent does.
 #
 # A turn begins when it starts and whenever a line is typed into its pane. What it does in a turn
-# depends on its role, on the branch, and on where the task is.
+# depends on its role, the branch and the status of the task.
 
 pause=${DEMO_PAUSE:-2}
 sign=$(printf '\033[33m●\033[0m')
 dim=$(printf '\033[2m')
 off=$(printf '\033[0m')
 
-# say TEXT: tells what it does, and takes its time.
+# say TEXT: prints what it does, then pauses.
 say() {
     printf '%s %s\n' "$sign" "$*"
     sleep "$pause"
 }
 
-# ask ARGUMENTS: calls orange, and shows what it answers.
+# ask ARGUMENTS: calls orange and prints the output.
 ask() {
     printf '  %s$ orange %s%s\n' "$dim" "$*" "$off"
     orange "$@" 2>&1 | sed 's/^/    /'
     sleep "$pause"
 }
 
-# tell EVENT: what it seems to be doing, for the list.
+# tell EVENT: reports what it is doing, for the list.
 tell() {
     orange agent-event "$1" < /dev/null
 }
 
-# section NAME: adds a section with what is on the standard input to TASK.md, by one write.
+# section NAME: appends a section with the text on standard input to TASK.md, in one write.
 section() {
     text=$(cat)
     printf '\n## %s\n\n%s\n' "$1" "$text" >> TASK.md
@@ -36,7 +36,7 @@ section() {
     sleep "$pause"
 }
 
-# commit TEXT: everything that has changed.
+# commit TEXT: commits every change.
 commit() {
     git add -A
     git commit -qm "$1"
@@ -49,27 +49,27 @@ has() {
 }
 
 question() {
-    say 'I cannot tell what is wanted.'
-    printf '1. Nicer how: longer, or with the name of who is greeted?\n' | section Questions
+    say 'The task is not clear, so I ask.'
+    printf '1. What is nicer: a longer greeting, or one with a name?\n' | section Questions
     [ "$1" = clarification ] || ask task update --status clarification
-    printf '\nI wait for an answer: press i in the dashboard, or write it here.\n'
+    printf '\nI wait for your answer: press i in the dashboard, or type it here.\n'
 }
 
 plan() {
-    say 'I read TASK.md, and think of a way.'
+    say 'I read TASK.md and write a plan.'
     case $branch in
-        french) printf 'APPROACH: a word for French\nTOUCHING: words/fr\n' ;;
-        polite) printf 'APPROACH: the name after the word\nTOUCHING: greet.sh\n' ;;
-        *) printf 'APPROACH: the shortest that could work\nTOUCHING: %s.txt\n' "$name" ;;
+        french) printf 'APPROACH: add the French word\nTOUCHING: words/fr\n' ;;
+        polite) printf 'APPROACH: print the name after the word\nTOUCHING: greet.sh\n' ;;
+        *) printf 'APPROACH: the simplest change that works\nTOUCHING: %s.txt\n' "$name" ;;
     esac | section Plan
     ask task update --status working
 }
 
 work() {
     if [ "$branch" = french ]; then
-        say 'Could I be done already?'
+        say 'Can I finish without any work?'
         ask task complete
-        say 'I could not. So I work.'
+        say 'No. So I do the work.'
     fi
     case $branch in
         french)
@@ -80,22 +80,22 @@ work() {
             printf 'echo "$(cat "words/${1:-en}"), ${2:-you}"\n' >> greet.sh
             commit 'Greet by name' ;;
         *)
-            printf 'Done by the robot of the demo.\n' > "$name.txt"
+            printf 'Written by the robot of the demo.\n' > "$name.txt"
             commit "Work on $name" ;;
     esac
     hand_over 'what the plan says'
 }
 
-mend() {
-    say 'Somebody wants it otherwise.'
+fix() {
+    say 'I was asked for changes.'
     if grep -qs Bonjuor words/fr; then
         echo Bonjour > words/fr
-        commit 'Spell it as the French do'
+        commit 'Fix the spelling of Bonjour'
     else
-        printf 'Changed as asked.\n' >> "$name.txt"
-        commit 'Change what was asked for'
+        printf 'Changed as requested.\n' >> "$name.txt"
+        commit 'Make the requested change'
     fi
-    hand_over 'what was asked for'
+    hand_over 'the requested change'
 }
 
 hand_over() {
@@ -104,18 +104,18 @@ hand_over() {
 }
 
 review() {
-    say 'I judge what another agent did.'
+    say 'I review the work of another agent.'
     ask task diff --stat
     if grep -qs Bonjuor words/fr; then
-        printf 'Verdict: FAIL\n`words/fr` says Bonjuor; it is spelled Bonjour.\n' | section Review
+        printf 'Verdict: FAIL\n`words/fr`: "Bonjuor" is misspelled. Write "Bonjour".\n' | section Review
         ask task update --status working
     else
-        printf 'Verdict: PASS\nIt does what was asked for.\n' | section Review
+        printf 'Verdict: PASS\nIt does what the task asks for.\n' | section Review
         ask task update --status reviewing
     fi
 }
 
-# box: an input box. What was typed while it worked stands in it, as in those of other agents.
+# box: an input box. It shows what was typed during the turn, as other agents do.
 box() {
     stty -icanon min 0 time 0 2> /dev/null
     early=$(dd bs=4096 count=1 2> /dev/null)
@@ -128,7 +128,7 @@ turn() {
     tell working
     branch=$(git branch --show-current)
     name=$(printf '%s' "${branch:-work}" | tr / -)
-    # What was decided, which TASK.md says a moment later.
+    # The decided status; TASK.md shows it a moment later.
     status=$(orange task show --json | sed -n 's/^ *"status": "\(.*\)".*/\1/p' | head -n 1)
     [ "$1" = first ] || ask inbox
     waits=idle
@@ -137,7 +137,7 @@ turn() {
             review ;;
         *.clarification)
             if has Questions; then
-                say 'Now I know.'
+                say 'Now the task is clear.'
                 plan
                 work
             else
@@ -153,9 +153,9 @@ turn() {
                 work
             fi ;;
         *.working)
-            if has Handoff; then mend; else work; fi ;;
+            if has Handoff; then fix; else work; fi ;;
         *)
-            printf 'There is nothing for me to do before the task moves on.\n' ;;
+            printf 'I have nothing to do until the task moves on.\n' ;;
     esac
     box
     tell "$waits"

@@ -13,7 +13,7 @@ pub(super) fn home(error: &HomeError) -> Report {
         HomeError::Relative(path) => Report::new(Kind::Usage, "home-not-absolute")
             .details(json!({ "path": path.to_string_lossy() })),
     };
-    report.hint("name it by an absolute path, such as `export ORANGE_HOME=\"$PWD/orange\"`")
+    report.hint("set it to an absolute path, for example `export ORANGE_HOME=\"$PWD/orange\"`")
 }
 
 pub(super) fn store(error: &StoreError) -> Report {
@@ -24,17 +24,17 @@ pub(super) fn store(error: &StoreError) -> Report {
             Report::new(Kind::Busy, "store-busy")
         }
         StoreError::Missing { .. } => Report::new(Kind::NotFound, "store-missing"),
-        StoreError::Lost { .. }
+        StoreError::DatabaseLost { .. }
         | StoreError::Newer { .. }
         | StoreError::Older { .. }
         | StoreError::NotOurs { .. }
         | StoreError::UnsafeFileSystem { .. }
         | StoreError::BadName { .. }
-        | StoreError::Occupied { .. }
+        | StoreError::PathOccupied { .. }
         | StoreError::HistoryAhead { .. }
         | StoreError::HistoryDiffers { .. }
-        | StoreError::Unsettled { .. } => Report::new(Kind::Refused, "store-unusable"),
-        error if error.is_damage() => Report::new(Kind::Refused, "store-unusable"),
+        | StoreError::FileChanging { .. } => Report::new(Kind::Refused, "store-unusable"),
+        error if error.is_corruption() => Report::new(Kind::Refused, "store-unusable"),
         _ => Report::new(Kind::Unexpected, "store-failed"),
     };
     Report {
@@ -49,12 +49,11 @@ pub(super) fn projects(error: &ProjectsError) -> Report {
             .hint(registered(names))
             .details(json!({ "name": name, "names": names })),
         ProjectsError::NameInvalid(_) => Report::new(Kind::Usage, "project-name-invalid").hint(
-            "a name has letters, digits, `-` and `_`; choose one with `orange project add --name \
-             NAME`",
+            "use letters, digits, `-` and `_`; choose a name with `orange project add --name NAME`",
         ),
         ProjectsError::Exists { found, .. } => {
             Report::new(Kind::Refused, "project-exists").hint(format!(
-                "`orange project show {}` tells about it; for another repository choose another \
+                "`orange project show {}` shows it; for another repository choose another \
                  name with `orange project add --name NAME`",
                 found.name
             ))

@@ -40,15 +40,15 @@ pub enum DriverError {
     #[error(transparent)]
     Command(#[from] CommandError),
     #[error(
-        "cannot supervise in the background: process {pid} was started and does not; run \
+        "cannot start the supervisor: process {pid} was started but does not supervise; run \
          `orange serve` to see why"
     )]
-    NotSupervising { pid: u32 },
+    SupervisorNotStarted { pid: u32 },
     #[error(
-        "cannot supervise: {} supervises this home already",
+        "cannot start a supervisor: {} already supervises this home",
         .pid.map_or_else(|| String::from("another process"), |pid| format!("process {pid}"))
     )]
-    Supervised { pid: Option<u32> },
+    AlreadySupervised { pid: Option<u32> },
     #[error(transparent)]
     Git(GitError),
     #[error("cannot use `{value}` as {what}: {reason}; choose another")]
@@ -59,22 +59,22 @@ pub enum DriverError {
     },
     #[error("cannot find rescue {number} of task `{task}`")]
     NoRescue { task: TaskId, number: u32 },
-    #[error("cannot bring back rescue {number} of task `{task}`: {reason}")]
+    #[error("cannot restore rescue {number} of task `{task}`: {reason}")]
     NotRestored {
         task: TaskId,
         number: u32,
         reason: String,
         paths: Vec<String>,
     },
-    #[error("cannot make {asked} workspaces for project `{project}`: its pool has {size}")]
+    #[error("cannot create {requested} workspaces for project `{project}`: its pool has {size}")]
     PoolTooSmall {
         project: ProjectName,
-        asked: u32,
+        requested: u32,
         size: u32,
     },
     #[error(
         "cannot start task `{task}`: all {size} workspaces of project `{project}` are in use: {}",
-        held(.holders)
+        list_holders(.holders)
     )]
     PoolFull {
         task: TaskId,
@@ -82,11 +82,11 @@ pub enum DriverError {
         size: u32,
         holders: Vec<(WorkspaceName, TaskId)>,
     },
-    #[error("cannot change workspace `{0}`: somebody else is changing it")]
+    #[error("cannot change workspace `{0}`: another process is changing it")]
     WorkspaceBusy(WorkspaceName),
     #[error(transparent)]
     Process(#[from] ProcessError),
-    #[error("cannot make an id: {0}")]
+    #[error("cannot create an id: {0}")]
     NoRandomness(String),
     #[error("cannot {attempt} `{}`: {reason}", .path.display())]
     File {
@@ -94,7 +94,7 @@ pub enum DriverError {
         path: PathBuf,
         reason: String,
     },
-    #[error("cannot tell which project is meant: {reason}")]
+    #[error("cannot determine the project: {reason}")]
     ProjectUnclear {
         reason: &'static str,
         names: Vec<ProjectName>,
@@ -103,39 +103,39 @@ pub enum DriverError {
     NoRepository { path: PathBuf, reason: String },
     #[error("cannot find branch `{branch}` in `{}`", .path.display())]
     NoBranch { path: PathBuf, branch: BranchName },
-    #[error("cannot remove project `{project}`: {}", in_use(.tasks, .workspaces))]
+    #[error("cannot remove project `{project}`: {}", list_uses(.tasks, .workspaces))]
     ProjectInUse {
         project: ProjectName,
         tasks: Vec<TaskId>,
         workspaces: Vec<WorkspaceName>,
     },
-    #[error("cannot create a part of task `{task}`: it has ended as `{status}`")]
+    #[error("cannot create a child of task `{task}`: it is finished (`{status}`)")]
     ParentEnded { task: TaskId, status: Status },
     #[error(
-        "cannot create a part of task `{parent}` that comes after `{}`: they would wait for one \
-         another for ever", joined(.way)
+        "cannot create a child of task `{parent}` that comes after `{}`: they would wait for each \
+         other forever", join_cycle(.way)
     )]
     WaitsForItself { parent: TaskId, way: Vec<TaskId> },
     #[error(
-        "cannot create a task in `{project}`: neither the project nor the command names a harness"
+        "cannot create a task in `{project}`: no coding agent is installed, and no harness is named"
     )]
     HarnessUnset {
         project: ProjectName,
         folder: PathBuf,
     },
-    #[error("cannot install the skill{}", no_skills(.0.as_ref()))]
+    #[error("cannot install the skill{}", explain_no_skills(.0.as_ref()))]
     NoSkills(Option<HarnessName>),
-    #[error("cannot use the workflow `{name}`: there is none of that name")]
+    #[error("cannot use the workflow `{name}`: it does not exist")]
     WorkflowMissing { name: String, names: Vec<String> },
     #[error("cannot use the workflow `{name}`: {problem}")]
     WorkflowInvalid { name: String, problem: String },
-    #[error("cannot take the {0}: it holds a NUL character")]
+    #[error("cannot use the {0}: it contains a NUL character")]
     HasNul(&'static str),
     #[error("cannot write TASK.md: {0}")]
     Document(#[from] DocumentError),
-    #[error("cannot tell what TASK.md of task `{task}` says: {reason}")]
+    #[error("cannot read TASK.md of task `{task}`: {reason}")]
     DocumentUnknown { task: TaskId, reason: String },
-    #[error("cannot tell {what} of task `{task}`: {reason}")]
+    #[error("cannot determine {what} (task `{task}`): {reason}")]
     FactUnknown {
         task: TaskId,
         what: &'static str,
@@ -143,28 +143,28 @@ pub enum DriverError {
     },
     #[error("cannot decide about task `{task}` yet: `{command}` is still running")]
     GateRunning { task: TaskId, command: String },
-    #[error("cannot decide about task `{task}`: it changes all the time")]
+    #[error("cannot decide about task `{task}`: it keeps changing")]
     Contended { task: TaskId },
-    #[error("cannot tell who asks: `ORANGE_RUN_PROOF` is not that of run `{0}`")]
+    #[error("cannot identify the caller: `ORANGE_RUN_PROOF` does not match run `{0}`")]
     ProofInvalid(RunId),
-    #[error("cannot tell who asks: {0}")]
+    #[error("cannot identify the caller: {0}")]
     CallerUnknown(String),
-    #[error("cannot ask about task `{asked}` as the {role} of task `{own}`")]
+    #[error("cannot access task `{requested}` as the {role} of task `{own}`")]
     OtherTask {
         role: Role,
         own: TaskId,
-        asked: TaskId,
+        requested: TaskId,
     },
-    #[error("cannot ask about task `{task}` from a command that runs for it")]
+    #[error("cannot access task `{task}` from a command that runs for it")]
     InsideEffect { task: TaskId },
-    #[error("cannot tell which task is meant")]
+    #[error("cannot determine the task")]
     TaskUnclear,
-    #[error("cannot tell which task `{named}` means: it could be {}", listed(.candidates))]
+    #[error("cannot determine which task `{named}` means: it could be {}", list_candidates(.candidates))]
     TaskAmbiguous {
         named: String,
         candidates: Vec<Candidate>,
     },
-    #[error("no commit of the task's repository is called `{0}`")]
+    #[error("the task's repository has no commit `{0}`")]
     CommitUnknown(String),
     #[error("cannot change task `{task}`: it was deleted")]
     TaskDeleted { task: TaskId },
@@ -180,17 +180,17 @@ pub enum DriverError {
         status: Status,
         statuses: Vec<Status>,
     },
-    #[error("cannot show what an agent of task `{task}` said: {reason}")]
+    #[error("cannot show the output of an agent of task `{task}`: {reason}")]
     NoOutput { task: TaskId, reason: String },
-    #[error("cannot {0} from an agent's session: only a person may")]
-    ForAPerson(&'static str),
-    #[error("cannot rebuild the database `{}`: there is one", .path.display())]
-    DatabaseThere { path: PathBuf },
+    #[error("cannot {0} from an agent's session: only the user may")]
+    UserOnly(&'static str),
+    #[error("cannot rebuild the database `{}`: it already exists", .path.display())]
+    DatabaseExists { path: PathBuf },
     #[error("cannot attach to task `{task}`: {reason}")]
-    NobodyThere {
+    NoAgent {
         task: TaskId,
         reason: String,
-        way: Way,
+        cycle: NextStep,
     },
 }
 
@@ -205,13 +205,13 @@ pub struct Candidate {
 
 /// How a task without an agent may get one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum NextStep {
     /// Its work has not started.
     Spawn,
     /// It had one; the role, if one was requested.
     Respawn(Option<Role>),
     /// Nothing known.
-    Look,
+    Inspect,
 }
 
 impl From<GitError> for DriverError {
@@ -235,31 +235,31 @@ impl From<GitError> for DriverError {
     }
 }
 
-fn in_use(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {
+fn list_uses(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {
     let quoted = |what: &str, names: Vec<String>| {
         (!names.is_empty()).then(|| format!("{what} `{}`", names.join("`, `")))
     };
     let tasks = tasks.iter().map(ToString::to_string).collect();
     let held = workspaces.iter().map(ToString::to_string).collect();
-    let tasks = quoted("it has open tasks,", tasks);
-    let held = quoted("workspaces hold something,", held);
+    let tasks = quoted("it has unfinished tasks:", tasks);
+    let held = quoted("it has workspaces in use:", held);
     let both: Vec<String> = tasks.into_iter().chain(held).collect();
     both.join("; ")
 }
 
-fn no_skills(named: Option<&HarnessName>) -> String {
+fn explain_no_skills(named: Option<&HarnessName>) -> String {
     named.map_or_else(
-        || String::from(": no agent that keeps skills is on the PATH"),
+        || String::from(": no agent that supports skills is on the PATH"),
         |name| format!(" for `{name}`: its definition does not say where it keeps skills"),
     )
 }
 
-fn listed(candidates: &[Candidate]) -> String {
+fn list_candidates(candidates: &[Candidate]) -> String {
     let ids = candidates.iter().map(|it| format!("`{}`", it.task));
     ids.collect::<Vec<_>>().join(" or ")
 }
 
-fn held(holders: &[(WorkspaceName, TaskId)]) -> String {
+fn list_holders(holders: &[(WorkspaceName, TaskId)]) -> String {
     let held = holders.iter();
     let held: Vec<String> = held
         .map(|(workspace, task)| format!("`{task}` has `{workspace}`"))
@@ -267,7 +267,7 @@ fn held(holders: &[(WorkspaceName, TaskId)]) -> String {
     held.join(", ")
 }
 
-fn joined(way: &[TaskId]) -> String {
+fn join_cycle(way: &[TaskId]) -> String {
     let names: Vec<&str> = way.iter().map(TaskId::as_str).collect();
     names.join("`, which waits for `")
 }

@@ -4,7 +4,7 @@ use orange_engine::names::Status;
 use serde_json::{Value, json};
 
 use super::lower::{home, projects, registered, settings, store};
-use super::{Candidate, DriverError, Way};
+use super::{Candidate, DriverError, NextStep};
 
 /// The kind of error, which alone determines the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Kind {
     /// Running the command again helps.
     Busy,
     /// A program that orange called has failed.
-    OutsideFailed,
+    ExternalFailed,
     /// Something that should not happen.
     Unexpected,
 }
@@ -82,16 +82,17 @@ impl DriverError {
             }
             DriverError::HarnessUnset { project, folder } => {
                 Report::new(Kind::Usage, "harness-unset").hint(format!(
-                    "name one with `orange task create --harness NAME`, or for good with `orange \
-                     project update {project} --harness NAME`, or for all projects with `harness \
-                     = \"NAME\"` in config.toml; harnesses are defined in `{}/NAME.toml`",
+                    "install claude, codex, gemini, opencode or pi, or name a harness with `orange \
+                     task create --harness NAME`, permanently with `orange project update \
+                     {project} --harness NAME`, or for all projects with `harness = \"NAME\"` in \
+                     config.toml; harnesses are defined in `{}/NAME.toml`",
                     folder.display()
                 ))
             }
             DriverError::NoSkills(named) => {
                 let first = match named {
                     Some(name) => format!(
-                        "say it in the definition of `{name}`, such as `skills = \
+                        "set it in the definition of `{name}`, for example `skills = \
                          \"~/.{name}/skills\"`"
                     ),
                     None => String::from(
@@ -104,29 +105,30 @@ impl DriverError {
                 ))
             }
             DriverError::Tmux(_) | DriverError::Command(_) | DriverError::Process(_) => {
-                Report::new(Kind::OutsideFailed, "program-failed")
+                Report::new(Kind::ExternalFailed, "program-failed")
             }
-            DriverError::Git(_) => Report::new(Kind::OutsideFailed, "git-failed"),
+            DriverError::Git(_) => Report::new(Kind::ExternalFailed, "git-failed"),
             DriverError::NoRandomness(_) | DriverError::File { .. } => {
                 Report::new(Kind::Unexpected, "system-failed")
             }
-            DriverError::Supervised { pid } => Report::new(Kind::Busy, "supervised")
-                .hint("end the other one with `orange serve --stop`; agents go on")
+            DriverError::AlreadySupervised { pid } => Report::new(Kind::Busy, "already-supervised")
+                .hint("stop it with `orange serve --stop`; agents keep running")
                 .details(json!({ "pid": pid })),
-            DriverError::NotSupervising { pid } => {
-                Report::new(Kind::OutsideFailed, "not-supervising").details(json!({ "pid": pid }))
+            DriverError::SupervisorNotStarted { pid } => {
+                Report::new(Kind::ExternalFailed, "supervisor-not-started")
+                    .details(json!({ "pid": pid }))
             }
-            DriverError::DatabaseThere { path } => Report::new(Kind::Refused, "database-there")
+            DriverError::DatabaseExists { path } => Report::new(Kind::Refused, "database-exists")
                 .hint("if it is damaged, run `orange rebuild --move-aside`: it is renamed and kept")
                 .details(json!({ "path": path.to_string_lossy() })),
 
             DriverError::NameInvalid { .. } => Report::new(Kind::Usage, "name-invalid")
-                .hint("a branch is named as git allows it: `git check-ref-format --branch NAME`"),
+                .hint("check the name with `git check-ref-format --branch NAME`"),
             DriverError::HasNul(_) => Report::new(Kind::Usage, "text-has-nul"),
             DriverError::NoRescue { task, number } => {
                 Report::new(Kind::NotFound, "rescue-not-found")
                     .hint(format!(
-                        "run `orange task restore {task}` to see which there are"
+                        "run `orange task restore {task}` to list its rescues"
                     ))
                     .details(json!({ "task": task, "number": number }))
             }
@@ -137,13 +139,13 @@ impl DriverError {
                 ..
             } => Report::new(Kind::Refused, "not-restored")
                 .hint(format!(
-                    "bring it back elsewhere: `orange task restore {task} {number} --branch \
+                    "restore it elsewhere: `orange task restore {task} {number} --branch \
                      NAME`, or `--directory DIRECTORY`"
                 ))
                 .details(json!({ "task": task, "number": number, "paths": paths })),
             DriverError::PoolTooSmall { project, .. } => Report::new(Kind::Usage, "pool-too-small")
                 .hint(format!(
-                    "run `orange project update {project} --pool-size COUNT`, or ask for fewer"
+                    "run `orange project update {project} --pool-size COUNT`, or request fewer"
                 )),
             DriverError::PoolFull {
                 task,
@@ -154,7 +156,7 @@ impl DriverError {
                 let other = holders.first().map_or("TASK", |(_, task)| task.as_str());
                 Report::new(Kind::Refused, "pool-full").hint(format!(
                     "finish one of them, or cancel it with `orange task cancel {other}`, then run \
-                     `orange task spawn {task}`; `pool_size` of `{project}` in projects.json says \
+                     `orange task spawn {task}`; `pool_size` of `{project}` in projects.json sets \
                      how many there are, and `when_full` whether a start waits"
                 ))
             }
@@ -168,10 +170,10 @@ impl DriverError {
                     .details(json!({ "names": names }))
             }
             DriverError::NoRepository { .. } => Report::new(Kind::Refused, "project-unusable")
-                .hint("run `git init` and make a first commit, then run `orange project add`"),
+                .hint("run `git init` and create a first commit, then run `orange project add`"),
             DriverError::NoBranch { path, .. } => Report::new(Kind::NotFound, "branch-not-found")
                 .hint(format!(
-                    "see which there are with `git -C {} branch`",
+                    "list the branches with `git -C {} branch`",
                     path.display()
                 )),
             DriverError::ProjectInUse {
@@ -181,14 +183,15 @@ impl DriverError {
                     .iter()
                     .map(|task| {
                         format!(
-                            "end it first: `orange task cancel {task}` keeps its work, or merge it"
+                            "finish `{task}` first: merge it, or run `orange task cancel {task}`, \
+                             which keeps its work"
                         )
                     })
                     .collect();
                 if tasks.is_empty() && !workspaces.is_empty() {
                     hints.push(String::from(
-                        "run `orange workspace gc`: it gives back what ended tasks still hold, \
-                         and says what is left",
+                        "run `orange workspace gc`: it releases what finished tasks still hold, \
+                         and lists what is left",
                     ));
                 }
                 Report {
@@ -217,8 +220,8 @@ impl DriverError {
                 problems,
             } => Report::new(Kind::Refused, "workflow-unsafe")
                 .hint(format!(
-                    "run `orange workflow check {workflow}` to see every error and how it comes \
-                     about"
+                    "run `orange workflow check {workflow}` to see every error and how it \
+                     happens"
                 ))
                 .details(json!({ "workflow": workflow, "errors": errors, "problems": problems })),
             DriverError::StatusUnknown {
@@ -237,11 +240,8 @@ impl DriverError {
                 .details(json!({ "task": task, "status": status })),
             DriverError::WaitsForItself { parent, way } => {
                 Report::new(Kind::Refused, "waits-for-itself")
-                    .hint(
-                        "leave out `--after`, or create it without `--parent`, outside of that \
-                         task",
-                    )
-                    .details(json!({ "parent": parent, "way": way }))
+                    .hint("leave out `--after`, or create it on its own, without `--parent`")
+                    .details(json!({ "parent": parent, "cycle": way }))
             }
             DriverError::Document(_) => {
                 Report::new(Kind::Refused, "task-file-unknown").hint(SAVE_WHOLE)
@@ -254,13 +254,13 @@ impl DriverError {
             DriverError::FactUnknown { task, what, reason } => {
                 Report::new(Kind::Refused, "fact-unknown")
                     .hint(format!(
-                        "when that is mended, run the command again; `orange task why {task}` \
-                         tells what it needs"
+                        "once that is fixed, run the command again; `orange task why {task}` \
+                         shows what it needs"
                     ))
                     .details(json!({ "task": task, "what": what, "reason": reason }))
             }
             DriverError::GateRunning { task, command } => Report::new(Kind::Busy, "gate-running")
-                .hint("run the same command again in a while: it reads the result")
+                .hint("run the same command again later to get the result")
                 .details(json!({ "task": task, "command": command })),
             DriverError::Contended { .. } => {
                 Report::new(Kind::Busy, "task-contended").hint("run the command again")
@@ -276,16 +276,16 @@ impl DriverError {
                 Report {
                     hints: candidates.iter().map(hint).collect(),
                     ..Report::new(Kind::Usage, "task-ambiguous")
-                        .details(json!({ "named": named, "candidates": candidates }))
+                        .details(json!({ "name": named, "candidates": candidates }))
                 }
             }
             DriverError::TaskDeleted { task } => Report::new(Kind::Refused, "task-deleted")
                 .hint(format!(
-                    "bring it back with `orange task delete {task} --undo`"
+                    "restore it with `orange task delete {task} --undo`"
                 ))
                 .details(json!({ "task": task })),
             DriverError::CommitUnknown(commit) => Report::new(Kind::NotFound, "commit-not-found")
-                .hint("see the branch's commits with `git log` in the task's worktree")
+                .hint("list the branch's commits with `git log` in the task's worktree")
                 .details(json!({ "commit": commit })),
 
             DriverError::ProofInvalid(_) => Report::new(Kind::Refused, "proof-invalid")
@@ -294,38 +294,44 @@ impl DriverError {
                 "agents: call `orange` with the variables you were started with; you: run it in \
                  your own terminal, where no `ORANGE_RUN_ID` is set",
             ),
-            DriverError::OtherTask { role, own, asked } => Report::new(Kind::Refused, "other-task")
+            DriverError::OtherTask {
+                role,
+                own,
+                requested,
+            } => Report::new(Kind::Refused, "other-task")
                 .hint(format!(
                     "leave the task out, or name your own: `orange task show {own}`"
                 ))
-                .details(json!({ "role": role, "own": own, "asked": asked })),
+                .details(json!({ "role": role, "own": own, "requested": requested })),
             DriverError::InsideEffect { .. } => Report::new(Kind::Refused, "inside-effect")
-                .hint("let the command end first; what it should change belongs into the workflow"),
-            DriverError::ForAPerson(_) => Report::new(Kind::Refused, "for-a-person")
-                .hint("say in your session what is needed, and let the person run the command"),
+                .hint("wait until the command exits; let the workflow change the task instead"),
+            DriverError::UserOnly(_) => Report::new(Kind::Refused, "user-only")
+                .hint("say in your session what you need, and let the user run the command"),
             DriverError::NoOutput { task, reason } => Report::new(Kind::NotFound, "no-output")
                 .hint(format!(
                     "see which agents it has with `orange task show {task}`"
                 ))
                 .details(json!({ "task": task, "reason": reason })),
-            DriverError::NobodyThere { task, reason, way } => {
-                Report::new(Kind::NotFound, "nobody-there")
-                    .hint(match way {
-                        Way::Spawn => format!("run `orange task spawn {task}` to start the work"),
-                        Way::Respawn(None) => {
-                            format!("run `orange task respawn {task}` to bring an agent back")
-                        }
-                        Way::Respawn(Some(role)) => format!(
-                            "run `orange task respawn {task} --role {role}` to bring it back"
-                        ),
-                        Way::Look => {
-                            format!("see what became of it with `orange task show {task}`")
-                        }
-                    })
-                    .details(json!({ "task": task, "reason": reason }))
-            }
+            DriverError::NoAgent {
+                task,
+                reason,
+                cycle,
+            } => Report::new(Kind::NotFound, "no-agent")
+                .hint(match cycle {
+                    NextStep::Spawn => format!("run `orange task spawn {task}` to start the work"),
+                    NextStep::Respawn(None) => {
+                        format!("run `orange task respawn {task}` to start an agent again")
+                    }
+                    NextStep::Respawn(Some(role)) => {
+                        format!("run `orange task respawn {task} --role {role}` to start it again")
+                    }
+                    NextStep::Inspect => {
+                        format!("check its state with `orange task show {task}`")
+                    }
+                })
+                .details(json!({ "task": task, "reason": reason })),
         }
     }
 }
 
-const SAVE_WHOLE: &str = "save TASK.md whole, as UTF-8, then run the command again";
+const SAVE_WHOLE: &str = "save TASK.md completely, as UTF-8, then run the command again";

@@ -10,12 +10,15 @@ use crate::perform::Performer;
 
 impl Performer {
     /// Performs an effect, or finds that it has already happened.
-    pub(crate) fn act(
+    pub(crate) fn perform_effect(
         &self,
         store: &mut Store,
         pending: &Pending,
     ) -> Result<EffectOutcome, Failure> {
-        let task = store.require(&pending.task).map_err(Failure::passing)?.task;
+        let task = store
+            .require(&pending.task)
+            .map_err(Failure::temporary)?
+            .task;
         match &pending.planned.effect {
             Effect::AcquireWorkspace { restore } => {
                 let mut notices = Vec::new();
@@ -39,15 +42,15 @@ impl Performer {
             Effect::ArchiveSection { section } => {
                 let archived =
                     orange_store::archive_section(store, &task.id, section, clock::now());
-                match archived.map_err(Failure::passing)?.deferred {
+                match archived.map_err(Failure::temporary)?.deferred {
                     None => Ok(EffectOutcome::Done),
-                    Some(unknown) => Err(Failure::passing(format!("TASK.md: {unknown}"))),
+                    Some(unknown) => Err(Failure::temporary(format!("TASK.md: {unknown}"))),
                 }
             }
             Effect::RunCommand { command } => {
                 self.run_command(store, &task, &pending.planned, command)
             }
-            Effect::Notify { message, via } => self.notify_person(&task, message, via),
+            Effect::Notify { message, via } => self.notify_user(&task, message, via),
             Effect::SpawnNext => self.spawn_next(store, &task),
             // Tasks pinned to an older workflow request it; they keep their harness.
             Effect::Route => Ok(EffectOutcome::Routed(task.harness.clone())),
@@ -73,14 +76,14 @@ impl Performer {
     ) -> Result<(), Failure> {
         for what in notices {
             let noticed = self.steps.notice(store, &task.id, what);
-            noticed.map_err(Failure::passing)?;
+            noticed.map_err(Failure::temporary)?;
         }
         Ok(())
     }
 }
 
 fn not_available(what: &str) -> Failure {
-    Failure::for_good(format!(
+    Failure::permanent(format!(
         "{what} is not available in this version of orange; do it yourself"
     ))
 }

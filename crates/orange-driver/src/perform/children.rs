@@ -5,19 +5,19 @@ use orange_engine::effect::{EffectId, EffectOutcome};
 use orange_engine::names::{BranchName, TaskId};
 use orange_engine::report::Delegation;
 use orange_engine::role::Role;
-use orange_engine::task::{Queueing, Tuning};
+use orange_engine::task::{AgentSettings, Queueing};
 use orange_store::Store;
 
 use crate::DriverError;
 use crate::failure::Failure;
 use crate::perform::Performer;
-use crate::steps::create::{Created, NewWork};
+use crate::steps::create::{CreateResult, NewTaskRequest};
 
 /// How many children one report may request.
-const MOST_CHILDREN: usize = 20;
+const MAX_CHILDREN: usize = 20;
 
 /// How many generations there may be, including the first task.
-const MOST_GENERATIONS: usize = 4;
+const MAX_GENERATIONS: usize = 4;
 
 impl Performer {
     /// Makes sure that each delegation has its task. A child is identified by its branch, which
@@ -30,17 +30,17 @@ impl Performer {
         delegations: &[Delegation],
     ) -> Result<EffectOutcome, Failure> {
         let count = delegations.len();
-        if count > MOST_CHILDREN {
-            return Err(Failure::for_good(format!(
-                "the report asks for {count} children, and {MOST_CHILDREN} are the most; create \
-                 those you want with `orange task create --parent {}`",
+        if count > MAX_CHILDREN {
+            return Err(Failure::permanent(format!(
+                "the report requests {count} children, but at most {MAX_CHILDREN} are allowed; \
+                 create those you want with `orange task create --parent {}`",
                 task.id
             )));
         }
-        if generation(store, task).map_err(Failure::passing)? >= MOST_GENERATIONS {
-            return Err(Failure::for_good(format!(
-                "children of children of children create no more children; create those you want \
-                 with `orange task create --parent {}`",
+        if generation(store, task).map_err(Failure::temporary)? >= MAX_GENERATIONS {
+            return Err(Failure::permanent(format!(
+                "the report requests children, but at most {MAX_GENERATIONS} generations of tasks \
+                 are allowed; create those you want with `orange task create --parent {}`",
                 task.id
             )));
         }
@@ -49,7 +49,7 @@ impl Performer {
             let number = index + 1;
             let branch = BranchName::new(format!("orange-tasks/{}-{effect}-{number}", task.id));
             let known = child_on(store, task, &branch);
-            let child = match known.map_err(Failure::passing)? {
+            let child = match known.map_err(Failure::temporary)? {
                 Some(child) => child,
                 None => self.create_child(task, branch, number, delegation)?,
             };
@@ -57,7 +57,7 @@ impl Performer {
         }
         self.scheduler
             .start_if_unsupervised(store, &children)
-            .map_err(Failure::passing)?;
+            .map_err(Failure::temporary)?;
         Ok(EffectOutcome::Children(children))
     }
 
@@ -69,12 +69,12 @@ impl Performer {
         number: usize,
         delegation: &Delegation,
     ) -> Result<TaskId, Failure> {
-        let harnesses = self.context.harnesses().map_err(Failure::passing)?;
+        let harnesses = self.context.harnesses().map_err(Failure::temporary)?;
         let suggested = delegation.suggested_agent.clone();
         let suggested = suggested.filter(|name| harnesses.require(name).is_ok());
         let harness = suggested.unwrap_or_else(|| task.harness.clone());
         let is_same = harness == task.harness;
-        let new = NewWork {
+        let new = NewTaskRequest {
             project: Some(task.project.clone()),
             by: Role::Worker,
             summary: title(task, number, delegation),
@@ -84,28 +84,28 @@ impl Performer {
             harness: Some(harness),
             review_harness: Some(task.review_harness.clone()),
             status: None,
-            tuning: if is_same {
-                task.tuning.clone()
+            agent_settings: if is_same {
+                task.agent_settings.clone()
             } else {
-                Tuning::default()
+                AgentSettings::default()
             },
             queueing: Queueing {
                 priority: task.queueing.priority,
                 parent: Some(task.id.clone()),
-                starts_itself: true,
+                starts_automatically: true,
                 ..Queueing::default()
             },
         };
-        let mut creating = self.steps.create(&new).map_err(Failure::passing)?;
+        let mut creating = self.steps.create(&new).map_err(Failure::temporary)?;
         match creating.created {
-            Created::Recorded(recorded) => {
+            CreateResult::Recorded(recorded) => {
                 if recorded.copies.is_err() {
                     let synced = self.steps.sync_files(&mut creating.store, &recorded.task);
                     self.steps.log_failure(&recorded.task, synced);
                 }
                 Ok(recorded.task)
             }
-            Created::Refused(refusal) => Err(Failure::for_good(refusal)),
+            CreateResult::Refused(refusal) => Err(Failure::permanent(refusal)),
         }
     }
 }
@@ -114,7 +114,7 @@ impl Performer {
 fn generation(store: &Store, task: &Task) -> Result<usize, DriverError> {
     let mut generation = 1;
     let mut parent = task.queueing.parent.clone();
-    while let Some(id) = parent.filter(|_| generation < MOST_GENERATIONS) {
+    while let Some(id) = parent.filter(|_| generation < MAX_GENERATIONS) {
         generation += 1;
         parent = store.require(&id)?.task.queueing.parent;
     }

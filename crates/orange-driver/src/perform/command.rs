@@ -19,17 +19,17 @@ impl Performer {
         planned: &PlannedEffect,
         command: &[String],
     ) -> Result<EffectOutcome, Failure> {
-        let workspace = store.workspace_of(&task.id).map_err(Failure::for_good)?;
+        let workspace = store.workspace_of(&task.id).map_err(Failure::permanent)?;
         let Some(workspace) = workspace else {
-            return Err(Failure::for_good("there is no workspace to run it in"));
+            return Err(Failure::permanent("there is no workspace to run it in"));
         };
         let seconds = planned.timeout.unwrap_or(USUAL_TIMEOUT);
         self.workspaces
-            .own_command(task, command, &workspace, &planned.id.to_string())
-            .map_err(Failure::for_good)?
+            .workflow_command(task, command, &workspace, &planned.id.to_string())
+            .map_err(Failure::permanent)?
             .timeout(Duration::from_secs(seconds))
             .require_success()
-            .map_err(Failure::for_good)?;
+            .map_err(Failure::permanent)?;
         Ok(EffectOutcome::Done)
     }
 }

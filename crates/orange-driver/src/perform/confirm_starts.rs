@@ -18,7 +18,7 @@ use crate::perform::Performer;
 
 /// The result for a start that seemed to have happened.
 #[derive(Debug)]
-pub struct Confirmed {
+pub struct StartConfirmation {
     pub task: TaskId,
     /// Whether it was recorded; otherwise a performer has to handle it.
     pub is_recorded: Result<bool, DriverError>,
@@ -26,17 +26,17 @@ pub struct Confirmed {
 
 impl Performer {
     /// Records the starts that the server's listing shows; starts nothing.
-    pub fn confirm_starts(&self, tasks: &[TaskId]) -> Result<Vec<Confirmed>, DriverError> {
+    pub fn confirm_starts(&self, tasks: &[TaskId]) -> Result<Vec<StartConfirmation>, DriverError> {
         let seeing = Performer {
-            seen: Some(Arc::new(self.context.tmux.list()?)),
+            listing: Some(Arc::new(self.context.tmux.list()?)),
             ..self.clone()
         };
         let mut store = self.context.store()?;
-        let confirm = |task: &TaskId| Confirmed {
+        let confirm = |task: &TaskId| StartConfirmation {
             task: task.clone(),
             is_recorded: seeing.confirm_start(&mut store, task),
         };
-        let mut confirmed: Vec<Confirmed> = tasks.iter().map(confirm).collect();
+        let mut confirmed: Vec<StartConfirmation> = tasks.iter().map(confirm).collect();
         // The copies are written once everything is recorded.
         for it in &mut confirmed {
             if matches!(it.is_recorded, Ok(true)) {
@@ -66,7 +66,7 @@ impl Performer {
         let Effect::Spawn(spawn) = &pending.planned.effect else {
             return Ok(false);
         };
-        let seen = self.seen.as_deref();
+        let seen = self.listing.as_deref();
         if seen.is_none_or(|listing| listing.of_run(&spawn.run).is_none()) {
             return Ok(false);
         }

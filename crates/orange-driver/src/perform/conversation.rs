@@ -15,7 +15,7 @@ use orange_engine::evidence::Evidence;
 use orange_store::Store;
 use serde::{Deserialize, Serialize};
 
-use super::spawn::manner;
+use super::spawn::start_mode;
 use crate::context::ids;
 use crate::failure::Failure;
 use crate::perform::Performer;
@@ -30,22 +30,22 @@ pub(crate) struct Conversation {
 
 impl Conversation {
     /// Its id, if it begins with this run.
-    pub fn begun(&self) -> Option<&str> {
+    pub fn new_id(&self) -> Option<&str> {
         (!self.is_resumed).then_some(self.id.as_str())
     }
 
     /// Its id, if this run resumes it.
-    pub fn resumed(&self) -> Option<&str> {
+    pub fn resumed_id(&self) -> Option<&str> {
         self.is_resumed.then_some(self.id.as_str())
     }
 
     /// Saves it for the next run.
-    pub fn keep(&self, launch_directory: &Path) -> Result<(), PrivateFileError> {
+    pub fn save(&self, launch_directory: &Path) -> Result<(), PrivateFileError> {
         let json = serde_json::to_vec(self).unwrap_or_default();
         private_file::write(&file(launch_directory), &json)
     }
 
-    fn kept(launch_directory: &Path) -> Option<Self> {
+    fn load(launch_directory: &Path) -> Option<Self> {
         let bytes = fs::read(file(launch_directory)).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
@@ -60,34 +60,34 @@ impl Performer {
         spawn: &Spawn,
         harness: &Harness,
     ) -> Result<Conversation, Failure> {
-        let runs = store.runs(&task.id).map_err(Failure::passing)?;
+        let runs = store.runs(&task.id).map_err(Failure::temporary)?;
         let mut earlier = runs.iter().rev();
         let last = earlier.find(|run| run.role == spawn.role && run.id != spawn.run);
         let last = last.filter(|run| run.evidence.is_some() && run.harness == spawn.harness);
-        let resumes = harness.takes(manner(spawn.headless), "resumed_id");
+        let resumes = harness.accepts(start_mode(spawn.headless), "resumed_id");
         if let Some(last) = last.filter(|_| resumes) {
             let folder = self
                 .context
                 .launch_directory(&task.project, &task.id, &last.id);
-            let folder = folder.map_err(Failure::for_good)?;
+            let folder = folder.map_err(Failure::permanent)?;
             // If the harness was the reason, the conversation is not to blame.
             let evidence = last.evidence.as_ref();
-            let is_blameless = evidence.is_some_and(Evidence::is_the_harnesses);
-            let kept = Conversation::kept(&folder).filter(|it| is_blameless || !it.is_resumed);
+            let is_blameless = evidence.is_some_and(Evidence::is_harness_failure);
+            let kept = Conversation::load(&folder).filter(|it| is_blameless || !it.is_resumed);
             // The id that the agent reported wins: some agents choose it, and the user may have
             // started another conversation.
-            let told = self.agents.told_by(&task.project, &task.id, &last.id);
+            let told = self.agents.events_of(&task.project, &task.id, &last.id);
             let told = told.into_iter().rev().find_map(|it| it.session_id);
             let printed = || self.agents.result_of(&task.project, last)?.session_id;
             let told = told.or_else(printed);
             let begun = kept.as_ref().map(|kept| kept.id.clone());
-            let begun = begun.filter(|_| harness.takes(manner(last.headless), "session_id"));
+            let begun = begun.filter(|_| harness.accepts(start_mode(last.headless), "session_id"));
             if let Some(id) = told.filter(|_| kept.is_some()).or(begun) {
                 let is_resumed = true;
                 return Ok(Conversation { id, is_resumed });
             }
         }
-        let id = ids::session().map_err(Failure::passing)?;
+        let id = ids::session().map_err(Failure::temporary)?;
         Ok(Conversation {
             id,
             is_resumed: false,

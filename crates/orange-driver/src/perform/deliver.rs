@@ -7,9 +7,9 @@
 use std::time::Duration;
 
 use orange_config::clock::{self, Deadline};
-use orange_effects::tmux::{Ground, Pane};
+use orange_effects::tmux::{Pane, TypingState};
 use orange_engine::Task;
-use orange_engine::activity::{Activity, AgentEvent, AgentEventKind, Doing};
+use orange_engine::activity::{Activity, ActivityState, AgentEvent, AgentEventKind};
 use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
 use orange_store::{Delivery, InboxEntry, RunRecord, Store};
@@ -24,29 +24,29 @@ use crate::perform::Performer;
 pub(crate) const NUDGE: &str = "Message from orange: run orange inbox and do what it says.";
 
 /// How long an agent may take to show what was typed; some lose an Enter that comes earlier.
-const SHOWS: Duration = Duration::from_secs(2);
+const SHOW_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a line may stay in an agent's input before Enter counts as swallowed.
-const TAKES_IN: Duration = Duration::from_secs(1);
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long an agent that reports submitted prompts may take to report this one.
-const TELLS: Duration = Duration::from_secs(2);
+const REPORT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The poll interval for a terminal.
-const REST: Duration = Duration::from_millis(40);
+const POLL_INTERVAL: Duration = Duration::from_millis(40);
 
 /// How long an agent that reports its start may take to do so.
-const STARTS: Duration = Duration::from_mins(1);
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How long an agent that reports nothing and shows no input box counts as starting.
-const SETTLES: Duration = Duration::from_secs(1);
+const SETTLE_TIME: Duration = Duration::from_secs(1);
 
 /// How long one line covers all messages, and how long to wait for a line that does not show.
-const STANDS: Duration = Duration::from_mins(1);
-const COMES_UP: Duration = Duration::from_secs(30);
+const NUDGE_VALIDITY: Duration = Duration::from_mins(1);
+const ECHO_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A message to a live agent.
-pub(crate) struct Telling<'a> {
+pub(crate) struct MessageDelivery<'a> {
     pub(crate) task: &'a Task,
     pub(crate) role: &'a Role,
     pub(crate) run: &'a RunRecord,
@@ -61,8 +61,12 @@ impl Performer {
     ///
     /// Presses Enter a second time only while the line is provably still in the input box. An agent
     /// without a known input box gets one Enter, and what it does not read stays undelivered.
-    pub(crate) fn deliver(&self, store: &mut Store, telling: &Telling<'_>) -> Result<(), Failure> {
-        let inbox = store.inbox(&telling.task.id).map_err(Failure::passing)?;
+    pub(crate) fn deliver(
+        &self,
+        store: &mut Store,
+        telling: &MessageDelivery<'_>,
+    ) -> Result<(), Failure> {
+        let inbox = store.inbox(&telling.task.id).map_err(Failure::temporary)?;
         let entry = inbox.iter().find(|it| it.id == telling.entry);
         let Some(entry) = entry.filter(|it| it.read_at.is_none()) else {
             return Ok(());
@@ -72,17 +76,17 @@ impl Performer {
         if delivery.typed_run.as_ref() != Some(&telling.run.id) {
             delivery = Delivery::default();
         }
-        if delivery.told_at.is_some() {
+        if delivery.sent_at.is_some() {
             return self.send_again(store, telling, delivery);
         }
-        if let Some(told_at) = told_before(&inbox, telling) {
+        if let Some(told_at) = notified_at(&inbox, telling) {
             delivery.typed_run = Some(telling.run.id.clone());
-            delivery.told_at = Some(told_at);
+            delivery.sent_at = Some(told_at);
             return note(store, telling, delivery);
         }
-        let before = self.usable_ground(telling)?;
-        let waits = before.screen.waits();
-        let is_typed = !waits && !is_recent(delivery.typed_at, COMES_UP);
+        let before = self.require_usable_pane(telling)?;
+        let waits = before.screen.is_waiting();
+        let is_typed = !waits && !is_recent(delivery.typed_at, ECHO_TIMEOUT);
         if is_typed {
             let pasted = self.context.tmux.paste(telling.pane, NUDGE);
             pasted.map_err(Failure::obstacle)?;
@@ -93,11 +97,11 @@ impl Performer {
         }
         let typed_at = clock::now();
         let shown_before = is_typed.then_some(before.screen.times_shown);
-        let ground = self.showing(telling, shown_before)?;
+        let ground = self.wait_until_shown(telling, shown_before)?;
         // Noted before sending: after a kill in between, the next attempt finds the line in the
         // input.
         delivery.typed_run = Some(telling.run.id.clone());
-        delivery.told_at = Some(clock::now());
+        delivery.sent_at = Some(clock::now());
         note(store, telling, delivery.clone())?;
         self.send(store, telling, &ground)?;
         self.confirm(store, telling, delivery, typed_at)
@@ -109,19 +113,20 @@ impl Performer {
     fn confirm(
         &self,
         store: &mut Store,
-        telling: &Telling<'_>,
+        telling: &MessageDelivery<'_>,
         mut delivery: Delivery,
         typed_at: Timestamp,
     ) -> Result<(), Failure> {
         if telling.events.contains(&AgentEventKind::PromptSubmitted) {
-            let took_in =
-                || Ok(self.took_in(telling, typed_at).is_some() || is_read(store, telling)?);
-            if within(TELLS, took_in)? {
+            let took_in = || {
+                Ok(self.find_acceptance(telling, typed_at).is_some() || is_read(store, telling)?)
+            };
+            if wait_until(REPORT_TIMEOUT, took_in)? {
                 delivery.confirmed_at = Some(clock::now());
                 return note(store, telling, delivery);
             }
             if self.is_unsent(telling)? {
-                return Err(not_taken_in(telling.role));
+                return Err(not_accepted(telling.role));
             }
         }
         Ok(())
@@ -131,20 +136,20 @@ impl Performer {
     fn send_again(
         &self,
         store: &mut Store,
-        telling: &Telling<'_>,
+        telling: &MessageDelivery<'_>,
         mut delivery: Delivery,
     ) -> Result<(), Failure> {
-        let told_at = delivery.told_at;
-        if told_at.is_some_and(|told_at| self.took_in(telling, told_at).is_some()) {
+        let told_at = delivery.sent_at;
+        if told_at.is_some_and(|told_at| self.find_acceptance(telling, told_at).is_some()) {
             delivery.confirmed_at = delivery.confirmed_at.or(Some(clock::now()));
             return note(store, telling, delivery);
         }
-        let ground = self.context.tmux.ground(telling.pane, NUDGE);
-        let ground = ground.map_err(Failure::passing)?;
+        let ground = self.context.tmux.typing_state(telling.pane, NUDGE);
+        let ground = ground.map_err(Failure::temporary)?;
         if let Some(obstacle) = &ground.obstacle {
             return Err(Failure::obstacle(obstacle));
         }
-        if !ground.screen.waits() {
+        if !ground.screen.is_waiting() {
             return note(store, telling, delivery);
         }
         let typed_at = clock::now();
@@ -155,25 +160,34 @@ impl Performer {
 
     /// The terminal once the line shows. `before` is how often the line showed before it was typed,
     /// if it was typed just now.
-    fn showing(&self, telling: &Telling<'_>, before: Option<usize>) -> Result<Ground, Failure> {
-        let deadline = Deadline::after(SHOWS);
+    fn wait_until_shown(
+        &self,
+        telling: &MessageDelivery<'_>,
+        before: Option<usize>,
+    ) -> Result<TypingState, Failure> {
+        let deadline = Deadline::after(SHOW_TIMEOUT);
         loop {
-            let ground = self.usable_ground(telling)?;
+            let ground = self.require_usable_pane(telling)?;
             let screen = &ground.screen;
             // If the agent has no known input box, showing once more has to suffice.
             let is_new = before.is_some_and(|before| screen.times_shown > before);
-            if screen.waits() || is_new && !screen.has_box() {
+            if screen.is_waiting() || is_new && !screen.has_box() {
                 return Ok(ground);
             }
             if deadline.has_passed() {
-                return Err(Failure::obstacle("what was typed does not show"));
+                return Err(Failure::obstacle("the typed line does not appear"));
             }
-            clock::rest_until(clock::after(REST), REST);
+            clock::sleep_until(clock::after(POLL_INTERVAL), POLL_INTERVAL);
         }
     }
 
     /// Sends the line that was typed and shows.
-    fn send(&self, store: &Store, telling: &Telling<'_>, ground: &Ground) -> Result<(), Failure> {
+    fn send(
+        &self,
+        store: &Store,
+        telling: &MessageDelivery<'_>,
+        ground: &TypingState,
+    ) -> Result<(), Failure> {
         let press = || {
             let pressed = self.context.tmux.press_enter(telling.pane);
             pressed.map_err(Failure::obstacle)
@@ -184,67 +198,72 @@ impl Performer {
         for _ in 0..2 {
             press()?;
             let is_taken = || Ok(!self.is_unsent(telling)? || is_read(store, telling)?);
-            if within(TAKES_IN, is_taken)? {
+            if wait_until(ACCEPT_TIMEOUT, is_taken)? {
                 return Ok(());
             }
         }
-        Err(not_taken_in(telling.role))
+        Err(not_accepted(telling.role))
     }
 
     /// Whether the line is provably still in the input box; while the user types, nothing is
     /// certain.
-    fn is_unsent(&self, telling: &Telling<'_>) -> Result<bool, Failure> {
-        let ground = self.context.tmux.ground(telling.pane, NUDGE);
-        let ground = ground.map_err(Failure::passing)?;
+    fn is_unsent(&self, telling: &MessageDelivery<'_>) -> Result<bool, Failure> {
+        let ground = self.context.tmux.typing_state(telling.pane, NUDGE);
+        let ground = ground.map_err(Failure::temporary)?;
         Ok(ground.obstacle.is_none() && ground.screen.is_unsent())
     }
 
     /// The terminal's content, if it is safe to type into it.
-    fn usable_ground(&self, telling: &Telling<'_>) -> Result<Ground, Failure> {
+    fn require_usable_pane(&self, telling: &MessageDelivery<'_>) -> Result<TypingState, Failure> {
         let told = self
             .agents
-            .told_by(&telling.task.project, &telling.task.id, &telling.run.id);
-        let ground = self.context.tmux.ground(telling.pane, NUDGE);
-        let ground = ground.map_err(Failure::passing)?;
+            .events_of(&telling.task.project, &telling.task.id, &telling.run.id);
+        let ground = self.context.tmux.typing_state(telling.pane, NUDGE);
+        let ground = ground.map_err(Failure::temporary)?;
         if let Some(obstacle) = &ground.obstacle {
             return Err(Failure::obstacle(obstacle));
         }
         if ground.screen.is_mixed() {
             return Err(Failure::obstacle(
-                "something else is typed in its terminal too",
+                "Enter was not pressed: the agent's input line has other text",
             ));
         }
         let started = telling.run.setup.as_ref().map(|setup| setup.at);
         let tells = telling.events.contains(&AgentEventKind::SessionStart);
         let is_starting = if tells {
-            told.is_empty() && is_recent(started, STARTS)
+            told.is_empty() && is_recent(started, START_TIMEOUT)
         } else {
-            told.is_empty() && !ground.screen.has_box() && is_recent(started, SETTLES)
+            told.is_empty() && !ground.screen.has_box() && is_recent(started, SETTLE_TIME)
         };
         if is_starting {
-            return Err(Failure::obstacle("it is only starting"));
+            return Err(Failure::obstacle("it is still starting"));
         }
         // Agents do not report when a permission is granted; an input box shows it.
-        if Activity::of(&told).doing == Doing::WaitingForPermission && !ground.screen.has_box() {
-            return Err(Failure::obstacle("it waits for permission"));
+        if Activity::from_events(&told).state == ActivityState::WaitingForPermission
+            && !ground.screen.has_box()
+        {
+            return Err(Failure::obstacle("it is waiting for permission"));
         }
         Ok(ground)
     }
 
     /// The event that shows that an agent received the line.
-    fn took_in(&self, telling: &Telling<'_>, typed_at: Timestamp) -> Option<AgentEvent> {
+    fn find_acceptance(
+        &self,
+        telling: &MessageDelivery<'_>,
+        typed_at: Timestamp,
+    ) -> Option<AgentEvent> {
         let told = self
             .agents
-            .told_by(&telling.task.project, &telling.task.id, &telling.run.id);
+            .events_of(&telling.task.project, &telling.task.id, &telling.run.id);
         let mut told = told.into_iter();
         told.find(|it| it.kind == AgentEventKind::PromptSubmitted && it.at >= typed_at)
     }
 }
 
-fn not_taken_in(role: &Role) -> Failure {
-    Failure::passing(format!(
-        "the {role} does not take in the line that tells of its message: press Enter in its \
-         terminal"
+fn not_accepted(role: &Role) -> Failure {
+    Failure::temporary(format!(
+        "the {role} did not accept the line about its message: press Enter in its terminal"
     ))
 }
 
@@ -263,28 +282,32 @@ pub(crate) fn note_obstacle(store: &mut Store, task: &Task, entry: u64, why: &st
 }
 
 /// Records a message's delivery state, without an obstacle.
-fn note(store: &mut Store, telling: &Telling<'_>, delivery: Delivery) -> Result<(), Failure> {
+fn note(
+    store: &mut Store,
+    telling: &MessageDelivery<'_>,
+    delivery: Delivery,
+) -> Result<(), Failure> {
     let delivery = Delivery {
         problem: None,
         ..delivery
     };
     let noted = store.set_delivery(telling.entry, &delivery);
-    noted.map_err(Failure::passing)
+    noted.map_err(Failure::temporary)
 }
 
 /// When this agent was notified of waiting messages, if it has read none since.
-fn told_before(inbox: &[InboxEntry], telling: &Telling<'_>) -> Option<Timestamp> {
+fn notified_at(inbox: &[InboxEntry], telling: &MessageDelivery<'_>) -> Option<Timestamp> {
     let unread = inbox.iter().filter(|it| {
         let in_this_run = it.delivery.typed_run.as_ref() == Some(&telling.run.id);
         let is_free = it.delivery.problem.is_none();
         it.to == *telling.role && it.read_at.is_none() && in_this_run && is_free
     });
-    let told = unread.filter_map(|it| it.delivery.told_at).max();
+    let told = unread.filter_map(|it| it.delivery.sent_at).max();
     let own = inbox.iter().filter(|it| it.to == *telling.role);
     let last_read = own.filter_map(|it| it.read_at).max();
     // A message that came while the inbox was being read is still unread, and no line waits for it.
     let told = told.filter(|at| last_read.is_none_or(|read| read < *at));
-    told.filter(|at| is_recent(Some(*at), STANDS))
+    told.filter(|at| is_recent(Some(*at), NUDGE_VALIDITY))
 }
 
 fn is_recent(at: Option<Timestamp>, within: Duration) -> bool {
@@ -293,20 +316,20 @@ fn is_recent(at: Option<Timestamp>, within: Duration) -> bool {
     u64::try_from(passed).is_ok_and(|passed| u128::from(passed) < within.as_millis())
 }
 
-fn is_read(store: &Store, telling: &Telling<'_>) -> Result<bool, Failure> {
-    let inbox = store.inbox(&telling.task.id).map_err(Failure::passing)?;
+fn is_read(store: &Store, telling: &MessageDelivery<'_>) -> Result<bool, Failure> {
+    let inbox = store.inbox(&telling.task.id).map_err(Failure::temporary)?;
     let mut inbox = inbox.iter();
     Ok(inbox.any(|it| it.id == telling.entry && it.read_at.is_some()))
 }
 
 /// Whether a condition becomes true in time; a failed check ends the wait.
-fn within(bound: Duration, holds: impl Fn() -> Result<bool, Failure>) -> Result<bool, Failure> {
+fn wait_until(bound: Duration, holds: impl Fn() -> Result<bool, Failure>) -> Result<bool, Failure> {
     let deadline = Deadline::after(bound);
     while !holds()? {
         if deadline.has_passed() {
             return Ok(false);
         }
-        clock::rest_until(clock::after(REST), REST);
+        clock::sleep_until(clock::after(POLL_INTERVAL), POLL_INTERVAL);
     }
     Ok(true)
 }

@@ -20,7 +20,7 @@ impl Performer {
         kill: &Kill,
     ) -> Result<EffectOutcome, Failure> {
         let mut runs: BTreeSet<RunId> = kill.runs.iter().cloned().collect();
-        runs.extend(self.unrecorded(task, &kill.scope)?);
+        runs.extend(self.unrecorded_runs(task, &kill.scope)?);
         for run in &runs {
             self.agents.end_run(store, task, run)?;
         }
@@ -28,16 +28,16 @@ impl Performer {
     }
 
     /// Panes of the task that no event names, except runs that start after the kill.
-    fn unrecorded(&self, task: &Task, scope: &KillScope) -> Result<Vec<RunId>, Failure> {
+    fn unrecorded_runs(&self, task: &Task, scope: &KillScope) -> Result<Vec<RunId>, Failure> {
         if *scope == KillScope::Runs {
             return Ok(Vec::new());
         }
         let listing = match self.context.tmux.list() {
             Ok(listing) => listing,
             Err(TmuxError::NoServer(_)) => return Ok(Vec::new()),
-            Err(error) => return Err(Failure::passing(error)),
+            Err(error) => return Err(Failure::temporary(error)),
         };
-        let wanted: BTreeSet<&RunId> = wanted(task).collect();
+        let wanted: BTreeSet<&RunId> = needed_runs(task).collect();
         let meant = listing.panes.iter().filter(|pane| {
             let of_role = match scope {
                 KillScope::Role(role) => pane.role.as_ref() == Some(role),
@@ -51,14 +51,14 @@ impl Performer {
 }
 
 /// The runs that are live or about to start, by the current state of the task.
-fn wanted(task: &Task) -> impl Iterator<Item = &RunId> {
+fn needed_runs(task: &Task) -> impl Iterator<Item = &RunId> {
     let live = task.runs.values().filter(|run| run.state.is_live());
     let starting = task
         .pending
         .iter()
         .filter_map(|pending| match &pending.planned.effect {
             Effect::Spawn(spawn) => Some(&spawn.run),
-            Effect::NotifyRole(notify) => notify.otherwise.as_ref().map(|spawn| &spawn.run),
+            Effect::NotifyRole(notify) => notify.spawn_if_absent.as_ref().map(|spawn| &spawn.run),
             _ => None,
         });
     live.map(|run| &run.id).chain(starting)

@@ -1,9 +1,9 @@
 //! Merges a task's branch into the default branch.
 
-use orange_effects::git::{GitError, MergeBranch, Merging};
+use orange_effects::git::{GitError, MergeOutcome, MergeRequest};
 use orange_engine::Task;
 use orange_engine::effect::{EffectOutcome, Merge};
-use orange_engine::merged::{Merged, Origin};
+use orange_engine::merge_result::{MergeResult, Origin};
 use orange_store::{Pending, Store};
 
 use crate::due::planned_at;
@@ -25,9 +25,9 @@ impl Performer {
         let (project, git) = self
             .workspaces
             .repository_of(task)
-            .map_err(Failure::passing)?;
-        let at = planned_at(store, pending).map_err(Failure::passing)?;
-        let merging = git.merge(&MergeBranch {
+            .map_err(Failure::temporary)?;
+        let at = planned_at(store, pending).map_err(Failure::temporary)?;
+        let merging = git.merge(&MergeRequest {
             task: &task.id,
             summary: &task.summary,
             strategy: merge.strategy,
@@ -39,44 +39,44 @@ impl Performer {
             task_file: &project.task_file,
             at: at.unwrap_or_default(),
             push: project.push && !merge.local,
-            is_called_off: &|| is_called_off(store, pending),
+            is_cancelled: &|| is_cancelled(store, pending),
         });
         match merging {
-            Ok(Merging::Merged {
+            Ok(MergeOutcome::Merged {
                 commit,
                 was_there,
                 pushed_to,
                 forwarded,
             }) => {
                 let origin = match (merge.was_in_base, was_there) {
-                    (true, _) => Origin::Before,
+                    (true, _) => Origin::AlreadyMerged,
                     (false, true) => Origin::EarlierAttempt,
                     (false, false) => Origin::ThisMerge,
                 };
                 let forwarded = forwarded.iter().map(|it| it.display().to_string());
-                Ok(EffectOutcome::Merged(Merged {
+                Ok(EffectOutcome::Merged(MergeResult {
                     commit,
                     head: Some(merge.head.clone()),
                     origin,
                     into: Some(project.default_branch),
                     pushed_to,
-                    forwarded: forwarded.collect(),
+                    fast_forwarded: forwarded.collect(),
                     left_out: merge.left_out.clone(),
                 }))
             }
-            Ok(Merging::Refused(refusal)) => Err(Failure::for_good(refusal)),
+            Ok(MergeOutcome::Refused(refusal)) => Err(Failure::permanent(refusal)),
             Err(
                 error @ (GitError::NoIdentity(_)
                 | GitError::TooOld { .. }
                 | GitError::RemoteChanged { .. }),
-            ) => Err(Failure::for_good(error)),
-            Err(error) => Err(Failure::passing(error)),
+            ) => Err(Failure::permanent(error)),
+            Err(error) => Err(Failure::temporary(error)),
         }
     }
 }
 
 /// Whether the task has dropped this effect; if that cannot be read, the merge continues.
-fn is_called_off(store: &Store, pending: &Pending) -> bool {
+fn is_cancelled(store: &Store, pending: &Pending) -> bool {
     let task = store.require(&pending.task);
     task.is_ok_and(|stored| stored.task.pending_effect(pending.planned.id).is_none())
 }

@@ -15,7 +15,7 @@ mod merge;
 mod notify;
 mod remote;
 mod spawn;
-pub(crate) mod unperformed;
+pub(crate) mod warn_unperformed;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,8 +27,8 @@ use orange_engine::effect::{Effect, EffectOutcome};
 use orange_engine::input::{Cause, Observation};
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
-use orange_store::steps::reached;
-use orange_store::{Pending, Start, Store};
+use orange_store::steps::reach;
+use orange_store::{Pending, StartAnswer, Store};
 use serde_json::json;
 
 use crate::DriverError;
@@ -50,7 +50,7 @@ pub struct Performer {
     agents: Agents,
     scheduler: Scheduler,
     /// The latest listing of the server, while many starts are confirmed.
-    seen: Option<Arc<Listing>>,
+    listing: Option<Arc<Listing>>,
 }
 
 impl Performer {
@@ -67,13 +67,13 @@ impl Performer {
             steps: steps.clone(),
             agents: agents.clone(),
             scheduler: scheduler.clone(),
-            seen: None,
+            listing: None,
         }
     }
 }
 
 /// The longest sleep of a waiting performer.
-const LONGEST_REST: Duration = Duration::from_secs(1);
+const MAX_SLEEP: Duration = Duration::from_secs(1);
 
 /// The factor for retries that wait for the user to make way, and the longest pause between them:
 /// about five minutes in total with the default bounds.
@@ -82,7 +82,7 @@ const OBSTACLE_PAUSE: Duration = Duration::from_secs(30);
 
 /// The result of performing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Performed {
+pub enum PerformResult {
     /// Nothing is left to perform.
     All,
     /// Another process performs.
@@ -95,47 +95,47 @@ impl Performer {
     /// Performs everything that is due, in order, and records each outcome.
     ///
     /// Reports at the end if a copy could not be written; that blocks no effect.
-    pub fn perform(&self, task: &TaskId) -> Result<Performed, DriverError> {
-        let (performed, copies) = self.perform_noting(task)?;
+    pub fn perform(&self, task: &TaskId) -> Result<PerformResult, DriverError> {
+        let (performed, copies) = self.perform_with_copies(task)?;
         copies.map(|()| performed)
     }
 
     /// The same; also returns whether the copies of what was decided could be written.
-    pub(crate) fn perform_noting(
+    pub(crate) fn perform_with_copies(
         &self,
         task: &TaskId,
-    ) -> Result<(Performed, Result<(), DriverError>), DriverError> {
+    ) -> Result<(PerformResult, Result<(), DriverError>), DriverError> {
         let mut store = self.context.store()?;
         let directory = store.require(task)?.directory;
         loop {
             if store.require(task)?.task.is_deleted {
-                return Ok((Performed::All, Ok(())));
+                return Ok((PerformResult::All, Ok(())));
             }
             let Some(lock) = Lock::to_perform(&directory)? else {
-                return Ok((Performed::Elsewhere, Ok(())));
+                return Ok((PerformResult::Elsewhere, Ok(())));
             };
             // Taking the lock creates the directory again if the task was deleted in between.
             if store.require(task)?.task.is_deleted {
                 lock.undo(&directory);
-                return Ok((Performed::All, Ok(())));
+                return Ok((PerformResult::All, Ok(())));
             }
             let drained = self.drain(&mut store, task);
             drop(lock);
             let copies = drained?;
             match next(&store, task, clock::now())? {
                 Next::Now(_) => {}
-                Next::At(then) => return Ok((Performed::Waits(then), copies)),
-                Next::Never => return Ok((Performed::All, copies)),
+                Next::At(then) => return Ok((PerformResult::Waits(then), copies)),
+                Next::Never => return Ok((PerformResult::All, copies)),
             }
         }
     }
 
     /// Performs until nothing is left, sleeping without the lock while effects only wait.
-    pub fn perform_to_the_end(&self, task: &TaskId) -> Result<Performed, DriverError> {
+    pub fn perform_until_done(&self, task: &TaskId) -> Result<PerformResult, DriverError> {
         let mut waiting = None;
         loop {
-            let then = match self.perform_noting(task)? {
-                (Performed::Waits(then), _) => then,
+            let then = match self.perform_with_copies(task)? {
+                (PerformResult::Waits(then), _) => then,
                 (ended, copies) => return copies.map(|()| ended),
             };
             if waiting.is_none() {
@@ -143,9 +143,9 @@ impl Performer {
                 waiting = Lock::to_wait(&directory)?;
             }
             if waiting.is_none() {
-                return Ok(Performed::Elsewhere);
+                return Ok(PerformResult::Elsewhere);
             }
-            clock::rest_until(then, LONGEST_REST);
+            clock::sleep_until(then, MAX_SLEEP);
         }
     }
 
@@ -183,25 +183,29 @@ impl Performer {
         // This is also the last check: an effect that was cancelled meanwhile is not started.
         let acted = match store.start_effect(task, effect, &by, clock::now())? {
             // The next query for due effects reports that it waits.
-            Start::NotWaiting | Start::Parked(_) => return Ok(()),
-            Start::Interrupted { by, at } => Err(Failure::for_good(format!(
-                "{by} began it at {at}, and whether it happened is not known; it is not repeated"
+            StartAnswer::NotWaiting | StartAnswer::Parked(_) => return Ok(()),
+            StartAnswer::Interrupted { by, at } => Err(Failure::permanent(format!(
+                "{by} started it at {at}, and its outcome is unknown; it is not repeated"
             ))),
-            Start::Go => {
-                reached("before an effect");
+            StartAnswer::Go => {
+                reach("before an effect");
                 let effect = pending.planned.effect.label();
-                self.context
-                    .log(LogLevel::Debug, task, "begun", json!({ "effect": effect }));
+                self.context.log(
+                    LogLevel::Debug,
+                    task,
+                    "started",
+                    json!({ "effect": effect }),
+                );
                 let began = clock::now();
-                let acted = self.act(store, pending);
+                let acted = self.perform_effect(store, pending);
                 self.log_outcome(pending, &acted, began);
-                reached("after an effect");
+                reach("after an effect");
                 acted
             }
         };
         match acted {
-            Ok(outcome) => self.note_done(store, pending, outcome),
-            Err(failure) => self.note_failed(store, pending, &failure),
+            Ok(outcome) => self.record_done(store, pending, outcome),
+            Err(failure) => self.record_failed(store, pending, &failure),
         }
     }
 
@@ -215,10 +219,10 @@ impl Performer {
         let took = clock::now().millis().saturating_sub(began.millis());
         let (level, what, error) = match acted {
             Ok(_) => (LogLevel::Info, "performed", None),
-            Err(failure) if failure.put_off_until.is_some() => {
-                (LogLevel::Debug, "put off", Some(&failure.error))
+            Err(failure) if failure.retry_at.is_some() => {
+                (LogLevel::Debug, "deferred", Some(&failure.error))
             }
-            Err(failure) if failure.is_for_good => {
+            Err(failure) if failure.is_permanent => {
                 (LogLevel::Error, "failed", Some(&failure.error))
             }
             Err(failure) => (LogLevel::Warn, "failed", Some(&failure.error)),
@@ -227,7 +231,7 @@ impl Performer {
         self.context.log(level, &pending.task, what, more);
     }
 
-    fn note_done(
+    fn record_done(
         &self,
         store: &mut Store,
         pending: &Pending,
@@ -241,20 +245,20 @@ impl Performer {
     }
 
     /// Retries later, a few times; then the effect has failed, and the workflow may react.
-    fn note_failed(
+    fn record_failed(
         &self,
         store: &mut Store,
         pending: &Pending,
         failure: &Failure,
     ) -> Result<(), DriverError> {
         let (task, effect) = (&pending.task, pending.planned.id);
-        if let Some(until) = failure.put_off_until {
-            store.put_off(task, effect, &failure.error, until)?;
+        if let Some(until) = failure.retry_at {
+            store.postpone_effect(task, effect, &failure.error, until)?;
             return Ok(());
         }
         // Noting a failed try lets the effect wait for the next one; an effect that is not retried
         // must stay started until it has failed.
-        if !failure.is_for_good {
+        if !failure.is_permanent {
             let doublings = pending.attempts.min(16);
             let pause = self.context.bounds.backoff.saturating_mul(1 << doublings);
             let (tries, pause) = if failure.is_obstacle {
@@ -264,13 +268,13 @@ impl Performer {
                 (self.context.bounds.tries, pause)
             };
             let again = clock::after(pause);
-            let failed = store.note_failed_try(task, effect, &failure.error, again)?;
+            let failed = store.record_failed_attempt(task, effect, &failure.error, again)?;
             if failed.is_none_or(|failed| failed < tries) {
                 return Ok(());
             }
         }
         let error = failure.error.clone();
-        let given_up = Observation::EffectGivenUp { effect, error };
+        let given_up = Observation::EffectFailed { effect, error };
         self.steps
             .step(store, task, &Cause::Observation(given_up))?;
         Ok(())

@@ -10,8 +10,8 @@ use orange_engine::role::Role;
 use orange_store::{Delivery, NewMessage, Store};
 use serde_json::json;
 
-use super::deliver::{Telling, note_obstacle};
-use crate::context::notify::message_for_programs;
+use super::deliver::{MessageDelivery, note_obstacle};
+use crate::context::notify::notification_json;
 use crate::failure::Failure;
 use crate::perform::Performer;
 
@@ -35,15 +35,15 @@ impl Performer {
             at: clock::now(),
         };
         let written = store.write_message(&task.id, &message);
-        let entry = written.map_err(Failure::passing)?;
-        let told = self.tell_role(store, task, notify, entry);
+        let entry = written.map_err(Failure::temporary)?;
+        let told = self.notify_or_start(store, task, notify, entry);
         if let Err(failure) = &told {
             note_obstacle(store, task, entry, &failure.error);
         }
         told
     }
 
-    fn tell_role(
+    fn notify_or_start(
         &self,
         store: &mut Store,
         task: &Task,
@@ -55,25 +55,25 @@ impl Performer {
         let seen = match live {
             None => None,
             Some(run) => {
-                let looked = self.agents.look_at(store, task, &run.id);
-                Some(looked.map_err(Failure::passing)?)
+                let looked = self.agents.check_run(store, task, &run.id);
+                Some(looked.map_err(Failure::temporary)?)
             }
         };
         match (seen, live) {
             (Some((Observation::Alive, Some(pane))), Some(run)) => {
-                let records = store.runs(&task.id).map_err(Failure::passing)?;
+                let records = store.runs(&task.id).map_err(Failure::temporary)?;
                 let record = records.iter().find(|record| record.id == run.id);
-                let record = record.ok_or_else(|| Failure::passing("its run is not known"))?;
+                let record = record.ok_or_else(|| Failure::temporary("its run is unknown"))?;
                 let harnesses = self.context.harnesses().ok();
                 let harness = harnesses
                     .as_ref()
                     .and_then(|it| it.require(&record.harness).ok());
                 if record.headless && harness.is_some_and(Harness::can_be_headless) {
                     return Err(Failure::obstacle(
-                        "it runs headless and reads nothing; its next start is told",
+                        "it runs headless and reads no messages; its next start gets this one",
                     ));
                 }
-                let telling = Telling {
+                let telling = MessageDelivery {
                     events: harness.map(|it| it.events.clone()).unwrap_or_default(),
                     task,
                     role: &notify.role,
@@ -84,8 +84,8 @@ impl Performer {
                 self.deliver(store, &telling)?;
                 Ok(EffectOutcome::Done)
             }
-            (Some((Observation::Alive, _)), _) => Err(Failure::passing("its pane is not known")),
-            (Some((Observation::Unknown(why), _)), _) => Err(Failure::passing(why)),
+            (Some((Observation::Alive, _)), _) => Err(Failure::temporary("its pane is unknown")),
+            (Some((Observation::Unknown(why), _)), _) => Err(Failure::temporary(why)),
             (Some((Observation::Dead(_), _)), Some(run)) => {
                 // What the dead agent left running must not meet its successor.
                 self.agents.end_run(store, task, &run.id)?;
@@ -102,22 +102,24 @@ impl Performer {
         notify: &NotifyRole,
         entry: u64,
     ) -> Result<EffectOutcome, Failure> {
-        let Some(spawn) = &notify.otherwise else {
+        let Some(spawn) = &notify.spawn_if_absent else {
             let role = &notify.role;
-            return Err(Failure::for_good(format!("no {role} is there to read it")));
+            return Err(Failure::permanent(format!(
+                "no {role} is running to read it"
+            )));
         };
-        let parked = store.parked(clock::now()).map_err(Failure::passing)?;
+        let parked = store.parkings(clock::now()).map_err(Failure::temporary)?;
         if let Some(parking) = parked.iter().find(|it| it.harness == spawn.harness) {
             return Err(Failure::parked(parking));
         }
         self.spawn(store, task, spawn)?;
         // Its prompt mentions the message.
         let delivery = Delivery {
-            told_at: Some(clock::now()),
+            sent_at: Some(clock::now()),
             ..Delivery::default()
         };
         let noted = store.set_delivery(entry, &delivery);
-        noted.map_err(Failure::passing)?;
+        noted.map_err(Failure::temporary)?;
         Ok(EffectOutcome::SpawnedInstead)
     }
 
@@ -125,7 +127,7 @@ impl Performer {
     /// and the user has enabled.
     ///
     /// With a webhook the effect runs at most once; otherwise a second notification does no harm.
-    pub(crate) fn notify_person(
+    pub(crate) fn notify_user(
         &self,
         task: &Task,
         message: &str,
@@ -135,23 +137,23 @@ impl Performer {
         let written = self
             .context
             .try_log(LogLevel::Warn, &task.id, "notified", more);
-        written.map_err(Failure::passing)?;
+        written.map_err(Failure::temporary)?;
         let settings = self
             .context
             .settings(None)
-            .map_err(Failure::for_good)?
+            .map_err(Failure::permanent)?
             .notify;
         if via.contains(&Channel::Webhook) && settings.webhook.is_none() {
-            return Err(Failure::for_good(
+            return Err(Failure::permanent(
                 "no webhook is set; set `notify.webhook` in config.toml",
             ));
         }
-        let json = message_for_programs(&task.id, message);
+        let json = notification_json(&task.id, message);
         let text = format!("{}: {message}", task.id);
-        let problems = self.context.tell_person(&settings, via, &text, &json);
+        let problems = self.context.notify_user(&settings, via, &text, &json);
         if problems.is_empty() {
             return Ok(EffectOutcome::Done);
         }
-        Err(Failure::for_good(problems.join("; ")))
+        Err(Failure::permanent(problems.join("; ")))
     }
 }

@@ -1,6 +1,6 @@
 //! Pushes a branch; deletes one that is contained elsewhere.
 
-use orange_effects::git::{Deletion, Pushed};
+use orange_effects::git::{Deletion, PushResult};
 use orange_engine::Task;
 use orange_engine::effect::EffectOutcome;
 use orange_engine::names::BranchName;
@@ -14,11 +14,11 @@ impl Performer {
         let (_, git) = self
             .workspaces
             .repository_of(task)
-            .map_err(Failure::passing)?;
-        match git.push_branch(branch).map_err(Failure::passing)? {
-            Pushed::There | Pushed::NoRemote => Ok(EffectOutcome::Done),
-            Pushed::Rejected(words) => Err(Failure::for_good(format!(
-                "the remote does not take `{branch}`: {words}; look with `git fetch` and \
+            .map_err(Failure::temporary)?;
+        match git.push_branch(branch).map_err(Failure::temporary)? {
+            PushResult::Done | PushResult::NoRemote => Ok(EffectOutcome::Done),
+            PushResult::Rejected(words) => Err(Failure::permanent(format!(
+                "the remote rejected `{branch}`: {words}; check with `git fetch` and \
                  `git log {branch}..@{{upstream}}`"
             ))),
         }
@@ -34,25 +34,25 @@ impl Performer {
         let (project, git) = self
             .workspaces
             .repository_of(task)
-            .map_err(Failure::passing)?;
+            .map_err(Failure::temporary)?;
         let default = &project.default_branch;
         let deletion = git.delete_remote_branch(branch, default);
-        let kept = match deletion.map_err(Failure::passing)? {
+        let kept = match deletion.map_err(Failure::temporary)? {
             Deletion::Deleted(_) | Deletion::Absent | Deletion::CheckedOut(_) => None,
             Deletion::IsDefault => Some(String::from("it is the default branch")),
             Deletion::NotContained(commit) => Some(format!(
-                "it has commits up to {commit} that nothing else has; look with `git fetch`"
+                "its commits up to {commit} are nowhere else; check with `git fetch`"
             )),
             Deletion::Rejected(words) => Some(words),
         };
         if let Some(reason) = kept {
-            let error = format!("the remote's `{branch}` is kept: {reason}");
-            return Err(Failure::for_good(error));
+            let error = format!("the remote's `{branch}` was not deleted: {reason}");
+            return Err(Failure::permanent(error));
         }
         if project.delete_branch {
             // A branch with more commits than the default branch, as after a squash, stays.
             git.delete_branch(branch, default)
-                .map_err(Failure::passing)?;
+                .map_err(Failure::temporary)?;
         }
         Ok(EffectOutcome::Done)
     }

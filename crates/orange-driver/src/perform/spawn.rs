@@ -4,16 +4,16 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use orange_config::clock;
-use orange_config::{Environment, Manner, ORANGE_PORT_OFFSET, ORANGE_REPORT};
+use orange_config::{Environment, ORANGE_PORT_OFFSET, ORANGE_REPORT, StartMode};
 use orange_effects::git::Git;
 use orange_effects::private_file;
 use orange_effects::run::{Launch, RawText, RunFile};
-use orange_effects::tmux::{Start, Started, TmuxError};
+use orange_effects::tmux::{StartRequest, StartResult, TmuxError};
 use orange_engine::Task;
 use orange_engine::activity::AgentEventKind;
 use orange_engine::effect::{EffectOutcome, Spawn};
 use orange_store::{
-    RunSetup, Store, WorkspaceRecord, WorkspaceState, expect_agent_events, renew_expectation,
+    RunSetup, Store, WorkspaceRecord, WorkspaceState, expect_agent_events, restart_event_clock,
 };
 
 use super::deliver::NUDGE;
@@ -32,7 +32,7 @@ impl Performer {
     ) -> Result<EffectOutcome, Failure> {
         if !self.context.is_supervised() {
             let started = self.scheduler.start_next(store, &task.project);
-            started.map_err(Failure::passing)?;
+            started.map_err(Failure::temporary)?;
         }
         Ok(EffectOutcome::Done)
     }
@@ -44,17 +44,17 @@ impl Performer {
         task: &Task,
         spawn: &Spawn,
     ) -> Result<EffectOutcome, Failure> {
-        let workspace = store.workspace_of(&task.id).map_err(Failure::passing)?;
+        let workspace = store.workspace_of(&task.id).map_err(Failure::temporary)?;
         let workspace = workspace.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
         let Some(workspace) = workspace else {
-            return Err(Failure::for_good("no workspace is bound to the task"));
+            return Err(Failure::permanent("no workspace is bound to the task"));
         };
         let folder = self
             .context
             .launch_directory(&task.project, &task.id, &spawn.run);
-        let folder = folder.map_err(Failure::for_good)?;
+        let folder = folder.map_err(Failure::permanent)?;
         let run_file = run_location::run_file(&folder);
-        let start = Start {
+        let start = StartRequest {
             run: &spawn.run,
             task: &task.id,
             role: &spawn.role,
@@ -64,7 +64,7 @@ impl Performer {
             orange: &self.context.orange,
             run_file: &run_file,
         };
-        let runs = store.runs(&task.id).map_err(Failure::passing)?;
+        let runs = store.runs(&task.id).map_err(Failure::temporary)?;
         let record = runs.into_iter().find(|run| run.id == spawn.run);
         let noted = record.and_then(|record| record.setup);
         let started = if let Some(started) = self.already_started(&start, noted.is_some())? {
@@ -74,18 +74,17 @@ impl Performer {
             let directory = self
                 .context
                 .run_directory(&task.project, &task.id, &spawn.run);
-            let directory = directory.map_err(Failure::for_good)?;
+            let directory = directory.map_err(Failure::permanent)?;
             // It may have been prepared long ago.
-            renew_expectation(&directory).map_err(Failure::passing)?;
-            self.context.tmux.start(&start).map_err(Failure::passing)?
+            restart_event_clock(&directory).map_err(Failure::temporary)?;
+            self.context
+                .tmux
+                .start(&start)
+                .map_err(Failure::temporary)?
         };
         store
-            .set_run_place(
-                &task.id,
-                &spawn.run,
-                &run_location::remembered(&started.pane),
-            )
-            .map_err(Failure::passing)?;
+            .set_run_place(&task.id, &spawn.run, &run_location::place_of(&started.pane))
+            .map_err(Failure::temporary)?;
         Ok(EffectOutcome::Done)
     }
 
@@ -93,16 +92,16 @@ impl Performer {
     /// and must not get another.
     fn already_started(
         &self,
-        start: &Start<'_>,
+        start: &StartRequest<'_>,
         was_prepared: bool,
-    ) -> Result<Option<Started>, Failure> {
+    ) -> Result<Option<StartResult>, Failure> {
         let in_pane = |listing| {
             self.context
                 .tmux
-                .started(start, listing)
-                .map_err(Failure::passing)
+                .find_started(start, listing)
+                .map_err(Failure::temporary)
         };
-        if let Some(listing) = self.seen.as_deref()
+        if let Some(listing) = self.listing.as_deref()
             && let Some(started) = in_pane(listing)?
         {
             return Ok(Some(started));
@@ -114,7 +113,7 @@ impl Performer {
         match self.context.tmux.list() {
             Ok(listing) => in_pane(&listing),
             Err(TmuxError::NoServer(_)) => Ok(None),
-            Err(error) => Err(Failure::passing(error)),
+            Err(error) => Err(Failure::temporary(error)),
         }
     }
 
@@ -137,11 +136,11 @@ impl Performer {
         {
             return Ok(());
         }
-        let harnesses = self.context.harnesses().map_err(Failure::for_good)?;
+        let harnesses = self.context.harnesses().map_err(Failure::permanent)?;
         let harness = harnesses.require(&spawn.harness);
-        let mut harness = harness.map_err(Failure::for_good)?.clone();
+        let mut harness = harness.map_err(Failure::permanent)?.clone();
         let offset = self.workspaces.require_port_offset(&workspace.name);
-        let offset = offset.map_err(Failure::passing)?.to_string();
+        let offset = offset.map_err(Failure::temporary)?.to_string();
         harness.set.insert(ORANGE_PORT_OFFSET.to_owned(), offset);
         if spawn.headless {
             let report = folder.with_file_name("report.json");
@@ -152,15 +151,15 @@ impl Performer {
             true
         } else {
             let git = Git::open("git", directory, &self.context.environment);
-            let given = git.and_then(|git| git.give(directory, &harness.files));
-            given.map_err(Failure::passing)?
+            let given = git.and_then(|git| git.write_agent_files(directory, &harness.files));
+            given.map_err(Failure::temporary)?
         };
         let prompt = prompt(store, task, spawn)?;
         let conversation = self.conversation(store, task, spawn, &harness)?;
-        let manner = manner(spawn.headless);
-        let output = harness.result.is_some() && manner == Manner::Headless;
+        let manner = start_mode(spawn.headless);
+        let output = harness.result.is_some() && manner == StartMode::Headless;
         let output = output.then(|| run_location::result_file(folder));
-        let secret = ids::secret().map_err(Failure::passing)?;
+        let secret = ids::secret().map_err(Failure::temporary)?;
         let environment = self.with_orange_on_path();
         Launch {
             run: &spawn.run,
@@ -168,26 +167,26 @@ impl Performer {
             role: &spawn.role,
             proof: &secret,
             harness: &harness,
-            manner,
+            start_mode: manner,
             output: output.as_deref(),
             permissions: spawn.permissions,
             prompt: &prompt,
             model: spawn.model.as_deref(),
             effort: spawn.effort.as_deref(),
-            session_id: conversation.begun(),
-            resumed_id: conversation.resumed(),
+            session_id: conversation.new_id(),
+            resumed_id: conversation.resumed_id(),
             system_prompt: None,
             directory,
             home: &self.context.home,
             environment: &environment,
         }
         .write(folder)
-        .map_err(Failure::for_good)?;
+        .map_err(Failure::permanent)?;
         let hash = ids::hash(&secret);
-        let kept = private_file::write_for_now(&run_location::proof_file(folder), hash.as_bytes());
-        kept.map_err(Failure::passing)?;
-        conversation.keep(folder).map_err(Failure::passing)?;
-        let has_terminal = manner == Manner::Interactive || !harness.can_be_headless();
+        let kept = private_file::write_unsynced(&run_location::proof_file(folder), hash.as_bytes());
+        kept.map_err(Failure::temporary)?;
+        conversation.save(folder).map_err(Failure::temporary)?;
+        let has_terminal = manner == StartMode::Interactive || !harness.can_be_headless();
         // Its hooks may be in a file that could not be written because another one was in its
         // place.
         let tells = has_its_files && harness.events.contains(&AgentEventKind::SessionStart);
@@ -195,14 +194,14 @@ impl Performer {
             let directory = self
                 .context
                 .run_directory(&task.project, &task.id, &spawn.run);
-            let directory = directory.map_err(Failure::for_good)?;
-            expect_agent_events(&directory).map_err(Failure::passing)?;
+            let directory = directory.map_err(Failure::permanent)?;
+            expect_agent_events(&directory).map_err(Failure::temporary)?;
         }
-        let file = RunFile::read(&run_file).map_err(Failure::passing)?;
+        let file = RunFile::read(&run_file).map_err(Failure::temporary)?;
         let setup = setup(&file, directory, &secret);
         store
             .set_run_setup(&task.id, &spawn.run, &setup)
-            .map_err(Failure::passing)?;
+            .map_err(Failure::temporary)?;
         Ok(())
     }
 
@@ -228,17 +227,17 @@ impl Performer {
     }
 }
 
-pub(crate) fn manner(is_headless: bool) -> Manner {
+pub(crate) fn start_mode(is_headless: bool) -> StartMode {
     if is_headless {
-        Manner::Headless
+        StartMode::Headless
     } else {
-        Manner::Interactive
+        StartMode::Interactive
     }
 }
 
 /// The prompt of a run. It also mentions waiting messages, because nothing else would.
 fn prompt(store: &Store, task: &Task, spawn: &Spawn) -> Result<String, Failure> {
-    let inbox = store.inbox(&task.id).map_err(Failure::passing)?;
+    let inbox = store.inbox(&task.id).map_err(Failure::temporary)?;
     let mut waiting = inbox.iter().filter(|it| it.read_at.is_none());
     Ok(if waiting.any(|it| it.to == spawn.role) {
         format!("{}\n\n{NUDGE}\n", spawn.prompt.trim_end())

@@ -13,11 +13,11 @@ use crate::DriverError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It happened, and no planned effect is left to wait for.
-    Done(Box<Changed>),
+    Done(Box<ChangeReport>),
     /// It happened; planned effects are still in flight. Ask again for the result.
-    StillRunning(Box<Changed>),
+    StillRunning(Box<ChangeReport>),
     /// It had already happened.
-    Already(Box<Task>),
+    AlreadyDone(Box<Task>),
     /// It did not happen.
     Refused(Box<Refusal>),
 }
@@ -40,13 +40,13 @@ impl Answer {
 
 /// A task and what happened to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangeReport {
     /// The task as it is now.
     pub task: Task,
     /// The events recorded for the request itself.
     pub events: Vec<Event>,
     /// The effects that the request planned and that failed.
-    pub given_up: Vec<GivenUp>,
+    pub failed_effects: Vec<FailedEffect>,
     /// Why the files in the task directory could not be updated, if so. The change is recorded all
     /// the same.
     pub copies_failed: Option<String>,
@@ -54,7 +54,7 @@ pub struct Changed {
 
 /// A planned effect that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GivenUp {
+pub struct FailedEffect {
     /// The effect's name in workflows.
     pub effect: &'static str,
     pub error: String,
@@ -62,7 +62,7 @@ pub struct GivenUp {
 
 impl Answer {
     /// The same answer, with the result of writing the files last.
-    pub(crate) fn noting(mut self, copies: &Result<(), DriverError>) -> Answer {
+    pub(crate) fn with_copies(mut self, copies: &Result<(), DriverError>) -> Answer {
         if let Answer::Done(changed) | Answer::StillRunning(changed) = &mut self {
             changed.copies_failed = copies.as_ref().err().map(ToString::to_string);
         }
@@ -70,26 +70,30 @@ impl Answer {
     }
 }
 
-impl Changed {
+impl ChangeReport {
     /// The task as it is now, and the failed effects among those that these events planned.
     pub(crate) fn since(
         store: &Store,
         id: &TaskId,
         events: Vec<Event>,
-    ) -> Result<Changed, DriverError> {
+    ) -> Result<ChangeReport, DriverError> {
         let task = store.require(id)?.task;
-        let given_up = given_up(store, id, &events)?;
-        Ok(Changed {
+        let given_up = failed_effects(store, id, &events)?;
+        Ok(ChangeReport {
             task,
             events,
-            given_up,
+            failed_effects: given_up,
             copies_failed: None,
         })
     }
 }
 
 /// The effects that were planned or retried, failed, and have not been retried since.
-fn given_up(store: &Store, id: &TaskId, events: &[Event]) -> Result<Vec<GivenUp>, DriverError> {
+fn failed_effects(
+    store: &Store,
+    id: &TaskId,
+    events: &[Event],
+) -> Result<Vec<FailedEffect>, DriverError> {
     let wanted = events.iter().filter_map(|event| match &event.fact {
         Fact::EffectPlanned(planned) => Some((planned.id, event.version)),
         Fact::EffectRetried { effect } => Some((*effect, event.version)),
@@ -100,7 +104,7 @@ fn given_up(store: &Store, id: &TaskId, events: &[Event]) -> Result<Vec<GivenUp>
         return Ok(Vec::new());
     };
     let mut labels: BTreeMap<EffectId, &'static str> = BTreeMap::new();
-    let mut found: Vec<(EffectId, GivenUp)> = Vec::new();
+    let mut found: Vec<(EffectId, FailedEffect)> = Vec::new();
     // The id of an effect is the version of the event that planned it.
     let oldest = wanted.iter().map(|(effect, _)| effect.0).min();
     for recorded in store.events(id, oldest.unwrap_or_default().saturating_sub(1))? {
@@ -109,10 +113,10 @@ fn given_up(store: &Store, id: &TaskId, events: &[Event]) -> Result<Vec<GivenUp>
             Fact::EffectPlanned(planned) => {
                 labels.insert(planned.id, planned.effect.label());
             }
-            Fact::EffectGivenUp { effect, error } if version > *first => {
+            Fact::EffectFailed { effect, error } if version > *first => {
                 let is_wanted = wanted.iter().any(|(id, _)| *id == effect);
                 if let Some(label) = labels.get(&effect).filter(|_| is_wanted) {
-                    let given_up = GivenUp {
+                    let given_up = FailedEffect {
                         effect: label,
                         error,
                     };

@@ -2,34 +2,34 @@
 
 use orange_effects::git::require_branch;
 use orange_engine::document::Document;
-use orange_engine::input::{Ask, Cause, Observation, Request};
+use orange_engine::input::{Cause, Observation, Request, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
-use orange_engine::stands_for;
+use orange_engine::vouches_for_document;
 use orange_store::Store;
 
 use super::answer::Answer;
-use super::wait::Waiting;
+use super::wait::WaitPolicy;
 use crate::DriverError;
-use crate::context::background::Called;
+use crate::context::background::StartedProcess;
 use crate::request::Requests;
 use crate::steps::create::refuse_nul;
-use crate::steps::{Stepped, pinned};
+use crate::steps::{StepResult, pinned_workflow};
 
 /// A request to a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct TaskRequest {
     pub task: TaskId,
     /// The request, with the role that asks.
     pub request: Request,
     /// Which process performs the effects, and how long to wait for them.
-    pub waiting: Waiting,
+    pub waiting: WaitPolicy,
 }
 
 impl Requests {
     /// Handles a request: records the result and performs the planned effects.
-    pub fn ask(&self, asked: &Asked) -> Result<Answer, DriverError> {
+    pub fn ask(&self, asked: &TaskRequest) -> Result<Answer, DriverError> {
         self.ask_in(&mut self.context.store()?, asked)
     }
 
@@ -38,10 +38,10 @@ impl Requests {
         &self,
         task: &TaskId,
         request: impl FnOnce(Role) -> Request,
-        waiting: Waiting,
+        waiting: WaitPolicy,
     ) -> Result<Answer, DriverError> {
         let mut store = self.context.store()?;
-        let asked = Asked {
+        let asked = TaskRequest {
             task: task.clone(),
             request: request(self.callers.identify_for_in(&store, task)?.role),
             waiting,
@@ -49,11 +49,11 @@ impl Requests {
         self.ask_in(&mut store, &asked)
     }
 
-    fn ask_in(&self, store: &mut Store, asked: &Asked) -> Result<Answer, DriverError> {
+    fn ask_in(&self, store: &mut Store, asked: &TaskRequest) -> Result<Answer, DriverError> {
         refuse_nul("message", asked.request.message.as_ref())?;
-        if let Ask::Amend {
+        if let RequestKind::Amend {
             summary, branch, ..
-        } = &asked.request.ask
+        } = &asked.request.kind
         {
             refuse_nul("summary", summary.as_ref())?;
             branch.as_ref().map_or(Ok(()), require_branch)?;
@@ -62,38 +62,39 @@ impl Requests {
         if store.require(id)?.task.is_deleted {
             return Err(DriverError::TaskDeleted { task: id.clone() });
         }
-        self.context.keep_for_supervisor()?;
-        if !is_urgent(&asked.request.ask) {
+        self.context.save_variables()?;
+        if !is_urgent(&asked.request.kind) {
             self.agents.observe(store, id)?;
-            self.steps.meet_children(store, id)?;
+            self.steps.notify_of_children(store, id)?;
         }
         let read = self.steps.follow_hand_edit(store, id)?;
         let cause = Cause::Request(asked.request.clone());
         let renamed = self.workspaces.rename_branch(store, id, &asked.request)?;
         let stepped = self.steps.step_from(store, id, &cause, read.clone());
-        if let Some(renamed) = renamed.filter(|_| !matches!(stepped, Ok(Stepped::Recorded { .. })))
+        if let Some(renamed) =
+            renamed.filter(|_| !matches!(stepped, Ok(StepResult::Recorded { .. })))
         {
             let undone = self.workspaces.undo_rename(store, id, &renamed);
             self.steps.log_failure(id, undone);
         }
         let stepped = stepped?;
         let has_branch = matches!(
-            asked.request.ask,
-            Ask::Amend {
+            asked.request.kind,
+            RequestKind::Amend {
                 branch: Some(_),
                 ..
             }
         );
-        if has_branch && !matches!(stepped, Stepped::Refused(_)) {
+        if has_branch && !matches!(stepped, StepResult::Refused(_)) {
             self.steps
                 .log_failure(id, self.workspaces.rename_session(store, id));
         }
-        if let (Stepped::Refused(_), Some(read)) = (&stepped, read) {
-            self.note_reading(store, id, &asked.request, read)?;
+        if let (StepResult::Refused(_), Some(read)) = (&stepped, read) {
+            self.record_import(store, id, &asked.request, read)?;
         }
         let called = match &stepped {
-            Stepped::Recorded { .. } => self.call_performer(store, id, asked.waiting)?,
-            Stepped::Nothing { .. } | Stepped::Refused(_) => Called::none(),
+            StepResult::Recorded { .. } => self.call_performer(store, id, asked.waiting)?,
+            StepResult::Nothing { .. } | StepResult::Refused(_) => StartedProcess::none(),
         };
         // The decision is performed and answered even when its copies cannot be written.
         let copies = self.steps.sync_files(store, id);
@@ -105,35 +106,35 @@ impl Requests {
     fn answer(
         &self,
         store: &mut Store,
-        asked: &Asked,
-        stepped: Stepped,
-        called: Called,
+        asked: &TaskRequest,
+        stepped: StepResult,
+        called: StartedProcess,
     ) -> Result<Answer, DriverError> {
         let id = &asked.task;
         let events = match stepped {
-            Stepped::Refused(refusal) => {
+            StepResult::Refused(refusal) => {
                 // Effects planned by observing are performed even if the request was refused.
-                if matches!(asked.waiting, Waiting::Detached(_)) {
+                if matches!(asked.waiting, WaitPolicy::Detached(_)) {
                     self.context.leave_to_performer(store, id)?;
                 }
                 return Ok(Answer::Refused(refusal));
             }
-            Stepped::Nothing { already: true } => {
+            StepResult::Nothing { already: true } => {
                 let settled = self.settle(store, id, Vec::new(), asked.waiting, called)?;
                 return Ok(match settled {
-                    Answer::Done(changed) => Answer::Already(Box::new(changed.task)),
+                    Answer::Done(changed) => Answer::AlreadyDone(Box::new(changed.task)),
                     other => other,
                 });
             }
-            Stepped::Nothing { .. } => Vec::new(),
-            Stepped::Recorded { events, .. } => events,
+            StepResult::Nothing { .. } => Vec::new(),
+            StepResult::Recorded { events, .. } => events,
         };
         self.settle(store, id, events, asked.waiting, called)
     }
 
     /// Records the document that was read for a refused call. The caller is responsible for it all
     /// the same, unless it contains a verdict other than the one the caller asked for.
-    fn note_reading(
+    fn record_import(
         &self,
         store: &mut Store,
         id: &TaskId,
@@ -141,18 +142,21 @@ impl Requests {
         read: Document,
     ) -> Result<(), DriverError> {
         let stored = store.require(id)?;
-        let workflow = pinned(&stored)?;
+        let workflow = pinned_workflow(&stored)?;
         let over = workflow.is_terminal(&stored.task.status);
         let asked = matches!(
-            request.ask,
-            Ask::Move { .. } | Ask::Verb(_) | Ask::Merge { .. } | Ask::Amend { to: Some(_), .. }
+            request.kind,
+            RequestKind::Move { .. }
+                | RequestKind::Verb(_)
+                | RequestKind::Merge { .. }
+                | RequestKind::Amend { to: Some(_), .. }
         );
-        if over || !asked || !stands_for(&workflow, &stored.task, &read, &request.ask) {
+        if over || !asked || !vouches_for_document(&workflow, &stored.task, &read, &request.kind) {
             return Ok(());
         }
         let noted = Cause::Observation(Observation::DocumentRead {
             by: request.by.clone(),
-            asked,
+            is_request: asked,
         });
         match self.steps.step_from(store, id, &noted, Some(read)) {
             Ok(_) | Err(DriverError::DocumentUnknown { .. }) => Ok(()),
@@ -162,9 +166,9 @@ impl Requests {
 }
 
 /// Cancel and merge do not wait for an observation first.
-fn is_urgent(ask: &Ask) -> bool {
+fn is_urgent(ask: &RequestKind) -> bool {
     matches!(
         ask,
-        Ask::Merge { .. } | Ask::Verb(Verb::Cancel | Verb::Merge)
+        RequestKind::Merge { .. } | RequestKind::Verb(Verb::Cancel | Verb::Merge)
     )
 }

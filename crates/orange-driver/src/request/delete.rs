@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use orange_engine::Refusal;
-use orange_engine::input::{Ask, Cause, Request};
+use orange_engine::input::{Cause, Request, RequestKind};
 use orange_engine::names::TaskId;
 use orange_store::Store;
 
 use crate::DriverError;
 use crate::request::Requests;
-use crate::steps::Stepped;
+use crate::steps::StepResult;
 
 /// The result of deleting or restoring a task.
 #[derive(Debug)]
-pub enum PutAway {
+pub enum DeleteResult {
     /// It is deleted, or restored; its directory is kept.
     Done {
         /// Where its directory is now, if it had one.
@@ -28,45 +28,45 @@ pub enum PutAway {
 impl Requests {
     /// Deletes a finished task: records that first, then moves its directory to the trash. If the
     /// process is killed in between, deleting again finishes it.
-    pub fn delete(&self, task: &TaskId) -> Result<PutAway, DriverError> {
+    pub fn delete(&self, task: &TaskId) -> Result<DeleteResult, DriverError> {
         let mut store = self.context.store()?;
-        let stepped = self.ask_plainly(&mut store, task, Ask::Delete)?;
+        let stepped = self.request_change(&mut store, task, RequestKind::Delete)?;
         let already = match stepped {
-            Stepped::Refused(refusal) => return Ok(PutAway::Refused(refusal)),
-            Stepped::Nothing { .. } => true,
-            Stepped::Recorded { .. } => false,
+            StepResult::Refused(refusal) => return Ok(DeleteResult::Refused(refusal)),
+            StepResult::Nothing { .. } => true,
+            StepResult::Recorded { .. } => false,
         };
         let stored = store.require(task)?;
         if stored.directory.exists() {
             // The copies record the deletion too, so that they are complete wherever they are.
             self.steps.sync_files(&mut store, task)?;
         }
-        let directory = orange_store::put_away(&store, task)?;
-        Ok(PutAway::Done { directory, already })
+        let directory = orange_store::move_to_trash(&store, task)?;
+        Ok(DeleteResult::Done { directory, already })
     }
 
     /// Restores a deleted task: its directory first, so that no new one is created in its place.
-    pub fn undelete(&self, task: &TaskId) -> Result<PutAway, DriverError> {
+    pub fn undelete(&self, task: &TaskId) -> Result<DeleteResult, DriverError> {
         let mut store = self.context.store()?;
         if store.require(task)?.task.is_deleted {
-            orange_store::take_back(&store, task)?;
+            orange_store::restore_from_trash(&store, task)?;
         }
-        let already = match self.ask_plainly(&mut store, task, Ask::BringBack)? {
-            Stepped::Refused(refusal) => return Ok(PutAway::Refused(refusal)),
-            Stepped::Nothing { .. } => true,
-            Stepped::Recorded { .. } => false,
+        let already = match self.request_change(&mut store, task, RequestKind::Restore)? {
+            StepResult::Refused(refusal) => return Ok(DeleteResult::Refused(refusal)),
+            StepResult::Nothing { .. } => true,
+            StepResult::Recorded { .. } => false,
         };
         self.steps.sync_files(&mut store, task)?;
         let directory = Some(store.require(task)?.directory);
-        Ok(PutAway::Done { directory, already })
+        Ok(DeleteResult::Done { directory, already })
     }
 
-    fn ask_plainly(
+    fn request_change(
         &self,
         store: &mut Store,
         task: &TaskId,
-        ask: Ask,
-    ) -> Result<Stepped, DriverError> {
+        ask: RequestKind,
+    ) -> Result<StepResult, DriverError> {
         let request = Request::new(self.callers.identify_for_in(store, task)?.role, ask);
         self.steps.step(store, task, &Cause::Request(request))
     }

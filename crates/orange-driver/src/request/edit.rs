@@ -8,13 +8,13 @@ use orange_config::reason;
 use orange_effects::command::{CommandError, Invocation};
 use orange_effects::private_file;
 use orange_engine::names::TaskId;
-use orange_store::{Reading, Store, TaskDirectory};
+use orange_store::{ImportResult, Store, TaskDirectory};
 
 use crate::DriverError;
 use crate::request::Requests;
 
 /// The default editor.
-const USUAL: &str = "vi";
+const DEFAULT_EDITOR: &str = "vi";
 
 impl Requests {
     /// The current text of TASK.md; `None` when it cannot be read.
@@ -22,8 +22,8 @@ impl Requests {
         let store = Store::open_read_only(&self.context.home)?;
         store.require(task)?;
         Ok(match orange_store::peek(&store, task)? {
-            Reading::Read(imported) => Some(imported.document.text().to_owned()),
-            Reading::Unknown(_) => None,
+            ImportResult::Read(imported) => Some(imported.document.text().to_owned()),
+            ImportResult::Unknown(_) => None,
         })
     }
 
@@ -70,16 +70,18 @@ impl Requests {
         let named = named
             .iter()
             .find_map(|name| self.context.environment.variable(name));
-        let named = named.unwrap_or(OsStr::new(USUAL)).to_string_lossy();
+        let named = named
+            .unwrap_or(OsStr::new(DEFAULT_EDITOR))
+            .to_string_lossy();
         let mut words = named.split_whitespace();
-        let program = words.next().unwrap_or(USUAL);
+        let program = words.next().unwrap_or(DEFAULT_EDITOR);
         let variables = self.context.environment.variables().clone();
         let editor = Invocation::new(program, variables).arguments(words);
         let editor = editor.arguments([path]);
         match editor.run_in_terminal()? {
-            orange_effects::command::Ending::Code(0) => Ok(()),
+            orange_effects::command::CommandExit::Code(0) => Ok(()),
             ending => Err(CommandError::Failed {
-                shown: editor.to_string(),
+                command: editor.to_string(),
                 ending,
                 stderr: Vec::new(),
             }

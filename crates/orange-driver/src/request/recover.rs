@@ -6,24 +6,24 @@ use orange_config::clock::Deadline;
 use orange_engine::effect::Effect;
 use orange_engine::event::{Event, Fact};
 use orange_engine::evidence::Evidence;
-use orange_engine::input::{Ask, Request};
+use orange_engine::input::{Request, RequestKind};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use orange_engine::task::{PendingState, RunState};
 use orange_store::{Store, TaskFilter};
 
-use super::answer::{Answer, Changed};
-use super::ask::Asked;
-use super::wait::Waiting;
+use super::answer::{Answer, ChangeReport};
+use super::ask::TaskRequest;
+use super::wait::WaitPolicy;
 use crate::DriverError;
-use crate::agents::observe::Looked;
-use crate::context::background::Called;
+use crate::agents::observe::TaskCheck;
+use crate::context::background::StartedProcess;
 use crate::request::Requests;
-use crate::steps::pinned;
+use crate::steps::pinned_workflow;
 
 /// A task that had lost agents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BroughtBack {
+pub struct RespawnReport {
     pub task: TaskId,
     /// The roles that were restarted.
     pub roles: Vec<Role>,
@@ -35,7 +35,7 @@ pub struct BroughtBack {
 
 /// The requests made for one task.
 #[derive(Default)]
-struct Found {
+struct RespawnRequests {
     roles: Vec<Role>,
     problems: Vec<String>,
     events: Vec<Event>,
@@ -46,8 +46,8 @@ impl Requests {
     ///
     /// Also performs what an earlier call planned and no process performed, so that the next call
     /// finishes an interrupted one. A task that fails does not block the others.
-    pub fn respawn_lost(&self, bound: Duration) -> Result<Vec<BroughtBack>, DriverError> {
-        self.callers.require_person("bring every lost agent back")?;
+    pub fn respawn_lost(&self, bound: Duration) -> Result<Vec<RespawnReport>, DriverError> {
+        self.callers.require_user("respawn every lost agent")?;
         let mut store = self.context.store()?;
         let mut found = Vec::new();
         let tasks = store.list(&TaskFilter::default())?.tasks;
@@ -55,12 +55,15 @@ impl Requests {
         // One check of all tasks, because a missing agent is judged only after a pause.
         let checked = self.agents.observe_each(&tasks)?;
         // All performers work at the same time; only then does this wait.
-        for Looked { task: id, problem, .. } in checked {
-            let mut asked = Found::default();
+        for TaskCheck {
+            task: id, problem, ..
+        } in checked
+        {
+            let mut asked = RespawnRequests::default();
             if let Some(problem) = problem {
                 asked.problems.push(problem.to_string());
             }
-            if let Err(error) = self.ask_for_lost(&mut store, &id, &mut asked) {
+            if let Err(error) = self.request_respawns(&mut store, &id, &mut asked) {
                 asked.problems.push(error.to_string());
             }
             if let Err(error) = self.context.leave_to_performer(&store, &id) {
@@ -73,16 +76,16 @@ impl Requests {
         let deadline = Deadline::after(bound);
         let mut brought = Vec::new();
         for (task, mut asked) in found {
-            let waiting = Waiting::Detached(deadline.left());
+            let waiting = WaitPolicy::Detached(deadline.remaining());
             let events = std::mem::take(&mut asked.events);
-            let settled = self.settle(&mut store, &task, events, waiting, Called::none());
+            let settled = self.settle(&mut store, &task, events, waiting, StartedProcess::none());
             let is_settled = matches!(settled, Ok(Answer::Done(_)));
             match settled {
-                Ok(Answer::Done(changed)) => leave_out_failed(&changed, &mut asked),
+                Ok(Answer::Done(changed)) => move_failed_roles(&changed, &mut asked),
                 Ok(_) => {}
                 Err(error) => asked.problems.push(error.to_string()),
             }
-            brought.push(BroughtBack {
+            brought.push(RespawnReport {
                 task,
                 roles: asked.roles,
                 problems: asked.problems,
@@ -93,29 +96,29 @@ impl Requests {
     }
 
     /// Requests a restart of the lost agents of a task.
-    fn ask_for_lost(
+    fn request_respawns(
         &self,
         store: &mut Store,
         id: &TaskId,
-        found: &mut Found,
+        found: &mut RespawnRequests,
     ) -> Result<(), DriverError> {
-        for role in lost(store, id)? {
-            let asked = Asked {
+        for role in lost_roles(store, id)? {
+            let asked = TaskRequest {
                 task: id.clone(),
                 request: Request::new(
                     Role::Human,
-                    Ask::Respawn {
+                    RequestKind::Respawn {
                         role: Some(role.clone()),
                     },
                 ),
-                waiting: Waiting::Not,
+                waiting: WaitPolicy::Skip,
             };
             match self.ask(&asked)? {
                 Answer::Done(changed) | Answer::StillRunning(changed) => {
                     found.roles.push(role);
                     found.events.extend(changed.events);
                 }
-                Answer::Already(_) => found.roles.push(role),
+                Answer::AlreadyDone(_) => found.roles.push(role),
                 Answer::Refused(refusal) => found.problems.push(refusal.to_string()),
             }
         }
@@ -124,13 +127,13 @@ impl Requests {
 }
 
 /// Moves the roles whose start failed to the problems.
-fn leave_out_failed(changed: &Changed, found: &mut Found) {
+fn move_failed_roles(changed: &ChangeReport, found: &mut RespawnRequests) {
     for event in &changed.events {
         let Fact::EffectPlanned(planned) = &event.fact else {
             continue;
         };
         let state = changed.task.pending_effect(planned.id);
-        let (Effect::Spawn(spawn), Some(PendingState::GivenUp { error })) =
+        let (Effect::Spawn(spawn), Some(PendingState::Failed { error })) =
             (&planned.effect, state.map(|pending| &pending.state))
         else {
             continue;
@@ -143,9 +146,9 @@ fn leave_out_failed(changed: &Changed, found: &mut Found) {
 }
 
 /// The roles whose agent is gone through no fault of its own and that the status needs.
-fn lost(store: &Store, id: &TaskId) -> Result<Vec<Role>, DriverError> {
+fn lost_roles(store: &Store, id: &TaskId) -> Result<Vec<Role>, DriverError> {
     let stored = store.require(id)?;
-    let workflow = pinned(&stored)?;
+    let workflow = pinned_workflow(&stored)?;
     let task = &stored.task;
     let Some(state) = workflow.state(&task.status) else {
         return Ok(Vec::new());

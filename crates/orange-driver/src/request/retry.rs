@@ -1,22 +1,22 @@
 //! Retries failed effects, and unblocks tasks.
 
-use orange_engine::input::{Ask, Request};
+use orange_engine::input::{Request, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::{Edge, Trigger};
 use orange_engine::names::{Status, TaskId};
-use orange_engine::refusal::Missing;
+use orange_engine::refusal::Blocker;
 use orange_engine::{Refusal, Task, Workflow};
 use orange_store::{Store, TaskFilter};
 
 use super::answer::Answer;
-use super::wait::Waiting;
+use super::wait::WaitPolicy;
 use crate::DriverError;
 use crate::request::Requests;
-use crate::steps::pinned;
+use crate::steps::pinned_workflow;
 
 /// A task that was asked to continue.
 #[derive(Debug)]
-pub struct Unblocked {
+pub struct UnblockResult {
     pub task: Task,
     pub answer: Result<Answer, DriverError>,
 }
@@ -28,20 +28,20 @@ impl Requests {
         &self,
         task: &TaskId,
         message: Option<&String>,
-        waiting: Waiting,
+        waiting: WaitPolicy,
     ) -> Result<Answer, DriverError> {
         let ask = if self
             .performer
             .is_unperformed(&self.context.store()?, task)?
         {
-            Ask::RetryEffects
+            RequestKind::RetryEffects
         } else {
-            Ask::Verb(Verb::Retry)
+            RequestKind::Verb(Verb::Retry)
         };
         let request = |by| Request {
             by,
-            ask,
-            confirmed: false,
+            kind: ask,
+            is_confirmed: false,
             message: message.cloned(),
             head: None,
         };
@@ -50,28 +50,28 @@ impl Requests {
 
     /// Unblocks every blocked task, which is one in a status that its workflow has the verb
     /// `unblock` for. A failure with one does not stop the others.
-    pub fn unblock_all(&self, waiting: Waiting) -> Result<Vec<Unblocked>, DriverError> {
-        self.callers.require_person("unblock every task")?;
+    pub fn unblock_all(&self, waiting: WaitPolicy) -> Result<Vec<UnblockResult>, DriverError> {
+        self.callers.require_user("unblock every task")?;
         let store = Store::open_read_only(&self.context.home)?;
         let mut found = Vec::new();
         for summary in store.list(&TaskFilter::default())?.tasks {
             let stored = store.require(&summary.task.id)?;
-            let is_blocked =
-                pinned(&stored).is_ok_and(|workflow| can_unblock(&workflow, &stored.task.status));
+            let is_blocked = pinned_workflow(&stored)
+                .is_ok_and(|workflow| can_unblock(&workflow, &stored.task.status));
             if !is_blocked {
                 continue;
             }
-            let request = |by| Request::new(by, Ask::Verb(Verb::Unblock));
+            let request = |by| Request::new(by, RequestKind::Verb(Verb::Unblock));
             let task = summary.task;
             let answer = self.ask_as_caller(&task.id, request, waiting);
             // Another caller may have been faster.
             let went_on = match &answer {
                 Ok(Answer::Refused(refusal)) => is_unavailable(refusal),
-                Ok(Answer::Already(_)) => true,
+                Ok(Answer::AlreadyDone(_)) => true,
                 _ => false,
             };
             if !went_on {
-                found.push(Unblocked { task, answer });
+                found.push(UnblockResult { task, answer });
             }
         }
         Ok(found)
@@ -84,15 +84,15 @@ fn can_unblock(workflow: &Workflow, status: &Status) -> bool {
         let targets = workflow.verbs.get(&Verb::Unblock);
         edge.trigger == Trigger::Request && targets.is_some_and(|it| it.contains(&edge.to))
     };
-    workflow.has_place(Verb::Unblock, status) && workflow.edges_from(status).any(leads)
+    workflow.is_verb_available(Verb::Unblock, status) && workflow.edges_from(status).any(leads)
 }
 
 /// Whether the verb is not available in the status.
 fn is_unavailable(refusal: &Refusal) -> bool {
-    let unavailable = |missing: &Missing| {
+    let unavailable = |missing: &Blocker| {
         matches!(
             missing,
-            Missing::VerbUnavailable { .. } | Missing::Terminal { .. }
+            Blocker::VerbUnavailable { .. } | Blocker::Terminal { .. }
         )
     };
     refusal.missing.iter().any(unavailable)

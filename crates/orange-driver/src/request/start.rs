@@ -7,25 +7,25 @@ use orange_engine::event::{Event, Fact};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::{Kind, Trigger};
 use orange_engine::names::{Status, TaskId};
-use orange_engine::refusal::Missing;
+use orange_engine::refusal::Blocker;
 use orange_engine::role::Role;
 use orange_engine::schedule::Wait;
 use orange_engine::{Refusal, Workflow};
 use orange_store::Store;
 
 use super::answer::Answer;
-use super::ask::Asked;
-use super::wait::Waiting;
+use super::ask::TaskRequest;
+use super::wait::WaitPolicy;
 use crate::DriverError;
-use crate::context::background::Called;
+use crate::context::background::StartedProcess;
 use crate::request::Requests;
 use crate::schedule::spawn;
-use crate::steps::create::{Created, Creating, NewWork};
-use crate::steps::pinned;
+use crate::steps::create::{CreateResult, Creating, NewTaskRequest};
+use crate::steps::pinned_workflow;
 
 /// The result of creating a task.
 #[derive(Debug)]
-pub struct Begun {
+pub struct CreatedTask {
     /// The answer to its creation, including every queue it has passed since.
     pub created: Answer,
     /// The project, if it was registered for this task.
@@ -38,33 +38,33 @@ pub struct Begun {
 #[derive(Debug)]
 pub enum Start {
     /// There is nothing to start, or no start was requested.
-    NotWanted,
+    NotRequested,
     /// Only the user may start it, and an agent created the task.
-    ForAPerson,
+    UserOnly,
     /// Something holds it back; it starts automatically once that is gone.
     Waits(Vec<Wait>),
     /// The start was requested; the task exists whatever the result.
-    Asked(Result<Answer, DriverError>),
+    Requested(Result<Answer, DriverError>),
 }
 
 impl Start {
     /// Whether nothing has failed so far, so that the next queue can be left too.
-    fn is_under_way(&self) -> bool {
-        matches!(self, Start::Asked(Ok(Answer::Done(changed))) if changed.given_up.is_empty())
+    fn is_in_progress(&self) -> bool {
+        matches!(self, Start::Requested(Ok(Answer::Done(changed))) if changed.failed_effects.is_empty())
     }
 }
 
 impl Requests {
     /// Creates a task and performs the effects of its initial status.
-    pub fn create(&self, new: &NewWork, waiting: Waiting) -> Result<Answer, DriverError> {
+    pub fn create(&self, new: &NewTaskRequest, waiting: WaitPolicy) -> Result<Answer, DriverError> {
         Ok(self.create_registering(new, waiting)?.0)
     }
 
     /// The same; also returns the project, if it had to be registered for this.
     fn create_registering(
         &self,
-        new: &NewWork,
-        waiting: Waiting,
+        new: &NewTaskRequest,
+        waiting: WaitPolicy,
     ) -> Result<(Answer, Option<Project>), DriverError> {
         let Creating {
             mut store,
@@ -72,10 +72,10 @@ impl Requests {
             created,
         } = self.steps.create(new)?;
         let answer = match created {
-            Created::Refused(refusal) => Answer::Refused(refusal),
-            Created::Recorded(recorded) => {
+            CreateResult::Refused(refusal) => Answer::Refused(refusal),
+            CreateResult::Recorded(recorded) => {
                 let (task, copies) = (recorded.task, recorded.copies);
-                let called = Called::none();
+                let called = StartedProcess::none();
                 let answer = self.settle(&mut store, &task, recorded.events, waiting, called)?;
                 self.answer_with_copies(&mut store, &task, answer, &copies)
             }
@@ -85,14 +85,14 @@ impl Requests {
 
     /// Creates a task and, in a separate step, requests the start of its work if it waits in a
     /// queue. A process killed in between leaves a task that can be started.
-    pub fn begin(
+    pub fn create_and_start(
         &self,
-        new: &NewWork,
+        new: &NewTaskRequest,
         starts: bool,
-        waiting: Waiting,
-    ) -> Result<Begun, DriverError> {
+        waiting: WaitPolicy,
+    ) -> Result<CreatedTask, DriverError> {
         let mut new = new.clone();
-        new.queueing.starts_itself = starts;
+        new.queueing.starts_automatically = starts;
         let (created, registered) = self.create_registering(&new, waiting)?;
         let (created, start) = match &created {
             Answer::Done(changed) | Answer::StillRunning(changed) if starts => {
@@ -105,9 +105,9 @@ impl Requests {
                 };
                 self.leave_queues(&task, created, by, waiting)?
             }
-            _ => (created, Start::NotWanted),
+            _ => (created, Start::NotRequested),
         };
-        Ok(Begun {
+        Ok(CreatedTask {
             created,
             registered,
             start,
@@ -115,14 +115,14 @@ impl Requests {
     }
 
     /// Continues after an answer to `spawn`, with the engine's role, if it led into another queue.
-    pub fn spawn_on(
+    pub fn continue_start(
         &self,
         answer: Answer,
-        waiting: Waiting,
+        waiting: WaitPolicy,
     ) -> Result<(Answer, Start), DriverError> {
         let task = match &answer {
-            Answer::Done(changed) if changed.given_up.is_empty() => changed.task.id.clone(),
-            _ => return Ok((answer, Start::NotWanted)),
+            Answer::Done(changed) if changed.failed_effects.is_empty() => changed.task.id.clone(),
+            _ => return Ok((answer, Start::NotRequested)),
         };
         self.leave_queues(&task, answer, Role::Engine, waiting)
     }
@@ -134,9 +134,9 @@ impl Requests {
         task: &TaskId,
         mut before: Answer,
         mut by: Role,
-        waiting: Waiting,
+        waiting: WaitPolicy,
     ) -> Result<(Answer, Start), DriverError> {
-        let mut start = Start::NotWanted;
+        let mut start = Start::NotRequested;
         let mut passed = BTreeSet::new();
         while let Some(queue) = self.queue_of(task)? {
             let is_first = passed.is_empty();
@@ -146,15 +146,15 @@ impl Requests {
             let next = self.leave_queue(task, by, waiting)?;
             let is_end = matches!(
                 next,
-                Start::ForAPerson | Start::Asked(Ok(Answer::Refused(_)))
+                Start::UserOnly | Start::Requested(Ok(Answer::Refused(_)))
             );
             if is_end && !is_first {
                 break;
             }
-            if let Start::Asked(Ok(answer)) = std::mem::replace(&mut start, next) {
+            if let Start::Requested(Ok(answer)) = std::mem::replace(&mut start, next) {
                 before = before.followed_by(answer);
             }
-            if !start.is_under_way() {
+            if !start.is_in_progress() {
                 break;
             }
             by = Role::Engine;
@@ -166,18 +166,23 @@ impl Requests {
         Ok((before, start))
     }
 
-    fn leave_queue(&self, task: &TaskId, by: Role, waiting: Waiting) -> Result<Start, DriverError> {
+    fn leave_queue(
+        &self,
+        task: &TaskId,
+        by: Role,
+        waiting: WaitPolicy,
+    ) -> Result<Start, DriverError> {
         let entered = self.context.store()?.require(task)?.task.entered.version;
         let is_person = by == Role::Human;
-        let asked = self.ask(&Asked {
+        let asked = self.ask(&TaskRequest {
             task: task.clone(),
             request: spawn(by),
             waiting,
         });
         let refusal = match asked {
             Ok(Answer::Refused(refusal)) => refusal,
-            Ok(Answer::Already(_)) => return self.start_of_engine(task, waiting),
-            asked => return Ok(Start::Asked(asked)),
+            Ok(Answer::AlreadyDone(_)) => return self.start_of_engine(task, waiting),
+            asked => return Ok(Start::Requested(asked)),
         };
         let waits = waits(&refusal);
         if !waits.is_empty() {
@@ -186,23 +191,23 @@ impl Requests {
         if self.context.store()?.require(task)?.task.entered.version != entered {
             return self.start_of_engine(task, waiting);
         }
-        let is_barred = |it: &Missing| matches!(it, Missing::NotAllowed { .. });
+        let is_barred = |it: &Blocker| matches!(it, Blocker::NotAllowed { .. });
         if !is_person && refusal.missing.iter().any(is_barred) {
-            return Ok(Start::ForAPerson);
+            return Ok(Start::UserOnly);
         }
-        Ok(Start::Asked(Ok(Answer::Refused(refusal))))
+        Ok(Start::Requested(Ok(Answer::Refused(refusal))))
     }
 
     /// The result of a start that a supervisor requested first.
-    fn start_of_engine(&self, task: &TaskId, waiting: Waiting) -> Result<Start, DriverError> {
+    fn start_of_engine(&self, task: &TaskId, waiting: WaitPolicy) -> Result<Start, DriverError> {
         let mut store = self.context.store()?;
-        let workflow = pinned(&store.require(task)?)?;
+        let workflow = pinned_workflow(&store.require(task)?)?;
         let events = last_start(&store, task, &workflow)?;
         if events.is_empty() {
-            return Ok(Start::NotWanted);
+            return Ok(Start::NotRequested);
         }
-        let answer = self.settle(&mut store, task, events, waiting, Called::none());
-        Ok(Start::Asked(answer))
+        let answer = self.settle(&mut store, task, events, waiting, StartedProcess::none());
+        Ok(Start::Requested(answer))
     }
 
     /// Whether a task has left its initial status.
@@ -220,7 +225,7 @@ impl Requests {
     /// The queue that a task waits in, if the verb `spawn` leads out of it.
     fn queue_of(&self, task: &TaskId) -> Result<Option<Status>, DriverError> {
         let stored = self.context.store()?.require(task)?;
-        let workflow = pinned(&stored)?;
+        let workflow = pinned_workflow(&stored)?;
         let targets = workflow.verbs.get(&Verb::Spawn);
         let can_be_left = targets.is_some_and(|targets| !targets.is_empty());
         let status = stored.task.status;
@@ -235,7 +240,7 @@ fn is_queue(workflow: &Workflow, status: &Status) -> bool {
 
 fn waits(refusal: &Refusal) -> Vec<Wait> {
     let waits = refusal.missing.iter().filter_map(|missing| match missing {
-        Missing::HeldBack { wait } => Some(wait.clone()),
+        Blocker::HeldBack { wait } => Some(wait.clone()),
         _ => None,
     });
     waits.collect()

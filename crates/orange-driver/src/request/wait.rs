@@ -9,27 +9,27 @@ use orange_engine::names::TaskId;
 use orange_store::{Pending, Store};
 use serde_json::json;
 
-use super::answer::{Answer, Changed};
+use super::answer::{Answer, ChangeReport};
 use crate::DriverError;
-use crate::context::background::Called;
+use crate::context::background::StartedProcess;
 use crate::due::{is_awaited, is_waiting};
 use crate::request::Requests;
-use crate::steps::pinned;
+use crate::steps::pinned_workflow;
 
 /// Which process performs, and how long the caller waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
+pub enum WaitPolicy {
     /// A separate process performs; the caller waits this long.
     Detached(Duration),
     /// This process performs. Unsuitable for a process that a kill of the task could end.
     Here,
     /// No process performs for now.
-    Not,
+    Skip,
 }
 
-impl Waiting {
+impl WaitPolicy {
     /// The default for commands: an agent's shell tool has its own timeout.
-    pub const USUAL: Waiting = Waiting::Detached(Duration::from_secs(8));
+    pub const DEFAULT: WaitPolicy = WaitPolicy::Detached(Duration::from_secs(8));
 }
 
 impl Requests {
@@ -42,8 +42,8 @@ impl Requests {
         store: &mut Store,
         id: &TaskId,
         events: Vec<Event>,
-        waiting: Waiting,
-        called: Called,
+        waiting: WaitPolicy,
+        called: StartedProcess,
     ) -> Result<Answer, DriverError> {
         let last = match events.last() {
             Some(event) => event.version,
@@ -51,14 +51,14 @@ impl Requests {
         };
         let mut copies = Ok(());
         match waiting {
-            Waiting::Here => copies = self.performer.perform_noting(id)?.1,
-            Waiting::Detached(bound) if is_settled(store, id, last)? => {
-                if called.is_nobody() {
+            WaitPolicy::Here => copies = self.performer.perform_with_copies(id)?.1,
+            WaitPolicy::Detached(bound) if is_settled(store, id, last)? => {
+                if called.is_empty() {
                     self.context.leave_to_performer(store, id)?;
                 }
                 self.wait_for_end(store, id, Deadline::after(bound))?;
             }
-            Waiting::Detached(bound) => {
+            WaitPolicy::Detached(bound) => {
                 let deadline = Deadline::after(bound);
                 self.wait(store, id, last, deadline, called)?;
                 self.wait_for_end(store, id, deadline)?;
@@ -66,15 +66,15 @@ impl Requests {
                 // both.
                 copies = self.steps.sync_files(store, id);
             }
-            Waiting::Not => {}
+            WaitPolicy::Skip => {}
         }
-        let changed = Box::new(Changed::since(store, id, events)?);
+        let changed = Box::new(ChangeReport::since(store, id, events)?);
         let answer = if is_settled(store, id, last)? {
             Answer::Done(changed)
         } else {
             Answer::StillRunning(changed)
         };
-        Ok(answer.noting(&copies))
+        Ok(answer.with_copies(&copies))
     }
 
     /// The answer to what was recorded, whether or not its copies could be written. Retries failed
@@ -94,7 +94,7 @@ impl Requests {
             let error = json!({ "error": error.to_string() });
             self.context.log(LogLevel::Warn, id, "copies.failed", error);
         }
-        answer.noting(&copies)
+        answer.with_copies(&copies)
     }
 
     /// Waits for what the end of a task has planned: a merge returns once worktree and remote
@@ -109,10 +109,16 @@ impl Requests {
             return Ok(());
         }
         let stored = store.require(id)?;
-        if !pinned(&stored)?.is_terminal(&stored.task.status) {
+        if !pinned_workflow(&stored)?.is_terminal(&stored.task.status) {
             return Ok(());
         }
-        self.wait(store, id, u64::MAX, deadline, Called::awaited())
+        self.wait(
+            store,
+            id,
+            u64::MAX,
+            deadline,
+            StartedProcess::started_elsewhere(),
+        )
     }
 
     fn wait(
@@ -121,7 +127,7 @@ impl Requests {
         id: &TaskId,
         last: u64,
         deadline: Deadline,
-        mut called: Called,
+        mut called: StartedProcess,
     ) -> Result<(), DriverError> {
         let mut failure = None;
         deadline.wait_for(|| {
@@ -129,13 +135,13 @@ impl Requests {
                 let Some(left) = left else {
                     return Ok(true);
                 };
-                self.context.meanwhile.note(told(&left));
+                self.context.progress.report(told(&left));
                 if called.is_another_due() {
                     // A performer that finds another at work exits at once; only the lock shows
                     // that.
                     called.note(self.context.start_performer(id)?);
                 }
-                Ok(self.context.meanwhile.is_over())
+                Ok(self.context.progress.is_over())
             });
             looked.unwrap_or_else(|error| {
                 failure = Some(error);
@@ -154,13 +160,13 @@ impl Requests {
         &self,
         store: &Store,
         id: &TaskId,
-        waiting: Waiting,
-    ) -> Result<Called, DriverError> {
-        let mut called = Called::none();
-        let is_apart = matches!(waiting, Waiting::Detached(_));
+        waiting: WaitPolicy,
+    ) -> Result<StartedProcess, DriverError> {
+        let mut called = StartedProcess::none();
+        let is_apart = matches!(waiting, WaitPolicy::Detached(_));
         if is_apart && store.pending(id)?.iter().any(is_waiting) {
             if self.context.is_supervised() {
-                return Ok(Called::awaited());
+                return Ok(StartedProcess::started_elsewhere());
             }
             called.note(self.context.start_performer(id)?);
         }

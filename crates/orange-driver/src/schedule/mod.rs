@@ -1,20 +1,20 @@
 //! Starts queued tasks, and reports what the others wait for.
 
-pub(crate) mod parked;
+pub(crate) mod parking;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use orange_config::clock;
 use orange_engine::effect::Effect;
-use orange_engine::input::{Ask, Cause, Request};
+use orange_engine::input::{Cause, Request, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{HarnessName, ProjectName, TaskId};
 use orange_engine::role::Role;
 use orange_engine::schedule;
 use orange_engine::schedule::{
-    Place, Schedule, Standing, Wait, limits_reached, waits_before_limits,
+    Schedule, SchedulePlace, ScheduledTask, Wait, reached_limits, waits_before_limits,
 };
 use orange_store::Store;
 
@@ -23,7 +23,7 @@ use crate::callers::Callers;
 use crate::context::Context;
 use crate::due::is_waiting;
 use crate::steps::Steps;
-use crate::steps::{Stepped, pinned};
+use crate::steps::{StepResult, pinned_workflow};
 
 /// Starts queued tasks in order.
 #[derive(Clone, Debug)]
@@ -50,10 +50,10 @@ impl Scheduler {
         let mut store = self.context.store()?;
         let standings = store.standings()?;
         for parent in standings.iter().filter(|it| is_open(it)) {
-            let met = self.steps.meet_children(&mut store, &parent.task);
+            let met = self.steps.notify_of_children(&mut store, &parent.task);
             self.steps.log_failure(&parent.task, met.map(|_| ()));
         }
-        let found = self.scheduled(&store)?;
+        let found = self.current_schedule(&store)?;
         for (task, waits) in &found.waits {
             let noticed = self.steps.notice_dead_ends(&mut store, task, waits);
             self.steps.log_failure(task, noticed);
@@ -67,7 +67,7 @@ impl Scheduler {
         store: &mut Store,
         project: &ProjectName,
     ) -> Result<Vec<TaskId>, DriverError> {
-        let found = self.scheduled(store)?;
+        let found = self.current_schedule(store)?;
         let mut starts = Vec::new();
         for task in found.starts {
             if store.require(&task)?.task.project == *project {
@@ -84,7 +84,7 @@ impl Scheduler {
         tasks: &[TaskId],
     ) -> Result<(), DriverError> {
         if !self.context.is_supervised() {
-            let mut starts = self.scheduled(store)?.starts;
+            let mut starts = self.current_schedule(store)?.starts;
             starts.retain(|task| tasks.contains(task));
             self.start_each(store, &starts, usize::MAX);
         }
@@ -100,13 +100,13 @@ impl Scheduler {
         let harnesses: Vec<&HarnessName> = starts
             .filter_map(|pending| match &pending.planned.effect {
                 Effect::Spawn(spawn) => Some(&spawn.harness),
-                Effect::NotifyRole(notify) if pending.next_try_at.is_some() => {
-                    notify.otherwise.as_ref().map(|spawn| &spawn.harness)
+                Effect::NotifyRole(notify) if pending.next_attempt_at.is_some() => {
+                    notify.spawn_if_absent.as_ref().map(|spawn| &spawn.harness)
                 }
                 _ => None,
             })
             .collect();
-        let parked = store.parked(clock::now())?.into_iter();
+        let parked = store.parkings(clock::now())?.into_iter();
         let parked = parked.filter(|it| harnesses.contains(&&it.harness));
         waits.extend(parked.map(Wait::Parked));
         Ok(waits)
@@ -117,24 +117,24 @@ impl Scheduler {
             return Ok(Vec::new());
         };
         let waits = waits_before_limits(&own, &dependencies, clock::now());
-        if !waits.is_empty() || !matches!(own.place, Place::Queued(_)) {
+        if !waits.is_empty() || !matches!(own.place, SchedulePlace::Queued(_)) {
             return Ok(waits);
         }
         let mut limits = self.steps.limits(&Role::Engine)?;
-        limits.parked = store.parked(clock::now())?;
-        let waits = limits_reached(&own, &store.holders()?, &limits);
+        limits.parked = store.parkings(clock::now())?;
+        let waits = reached_limits(&own, &store.tasks_under_limits()?, &limits);
         if !waits.is_empty() {
             return Ok(waits);
         }
         // If there is room, it depends on every task that goes first.
-        let mut found = self.scheduled(store)?;
+        let mut found = self.current_schedule(store)?;
         Ok(found.waits.remove(task).unwrap_or_default())
     }
 
-    fn scheduled(&self, store: &Store) -> Result<Schedule, DriverError> {
+    fn current_schedule(&self, store: &Store) -> Result<Schedule, DriverError> {
         let now = clock::now();
         let mut limits = self.steps.limits(&Role::Engine)?;
-        limits.parked = store.parked(now)?;
+        limits.parked = store.parkings(now)?;
         Ok(schedule(&store.standings()?, &limits, now))
     }
 
@@ -159,10 +159,10 @@ impl Scheduler {
         let cause = Cause::Request(spawn(Role::Engine));
         let mut passed = BTreeSet::from([store.require(task)?.task.status]);
         let mut is_started = false;
-        while let Stepped::Recorded { .. } = self.steps.step(store, task, &cause)? {
+        while let StepResult::Recorded { .. } = self.steps.step(store, task, &cause)? {
             is_started = true;
             let stored = store.require(task)?;
-            let state = pinned(&stored)?;
+            let state = pinned_workflow(&stored)?;
             let state = state.state(&stored.task.status);
             let is_queue = state.is_some_and(|state| state.kind == Kind::Queued);
             if !is_queue || !passed.insert(stored.task.status) {
@@ -178,9 +178,9 @@ impl Scheduler {
 }
 
 pub(crate) fn spawn(by: Role) -> Request {
-    Request::new(by, Ask::Verb(Verb::Spawn))
+    Request::new(by, RequestKind::Verb(Verb::Spawn))
 }
 
-fn is_open(standing: &Standing) -> bool {
-    !matches!(standing.place, Place::Ended { .. })
+fn is_open(standing: &ScheduledTask) -> bool {
+    !matches!(standing.place, SchedulePlace::Ended { .. })
 }

@@ -9,15 +9,15 @@ use orange_store::Store;
 
 use crate::DriverError;
 use crate::steps::Steps;
-use crate::steps::{Stepped, pinned};
+use crate::steps::{StepResult, pinned_workflow};
 
 /// A task that could not be brought up to date, and the error.
-pub type Behind = (TaskId, DriverError);
+pub type CatchUpError = (TaskId, DriverError);
 
 impl Steps {
     /// Follows manual edits of TASK.md, and reports that the status has lasted for some time; the
     /// engine decides whether for too long.
-    pub fn catch_up(&self, tasks: &[TaskId]) -> Result<Vec<Behind>, DriverError> {
+    pub fn catch_up(&self, tasks: &[TaskId]) -> Result<Vec<CatchUpError>, DriverError> {
         let mut store = self.context.store()?;
         let mut workflows = BTreeMap::new();
         let behind = tasks.iter().filter_map(|task| {
@@ -39,7 +39,7 @@ impl Steps {
             Some(known) => known,
             None => workflows
                 .entry(stored.workflow_text.clone())
-                .or_insert(pinned(&stored)?),
+                .or_insert(pinned_workflow(&stored)?),
         };
         let state = workflow.state(&stored.task.status);
         if state.is_none_or(|state| state.timeout.is_none()) {
@@ -47,7 +47,7 @@ impl Steps {
         }
         let cause = Cause::Observation(Observation::TimedOut);
         match self.step(store, task, &cause) {
-            Ok(Stepped::Recorded { .. }) => self.sync_files(store, task),
+            Ok(StepResult::Recorded { .. }) => self.sync_files(store, task),
             // The next call tries again, once the obstacle is gone.
             Ok(_)
             | Err(

@@ -2,18 +2,18 @@
 
 use orange_config::clock;
 use orange_config::{Harnesses, Project, Projects};
-use orange_effects::git::{require_branch, usual_branch};
+use orange_effects::git::{default_task_branch, require_branch};
 use orange_engine::document::{Document, FieldValue, SectionName, demote_headings};
 use orange_engine::event::Event;
-use orange_engine::input::{Facts, Known, NewTask};
+use orange_engine::input::{DecisionContext, Facts, NewTask};
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
-use orange_engine::task::{Queueing, Tuning};
+use orange_engine::task::{AgentSettings, Queueing};
 use orange_engine::{Decision, Refusal, Workflow, create};
 use orange_store::{Creation, Store, StoreError};
 
 use super::Steps;
-use super::family::queueing_of_new;
+use super::children::resolve_queueing;
 use crate::DriverError;
 use crate::context::ids;
 
@@ -25,7 +25,7 @@ const LONGEST: usize = 12;
 
 /// A request for a new task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewWork {
+pub struct NewTaskRequest {
     /// The project; the one that contains the current directory when absent.
     pub project: Option<ProjectName>,
     /// The role that asks.
@@ -45,13 +45,13 @@ pub struct NewWork {
     /// The initial status; the first entry that is open when absent.
     pub status: Option<Status>,
     /// The settings of its agents.
-    pub tuning: Tuning,
+    pub agent_settings: AgentSettings,
     /// When its work is started, relative to others.
     pub queueing: Queueing,
 }
 
 /// Everything that a new task needs, found and checked.
-struct Prepared {
+struct NewTaskPlan {
     project: Project,
     /// Whether the project has to be registered first.
     is_new: bool,
@@ -68,11 +68,11 @@ pub(crate) struct Creating {
     pub(crate) store: Store,
     /// The project, if it had to be registered for this; it stays registered after a refusal.
     pub(crate) registered: Option<Project>,
-    pub(crate) created: Created,
+    pub(crate) created: CreateResult,
 }
 
 #[derive(Debug)]
-pub(crate) enum Created {
+pub(crate) enum CreateResult {
     /// It is recorded; nothing is performed yet.
     Recorded(Box<RecordedTask>),
     Refused(Box<Refusal>),
@@ -89,10 +89,10 @@ pub(crate) struct RecordedTask {
 
 impl Steps {
     /// Creates a task, and registers the project first if the user is in a new one.
-    pub(crate) fn create(&self, new: &NewWork) -> Result<Creating, DriverError> {
-        let mut prepared = self.prepare_beginning(new)?;
+    pub(crate) fn create(&self, new: &NewTaskRequest) -> Result<Creating, DriverError> {
+        let mut prepared = self.prepare_new_task(new)?;
         let mut store = self.context.store()?;
-        prepared.queueing = queueing_of_new(&store, &new.queueing)?;
+        prepared.queueing = resolve_queueing(&store, &new.queueing)?;
         let mut registered = None;
         if prepared.is_new {
             let (project, is_new) = Projects::add(&self.context.home, prepared.project.clone())?;
@@ -100,7 +100,7 @@ impl Steps {
         } else {
             self.workspaces.record_remote(&mut prepared.project)?;
         }
-        let created = self.create_prepared(&mut store, new, &prepared)?;
+        let created = self.create_from_plan(&mut store, new, &prepared)?;
         Ok(Creating {
             store,
             registered,
@@ -109,7 +109,7 @@ impl Steps {
     }
 
     /// Finds what a new task needs, and refuses what cannot work.
-    fn prepare_beginning(&self, new: &NewWork) -> Result<Prepared, DriverError> {
+    fn prepare_new_task(&self, new: &NewTaskRequest) -> Result<NewTaskPlan, DriverError> {
         refuse_nul("summary", Some(&new.summary))?;
         refuse_nul("context", new.context.as_ref())?;
         if let Some(branch) = &new.branch {
@@ -132,16 +132,16 @@ impl Steps {
         let worker = harnesses.require(&harness)?;
         let reviewer = harnesses.require(&review_harness)?;
         let settings = [
-            (worker, "model", &new.tuning.model),
-            (worker, "effort", &new.tuning.effort),
-            (reviewer, "effort", &new.tuning.review_effort),
+            (worker, "model", &new.agent_settings.model),
+            (worker, "effort", &new.agent_settings.effort),
+            (reviewer, "effort", &new.agent_settings.review_effort),
         ];
         for (harness, what, value) in settings {
             if let Some(value) = value {
                 harness.require_setting(what, value)?;
             }
         }
-        Ok(Prepared {
+        Ok(NewTaskPlan {
             project,
             is_new,
             workflow,
@@ -152,26 +152,26 @@ impl Steps {
         })
     }
 
-    fn create_prepared(
+    fn create_from_plan(
         &self,
         store: &mut Store,
-        new: &NewWork,
-        prepared: &Prepared,
-    ) -> Result<Created, DriverError> {
+        new: &NewTaskRequest,
+        prepared: &NewTaskPlan,
+    ) -> Result<CreateResult, DriverError> {
         self.context
             .variables_for(&[&prepared.harness, &prepared.review_harness])?;
         for attempt in 0.. {
             let length = (ids::SHORTEST + attempt / TRIES).min(LONGEST);
             let id = ids::task_id(length)?;
             let document = first_text(&id, new)?;
-            let known = Known {
+            let known = DecisionContext {
                 at: clock::now(),
                 fresh: ids::fresh()?,
                 document: Some(document.clone()),
                 facts: Facts::default(),
             };
             let branch = new.branch.clone();
-            let branch = branch.unwrap_or_else(|| usual_branch(&id));
+            let branch = branch.unwrap_or_else(|| default_task_branch(&id));
             let task = NewTask {
                 id: id.clone(),
                 project: prepared.project.name.clone(),
@@ -181,12 +181,12 @@ impl Steps {
                 branch,
                 harness: prepared.harness.clone(),
                 review_harness: prepared.review_harness.clone(),
-                tuning: new.tuning.clone(),
+                agent_settings: new.agent_settings.clone(),
                 queueing: prepared.queueing.clone(),
             };
             let plan = match create(&prepared.workflow, &task, &known) {
                 Decision::Plan(plan) => plan,
-                Decision::Refusal(refusal) => return Ok(Created::Refused(Box::new(refusal))),
+                Decision::Refusal(refusal) => return Ok(CreateResult::Refused(Box::new(refusal))),
                 Decision::Needs(_) => return Err(DriverError::Contended { task: id }),
             };
             let created = store.create(&Creation {
@@ -197,11 +197,11 @@ impl Steps {
             match created {
                 Ok(_) => {
                     if let Some(parent) = &prepared.queueing.parent {
-                        let met = self.meet_children(store, parent);
+                        let met = self.notify_of_children(store, parent);
                         self.log_failure(parent, met.map(|_| ()));
                     }
                     let copies = self.sync_files(store, &id);
-                    return Ok(Created::Recorded(Box::new(RecordedTask {
+                    return Ok(CreateResult::Recorded(Box::new(RecordedTask {
                         task: id,
                         events: plan.events,
                         copies,
@@ -225,7 +225,7 @@ impl Steps {
     /// unregistered repository means that one.
     pub(crate) fn project_for_new(
         &self,
-        new: &NewWork,
+        new: &NewTaskRequest,
         harnesses: &Harnesses,
     ) -> Result<(Project, bool), DriverError> {
         let projects = self.context.projects()?;
@@ -237,7 +237,7 @@ impl Steps {
         {
             let project = self
                 .workspaces
-                .described_project(directory, None, None, None)?;
+                .describe_project(directory, None, None, None)?;
             let harness = new.harness.clone();
             let harness = harness.or_else(|| self.context.first_installed(harnesses));
             let harness = harness.ok_or_else(|| DriverError::HarnessUnset {
@@ -260,7 +260,7 @@ pub(crate) fn refuse_nul(what: &'static str, text: Option<&String>) -> Result<()
 }
 
 /// The first text of TASK.md; the engine's own keys follow with the first projection.
-fn first_text(id: &TaskId, new: &NewWork) -> Result<Document, DriverError> {
+fn first_text(id: &TaskId, new: &NewTaskRequest) -> Result<Document, DriverError> {
     let id = FieldValue::Text(id.to_string());
     let mut fields = vec![("id", id)];
     let parent = new.queueing.parent.as_ref();
@@ -270,7 +270,7 @@ fn first_text(id: &TaskId, new: &NewWork) -> Result<Document, DriverError> {
         None => document,
         Some(context) => {
             let context = demote_headings(context);
-            document.with_section(&SectionName::titled("Context"), &context)
+            document.with_section(&SectionName::from_title("Context"), &context)
         }
     })
 }

@@ -3,14 +3,14 @@
 use orange_effects::private_file::{self, PrivateFileError};
 use orange_engine::Task;
 use orange_engine::decision::Needs;
-use orange_engine::input::{FactNeeded, GitFacts, Unclean};
+use orange_engine::input::{FactNeeded, GitFacts, UncommittedWork};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::names::{BranchName, CommitId, RunId};
 use orange_engine::report::Report;
 use orange_store::{GateCommand, Store, StoredTask};
 
 use crate::DriverError;
-use crate::steps::{Gathered, Steps, read};
+use crate::steps::{GatheredFacts, Steps, read_document};
 use crate::workspaces::repository::BranchQuestion;
 
 /// The largest report in bytes; a larger one is not read.
@@ -23,7 +23,7 @@ impl Steps {
         store: &mut Store,
         stored: &StoredTask,
         needs: &Needs,
-        known: &mut Gathered,
+        known: &mut GatheredFacts,
     ) -> Result<(), DriverError> {
         let task = &stored.task;
         known.facts.entered = needs.entered;
@@ -32,7 +32,7 @@ impl Steps {
             match fact {
                 FactNeeded::Document => {
                     if known.unknown.is_none() {
-                        read(store, &task.id, known)?;
+                        read_document(store, &task.id, known)?;
                     }
                     if let Some(unknown) = &known.unknown {
                         return Err(DriverError::DocumentUnknown {
@@ -45,7 +45,7 @@ impl Steps {
                     let question = BranchQuestion {
                         branch: known.branch.as_ref(),
                         head: known.head.as_ref(),
-                        merges: known.merges,
+                        merges: known.is_merge,
                     };
                     let facts = self.workspaces.git_facts(store, task, question);
                     let branch = known.branch.as_ref().unwrap_or(&task.branch);
@@ -55,7 +55,7 @@ impl Steps {
                             known.notices.extend(notice);
                             facts
                         }
-                        Err(DriverError::FactUnknown { reason, .. }) if known.judges_end => {
+                        Err(DriverError::FactUnknown { reason, .. }) if known.is_end_of_run => {
                             without_branch(reason)
                         }
                         Err(error) => return Err(error),
@@ -92,13 +92,16 @@ impl Steps {
         branch: &BranchName,
         facts: &GitFacts,
     ) -> Result<Option<String>, DriverError> {
-        if facts.holds.contains(&GitCondition::TaskFileUntracked) {
+        if facts
+            .met_conditions
+            .contains(&GitCondition::TaskFileUntracked)
+        {
             return Ok(None);
         }
         let projects = self.context.projects()?;
         let file = &projects.require(&task.project)?.task_file;
         Ok(Some(format!(
-            "`{file}` was committed to `{branch}`, so that it cannot be merged; take it out with \
+            "`{file}` was committed to `{branch}`, so it cannot be merged; remove it with \
              `git rm --cached {file}` and `git commit --amend`, or with `git rebase -i`"
         )))
     }
@@ -121,7 +124,7 @@ impl Steps {
             }
             Err(error) => return Ok(Some(Report::unreadable(error.to_string()))),
         };
-        let read = Report::object_in(&bytes)
+        let read = Report::find_object(&bytes)
             .and_then(|object| serde_json::from_str(object).map_err(|error| error.to_string()));
         Ok(Some(read.unwrap_or_else(Report::unreadable)))
     }
@@ -132,8 +135,8 @@ fn without_branch(reason: String) -> GitFacts {
     GitFacts {
         head: CommitId::new(""),
         base: CommitId::new(""),
-        holds: Vec::new(),
-        unclean: Unclean {
+        met_conditions: Vec::new(),
+        uncommitted: UncommittedWork {
             files: Vec::new(),
             others: vec![reason],
         },

@@ -10,16 +10,16 @@ use std::time::Duration;
 
 use orange_config::ORANGE_RUN_ID;
 use orange_config::clock::{self, Deadline};
-use orange_effects::command::{CommandError, Ending};
+use orange_effects::command::{CommandError, CommandExit};
 use orange_effects::git::Head;
 use orange_engine::Task;
 use orange_engine::input::CommandResult;
 use orange_engine::names::TaskId;
-use orange_store::{GateAnswer, GateCommand, Store, WorkspaceRecord};
+use orange_store::{GateCommand, GateResult, Store, WorkspaceRecord};
 
 use crate::DriverError;
-use crate::context::Gathering;
-use crate::context::background::Called;
+use crate::context::GatherPolicy;
+use crate::context::background::StartedProcess;
 use crate::context::lock::Lock;
 use crate::context::script_runs::GATE;
 use crate::steps::Steps;
@@ -49,8 +49,8 @@ impl Steps {
     ) -> Result<Results, DriverError> {
         let workspace = gate_workspace(store, task)?;
         match self.context.gathering {
-            Gathering::Here => self.run_gates(task, wanted, &workspace),
-            Gathering::Detached(bound) => {
+            GatherPolicy::Here => self.run_gates(task, wanted, &workspace),
+            GatherPolicy::Detached(bound) => {
                 self.wait_for_answers(store, task, wanted, &workspace, Deadline::after(bound))
             }
         }
@@ -70,14 +70,14 @@ impl Steps {
         let commands: Vec<String> = wanted.iter().map(|it| it.command.join(" ")).collect();
         let commands = commands.join("`, `");
         self.context
-            .meanwhile
-            .note(format!("{}: `{commands}`", task.id));
-        let mut called = Called::none();
+            .progress
+            .report(format!("{}: `{commands}`", task.id));
+        let mut called = StartedProcess::none();
         let mut outcome = None;
         deadline.wait_for(|| {
-            let looked = self.look_for_answers(store, task, wanted, workspace, &mut called);
+            let looked = self.check_answers(store, task, wanted, workspace, &mut called);
             outcome = looked.transpose();
-            outcome.is_some() || self.context.meanwhile.is_over()
+            outcome.is_some() || self.context.progress.is_over()
         });
         outcome.unwrap_or_else(|| {
             Err(DriverError::GateRunning {
@@ -88,13 +88,13 @@ impl Steps {
     }
 
     /// The answers, if all are there and still valid; otherwise starts a gatherer.
-    fn look_for_answers(
+    fn check_answers(
         &self,
         store: &mut Store,
         task: &Task,
         wanted: &[GateCommand],
         workspace: &WorkspaceRecord,
-        called: &mut Called,
+        called: &mut StartedProcess,
     ) -> Result<Option<Results>, DriverError> {
         let known = store.gate_commands(&task.id)?;
         let mut is_answered = true;
@@ -102,7 +102,7 @@ impl Steps {
             let known = known.iter().find(|it| it.command == wanted.command);
             let known = known.filter(|known| known.entered == wanted.entered);
             if known.is_none() {
-                store.want_gate_command(&task.id, wanted, clock::now())?;
+                store.request_gate_command(&task.id, wanted, clock::now())?;
             }
             is_answered &= known.is_some_and(|known| known.answer.is_some());
         }
@@ -129,7 +129,7 @@ impl Steps {
         let state = self.state(task, workspace)?;
         let mut results = Results::new();
         for wanted in wanted {
-            let taken = store.take_gate_command(&task.id, &wanted.command)?;
+            let taken = store.claim_gate_command(&task.id, &wanted.command)?;
             let answer = taken.and_then(|taken| taken.answer);
             if let Some(answer) = answer.filter(|answer| answer.state == state) {
                 results.insert(wanted.command.clone(), answer.result);
@@ -139,7 +139,7 @@ impl Steps {
     }
 
     /// Runs every requested command; one gatherer per task at a time.
-    pub fn gather_wanted(&self, task: &TaskId) -> Result<(), DriverError> {
+    pub fn gather_requested(&self, task: &TaskId) -> Result<(), DriverError> {
         let mut store = self.context.store()?;
         let directory = store.require(task)?.directory;
         let Some(_lock) = Lock::to_gather(&directory)? else {
@@ -151,12 +151,12 @@ impl Steps {
             if wanted.is_empty() {
                 return Ok(());
             }
-            self.find_out(&mut store, task, &wanted)?;
+            self.run_and_record(&mut store, task, &wanted)?;
         }
     }
 
     /// Runs commands and records their results, unless no caller needs them any more.
-    fn find_out(
+    fn run_and_record(
         &self,
         store: &mut Store,
         id: &TaskId,
@@ -179,17 +179,17 @@ impl Steps {
             let state = self.state(&task, &workspace)?;
             for wanted in wanted {
                 if let Some(result) = results.get(&wanted.command) {
-                    let answer = GateAnswer {
+                    let answer = GateResult {
                         result: *result,
                         state: state.clone(),
                     };
-                    store.answer_gate_command(id, wanted, &answer)?;
+                    store.record_gate_result(id, wanted, &answer)?;
                 }
             }
             return Ok(());
         }
         for wanted in wanted {
-            store.take_gate_command(id, &wanted.command)?;
+            store.claim_gate_command(id, &wanted.command)?;
         }
         Ok(())
     }
@@ -216,17 +216,17 @@ impl Steps {
         workspace: &WorkspaceRecord,
     ) -> Result<CommandResult, DriverError> {
         // A killed gatherer may have left one running.
-        let run = self.workspaces.end_left_running(GATE, task)?;
+        let run = self.workspaces.end_remaining(GATE, task)?;
         let command = self
             .workspaces
-            .own_command(task, &wanted.command, workspace, GATE)?
+            .workflow_command(task, &wanted.command, workspace, GATE)?
             .variable(ORANGE_RUN_ID, run.as_str())
             .timeout(Duration::from_secs(wanted.timeout));
         match command.run() {
             Ok(finished) => Ok(match finished.ending {
-                Ending::Code(code) => CommandResult::Exited(code),
-                Ending::Signal(signal) => CommandResult::Exited(BY_SIGNAL + signal),
-                Ending::TimedOut(_) => CommandResult::TimedOut,
+                CommandExit::Code(code) => CommandResult::Exited(code),
+                CommandExit::Signal(signal) => CommandResult::Exited(BY_SIGNAL + signal),
+                CommandExit::TimedOut(_) => CommandResult::TimedOut,
             }),
             Err(CommandError::Missing { .. }) => Ok(CommandResult::Exited(NOT_FOUND)),
             Err(CommandError::NotStarted { .. }) => Ok(CommandResult::Exited(NOT_EXECUTABLE)),
@@ -237,7 +237,7 @@ impl Steps {
     /// A fingerprint of the worktree's content.
     fn state(&self, task: &Task, workspace: &WorkspaceRecord) -> Result<String, DriverError> {
         let (_, git) = self.workspaces.repository_of(task)?;
-        Ok(git.worktree(&workspace.path)?.state()?)
+        Ok(git.worktree(&workspace.path)?.state_hash()?)
     }
 
     fn head(&self, task: &Task, workspace: &WorkspaceRecord) -> Result<Head, DriverError> {
@@ -250,7 +250,7 @@ fn gate_workspace(store: &Store, task: &Task) -> Result<WorkspaceRecord, DriverE
     let held = store.workspace_of(&task.id)?;
     held.ok_or_else(|| DriverError::FactUnknown {
         task: task.id.clone(),
-        what: "how a command ends",
-        reason: String::from("it has no workspace to run it in"),
+        what: "the result of a command",
+        reason: String::from("it has no workspace to run the command in"),
     })
 }

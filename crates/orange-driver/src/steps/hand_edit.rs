@@ -2,13 +2,13 @@
 
 use orange_config::clock;
 use orange_engine::document::Document;
-use orange_engine::input::{Ask, Cause, Request};
+use orange_engine::input::{Cause, Request, RequestKind};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use orange_engine::task::Workspace;
-use orange_store::{Reading, Store, Wish};
+use orange_store::{ImportResult, StatusEdit, Store};
 
-use super::{Stepped, Steps};
+use super::{StepResult, Steps};
 use crate::DriverError;
 
 impl Steps {
@@ -18,7 +18,7 @@ impl Steps {
     /// A decision stands whether or not its copies could be written; the next call tries again.
     pub(crate) fn sync_files(&self, store: &mut Store, id: &TaskId) -> Result<(), DriverError> {
         orange_store::project(store, id, clock::now())?;
-        if self.follow_kept_wish(store, id)? {
+        if self.follow_removed_status(store, id)? {
             orange_store::project(store, id, clock::now())?;
         }
         Ok(())
@@ -31,30 +31,30 @@ impl Steps {
         store: &mut Store,
         id: &TaskId,
     ) -> Result<Option<Document>, DriverError> {
-        self.follow_kept_wish(store, id)?;
+        self.follow_removed_status(store, id)?;
         match orange_store::import(store, id, clock::now())? {
-            Reading::Read(imported) => match imported.wish {
-                Some(wish) => self.follow_hand(store, id, &wish).map(|_| None),
+            ImportResult::Read(imported) => match imported.status_edit {
+                Some(wish) => self.decide_hand_edit(store, id, &wish).map(|_| None),
                 None => Ok(Some(imported.document)),
             },
-            Reading::Unknown(_) => Ok(None),
+            ImportResult::Unknown(_) => Ok(None),
         }
     }
 
     /// The same for a status that a projection has removed from TASK.md; returns whether there was
     /// one and it is decided. The process that removed it may have died, or a gate of the edge may
     /// have been running.
-    pub(crate) fn follow_kept_wish(
+    pub(crate) fn follow_removed_status(
         &self,
         store: &mut Store,
         id: &TaskId,
     ) -> Result<bool, DriverError> {
-        let Some(wish) = store.kept_wish(id)? else {
+        let Some(wish) = store.pending_status_edit(id)? else {
             return Ok(false);
         };
-        let is_decided = self.follow_hand(store, id, &wish)?;
+        let is_decided = self.decide_hand_edit(store, id, &wish)?;
         if is_decided {
-            store.forget_wish(id, &wish)?;
+            store.clear_status_edit(id, &wish)?;
         }
         Ok(is_decided)
     }
@@ -62,11 +62,11 @@ impl Steps {
     /// In a bound worktree the edit counts as the worker's. Elsewhere its author is unknown, and a
     /// notice shows the user which command to run. Returns whether it is decided: what cannot be
     /// determined yet is tried again.
-    fn follow_hand(
+    fn decide_hand_edit(
         &self,
         store: &mut Store,
         id: &TaskId,
-        wish: &Wish,
+        wish: &StatusEdit,
     ) -> Result<bool, DriverError> {
         // The process that refused it may have died before it updated TASK.md.
         if store.is_rejected(id, wish)? {
@@ -75,7 +75,7 @@ impl Steps {
         let task = store.require(id)?.task;
         let is_bound = matches!(
             task.workspace,
-            Workspace::Bound(_) | Workspace::Leaving(Some(_))
+            Workspace::Bound(_) | Workspace::Releasing(Some(_))
         );
         let by = if wish.in_worktree || is_bound {
             Role::Worker
@@ -84,14 +84,14 @@ impl Steps {
         };
         let request = Request::new(
             by,
-            Ask::HandEdit {
+            RequestKind::HandEdit {
                 to: wish.to.clone(),
                 version: wish.version,
             },
         );
         match self.step(store, id, &Cause::Request(request)) {
             // The author of the edit sees no answer, so the refusal becomes a notice.
-            Ok(Stepped::Refused(refusal)) => {
+            Ok(StepResult::Refused(refusal)) => {
                 self.notice(store, id, refusal.to_string()).map(|_| true)
             }
             Ok(_) => Ok(true),

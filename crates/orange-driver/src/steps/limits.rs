@@ -56,12 +56,12 @@ impl Steps {
     }
 
     /// Logs once that a harness is parked.
-    pub(crate) fn tell_of_parking(&self, task: &Task, parking: &Parking) {
+    pub(crate) fn log_parking(&self, task: &Task, parking: &Parking) {
         let more = json!({
             "harness": parking.harness,
             "reason": parking.reason,
             "until": parking.until,
-            "said": parking.said,
+            "output_line": parking.output_line,
         });
         self.context
             .log(LogLevel::Warn, &task.id, "harness.parked", more);

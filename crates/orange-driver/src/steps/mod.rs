@@ -1,9 +1,9 @@
 //! One step: load, decide, gather what is needed, record.
 
 pub(crate) mod catch_up;
+pub(crate) mod children;
 pub(crate) mod create;
 pub(crate) mod facts;
-pub(crate) mod family;
 pub(crate) mod gate_commands;
 pub(crate) mod hand_edit;
 pub(crate) mod limits;
@@ -13,12 +13,14 @@ use std::sync::Arc;
 use orange_config::clock;
 use orange_engine::document::Document;
 use orange_engine::event::Event;
-use orange_engine::input::{Ask, Cause, Facts, Input, Known, Observation, Request};
+use orange_engine::input::{
+    Cause, DecisionContext, Facts, Input, Observation, Request, RequestKind,
+};
 use orange_engine::language::load;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, CommitId, TaskId};
-use orange_engine::{Decision, Refusal, Workflow, decide, held_back};
-use orange_store::{Commit, Reading, Record, Store, StoredTask, Unknown};
+use orange_engine::{Decision, Refusal, Workflow, decide, refuse_start};
+use orange_store::{Commit, CommitOutcome, ImportResult, Store, StoredTask, UnreadableReason};
 
 use crate::DriverError;
 use crate::callers::Callers;
@@ -52,7 +54,7 @@ const GATHERINGS: usize = 8;
 
 /// The result of a step.
 #[derive(Debug)]
-pub(crate) enum Stepped {
+pub(crate) enum StepResult {
     Recorded {
         events: Vec<Event>,
     },
@@ -66,18 +68,18 @@ pub(crate) enum Stepped {
 
 /// What was gathered to decide a step, and what it was gathered for.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
+pub(crate) struct GatheredFacts {
     pub(crate) document: Option<Document>,
-    pub(crate) unknown: Option<Unknown>,
+    pub(crate) unknown: Option<UnreadableReason>,
     pub(crate) facts: Facts,
     /// The branch that the facts are about, if it is not the task's.
     pub(crate) branch: Option<BranchName>,
     /// The commit that a request names.
     pub(crate) head: Option<CommitId>,
     /// Whether the request is a merge, which is decided against the remote's current state.
-    pub(crate) merges: bool,
+    pub(crate) is_merge: bool,
     /// Whether this judges the end of a run, which must not wait for a branch that is gone.
-    pub(crate) judges_end: bool,
+    pub(crate) is_end_of_run: bool,
     /// Notices for the user from the facts, whatever is decided.
     pub(crate) notices: Vec<String>,
 }
@@ -89,7 +91,7 @@ impl Steps {
         store: &mut Store,
         id: &TaskId,
         cause: &Cause,
-    ) -> Result<Stepped, DriverError> {
+    ) -> Result<StepResult, DriverError> {
         self.step_from(store, id, cause, None)
     }
 
@@ -100,7 +102,7 @@ impl Steps {
         id: &TaskId,
         cause: &Cause,
         mut just_read: Option<Document>,
-    ) -> Result<Stepped, DriverError> {
+    ) -> Result<StepResult, DriverError> {
         // Another commit in between changes nothing outside the database: facts gathered for the
         // same status and branch are still valid, so many callers cannot block each other's
         // decisions.
@@ -108,8 +110,8 @@ impl Steps {
         for _ in 0..ROUNDS {
             let stored = store.require(id)?;
             store.require_same_history(&stored.task)?;
-            let workflow = pinned(&stored)?;
-            let mut known = Gathered::default();
+            let workflow = pinned_workflow(&stored)?;
+            let mut known = GatheredFacts::default();
             known.facts.entered = stored.task.entered.version;
             if let Some((branch, facts)) = gathered.take()
                 && branch == stored.task.branch
@@ -119,11 +121,11 @@ impl Steps {
             }
             known.branch = new_branch(cause);
             known.head = named_commit(cause);
-            known.merges = merges(cause);
-            known.judges_end = matches!(cause, Cause::Observation(Observation::RunEnded { .. }));
+            known.is_merge = is_merge(cause);
+            known.is_end_of_run = matches!(cause, Cause::Observation(Observation::RunEnded { .. }));
             known.document = just_read.take();
-            if known.document.is_none() && reads_first(cause) {
-                read(store, id, &mut known)?;
+            if known.document.is_none() && needs_document(cause) {
+                read_document(store, id, &mut known)?;
             }
             let stepped = self.decide_once(store, &stored, &workflow, cause, &mut known);
             // A decision that is recorded stands, whatever happens to the notices.
@@ -145,11 +147,11 @@ impl Steps {
         store: &mut Store,
         id: &TaskId,
         what: String,
-    ) -> Result<Stepped, DriverError> {
+    ) -> Result<StepResult, DriverError> {
         self.step(
             store,
             id,
-            &Cause::Observation(Observation::Noticed { what }),
+            &Cause::Observation(Observation::AttentionNeeded { reason: what }),
         )
     }
 
@@ -160,12 +162,12 @@ impl Steps {
         stored: &StoredTask,
         workflow: &Workflow,
         cause: &Cause,
-        known: &mut Gathered,
-    ) -> Result<Option<Stepped>, DriverError> {
+        known: &mut GatheredFacts,
+    ) -> Result<Option<StepResult>, DriverError> {
         let task = &stored.task;
         for _ in 0..GATHERINGS {
             let input = Input {
-                known: Known {
+                context: DecisionContext {
                     at: clock::now(),
                     fresh: ids::fresh()?,
                     document: known.document.clone(),
@@ -176,12 +178,12 @@ impl Steps {
             match decide(workflow, task, &input) {
                 Decision::Refusal(refusal) => {
                     self.context.log_refusal(task, cause, &refusal);
-                    return Ok(Some(Stepped::Refused(Box::new(refusal))));
+                    return Ok(Some(StepResult::Refused(Box::new(refusal))));
                 }
                 Decision::Needs(needs) => self.gather(store, stored, &needs, known)?,
                 Decision::Plan(plan) if plan.events.is_empty() => {
-                    let already = plan.already;
-                    return Ok(Some(Stepped::Nothing { already }));
+                    let already = plan.is_already_done;
+                    return Ok(Some(StepResult::Nothing { already }));
                 }
                 Decision::Plan(plan) => {
                     let reserve =
@@ -198,21 +200,21 @@ impl Steps {
                         limits: limits.as_ref(),
                     })?;
                     return Ok(match (recorded, cause) {
-                        (Record::Recorded(recorded), _) => {
+                        (CommitOutcome::Recorded(recorded), _) => {
                             self.context.log_decision(task, cause, &plan.events);
                             if let Some(parking) = &recorded.parked {
-                                self.tell_of_parking(task, parking);
+                                self.log_parking(task, parking);
                             }
                             let events = plan.events;
                             if recorded.task.entered.version > task.version {
-                                self.follow_end(store, workflow, &recorded.task);
+                                self.handle_end(store, workflow, &recorded.task);
                             }
-                            Some(Stepped::Recorded { events })
+                            Some(StepResult::Recorded { events })
                         }
-                        (Record::HeldBack { waits }, Cause::Request(request)) => {
-                            let refusal = held_back(task, request, waits);
+                        (CommitOutcome::HeldBack { waits }, Cause::Request(request)) => {
+                            let refusal = refuse_start(task, request, waits);
                             self.context.log_refusal(task, cause, &refusal);
-                            Some(Stepped::Refused(Box::new(refusal)))
+                            Some(StepResult::Refused(Box::new(refusal)))
                         }
                         _ => None,
                     });
@@ -224,10 +226,12 @@ impl Steps {
 }
 
 /// Whether TASK.md is read before the first decision, so that the call records its own import.
-fn reads_first(cause: &Cause) -> bool {
+fn needs_document(cause: &Cause) -> bool {
     match cause {
         // A deleted task is not read: its directory is in the trash.
-        Cause::Request(request) => !matches!(request.ask, Ask::Delete | Ask::BringBack),
+        Cause::Request(request) => {
+            !matches!(request.kind, RequestKind::Delete | RequestKind::Restore)
+        }
         Cause::Observation(observation) => matches!(
             observation,
             Observation::DocumentRead { .. } | Observation::RunEnded { .. }
@@ -239,7 +243,7 @@ fn reads_first(cause: &Cause) -> bool {
 fn new_branch(cause: &Cause) -> Option<BranchName> {
     match cause {
         Cause::Request(Request {
-            ask: Ask::Amend { branch, .. },
+            kind: RequestKind::Amend { branch, .. },
             ..
         }) => branch.clone(),
         _ => None,
@@ -258,7 +262,7 @@ fn named_commit(cause: &Cause) -> Option<CommitId> {
 fn new_workflow(cause: &Cause) -> Option<&str> {
     match cause {
         Cause::Request(Request {
-            ask: Ask::Adopt { text, .. },
+            kind: RequestKind::ChangeWorkflow { text, .. },
             ..
         }) => Some(text),
         _ => None,
@@ -266,37 +270,37 @@ fn new_workflow(cause: &Cause) -> Option<&str> {
 }
 
 /// Whether a request is a merge that may be pushed to the remote.
-fn merges(cause: &Cause) -> bool {
+fn is_merge(cause: &Cause) -> bool {
     match cause {
         Cause::Request(request) => matches!(
-            request.ask,
-            Ask::Merge { local: false, .. } | Ask::Verb(Verb::Merge)
+            request.kind,
+            RequestKind::Merge { local: false, .. } | RequestKind::Verb(Verb::Merge)
         ),
         Cause::Observation(_) => false,
     }
 }
 
 /// Reads TASK.md; one that cannot be read is not imported.
-pub(crate) fn read(
+pub(crate) fn read_document(
     store: &mut Store,
     id: &TaskId,
-    known: &mut Gathered,
+    known: &mut GatheredFacts,
 ) -> Result<(), DriverError> {
     match orange_store::import(store, id, clock::now())? {
-        Reading::Read(imported) => known.document = Some(imported.document),
-        Reading::Unknown(unknown) => known.unknown = Some(unknown),
+        ImportResult::Read(imported) => known.document = Some(imported.document),
+        ImportResult::Unknown(unknown) => known.unknown = Some(unknown),
     }
     Ok(())
 }
 
-pub(crate) fn pinned(stored: &StoredTask) -> Result<Workflow, DriverError> {
+pub(crate) fn pinned_workflow(stored: &StoredTask) -> Result<Workflow, DriverError> {
     let loaded = load(&stored.workflow_text);
     let problem = loaded.problems.first().map(|it| it.message.clone());
     match (loaded.workflow, problem) {
         (Some(workflow), None) => Ok(workflow),
         (_, problem) => Err(DriverError::WorkflowInvalid {
             name: stored.task.workflow.to_string(),
-            problem: problem.unwrap_or_else(|| String::from("it has no shape of one")),
+            problem: problem.unwrap_or_else(|| String::from("it is not a valid workflow")),
         }),
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Files {
     watcher: RecommendedWatcher,
     worktrees: Arc<Mutex<BTreeMap<PathBuf, TaskId>>>,
     /// The folders that the system really watches.
-    told: BTreeSet<PathBuf>,
+    watched: BTreeSet<PathBuf>,
 }
 
 impl Files {
@@ -32,7 +32,7 @@ impl Files {
                 let _ended = sender.send(Wake::Committed);
                 for task in lock(&watched).values() {
                     let _ended = sender.send(Wake::Written(task.clone()));
-                    let _ended = sender.send(Wake::Told(task.clone()));
+                    let _ended = sender.send(Wake::AgentEvent(task.clone()));
                 }
                 return;
             };
@@ -40,7 +40,7 @@ impl Files {
                 return;
             }
             for path in &event.paths {
-                if let Some(wake) = meaning(path, &root, &lock(&watched)) {
+                if let Some(wake) = wake_for(path, &root, &lock(&watched)) {
                     let _ended = sender.send(wake);
                 }
             }
@@ -53,7 +53,7 @@ impl Files {
         Ok(Files {
             watcher,
             worktrees,
-            told: BTreeSet::new(),
+            watched: BTreeSet::new(),
         })
     }
 
@@ -67,23 +67,23 @@ impl Files {
             if worktrees.get(before) == Some(task) {
                 worktrees.remove(before);
                 drop(worktrees);
-                self.told.remove(before);
+                self.watched.remove(before);
                 let _gone = self.watcher.unwatch(before);
             }
         }
         let Some(now) = now else { return };
         lock(&self.worktrees).insert(now.to_owned(), task.clone());
-        if !self.told.contains(now) && now.is_dir() {
+        if !self.watched.contains(now) && now.is_dir() {
             let watched = self.watcher.watch(now, RecursiveMode::NonRecursive);
             if watched.is_ok() {
-                self.told.insert(now.to_owned());
+                self.watched.insert(now.to_owned());
             }
         }
     }
 }
 
 /// The wake that a write to this file causes.
-fn meaning(path: &Path, home: &Path, worktrees: &BTreeMap<PathBuf, TaskId>) -> Option<Wake> {
+fn wake_for(path: &Path, home: &Path, worktrees: &BTreeMap<PathBuf, TaskId>) -> Option<Wake> {
     let folder = path.parent()?;
     if folder == home {
         let is_settings = path.file_name().is_some_and(|name| name == "config.toml");
@@ -91,8 +91,8 @@ fn meaning(path: &Path, home: &Path, worktrees: &BTreeMap<PathBuf, TaskId>) -> O
         return settings.or_else(|| is_database(path).then_some(Wake::Committed));
     }
     let task = worktrees.get(folder)?;
-    if is_told(path) {
-        return Some(Wake::Told(task.clone()));
+    if is_event_file(path) {
+        return Some(Wake::AgentEvent(task.clone()));
     }
     is_task_file(path).then(|| Wake::Written(task.clone()))
 }
@@ -108,7 +108,7 @@ fn is_database(path: &Path) -> bool {
 }
 
 /// Whether agents report their events in this file.
-fn is_told(path: &Path) -> bool {
+fn is_event_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "events.jsonl")
 }
 

@@ -5,15 +5,15 @@
 //! request, so it may be killed at any time without consequences. One thread waits for events and
 //! hands out work; other threads check and perform, so that no slow effect delays a check.
 
-mod aside;
-mod catching_up;
+mod background_job;
+mod batch_workers;
 mod files;
 mod pace;
+mod reactions;
 mod scheduling;
 mod server;
 mod tasks;
 mod timers;
-mod watching;
 mod workers;
 
 use std::collections::BTreeSet;
@@ -24,23 +24,24 @@ use std::time::Duration;
 
 use orange_config::clock::{self, Deadline};
 use orange_config::{LogLevel, SupervisorSettings};
-use orange_effects::process::{Exits, ProcessError, allow_many_open_files};
-use orange_effects::tmux::Heard;
+use orange_effects::process::{Exits, ProcessError, raise_open_file_limit};
+use orange_effects::tmux::ControlEvent;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 use serde_json::json;
 
-use crate::supervisor::aside::Aside;
-use crate::supervisor::catching_up::{confirmers, hearers, readers};
+use crate::supervisor::background_job::BackgroundJob;
+use crate::supervisor::batch_workers::{start_confirmers, start_event_workers, start_readers};
 use crate::supervisor::files::Files;
 use crate::supervisor::pace::Pace;
-use crate::supervisor::scheduling::{notifying, scheduling, tidying};
+use crate::supervisor::scheduling::{start_cleanup, start_notifying, start_scheduling};
 use crate::supervisor::server::Server;
 use crate::supervisor::tasks::Tasks;
 use crate::supervisor::timers::Timers;
 use crate::supervisor::workers::Workers;
 use crate::{
-    Confirmed, Driver, DriverError, Gathering, Looked, Performed, SupervisorLock, Watcher,
+    Driver, DriverError, GatherPolicy, PerformResult, StartConfirmation, SupervisorLock, TaskCheck,
+    Watcher,
 };
 
 /// How many tasks can have something ended while all performers are busy.
@@ -117,19 +118,19 @@ enum Wake {
     /// A task's file may have changed.
     Written(TaskId),
     /// An agent of a task has reported an event.
-    Told(TaskId),
+    AgentEvent(TaskId),
     /// Processes have exited.
     Ended(Vec<u32>),
     /// tmux sent something, on the connection with this number.
-    Tmux(u64, Heard),
+    Tmux(u64, ControlEvent),
     /// A check is done.
-    Looked(Vec<Looked>),
+    Checked(Vec<TaskCheck>),
     /// The check of all these failed.
-    LookFailed(Vec<TaskId>, DriverError),
+    CheckFailed(Vec<TaskId>, DriverError),
     /// A performer is done.
-    Performed(TaskId, Result<Performed, DriverError>),
+    Performed(TaskId, Result<PerformResult, DriverError>),
     /// The check for starts that have happened is done.
-    Confirmed(Vec<Confirmed>),
+    Confirmed(Vec<StartConfirmation>),
     /// Other work for a task has failed.
     Failed(TaskId, DriverError),
 }
@@ -151,17 +152,17 @@ impl Stopper {
 pub struct Supervisor {
     // Declared first, because fields are dropped in this order: workers end before the lock is
     // released.
-    looks: Workers,
+    checkers: Workers,
     readers: Workers,
-    hearers: Workers,
+    event_workers: Workers,
     performers: Workers,
     /// Record starts that have already happened.
     confirmers: Workers,
     /// Perform effects that end something first, so that no slow setup delays them.
     enders: Workers,
-    scheduling: Aside,
-    tidying: Aside,
-    notifying: Aside,
+    scheduling: BackgroundJob,
+    cleanup: BackgroundJob,
+    notifying: BackgroundJob,
     driver: Driver,
     settings: Settings,
     watcher: Watcher,
@@ -190,14 +191,14 @@ pub struct Supervisor {
 impl Supervisor {
     /// Takes over supervision of the driver's home; fails if another process has it.
     pub fn new(driver: Driver, settings: Settings) -> Result<Supervisor, SupervisorError> {
-        allow_many_open_files();
+        raise_open_file_limit();
         let watcher = driver.views.watcher()?;
         let lock = driver.context.take_supervision(settings.yields)?;
         let (sender, wakes) = mpsc::channel();
         // A gate command may take minutes; the check is repeated when it has ended.
         let looking = driver
             .clone()
-            .gathering(Gathering::Detached(Duration::ZERO));
+            .with_gathering(GatherPolicy::Detached(Duration::ZERO));
         let exits = Arc::new(Exits::new()?);
         let looks = {
             let (driver, sender) = (looking.clone(), sender.clone());
@@ -205,8 +206,8 @@ impl Supervisor {
             Workers::new("look", 1, usize::MAX, move |tasks| {
                 let looked = driver.agents.observe_each(tasks);
                 let wake = match looked {
-                    Ok(looked) => Wake::Looked(looked),
-                    Err(error) => Wake::LookFailed(tasks.to_vec(), error),
+                    Ok(looked) => Wake::Checked(looked),
+                    Err(error) => Wake::CheckFailed(tasks.to_vec(), error),
                 };
                 let _ended = sender.send(wake);
             })
@@ -215,7 +216,7 @@ impl Supervisor {
             let (driver, sender) = (driver.clone(), sender.clone());
             Workers::new(name, threads, 1, move |tasks| {
                 for task in tasks {
-                    let performed = driver.with_person_variables().performer.perform(task);
+                    let performed = driver.with_user_variables().performer.perform(task);
                     let _ended = sender.send(Wake::Performed(task.clone(), performed));
                 }
             })
@@ -223,16 +224,17 @@ impl Supervisor {
         let performers = performing("perform", settings.performers);
         let enders = performing("end", ENDERS);
         Ok(Supervisor {
-            looks: looks.map_err(SupervisorError::Thread)?,
-            readers: readers(looking, sender.clone()).map_err(SupervisorError::Thread)?,
-            hearers: hearers(driver.clone(), sender.clone()).map_err(SupervisorError::Thread)?,
+            checkers: looks.map_err(SupervisorError::Thread)?,
+            readers: start_readers(looking, sender.clone()).map_err(SupervisorError::Thread)?,
+            event_workers: start_event_workers(driver.clone(), sender.clone())
+                .map_err(SupervisorError::Thread)?,
             performers: performers.map_err(SupervisorError::Thread)?,
-            confirmers: confirmers(driver.clone(), sender.clone())
+            confirmers: start_confirmers(driver.clone(), sender.clone())
                 .map_err(SupervisorError::Thread)?,
             enders: enders.map_err(SupervisorError::Thread)?,
-            scheduling: scheduling(driver.clone()).map_err(SupervisorError::Thread)?,
-            tidying: tidying(driver.clone()).map_err(SupervisorError::Thread)?,
-            notifying: notifying(driver.clone()).map_err(SupervisorError::Thread)?,
+            scheduling: start_scheduling(driver.clone()).map_err(SupervisorError::Thread)?,
+            cleanup: start_cleanup(driver.clone()).map_err(SupervisorError::Thread)?,
+            notifying: start_notifying(driver.clone()).map_err(SupervisorError::Thread)?,
             files: Files::new(driver.context.home(), sender.clone())?,
             server: Server::new(sender.clone()),
             tasks: Tasks::default(),
@@ -263,28 +265,29 @@ impl Supervisor {
     pub fn run(mut self) -> Result<(), SupervisorError> {
         self.listen_for_exits()?;
         self.reload();
-        self.tidying.ask();
+        self.cleanup.request();
         loop {
             let rests = [
-                self.tick.left(),
-                self.sweep.left(),
-                self.timers.rest(),
-                self.timeouts.rest(),
-                timers::left(self.unparking),
-                timers::left(self.rereading),
+                self.tick.remaining(),
+                self.sweep.remaining(),
+                self.timers.time_to_next(),
+                self.timeouts.time_to_next(),
+                timers::time_left(self.unparking),
+                timers::time_left(self.rereading),
             ];
             let rest = rests.into_iter().min().unwrap_or_default();
             // Handle everything that has happened meanwhile together.
             let first = self.wakes.recv_timeout(rest).ok();
             let all: Vec<Wake> = first.into_iter().chain(self.wakes.try_iter()).collect();
-            if self.take(all) || self.settings.yields && self.driver.context.is_supervision_wanted()
+            if self.handle(all)
+                || self.settings.yields && self.driver.context.is_supervision_wanted()
             {
                 break;
             }
-            self.have_done_what_is_due();
+            self.dispatch_due();
             if self.tick.has_passed() {
                 self.tick = Deadline::after(self.settings.tick);
-                self.look_at_server();
+                self.query_server();
             }
             if self.sweep.has_passed() {
                 self.sweep = Deadline::after(self.settings.sweep);
@@ -310,7 +313,7 @@ impl Supervisor {
     }
 
     /// Handles all events; returns whether to exit.
-    fn take(&mut self, wakes: Vec<Wake>) -> bool {
+    fn handle(&mut self, wakes: Vec<Wake>) -> bool {
         let mut has_committed = false;
         for wake in wakes {
             match wake {
@@ -318,24 +321,24 @@ impl Supervisor {
                 Wake::Committed => has_committed = true,
                 Wake::Settings => {
                     self.read_settings();
-                    self.scheduling.ask();
+                    self.scheduling.request();
                 }
                 Wake::Written(task) => self.readers.add(task),
-                Wake::Told(task) => {
-                    self.hearers.add(task);
-                    self.notifying.ask();
+                Wake::AgentEvent(task) => {
+                    self.event_workers.add(task);
+                    self.notifying.request();
                 }
                 Wake::Ended(pids) => {
-                    for task in pids.into_iter().filter_map(|pid| self.tasks.of(pid)) {
-                        self.looks.add(task);
+                    for task in pids.into_iter().filter_map(|pid| self.tasks.task_of(pid)) {
+                        self.checkers.add(task);
                     }
                 }
-                Wake::Tmux(connection, heard) => self.hear(connection, heard),
-                Wake::Looked(looked) => self.note_looks(looked),
-                Wake::LookFailed(tasks, error) => {
+                Wake::Tmux(connection, heard) => self.handle_output(connection, heard),
+                Wake::Checked(looked) => self.record_checks(looked),
+                Wake::CheckFailed(tasks, error) => {
                     for task in tasks {
                         self.log(&task, &error);
-                        self.tasks.doubt(&task);
+                        self.tasks.mark_doubtful(&task);
                     }
                 }
                 Wake::Performed(task, performed) => self.note_performed(&task, performed),
@@ -362,8 +365,8 @@ impl Supervisor {
                 ..Settings::from(&settings.supervisor)
             };
             self.starts.set(self.settings.start_rate);
-            self.tick = Deadline::after(self.settings.tick.min(self.tick.left()));
-            self.sweep = Deadline::after(self.settings.sweep.min(self.sweep.left()));
+            self.tick = Deadline::after(self.settings.tick.min(self.tick.remaining()));
+            self.sweep = Deadline::after(self.settings.sweep.min(self.sweep.remaining()));
         }
     }
 

@@ -15,7 +15,7 @@ pub(super) struct Pace {
     free_from: Timestamp,
     /// The waiting tasks, and their order of arrival.
     waiting: BTreeMap<TaskId, u64>,
-    came: u64,
+    arrivals: u64,
 }
 
 impl Pace {
@@ -25,7 +25,7 @@ impl Pace {
             between: Duration::ZERO,
             free_from: Timestamp::default(),
             waiting: BTreeMap::new(),
-            came: 0,
+            arrivals: 0,
         };
         pace.set(per_minute);
         pace
@@ -43,8 +43,8 @@ impl Pace {
         self.free_from = self.free_from.min(next);
         if self.free_from > clock::now() {
             if !self.waiting.contains_key(task) {
-                self.came += 1;
-                self.waiting.insert(task.clone(), self.came);
+                self.arrivals += 1;
+                self.waiting.insert(task.clone(), self.arrivals);
             }
             return Err(self.free_from);
         }
@@ -54,7 +54,7 @@ impl Pace {
     }
 
     /// Sorts the tasks that have waited longest to the front.
-    pub(super) fn line_up(&self, tasks: &mut [TaskId]) {
+    pub(super) fn sort_by_wait(&self, tasks: &mut [TaskId]) {
         let came = |task: &TaskId| self.waiting.get(task).copied().unwrap_or(u64::MAX);
         tasks.sort_by_key(came);
     }
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(pace.ask(&tasks[2]), Err(later), "for the same instant");
         assert_eq!(pace.ask(&tasks[1]), Err(later), "however often it asks");
         pace.forget(&tasks[1]);
-        assert_eq!(pace.ask(&tasks[2]), Err(later), "nobody left a gap");
+        assert_eq!(pace.ask(&tasks[2]), Err(later), "no slot is skipped");
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
             assert!(pace.ask(late).is_err());
         }
         let mut due = all.clone();
-        pace.line_up(&mut due);
+        pace.sort_by_wait(&mut due);
         assert_eq!(due, [all[2].clone(), all[1].clone(), all[0].clone()]);
     }
 

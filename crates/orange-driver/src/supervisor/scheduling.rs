@@ -3,35 +3,35 @@
 use orange_config::LogLevel;
 use serde_json::json;
 
-use super::aside::Aside;
+use super::background_job::BackgroundJob;
 use crate::{Driver, DriverError};
 
 /// Starts queued tasks on request.
-pub(super) fn scheduling(driver: Driver) -> Result<Aside, String> {
-    let mut told = Told::new(driver.clone(), "schedule.failed");
-    Aside::new("schedule", move || {
+pub(super) fn start_scheduling(driver: Driver) -> Result<BackgroundJob, String> {
+    let mut told = FailureLog::new(driver.clone(), "schedule.failed");
+    BackgroundJob::new("schedule", move || {
         // One check covers all commits made meanwhile.
-        let started = driver.with_person_variables().scheduler.schedule();
+        let started = driver.with_user_variables().scheduler.schedule();
         told.note(started.map(|_| ()));
     })
 }
 
 /// Notifies the user about what newly needs them, on request.
-pub(super) fn notifying(driver: Driver) -> Result<Aside, String> {
-    let mut told = Told::new(driver.clone(), "notify.failed");
-    Aside::new("notify", move || {
-        told.note(driver.with_person_variables().views.notify_of_news());
+pub(super) fn start_notifying(driver: Driver) -> Result<BackgroundJob, String> {
+    let mut told = FailureLog::new(driver.clone(), "notify.failed");
+    BackgroundJob::new("notify", move || {
+        told.note(driver.with_user_variables().views.notify_new_items());
     })
 }
 
 /// Retries failed releases, once, and ends what is left of runs that no task needs, on request.
-pub(super) fn tidying(driver: Driver) -> Result<Aside, String> {
-    let mut told = Told::new(driver.clone(), "tidy.failed");
+pub(super) fn start_cleanup(driver: Driver) -> Result<BackgroundJob, String> {
+    let mut told = FailureLog::new(driver.clone(), "tidy.failed");
     let mut has_retried = false;
-    Aside::new("tidy", move || {
+    BackgroundJob::new("tidy", move || {
         let mut done = Ok(());
         if !has_retried {
-            done = driver.admin.retry_given_up_releases().map(|_| ());
+            done = driver.admin.retry_failed_releases().map(|_| ());
             has_retried = done.is_ok();
         }
         told.note(done.and(driver.agents.end_orphans().map(|_| ())));
@@ -39,15 +39,15 @@ pub(super) fn tidying(driver: Driver) -> Result<Aside, String> {
 }
 
 /// Logs a failure once, however often it repeats: invalid settings fail every check.
-struct Told {
+struct FailureLog {
     driver: Driver,
     what: &'static str,
     last: Option<String>,
 }
 
-impl Told {
-    fn new(driver: Driver, what: &'static str) -> Told {
-        Told {
+impl FailureLog {
+    fn new(driver: Driver, what: &'static str) -> FailureLog {
+        FailureLog {
             driver,
             what,
             last: None,

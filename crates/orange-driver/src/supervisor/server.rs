@@ -4,13 +4,13 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use orange_config::clock::Deadline;
-use orange_effects::tmux::{Control, Heard, Roll};
+use orange_effects::tmux::{Control, ControlEvent, PaneSnapshot};
 
 use super::Wake;
 use crate::Driver;
 
 /// How long to wait for an answer before closing the connection.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// At most one connection, with at most one query at a time.
 #[derive(Debug)]
@@ -24,17 +24,17 @@ pub(super) struct Server {
     /// Whether the connection has ever answered.
     has_answered: bool,
     /// Set while waiting for an answer.
-    asked: Option<Deadline>,
+    deadline: Option<Deadline>,
     /// Whether something changed while waiting for an answer.
     is_wanted_again: bool,
 }
 
 /// How to react to output of tmux.
 #[derive(Debug)]
-pub(super) enum Meaning {
+pub(super) enum Reaction {
     Nothing,
     /// The current panes.
-    Shown(Roll),
+    Panes(PaneSnapshot),
     /// The connection has ended; the agents on it have to be checked.
     Lost {
         /// Whether a server had ever answered on it.
@@ -50,7 +50,7 @@ impl Server {
             leaving: None,
             has_answered: false,
             number: 0,
-            asked: None,
+            deadline: None,
             is_wanted_again: false,
         }
     }
@@ -78,7 +78,7 @@ impl Server {
     }
 
     fn ask(&mut self) {
-        if let Some(deadline) = self.asked {
+        if let Some(deadline) = self.deadline {
             if !deadline.has_passed() {
                 return;
             }
@@ -87,36 +87,36 @@ impl Server {
         let Some(connection) = &mut self.connection else {
             return;
         };
-        match connection.call_the_roll() {
-            Ok(()) => self.asked = Some(Deadline::after(PATIENCE)),
+        match connection.request_panes() {
+            Ok(()) => self.deadline = Some(Deadline::after(ANSWER_TIMEOUT)),
             Err(_) => self.disconnect(),
         }
     }
 
     /// Handles output from the connection with this number.
-    pub(super) fn hear(&mut self, number: u64, heard: Heard) -> Meaning {
+    pub(super) fn handle_output(&mut self, number: u64, heard: ControlEvent) -> Reaction {
         if number != self.number {
-            return Meaning::Nothing;
+            return Reaction::Nothing;
         }
         match heard {
-            Heard::Roll(answer) => {
-                self.asked = None;
+            ControlEvent::Panes(answer) => {
+                self.deadline = None;
                 self.has_answered |= answer.is_ok();
                 if std::mem::take(&mut self.is_wanted_again) {
                     self.ask();
                 }
                 // An unreadable answer changes nothing; the next tick asks again.
-                answer.map_or(Meaning::Nothing, Meaning::Shown)
+                answer.map_or(Reaction::Nothing, Reaction::Panes)
             }
-            Heard::Changed => {
-                self.is_wanted_again = self.asked.is_some();
+            ControlEvent::Changed => {
+                self.is_wanted_again = self.deadline.is_some();
                 self.ask();
-                Meaning::Nothing
+                Reaction::Nothing
             }
-            Heard::Ended => {
+            ControlEvent::Ended => {
                 self.disconnect();
                 let had_answered = self.has_answered;
-                Meaning::Lost { had_answered }
+                Reaction::Lost { had_answered }
             }
         }
     }
@@ -124,10 +124,10 @@ impl Server {
     /// Closes the connection, for a while.
     pub(super) fn disconnect(&mut self) {
         if let Some(mut connection) = self.connection.take() {
-            connection.leave();
+            connection.disconnect();
             self.leaving = Some(connection);
         }
-        self.asked = None;
+        self.deadline = None;
         self.is_wanted_again = false;
     }
 }

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use orange_effects::process::ProcessIdentity;
-use orange_effects::tmux::{Called, PaneId, Roll, ServerIdentity};
+use orange_effects::tmux::{PaneEntry, PaneId, PaneSnapshot, ServerIdentity};
 use orange_engine::names::{RunId, TaskId};
 
-use crate::{Watched, WatchedRun};
+use crate::{WatchedRun, WatchedTask};
 
 /// Every task that is unfinished, or that has effects due.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
-    known: BTreeMap<TaskId, Watched>,
+    known: BTreeMap<TaskId, WatchedTask>,
     /// The task of each process, by pid.
     processes: BTreeMap<u32, TaskId>,
     /// Checked with every tick until their state is known.
@@ -20,7 +20,7 @@ pub(super) struct Tasks {
 
 impl Tasks {
     /// Stores what was read about a task; returns what was known before.
-    pub(super) fn update(&mut self, watched: Watched) -> Option<Watched> {
+    pub(super) fn update(&mut self, watched: WatchedTask) -> Option<WatchedTask> {
         let task = watched.task.clone();
         let before = self.known.remove(&task);
         for process in before.iter().flat_map(processes) {
@@ -39,19 +39,19 @@ impl Tasks {
     }
 
     /// The task of a process.
-    pub(super) fn of(&self, pid: u32) -> Option<TaskId> {
+    pub(super) fn task_of(&self, pid: u32) -> Option<TaskId> {
         self.processes.get(&pid).cloned()
     }
 
     /// Records that the state of a task's agents could not be determined.
-    pub(super) fn doubt(&mut self, task: &TaskId) {
+    pub(super) fn mark_doubtful(&mut self, task: &TaskId) {
         if self.known.contains_key(task) {
             self.doubtful.insert(task.clone());
         }
     }
 
     /// Records that it could be determined.
-    pub(super) fn trust(&mut self, task: &TaskId) {
+    pub(super) fn clear_doubt(&mut self, task: &TaskId) {
         self.doubtful.remove(task);
     }
 
@@ -62,17 +62,19 @@ impl Tasks {
 
     /// Whether an agent is to be started.
     pub(super) fn has_starts(&self) -> bool {
-        self.known.values().any(|task| task.starts.is_some())
+        self.known.values().any(|task| task.next_start.is_some())
     }
 
     /// Whether the due effects of a task start an agent.
     pub(super) fn is_start(&self, task: &TaskId) -> bool {
-        self.known.get(task).is_some_and(|it| it.starts.is_some())
+        self.known
+            .get(task)
+            .is_some_and(|it| it.next_start.is_some())
     }
 
     /// Whether a task's first due effect ends an agent or releases a workspace.
     pub(super) fn is_end(&self, task: &TaskId) -> bool {
-        self.known.get(task).is_some_and(|it| it.ends)
+        self.known.get(task).is_some_and(|it| it.is_end)
     }
 
     /// Every task with agents to check.
@@ -81,16 +83,16 @@ impl Tasks {
         tasks.filter(|it| !it.runs.is_empty()).map(|it| &it.task)
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &Watched> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &WatchedTask> {
         self.known.values()
     }
 
     /// The tasks that need a closer check, because the pane listing does not show all their agents
     /// running, or because their state was unknown before.
-    pub(super) fn suspects(&self, roll: &Roll) -> Vec<TaskId> {
-        let panes: BTreeMap<PaneId, &Called> =
+    pub(super) fn suspects(&self, roll: &PaneSnapshot) -> Vec<TaskId> {
+        let panes: BTreeMap<PaneId, &PaneEntry> =
             roll.panes.iter().map(|pane| (pane.pane, pane)).collect();
-        let is_suspect = |task: &&Watched| {
+        let is_suspect = |task: &&WatchedTask| {
             let mut runs = task.runs.iter();
             self.doubtful.contains(&task.task)
                 || runs.any(|run| !is_running(run, &roll.server, &panes))
@@ -100,16 +102,20 @@ impl Tasks {
     }
 
     /// The tasks that wait for a start which has already happened.
-    pub(super) fn started(&self, roll: &Roll) -> Vec<TaskId> {
+    pub(super) fn started(&self, roll: &PaneSnapshot) -> Vec<TaskId> {
         let panes = roll.panes.iter();
         let running: BTreeSet<&RunId> = panes.filter_map(|pane| pane.run.as_ref()).collect();
-        let waits = |task: &&Watched| task.starts.as_ref().is_some_and(|it| running.contains(it));
+        let waits = |task: &&WatchedTask| {
+            task.next_start
+                .as_ref()
+                .is_some_and(|it| running.contains(it))
+        };
         let tasks = self.known.values().filter(waits);
         tasks.map(|task| task.task.clone()).collect()
     }
 }
 
-fn processes(task: &Watched) -> impl Iterator<Item = &ProcessIdentity> {
+fn processes(task: &WatchedTask) -> impl Iterator<Item = &ProcessIdentity> {
     let panes = task.runs.iter().filter_map(|run| run.pane.as_ref());
     panes.filter_map(|pane| pane.process.as_ref())
 }
@@ -119,7 +125,7 @@ fn processes(task: &Watched) -> impl Iterator<Item = &ProcessIdentity> {
 fn is_running(
     run: &WatchedRun,
     server: &ServerIdentity,
-    panes: &BTreeMap<PaneId, &Called>,
+    panes: &BTreeMap<PaneId, &PaneEntry>,
 ) -> bool {
     let Some(pane) = run.pane.as_ref().filter(|pane| pane.server == *server) else {
         return false;

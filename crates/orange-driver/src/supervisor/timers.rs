@@ -29,8 +29,8 @@ impl Timers {
     }
 
     /// How long nothing is due.
-    pub(super) fn rest(&self) -> Duration {
-        left(self.at.values().min().copied())
+    pub(super) fn time_to_next(&self) -> Duration {
+        time_left(self.at.values().min().copied())
     }
 
     /// The tasks whose time has come; their times are forgotten.
@@ -42,7 +42,7 @@ impl Timers {
 }
 
 /// The time left until an instant, if there is one, up to a limit.
-pub(super) fn left(at: Option<Timestamp>) -> Duration {
+pub(super) fn time_left(at: Option<Timestamp>) -> Duration {
     let now = clock::now().millis();
     let left = at.map(|at| at.millis().saturating_sub(now).max(0));
     let left = left.and_then(|millis| u64::try_from(millis).ok());
@@ -57,14 +57,14 @@ mod tests {
     fn the_earliest_counts_and_comes_once() {
         let mut timers = Timers::default();
         let (task, other) = (TaskId::new("a"), TaskId::new("b"));
-        assert_eq!(timers.rest(), LONGEST);
+        assert_eq!(timers.time_to_next(), LONGEST);
         timers.set(&task, Timestamp::default());
         timers.set(&task, clock::after(Duration::from_hours(1)));
         timers.set(&other, clock::after(Duration::from_secs(30)));
-        assert_eq!(timers.rest(), Duration::ZERO);
+        assert_eq!(timers.time_to_next(), Duration::ZERO);
         assert_eq!(timers.due(), [task]);
-        assert!(timers.rest() > Duration::from_secs(20));
+        assert!(timers.time_to_next() > Duration::from_secs(20));
         timers.clear(&other);
-        assert_eq!(timers.rest(), LONGEST);
+        assert_eq!(timers.time_to_next(), LONGEST);
     }
 }

@@ -164,7 +164,10 @@ mod tests {
         assert_eq!(begins.recv().unwrap(), slice::from_ref(&task));
         workers.add(task.clone());
         workers.add(task.clone());
-        assert!(begins.try_recv().is_err(), "nobody else takes it meanwhile");
+        assert!(
+            begins.try_recv().is_err(),
+            "no other thread takes it meanwhile"
+        );
         go.send(()).unwrap();
         assert_eq!(begins.recv().unwrap(), slice::from_ref(&task));
         go.send(()).unwrap();

@@ -4,17 +4,19 @@
 //! of live agents are read agent by agent, which is the end of a small file each.
 
 use orange_config::clock;
-use orange_engine::activity::Doing;
-use orange_engine::attention::{Agent, Item, Reason, Standing, Unread, in_order, items};
+use orange_engine::activity::ActivityState;
+use orange_engine::attention::{
+    Agent, Item, Reason, TaskAttention, WaitingMessage, items, sort_items,
+};
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::ProjectName;
 use orange_engine::time::Timestamp;
-use orange_store::{Raised, RowFilter, Store, StoreError, TaskRow, UnreadMessage};
+use orange_store::{AttentionEvent, RowFilter, Store, StoreError, TaskRow, UnreadMessage};
 
 use super::list::AgentState;
 use crate::DriverError;
 use crate::agents::activity::RunActivity;
-use crate::perform::unperformed::raise;
+use crate::perform::warn_unperformed::add_warnings;
 use crate::views::Views;
 
 /// Everything that needs the user, longest waiting first.
@@ -22,12 +24,12 @@ use crate::views::Views;
 pub struct Attention {
     /// The last commit that it includes.
     pub sequence: u64,
-    pub items: Vec<Attended>,
+    pub items: Vec<AttentionEntry>,
 }
 
 /// Something that needs the user, and what it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attended {
+pub struct AttentionEntry {
     pub item: Item,
     /// The project of its task, if it is about one.
     pub project: Option<ProjectName>,
@@ -45,28 +47,32 @@ impl Views {
             Err(StoreError::Missing { .. }) => return Ok(Attention::default()),
             opened => opened?,
         };
-        let unperformed = self.performer.unperformed(&store).unwrap_or_default();
+        let unperformed = self.performer.unperformed_tasks(&store).unwrap_or_default();
         let mut listed = store.rows(&RowFilter {
             project: project.cloned(),
             status: None,
             without_ended: true,
-            also: unperformed.clone(),
+            extra_tasks: unperformed.clone(),
         })?;
-        raise(&mut listed.rows, &unperformed);
-        let (raised, unread) = (store.raised()?, store.all_unread()?);
+        add_warnings(&mut listed.rows, &unperformed);
+        let (raised, unread) = (store.attention_events()?, store.all_unread()?);
         let now = clock::now();
-        let mut all: Vec<Item> = store.parked(now)?.iter().map(Item::parked).collect();
+        let mut all: Vec<Item> = store
+            .parkings(now)?
+            .iter()
+            .map(Item::from_parking)
+            .collect();
         let told = |row: &TaskRow| self.agents.activities_of(&row.project, &row.id, &row.runs);
         let mut told: Vec<Vec<RunActivity>> = listed.rows.iter().map(told).collect();
-        self.leave_out_the_dead(&store, &listed.rows, &mut told);
+        self.remove_dead(&store, &listed.rows, &mut told);
         for (row, told) in listed.rows.iter().zip(&told) {
             all.extend(items(&standing(row, &raised, &unread, told), now));
         }
-        in_order(&mut all);
+        sort_items(&mut all);
         let attended = all.into_iter().map(|item| {
             let mut rows = listed.rows.iter();
             let row = rows.find(|row| item.task.as_ref() == Some(&row.id));
-            Attended {
+            AttentionEntry {
                 project: row.map(|row| row.project.clone()),
                 summary: row.map(|row| row.summary.clone()),
                 item,
@@ -79,8 +85,8 @@ impl Views {
     }
 
     /// Dead agents are silent too, so checks the tasks with a silent agent, all at once.
-    fn leave_out_the_dead(&self, store: &Store, rows: &[TaskRow], told: &mut [Vec<RunActivity>]) {
-        let is_silent = |it: &RunActivity| it.activity.doing == Doing::Silent;
+    fn remove_dead(&self, store: &Store, rows: &[TaskRow], told: &mut [Vec<RunActivity>]) {
+        let is_silent = |it: &RunActivity| it.activity.state == ActivityState::Silent;
         let silent = rows.iter().zip(told.iter());
         let silent = silent.filter(|(_, told)| told.iter().any(is_silent));
         let silent: Vec<TaskRow> = silent.map(|(row, _)| row.clone()).collect();
@@ -95,16 +101,16 @@ impl Views {
 
 fn standing<'a>(
     row: &'a TaskRow,
-    raised: &'a [Raised],
+    raised: &'a [AttentionEvent],
     unread: &'a [UnreadMessage],
     told: &'a [RunActivity],
-) -> Standing<'a> {
+) -> TaskAttention<'a> {
     let entered_at = row.entered_at.unwrap_or_default();
     // A finished task does not read messages any more.
     let unread = unread
         .iter()
         .filter(|it| it.task == row.id && row.kind != Some(Kind::Terminal));
-    Standing {
+    TaskAttention {
         task: &row.id,
         entered_at,
         need: row.need,
@@ -115,7 +121,7 @@ fn standing<'a>(
             .map(|reason| since(row, reason, raised, entered_at))
             .collect(),
         unread: unread
-            .map(|UnreadMessage { entry, .. }| Unread {
+            .map(|UnreadMessage { entry, .. }| WaitingMessage {
                 id: entry.id,
                 to: &entry.to,
                 written_at: entry.written_at,
@@ -135,13 +141,18 @@ fn standing<'a>(
 }
 
 /// Since when a reason holds: since the latest raised text that it ends with.
-fn since<'a>(row: &TaskRow, told: &'a str, raised: &[Raised], entered_at: Timestamp) -> Reason<'a> {
+fn since<'a>(
+    row: &TaskRow,
+    told: &'a str,
+    raised: &[AttentionEvent],
+    entered_at: Timestamp,
+) -> Reason<'a> {
     let own = raised.iter().filter(|it| it.task == row.id);
-    let mut own = own.filter(|it| told.ends_with(&it.told)).peekable();
+    let mut own = own.filter(|it| told.ends_with(&it.text)).peekable();
     Reason {
-        told,
+        text: told,
         since: own.peek().map_or(entered_at, |it| it.at),
         // A failed start is raised again in the status that it leads back to.
-        is_given_up: own.any(|it| it.is_given_up),
+        is_failed_effect: own.any(|it| it.is_effect_failure),
     }
 }

@@ -9,7 +9,7 @@ use orange_engine::names::{Status, TaskId};
 use orange_store::{Store, StoredTask};
 
 use crate::DriverError;
-use crate::steps::pinned;
+use crate::steps::pinned_workflow;
 use crate::views::Views;
 
 /// The poll interval.
@@ -17,7 +17,7 @@ const REST: Duration = Duration::from_millis(100);
 
 /// What to wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum WaitTarget {
     Status(Status),
     /// Any terminal status.
     Terminal,
@@ -27,7 +27,7 @@ pub enum Until {
 
 /// The result of waiting.
 #[derive(Clone, Debug)]
-pub enum Awaited {
+pub enum WaitResult {
     /// The task has reached it.
     Reached(Box<Task>),
     /// It has ended in another status.
@@ -42,9 +42,9 @@ impl Views {
     pub fn await_status(
         &self,
         task: &TaskId,
-        wanted: &[Until],
+        wanted: &[WaitTarget],
         bound: Option<Duration>,
-    ) -> Result<Awaited, DriverError> {
+    ) -> Result<WaitResult, DriverError> {
         let deadline = bound.map(Deadline::after);
         let mut seen = None;
         loop {
@@ -56,22 +56,22 @@ impl Views {
                     return Ok(awaited);
                 }
                 let told = format!("{task}: in `{}`", stored.task.status);
-                self.context.meanwhile.note(told);
+                self.context.progress.report(told);
             }
-            if deadline.is_some_and(Deadline::has_passed) || self.context.meanwhile.is_over() {
-                return Ok(Awaited::NotYet(Box::new(stored.task)));
+            if deadline.is_some_and(Deadline::has_passed) || self.context.progress.is_over() {
+                return Ok(WaitResult::NotYet(Box::new(stored.task)));
             }
-            let rest = deadline.map_or(REST, |deadline| REST.min(deadline.left()));
-            clock::rest_until(clock::after(rest), rest);
+            let rest = deadline.map_or(REST, |deadline| REST.min(deadline.remaining()));
+            clock::sleep_until(clock::after(rest), rest);
         }
     }
 }
 
-fn judge(stored: &StoredTask, wanted: &[Until]) -> Result<Option<Awaited>, DriverError> {
-    let workflow = pinned(stored)?;
+fn judge(stored: &StoredTask, wanted: &[WaitTarget]) -> Result<Option<WaitResult>, DriverError> {
+    let workflow = pinned_workflow(stored)?;
     let task = &stored.task;
     for until in wanted {
-        if let Until::Status(status) = until
+        if let WaitTarget::Status(status) = until
             && workflow.state(status).is_none()
         {
             let states = workflow.states.iter();
@@ -84,15 +84,15 @@ fn judge(stored: &StoredTask, wanted: &[Until]) -> Result<Option<Awaited>, Drive
     }
     let kind = workflow.state(&task.status).map(|state| state.kind);
     let is_reached = wanted.iter().any(|until| match until {
-        Until::Status(status) => *status == task.status,
-        Until::Terminal => kind == Some(Kind::Terminal),
-        Until::Human => kind == Some(Kind::Human),
+        WaitTarget::Status(status) => *status == task.status,
+        WaitTarget::Terminal => kind == Some(Kind::Terminal),
+        WaitTarget::Human => kind == Some(Kind::Human),
     });
     let task = || Box::new(task.clone());
     Ok(if is_reached {
-        Some(Awaited::Reached(task()))
+        Some(WaitResult::Reached(task()))
     } else if kind == Some(Kind::Terminal) {
-        Some(Awaited::Ended(task()))
+        Some(WaitResult::Ended(task()))
     } else {
         None
     })

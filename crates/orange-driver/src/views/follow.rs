@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orange_engine::names::TaskId;
-use orange_store::{Kinds, Store, StoreError, TaskRow};
+use orange_store::{StatusKinds, Store, StoreError, TaskRow};
 
 use crate::DriverError;
 use crate::context::Context;
@@ -31,7 +31,7 @@ pub struct ListChange {
 pub struct Follower {
     context: Arc<Context>,
     store: Option<Store>,
-    kinds: Kinds,
+    kinds: StatusKinds,
     data_version: Option<i64>,
     sequence: u64,
 }
@@ -42,7 +42,7 @@ impl Views {
         Follower {
             context: Arc::clone(&self.context),
             store: None,
-            kinds: Kinds::default(),
+            kinds: StatusKinds::default(),
             data_version: None,
             sequence: 0,
         }
@@ -84,7 +84,7 @@ impl Follower {
             sequence: changed.sequence,
             is_whole,
             rows: changed.rows,
-            gone: changed.gone,
+            gone: changed.removed,
         }))
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use orange_effects::tmux::{Listing, Observation, TmuxError};
-use orange_engine::activity::Doing;
+use orange_engine::activity::ActivityState;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{ProjectName, RunId, Status, TaskId};
 use orange_engine::task::{Run, RunState};
@@ -12,19 +12,19 @@ use orange_engine::time::Timestamp;
 use orange_store::{RowFilter, RunRecord, Store, StoreError, TaskRow};
 
 use crate::DriverError;
-use crate::agents::look::Seen;
-use crate::perform::unperformed::raise;
+use crate::agents::run_check::RunObservation;
+use crate::perform::warn_unperformed::add_warnings;
 use crate::views::Views;
 
 /// Which tasks to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct ListFilter {
     /// Only those of this project.
     pub project: Option<ProjectName>,
     /// Only those in this status.
     pub status: Option<Status>,
     /// Also finished ones.
-    pub ended: bool,
+    pub include_finished: bool,
 }
 
 /// Tasks as of one commit, most urgent first.
@@ -33,21 +33,21 @@ pub struct Overview {
     /// The last commit that it includes.
     pub sequence: u64,
     pub tasks: Vec<TaskRow>,
-    looked_at: BTreeMap<TaskId, AgentState>,
-    doing: BTreeMap<TaskId, Doing>,
+    agent_states: BTreeMap<TaskId, AgentState>,
+    doing: BTreeMap<TaskId, ActivityState>,
 }
 
 impl Overview {
     /// The state of a task's agents.
     pub fn agent(&self, task: &TaskRow) -> AgentState {
-        let looked_at = self.looked_at.get(&task.id).copied();
-        looked_at.unwrap_or_else(|| decided(task, &[]))
+        let looked_at = self.agent_states.get(&task.id).copied();
+        looked_at.unwrap_or_else(|| worst_state(task, &[]))
     }
 
     /// What the agents of a task seem to be doing; if they differ, what needs the user.
-    pub fn doing(&self, task: &TaskRow) -> Doing {
+    pub fn doing(&self, task: &TaskRow) -> ActivityState {
         let doing = self.doing.get(&task.id).copied();
-        doing.unwrap_or(Doing::Unknown)
+        doing.unwrap_or(ActivityState::Unknown)
     }
 }
 
@@ -66,22 +66,22 @@ pub enum AgentState {
 
 impl Views {
     /// The requested tasks, with one check of all agents; writes nothing.
-    pub fn list(&self, wanted: &Wanted) -> Result<Overview, DriverError> {
+    pub fn list(&self, wanted: &ListFilter) -> Result<Overview, DriverError> {
         let store = match Store::open_read_only(&self.context.home) {
             // A home without a database has no tasks, which is not an error.
             Err(StoreError::Missing { .. }) => return Ok(Overview::default()),
             store => store?,
         };
         // A failure here must not prevent the listing.
-        let unperformed = self.performer.unperformed(&store).unwrap_or_default();
+        let unperformed = self.performer.unperformed_tasks(&store).unwrap_or_default();
         let listed = store.rows(&RowFilter {
             project: wanted.project.clone(),
             status: wanted.status.clone(),
-            without_ended: !wanted.ended && wanted.status.is_none(),
-            also: unperformed.clone(),
+            without_ended: !wanted.include_finished && wanted.status.is_none(),
+            extra_tasks: unperformed.clone(),
         })?;
         let mut tasks = listed.rows;
-        raise(&mut tasks, &unperformed);
+        add_warnings(&mut tasks, &unperformed);
         let looked_at = self.agents_in(&store, &tasks);
         // An agent that is found dead does nothing, whatever it reported last.
         let is_alive = |row: &&TaskRow| looked_at.get(&row.id) == Some(&AgentState::Alive);
@@ -91,7 +91,7 @@ impl Views {
         Ok(Overview {
             sequence: listed.sequence,
             tasks,
-            looked_at,
+            agent_states: looked_at,
             doing,
         })
     }
@@ -116,7 +116,7 @@ impl Views {
             let runs = runs.unwrap_or_default();
             let looked = alive.into_iter().map(|row| {
                 let records = runs.get(&row.id);
-                let state = records.map(|records| self.looked_at(records, row, &look));
+                let state = records.map(|records| self.agent_states(records, row, &look));
                 (row.id.clone(), state.unwrap_or(AgentState::Unknown))
             });
             looked_at.extend(looked);
@@ -128,27 +128,27 @@ impl Views {
     pub fn doing_of<'a>(
         &self,
         tasks: impl IntoIterator<Item = &'a TaskRow>,
-    ) -> BTreeMap<TaskId, Doing> {
+    ) -> BTreeMap<TaskId, ActivityState> {
         let alive = tasks.into_iter().filter(|row| is_believed_alive(row));
         alive.map(|row| (row.id.clone(), self.doing(row))).collect()
     }
 
-    fn doing(&self, row: &TaskRow) -> Doing {
+    fn doing(&self, row: &TaskRow) -> ActivityState {
         let told = self.agents.activities_of(&row.project, &row.id, &row.runs);
-        let told = told.into_iter().map(|it| it.activity.doing);
+        let told = told.into_iter().map(|it| it.activity.state);
         told.max_by_key(|doing| match doing {
-            Doing::Unknown => 0,
-            Doing::Idle => 1,
-            Doing::Working => 2,
-            Doing::WaitingForInput
-            | Doing::WaitingForPermission
-            | Doing::Failed
-            | Doing::Silent => 3,
+            ActivityState::Unknown => 0,
+            ActivityState::Idle => 1,
+            ActivityState::Working => 2,
+            ActivityState::WaitingForInput
+            | ActivityState::WaitingForPermission
+            | ActivityState::Failed
+            | ActivityState::Silent => 3,
         })
-        .unwrap_or(Doing::Unknown)
+        .unwrap_or(ActivityState::Unknown)
     }
 
-    fn looked_at(
+    fn agent_states(
         &self,
         records: &[RunRecord],
         row: &TaskRow,
@@ -157,18 +157,18 @@ impl Views {
         let alive = row.runs.iter().filter(|(_, run)| is_alive(run));
         let of = |run: &RunId| {
             self.agents
-                .look_from(look, &row.project, &row.id, records, run)
+                .observe_in(look, &row.project, &row.id, records, run)
         };
         let seen = alive.map(|(role, run)| {
-            Ok(Seen {
+            Ok(RunObservation {
                 role: role.clone(),
                 run: run.id.clone(),
                 observation: of(&run.id)?,
             })
         });
-        let seen: Result<Vec<Seen>, DriverError> = seen.collect();
+        let seen: Result<Vec<RunObservation>, DriverError> = seen.collect();
         // A failed check is unknown, which must not prevent the listing.
-        seen.map_or(AgentState::Unknown, |seen| decided(row, &seen))
+        seen.map_or(AgentState::Unknown, |seen| worst_state(row, &seen))
     }
 }
 
@@ -182,13 +182,13 @@ fn is_alive(run: &Run) -> bool {
 
 impl AgentState {
     /// The state of a task's agents without checking them.
-    pub fn unseen(row: &TaskRow) -> AgentState {
-        decided(row, &[])
+    pub fn from_record(row: &TaskRow) -> AgentState {
+        worst_state(row, &[])
     }
 }
 
 /// The worst of the recorded and observed states.
-fn decided(row: &TaskRow, seen: &[Seen]) -> AgentState {
+fn worst_state(row: &TaskRow, seen: &[RunObservation]) -> AgentState {
     let states = row.runs.values().map(|run| match &run.state {
         RunState::Starting | RunState::Ending => AgentState::None,
         RunState::Ended { .. } => AgentState::Dead,
@@ -282,26 +282,29 @@ mod tests {
     #[test]
     fn of_several_agents_the_worst_counts() {
         let mut row = row("x", Kind::Agent, 1);
-        assert_eq!(decided(&row, &[]), AgentState::None);
+        assert_eq!(worst_state(&row, &[]), AgentState::None);
         let run = |id: &str, state: RunState| Run {
             id: RunId::new(id),
             headless: false,
             state,
         };
         row.runs.insert(Role::Worker, run("w", RunState::Alive));
-        let seen = |observation| Seen {
+        let seen = |observation| RunObservation {
             role: Role::Worker,
             run: RunId::new("w"),
             observation,
         };
-        assert_eq!(decided(&row, &[]), AgentState::Unknown);
+        assert_eq!(worst_state(&row, &[]), AgentState::Unknown);
         assert_eq!(
-            decided(&row, &[seen(Observation::Alive)]),
+            worst_state(&row, &[seen(Observation::Alive)]),
             AgentState::Alive
         );
         let evidence = Evidence::Closed;
         row.runs
             .insert(Role::Reviewer, run("r", RunState::Ended { evidence }));
-        assert_eq!(decided(&row, &[seen(Observation::Alive)]), AgentState::Dead);
+        assert_eq!(
+            worst_state(&row, &[seen(Observation::Alive)]),
+            AgentState::Dead
+        );
     }
 }

@@ -6,16 +6,16 @@ use orange_engine::language::hooks::Channel;
 use orange_store::Store;
 use serde_json::{Value, json};
 
-use super::attention::Attended;
+use super::attention::AttentionEntry;
 use crate::DriverError;
 use crate::views::Views;
 
 /// How many items one notification spells out; for the rest the user looks at the queue.
-const IN_WORDS: usize = 3;
+const MAX_ITEMS: usize = 3;
 
 impl Views {
     /// Notifies the user of what needs them and was not reported before.
-    pub fn notify_of_news(&self) -> Result<(), DriverError> {
+    pub fn notify_new_items(&self) -> Result<(), DriverError> {
         let settings = self.context.settings(None)?.notify;
         if !settings.desktop && !settings.bell && settings.webhook.is_none() {
             return Ok(());
@@ -36,7 +36,7 @@ impl Views {
         for attended in news {
             // Taken before sending: a process killed in between has sent nothing, and nothing is
             // sent twice.
-            if store.take_notification(&attended.item.key, clock::now())? {
+            if store.claim_notification(&attended.item.key, clock::now())? {
                 taken.push(attended);
             }
         }
@@ -46,11 +46,11 @@ impl Views {
         let all = [Channel::Desktop, Channel::Bell, Channel::Webhook];
         let json = json!({
             "schema": "orange.notification/1",
-            "items": taken.iter().map(told_to_programs).collect::<Vec<Value>>(),
+            "items": taken.iter().map(item_json).collect::<Vec<Value>>(),
         });
         for problem in self
             .context
-            .tell_person(&settings, &all, &in_words(&taken), &json)
+            .notify_user(&settings, &all, &summary_text(&taken), &json)
         {
             let more = json!({ "error": problem });
             self.context
@@ -60,18 +60,18 @@ impl Views {
     }
 }
 
-fn told_to_programs(attended: &Attended) -> Value {
+fn item_json(attended: &AttentionEntry) -> Value {
     let mut told = json!(attended.item);
     told["project"] = json!(attended.project);
     told["summary"] = json!(attended.summary);
     told
 }
 
-fn in_words(news: &[Attended]) -> String {
-    let told = news.iter().take(IN_WORDS);
-    let told = told.map(|it| format!("{} ({}): {}", it.item.subject(), it.item.kind, it.item.told));
+fn summary_text(news: &[AttentionEntry]) -> String {
+    let told = news.iter().take(MAX_ITEMS);
+    let told = told.map(|it| format!("{} ({}): {}", it.item.subject(), it.item.kind, it.item.text));
     let mut lines: Vec<String> = told.collect();
-    match news.len().saturating_sub(IN_WORDS) {
+    match news.len().saturating_sub(MAX_ITEMS) {
         0 => {}
         more => lines.push(format!("and {more} more: orange attention")),
     }

@@ -3,26 +3,28 @@
 use orange_config::clock;
 use orange_engine::Workflow;
 use orange_engine::event::Event;
-use orange_engine::input::{Facts, Known};
+use orange_engine::input::{DecisionContext, Facts};
 use orange_engine::names::TaskId;
-use orange_engine::outlook;
+use orange_engine::next_step::NextStep;
+use orange_engine::next_steps;
 use orange_engine::role::Role;
-use orange_engine::schedule::{Place, Standing, Wait};
-use orange_engine::way::Way;
-use orange_engine::why::{Explanation, why};
-use orange_store::{InboxEntry, Pending, Reading, RunRecord, Store, StoredTask, WorkspaceRecord};
+use orange_engine::schedule::{SchedulePlace, ScheduledTask, Wait};
+use orange_engine::why::{Explanation, explain};
+use orange_store::{
+    ImportResult, InboxEntry, Pending, RunRecord, Store, StoredTask, WorkspaceRecord,
+};
 
 use crate::DriverError;
 use crate::agents::activity::RunActivity;
-use crate::agents::look::Seen;
+use crate::agents::run_check::RunObservation;
 use crate::context::ids;
-use crate::steps::pinned;
+use crate::steps::pinned_workflow;
 use crate::views::Views;
 use crate::workspaces::repository::BranchQuestion;
 
 /// A task with everything there is to show.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct TaskDetails {
     /// The task and the workflow it is pinned to.
     pub stored: StoredTask,
     /// Its pending effects and their progress.
@@ -33,7 +35,7 @@ pub struct Shown {
     /// Its messages, including read ones.
     pub inbox: Vec<InboxEntry>,
     /// What a check of the agents believed alive showed; it changed nothing.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<RunObservation>,
     /// What its live agents seem to be doing, from their events.
     pub activities: Vec<RunActivity>,
     /// What its start waits for, if it is queued, and what the starts of its agents wait for.
@@ -41,16 +43,17 @@ pub struct Shown {
     /// Whether effects are due that no process performs.
     pub is_unperformed: bool,
     /// Its child tasks.
-    pub children: Vec<Standing>,
+    pub children: Vec<ScheduledTask>,
 }
 
-impl Shown {
+impl TaskDetails {
     /// Its parent and children, labelled.
     pub fn family(&self) -> Vec<(&'static str, String)> {
         let parent = self.stored.task.queueing.parent.as_ref();
         let parent = parent.map(|parent| ("parent", parent.to_string()));
         let children = (!self.children.is_empty()).then(|| {
-            let is_ended = |child: &&Standing| matches!(child.place, Place::Ended { .. });
+            let is_ended =
+                |child: &&ScheduledTask| matches!(child.place, SchedulePlace::Ended { .. });
             let ended = self.children.iter().filter(is_ended).count();
             let all = self.children.len();
             let named = self.children.iter();
@@ -68,21 +71,18 @@ impl Shown {
 #[derive(Clone, Debug)]
 pub struct Outlook {
     /// The transitions, in the order of the workflow.
-    pub ways: Vec<Way>,
+    pub ways: Vec<NextStep>,
     /// What could not be determined, one sentence each.
     pub unknown: Vec<String>,
 }
 
-/// Why a task has its current status.
-pub type Why = Explanation;
-
 impl Views {
-    pub fn show(&self, task: &TaskId) -> Result<Shown, DriverError> {
+    pub fn show(&self, task: &TaskId) -> Result<TaskDetails, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let stored = store.require(task)?;
         let runs = store.runs(task)?;
-        let seen = self.agents.look_only(&stored.task, &runs)?;
-        Ok(Shown {
+        let seen = self.agents.check_runs(&stored.task, &runs)?;
+        Ok(TaskDetails {
             activities: self.agents.activities(&stored.task),
             stored,
             pending: store.pending(task)?,
@@ -105,25 +105,25 @@ impl Views {
         Ok(events.into_iter().map(|recorded| recorded.event).collect())
     }
 
-    pub fn why(&self, task: &TaskId) -> Result<Option<Why>, DriverError> {
-        Ok(why(&self.history(task, 0)?))
+    pub fn why(&self, task: &TaskId) -> Result<Option<Explanation>, DriverError> {
+        Ok(explain(&self.history(task, 0)?))
     }
 
     /// The workflow that a task is pinned to.
     pub fn workflow_of(&self, task: &TaskId) -> Result<Workflow, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
-        pinned(&store.require(task)?)
+        pinned_workflow(&store.require(task)?)
     }
 
     /// What every step from here would still need, as far as reading can determine.
     pub fn outlook(&self, task: &TaskId) -> Result<Outlook, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let stored = store.require(task)?;
-        let workflow = pinned(&stored)?;
+        let workflow = pinned_workflow(&stored)?;
         let mut unknown = Vec::new();
         let document = match orange_store::peek(&store, task)? {
-            Reading::Read(imported) => Some(imported.document),
-            Reading::Unknown(reason) => {
+            ImportResult::Read(imported) => Some(imported.document),
+            ImportResult::Unknown(reason) => {
                 unknown.push(format!("TASK.md: {reason}"));
                 None
             }
@@ -131,7 +131,7 @@ impl Views {
         if let Err(error) = self.steps.limits(&Role::Engine) {
             unknown.push(format!("limits: {error}"));
         }
-        let mut known = Known {
+        let mut known = DecisionContext {
             at: clock::now(),
             fresh: ids::fresh()?,
             document,
@@ -140,7 +140,7 @@ impl Views {
                 ..Facts::default()
             },
         };
-        let mut ways = outlook(&workflow, &stored.task, &known);
+        let mut ways = next_steps(&workflow, &stored.task, &known);
         if ways.iter().any(|way| !way.unchecked.is_empty()) {
             match self
                 .workspaces
@@ -149,7 +149,7 @@ impl Views {
                 Ok(facts) => known.facts.git = Some(facts),
                 Err(error) => unknown.push(error.to_string()),
             }
-            ways = outlook(&workflow, &stored.task, &known);
+            ways = next_steps(&workflow, &stored.task, &known);
         }
         Ok(Outlook { ways, unknown })
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use orange_config::clock;
-use orange_effects::tmux::{Control, Heard, Pane};
+use orange_effects::tmux::{Control, ControlEvent, Pane};
 use orange_engine::Workflow;
 use orange_engine::effect::Effect;
 use orange_engine::names::{RunId, TaskId};
@@ -18,12 +18,12 @@ use crate::DriverError;
 use crate::context::Context;
 use crate::context::run_location;
 use crate::due::{Next, is_waiting, next};
-use crate::steps::pinned;
+use crate::steps::pinned_workflow;
 use crate::views::Views;
 
 /// A task, reduced to what watching it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Watched {
+pub struct WatchedTask {
     pub task: TaskId,
     /// Whether it has ended.
     pub is_over: bool,
@@ -34,11 +34,11 @@ pub struct Watched {
     /// When its next effect is due.
     pub due: Option<Timestamp>,
     /// The run that would start next.
-    pub starts: Option<RunId>,
+    pub next_start: Option<RunId>,
     /// Whether its first due effect ends an agent or releases a workspace.
-    pub ends: bool,
+    pub is_end: bool,
     /// When its status times out.
-    pub times_out: Option<Timestamp>,
+    pub timeout_at: Option<Timestamp>,
 }
 
 /// An agent that is believed alive.
@@ -57,7 +57,7 @@ pub struct WatchedRun {
 pub struct Change {
     pub task: TaskId,
     /// Its current state; a task that cannot be read does not block the others.
-    pub watched: Result<Watched, DriverError>,
+    pub watched: Result<WatchedTask, DriverError>,
 }
 
 /// Reports what has changed since the last call.
@@ -87,7 +87,10 @@ impl Views {
     }
 
     /// Connects to tmux; passes on everything it reports.
-    pub fn control(&self, tell: impl Fn(Heard) + Send + 'static) -> Result<Control, DriverError> {
+    pub fn control(
+        &self,
+        tell: impl Fn(ControlEvent) + Send + 'static,
+    ) -> Result<Control, DriverError> {
         Ok(self.context.tmux.control(tell)?)
     }
 }
@@ -117,11 +120,11 @@ impl Watcher {
 
     /// When the next parked harness is unparked automatically, if any.
     pub fn next_unparking(&self) -> Result<Option<Timestamp>, DriverError> {
-        let parked = self.store.parked(clock::now())?.into_iter();
+        let parked = self.store.parkings(clock::now())?.into_iter();
         Ok(parked.filter_map(|parking| parking.until).min())
     }
 
-    fn watched(&mut self, id: &TaskId) -> Result<Watched, DriverError> {
+    fn watched(&mut self, id: &TaskId) -> Result<WatchedTask, DriverError> {
         let stored = self.store.require(id)?;
         let task = &stored.task;
         let alive = task.runs.iter();
@@ -140,7 +143,7 @@ impl Watcher {
             runs.push(WatchedRun {
                 run: run.id.clone(),
                 role: role.clone(),
-                pane: record.and_then(|record| run_location::pane(record, &run_file)),
+                pane: record.and_then(|record| run_location::recorded_pane(record, &run_file)),
                 directory: self.context.run_directory(&task.project, id, &run.id)?,
             });
         }
@@ -161,15 +164,15 @@ impl Watcher {
         let workflow = self.workflow(&stored)?;
         let timeout = workflow.state(&task.status);
         let timeout = timeout.and_then(|state| state.timeout.as_ref());
-        Ok(Watched {
+        Ok(WatchedTask {
             is_over: workflow.is_terminal(&task.status),
-            times_out: timeout.map(|timeout| later(task.entered.at, timeout.after)),
+            timeout_at: timeout.map(|timeout| add_seconds(task.entered.at, timeout.after)),
             task: id.clone(),
             runs,
             worktree,
             due,
-            starts,
-            ends,
+            next_start: starts,
+            is_end: ends,
         })
     }
 
@@ -192,7 +195,7 @@ impl Watcher {
 
     fn workflow(&mut self, stored: &StoredTask) -> Result<&Workflow, DriverError> {
         if !self.workflows.contains_key(&stored.workflow_text) {
-            let workflow = pinned(stored)?;
+            let workflow = pinned_workflow(stored)?;
             self.workflows
                 .insert(stored.workflow_text.clone(), workflow);
         }
@@ -206,7 +209,7 @@ impl Watcher {
     }
 }
 
-fn later(at: Timestamp, seconds: u64) -> Timestamp {
+fn add_seconds(at: Timestamp, seconds: u64) -> Timestamp {
     let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
     Timestamp::from_millis(at.millis().saturating_add(seconds.saturating_mul(1000)))
 }

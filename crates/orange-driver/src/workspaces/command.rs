@@ -14,7 +14,7 @@ pub(crate) const USUAL_TIMEOUT: u64 = 600;
 impl Workspaces {
     /// A command of a workflow; its variables say what it runs for, so that it is recognized when
     /// it calls orange.
-    pub(crate) fn own_command(
+    pub(crate) fn workflow_command(
         &self,
         task: &Task,
         command: &[String],
@@ -26,7 +26,7 @@ impl Workspaces {
             None => ("", &[][..]),
         };
         let offset = self.require_port_offset(&workspace.name)?;
-        let mut variables = self.context.environment.passed([]);
+        let mut variables = self.context.environment.passed_variables([]);
         for (name, value) in [
             (ORANGE_TASK_ID, task.id.as_str().into()),
             (ORANGE_EFFECT_ID, effect.into()),

@@ -11,7 +11,7 @@ use crate::workspaces::Workspaces;
 
 impl Workspaces {
     /// The project that registering a directory would create; writes nothing.
-    pub(crate) fn described_project(
+    pub(crate) fn describe_project(
         &self,
         directory: &Path,
         name: Option<ProjectName>,
@@ -24,14 +24,14 @@ impl Workspaces {
         };
         let git = match Git::open("git", directory, &self.context.environment) {
             Err(GitError::NotARepository { .. }) => {
-                return Err(wrong("it is in no git repository"));
+                return Err(wrong("it is not in a git repository"));
             }
             git => git?,
         };
-        let path = git.top(directory);
-        let path = path.map_err(|_| wrong("it is in no checkout of the repository"))?;
+        let path = git.toplevel(directory);
+        let path = path.map_err(|_| wrong("it is not in a checkout of the repository"))?;
         let branch = default_branch(&git, &path)?;
-        let branch = branch.ok_or_else(|| wrong("it is on no branch"))?;
+        let branch = branch.ok_or_else(|| wrong("it is not on a branch"))?;
         match git.base(&branch) {
             Err(GitError::NoCommit { .. }) => {
                 return Err(wrong("the repository has no commit yet"));
@@ -42,7 +42,7 @@ impl Workspaces {
         let plain = path.to_str().filter(|it| !it.contains(char::is_control));
         if plain.is_none() {
             return Err(wrong(
-                "its path holds control characters or is not UTF-8; give it a plain one",
+                "its path contains control characters or is not UTF-8; rename it",
             ));
         }
         let name = name.unwrap_or_else(|| {

@@ -1,6 +1,6 @@
 //! The diff of a task, for its reviewers.
 
-use orange_effects::git::{AskDiff, Difference, Extent};
+use orange_effects::git::{BranchDiff, DiffRequest, DiffSize};
 use orange_engine::event::Fact;
 use orange_engine::names::{CommitId, TaskId};
 use orange_store::Store;
@@ -10,12 +10,12 @@ use crate::workspaces::Workspaces;
 
 impl Workspaces {
     /// How much a task has changed, including uncommitted work.
-    pub fn extent(&self, task: &TaskId) -> Result<Extent, DriverError> {
+    pub fn diff_size(&self, task: &TaskId) -> Result<DiffSize, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let task = store.require(task)?.task;
         let held = store.workspace_of(&task.id)?;
         let (project, git) = self.repository_of(&task)?;
-        let ask = AskDiff {
+        let ask = DiffRequest {
             branch: &task.branch,
             default: &project.default_branch,
             merged: None,
@@ -23,20 +23,20 @@ impl Workspaces {
             colour: false,
         };
         Ok(match held {
-            Some(held) => git.worktree(&held.path)?.extent(&ask)?,
-            None => git.extent(&ask)?,
+            Some(held) => git.worktree(&held.path)?.diff_size(&ask)?,
+            None => git.diff_size(&ask)?,
         })
     }
 
     /// The diff between a task's branch and its starting point, and the uncommitted work in its
     /// worktree.
-    pub fn diff(&self, task: &TaskId, stat: bool, colour: bool) -> Result<Difference, DriverError> {
+    pub fn diff(&self, task: &TaskId, stat: bool, colour: bool) -> Result<BranchDiff, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let task = store.require(task)?.task;
         let held = store.workspace_of(&task.id)?;
         let (project, git) = self.repository_of(&task)?;
         let merged = last_merge(&store, &task.id)?;
-        let ask = AskDiff {
+        let ask = DiffRequest {
             branch: &task.branch,
             default: &project.default_branch,
             merged: merged.as_ref().map(|(base, head)| (base, head)),

@@ -6,8 +6,8 @@
 use orange_config::Project;
 use orange_config::clock;
 use orange_effects::git::{
-    Acquire, AcquireRefusal, Acquired, Acquisition, Freshness, Git, GitError, Ignored, Phase,
-    Release, Released, Slot, Worktree,
+    AcquireRefusal, AcquireRequest, AcquireResult, AcquiredWorkspace, Freshness, Git, GitError,
+    IgnoredEntry, Phase, ReleaseRequest, ReleaseResult, Slot, Worktree,
 };
 use orange_engine::Task;
 use orange_engine::effect::EffectOutcome;
@@ -15,7 +15,7 @@ use orange_engine::names::WorkspaceName;
 use orange_store::{Store, StoreError, WorkspaceRecord};
 
 use super::prepare::Script;
-use super::restore::bring_back;
+use super::restore::restore_latest;
 use crate::context::script_runs::GATE;
 use crate::failure::Failure;
 use crate::workspaces::Workspaces;
@@ -29,67 +29,68 @@ impl Workspaces {
         restore: bool,
         notices: &mut Vec<String>,
     ) -> Result<EffectOutcome, Failure> {
-        let projects = self.context.projects().map_err(Failure::for_good)?;
+        let projects = self.context.projects().map_err(Failure::permanent)?;
         let mut project = projects
             .require(&task.project)
-            .map_err(Failure::for_good)?
+            .map_err(Failure::permanent)?
             .clone();
-        self.record_remote(&mut project).map_err(Failure::passing)?;
-        let workspace = match store.workspace_of(&task.id).map_err(Failure::passing)? {
+        self.record_remote(&mut project)
+            .map_err(Failure::temporary)?;
+        let workspace = match store.workspace_of(&task.id).map_err(Failure::temporary)? {
             Some(workspace) => workspace,
             None => self.reserve(store, task, &project)?,
         };
         let _lock = self
             .context
             .lock_workspace(&workspace.name)
-            .map_err(Failure::passing)?;
+            .map_err(Failure::temporary)?;
         // A failure leaves the reservation: the next try, or a release, continues from there.
-        let git = self.open_repository(&project).map_err(Failure::passing)?;
+        let git = self.open_repository(&project).map_err(Failure::temporary)?;
         let acquired = check_out(store, &git, task, &project, &workspace)?;
         notices.extend(told(&acquired));
         notices.extend(self.include_files(&git, &project, &workspace, &acquired.worktree)?);
         self.run_script(Script::Setup, task, &project, &workspace)?;
         if restore {
-            notices.extend(bring_back(&git, &task.id, &acquired)?);
+            notices.extend(restore_latest(&git, &task.id, &acquired)?);
         }
         let file = workspace.path.join(&project.task_file);
         let mut bound = orange_store::bind(store, &task.id, &file, clock::now());
-        if let Err(StoreError::Occupied { .. }) = bound
+        if let Err(StoreError::PathOccupied { .. }) = bound
             && !acquired.is_task_file_tracked
         {
             let kept =
-                self.keep_what_was_left(&acquired.worktree, &workspace.name, &project.task_file);
-            if let Some(notice) = kept.map_err(Failure::passing)? {
+                self.move_leftover_aside(&acquired.worktree, &workspace.name, &project.task_file);
+            if let Some(notice) = kept.map_err(Failure::temporary)? {
                 notices.push(notice);
                 bound = orange_store::bind(store, &task.id, &file, clock::now());
             }
         }
         bound.map_err(|error| match error {
-            StoreError::Occupied { .. } => Failure::for_good(error),
-            error => Failure::passing(error),
+            StoreError::PathOccupied { .. } => Failure::permanent(error),
+            error => Failure::temporary(error),
         })?;
         Ok(EffectOutcome::Bound(workspace.name))
     }
 
     /// Moves aside what an earlier task left in place of the task's file, where nothing reads it
     /// any more; returns a notice about it, if there was anything.
-    fn keep_what_was_left(
+    fn move_leftover_aside(
         &self,
         worktree: &Worktree<'_>,
         workspace: &WorkspaceName,
         file: &str,
     ) -> Result<Option<String>, GitError> {
-        let left = Ignored {
+        let left = IgnoredEntry {
             path: file.into(),
             bytes: 0,
         };
         let name = format!("{workspace}-{}", clock::now().millis());
         let folder = self.context.home.set_aside().join(name);
-        let moved = worktree.set_aside(&[left], &folder)?;
+        let moved = worktree.move_aside(&[left], &folder)?;
         let told = |_: &_| {
             let kept = folder.join(file);
             format!(
-                "an earlier task left something at `{file}` in {workspace}; it is kept at `{}`",
+                "an earlier task left something at `{file}` in {workspace}; it was moved to `{}`",
                 kept.display()
             )
         };
@@ -107,27 +108,31 @@ impl Workspaces {
         meant: Option<&WorkspaceName>,
     ) -> Result<EffectOutcome, Failure> {
         let Some(workspace) = held_workspace(store, task, meant)? else {
-            orange_store::release(store, &task.id, clock::now()).map_err(Failure::passing)?;
+            orange_store::release(store, &task.id, clock::now()).map_err(Failure::temporary)?;
             return Ok(EffectOutcome::Done);
         };
         let _lock = self
             .context
             .lock_workspace(&workspace.name)
-            .map_err(Failure::passing)?;
-        let projects = self.context.projects().map_err(Failure::passing)?;
-        let project = projects.require(&task.project).map_err(Failure::passing)?;
-        let git = self.open_repository(project).map_err(Failure::passing)?;
-        orange_store::release(store, &task.id, clock::now()).map_err(Failure::passing)?;
-        let released = git.release(&Release {
+            .map_err(Failure::temporary)?;
+        let projects = self.context.projects().map_err(Failure::temporary)?;
+        let project = projects
+            .require(&task.project)
+            .map_err(Failure::temporary)?;
+        let git = self.open_repository(project).map_err(Failure::temporary)?;
+        orange_store::release(store, &task.id, clock::now()).map_err(Failure::temporary)?;
+        let released = git.release(&ReleaseRequest {
             slot: slot(&workspace),
             task: &task.id,
             default: Some(&project.default_branch),
         });
-        match released.map_err(Failure::passing)? {
-            Released::Free { .. } | Released::Absent => {}
-            Released::Retired { .. } | Released::NotThatTasks { .. } | Released::Refused(_) => {
+        match released.map_err(Failure::temporary)? {
+            ReleaseResult::Free { .. } | ReleaseResult::Absent => {}
+            ReleaseResult::Retired { .. }
+            | ReleaseResult::OtherTask { .. }
+            | ReleaseResult::Refused(_) => {
                 let retired = store.retire_workspace(&workspace.name);
-                retired.map_err(Failure::passing)?;
+                retired.map_err(Failure::temporary)?;
             }
         }
         Ok(EffectOutcome::Done)
@@ -149,15 +154,17 @@ impl Workspaces {
         let _lock = self
             .context
             .lock_workspace(&workspace.name)
-            .map_err(Failure::passing)?;
-        let projects = self.context.projects().map_err(Failure::passing)?;
-        let project = projects.require(&task.project).map_err(Failure::passing)?;
-        let git = self.open_repository(project).map_err(Failure::passing)?;
+            .map_err(Failure::temporary)?;
+        let projects = self.context.projects().map_err(Failure::temporary)?;
+        let project = projects
+            .require(&task.project)
+            .map_err(Failure::temporary)?;
+        let git = self.open_repository(project).map_err(Failure::temporary)?;
         let found = git.existing_workspace(&slot(&workspace));
-        let Ok(Some(worktree)) = found.map_err(Failure::passing)? else {
+        let Ok(Some(worktree)) = found.map_err(Failure::temporary)? else {
             return Ok(None);
         };
-        let marker = worktree.marker().map_err(Failure::passing)?;
+        let marker = worktree.marker().map_err(Failure::temporary)?;
         let is_bound = marker
             .is_some_and(|it| matches!(&it.phase, Phase::Bound { task: of, .. } if *of == task.id));
         let mut notice = None;
@@ -167,8 +174,8 @@ impl Workspaces {
             for script in [Script::Setup, Script::Teardown] {
                 self.end_script(script, task)?;
             }
-            let ended = self.end_left_running(GATE, task);
-            ended.map_err(Failure::passing)?;
+            let ended = self.end_remaining(GATE, task);
+            ended.map_err(Failure::temporary)?;
         }
         Ok(notice)
     }
@@ -180,7 +187,7 @@ fn held_workspace(
     task: &Task,
     meant: Option<&WorkspaceName>,
 ) -> Result<Option<WorkspaceRecord>, Failure> {
-    let held = store.workspace_of(&task.id).map_err(Failure::passing)?;
+    let held = store.workspace_of(&task.id).map_err(Failure::temporary)?;
     Ok(held.filter(|held| meant.is_none_or(|meant| held.name == *meant)))
 }
 
@@ -201,8 +208,8 @@ fn check_out<'git>(
     task: &Task,
     project: &Project,
     workspace: &WorkspaceRecord,
-) -> Result<Acquired<'git>, Failure> {
-    let acquire = Acquire {
+) -> Result<AcquiredWorkspace<'git>, Failure> {
+    let acquire = AcquireRequest {
         slot: slot(workspace),
         task: &task.id,
         branch: &task.branch,
@@ -211,40 +218,39 @@ fn check_out<'git>(
         excluded: &[],
     };
     let refusal = match git.acquire(&acquire) {
-        Ok(Acquisition::Acquired(acquired)) => return Ok(acquired),
-        Ok(Acquisition::Refused(refusal)) => refusal,
+        Ok(AcquireResult::Acquired(acquired)) => return Ok(acquired),
+        Ok(AcquireResult::Refused(refusal)) => refusal,
         // A retry does not make the name valid.
-        Err(error @ GitError::BadName { .. }) => return Err(Failure::for_good(error)),
-        Err(error) => return Err(Failure::passing(error)),
+        Err(error @ GitError::BadName { .. }) => return Err(Failure::permanent(error)),
+        Err(error) => return Err(Failure::temporary(error)),
     };
     let unusable = matches!(
         refusal,
         AcquireRefusal::Slot(_)
-            | AcquireRefusal::Taken(_)
-            | AcquireRefusal::NotAtRest { .. }
+            | AcquireRefusal::HasOtherTask(_)
+            | AcquireRefusal::NotClean { .. }
             | AcquireRefusal::NotReleased(_)
     );
     if unusable {
         let retired = store.retire_workspace(&workspace.name);
-        retired.map_err(Failure::passing)?;
-        return Err(Failure::passing(refusal.hint()));
+        retired.map_err(Failure::temporary)?;
+        return Err(Failure::temporary(refusal.hint()));
     }
-    Err(Failure::for_good(refusal.hint()))
+    Err(Failure::permanent(refusal.hint()))
 }
 
 /// What the user should know about a worktree that was just checked out.
-fn told(acquired: &Acquired<'_>) -> Vec<String> {
+fn told(acquired: &AcquiredWorkspace<'_>) -> Vec<String> {
     let mut said = Vec::new();
     if let Freshness::Stale(reason) = &acquired.freshness {
         said.push(format!(
-            "the remote could not be asked, so the work starts from what was known of it: {reason}"
+            "the fetch failed, so the work starts from the last known state of the remote: {reason}"
         ));
     }
     if acquired.base.is_diverged {
         let branch = &acquired.base.branch;
         said.push(format!(
-            "`{branch}` here and at the remote have gone different ways; the work starts from the \
-             remote's"
+            "the local `{branch}` and the remote's have diverged; the work starts from the remote's"
         ));
     }
     if let Some(first) = acquired.empty_submodules.first() {

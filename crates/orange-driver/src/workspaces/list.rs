@@ -12,9 +12,9 @@ use super::lifecycle::slot;
 use crate::DriverError;
 use crate::workspaces::Workspaces;
 
-/// A workspace of the pool, for who asks.
+/// A workspace of the pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Pooled {
+pub struct WorkspaceInfo {
     /// Its name.
     pub name: WorkspaceName,
     /// Its project.
@@ -25,27 +25,28 @@ pub struct Pooled {
     pub path: PathBuf,
     /// `free`, `reserved`, `bound` or `retired`.
     pub state: &'static str,
-    /// The task that it is kept for or bound to.
+    /// The task that it is reserved for or bound to.
     pub task: Option<TaskId>,
-    /// What it adds to every port; a workspace of an older orange gets its number with its next task.
+    /// The number to add to every port; a workspace from an older version gets one with its next
+    /// task.
     pub port_offset: Option<u32>,
-    /// Whether its worktree is on the disk.
-    pub is_made: bool,
+    /// Whether its worktree exists on disk.
+    pub exists: bool,
 }
 
-impl Pooled {
-    fn of(record: WorkspaceRecord, port_offset: Option<u32>) -> Pooled {
+impl WorkspaceInfo {
+    fn of(record: WorkspaceRecord, port_offset: Option<u32>) -> WorkspaceInfo {
         let (state, task) = match &record.state {
             WorkspaceState::Free => ("free", None),
             WorkspaceState::Reserved(task) => ("reserved", Some(task.clone())),
             WorkspaceState::Bound(task) => ("bound", Some(task.clone())),
             WorkspaceState::Retired => ("retired", None),
         };
-        Pooled {
+        WorkspaceInfo {
             state,
             task,
             port_offset,
-            is_made: record.path.join(".git").exists(),
+            exists: record.path.join(".git").exists(),
             name: record.name,
             project: record.project,
             number: record.number,
@@ -56,8 +57,11 @@ impl Pooled {
 
 impl Workspaces {
     /// The workspaces of one project, or of all.
-    pub fn workspaces(&self, project: Option<&ProjectName>) -> Result<Vec<Pooled>, DriverError> {
-        let projects = self.meant_projects(project)?;
+    pub fn workspaces(
+        &self,
+        project: Option<&ProjectName>,
+    ) -> Result<Vec<WorkspaceInfo>, DriverError> {
+        let projects = self.select_projects(project)?;
         let store = match Store::open_read_only(&self.context.home) {
             Ok(store) => store,
             // Without a database there is no pool yet.
@@ -68,14 +72,14 @@ impl Workspaces {
         for project in projects {
             for record in store.workspaces(&project.name)? {
                 let offset = self.port_offset(&record.name)?;
-                all.push(Pooled::of(record, offset));
+                all.push(WorkspaceInfo::of(record, offset));
             }
         }
         Ok(all)
     }
 
     /// The project with this name, or every project.
-    pub(crate) fn meant_projects(
+    pub(crate) fn select_projects(
         &self,
         name: Option<&ProjectName>,
     ) -> Result<Vec<Project>, DriverError> {
@@ -92,15 +96,15 @@ impl Workspaces {
         &self,
         project: Option<&ProjectName>,
         count: Option<u32>,
-    ) -> Result<Vec<Pooled>, DriverError> {
-        self.callers.require_person("make workspaces ahead")?;
+    ) -> Result<Vec<WorkspaceInfo>, DriverError> {
+        self.callers.require_user("create workspaces in advance")?;
         let project = self.callers.project_for(project)?;
         let size = self.context.settings(Some(&project))?.pool.size;
         let asked = count.unwrap_or(size);
         if asked > size {
             return Err(DriverError::PoolTooSmall {
                 project: project.name,
-                asked,
+                requested: asked,
                 size,
             });
         }
@@ -118,13 +122,13 @@ impl Workspaces {
         }
         for record in store.workspaces(&project.name)? {
             if record.state == WorkspaceState::Free {
-                self.make_ahead(&mut store, &git, &project, &record)?;
+                self.create_in_advance(&mut store, &git, &project, &record)?;
             }
         }
         self.workspaces(Some(&project.name))
     }
 
-    fn make_ahead(
+    fn create_in_advance(
         &self,
         store: &mut Store,
         git: &Git,
@@ -132,8 +136,8 @@ impl Workspaces {
         record: &WorkspaceRecord,
     ) -> Result<(), DriverError> {
         self.context
-            .meanwhile
-            .note(format!("making {}", record.name));
+            .progress
+            .report(format!("creating {}", record.name));
         let _lock = self.context.lock_workspace(&record.name)?;
         if !is_unchanged(store, record)? {
             return Ok(());

@@ -4,7 +4,7 @@ use orange_config::{Project, WhenFull};
 use orange_engine::Task;
 use orange_engine::effect::Effect;
 use orange_engine::event::{Event, Fact};
-use orange_engine::input::{Ask, Cause};
+use orange_engine::input::{Cause, RequestKind};
 use orange_engine::names::WorkspaceName;
 use orange_store::{Reservation, Store, WorkspaceRecord, WorkspaceState};
 
@@ -44,7 +44,7 @@ impl Workspaces {
         let Ok(settings) = self.context.settings(Some(project)) else {
             return Ok(None);
         };
-        let found = self.candidate(store, project, settings.pool.size)?;
+        let found = self.find_candidate(store, project, settings.pool.size)?;
         if found.is_none() && settings.pool.when_full == WhenFull::Refuse && is_refusable(cause) {
             return Err(pool_full(store, task, settings.pool.size)?);
         }
@@ -52,7 +52,7 @@ impl Workspaces {
     }
 
     /// A free workspace, or a new one while the pool has room; `None` when it is exhausted.
-    pub(crate) fn candidate(
+    pub(crate) fn find_candidate(
         &self,
         store: &mut Store,
         project: &Project,
@@ -101,22 +101,23 @@ impl Workspaces {
         let settings = self
             .context
             .settings(Some(project))
-            .map_err(Failure::for_good)?;
+            .map_err(Failure::permanent)?;
         let size = settings.pool.size;
-        let next = |store: &mut Store| self.candidate(store, project, size);
-        while let Some(name) = next(store).map_err(Failure::passing)? {
+        let next = |store: &mut Store| self.find_candidate(store, project, size);
+        while let Some(name) = next(store).map_err(Failure::temporary)? {
             let reserved = store.reserve_workspace(&name, &task.id);
-            if reserved.map_err(Failure::passing)? == Reservation::Reserved {
-                let found = store.workspace_of(&task.id).map_err(Failure::passing)?;
+            if reserved.map_err(Failure::temporary)? == Reservation::Reserved {
+                let found = store.workspace_of(&task.id).map_err(Failure::temporary)?;
                 if let Some(found) = found {
                     return Ok(found);
                 }
             }
         }
         let name = &project.name;
-        Err(Failure::for_good(format!(
-            "all {size} workspaces of project `{name}` are in use; finish or cancel a task, raise \
-             `pool_size` in projects.json or `pool.size` in config.toml, or look with `orange workspace list`"
+        Err(Failure::permanent(format!(
+            "all {size} workspaces of project `{name}` are in use; finish or cancel a task, or \
+             raise `pool_size` in projects.json or `pool.size` in config.toml; `orange workspace \
+             list` shows them"
         )))
     }
 }
@@ -124,7 +125,7 @@ impl Workspaces {
 /// Whether a caller waits for the answer and can get an error; a manual edit has no caller.
 fn is_refusable(cause: &Cause) -> bool {
     match cause {
-        Cause::Request(request) => !matches!(request.ask, Ask::HandEdit { .. }),
+        Cause::Request(request) => !matches!(request.kind, RequestKind::HandEdit { .. }),
         Cause::Observation(_) => false,
     }
 }

@@ -16,7 +16,7 @@ use crate::DriverError;
 use crate::workspaces::Workspaces;
 
 /// The distance between the ports of two workspaces.
-const PORTS: u32 = 100;
+const PORT_STEP: u32 = 100;
 
 impl Workspaces {
     /// A workspace's port offset, if it has a number yet; the user's own checkout has none.
@@ -24,7 +24,7 @@ impl Workspaces {
         let numbers = self.port_numbers()?;
         let own = numbers.iter().filter(|(_, holder)| holder == name.as_str());
         let own = own.map(|(number, _)| *number).min();
-        Ok(own.map(|number| number.saturating_mul(PORTS)))
+        Ok(own.map(|number| number.saturating_mul(PORT_STEP)))
     }
 
     /// The same, but assigns a unique number if it has none.
@@ -74,7 +74,7 @@ impl Workspaces {
 
     fn ports_failed(&self, error: &io::Error) -> DriverError {
         DriverError::File {
-            attempt: "keep the numbers of workspaces in",
+            attempt: "store the numbers of workspaces in",
             path: self.ports(),
             reason: reason(error),
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use orange_config::clock;
 use orange_config::{ORANGE_RUN_ID, Project};
-use orange_effects::command::Ending;
+use orange_effects::command::CommandExit;
 use orange_effects::git::{Git, Worktree};
 use orange_effects::process::{self, ProcessError};
 use orange_engine::Task;
@@ -26,7 +26,7 @@ use crate::workspaces::Workspaces;
 use crate::workspaces::command::USUAL_TIMEOUT;
 
 /// How many names a message lists.
-const SHOWN: usize = 5;
+const MAX_NAMES: usize = 5;
 
 /// A script of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,21 +64,21 @@ impl Workspaces {
         workspace: &WorkspaceRecord,
         worktree: &Worktree<'_>,
     ) -> Result<Option<String>, Failure> {
-        let checkout = git.worktree(&project.path).map_err(Failure::passing)?;
+        let checkout = git.worktree(&project.path).map_err(Failure::temporary)?;
         let incoming = self.context.home.incoming().join(workspace.name.as_str());
         let included = worktree.include(&checkout, &incoming);
-        let left_out = included.map_err(Failure::passing)?.left_out;
+        let left_out = included.map_err(Failure::temporary)?.left_out;
         if left_out.is_empty() {
             return Ok(None);
         }
         let names: Vec<String> = left_out
             .iter()
-            .take(SHOWN)
+            .take(MAX_NAMES)
             .map(|path| path.to_string_lossy().escape_debug().to_string())
             .collect();
         Ok(Some(format!(
             "{} files of `.worktreeinclude` were not copied (`{}`): git does not ignore them on \
-             this branch, or a link is in the way",
+             this branch, or a link blocks the path",
             left_out.len(),
             names.join("`, `")
         )))
@@ -99,13 +99,13 @@ impl Workspaces {
         let (log, file) = self.script_log(script, task, command)?;
         let run = self.end_script(script, task)?;
         let finished = self
-            .own_command(task, command, workspace, script.name())
-            .map_err(Failure::passing)?
+            .workflow_command(task, command, workspace, script.name())
+            .map_err(Failure::temporary)?
             .variable(ORANGE_RUN_ID, run.as_str())
             .timeout(Duration::from_secs(seconds))
             .run_into(file);
         let failed = |what: String| {
-            Failure::for_good(format!(
+            Failure::permanent(format!(
                 "the {} of project `{}` {what}; its output is in `{}`",
                 script.name(),
                 project.name,
@@ -113,7 +113,7 @@ impl Workspaces {
             ))
         };
         match finished {
-            Ok(Ending::Code(0)) => Ok(()),
+            Ok(CommandExit::Code(0)) => Ok(()),
             Ok(ending) => Err(failed(ending.to_string())),
             Err(error) => Err(failed(format!("could not be run: {error}"))),
         }
@@ -121,15 +121,15 @@ impl Workspaces {
 
     /// Ends what a script has left running; returns the run id that its processes carry.
     pub(crate) fn end_script(&self, script: Script, task: &Task) -> Result<RunId, Failure> {
-        let ended = self.end_left_running(script.name(), task);
-        ended.map_err(Failure::passing)
+        let ended = self.end_remaining(script.name(), task);
+        ended.map_err(Failure::temporary)
     }
 
     /// Ends what a command for a task has left running; returns the run id that its processes
     /// carry.
-    pub(crate) fn end_left_running(&self, name: &str, task: &Task) -> Result<RunId, DriverError> {
+    pub(crate) fn end_remaining(&self, name: &str, task: &Task) -> Result<RunId, DriverError> {
         let run = self.context.script_run(name, &task.id);
-        match process::end(&run, &[], &[], self.context.bounds.patience) {
+        match process::end_run_processes(&run, &[], &[], self.context.bounds.kill_timeouts) {
             Ok(_) | Err(ProcessError::Unsupported(_)) => Ok(run),
             Err(error) => Err(error.into()),
         }
@@ -142,7 +142,7 @@ impl Workspaces {
         command: &[String],
     ) -> Result<(PathBuf, std::fs::File), Failure> {
         let directory = TaskDirectory::new(&self.context.home, &task.project, &task.id);
-        let directory = directory.map_err(Failure::for_good)?;
+        let directory = directory.map_err(Failure::permanent)?;
         let log = directory.path().join(format!("{}.log", script.name()));
         let mut options = OpenOptions::new();
         let opened = options.append(true).create(true).mode(0o600).open(&log);
@@ -151,7 +151,8 @@ impl Workspaces {
             writeln!(file, "== {} {shown}", clock::now())?;
             Ok(file)
         });
-        let failed = |error| Failure::passing(format!("cannot write `{}`: {error}", log.display()));
+        let failed =
+            |error| Failure::temporary(format!("cannot write `{}`: {error}", log.display()));
         begun.map_err(failed).map(|file| (log.clone(), file))
     }
 }

@@ -8,7 +8,7 @@ use crate::DriverError;
 use crate::workspaces::Workspaces;
 
 /// The keys of `projects.json` for an address; an empty one means that there is no remote.
-pub(crate) fn keys(address: Option<&RemoteAddress>) -> Vec<(&'static str, Value)> {
+pub(crate) fn remote_keys(address: Option<&RemoteAddress>) -> Vec<(&'static str, Value)> {
     let fetch = address.map_or("", |it| it.fetch.as_str());
     let mut keys = vec![("remote", json!(fetch))];
     let push = address.and_then(|it| it.push.as_ref());
@@ -17,7 +17,7 @@ pub(crate) fn keys(address: Option<&RemoteAddress>) -> Vec<(&'static str, Value)
 }
 
 /// A repository that uses its remote only as recorded for the project.
-pub(crate) fn registered(git: Git, project: &Project) -> Git {
+pub(crate) fn with_registered_remote(git: Git, project: &Project) -> Git {
     let Some(fetch) = &project.remote else {
         return git;
     };
@@ -36,7 +36,7 @@ impl Workspaces {
             return Ok(());
         }
         let address = self.open_repository(project)?.remote_address();
-        let changes = keys(address.as_ref());
+        let changes = remote_keys(address.as_ref());
         *project = Projects::update(&self.context.home, &project.name, &changes)?;
         Ok(())
     }

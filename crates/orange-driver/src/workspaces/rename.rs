@@ -1,6 +1,6 @@
 //! Renames a task's branch in its worktree, and its tmux session.
 
-use orange_engine::input::{Ask, Request};
+use orange_engine::input::{Request, RequestKind};
 use orange_engine::names::{BranchName, TaskId};
 use orange_engine::role::Role;
 use orange_store::{Store, WorkspaceState};
@@ -25,9 +25,9 @@ impl Workspaces {
         id: &TaskId,
         request: &Request,
     ) -> Result<Option<RenamedBranch>, DriverError> {
-        let Ask::Amend {
+        let RequestKind::Amend {
             branch: Some(to), ..
-        } = &request.ask
+        } = &request.kind
         else {
             return Ok(None);
         };

@@ -1,13 +1,13 @@
 //! A task's repository, and the facts that gates need about its branch.
 
 use orange_config::Project;
-use orange_effects::git::{AskFacts, Git, GitError};
+use orange_effects::git::{FactsRequest, Git, GitError};
 use orange_engine::Task;
 use orange_engine::input::GitFacts;
 use orange_engine::names::{BranchName, CommitId, TaskId};
 use orange_store::Store;
 
-use super::registered_remote::registered;
+use super::registered_remote::with_registered_remote;
 use crate::DriverError;
 use crate::workspaces::Workspaces;
 
@@ -34,7 +34,7 @@ impl Workspaces {
     /// The repository of a project as configured now.
     pub(crate) fn open_repository(&self, project: &Project) -> Result<Git, DriverError> {
         let git = Git::open("git", &project.path, &self.context.environment)?;
-        Ok(registered(git, project))
+        Ok(with_registered_remote(git, project))
     }
 
     /// The branch that a task's worktree is on, also while it is being rebased.
@@ -49,7 +49,7 @@ impl Workspaces {
         let held = held.ok_or_else(|| unknown("it has no workspace"))?;
         let (_, git) = self.repository_of(&store.require(task)?.task)?;
         let branch = git.worktree(&held.path)?.branch()?;
-        branch.ok_or_else(|| unknown("its worktree is on no branch"))
+        branch.ok_or_else(|| unknown("its worktree is not on a branch"))
     }
 
     /// The commit of a task's repository that a text names; `HEAD` is the task's branch.
@@ -85,11 +85,11 @@ impl Workspaces {
         if question.merges && project.push {
             git.fetch(&[&project.default_branch])?;
         }
-        let ask = AskFacts {
+        let ask = FactsRequest {
             branch,
             default: &project.default_branch,
             task_file: &project.task_file,
-            named: question.head.or(submitted),
+            commit: question.head.or(submitted),
         };
         let Some(held) = store.workspace_of(&task.id)? else {
             return told(git.facts(&ask), &unknown);
@@ -100,8 +100,8 @@ impl Workspaces {
         let on = found.map_or(String::from("no branch"), |found| format!("`{found}`"));
         if is_elsewhere && *branch != task.branch {
             let reason = format!(
-                "its worktree is on {on}; run `git switch {branch}` there first, or choose a name \
-                 that no branch has"
+                "its worktree is on {on}; run `git switch {branch}` there first, or choose an \
+                 unused name"
             );
             return Err(unknown("the branch", reason));
         }

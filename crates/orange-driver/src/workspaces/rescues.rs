@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use orange_config::reason;
-use orange_effects::git::{Git, Operation, Rescued, RestoreRefusal, Restored};
+use orange_effects::git::{Git, Operation, Rescue, RestoreRefusal, RestoreResult};
 use orange_engine::names::{BranchName, CommitId, ProjectName, TaskId};
 use orange_store::{Store, StoreError, WorkspaceState};
 use serde::Serialize;
@@ -13,27 +13,27 @@ use super::list::is_unchanged;
 use crate::DriverError;
 use crate::workspaces::Workspaces;
 
-/// A rescue, for who asks.
+/// Rescued work of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct KeptWork {
+pub struct RescueInfo {
     /// The task.
     pub task: TaskId,
     /// Its number within the task.
     pub number: u32,
-    /// The ref that keeps it.
+    /// The ref that stores it.
     pub reference: String,
-    /// The commit that holds it.
+    /// The commit that contains it.
     pub commit: CommitId,
     /// The branch that was checked out.
     pub branch: Option<BranchName>,
-    /// The commit that it belongs to.
+    /// The commit that it is based on.
     pub head: Option<CommitId>,
-    /// What was in progress: `rebase`, `merge` …
+    /// The operations that were in progress: `rebase`, `merge` …
     pub operations: Vec<Operation>,
-    /// The files that it changes; bytes that are no text are replaced.
+    /// The files that it changes; invalid UTF-8 is replaced.
     pub paths: Vec<String>,
-    /// Whether it was brought back into a worktree.
-    pub is_brought_back: bool,
+    /// Whether it was restored into a worktree.
+    pub is_restored: bool,
 }
 
 /// Where to restore a rescue.
@@ -54,7 +54,7 @@ impl Workspaces {
         &self,
         task: &TaskId,
         project: Option<&ProjectName>,
-    ) -> Result<Vec<KeptWork>, DriverError> {
+    ) -> Result<Vec<RescueInfo>, DriverError> {
         let git = self.repository_with(task, project)?;
         let rescues = git.rescues(task)?;
         rescues.iter().map(|it| shown(&git, it)).collect()
@@ -70,7 +70,7 @@ impl Workspaces {
         to: &Destination,
     ) -> Result<Vec<String>, DriverError> {
         let git = self.repository_with(task, project)?;
-        let rescued = git.rescued(task, number)?;
+        let rescued = git.require_rescue(task, number)?;
         let refused = |reason: String, paths: &[PathBuf]| DriverError::NotRestored {
             task: task.clone(),
             number,
@@ -79,10 +79,10 @@ impl Workspaces {
         };
         let restored = match to {
             Destination::Branch(branch) => match git.restore_to_branch(&rescued, branch)? {
-                Ok(_) => Restored::Whole {
-                    paths: git.rescued_paths(&rescued)?,
+                Ok(_) => RestoreResult::Done {
+                    paths: git.rescue_paths(&rescued)?,
                 },
-                Err(refusal) => Restored::Refused(refusal),
+                Err(refusal) => RestoreResult::Refused(refusal),
             },
             Destination::Directory(directory) => {
                 let directory = self.directory_at(directory)?;
@@ -103,17 +103,17 @@ impl Workspaces {
                     return Err(missing());
                 }
                 let restored = worktree.restore(&rescued)?;
-                if matches!(restored, Restored::Whole { .. }) {
-                    git.note_brought_back(&rescued)?;
+                if matches!(restored, RestoreResult::Done { .. }) {
+                    git.mark_restored(&rescued)?;
                 }
                 restored
             }
         };
         match restored {
-            Restored::Whole { paths } => Ok(texts(&paths)),
-            Restored::Refused(refusal) => {
+            RestoreResult::Done { paths } => Ok(texts(&paths)),
+            RestoreResult::Refused(refusal) => {
                 let paths: &[PathBuf] = match &refusal {
-                    RestoreRefusal::Different(paths) => paths,
+                    RestoreRefusal::FilesDiffer(paths) => paths,
                     RestoreRefusal::BranchExists(_) => &[],
                 };
                 Err(refused(refusal.to_string(), paths))
@@ -145,7 +145,7 @@ impl Workspaces {
         let here = self.context.directory().unwrap_or(Path::new("/"));
         let directory = here.join(named);
         fs::create_dir_all(&directory).map_err(|error| DriverError::File {
-            attempt: "make the directory",
+            attempt: "create the directory",
             path: directory.clone(),
             reason: reason(&error),
         })?;
@@ -153,9 +153,9 @@ impl Workspaces {
     }
 }
 
-fn shown(git: &Git, rescued: &Rescued) -> Result<KeptWork, DriverError> {
+fn shown(git: &Git, rescued: &Rescue) -> Result<RescueInfo, DriverError> {
     let about = &rescued.about;
-    Ok(KeptWork {
+    Ok(RescueInfo {
         task: about.task.clone(),
         number: rescued.number,
         reference: rescued.reference(),
@@ -163,8 +163,8 @@ fn shown(git: &Git, rescued: &Rescued) -> Result<KeptWork, DriverError> {
         branch: about.branch.clone(),
         head: about.head.clone(),
         operations: about.operations.clone(),
-        paths: texts(&git.rescued_paths(rescued)?),
-        is_brought_back: git.brought_back(&about.task)?.contains(&rescued.number),
+        paths: texts(&git.rescue_paths(rescued)?),
+        is_restored: git.restored_numbers(&about.task)?.contains(&rescued.number),
     })
 }
 

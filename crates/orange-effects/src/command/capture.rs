@@ -13,15 +13,15 @@ use orange_config::clock::Deadline;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio, read, write};
 
-use super::Captured;
+use super::CapturedStream;
 
 /// Poll interval where the system cannot signal that a program has exited.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Bytes per read and reads in a row: together more than a pipe holds, so that everything a program
 /// left is read, yet a program that never stops writing cannot keep us reading.
 const CHUNK: usize = 16 * 1024;
-const IN_A_ROW: usize = 16;
+const READS_PER_DRAIN: usize = 16;
 
 /// Our ends of a program's pipes.
 pub struct Pipes {
@@ -41,7 +41,7 @@ struct Input {
 struct Stream {
     /// `None` once it is closed.
     pipe: Option<OwnedFd>,
-    kept: Captured,
+    kept: CapturedStream,
 }
 
 impl Pipes {
@@ -66,9 +66,9 @@ impl Pipes {
             input,
             outputs: [stdout, stderr].map(|pipe| Stream {
                 pipe,
-                kept: Captured::default(),
+                kept: CapturedStream::default(),
             }),
-            end: end_of(child),
+            end: exit_handle(child),
             limit,
         })
     }
@@ -88,16 +88,16 @@ impl Pipes {
             if ended.is_some() || deadline.has_passed() {
                 return Ok(ended);
             }
-            self.rest(deadline)?;
+            self.wait_for_activity(deadline)?;
         }
     }
 
-    pub fn take(self) -> [Captured; 2] {
+    pub fn take(self) -> [CapturedStream; 2] {
         self.outputs.map(|stream| stream.kept)
     }
 
     /// Waits until there is something to do.
-    fn rest(&self, deadline: Deadline) -> io::Result<()> {
+    fn wait_for_activity(&self, deadline: Deadline) -> io::Result<()> {
         let mut waited: Vec<PollFd<'_>> = Vec::new();
         let outputs = self
             .outputs
@@ -111,8 +111,8 @@ impl Pipes {
             waited.push(PollFd::from_borrowed_fd(pipe, PollFlags::OUT));
         }
         let left = match self.end {
-            Some(_) => deadline.left(),
-            None => deadline.left().min(BETWEEN_LOOKS),
+            Some(_) => deadline.remaining(),
+            None => deadline.remaining().min(POLL_INTERVAL),
         };
         let left = Timespec::try_from(left).ok();
         match poll(&mut waited, left.as_ref()) {
@@ -144,7 +144,7 @@ impl Stream {
     /// Reads what is available, so that the program never blocks, and keeps it up to the limit.
     fn drain(&mut self, limit: usize) {
         let mut chunk = [0; CHUNK];
-        for _ in 0..IN_A_ROW {
+        for _ in 0..READS_PER_DRAIN {
             let Some(pipe) = &self.pipe else { return };
             match read(pipe, &mut chunk) {
                 Ok(0) => self.pipe = None,
@@ -153,7 +153,7 @@ impl Stream {
                     let room = limit.saturating_sub(kept.bytes.len()).min(count);
                     kept.bytes
                         .extend_from_slice(chunk.get(..room).unwrap_or_default());
-                    kept.is_cut |= room < count;
+                    kept.is_truncated |= room < count;
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
@@ -165,13 +165,13 @@ impl Stream {
 
 /// A handle that becomes readable when the program exits.
 #[cfg(target_os = "linux")]
-fn end_of(child: &Child) -> Option<OwnedFd> {
+fn exit_handle(child: &Child) -> Option<OwnedFd> {
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok()
 }
 
 /// Not available here; the program is polled instead.
 #[cfg(not(target_os = "linux"))]
-fn end_of(_child: &Child) -> Option<OwnedFd> {
+fn exit_handle(_child: &Child) -> Option<OwnedFd> {
     None
 }

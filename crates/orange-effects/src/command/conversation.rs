@@ -7,7 +7,7 @@ use std::time::Duration;
 use orange_config::clock::Deadline;
 
 /// How long a program may take to exit once its input is closed.
-const FAREWELL: Duration = Duration::from_secs(2);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The longest line that is read; one that never ends must not fill the memory.
 const LONGEST: u64 = 1024 * 1024;
@@ -28,7 +28,7 @@ pub struct Conversation {
 pub struct Lines(BufReader<ChildStdout>);
 
 impl Conversation {
-    pub(super) fn with(mut child: Child) -> io::Result<Conversation> {
+    pub(super) fn new(mut child: Child) -> io::Result<Conversation> {
         let (input, output) = (child.stdin.take(), child.stdout.take());
         if input.is_none() || output.is_none() {
             return Err(io::Error::other("its input or output is missing"));
@@ -48,7 +48,7 @@ impl Conversation {
     }
 
     /// Closes the program's input, which asks it to exit.
-    pub fn fall_silent(&mut self) {
+    pub fn close_input(&mut self) {
         self.input = None;
     }
 
@@ -56,7 +56,7 @@ impl Conversation {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    pub fn say(&mut self, line: &str) -> io::Result<()> {
+    pub fn send_line(&mut self, line: &str) -> io::Result<()> {
         let Some(input) = &mut self.input else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
@@ -74,7 +74,7 @@ impl Lines {
             return Ok(None);
         }
         if line.pop_if(|byte| *byte == b'\n').is_none() {
-            let message = "a line has no end, or came when the program ended";
+            let message = "a line is too long, or the program exited before its end";
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         Ok(Some(line))
@@ -86,6 +86,6 @@ impl Drop for Conversation {
         drop(self.input.take());
         drop(self.output.take());
         // A program that does not exit is left alone rather than waited for or killed.
-        Deadline::after(FAREWELL).wait_for(|| self.has_ended());
+        Deadline::after(EXIT_TIMEOUT).wait_for(|| self.has_ended());
     }
 }

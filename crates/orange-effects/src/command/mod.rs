@@ -26,16 +26,16 @@ use orange_config::clock::Deadline;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, setsid};
 
 /// The default timeout.
-const USUAL_TIMEOUT: Duration = Duration::from_mins(1);
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How much of each stream is kept by default.
-const USUAL_LIMIT: usize = 16 * 1024 * 1024;
+const DEFAULT_LIMIT: usize = 16 * 1024 * 1024;
 
 /// How long a program that timed out has to clean up before it is killed.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// How many characters of an argument or of a program's output a message shows.
-const SHOWN: usize = 200;
+const MAX_SHOWN: usize = 200;
 
 /// A program with everything needed to start it.
 #[derive(Clone, PartialEq, Eq)]
@@ -52,21 +52,21 @@ pub struct Invocation {
 
 /// How a program ended, and its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finished {
-    pub ending: Ending,
-    pub stdout: Captured,
-    pub stderr: Captured,
+pub struct CommandOutput {
+    pub ending: CommandExit,
+    pub stdout: CapturedStream,
+    pub stderr: CapturedStream,
 }
 
 /// The captured part of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Captured {
+pub struct CapturedStream {
     pub bytes: Vec<u8>,
     /// Whether there was more than the limit.
-    pub is_cut: bool,
+    pub is_truncated: bool,
 }
 
-impl Captured {
+impl CapturedStream {
     /// Whether the output contains these bytes.
     pub fn has(&self, bytes: &[u8]) -> bool {
         self.bytes.windows(bytes.len().max(1)).any(|it| it == bytes)
@@ -75,7 +75,7 @@ impl Captured {
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum CommandExit {
     /// It exited with this code.
     Code(i32),
     Signal(i32),
@@ -86,22 +86,22 @@ pub enum Ending {
 /// Why a program failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    #[error("cannot run {shown}: the program was not found; install it, or correct the path")]
+    #[error("cannot run {command}: the program was not found; install it, or correct the path")]
     Missing {
         /// The command as messages show it.
-        shown: String,
+        command: String,
     },
-    #[error("cannot run {shown}: {source}")]
+    #[error("cannot run {command}: {source}")]
     NotStarted {
         /// The command as messages show it.
-        shown: String,
+        command: String,
         source: io::Error,
     },
     /// It ran, but ended with an error.
-    #[error("{shown} {ending}{}", words(.stderr))]
+    #[error("{command} {ending}{}", stderr_suffix(.stderr))]
     Failed {
-        shown: String,
-        ending: Ending,
+        command: String,
+        ending: CommandExit,
         stderr: Vec<u8>,
     },
 }
@@ -116,8 +116,8 @@ impl Invocation {
             environment,
             directory: None,
             input: Vec::new(),
-            timeout: USUAL_TIMEOUT,
-            limit: USUAL_LIMIT,
+            timeout: DEFAULT_TIMEOUT,
+            limit: DEFAULT_LIMIT,
             has_own_group: true,
         }
     }
@@ -163,7 +163,7 @@ impl Invocation {
     }
 
     /// Runs it to its end, whatever the exit status.
-    pub fn run(&self) -> Result<Finished, CommandError> {
+    pub fn run(&self) -> Result<CommandOutput, CommandError> {
         let mut command = self.command();
         if self.has_own_group {
             command.process_group(0);
@@ -175,13 +175,13 @@ impl Invocation {
             Stdio::null()
         });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| self.not_started(error))?;
-        let failed = |error| self.not_started(error);
+        let mut child = command.spawn().map_err(|error| self.start_error(error))?;
+        let failed = |error| self.start_error(error);
         let pipes = Pipes::new(&mut child, self.input.clone(), self.limit);
         let mut pipes = pipes.map_err(failed)?;
         let ending = self.wait(&mut child, &mut pipes).map_err(failed)?;
         let [stdout, stderr] = pipes.take();
-        Ok(Finished {
+        Ok(CommandOutput {
             ending,
             stdout,
             stderr,
@@ -189,13 +189,13 @@ impl Invocation {
     }
 
     /// Runs it to its end without input; its output goes to a file as it is written.
-    pub fn run_into(&self, file: File) -> Result<Ending, CommandError> {
-        let both = file.try_clone().map_err(|error| self.not_started(error))?;
+    pub fn run_into(&self, file: File) -> Result<CommandExit, CommandError> {
+        let both = file.try_clone().map_err(|error| self.start_error(error))?;
         let mut command = self.command();
         command.process_group(0).stdin(Stdio::null());
         command.stdout(file).stderr(both);
-        let mut child = command.spawn().map_err(|error| self.not_started(error))?;
-        let failed = |error| self.not_started(error);
+        let mut child = command.spawn().map_err(|error| self.start_error(error))?;
+        let failed = |error| self.start_error(error);
         let mut pipes = Pipes::new(&mut child, Vec::new(), 0).map_err(failed)?;
         self.wait(&mut child, &mut pipes).map_err(failed)
     }
@@ -205,23 +205,23 @@ impl Invocation {
         let mut command = self.command();
         command.process_group(0).stderr(Stdio::null());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let child = command.spawn().map_err(|error| self.not_started(error))?;
-        Conversation::with(child).map_err(|error| self.not_started(error))
+        let child = command.spawn().map_err(|error| self.start_error(error))?;
+        Conversation::new(child).map_err(|error| self.start_error(error))
     }
 
     /// Runs it, and treats anything but success as a failure.
-    pub fn require_success(&self) -> Result<Finished, CommandError> {
+    pub fn require_success(&self) -> Result<CommandOutput, CommandError> {
         let finished = self.run()?;
         match finished.ending {
-            Ending::Code(0) => Ok(finished),
-            _ => Err(self.failed(finished)),
+            CommandExit::Code(0) => Ok(finished),
+            _ => Err(self.error_for(finished)),
         }
     }
 
     /// The error for a result that the caller does not accept.
-    pub fn failed(&self, finished: Finished) -> CommandError {
+    pub fn error_for(&self, finished: CommandOutput) -> CommandError {
         CommandError::Failed {
-            shown: self.to_string(),
+            command: self.to_string(),
             ending: finished.ending,
             stderr: finished.stderr.bytes,
         }
@@ -231,24 +231,24 @@ impl Invocation {
     /// file; returns only on failure.
     pub fn exec(&self, output: Option<File>) -> CommandError {
         let output = output.map_or_else(Stdio::inherit, Stdio::from);
-        self.not_started(self.command().stdout(output).exec())
+        self.start_error(self.command().stdout(output).exec())
     }
 
     /// Starts it in the same session without input or output, and does not wait for it.
     ///
     /// This is the second half of detaching a program; [`detached`] does all of it.
-    pub fn leave_behind(&self) -> Result<u32, CommandError> {
+    pub fn start_unattended(&self) -> Result<u32, CommandError> {
         let mut command = self.command();
         command.stdin(Stdio::null());
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().map_err(|error| self.not_started(error))?;
+        let child = command.spawn().map_err(|error| self.start_error(error))?;
         Ok(child.id())
     }
 
     /// Waits for the program to exit, and kills it and its group on a timeout.
-    fn wait(&self, child: &mut Child, pipes: &mut Pipes) -> io::Result<Ending> {
+    fn wait(&self, child: &mut Child, pipes: &mut Pipes) -> io::Result<CommandExit> {
         if let Some(status) = pipes.wait(child, Deadline::after(self.timeout))? {
-            return Ok(Ending::from(status));
+            return Ok(CommandExit::from(status));
         }
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         // The processes it started may ignore the first signal even when the program itself does
@@ -262,7 +262,7 @@ impl Invocation {
             };
             let _ended = pipes.wait(child, Deadline::after(GRACE))?;
         }
-        Ok(Ending::TimedOut(self.timeout))
+        Ok(CommandExit::TimedOut(self.timeout))
     }
 
     #[expect(
@@ -286,12 +286,17 @@ impl Invocation {
         command
     }
 
-    fn not_started(&self, source: io::Error) -> CommandError {
+    fn start_error(&self, source: io::Error) -> CommandError {
         let shown = self.to_string();
         let directory_is_there = self.directory.as_deref().is_none_or(Path::is_dir);
         match source.kind() {
-            io::ErrorKind::NotFound if directory_is_there => CommandError::Missing { shown },
-            _ => CommandError::NotStarted { shown, source },
+            io::ErrorKind::NotFound if directory_is_there => {
+                CommandError::Missing { command: shown }
+            }
+            _ => CommandError::NotStarted {
+                command: shown,
+                source,
+            },
         }
     }
 }
@@ -301,7 +306,7 @@ impl Invocation {
 ///
 /// Creating a session before a program starts needs `unsafe`, so `orange` runs itself in between:
 /// `orange detach` creates the session, starts the program, prints its pid and exits.
-pub fn detached(orange: &Path, program: &Invocation) -> Result<u32, CommandError> {
+pub fn start_detached(orange: &Path, program: &Invocation) -> Result<u32, CommandError> {
     let mut between = Invocation::new(orange, program.environment.clone())
         .arguments(["detach", "--"])
         .arguments([&program.program])
@@ -313,32 +318,32 @@ pub fn detached(orange: &Path, program: &Invocation) -> Result<u32, CommandError
     let finished = between.require_success()?;
     let said = String::from_utf8_lossy(&finished.stdout.bytes);
     let pid = said.trim().parse();
-    pid.map_err(|_| between.failed(finished))
+    pid.map_err(|_| between.error_for(finished))
 }
 
 /// Gives this process its own session, without a terminal.
-pub fn lead_session() -> io::Result<()> {
+pub fn create_session() -> io::Result<()> {
     setsid()?;
     Ok(())
 }
 
-impl From<ExitStatus> for Ending {
+impl From<ExitStatus> for CommandExit {
     fn from(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
-            (Some(code), _) => Ending::Code(code),
-            (None, Some(signal)) => Ending::Signal(signal),
-            (None, None) => Ending::Code(-1),
+            (Some(code), _) => CommandExit::Code(code),
+            (None, Some(signal)) => CommandExit::Signal(signal),
+            (None, None) => CommandExit::Code(-1),
         }
     }
 }
 
-impl fmt::Display for Ending {
+impl fmt::Display for CommandExit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Ending::Code(code) => write!(formatter, "exited with code {code}"),
-            Ending::Signal(signal) => write!(formatter, "was ended by signal {signal}"),
-            Ending::TimedOut(after) => {
-                write!(formatter, "was ended after {} ms", after.as_millis())
+            CommandExit::Code(code) => write!(formatter, "exited with code {code}"),
+            CommandExit::Signal(signal) => write!(formatter, "was killed by signal {signal}"),
+            CommandExit::TimedOut(after) => {
+                write!(formatter, "timed out after {} ms", after.as_millis())
             }
         }
     }
@@ -350,7 +355,7 @@ impl fmt::Display for Invocation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "`{}", self.program.to_string_lossy())?;
         for argument in &self.arguments {
-            write!(formatter, " {}", shortened(&argument.to_string_lossy()))?;
+            write!(formatter, " {}", shorten(&argument.to_string_lossy()))?;
         }
         formatter.write_str("`")
     }
@@ -363,15 +368,15 @@ impl fmt::Debug for Invocation {
 }
 
 /// A program's error output, for the end of a message.
-fn words(stderr: &[u8]) -> String {
+fn stderr_suffix(stderr: &[u8]) -> String {
     match String::from_utf8_lossy(stderr).trim() {
         "" => String::new(),
-        said => format!(": {}", shortened(said)),
+        said => format!(": {}", shorten(said)),
     }
 }
 
 /// The text on one line, shortened.
-fn shortened(text: &str) -> String {
+fn shorten(text: &str) -> String {
     let visible = |character: char| {
         if character.is_control() {
             ' '
@@ -379,8 +384,8 @@ fn shortened(text: &str) -> String {
             character
         }
     };
-    let mut short: String = text.chars().take(SHOWN).map(visible).collect();
-    if text.chars().nth(SHOWN).is_some() {
+    let mut short: String = text.chars().take(MAX_SHOWN).map(visible).collect();
+    if text.chars().nth(MAX_SHOWN).is_some() {
         short.push('…');
     }
     short

@@ -15,10 +15,10 @@ pub enum GitError {
     #[error(transparent)]
     Command(#[from] CommandError),
     /// git's output exceeds the read limit, so nothing can be concluded from it.
-    #[error("cannot use the answer of {0}: it is too long")]
+    #[error("cannot use the output of {0}: it is too long")]
     TooLong(String),
     /// git's output is malformed.
-    #[error("cannot understand {call}: it answered `{answer}`")]
+    #[error("cannot parse the output of {call}: `{answer}`")]
     Garbled {
         /// The command.
         call: String,
@@ -27,15 +27,14 @@ pub enum GitError {
     },
     /// The repository's configuration is malformed.
     #[error(
-        "cannot read `{}`: line {line} makes no sense; correct it, for example with `git config \
-         --edit`",
+        "cannot read `{}`: line {line} is invalid; fix it, for example with `git config --edit`",
         .path.display()
     )]
     Configuration { path: PathBuf, line: usize },
     /// The repository's configuration names another remote than the registered one.
     #[error(
-        "cannot use the remote: the repository's configuration says {configured}, and the project \
-         is registered with {registered}; if you changed it, run `{accept}`, else put it back with \
+        "cannot use the remote: the repository is configured with {configured}, but the project is \
+         registered with {registered}; if you changed it, run `{accept}`, else restore it with \
          `git remote set-url`"
     )]
     RemoteChanged {
@@ -48,11 +47,11 @@ pub enum GitError {
     },
     /// A pipe, socket or device is where git expects a file, and would block it.
     #[error(
-        "cannot let git read `{}`: it is a pipe, a socket or a device, and git would wait for it; \
+        "cannot let git read `{}`: it is a pipe, a socket or a device, and git would block on it; \
          remove it",
         .0.display()
     )]
-    NoFile(PathBuf),
+    NotRegularFile(PathBuf),
     /// There is no repository.
     #[error(
         "cannot open a repository at `{}`: {reason}; run `git init` there, or name another \
@@ -67,10 +66,10 @@ pub enum GitError {
     },
     /// The directory does not match git's record.
     #[error(
-        "cannot use `{}` as a worktree: {reason}; look with `git worktree list`",
+        "cannot use `{}` as a worktree: {reason}; check with `git worktree list`",
         .path.display()
     )]
-    NotThatWorktree {
+    WorktreeMismatch {
         path: PathBuf,
         /// What does not match.
         reason: String,
@@ -87,33 +86,34 @@ pub enum GitError {
     },
     /// Neither the configuration nor the repository names a default branch.
     #[error(
-        "cannot tell the default branch of `{}`: there is neither `main` nor `master` nor \
+        "cannot determine the default branch of `{}`: there is neither `main` nor `master` nor \
          `origin/HEAD`; run `git remote set-head origin --auto` there, or create `main`",
         .0.display()
     )]
     NoDefaultBranch(PathBuf),
     /// A repository without a commit has nothing to start from.
-    #[error("cannot start from `{branch}`: it has no commit yet; make one with `git commit`")]
+    #[error("cannot start from `{branch}`: it has no commit yet; create one with `git commit`")]
     NoCommit { branch: String },
     /// Another git process may be running.
     #[error(
-        "cannot change `{}`: another git holds `{}`; wait for it, or remove that file if none runs",
+        "cannot change `{}`: another git process holds `{}`; wait for it, or remove that file if \
+         no git is running",
         .worktree.display(), .lock.display()
     )]
     Locked { worktree: PathBuf, lock: PathBuf },
     /// The remote cannot be reached.
-    #[error("cannot ask `{remote}`: {reason}")]
+    #[error("cannot reach `{remote}`: {reason}")]
     Unreachable {
         remote: String,
         /// git's message.
         reason: String,
     },
     /// Another merge into the same repository is in progress.
-    #[error("cannot merge in `{}`: another merge is on its way there; repeat it", .0.display())]
-    Merging(PathBuf),
+    #[error("cannot merge in `{}`: another merge is in progress there; try again", .0.display())]
+    MergeInProgress(PathBuf),
     /// git has no user name for a commit.
     #[error(
-        "cannot make a commit in `{}`: git does not know your name; run `git config --global \
+        "cannot commit in `{}`: git does not know your name; run `git config --global \
          user.name NAME` and `git config --global user.email ADDRESS`",
         .0.display()
     )]
@@ -126,12 +126,12 @@ pub enum GitError {
     },
     /// The files keep changing, so they cannot be saved.
     #[error(
-        "cannot save `{}`: its files keep changing; end what writes there, then repeat",
+        "cannot save `{}`: its files keep changing; stop what writes there, then try again",
         .0.display()
     )]
-    Changing(PathBuf),
+    FilesChanging(PathBuf),
     /// What was written differs from what should have been.
-    #[error("cannot trust rescue `{reference}`: {reason}; nothing was removed, so repeat it")]
+    #[error("cannot trust rescue `{reference}`: {reason}; nothing was removed; try again")]
     NotSaved {
         /// The ref or commit.
         reference: String,

@@ -55,7 +55,7 @@ fn walk() -> Result<Option<Vec<Ancestor>>, ProcessError> {
     // A process outside this container has no pid here.
     while below.parent > 0 {
         if found.len() == DEEPEST {
-            return Err(unreadable("too many processes are between"));
+            return Err(unreadable("there are too many parent processes"));
         }
         let stat = match system::stat(below.parent)? {
             // A child older than its parent was reparented while we looked.
@@ -78,7 +78,7 @@ fn walk() -> Result<Option<Vec<Ancestor>>, ProcessError> {
 }
 
 fn unreadable(reason: &str) -> ProcessError {
-    ProcessError::NotListed(format!("one above this one cannot be read: {reason}"))
+    ProcessError::NotListed(format!("a parent process cannot be read: {reason}"))
 }
 
 #[cfg(all(test, target_os = "linux"))]

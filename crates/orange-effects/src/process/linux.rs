@@ -20,7 +20,7 @@ pub fn boot() -> Result<Option<String>, ProcessError> {
 /// The process with this pid; `None` when there is none.
 pub fn stat(pid: u32) -> Result<Option<Stat>, ProcessError> {
     let failed = |error: &io::Error| ProcessError::System {
-        verb: "look at",
+        verb: "inspect",
         pid,
         reason: reason(error),
     };
@@ -30,7 +30,7 @@ pub fn stat(pid: u32) -> Result<Option<Stat>, ProcessError> {
                 wait_status: wait_status(pid, &bytes),
                 ..stat
             })),
-            None => Err(failed(&io::Error::other("its `stat` makes no sense"))),
+            None => Err(failed(&io::Error::other("its `stat` is malformed"))),
         },
         Err(error) if is_gone(&error) => {
             // Without `/proc` every process would look gone, so it must at least show this one.
@@ -63,7 +63,7 @@ pub fn environment(pid: u32) -> Option<Vec<u8>> {
 }
 
 /// The name of a process and its working directory, as far as we may read them.
-pub fn workplace(pid: u32) -> (Vec<u8>, io::Result<PathBuf>) {
+pub fn name_and_directory(pid: u32) -> (Vec<u8>, io::Result<PathBuf>) {
     let name = fs::read(of(pid, "comm")).unwrap_or_default();
     (name, fs::read_link(of(pid, "cwd")))
 }
@@ -83,7 +83,7 @@ pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessEr
         Err(Errno::SRCH) => return Ok(()),
         opened => opened.map_err(failed)?,
     };
-    if process.life() != super::Life::Alive {
+    if process.liveness() != super::Liveness::Alive {
         return Ok(());
     }
     match pidfd_send_signal(handle, signal) {

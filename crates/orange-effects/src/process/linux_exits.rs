@@ -10,7 +10,7 @@ use rustix::event::{EventfdFlags, epoll, eventfd};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::{Life, ProcessError, ProcessIdentity};
+use super::{Liveness, ProcessError, ProcessIdentity};
 
 /// The key of the handle that stops waiting; no process has this key.
 const STOP: u64 = u64::MAX;
@@ -64,7 +64,7 @@ impl Exits {
             Err(Errno::SRCH) => return Ok(false),
             opened => opened.map_err(failed)?,
         };
-        if process.life() == Life::Gone {
+        if process.liveness() == Liveness::Gone {
             return Ok(false);
         }
         let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);

@@ -13,16 +13,16 @@ use rustix::fs::OFlags;
 const LONGEST: usize = 8192;
 
 /// Upper bound on the records of a log.
-const MOST: usize = 100_000;
+const MAX_RECORDS: usize = 100_000;
 
 /// Microseconds (the log's unit) per tick (the unit of a process's start time).
 const TICK: u64 = 10_000;
 
 /// Whether the kernel log says that it killed this process for lack of memory. `start` is when the
 /// process started, in ticks since boot: an earlier record is about another process with this pid.
-pub fn ended_for_memory(pid: u32, start: u64) -> bool {
+pub fn is_oom_killed(pid: u32, start: u64) -> bool {
     // In a container the kernel's pids differ from ours.
-    if !has_the_kernels_numbers() {
+    if !has_kernel_pids() {
         return false;
     }
     let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
@@ -33,10 +33,12 @@ pub fn ended_for_memory(pid: u32, start: u64) -> bool {
         .open("/dev/kmsg");
     let Ok(mut log) = opened else { return false };
     let mut record = vec![0; LONGEST];
-    for _ in 0..MOST {
+    for _ in 0..MAX_RECORDS {
         match log.read(&mut record) {
             Ok(0) => return false,
-            Ok(length) if says(&String::from_utf8_lossy(&record[..length]), pid, start) => {
+            Ok(length)
+                if is_oom_record(&String::from_utf8_lossy(&record[..length]), pid, start) =>
+            {
                 return true;
             }
             Ok(_) => {}
@@ -48,13 +50,13 @@ pub fn ended_for_memory(pid: u32, start: u64) -> bool {
     false
 }
 
-fn has_the_kernels_numbers() -> bool {
+fn has_kernel_pids() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     numbers.is_some_and(|numbers| numbers.split_whitespace().count() == 1)
 }
 
-fn says(record: &str, pid: u32, start: u64) -> bool {
+fn is_oom_record(record: &str, pid: u32, start: u64) -> bool {
     let Some((head, message)) = record.split_once(';') else {
         return false;
     };
@@ -73,22 +75,25 @@ mod tests {
     fn the_kernels_words_are_understood() {
         let own = "4,1234,5000000,-;Memory cgroup out of memory: Killed process 4711 (node) \
                    total-vm:1024kB, anon-rss:1kB";
-        assert!(says(own, 4711, 500));
+        assert!(is_oom_record(own, 4711, 500));
         let other = "3,1,20000,-;Out of memory: Killed process 7 (agent), UID 0,";
-        assert!(says(other, 7, 1));
-        assert!(!says(own, 4711, 501), "an earlier one had the number");
-        assert!(!says(own, 471, 0), "another number begins alike");
-        assert!(!says(own, 47110, 0));
-        assert!(!says(
+        assert!(is_oom_record(other, 7, 1));
+        assert!(
+            !is_oom_record(own, 4711, 501),
+            "an earlier one had the number"
+        );
+        assert!(!is_oom_record(own, 471, 0), "another number begins alike");
+        assert!(!is_oom_record(own, 47110, 0));
+        assert!(!is_oom_record(
             "6,1,2,-;systemd: Killed process 4711 (node)",
             4711,
             0
         ));
-        assert!(!says("", 0, 0));
+        assert!(!is_oom_record("", 0, 0));
     }
 
     #[test]
     fn nobody_ended_this_process() {
-        assert!(!ended_for_memory(std::process::id(), 0));
+        assert!(!is_oom_killed(std::process::id(), 0));
     }
 }

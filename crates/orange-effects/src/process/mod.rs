@@ -5,7 +5,7 @@
 //! neither.
 
 mod ancestry;
-mod ending;
+mod kill;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
@@ -26,14 +26,16 @@ use unsupported as system;
 #[cfg(target_os = "linux")]
 pub use linux_exits::Exits;
 #[cfg(target_os = "linux")]
-pub use linux_memory::ended_for_memory;
+pub use linux_memory::is_oom_killed;
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{Exits, ended_for_memory};
 
 pub use ancestry::{Ancestor, ancestors};
-pub use ending::{Ended, Patience, ask_to_end, end, end_with_variable};
-pub use open_files::{allow_many_open_files, limit_open_files, usual_open_files};
-pub use table::{carrying, marked, members, with_variable, working_in};
+pub use kill::{EndedProcesses, KillTimeouts, end_run_processes, end_with_variable, terminate};
+pub use open_files::{original_open_file_limit, raise_open_file_limit, set_open_file_limit};
+pub use table::{
+    marked_runs, processes_in, processes_of_run, processes_with_variable, run_members,
+};
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
@@ -46,15 +48,15 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct ProcessIdentity {
     pub pid: u32,
-    /// When it started, in the system's ticks since boot, where the system tells.
+    /// When it started, in the system's ticks since boot, if the system reports it.
     pub start: Option<u64>,
-    /// The boot it started in, where the system tells.
+    /// The boot it started in, if the system reports it.
     pub boot: Option<String>,
 }
 
 /// Whether a process runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Life {
+pub enum Liveness {
     Alive,
     /// It has provably exited.
     Gone,
@@ -66,7 +68,7 @@ pub enum Life {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProcessError {
     /// It exited before we looked.
-    #[error("process {0} has ended")]
+    #[error("process {0} has exited")]
     Gone(u32),
     #[error("cannot {verb} process {pid}: {reason}")]
     System {
@@ -80,10 +82,10 @@ pub enum ProcessError {
     #[error("cannot watch processes: {0}")]
     NotWatched(String),
     /// This system does not provide it.
-    #[error("cannot {0}: this system does not tell; look with `ps` yourself")]
+    #[error("cannot {0}: this system does not support it; check with `ps`")]
     Unsupported(&'static str),
     /// Some survived `SIGKILL`.
-    #[error("cannot end {}: still there after TERM and KILL; look with `ps -p {}`", listed(.0, ", "), listed(.0, ","))]
+    #[error("cannot kill {}: still running after SIGTERM and SIGKILL; check with `ps -p {}`", listed(.0, ", "), listed(.0, ","))]
     Survived(Vec<u32>),
 }
 
@@ -107,7 +109,7 @@ struct Stat {
 }
 
 /// How a process ended that its parent has not reaped.
-pub fn unnoticed_end(pid: u32, parent: u32) -> Option<Evidence> {
+pub fn unreaped_exit(pid: u32, parent: u32) -> Option<Evidence> {
     let stat = system::stat(pid).ok()??;
     let status = stat
         .wait_status
@@ -137,9 +139,9 @@ impl ProcessIdentity {
         }
     }
 
-    pub fn life(&self) -> Life {
-        self.look()
-            .unwrap_or_else(|error| Life::Unknown(error.to_string()))
+    pub fn liveness(&self) -> Liveness {
+        self.check()
+            .unwrap_or_else(|error| Liveness::Unknown(error.to_string()))
     }
 
     /// Whether it started before this boot, so that it must be gone.
@@ -150,14 +152,14 @@ impl ProcessIdentity {
         }
     }
 
-    fn look(&self) -> Result<Life, ProcessError> {
+    fn check(&self) -> Result<Liveness, ProcessError> {
         if self.is_of_another_boot() {
-            return Ok(Life::Gone);
+            return Ok(Liveness::Gone);
         }
         let is_it = |stat: &Stat| self.start.is_none_or(|start| start == stat.start);
         Ok(match system::stat(self.pid)? {
-            Some(stat) if is_it(&stat) && !stat.has_ended => Life::Alive,
-            _ => Life::Gone,
+            Some(stat) if is_it(&stat) && !stat.has_ended => Liveness::Alive,
+            _ => Liveness::Gone,
         })
     }
 }
@@ -169,17 +171,17 @@ mod tests {
     #[test]
     fn this_process_is_alive_and_no_other_of_its_number_is() {
         let own = ProcessIdentity::of(std::process::id()).unwrap();
-        assert_eq!(own.life(), Life::Alive);
+        assert_eq!(own.liveness(), Liveness::Alive);
         let earlier = ProcessIdentity {
             start: own.start.map(|start| start - 1),
             ..own.clone()
         };
-        assert_eq!(earlier.life(), Life::Gone);
+        assert_eq!(earlier.liveness(), Liveness::Gone);
         let before_the_boot = ProcessIdentity {
             boot: Some("another".to_owned()),
             ..own
         };
-        assert_eq!(before_the_boot.life(), Life::Gone);
+        assert_eq!(before_the_boot.liveness(), Liveness::Gone);
         assert!(before_the_boot.is_of_another_boot());
     }
 

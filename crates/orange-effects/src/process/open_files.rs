@@ -11,7 +11,7 @@ static BEFORE: OnceLock<u64> = OnceLock::new();
 /// handle for each exceeds the usual limit.
 ///
 /// If the system refuses, the usual limit stays.
-pub fn allow_many_open_files() {
+pub fn raise_open_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     if let Some(before) = limit.current {
         let _known = BEFORE.set(before);
@@ -25,13 +25,13 @@ pub fn allow_many_open_files() {
 
 /// The open-file limit for agents that this process starts: its own limit before it raised it.
 /// Programs that use `select` break with a higher one.
-pub fn usual_open_files() -> Option<u64> {
+pub fn original_open_file_limit() -> Option<u64> {
     let now = || getrlimit(Resource::Nofile).current;
     BEFORE.get().copied().or_else(now)
 }
 
 /// Lowers the limit to this number, for the program that replaces this process.
-pub fn limit_open_files(usual: u64) {
+pub fn set_open_file_limit(usual: u64) {
     let limit = getrlimit(Resource::Nofile);
     let lowered = Rlimit {
         current: Some(limit.maximum.map_or(usual, |most| usual.min(most))),

@@ -24,7 +24,7 @@ enum Mark {
 }
 
 /// Every process that carries the run's id.
-pub fn carrying(run: &RunId) -> Result<Vec<ProcessIdentity>, ProcessError> {
+pub fn processes_of_run(run: &RunId) -> Result<Vec<ProcessIdentity>, ProcessError> {
     let table = system::table()?;
     let marked = table.iter().filter(|stat| mark(stat, run) == Mark::This);
     let found: BTreeSet<u32> = marked.map(|stat| stat.pid).collect();
@@ -32,7 +32,7 @@ pub fn carrying(run: &RunId) -> Result<Vec<ProcessIdentity>, ProcessError> {
 }
 
 /// Every run whose id a living process carries, with the orange home which that process names.
-pub fn marked() -> Result<BTreeSet<(RunId, Option<OsString>)>, ProcessError> {
+pub fn marked_runs() -> Result<BTreeSet<(RunId, Option<OsString>)>, ProcessError> {
     let own = std::process::id();
     let table = system::table()?.into_iter();
     let living = table.filter(|stat| !stat.has_ended && stat.pid != own);
@@ -46,7 +46,9 @@ pub fn marked() -> Result<BTreeSet<(RunId, Option<OsString>)>, ProcessError> {
 }
 
 /// Every living process whose environment has this variable, with its value.
-pub fn with_variable(name: &str) -> Result<Vec<(ProcessIdentity, OsString)>, ProcessError> {
+pub fn processes_with_variable(
+    name: &str,
+) -> Result<Vec<(ProcessIdentity, OsString)>, ProcessError> {
     let table = system::table()?;
     let said: BTreeMap<u32, OsString> = table
         .iter()
@@ -65,7 +67,7 @@ pub fn with_variable(name: &str) -> Result<Vec<(ProcessIdentity, OsString)>, Pro
 /// Every process of a run that can be found, except this one and `spared`.
 ///
 /// `roots` are processes known to belong to the run, such as the one in its pane.
-pub fn members(
+pub fn run_members(
     run: &RunId,
     roots: &[ProcessIdentity],
     spared: &[u32],
@@ -120,10 +122,10 @@ pub fn members(
 
 /// Every process whose name starts like this and whose working directory is this one or below it. A
 /// process that we may not inspect counts, because it might be one.
-pub fn working_in(folder: &Path, name: &str) -> Result<Vec<ProcessIdentity>, ProcessError> {
+pub fn processes_in(folder: &Path, name: &str) -> Result<Vec<ProcessIdentity>, ProcessError> {
     let table = system::table()?;
     let works_there = |stat: &&Stat| {
-        let (called, directory) = system::workplace(stat.pid);
+        let (called, directory) = system::name_and_directory(stat.pid);
         let is_there = match directory {
             Ok(directory) => directory.starts_with(folder),
             Err(error) => error.kind() == io::ErrorKind::PermissionDenied,

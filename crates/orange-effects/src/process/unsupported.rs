@@ -14,10 +14,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use super::{ProcessError, ProcessIdentity, Stat};
 
 /// The id of the current boot.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the same shape as where the system tells"
-)]
+#[expect(clippy::unnecessary_wraps, reason = "the same signature as on Linux")]
 pub fn boot() -> Result<Option<String>, ProcessError> {
     Ok(None)
 }
@@ -26,7 +23,9 @@ pub fn boot() -> Result<Option<String>, ProcessError> {
 pub fn stat(pid: u32) -> Result<Option<Stat>, ProcessError> {
     match number(pid).map(test_kill_process) {
         None | Some(Err(Errno::SRCH)) => Ok(None),
-        Some(_) => Err(ProcessError::Unsupported("tell whose number it is")),
+        Some(_) => Err(ProcessError::Unsupported(
+            "identify the process that has a pid",
+        )),
     }
 }
 
@@ -78,7 +77,7 @@ impl Exits {
 
     /// Always fails: not supported here.
     pub fn watch(&self, _process: &ProcessIdentity) -> Result<bool, ProcessError> {
-        Err(ProcessError::Unsupported("wait for the end of a process"))
+        Err(ProcessError::Unsupported("wait for a process to exit"))
     }
 
     /// Waits until it is stopped.

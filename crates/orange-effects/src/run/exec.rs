@@ -12,7 +12,7 @@ use super::file::{RunFile, RunFileError};
 use super::raw_text::RawText;
 use crate::command::{CommandError, Invocation};
 use crate::private_file::{self, PrivateFileError};
-use crate::process::limit_open_files;
+use crate::process::set_open_file_limit;
 
 /// Why this process could not start the agent.
 #[derive(Debug, thiserror::Error)]
@@ -44,18 +44,18 @@ pub fn exec_run(path: &Path, pane: &Environment, say: impl FnOnce(&str)) -> Exec
         Ok(file) => file,
         Err(error) => return error.into(),
     };
-    let mut environment: BTreeMap<OsString, OsString> = pane.from_pane();
+    let mut environment: BTreeMap<OsString, OsString> = pane.pane_variables();
     let own = file.environment.iter();
     environment.extend(own.map(|(name, value)| (name.into(), value.0.clone())));
     if let Some(usual) = file.open_files {
-        limit_open_files(usual);
+        set_open_file_limit(usual);
     }
     let output = file.output.as_ref().map(|output| {
         let output = Path::new(output.as_os_str());
         let program = Path::new(file.program.as_os_str());
         let opened = private_file::append(output)?;
         say(&format!(
-            "{} runs headless; what it prints goes into {}",
+            "{} runs headless; its output goes to {}",
             program.file_name().unwrap_or_default().display(),
             output.display()
         ));

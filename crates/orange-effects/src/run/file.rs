@@ -59,7 +59,7 @@ pub enum RunFileError {
         reason: String,
     },
     /// The system cannot pass it to a program.
-    #[error("cannot start run `{run}`: {what} holds a NUL character; remove it")]
+    #[error("cannot start run `{run}`: {what} contains a NUL character; remove it")]
     HasNul {
         run: RunId,
         /// The argument, variable or path that holds it.
@@ -126,7 +126,7 @@ impl RunFile {
     /// Writes it atomically, readable only by the user.
     pub fn write(&self, path: &Path) -> Result<(), RunFileError> {
         let json = serde_json::to_vec(self).map_err(|error| garbled(path, &error))?;
-        Ok(private_file::write_for_now(path, &json)?)
+        Ok(private_file::write_unsynced(path, &json)?)
     }
 
     /// Reads a run file and removes it: the process that starts the agent is the last to need the
@@ -157,9 +157,9 @@ fn garbled(path: &Path, error: &serde_json::Error) -> RunFileError {
     let (line, column) = (error.line(), error.column());
     let reason = match error.classify() {
         serde_json::error::Category::Data => {
-            format!("line {line}, column {column} is not what was expected")
+            format!("line {line}, column {column} is not as expected")
         }
-        _ => format!("it is no JSON from line {line}, column {column} on"),
+        _ => format!("it is not valid JSON at line {line}, column {column}"),
     };
     RunFileError::Garbled {
         path: path.to_owned(),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use orange_config::{
-    Environment, Harness, HarnessError, Home, Level, Manner, ORANGE_HOME, ORANGE_RESUMED_ID,
-    ORANGE_ROLE, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID, Values,
+    Environment, Harness, HarnessError, Home, Level, ORANGE_HOME, ORANGE_RESUMED_ID, ORANGE_ROLE,
+    ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID, StartMode, Values,
 };
 use orange_engine::language::workflow::Permissions;
 use orange_engine::names::{RunId, TaskId};
@@ -14,7 +14,7 @@ use orange_engine::role::Role;
 use super::file::{RunFile, RunFileError, RunParts};
 use super::raw_text::RawText;
 use crate::private_file::{self, PrivateFileError};
-use crate::process::usual_open_files;
+use crate::process::original_open_file_limit;
 
 /// The number of git settings in the variables.
 const COUNT: &str = "GIT_CONFIG_COUNT";
@@ -35,7 +35,7 @@ pub struct Launch<'a> {
     /// The program and how to start it.
     pub harness: &'a Harness,
     /// Whether it stays in its terminal and waits for more input.
-    pub manner: Manner,
+    pub start_mode: StartMode,
     /// The file that its output is appended to, if not its pane.
     pub output: Option<&'a Path>,
     pub permissions: Permissions,
@@ -88,7 +88,7 @@ impl Launch<'_> {
             system_prompt: self.system_prompt,
         };
         let level = Level::of(self.permissions, self.role);
-        let arguments = self.harness.arguments(self.manner, level, &values)?;
+        let arguments = self.harness.arguments(self.start_mode, level, &values)?;
         let variables = self.variables(level, &run_folder);
         let program = self.harness.locate(self.environment.variable("PATH"))?;
         let file = RunFile::new(RunParts {
@@ -101,12 +101,12 @@ impl Launch<'_> {
             directory: RawText::from(self.directory),
             prompt_file: RawText::from(&prompt_file),
             // The tmux server may have been started by a process that raised its own limit.
-            open_files: usual_open_files(),
+            open_files: original_open_file_limit(),
             output: self.output.map(RawText::from),
         })?;
-        private_file::write_for_now(&prompt_file, self.prompt.as_bytes())?;
+        private_file::write_unsynced(&prompt_file, self.prompt.as_bytes())?;
         for given in &self.harness.run_files {
-            private_file::write_for_now(&run_folder.join(&given.name), given.text.as_bytes())?;
+            private_file::write_unsynced(&run_folder.join(&given.name), given.text.as_bytes())?;
         }
         let run_file = folder.join("run.json");
         file.write(&run_file)?;
@@ -115,7 +115,7 @@ impl Launch<'_> {
 
     fn variables(&self, level: Level, run_folder: &Path) -> BTreeMap<String, RawText> {
         let pass = self.harness.pass.iter().map(String::as_str);
-        let passed = self.environment.passed(pass);
+        let passed = self.environment.passed_variables(pass);
         let passed = passed.into_iter().filter_map(|(name, value)| {
             // A name that is not valid UTF-8 cannot have been requested.
             Some((name.into_string().ok()?, RawText(value)))

@@ -11,7 +11,7 @@ pub struct RawText(pub OsString);
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum EncodedText {
     Text(String),
     Bytes(Vec<u8>),
 }
@@ -44,9 +44,9 @@ impl Serialize for RawText {
 
 impl<'de> Deserialize<'de> for RawText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(match Written::deserialize(deserializer)? {
-            Written::Text(text) => text.into(),
-            Written::Bytes(bytes) => OsString::from_vec(bytes),
+        Ok(Self(match EncodedText::deserialize(deserializer)? {
+            EncodedText::Text(text) => text.into(),
+            EncodedText::Bytes(bytes) => OsString::from_vec(bytes),
         }))
     }
 }

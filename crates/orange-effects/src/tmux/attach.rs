@@ -11,7 +11,7 @@ use crate::command::Invocation;
 
 /// How to show an agent to the user.
 #[derive(Clone, Debug)]
-pub struct Attach {
+pub struct AttachCommand {
     /// The command to exec, or to run as a child when `is_switch` is set.
     pub command: Invocation,
     /// Whether the user's own client only switches to another session.
@@ -23,7 +23,7 @@ pub struct Attach {
 impl Tmux {
     /// The command that shows a run. Inside the same server it switches the client; inside another
     /// server it attaches a nested client, since a client cannot change its server.
-    pub fn attach(&self, pane: &Pane, environment: &Environment) -> Attach {
+    pub fn attach(&self, pane: &Pane, environment: &Environment) -> AttachCommand {
         let inside = environment.variable("TMUX").filter(|it| !it.is_empty());
         let is_switch = inside.is_some_and(|inside| self.is_inside(pane, inside));
         let is_nested = inside.is_some() && !is_switch;
@@ -49,7 +49,7 @@ impl Tmux {
             "-t",
             &window,
         ]);
-        Attach {
+        AttachCommand {
             command,
             is_switch,
             is_nested,

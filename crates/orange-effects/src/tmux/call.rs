@@ -5,12 +5,12 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use super::{Socket, Tmux, TmuxError};
-use crate::command::{CommandError, Ending, Finished, Invocation};
+use crate::command::{CommandError, CommandExit, CommandOutput, Invocation};
 use crate::private_file;
-use crate::version::numbers;
+use crate::version::parse_version;
 
 /// The first version that reports which signal ended a pane's process.
-const NEEDED: &str = "3.3";
+const MIN_VERSION: &str = "3.3";
 
 /// The longest socket path that every system accepts.
 const LONGEST_SOCKET: usize = 103;
@@ -23,20 +23,20 @@ impl Call {
         Self(
             words
                 .into_iter()
-                .map(|word| escaped(word.as_ref()))
+                .map(|word| escape(word.as_ref()))
                 .collect(),
         )
     }
 
-    pub fn and<A: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = A>) -> Self {
-        let more = words.into_iter().map(|word| escaped(word.as_ref()));
+    pub fn with_arguments<A: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = A>) -> Self {
+        let more = words.into_iter().map(|word| escape(word.as_ref()));
         self.0.extend(more);
         self
     }
 }
 
 /// An argument that ends in `;` would end the command and lose the `;`.
-fn escaped(word: &OsStr) -> OsString {
+fn escape(word: &OsStr) -> OsString {
     let bytes = word.as_bytes();
     match bytes.strip_suffix(b";") {
         None => word.to_owned(),
@@ -65,13 +65,15 @@ impl Tmux {
     pub(super) fn call(&self, calls: &[Call]) -> Result<String, TmuxError> {
         let (finished, tmux) = self.run(calls)?;
         match finished.ending {
-            Ending::Code(0) => Ok(String::from_utf8_lossy(&finished.stdout.bytes).into_owned()),
-            _ => Err(self.failed(finished, &tmux)),
+            CommandExit::Code(0) => {
+                Ok(String::from_utf8_lossy(&finished.stdout.bytes).into_owned())
+            }
+            _ => Err(self.error_for(finished, &tmux)),
         }
     }
 
     /// Runs commands in sequence, whatever the result.
-    pub(super) fn run(&self, calls: &[Call]) -> Result<(Finished, Invocation), CommandError> {
+    pub(super) fn run(&self, calls: &[Call]) -> Result<(CommandOutput, Invocation), CommandError> {
         let mut tmux = self.invocation();
         for (index, call) in calls.iter().enumerate() {
             if index > 0 {
@@ -83,15 +85,15 @@ impl Tmux {
     }
 
     /// Interprets a failure. Only these messages come from a client that found no server.
-    pub(super) fn failed(&self, finished: Finished, tmux: &Invocation) -> TmuxError {
+    pub(super) fn error_for(&self, finished: CommandOutput, tmux: &Invocation) -> TmuxError {
         let said = String::from_utf8_lossy(&finished.stderr.bytes);
         let is_nobody = said.starts_with("no server running on")
             || (said.starts_with("error connecting to")
                 && (said.contains("No such file") || said.contains("Connection refused")));
-        if is_nobody && matches!(finished.ending, Ending::Code(1)) {
+        if is_nobody && matches!(finished.ending, CommandExit::Code(1)) {
             return TmuxError::NoServer(self.socket().to_owned());
         }
-        TmuxError::Command(tmux.failed(finished))
+        TmuxError::Command(tmux.error_for(finished))
     }
 
     /// Fails when the socket path is not possible.
@@ -118,10 +120,10 @@ impl Tmux {
 
 /// Fails when this tmux version is too old.
 pub(super) fn require_version(found: String) -> Result<(), TmuxError> {
-    match numbers(&found) {
-        Some(version) if Some(version) < numbers(NEEDED) => Err(TmuxError::TooOld {
+    match parse_version(&found) {
+        Some(version) if Some(version) < parse_version(MIN_VERSION) => Err(TmuxError::TooOld {
             found,
-            needed: NEEDED,
+            needed: MIN_VERSION,
         }),
         // A build from source reports its version as `master`.
         _ => Ok(()),
@@ -134,8 +136,8 @@ mod tests {
 
     #[test]
     fn lesson_24_a_trailing_semicolon_is_kept() {
-        assert_eq!(escaped(OsStr::new("a;")), "a\\;");
-        assert_eq!(escaped(OsStr::new(";")), "\\;");
-        assert_eq!(escaped(OsStr::new("a;b")), "a;b");
+        assert_eq!(escape(OsStr::new("a;")), "a\\;");
+        assert_eq!(escape(OsStr::new(";")), "\\;");
+        assert_eq!(escape(OsStr::new("a;b")), "a;b");
     }
 }

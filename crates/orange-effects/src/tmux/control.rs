@@ -7,8 +7,8 @@ use std::io;
 use std::thread;
 
 use super::listing::SERVER;
-use super::roll::{FORMAT, parse};
-use super::{Roll, ServerIdentity, Tmux, TmuxError};
+use super::pane_snapshot::{FORMAT, parse};
+use super::{PaneSnapshot, ServerIdentity, Tmux, TmuxError};
 use crate::command::{Conversation, Lines};
 
 /// The server's notifications that windows were opened or closed.
@@ -21,9 +21,9 @@ const CHANGES: [&str; 4] = [
 
 /// What a connection reports.
 #[derive(Debug)]
-pub enum Heard {
+pub enum ControlEvent {
     /// The requested list of panes, or why there is none.
-    Roll(Result<Roll, TmuxError>),
+    Panes(Result<PaneSnapshot, TmuxError>),
     /// Windows or sessions were opened or closed.
     Changed,
     /// The connection has ended.
@@ -40,11 +40,14 @@ impl Tmux {
     /// Connects; a separate thread passes every event to `tell`.
     ///
     /// A client needs a session, so without one there is nothing to connect to.
-    pub fn control(&self, tell: impl Fn(Heard) + Send + 'static) -> Result<Control, TmuxError> {
-        let mut conversation = self.lasting_client()?.converse()?;
+    pub fn control(
+        &self,
+        tell: impl Fn(ControlEvent) + Send + 'static,
+    ) -> Result<Control, TmuxError> {
+        let mut conversation = self.long_lived_client()?.converse()?;
         let failed = |error: io::Error| TmuxError::Disconnected(error.to_string());
         // If the client has already exited, the reading thread reports that.
-        let _ended = conversation.say(&format!("display-message -p '{SERVER}'"));
+        let _ended = conversation.send_line(&format!("display-message -p '{SERVER}'"));
         let lines = conversation.lines();
         let tmux = self.clone();
         thread::Builder::new()
@@ -53,7 +56,7 @@ impl Tmux {
                 if let Some(lines) = lines {
                     listen(&tmux, lines, &tell);
                 }
-                tell(Heard::Ended);
+                tell(ControlEvent::Ended);
             })
             .map_err(failed)?;
         Ok(Control { conversation })
@@ -62,8 +65,8 @@ impl Tmux {
 
 impl Control {
     /// Closes the connection without waiting for the client to exit.
-    pub fn leave(&mut self) {
-        self.conversation.fall_silent();
+    pub fn disconnect(&mut self) {
+        self.conversation.close_input();
     }
 
     pub fn has_ended(&mut self) -> bool {
@@ -71,23 +74,27 @@ impl Control {
     }
 
     /// Requests the list of panes; the answer arrives as an event.
-    pub fn call_the_roll(&mut self) -> Result<(), TmuxError> {
+    pub fn request_panes(&mut self) -> Result<(), TmuxError> {
         let said = self
             .conversation
-            .say(&format!("list-panes -a -F '{FORMAT}'"));
+            .send_line(&format!("list-panes -a -F '{FORMAT}'"));
         said.map_err(|error| TmuxError::Disconnected(error.to_string()))
     }
 }
 
-fn listen(tmux: &Tmux, mut lines: Lines, tell: &impl Fn(Heard)) {
+fn listen(tmux: &Tmux, mut lines: Lines, tell: &impl Fn(ControlEvent)) {
     let mut reader = Reader::default();
     let mut server = None;
     while let Ok(Some(line)) = lines.read() {
         let heard = match reader.take(&String::from_utf8_lossy(&line)) {
             None => None,
-            Some(Said::Notice(notice)) => changes(&notice).then_some(Heard::Changed),
-            Some(Said::Answer(lines)) => answered(tmux, &lines, &mut server),
-            Some(Said::Refusal(words)) => Some(Heard::Roll(Err(TmuxError::Garbled(words)))),
+            Some(ControlMessage::Notice(notice)) => {
+                changes(&notice).then_some(ControlEvent::Changed)
+            }
+            Some(ControlMessage::Answer(lines)) => parse_answer(tmux, &lines, &mut server),
+            Some(ControlMessage::Refusal(words)) => {
+                Some(ControlEvent::Panes(Err(TmuxError::Garbled(words))))
+            }
         };
         if let Some(heard) = heard {
             tell(heard);
@@ -101,7 +108,11 @@ fn changes(notice: &str) -> bool {
 }
 
 /// The first line tells what an answer is about; the answer to attaching is empty.
-fn answered(tmux: &Tmux, lines: &[String], server: &mut Option<ServerIdentity>) -> Option<Heard> {
+fn parse_answer(
+    tmux: &Tmux,
+    lines: &[String],
+    server: &mut Option<ServerIdentity>,
+) -> Option<ControlEvent> {
     let first = lines.first()?;
     let roll = if first.starts_with("server:") {
         match tmux.server(first) {
@@ -117,15 +128,15 @@ fn answered(tmux: &Tmux, lines: &[String], server: &mut Option<ServerIdentity>) 
         let panes = panes.map(|line| parse(line).ok_or_else(|| garbled(line)));
         panes.collect::<Result<Vec<_>, _>>().and_then(|panes| {
             let server = server.clone().ok_or_else(|| garbled(first))?;
-            Ok(Roll { server, panes })
+            Ok(PaneSnapshot { server, panes })
         })
     };
-    Some(Heard::Roll(roll))
+    Some(ControlEvent::Panes(roll))
 }
 
 /// A message from a client in control mode.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum ControlMessage {
     Answer(Vec<String>),
     Refusal(String),
     Notice(String),
@@ -139,21 +150,21 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn take(&mut self, line: &str) -> Option<Said> {
+    pub(super) fn take(&mut self, line: &str) -> Option<ControlMessage> {
         let Some((mark, lines)) = &mut self.answer else {
             return match line.strip_prefix("%begin ") {
                 Some(mark) => {
                     self.answer = Some((mark.to_owned(), Vec::new()));
                     None
                 }
-                None => Some(Said::Notice(line.to_owned())),
+                None => Some(ControlMessage::Notice(line.to_owned())),
             };
         };
         let ends = |word: &str| line.strip_prefix(word) == Some(mark.as_str());
-        let said: fn(Vec<String>) -> Said = if ends("%end ") {
-            Said::Answer
+        let said: fn(Vec<String>) -> ControlMessage = if ends("%end ") {
+            ControlMessage::Answer
         } else if ends("%error ") {
-            |lines| Said::Refusal(lines.join(" "))
+            |lines| ControlMessage::Refusal(lines.join(" "))
         } else {
             lines.push(line.to_owned());
             return None;
@@ -167,7 +178,7 @@ impl Reader {
 mod tests {
     use super::*;
 
-    fn heard(lines: &[&str]) -> Vec<Said> {
+    fn heard(lines: &[&str]) -> Vec<ControlMessage> {
         let mut reader = Reader::default();
         lines.iter().filter_map(|line| reader.take(line)).collect()
     }
@@ -183,13 +194,16 @@ mod tests {
             "%sessions-changed",
         ]);
         let lines = ["%exit", "%end 1 6 1", ""].map(str::to_owned).to_vec();
-        let notice = Said::Notice(String::from("%sessions-changed"));
-        assert_eq!(said, [Said::Answer(lines), notice]);
+        let notice = ControlMessage::Notice(String::from("%sessions-changed"));
+        assert_eq!(said, [ControlMessage::Answer(lines), notice]);
     }
 
     #[test]
     fn a_refusal_is_no_answer() {
         let said = heard(&["%begin 1 7 1", "no such", "thing", "%error 1 7 1"]);
-        assert_eq!(said, [Said::Refusal(String::from("no such thing"))]);
+        assert_eq!(
+            said,
+            [ControlMessage::Refusal(String::from("no such thing"))]
+        );
     }
 }

@@ -12,7 +12,7 @@ const REFUSED: &str = "refused";
 
 /// The expected pane.
 #[derive(Clone, Copy)]
-pub(super) struct Meant<'a> {
+pub(super) struct ExpectedPane<'a> {
     pub server: &'a ServerIdentity,
     pub pane: PaneId,
     pub run: &'a RunId,
@@ -23,15 +23,19 @@ impl Tmux {
     ///
     /// The server checks and acts in one step, so nothing can happen in between. tmux parses
     /// `command`, so it consists of our own words and ids only.
-    pub(super) fn guarded(&self, meant: Meant<'_>, command: &str) -> Result<String, TmuxError> {
+    pub(super) fn run_guarded(
+        &self,
+        meant: ExpectedPane<'_>,
+        command: &str,
+    ) -> Result<String, TmuxError> {
         self.guarded_after(None, meant, "1", command)
     }
 
     /// Like [`Tmux::guarded`], and only if the pane accepts input.
-    pub(super) fn guarded_input(
+    pub(super) fn run_guarded_input(
         &self,
         before: Option<Call>,
-        meant: Meant<'_>,
+        meant: ExpectedPane<'_>,
         command: &str,
     ) -> Result<(), TmuxError> {
         let takes_input = "#{&&:#{==:#{pane_in_mode},0},#{==:#{pane_dead},0}}";
@@ -42,7 +46,7 @@ impl Tmux {
     fn guarded_after(
         &self,
         before: Option<Call>,
-        meant: Meant<'_>,
+        meant: ExpectedPane<'_>,
         also: &str,
         command: &str,
     ) -> Result<String, TmuxError> {

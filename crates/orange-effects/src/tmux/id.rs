@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A text that is not a tmux id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no id of tmux: a session is `$3`, a window `@7`, a pane `%12`")]
+#[error("`{0}` is not a tmux id: a session is `$3`, a window `@7`, a pane `%12`")]
 pub struct IdError(String);
 
 /// Declares an id that consists of a sign and a number.

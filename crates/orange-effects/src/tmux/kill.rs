@@ -4,16 +4,18 @@ use std::path::Path;
 
 use orange_engine::names::RunId;
 
-use super::guard::Meant;
-use super::listing::{Listed, Listing, PaneState};
+use super::guard::ExpectedPane;
+use super::listing::{ListedPane, Listing, PaneState};
 use super::name::require_plain;
 use super::{Pane, Tmux, TmuxError};
 use crate::private_file;
-use crate::process::{Ended, Patience, ProcessError, ProcessIdentity, end, members};
+use crate::process::{
+    EndedProcesses, KillTimeouts, ProcessError, ProcessIdentity, end_run_processes, run_members,
+};
 
 /// A run to end.
 #[derive(Clone, Copy, Debug)]
-pub struct Kill<'a> {
+pub struct KillRequest<'a> {
     pub run: &'a RunId,
     /// Its recorded pane; the process there belongs to the run although it may not carry the id
     /// yet.
@@ -23,11 +25,11 @@ pub struct Kill<'a> {
     /// Processes to leave alone, apart from this one and the server: the supervisor.
     pub spared: &'a [u32],
     /// How long its processes may take to exit.
-    pub patience: Patience,
+    pub timeouts: KillTimeouts,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Killed {
+pub struct KillResult {
     /// How many panes were closed.
     pub panes: usize,
     /// The result for the run's processes.
@@ -42,7 +44,7 @@ pub enum Leftovers {
     /// None is left; these were ended, including the agent's own.
     Ended(Vec<ProcessIdentity>),
     /// This system cannot list them, so they were not searched for.
-    NotLookedFor(String),
+    NotSearched(String),
 }
 
 impl Tmux {
@@ -53,7 +55,7 @@ impl Tmux {
     /// unrecorded pane is found too. Its scrollback is saved first. The processes are then ended by
     /// the run's id and by what was tied to them before the pane was closed, even if tmux does not
     /// answer.
-    pub fn kill(&self, kill: &Kill<'_>) -> Result<Killed, TmuxError> {
+    pub fn kill(&self, kill: &KillRequest<'_>) -> Result<KillResult, TmuxError> {
         let run = kill.run;
         require_plain("run", run.as_str())?;
         let (listing, blind) = match self.list() {
@@ -63,19 +65,19 @@ impl Tmux {
         };
         let panes = listing.as_ref().map(|it| it.panes.as_slice());
         let panes = panes.unwrap_or_default().iter();
-        let panes: Vec<&Listed> = panes.filter(|it| it.run.as_ref() == Some(run)).collect();
+        let panes: Vec<&ListedPane> = panes.filter(|it| it.run.as_ref() == Some(run)).collect();
         let server = listing.as_ref().map(|it| it.server.process.pid);
         let spared: Vec<u32> = kill.spared.iter().copied().chain(server).collect();
         let recorded = kill.recorded.and_then(|pane| pane.process.clone());
         let roots = panes.iter().filter_map(|it| root(it)).chain(recorded);
         let roots: Vec<ProcessIdentity> = roots.collect();
         // Which processes are related can be seen only while the pane exists.
-        let known = members(run, &roots, &spared);
+        let known = run_members(run, &roots, &spared);
         let closed = match &listing {
             Some(listing) => self.close(run, listing, &panes, kill.scrollback),
             None => Ok(None),
         };
-        let leftovers = leftovers(run, known, &spared, kill.patience)?;
+        let leftovers = leftovers(run, known, &spared, kill.timeouts)?;
         if let Some(error) = blind {
             return Err(error);
         }
@@ -87,7 +89,7 @@ impl Tmux {
             (Err(_), Ok(())) => None,
             (Err(error), Err(_)) | (Ok(_), Err(error)) => return Err(error),
         };
-        Ok(Killed {
+        Ok(KillResult {
             panes: panes.len(),
             leftovers,
             scrollback,
@@ -99,13 +101,13 @@ impl Tmux {
         &self,
         run: &RunId,
         listing: &Listing,
-        panes: &[&Listed],
+        panes: &[&ListedPane],
         scrollback: Option<&Path>,
     ) -> Result<Option<String>, TmuxError> {
         let mut unsaved = None;
         for listed in panes {
             let pane = listed.pane;
-            let meant = Meant {
+            let meant = ExpectedPane {
                 server: &listing.server,
                 pane,
                 run,
@@ -114,13 +116,13 @@ impl Tmux {
                 let saved = self.save_scrollback(meant, path);
                 unsaved = saved.err().map(|error| error.to_string());
             }
-            self.guarded(meant, &format!("kill-pane -t {pane}"))?;
+            self.run_guarded(meant, &format!("kill-pane -t {pane}"))?;
         }
         Ok(unsaved)
     }
 
     /// Writes a pane's whole scrollback to a file.
-    fn save_scrollback(&self, meant: Meant<'_>, path: &Path) -> Result<(), TmuxError> {
+    fn save_scrollback(&self, meant: ExpectedPane<'_>, path: &Path) -> Result<(), TmuxError> {
         let text = self.capture(meant)?;
         Ok(private_file::write(path, text.as_bytes())?)
     }
@@ -132,7 +134,7 @@ impl Tmux {
             Ok(listing) => match listing.of_run(run) {
                 None => Ok(()),
                 Some(listed) => Err(TmuxError::Garbled(format!(
-                    "pane {} of run {run} is still there after it was closed",
+                    "pane {} of run {run} still exists after it was closed",
                     listed.pane
                 ))),
             },
@@ -140,7 +142,7 @@ impl Tmux {
     }
 }
 
-fn root(listed: &Listed) -> Option<ProcessIdentity> {
+fn root(listed: &ListedPane) -> Option<ProcessIdentity> {
     match listed.state {
         PaneState::Running => ProcessIdentity::of(listed.pid).ok(),
         PaneState::Ended(_) => None,
@@ -151,12 +153,12 @@ fn leftovers(
     run: &RunId,
     known: Result<Vec<ProcessIdentity>, ProcessError>,
     spared: &[u32],
-    patience: Patience,
+    patience: KillTimeouts,
 ) -> Result<Leftovers, ProcessError> {
-    let ended = known.and_then(|known| end(run, &known, spared, patience));
+    let ended = known.and_then(|known| end_run_processes(run, &known, spared, patience));
     match ended {
-        Ok(Ended { processes }) => Ok(Leftovers::Ended(processes)),
-        Err(error @ ProcessError::Unsupported(_)) => Ok(Leftovers::NotLookedFor(error.to_string())),
+        Ok(EndedProcesses { processes }) => Ok(Leftovers::Ended(processes)),
+        Err(error @ ProcessError::Unsupported(_)) => Ok(Leftovers::NotSearched(error.to_string())),
         Err(error) => Err(error),
     }
 }

@@ -6,7 +6,7 @@ use orange_engine::role::Role;
 
 use super::call::Call;
 use super::{PaneId, ServerIdentity, SessionId, Tmux, TmuxError, WindowId};
-use crate::command::Ending;
+use crate::command::CommandExit;
 use crate::process::ProcessIdentity;
 
 /// The options that mark a pane as ours.
@@ -33,12 +33,12 @@ pub struct Listing {
     /// Its tmux version.
     pub version: String,
     /// Every pane, ours or not.
-    pub panes: Vec<Listed>,
+    pub panes: Vec<ListedPane>,
 }
 
 /// A pane as the server lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedPane {
     pub session: SessionId,
     pub window: WindowId,
     pub pane: PaneId,
@@ -65,7 +65,7 @@ pub enum PaneState {
 
 impl Listing {
     /// The pane with the mark of a run.
-    pub fn of_run(&self, run: &RunId) -> Option<&Listed> {
+    pub fn of_run(&self, run: &RunId) -> Option<&ListedPane> {
         self.panes
             .iter()
             .find(|pane| pane.run.as_ref() == Some(run))
@@ -90,13 +90,13 @@ impl Tmux {
         let mut lines = said.lines();
         let server = lines.next().map(|line| self.server(line));
         let is_complete = match finished.ending {
-            Ending::Code(0) => !finished.stdout.is_cut,
+            CommandExit::Code(0) => !finished.stdout.is_truncated,
             // A server without sessions has no panes to list, and reports that as a failure.
-            Ending::Code(1) => said.lines().count() == 1,
+            CommandExit::Code(1) => said.lines().count() == 1,
             _ => false,
         };
         let Some(server) = server.filter(|_| is_complete) else {
-            return Err(self.failed(finished, &tmux));
+            return Err(self.error_for(finished, &tmux));
         };
         let (server, version) = server?;
         let panes = lines.filter(|line| !line.starts_with("session:"));
@@ -126,7 +126,7 @@ impl Tmux {
 }
 
 /// Parses one line of a listing; `None` when it is malformed.
-pub(super) fn parse(line: &str) -> Option<Listed> {
+pub(super) fn parse(line: &str) -> Option<ListedPane> {
     let fields: Vec<&str> = line.splitn(FIELDS, ':').collect();
     let [
         "pane",
@@ -148,7 +148,7 @@ pub(super) fn parse(line: &str) -> Option<Listed> {
     };
     let state = match *dead {
         "0" | "" => PaneState::Running,
-        "1" => ended(status, signal)?,
+        "1" => parse_end(status, signal)?,
         _ => return None,
     };
     let given = |text: &&str| {
@@ -156,7 +156,7 @@ pub(super) fn parse(line: &str) -> Option<Listed> {
             .filter(|text| !text.is_empty())
             .map(str::to_owned)
     };
-    Some(Listed {
+    Some(ListedPane {
         session: session.parse().ok()?,
         window: window.parse().ok()?,
         pane: pane.parse().ok()?,
@@ -164,14 +164,14 @@ pub(super) fn parse(line: &str) -> Option<Listed> {
         state,
         run: given(run).map(RunId::new),
         task: given(task).map(TaskId::new),
-        role: given(role).map(|role| Role::named(&role)),
+        role: given(role).map(|role| Role::from_name(&role)),
         session_name: (*session_name).to_owned(),
         window_name: (*window_name).to_owned(),
     })
 }
 
 /// How a process ended; `None` when the answer is malformed.
-fn ended(status: &str, signal: &str) -> Option<PaneState> {
+fn parse_end(status: &str, signal: &str) -> Option<PaneState> {
     let evidence = match (status, signal) {
         ("", "") => None,
         (_, "") => Some(Evidence::Exit {

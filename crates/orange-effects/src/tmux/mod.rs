@@ -13,29 +13,29 @@ mod control;
 mod guard;
 mod id;
 mod kill;
-mod lasting;
 mod listing;
+mod long_lived_client;
 mod name;
 mod nudge;
 mod observe;
-mod roll;
+mod pane_snapshot;
 mod screen;
 mod screens;
 mod start;
 
-pub use attach::Attach;
-pub use capture::Captured;
-pub use control::{Control, Heard};
+pub use attach::AttachCommand;
+pub use capture::PaneOutput;
+pub use control::{Control, ControlEvent};
 pub use id::{IdError, PaneId, SessionId, WindowId};
-pub use kill::{Kill, Killed, Leftovers};
-pub use listing::{Listed, Listing, PaneState};
+pub use kill::{KillRequest, KillResult, Leftovers};
+pub use listing::{ListedPane, Listing, PaneState};
 pub use name::{session_name, window_name};
-pub use nudge::{Ground, Obstacle};
+pub use nudge::{Obstacle, TypingState};
 pub use observe::{Observation, observe};
-pub use roll::{Called, Roll};
+pub use pane_snapshot::{PaneEntry, PaneSnapshot};
 pub use screen::Screen;
-pub use screens::{Screens, Shown};
-pub use start::{Start, Started};
+pub use screens::{PaneScreen, Screens};
+pub use start::{StartRequest, StartResult};
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -51,7 +51,7 @@ use super::private_file::PrivateFileError;
 use super::process::{ProcessError, ProcessIdentity};
 
 /// How long tmux may take to answer.
-const USUAL_TIMEOUT: Duration = Duration::from_secs(10);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Which server to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ pub enum TmuxError {
     #[error(transparent)]
     Command(#[from] CommandError),
     /// Its answer is malformed.
-    #[error("cannot understand tmux: it answered `{0}`")]
+    #[error("cannot parse the answer of tmux: `{0}`")]
     Garbled(String),
     #[error("tmux {found} is too old: orange needs {needed} or newer; install a newer tmux")]
     TooOld {
@@ -154,14 +154,14 @@ pub enum TmuxError {
     #[error("the connection to tmux has ended: {0}")]
     Disconnected(String),
     /// The pane is gone, or is not ours.
-    #[error("pane {pane} is not that of run `{run}` any more: nothing was done")]
+    #[error("pane {pane} no longer belongs to run `{run}`: nothing was done")]
     NotOurs {
         pane: PaneId,
         /// The expected run.
         run: RunId,
     },
     /// The user is scrolling in it, or its agent has ended.
-    #[error("pane {0} takes no input now: somebody scrolls in it, or its agent has ended")]
+    #[error("pane {0} accepts no input now: you are scrolling in it, or its agent has exited")]
     NoInput(PaneId),
     /// A nudge must be one short line.
     #[error("cannot nudge with `{0}`: write one line of at most {limit} characters", limit = nudge::LONGEST)]
@@ -178,8 +178,8 @@ impl Tmux {
         Self {
             program: program.into(),
             socket,
-            environment: environment.passed([]),
-            timeout: USUAL_TIMEOUT,
+            environment: environment.passed_variables([]),
+            timeout: DEFAULT_TIMEOUT,
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use orange_config::clock;
 
 use super::call::Call;
-use super::guard::Meant;
+use super::guard::ExpectedPane;
 use super::name::require_plain;
 use super::screen::Screen;
 use super::{Pane, Tmux, TmuxError};
@@ -34,8 +34,8 @@ pub enum Obstacle {
 impl fmt::Display for Obstacle {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Obstacle::Scrolled => formatter.write_str("somebody scrolls in its terminal"),
-            Obstacle::Typing => formatter.write_str("somebody types in its terminal"),
+            Obstacle::Scrolled => formatter.write_str("you are scrolling in its terminal"),
+            Obstacle::Typing => formatter.write_str("you are typing in its terminal"),
             Obstacle::Dialog(question) => {
                 let question: String = question.chars().take(80).collect();
                 write!(formatter, "its terminal asks `{question}`")
@@ -46,7 +46,7 @@ impl fmt::Display for Obstacle {
 
 /// The state of a pane before typing into it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ground {
+pub struct TypingState {
     pub obstacle: Option<Obstacle>,
     pub screen: Screen,
 }
@@ -64,7 +64,7 @@ impl Tmux {
         let buffer = format!("orange-{}", require_plain("run", pane.run.as_str())?);
         let set = Call::new(["set-buffer", "-b", &buffer, "--", line]);
         let paste = format!("paste-buffer -p -r -d -b {buffer} -t {}", pane.pane);
-        let pasted = self.guarded_input(Some(set), pane.meant(), &paste);
+        let pasted = self.run_guarded_input(Some(set), pane.expected_pane(), &paste);
         if pasted.is_err() {
             // The line must not stay in the user's list of buffers.
             let _absent = self.call(&[Call::new(["delete-buffer", "-b", &buffer])]);
@@ -74,31 +74,31 @@ impl Tmux {
 
     pub fn press_enter(&self, pane: &Pane) -> Result<(), TmuxError> {
         let press = format!("send-keys -t {} Enter", pane.pane);
-        self.guarded_input(None, pane.meant(), &press)
+        self.run_guarded_input(None, pane.expected_pane(), &press)
     }
 
     /// What prevents typing, and what the pane shows.
-    pub fn ground(&self, pane: &Pane, line: &str) -> Result<Ground, TmuxError> {
+    pub fn typing_state(&self, pane: &Pane, line: &str) -> Result<TypingState, TmuxError> {
         let target = pane.pane;
         let look = format!(
             "display-message -p -t {target} '#{{pane_in_mode}} #{{cursor_y}}' ; \
              capture-pane -p -t {target}"
         );
-        let said = self.guarded(pane.meant(), &look)?;
+        let said = self.run_guarded(pane.expected_pane(), &look)?;
         let (head, shown) = said.split_once('\n').unwrap_or((said.trim(), ""));
         let (mode, row) = head.split_once(' ').unwrap_or((head, ""));
         let screen = Screen::read(shown, row.parse().ok(), line);
         let obstacle = if mode != "0" {
             Some(Obstacle::Scrolled)
-        } else if self.somebody_types(pane)? {
+        } else if self.is_user_typing(pane)? {
             Some(Obstacle::Typing)
         } else {
             screen.dialog.clone().map(Obstacle::Dialog)
         };
-        Ok(Ground { obstacle, screen })
+        Ok(TypingState { obstacle, screen })
     }
 
-    fn somebody_types(&self, pane: &Pane) -> Result<bool, TmuxError> {
+    fn is_user_typing(&self, pane: &Pane) -> Result<bool, TmuxError> {
         let session = pane.session.to_string();
         // A program that watches the server is a client too, but nothing is typed in it.
         let format = "#{?client_control_mode,,#{client_activity}}";
@@ -113,8 +113,8 @@ impl Tmux {
 }
 
 impl Pane {
-    pub(super) fn meant(&self) -> Meant<'_> {
-        Meant {
+    pub(super) fn expected_pane(&self) -> ExpectedPane<'_> {
+        ExpectedPane {
             server: &self.server,
             pane: self.pane,
             run: &self.run,

@@ -6,9 +6,9 @@
 
 use orange_engine::evidence::Evidence;
 
-use super::listing::{Listed, Listing, PaneState};
+use super::listing::{ListedPane, Listing, PaneState};
 use super::{Pane, Tmux, TmuxError};
-use crate::process::{Life, carrying, unnoticed_end};
+use crate::process::{Liveness, processes_of_run, unreaped_exit};
 use crate::run::exec_failure;
 
 /// The observed state of a run.
@@ -31,24 +31,26 @@ impl Tmux {
 /// What a listing of the server says about a run.
 pub fn observe(pane: &Pane, look: &Result<Listing, TmuxError>) -> Observation {
     match look {
-        Ok(listing) if listing.server == pane.server => on_its_server(pane, listing),
-        Ok(_) => without_its_server(pane, "its tmux server was replaced by another"),
-        Err(TmuxError::NoServer(_)) => without_its_server(pane, "its tmux server does not answer"),
+        Ok(listing) if listing.server == pane.server => observe_on_server(pane, listing),
+        Ok(_) => observe_without_server(pane, "its tmux server was replaced by another"),
+        Err(TmuxError::NoServer(_)) => {
+            observe_without_server(pane, "its tmux server does not answer")
+        }
         // A server that is only slow still knows how the agent exited.
-        Err(error) => match pane.server.process.life() {
-            Life::Gone => without_its_server(pane, &error.to_string()),
+        Err(error) => match pane.server.process.liveness() {
+            Liveness::Gone => observe_without_server(pane, &error.to_string()),
             _ => Observation::Unknown(error.to_string()),
         },
     }
 }
 
-fn on_its_server(pane: &Pane, listing: &Listing) -> Observation {
+fn observe_on_server(pane: &Pane, listing: &Listing) -> Observation {
     let found = listing.panes.iter().find(|listed| listed.pane == pane.pane);
     let Some(listed) = found else {
         return match life(pane) {
-            Life::Gone => Observation::Dead(Evidence::Closed),
-            Life::Alive => still_there(pane, "its pane was closed"),
-            Life::Unknown(why) => Observation::Unknown(why),
+            Liveness::Gone => Observation::Dead(Evidence::Closed),
+            Liveness::Alive => unknown_with_processes(pane, "its pane was closed"),
+            Liveness::Unknown(why) => Observation::Unknown(why),
         };
     };
     if listed.run.as_ref() != Some(&pane.run) {
@@ -56,66 +58,68 @@ fn on_its_server(pane: &Pane, listing: &Listing) -> Observation {
         return Observation::Unknown(message);
     }
     match &listed.state {
-        PaneState::Running => in_its_pane(pane, listed),
-        PaneState::Ended(Some(evidence)) => Observation::Dead(refined(pane, evidence)),
-        PaneState::Ended(None) => unnoticed(pane, listed),
+        PaneState::Running => observe_in_pane(pane, listed),
+        PaneState::Ended(Some(evidence)) => Observation::Dead(with_start_failure(pane, evidence)),
+        PaneState::Ended(None) => read_unreported_exit(pane, listed),
     }
 }
 
-fn in_its_pane(pane: &Pane, listed: &Listed) -> Observation {
+fn observe_in_pane(pane: &Pane, listed: &ListedPane) -> Observation {
     let Some(process) = &pane.process else {
         return Observation::Alive;
     };
-    match process.life() {
-        Life::Gone if process.pid == listed.pid => unnoticed(pane, listed),
+    match process.liveness() {
+        Liveness::Gone if process.pid == listed.pid => read_unreported_exit(pane, listed),
         // Another process was started in the pane.
-        Life::Gone => Observation::Dead(Evidence::Closed),
-        _ if process.pid != listed.pid => still_there(pane, "its pane runs something else"),
+        Liveness::Gone => Observation::Dead(Evidence::Closed),
+        _ if process.pid != listed.pid => {
+            unknown_with_processes(pane, "its pane runs something else")
+        }
         // Where the system cannot tell, trust tmux.
-        Life::Alive | Life::Unknown(_) => Observation::Alive,
+        Liveness::Alive | Liveness::Unknown(_) => Observation::Alive,
     }
 }
 
 /// The evidence when tmux does not report how the agent exited.
-fn unnoticed(pane: &Pane, listed: &Listed) -> Observation {
-    match unnoticed_end(listed.pid, pane.server.process.pid) {
-        Some(evidence) => Observation::Dead(refined(pane, &evidence)),
+fn read_unreported_exit(pane: &Pane, listed: &ListedPane) -> Observation {
+    match unreaped_exit(listed.pid, pane.server.process.pid) {
+        Some(evidence) => Observation::Dead(with_start_failure(pane, &evidence)),
         None => Observation::Unknown(format!(
-            "the agent in pane {} has ended, tmux does not say how",
+            "the agent in pane {} has exited, and tmux does not report how",
             pane.pane
         )),
     }
 }
 
-fn without_its_server(pane: &Pane, why: &str) -> Observation {
+fn observe_without_server(pane: &Pane, why: &str) -> Observation {
     match life(pane) {
-        Life::Gone => Observation::Dead(Evidence::Environment),
-        Life::Alive => still_there(pane, why),
-        Life::Unknown(unknown) => Observation::Unknown(format!("{why}; {unknown}")),
+        Liveness::Gone => Observation::Dead(Evidence::Environment),
+        Liveness::Alive => unknown_with_processes(pane, why),
+        Liveness::Unknown(unknown) => Observation::Unknown(format!("{why}; {unknown}")),
     }
 }
 
-fn still_there(pane: &Pane, why: &str) -> Observation {
+fn unknown_with_processes(pane: &Pane, why: &str) -> Observation {
     Observation::Unknown(format!("{why}, but processes of run `{}` remain", pane.run))
 }
 
 /// Whether the agent's process runs. If its process was never recorded, its mark is searched for.
-fn life(pane: &Pane) -> Life {
+fn life(pane: &Pane) -> Liveness {
     if let Some(process) = &pane.process {
-        return process.life();
+        return process.liveness();
     }
     if pane.server.process.is_of_another_boot() {
-        return Life::Gone;
+        return Liveness::Gone;
     }
-    match carrying(&pane.run) {
-        Ok(found) if found.is_empty() => Life::Gone,
-        Ok(_) => Life::Alive,
-        Err(error) => Life::Unknown(error.to_string()),
+    match processes_of_run(&pane.run) {
+        Ok(found) if found.is_empty() => Liveness::Gone,
+        Ok(_) => Liveness::Alive,
+        Err(error) => Liveness::Unknown(error.to_string()),
     }
 }
 
 /// If the agent could not be started, that says more than the exit code.
-fn refined(pane: &Pane, evidence: &Evidence) -> Evidence {
+fn with_start_failure(pane: &Pane, evidence: &Evidence) -> Evidence {
     let is_missing = || exec_failure(&pane.run_file).is_some_and(|failure| failure.is_missing);
     match evidence {
         Evidence::Exit { .. } if is_missing() => Evidence::MissingProgram,

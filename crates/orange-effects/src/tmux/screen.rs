@@ -58,14 +58,15 @@ impl Screen {
     /// respond.
     pub fn read(shown: &str, cursor_row: Option<usize>, line: &str) -> Screen {
         let last = last_lines(shown);
-        let wanted = squeezed(line);
+        let wanted = without_whitespace(line);
         let rows: Vec<&str> = shown.lines().collect();
         let last_row = rows.iter().rposition(|it| !it.trim().is_empty());
         let is_left = last_row.is_some() && cursor_row > last_row;
         let above = &last[..last.len() - footer(&rows, cursor_row).min(last.len())];
-        let framed = framed(&rows, cursor_row).filter(|it| squeezed(it).contains(&wanted));
-        let typed = framed.or_else(|| typed(above, is_left));
-        let input = match typed.map(|typed| squeezed(&typed)) {
+        let framed =
+            framed_text(&rows, cursor_row).filter(|it| without_whitespace(it).contains(&wanted));
+        let typed = framed.or_else(|| typed_text(above, is_left));
+        let input = match typed.map(|typed| without_whitespace(&typed)) {
             None => Input::Unknown,
             Some(typed) if wanted.is_empty() || !typed.contains(&wanted) => Input::Other,
             Some(typed) if typed.replace(&wanted, "").is_empty() => Input::Ours,
@@ -76,10 +77,10 @@ impl Screen {
             is_at_end: !wanted.is_empty()
                 && cursor_row.is_some()
                 && cursor_row == last_row
-                && squeezed(shown).ends_with(&wanted),
+                && without_whitespace(shown).ends_with(&wanted),
             times_shown: match wanted.as_str() {
                 "" => 0,
-                wanted => squeezed(shown).matches(wanted).count(),
+                wanted => without_whitespace(shown).matches(wanted).count(),
             },
             dialog: dialog(&last),
         }
@@ -101,7 +102,7 @@ impl Screen {
     }
 
     /// Whether the line is certainly waiting to be sent: in its box, or right before the cursor.
-    pub fn waits(&self) -> bool {
+    pub fn is_waiting(&self) -> bool {
         self.is_unsent() || self.is_at_end && !self.is_mixed()
     }
 }
@@ -112,7 +113,7 @@ fn last_lines(shown: &str) -> Vec<&str> {
     let last = filled.get(filled.len().saturating_sub(LAST_LINES)..);
     last.unwrap_or_default()
         .iter()
-        .map(|it| undrawn(it))
+        .map(|it| without_box(it))
         .collect()
 }
 
@@ -120,7 +121,7 @@ fn last_lines(shown: &str) -> Vec<&str> {
 /// ends it, and little follows.
 fn footer(rows: &[&str], cursor_row: Option<usize>) -> usize {
     let is_filled = |row: &&str| !row.trim().is_empty();
-    let is_prompt = |row: &&str| undrawn(row).starts_with(PROMPTS);
+    let is_prompt = |row: &&str| without_box(row).starts_with(PROMPTS);
     // Some agents draw their own cursor, and leave the real one on the row below.
     let row = match cursor_row {
         Some(row) if rows.get(row).is_some_and(is_filled) => row,
@@ -140,9 +141,9 @@ fn footer(rows: &[&str], cursor_row: Option<usize>) -> usize {
 
 /// The text in the frame around the cursor: some agents draw no prompt in their box, and the output
 /// above it may start like one.
-fn framed(rows: &[&str], cursor_row: Option<usize>) -> Option<String> {
+fn framed_text(rows: &[&str], cursor_row: Option<usize>) -> Option<String> {
     let cursor_row = cursor_row?;
-    let is_text = |row: &&str| !undrawn(row).is_empty();
+    let is_text = |row: &&str| !without_box(row).is_empty();
     let is_edge = |row: &&str| !row.trim().is_empty() && !is_text(row);
     rows.get(cursor_row).filter(|row| is_text(row))?;
     let above = rows[..cursor_row]
@@ -158,7 +159,10 @@ fn framed(rows: &[&str], cursor_row: Option<usize>) -> Option<String> {
     if !is_edge(edge) || !is_last {
         return None;
     }
-    let text: String = rows[first..end].iter().map(|row| undrawn(row)).collect();
+    let text: String = rows[first..end]
+        .iter()
+        .map(|row| without_box(row))
+        .collect();
     let unprompted = text.strip_prefix(PROMPTS);
     let unprompted = unprompted.filter(|it| it.starts_with(char::is_whitespace));
     Some(unprompted.unwrap_or(&text).to_owned())
@@ -168,7 +172,7 @@ fn framed(rows: &[&str], cursor_row: Option<usize>) -> Option<String> {
 ///
 /// After a message was sent, an empty input box, a placeholder, a dialog or the agent's output is
 /// below it.
-fn typed(last: &[&str], is_left: bool) -> Option<String> {
+fn typed_text(last: &[&str], is_left: bool) -> Option<String> {
     let start = last.iter().rposition(|it| it.starts_with(PROMPTS))?;
     // The border of a box is empty once the box drawing is removed.
     let typed = last.iter().skip(start).take_while(|it| !it.is_empty());
@@ -210,13 +214,13 @@ fn choice(line: &str) -> Option<u32> {
 }
 
 /// A line without the box that is drawn around it.
-fn undrawn(line: &str) -> &str {
+fn without_box(line: &str) -> &str {
     let is_drawn = |it: char| ('\u{2500}'..='\u{259f}').contains(&it) || it == '|';
     line.trim_matches(|it: char| it.is_whitespace() || is_drawn(it))
 }
 
 /// A text without whitespace: where a line wraps depends on the width.
-fn squeezed(text: &str) -> String {
+fn without_whitespace(text: &str) -> String {
     text.chars().filter(|it| !it.is_whitespace()).collect()
 }
 
@@ -237,11 +241,11 @@ mod tests {
         assert!(!Screen::read(&plain, Some(1), NUDGE).is_unsent());
         // Without a box, the cursor after the line shows that it is waiting.
         let echoed = format!("ready\n{NUDGE}\n\n");
-        assert!(Screen::read(&echoed, Some(1), NUDGE).waits());
-        assert!(!Screen::read(&echoed, Some(2), NUDGE).waits());
-        assert!(!Screen::read(&echoed, None, NUDGE).waits());
+        assert!(Screen::read(&echoed, Some(1), NUDGE).is_waiting());
+        assert!(!Screen::read(&echoed, Some(2), NUDGE).is_waiting());
+        assert!(!Screen::read(&echoed, None, NUDGE).is_waiting());
         let mixed = format!("> half a thought {NUDGE}\n");
-        assert!(!Screen::read(&mixed, Some(0), NUDGE).waits());
+        assert!(!Screen::read(&mixed, Some(0), NUDGE).is_waiting());
         // With a box, the cursor is wherever the agent left it.
         let boxed = format!("╭───╮\n│ > {NUDGE} │\n╰───╯\n  ? for shortcuts\n\n");
         assert!(Screen::read(&boxed, Some(4), NUDGE).is_unsent());
@@ -290,20 +294,23 @@ mod tests {
         );
         for screen in [&ruled, &barred] {
             let read = Screen::read(screen, Some(5), NUDGE);
-            assert!(read.is_unsent() && read.waits(), "{screen}");
+            assert!(read.is_unsent() && read.is_waiting(), "{screen}");
             let mixed = screen.replace(NUDGE, &format!("half a thought {NUDGE}"));
             assert!(Screen::read(&mixed, Some(5), NUDGE).is_mixed(), "{mixed}");
             let begun = screen.replace(NUDGE, &format!("#{NUDGE}"));
             assert!(Screen::read(&begun, Some(5), NUDGE).is_mixed(), "{begun}");
             // A sent line, with the cursor left on it.
             let sent = format!("{screen}I read.\nI work.\n┃\n┃  Ask anything\n┃\n");
-            assert!(!Screen::read(&sent, Some(5), NUDGE).waits(), "{sent}");
+            assert!(!Screen::read(&sent, Some(5), NUDGE).is_waiting(), "{sent}");
             let broken = screen.replace("run orange inbox", "run\norange inbox");
-            assert!(Screen::read(&broken, Some(6), NUDGE).waits(), "{broken}");
+            assert!(
+                Screen::read(&broken, Some(6), NUDGE).is_waiting(),
+                "{broken}"
+            );
             // The cursor is elsewhere once it was sent, or its position is unknown.
             for row in [None, Some(0), Some(7), Some(90)] {
                 assert!(
-                    !Screen::read(screen, row, NUDGE).waits(),
+                    !Screen::read(screen, row, NUDGE).is_waiting(),
                     "{row:?} {screen}"
                 );
             }

@@ -5,11 +5,11 @@
 
 use std::io;
 
-use super::control::{Reader, Said};
+use super::control::{ControlMessage, Reader};
 use super::listing::SERVER;
 use super::{Pane, ServerIdentity, Tmux, TmuxError};
 use crate::command::{Conversation, Lines};
-use crate::process::Life;
+use crate::process::Liveness;
 
 /// The first word of a query about a pane.
 const MARK: &str = "screen";
@@ -25,7 +25,7 @@ pub struct Screens {
 
 /// What a pane shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct PaneScreen {
     /// Its lines, from the top, with colour escape sequences.
     pub lines: Vec<String>,
     pub is_running: bool,
@@ -36,15 +36,15 @@ pub struct Shown {
 impl Tmux {
     /// Connects; without a session there is nothing to connect to.
     pub fn screens(&self) -> Result<Screens, TmuxError> {
-        let mut conversation = self.lasting_client()?.converse()?;
-        let asked = conversation.say(&format!("display-message -p '{SERVER}'"));
-        asked.map_err(|error| disconnected(&error))?;
-        let ended = || TmuxError::Disconnected(String::from("it said nothing"));
+        let mut conversation = self.long_lived_client()?.converse()?;
+        let asked = conversation.send_line(&format!("display-message -p '{SERVER}'"));
+        asked.map_err(|error| disconnect_error(&error))?;
+        let ended = || TmuxError::Disconnected(String::from("tmux sent no answer"));
         let mut lines = conversation.lines().ok_or_else(ended)?;
         let mut reader = Reader::default();
         loop {
             match next(&mut lines, &mut reader)? {
-                Said::Answer(said) => {
+                ControlMessage::Answer(said) => {
                     // Attaching is answered too, with an empty answer.
                     if let Some(first) = said.first() {
                         let (server, _) = self.server(first)?;
@@ -56,8 +56,8 @@ impl Tmux {
                         });
                     }
                 }
-                Said::Refusal(words) => return Err(TmuxError::Garbled(words)),
-                Said::Notice(_) => {}
+                ControlMessage::Refusal(words) => return Err(TmuxError::Garbled(words)),
+                ControlMessage::Notice(_) => {}
             }
         }
     }
@@ -66,11 +66,13 @@ impl Tmux {
 impl Screens {
     /// What a pane shows, with this many lines of scrollback; `None` when the pane is gone or
     /// belongs to another server process.
-    pub fn screen(&mut self, pane: &Pane, before: usize) -> Result<Option<Shown>, TmuxError> {
+    pub fn screen(&mut self, pane: &Pane, before: usize) -> Result<Option<PaneScreen>, TmuxError> {
         if pane.server.process != self.server.process {
             // A connection to a server that has exited shows nothing of its successor.
-            return match self.server.process.life() {
-                Life::Gone => Err(TmuxError::Disconnected(String::from("its server has gone"))),
+            return match self.server.process.liveness() {
+                Liveness::Gone => Err(TmuxError::Disconnected(String::from(
+                    "its server has exited",
+                ))),
                 _ => Ok(None),
             };
         }
@@ -79,8 +81,8 @@ impl Screens {
             "display-message -p -t {id} '{MARK}:#{{@orange_run}}:#{{pane_dead}}:#{{cursor_flag}}:\
              #{{cursor_x}}:#{{cursor_y}}' ; capture-pane -e -p -S -{before} -t {id}"
         );
-        let asked = self.conversation.say(&ask);
-        asked.map_err(|error| disconnected(&error))?;
+        let asked = self.conversation.send_line(&ask);
+        asked.map_err(|error| disconnect_error(&error))?;
         let about = match self.answer()? {
             Ok(about) => about.concat(),
             // The pane is gone, and tmux did not run the second command.
@@ -97,7 +99,7 @@ impl Screens {
             return Ok(None);
         }
         let cursor = (column.parse().ok()).zip(line.parse().ok());
-        Ok(Some(Shown {
+        Ok(Some(PaneScreen {
             lines,
             is_running: dead != "1",
             cursor: cursor.filter(|_| shown == "1" && before == 0),
@@ -107,19 +109,21 @@ impl Screens {
     fn answer(&mut self) -> Result<Result<Vec<String>, String>, TmuxError> {
         loop {
             match next(&mut self.lines, &mut self.reader)? {
-                Said::Answer(lines) => return Ok(Ok(lines)),
-                Said::Refusal(words) => return Ok(Err(words)),
-                Said::Notice(_) => {}
+                ControlMessage::Answer(lines) => return Ok(Ok(lines)),
+                ControlMessage::Refusal(words) => return Ok(Err(words)),
+                ControlMessage::Notice(_) => {}
             }
         }
     }
 }
 
-fn next(lines: &mut Lines, reader: &mut Reader) -> Result<Said, TmuxError> {
+fn next(lines: &mut Lines, reader: &mut Reader) -> Result<ControlMessage, TmuxError> {
     loop {
-        let line = lines.read().map_err(|error| disconnected(&error))?;
+        let line = lines.read().map_err(|error| disconnect_error(&error))?;
         let Some(line) = line else {
-            return Err(TmuxError::Disconnected(String::from("the server ended it")));
+            return Err(TmuxError::Disconnected(String::from(
+                "the server closed it",
+            )));
         };
         if let Some(said) = reader.take(&String::from_utf8_lossy(&line)) {
             return Ok(said);
@@ -127,6 +131,6 @@ fn next(lines: &mut Lines, reader: &mut Reader) -> Result<Said, TmuxError> {
     }
 }
 
-fn disconnected(error: &io::Error) -> TmuxError {
+fn disconnect_error(error: &io::Error) -> TmuxError {
     TmuxError::Disconnected(error.to_string())
 }

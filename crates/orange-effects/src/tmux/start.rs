@@ -7,11 +7,11 @@ use orange_engine::names::{BranchName, ProjectName, RunId, TaskId};
 use orange_engine::role::Role;
 
 use super::call::{Call, require_version};
-use super::guard::Meant;
-use super::listing::{Listed, Listing, PaneState, ROLE, RUN, TASK};
+use super::guard::ExpectedPane;
+use super::listing::{ListedPane, Listing, PaneState, ROLE, RUN, TASK};
 use super::name::{require_plain, session_name, window_name};
 use super::{Pane, Socket, Tmux, TmuxError};
-use crate::command::Ending;
+use crate::command::CommandExit;
 use crate::process::{ProcessError, ProcessIdentity};
 
 /// The `TERM` of panes on our own server; not every macOS knows the better name.
@@ -23,7 +23,7 @@ const TERMINAL: &str = if cfg!(target_os = "macos") {
 
 /// A run to start in a pane.
 #[derive(Clone, Copy, Debug)]
-pub struct Start<'a> {
+pub struct StartRequest<'a> {
     pub run: &'a RunId,
     /// Its task; all runs of a task share a session.
     pub task: &'a TaskId,
@@ -41,15 +41,15 @@ pub struct Start<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Started {
+pub struct StartResult {
     pub pane: Pane,
     /// Whether it already existed.
-    pub was_there: bool,
+    pub already_existed: bool,
 }
 
 impl Tmux {
     /// Makes sure that the run has a pane. An existing one, dead or alive, is not created again.
-    pub fn start(&self, start: &Start<'_>) -> Result<Started, TmuxError> {
+    pub fn start(&self, start: &StartRequest<'_>) -> Result<StartResult, TmuxError> {
         self.require_place()?;
         let before = match self.list() {
             Ok(listing) => Some(listing),
@@ -62,49 +62,52 @@ impl Tmux {
             None => self.installed_version()?,
         })?;
         if let Some(listing) = &before
-            && let Some(started) = self.started(start, listing)?
+            && let Some(started) = self.find_started(start, listing)?
         {
             return Ok(started);
         }
-        let after = self.add(start, before.as_ref())?;
-        let listed = require_made(start, &after)?;
+        let after = self.create_pane(start, before.as_ref())?;
+        let listed = require_created(start, &after)?;
         if let Some(before) = before.filter(|it| it.server != after.server) {
             // The server was replaced in between, so the session may belong to another task.
-            let meant = Meant {
+            let meant = ExpectedPane {
                 server: &after.server,
                 pane: listed.pane,
                 run: start.run,
             };
-            self.guarded(meant, &format!("kill-pane -t {}", listed.pane))?;
+            self.run_guarded(meant, &format!("kill-pane -t {}", listed.pane))?;
             return Err(TmuxError::NoServer(before.server.socket));
         }
-        let pane = self.place(start, &after, listed)?;
-        Ok(Started {
+        let pane = self.locate_pane(start, &after, listed)?;
+        Ok(StartResult {
             pane,
-            was_there: false,
+            already_existed: false,
         })
     }
 
     /// The run in its pane, if the listing contains it: dead or alive, it was started.
-    pub fn started(
+    pub fn find_started(
         &self,
-        start: &Start<'_>,
+        start: &StartRequest<'_>,
         listing: &Listing,
-    ) -> Result<Option<Started>, TmuxError> {
+    ) -> Result<Option<StartResult>, TmuxError> {
         let Some(listed) = listing.of_run(start.run) else {
             return Ok(None);
         };
-        let pane = self.place(start, listing, listed)?;
+        let pane = self.locate_pane(start, listing, listed)?;
         let was_there = true;
-        Ok(Some(Started { pane, was_there }))
+        Ok(Some(StartResult {
+            pane,
+            already_existed: was_there,
+        }))
     }
 
     /// The pane of a run; the process that created it may have died before it named the session.
-    fn place(
+    fn locate_pane(
         &self,
-        start: &Start<'_>,
+        start: &StartRequest<'_>,
         listing: &Listing,
-        listed: &Listed,
+        listed: &ListedPane,
     ) -> Result<Pane, TmuxError> {
         let listed = self.named(start, listed)?;
         Ok(Pane {
@@ -121,9 +124,13 @@ impl Tmux {
     }
 
     /// Creates the pane and lists the server, with one call.
-    fn add(&self, start: &Start<'_>, before: Option<&Listing>) -> Result<Listing, TmuxError> {
+    fn create_pane(
+        &self,
+        start: &StartRequest<'_>,
+        before: Option<&Listing>,
+    ) -> Result<Listing, TmuxError> {
         let panes = before.map_or(&[][..], |it| &it.panes);
-        let of_task = |it: &&Listed| it.task.as_ref() == Some(start.task);
+        let of_task = |it: &&ListedPane| it.task.as_ref() == Some(start.task);
         let calls = if let Some(sibling) = panes.iter().find(of_task) {
             add_window(start, sibling)?
         } else {
@@ -145,7 +152,7 @@ impl Tmux {
 
     /// The session is named after the run's id until it has its mark, so that the mark cannot be
     /// set on another session; the server does all of it in one step.
-    fn add_session(&self, start: &Start<'_>) -> Result<Vec<Call>, TmuxError> {
+    fn add_session(&self, start: &StartRequest<'_>) -> Result<Vec<Call>, TmuxError> {
         let run = require_plain("run", start.run.as_str())?;
         let task = require_plain("task", start.task.as_str())?;
         let target = format!("={run}:");
@@ -164,15 +171,19 @@ impl Tmux {
         }
         let window = window_name(start.window);
         let make = ["new-session", "-d", "-x", "200", "-y", "50", "-c", "/"];
-        let make = Call::new(make).and(["-s", run, "-n", &window]);
-        calls.push(make.and(["--"]).and(command(start)));
+        let make = Call::new(make).with_arguments(["-s", run, "-n", &window]);
+        calls.push(make.with_arguments(["--"]).with_arguments(command(start)));
         calls.push(Call::new(["set-option", "-t", &target, TASK, task]));
         calls.extend(marks(start, &target)?);
         Ok(calls)
     }
 
     /// Gives a new session its display name, plus the task's id if another session has that name.
-    fn named(&self, start: &Start<'_>, listed: &Listed) -> Result<Listed, TmuxError> {
+    fn named(
+        &self,
+        start: &StartRequest<'_>,
+        listed: &ListedPane,
+    ) -> Result<ListedPane, TmuxError> {
         if listed.session_name != start.run.as_str() {
             return Ok(listed.clone());
         }
@@ -180,12 +191,12 @@ impl Tmux {
         let session = listed.session.to_string();
         for name in [name.clone(), format!("{name}@{}", start.task)] {
             let (finished, _) = self.run(&[rename(&session, &name)])?;
-            if finished.ending == Ending::Code(0) {
+            if finished.ending == CommandExit::Code(0) {
                 break;
             }
         }
         let renamed = self.list()?;
-        Ok(require_made(start, &renamed)?.clone())
+        Ok(require_created(start, &renamed)?.clone())
     }
 }
 
@@ -210,7 +221,7 @@ impl Tmux {
         let session = listed.session.to_string();
         for name in names {
             let (finished, _) = self.run(&[rename(&session, &name)])?;
-            if finished.ending == Ending::Code(0) {
+            if finished.ending == CommandExit::Code(0) {
                 break;
             }
         }
@@ -219,12 +230,12 @@ impl Tmux {
 }
 
 /// The window is named after the run's id until it has its mark, for the same reason.
-fn add_window(start: &Start<'_>, sibling: &Listed) -> Result<Vec<Call>, TmuxError> {
+fn add_window(start: &StartRequest<'_>, sibling: &ListedPane) -> Result<Vec<Call>, TmuxError> {
     let run = require_plain("run", start.run.as_str())?;
     let session = sibling.session;
     let (place, target) = (format!("{session}:"), format!("{session}:={run}"));
     let make = Call::new(["new-window", "-d", "-c", "/", "-t", &place, "-n", run]);
-    let mut calls = vec![make.and(["--"]).and(command(start))];
+    let mut calls = vec![make.with_arguments(["--"]).with_arguments(command(start))];
     calls.extend(marks(start, &target)?);
     let window = window_name(start.window);
     calls.push(Call::new(["rename-window", "-t", &target, "--", &window]));
@@ -235,18 +246,21 @@ fn rename(session: &str, name: &str) -> Call {
     Call::new(["rename-session", "-t", session, "--", name])
 }
 
-fn require_made<'a>(start: &Start<'_>, listing: &'a Listing) -> Result<&'a Listed, TmuxError> {
+fn require_created<'a>(
+    start: &StartRequest<'_>,
+    listing: &'a Listing,
+) -> Result<&'a ListedPane, TmuxError> {
     let made = listing.of_run(start.run);
     made.ok_or_else(|| TmuxError::Garbled(format!("no pane for run {}", start.run)))
 }
 
 /// The command in the pane: separate arguments, so that no shell parses them.
-fn command<'a>(start: &Start<'a>) -> [&'a OsStr; 3] {
+fn command<'a>(start: &StartRequest<'a>) -> [&'a OsStr; 3] {
     let (orange, run_file) = (start.orange.as_os_str(), start.run_file.as_os_str());
     [orange, "exec-run".as_ref(), run_file]
 }
 
-fn marks(start: &Start<'_>, target: &str) -> Result<Vec<Call>, TmuxError> {
+fn marks(start: &StartRequest<'_>, target: &str) -> Result<Vec<Call>, TmuxError> {
     let run = require_plain("run", start.run.as_str())?;
     let task = require_plain("task", start.task.as_str())?;
     let role = require_plain("role", start.role.as_str())?;
@@ -266,7 +280,7 @@ fn marks(start: &Start<'_>, target: &str) -> Result<Vec<Call>, TmuxError> {
 }
 
 /// The agent's process, unless it has already exited.
-fn process(listed: &Listed) -> Result<Option<ProcessIdentity>, TmuxError> {
+fn process(listed: &ListedPane) -> Result<Option<ProcessIdentity>, TmuxError> {
     if listed.state != PaneState::Running {
         return Ok(None);
     }

@@ -7,7 +7,7 @@ use crate::role::Role;
 use crate::task::{PendingEffect, PendingState, Run, RunState, Task, Workspace};
 
 pub(super) fn plan_effect(task: &mut Task, planned: &PlannedEffect) {
-    promise(task, planned);
+    apply_expected_result(task, planned);
     task.pending.push(PendingEffect {
         planned: planned.clone(),
         state: PendingState::Waiting,
@@ -15,15 +15,15 @@ pub(super) fn plan_effect(task: &mut Task, planned: &PlannedEffect) {
 }
 
 /// The result of an effect counts from the moment the effect is planned.
-fn promise(task: &mut Task, planned: &PlannedEffect) {
+fn apply_expected_result(task: &mut Task, planned: &PlannedEffect) {
     match &planned.effect {
         Effect::AcquireWorkspace { .. } if !matches!(task.workspace, Workspace::Bound(_)) => {
-            task.workspace = Workspace::Wanted;
+            task.workspace = Workspace::Acquiring;
         }
         Effect::ReleaseWorkspace { .. } => {
             task.workspace = match std::mem::replace(&mut task.workspace, Workspace::None) {
-                Workspace::Bound(name) => Workspace::Leaving(Some(name)),
-                Workspace::Wanted => Workspace::Leaving(None),
+                Workspace::Bound(name) => Workspace::Releasing(Some(name)),
+                Workspace::Acquiring => Workspace::Releasing(None),
                 other => other,
             };
         }
@@ -61,19 +61,19 @@ pub(super) fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutco
     match (pending.planned.effect, outcome) {
         (Effect::AcquireWorkspace { .. }, EffectOutcome::Bound(name)) => {
             task.workspace = match task.workspace {
-                Workspace::Leaving(_) => Workspace::Leaving(Some(name.clone())),
+                Workspace::Releasing(_) => Workspace::Releasing(Some(name.clone())),
                 _ => Workspace::Bound(name.clone()),
             };
         }
         (Effect::ReleaseWorkspace { .. }, _) => {
-            if matches!(task.workspace, Workspace::Leaving(_)) {
+            if matches!(task.workspace, Workspace::Releasing(_)) {
                 task.workspace = Workspace::None;
             }
         }
         (Effect::Spawn(spawn), _) => set_alive(task, &spawn.role, &spawn.run),
         (Effect::Kill(kill), _) => forget_killed(task, &kill),
         (Effect::NotifyRole(notify), EffectOutcome::SpawnedInstead) => {
-            if let Some(spawn) = &notify.otherwise {
+            if let Some(spawn) = &notify.spawn_if_absent {
                 start_run(task, spawn, RunState::Alive);
             }
         }
@@ -103,15 +103,15 @@ fn forget_killed(task: &mut Task, kill: &Kill) {
     task.runs.retain(|_, run| !kill.runs.contains(&run.id));
 }
 
-pub(super) fn give_up_effect(task: &mut Task, id: EffectId, error: &str) {
+pub(super) fn fail_effect(task: &mut Task, id: EffectId, error: &str) {
     let Some(index) = position(task, id) else {
         return;
     };
     let planned = task.pending[index].planned.clone();
-    undo_promise(task, &planned);
-    raise_attention(task, given_up(&planned, error));
+    revert_expected_result(task, &planned);
+    raise_attention(task, describe_failure(&planned, error));
     let error = error.to_owned();
-    task.pending[index].state = PendingState::GivenUp { error };
+    task.pending[index].state = PendingState::Failed { error };
 }
 
 /// The user has dealt with it. Failed effects that can be retried stay listed.
@@ -120,7 +120,7 @@ pub(super) fn clear_attention(task: &mut Task) {
         .pending
         .iter()
         .filter_map(|pending| match &pending.state {
-            PendingState::GivenUp { error } => Some(given_up(&pending.planned, error)),
+            PendingState::Failed { error } => Some(describe_failure(&pending.planned, error)),
             PendingState::Waiting | PendingState::Stopped => None,
         });
     let reasons: Vec<String> = reasons.collect();
@@ -128,27 +128,27 @@ pub(super) fn clear_attention(task: &mut Task) {
 }
 
 /// How a failed effect is described to the user.
-fn given_up(planned: &PlannedEffect, error: &str) -> String {
+fn describe_failure(planned: &PlannedEffect, error: &str) -> String {
     format!("{}: {error}", planned.effect.label())
 }
 
 pub(super) fn cancel_effect(task: &mut Task, id: EffectId) {
     if let Some(pending) = take_pending(task, id) {
-        undo_promise(task, &pending.planned);
+        revert_expected_result(task, &pending.planned);
         lower_attention(task, &pending);
     }
 }
 
 /// The failed effect is being retried or no longer wanted, so it needs no attention.
 fn lower_attention(task: &mut Task, pending: &PendingEffect) {
-    if let PendingState::GivenUp { error } = &pending.state {
-        let reason = given_up(&pending.planned, error);
+    if let PendingState::Failed { error } = &pending.state {
+        let reason = describe_failure(&pending.planned, error);
         task.attention.retain(|known| *known != reason);
     }
 }
 
 /// Takes back what was promised when the effect was planned.
-fn undo_promise(task: &mut Task, planned: &PlannedEffect) {
+fn revert_expected_result(task: &mut Task, planned: &PlannedEffect) {
     match &planned.effect {
         Effect::Spawn(spawn) => {
             let starting = task
@@ -159,7 +159,7 @@ fn undo_promise(task: &mut Task, planned: &PlannedEffect) {
                 task.runs.remove(&spawn.role);
             }
         }
-        Effect::AcquireWorkspace { .. } if task.workspace == Workspace::Wanted => {
+        Effect::AcquireWorkspace { .. } if task.workspace == Workspace::Acquiring => {
             task.workspace = Workspace::None;
         }
         _ => {}
@@ -170,7 +170,7 @@ pub(super) fn stop_effect(task: &mut Task, id: EffectId) {
     if let Some(index) = position(task, id) {
         task.pending[index].state = PendingState::Stopped;
         let planned = task.pending[index].planned.clone();
-        undo_promise(task, &planned);
+        revert_expected_result(task, &planned);
     }
 }
 
@@ -179,7 +179,7 @@ pub(super) fn retry_effect(task: &mut Task, id: EffectId) {
         let failed = task.pending[index].clone();
         lower_attention(task, &failed);
         task.pending[index].state = PendingState::Waiting;
-        promise(task, &failed.planned);
+        apply_expected_result(task, &failed.planned);
     }
 }
 

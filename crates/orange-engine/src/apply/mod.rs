@@ -5,10 +5,10 @@ mod effects;
 use std::collections::BTreeMap;
 
 use crate::document::{SectionHash, SectionName};
-use crate::event::{Created, Event, Fact, StatusChanged};
+use crate::event::{Event, Fact, StatusChange, TaskCreation};
 use crate::names::TaskId;
 use crate::role::Role;
-use crate::task::{Entered, LastError, Run, RunState, SectionMemory, Task, Workspace};
+use crate::task::{LastError, Run, RunState, SectionRecord, StatusEntry, Task, Workspace};
 
 /// Applies one event to a task.
 ///
@@ -22,7 +22,7 @@ pub fn apply(mut task: Task, event: &Event) -> Task {
 pub fn fold(task: &mut Task, event: &Event) {
     task.version = event.version;
     match &event.fact {
-        Fact::TaskCreated(created) => *task = begin(created, event),
+        Fact::TaskCreated(created) => *task = create_task(created, event),
         Fact::TaskAmended {
             summary,
             branch,
@@ -51,29 +51,29 @@ pub fn fold(task: &mut Task, event: &Event) {
             }
             for (name, hash) in sections {
                 let memory = task.sections.entry(name.clone());
-                memory.or_insert_with(|| SectionMemory::old(*hash));
+                memory.or_insert_with(|| SectionRecord::existing(*hash));
             }
         }
         Fact::TaskDeleted { .. } => task.is_deleted = true,
-        Fact::TaskBroughtBack { .. } => task.is_deleted = false,
+        Fact::TaskRestored { .. } => task.is_deleted = false,
         Fact::DocumentImported {
             by,
-            asked,
+            is_request,
             sections,
-        } => import(task, by, *asked, sections),
+        } => import(task, by, *is_request, sections),
         Fact::StatusChanged(changed) => change_status(task, changed, event),
         Fact::FieldSet { field, value } => {
             task.fields.insert(field.clone(), *value);
         }
         Fact::EffectPlanned(planned) => effects::plan_effect(task, planned),
         Fact::EffectDone { effect, outcome } => effects::finish_effect(task, *effect, outcome),
-        Fact::EffectGivenUp { effect, error } => effects::give_up_effect(task, *effect, error),
+        Fact::EffectFailed { effect, error } => effects::fail_effect(task, *effect, error),
         Fact::EffectStopped { effect, .. } => effects::stop_effect(task, *effect),
         Fact::EffectCancelled { effect } => effects::cancel_effect(task, *effect),
         Fact::EffectRetried { effect } => effects::retry_effect(task, *effect),
         Fact::HooksFinished => {
-            task.unsettled = None;
-            if task.crashes_are_old {
+            task.unfinished_plan = None;
+            if task.crash_count_is_stale {
                 task.crash_count = 0;
             }
         }
@@ -95,9 +95,9 @@ pub fn fold(task: &mut Task, event: &Event) {
         }
         Fact::AgentCrashed { crash_count, .. } => {
             task.crash_count = *crash_count;
-            task.crashes_are_old = false;
+            task.crash_count_is_stale = false;
         }
-        Fact::ErrorNoted { error } => note_error(task, error),
+        Fact::ErrorRecorded { error } => note_error(task, error),
         Fact::AttentionRaised { reason } => raise_attention(task, reason.clone()),
         Fact::AttentionCleared { .. } => effects::clear_attention(task),
         Fact::ReportReceived { report, .. } => task.report = Some(report.clone()),
@@ -137,7 +137,7 @@ pub fn replay<'event>(
 ) -> Result<Task, ReplayError> {
     let mut events = events.into_iter();
     let first = events.next().ok_or(ReplayError::Empty)?;
-    let mut task = born(first).ok_or(ReplayError::NoBeginning)?;
+    let mut task = created_task(first).ok_or(ReplayError::NoBeginning)?;
     for event in events {
         let expected = task.version + 1;
         if event.version != expected {
@@ -150,21 +150,21 @@ pub fn replay<'event>(
 }
 
 /// The task that a `task.created` event creates.
-pub fn born(event: &Event) -> Option<Task> {
+pub fn created_task(event: &Event) -> Option<Task> {
     match &event.fact {
-        Fact::TaskCreated(created) => Some(begin(created, event)),
+        Fact::TaskCreated(created) => Some(create_task(created, event)),
         _ => None,
     }
 }
 
-pub(crate) fn begin(created: &Created, event: &Event) -> Task {
+pub(crate) fn create_task(created: &TaskCreation, event: &Event) -> Task {
     Task {
         id: created.id.clone(),
         project: created.project.clone(),
         workflow: created.workflow.clone(),
         version: event.version,
         status: created.status.clone(),
-        entered: Entered {
+        entered: StatusEntry {
             from: None,
             trigger: None,
             by: created.by.clone(),
@@ -175,24 +175,24 @@ pub(crate) fn begin(created: &Created, event: &Event) -> Task {
         branch: created.branch.clone(),
         harness: created.harness.clone(),
         review_harness: created.review_harness.clone(),
-        tuning: created.tuning.clone(),
+        agent_settings: created.agent_settings.clone(),
         queueing: created.queueing.clone(),
         fields: created.fields.clone(),
         crash_count: 0,
-        crashes_are_old: false,
+        crash_count_is_stale: false,
         last_error: None,
         workspace: Workspace::None,
         runs: BTreeMap::new(),
         sections: created
             .sections
             .iter()
-            .map(|(name, hash)| (name.clone(), SectionMemory::old(*hash)))
+            .map(|(name, hash)| (name.clone(), SectionRecord::existing(*hash)))
             .collect(),
         submission: None,
         report: None,
         children: BTreeMap::new(),
         pending: Vec::new(),
-        unsettled: Some(event.version),
+        unfinished_plan: Some(event.version),
         attention: Vec::new(),
         is_deleted: false,
     }
@@ -213,26 +213,26 @@ fn import(
         let memory = task.sections.entry(name.clone()).or_default();
         if memory.hash != *hash {
             memory.hash.clone_from(hash);
-            memory.brought_by.clear();
+            memory.submitted_by.clear();
         }
         if asked && hash.is_some() {
-            memory.brought_by.insert(by.clone());
+            memory.submitted_by.insert(by.clone());
         }
     }
 }
 
-fn change_status(task: &mut Task, changed: &StatusChanged, event: &Event) {
-    task.entered = Entered {
+fn change_status(task: &mut Task, changed: &StatusChange, event: &Event) {
+    task.entered = StatusEntry {
         from: Some(changed.from.clone()),
         trigger: Some(changed.trigger),
         by: changed.by.clone(),
         at: event.at,
         version: event.version,
     };
-    task.crashes_are_old = true;
+    task.crash_count_is_stale = true;
     task.status = changed.to.clone();
     task.submission.clone_from(&changed.submission);
-    task.unsettled = Some(event.version);
+    task.unfinished_plan = Some(event.version);
     task.attention.clear();
     for memory in task.sections.values_mut() {
         memory.at_entry.clone_from(&memory.hash);

@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use crate::evidence::Evidence;
 use crate::time::Timestamp;
-use reset::reset_in;
+use reset::find_reset;
 
-pub use reset::Form;
+pub use reset::ResetFormat;
 
 /// How many of the last non-empty lines count; earlier output means nothing.
 const LAST_LINES: usize = 20;
@@ -21,18 +21,18 @@ const LAST_LINES: usize = 20;
 const LINES_AFTER: usize = 2;
 
 /// The longest line that is kept, in characters.
-const LONGEST: usize = 200;
+const MAX_LINE_CHARS: usize = 200;
 
 /// What one kind of death looks like on a harness, and what it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// One of these must be in the last lines; if empty, the output does not matter.
-    pub says: Vec<String>,
+    pub patterns: Vec<String>,
     /// It must have ended with one of these codes or signals; if both are empty, how it ended does
     /// not matter.
-    pub exits: Vec<i32>,
+    pub exit_codes: Vec<i32>,
     pub signals: Vec<i32>,
-    pub means: Meaning,
+    pub meaning: Meaning,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub enum Meaning {
     /// The harness has no quota left.
     Quota {
         /// How the text may say when quota is back; the first form that reads as an instant counts.
-        resets: Vec<Form>,
+        resets: Vec<ResetFormat>,
         /// How many seconds to wait when the text does not say.
         wait: u64,
     },
@@ -57,44 +57,44 @@ pub enum Meaning {
 /// What kind of failure a death or an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Class {
+pub enum FailureClass {
     /// The harness has no quota left.
     Quota,
     /// The harness is not logged in.
     Login,
-    /// The service behind the harness had too much to do.
+    /// The service behind the harness was overloaded.
     Overloaded,
     /// The system ran out of memory.
     OutOfMemory,
     /// The harness's program does not exist.
     MissingProgram,
-    /// Nothing that is known.
+    /// Any other failure.
     Crash,
 }
 
-impl Class {
+impl FailureClass {
     /// The word for it in a harness definition.
     pub fn as_str(self) -> &'static str {
         match self {
-            Class::Quota => "quota",
-            Class::Login => "login",
-            Class::Overloaded => "overloaded",
-            Class::OutOfMemory => "out_of_memory",
-            Class::MissingProgram => "missing_program",
-            Class::Crash => "crash",
+            FailureClass::Quota => "quota",
+            FailureClass::Login => "login",
+            FailureClass::Overloaded => "overloaded",
+            FailureClass::OutOfMemory => "out_of_memory",
+            FailureClass::MissingProgram => "missing_program",
+            FailureClass::Crash => "crash",
         }
     }
 }
 
 impl Meaning {
-    fn class(&self) -> Class {
+    fn classify(&self) -> FailureClass {
         match self {
-            Meaning::Quota { .. } => Class::Quota,
-            Meaning::Login => Class::Login,
-            Meaning::Overloaded => Class::Overloaded,
-            Meaning::OutOfMemory => Class::OutOfMemory,
-            Meaning::MissingProgram => Class::MissingProgram,
-            Meaning::Crash => Class::Crash,
+            Meaning::Quota { .. } => FailureClass::Quota,
+            Meaning::Login => FailureClass::Login,
+            Meaning::Overloaded => FailureClass::Overloaded,
+            Meaning::OutOfMemory => FailureClass::OutOfMemory,
+            Meaning::MissingProgram => FailureClass::MissingProgram,
+            Meaning::Crash => FailureClass::Crash,
         }
     }
 }
@@ -103,28 +103,28 @@ impl Meaning {
 #[derive(Clone, Copy, Debug)]
 pub struct Ending<'a> {
     pub evidence: &'a Evidence,
-    pub shown: &'a str,
+    pub output: &'a str,
     pub at: Timestamp,
     /// How many minutes the machine's clock is ahead of UTC, if known.
     pub offset: Option<i32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged {
+pub struct Judgement {
     /// How we know.
     pub evidence: Evidence,
     /// The line that gave the reason, if one did.
-    pub said: Option<String>,
+    pub output_line: Option<String>,
 }
 
 /// Judges a death by the first rule that matches; without one, the evidence stays as it is.
 ///
 /// Only an end that the system recorded is judged: a closed window or a machine that went down says
 /// nothing about the harness.
-pub fn judged(rules: &[Rule], ending: &Ending<'_>) -> Judged {
-    let plain = Judged {
+pub fn judge(rules: &[Rule], ending: &Ending<'_>) -> Judgement {
+    let plain = Judgement {
         evidence: ending.evidence.clone(),
-        said: None,
+        output_line: None,
     };
     if !matches!(
         ending.evidence,
@@ -132,16 +132,19 @@ pub fn judged(rules: &[Rule], ending: &Ending<'_>) -> Judged {
     ) {
         return plain;
     }
-    let lines: Vec<&str> = last_lines(ending.shown);
-    for rule in rules.iter().filter(|rule| rule.fits(ending.evidence)) {
+    let lines: Vec<&str> = last_lines(ending.output);
+    for rule in rules
+        .iter()
+        .filter(|rule| rule.matches_ending(ending.evidence))
+    {
         let told = match rule.line(&lines) {
-            None if rule.says.is_empty() => None,
+            None if rule.patterns.is_empty() => None,
             None => continue,
             Some(at) => Some(at),
         };
-        return Judged {
-            evidence: evidence(&rule.means, ending, &lines, told),
-            said: told.map(|at| lines[at].trim().chars().take(LONGEST).collect()),
+        return Judgement {
+            evidence: evidence(&rule.meaning, ending, &lines, told),
+            output_line: told.map(|at| lines[at].trim().chars().take(MAX_LINE_CHARS).collect()),
         };
     }
     plain
@@ -151,32 +154,37 @@ pub fn judged(rules: &[Rule], ending: &Ending<'_>) -> Judged {
 /// harness could.
 ///
 /// Rules about how a process ends do not apply to one that is still running.
-pub fn given_up(rules: &[Rule], said: &str, at: Timestamp, offset: Option<i32>) -> Option<Judged> {
-    let is_about_words = |rule: &&Rule| rule.exits.is_empty() && rule.signals.is_empty();
+pub fn judge_live(
+    rules: &[Rule],
+    said: &str,
+    at: Timestamp,
+    offset: Option<i32>,
+) -> Option<Judgement> {
+    let is_about_words = |rule: &&Rule| rule.exit_codes.is_empty() && rule.signals.is_empty();
     let rules: Vec<Rule> = rules.iter().filter(is_about_words).cloned().collect();
     let ending = Ending {
         evidence: &Evidence::Exit { code: 0 },
-        shown: said,
+        output: said,
         at,
         offset,
     };
-    Some(judged(&rules, &ending)).filter(|it| it.evidence.is_the_harnesses())
+    Some(judge(&rules, &ending)).filter(|it| it.evidence.is_harness_failure())
 }
 
 /// The kind of failure that an error's text means, by the first rule that matches it.
 ///
 /// How the process ended does not matter here: the text is already known to be an error.
-pub fn class(rules: &[Rule], error: &str) -> Class {
+pub fn classify(rules: &[Rule], error: &str) -> FailureClass {
     let lines = last_lines(error);
     let found = rules.iter().find(|rule| rule.line(&lines).is_some());
-    found.map_or(Class::Crash, |rule| rule.means.class())
+    found.map_or(FailureClass::Crash, |rule| rule.meaning.classify())
 }
 
 impl Rule {
-    fn fits(&self, evidence: &Evidence) -> bool {
+    fn matches_ending(&self, evidence: &Evidence) -> bool {
         match evidence {
-            _ if self.exits.is_empty() && self.signals.is_empty() => true,
-            Evidence::Exit { code } => self.exits.contains(code),
+            _ if self.exit_codes.is_empty() && self.signals.is_empty() => true,
+            Evidence::Exit { code } => self.exit_codes.contains(code),
             Evidence::Signal { signal } => self.signals.contains(signal),
             _ => false,
         }
@@ -186,7 +194,7 @@ impl Rule {
     fn line(&self, lines: &[&str]) -> Option<usize> {
         let says = |line: &str| {
             let line = plain(line);
-            self.says.iter().any(|text| line.contains(&plain(text)))
+            self.patterns.iter().any(|text| line.contains(&plain(text)))
         };
         lines.iter().rposition(|line| says(line))
     }
@@ -199,7 +207,7 @@ fn evidence(means: &Meaning, ending: &Ending<'_>, lines: &[&str], told: Option<u
                 let end = lines.len().min(at + 1 + LINES_AFTER);
                 plain(&lines[at..end].join(" "))
             });
-            let until = said.and_then(|said| reset_in(&said, resets, ending.at, ending.offset));
+            let until = said.and_then(|said| find_reset(&said, resets, ending.at, ending.offset));
             let millis = i64::try_from(wait.saturating_mul(1000)).unwrap_or(i64::MAX);
             let usual = Timestamp::from_millis(ending.at.millis().saturating_add(millis));
             let until = Some(until.unwrap_or(usual));
@@ -239,39 +247,39 @@ mod tests {
 
     fn rule(says: &[&str], means: Meaning) -> Rule {
         Rule {
-            says: says.iter().map(|it| (*it).to_owned()).collect(),
-            exits: Vec::new(),
+            patterns: says.iter().map(|it| (*it).to_owned()).collect(),
+            exit_codes: Vec::new(),
             signals: Vec::new(),
-            means,
+            meaning: means,
         }
     }
 
     fn rules() -> Vec<Rule> {
         let quota = Meaning::Quota {
-            resets: Form::ALL.to_vec(),
+            resets: ResetFormat::ALL.to_vec(),
             wait: 900,
         };
         vec![
             rule(&["hit your limit", "usage limit reached"], quota),
             rule(&["please run /login"], Meaning::Login),
             Rule {
-                exits: vec![1],
+                exit_codes: vec![1],
                 ..rule(&["overloaded_error"], Meaning::Overloaded)
             },
             Rule {
-                exits: vec![134],
+                exit_codes: vec![134],
                 signals: vec![6],
                 ..rule(&[], Meaning::OutOfMemory)
             },
         ]
     }
 
-    fn judge(evidence: &Evidence, shown: &str) -> Judged {
-        judged(
+    fn judge(evidence: &Evidence, shown: &str) -> Judgement {
+        super::judge(
             &rules(),
             &Ending {
                 evidence,
-                shown,
+                output: shown,
                 at: at(NOW),
                 offset: Some(60),
             },
@@ -285,10 +293,10 @@ mod tests {
 
     #[test]
     fn lesson_40_who_lives_may_say_that_there_is_no_quota() {
-        let told = |said: &str| given_up(&rules(), said, at(NOW), Some(60));
+        let told = |said: &str| judge_live(&rules(), said, at(NOW), Some(60));
         let found = told("rate_limit: You've hit your limit, resets 3pm").unwrap();
         assert_eq!(found.evidence, quota("2026-01-31T14:00:00Z"));
-        assert!(found.said.unwrap().starts_with("rate_limit"));
+        assert!(found.output_line.unwrap().starts_with("rate_limit"));
         assert_eq!(told("Please run /login").unwrap().evidence, Evidence::Login);
         // An overloaded agent retries on its own, and a rule about an exit code matches no live
         // agent.
@@ -298,13 +306,13 @@ mod tests {
 
     #[test]
     fn an_error_has_a_class_by_its_words() {
-        let class = |error: &str| class(&rules(), error);
-        assert_eq!(class("429: You've HIT your limit"), Class::Quota);
-        assert_eq!(class("Please run /login"), Class::Login);
+        let class = |error: &str| classify(&rules(), error);
+        assert_eq!(class("429: You've HIT your limit"), FailureClass::Quota);
+        assert_eq!(class("Please run /login"), FailureClass::Login);
         // The text is known to be an error, so how the process ended does not matter.
-        assert_eq!(class("overloaded_error"), Class::Overloaded);
-        assert_eq!(class("the tests fail"), Class::Crash);
-        assert_eq!(class(""), Class::Crash);
+        assert_eq!(class("overloaded_error"), FailureClass::Overloaded);
+        assert_eq!(class("the tests fail"), FailureClass::Crash);
+        assert_eq!(class(""), FailureClass::Crash);
     }
 
     #[test]
@@ -326,7 +334,7 @@ mod tests {
                 let judged = judge(&evidence, &format!("working\n{shown}\n\nbye\n"));
                 assert_eq!(judged.evidence, quota(until), "{shown}");
                 let first = shown.lines().next().unwrap();
-                assert_eq!(judged.said.as_deref(), Some(first));
+                assert_eq!(judged.output_line.as_deref(), Some(first));
             }
         }
     }
@@ -361,11 +369,11 @@ mod tests {
         let evidence = Evidence::Exit { code: 3 };
         let ending = Ending {
             evidence: &evidence,
-            shown: "hit your limit\nin limits.rs",
+            output: "hit your limit\nin limits.rs",
             at: at(NOW),
             offset: None,
         };
-        assert_eq!(judged(&rules, &ending).evidence, evidence);
+        assert_eq!(super::judge(&rules, &ending).evidence, evidence);
     }
 
     #[test]
@@ -375,7 +383,7 @@ mod tests {
         let judged = judge(&evidence, &format!("You've hit your limit\n{later}"));
         assert_eq!(judged.evidence, evidence);
         let long = format!("hit your limit {}", "🦀".repeat(500));
-        let said = judge(&evidence, &long).said.unwrap();
-        assert_eq!(said.chars().count(), LONGEST);
+        let said = judge(&evidence, &long).output_line.unwrap();
+        assert_eq!(said.chars().count(), MAX_LINE_CHARS);
     }
 }

@@ -4,7 +4,7 @@ use crate::time::{Timestamp, civil};
 
 /// How a text says when something is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ResetFormat {
     /// `in 3h 20m`, `after 20 seconds`, `in 2 days and 3 hours`.
     Relative,
     /// `resets 3pm`, `at 15:30`, `until Oct 6, 1pm`, by the machine's clock unless it says `UTC`.
@@ -15,16 +15,21 @@ pub enum Form {
     Iso,
 }
 
-impl Form {
-    pub const ALL: &'static [Form] = &[Form::Epoch, Form::Iso, Form::Relative, Form::Clock];
+impl ResetFormat {
+    pub const ALL: &'static [ResetFormat] = &[
+        ResetFormat::Epoch,
+        ResetFormat::Iso,
+        ResetFormat::Relative,
+        ResetFormat::Clock,
+    ];
 
     /// Its name in a harness definition.
     pub fn as_str(self) -> &'static str {
         match self {
-            Form::Relative => "relative",
-            Form::Clock => "clock",
-            Form::Epoch => "epoch",
-            Form::Iso => "iso",
+            ResetFormat::Relative => "relative",
+            ResetFormat::Clock => "clock",
+            ResetFormat::Epoch => "epoch",
+            ResetFormat::Iso => "iso",
         }
     }
 }
@@ -35,7 +40,7 @@ const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
 /// No quota lasts longer; anything beyond that was misread.
-const LONGEST: i64 = 32 * DAY;
+const MAX_RESET_MILLIS: i64 = 32 * DAY;
 
 /// How many words before a time of day may say what it is about.
 const WORDS_BEFORE: usize = 6;
@@ -54,9 +59,9 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// When it is over, if a lowercase text says so in one of these forms.
-pub(super) fn reset_in(
+pub(super) fn find_reset(
     text: &str,
-    forms: &[Form],
+    forms: &[ResetFormat],
     now: Timestamp,
     offset: Option<i32>,
 ) -> Option<Timestamp> {
@@ -68,13 +73,13 @@ pub(super) fn reset_in(
         .collect();
     let is_sane = |then: &Timestamp| {
         let left = then.millis().saturating_sub(now.millis());
-        (1..=LONGEST).contains(&left)
+        (1..=MAX_RESET_MILLIS).contains(&left)
     };
-    let read = |form: &Form| match form {
-        Form::Epoch => words.iter().find_map(|word| epoch(word)),
-        Form::Iso => words.iter().find_map(|word| iso(word)),
-        Form::Relative => relative(&words, now),
-        Form::Clock => clock(&words, now, offset),
+    let read = |form: &ResetFormat| match form {
+        ResetFormat::Epoch => words.iter().find_map(|word| epoch(word)),
+        ResetFormat::Iso => words.iter().find_map(|word| iso(word)),
+        ResetFormat::Relative => relative(&words, now),
+        ResetFormat::Clock => clock(&words, now, offset),
     };
     forms.iter().find_map(|form| read(form).filter(&is_sane))
 }
@@ -272,7 +277,7 @@ mod tests {
             ("", None),
         ];
         for (text, expected) in table {
-            let found = reset_in(text, Form::ALL, now, Some(60));
+            let found = find_reset(text, ResetFormat::ALL, now, Some(60));
             let expected = expected.map(|it| Timestamp::parse(it).unwrap());
             assert_eq!(found, expected, "{text}");
         }
@@ -281,12 +286,19 @@ mod tests {
     #[test]
     fn a_form_that_is_not_named_is_not_read() {
         let now = Timestamp::parse("2026-01-31T09:30:00Z").unwrap();
-        let read = |forms: &[Form], offset| reset_in("resets 3pm", forms, now, offset);
+        let read = |forms: &[ResetFormat], offset| find_reset("resets 3pm", forms, now, offset);
         assert_eq!(
-            read(&[Form::Relative, Form::Epoch, Form::Iso], Some(0)),
+            read(
+                &[ResetFormat::Relative, ResetFormat::Epoch, ResetFormat::Iso],
+                Some(0)
+            ),
             None
         );
-        assert!(read(&[Form::Clock], Some(0)).is_some());
-        assert_eq!(read(&[Form::Clock], None), None, "whose clock is not known");
+        assert!(read(&[ResetFormat::Clock], Some(0)).is_some());
+        assert_eq!(
+            read(&[ResetFormat::Clock], None),
+            None,
+            "whose clock is not known"
+        );
     }
 }

@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 
 use super::hints;
 use super::hooks;
-use super::steps::Steps;
+use super::plan_builder::PlanBuilder;
 use super::transition::{self, change_fields};
-use crate::apply::begin;
+use crate::apply::create_task;
 use crate::decision::Decision;
 use crate::document::{SectionHash, SectionName};
-use crate::event::{Created, Event, Fact};
-use crate::input::{Known, NewTask};
+use crate::event::{Event, Fact, TaskCreation};
+use crate::input::{DecisionContext, NewTask};
 use crate::language::Workflow;
 use crate::language::hooks::Hook;
 use crate::language::workflow::Entry;
 use crate::names::{FieldName, Status};
-use crate::refusal::{Attempt, Missing, Refusal};
+use crate::refusal::{Attempt, Blocker, Refusal};
 use crate::task::Task;
 
 /// Decides whether and where a task begins; its plan starts with `task.created`.
-pub fn create(workflow: &Workflow, new: &NewTask, known: &Known) -> Decision {
+pub fn create(workflow: &Workflow, new: &NewTask, known: &DecisionContext) -> Decision {
     let mut closed = None;
     for entry in &workflow.entries {
         if new
@@ -48,12 +48,17 @@ pub fn create(workflow: &Workflow, new: &NewTask, known: &Known) -> Decision {
         unchecked: Vec::new(),
         hints: Vec::new(),
     };
-    refusal.hints = hints::for_refusal(&refusal);
+    refusal.hints = hints::hints_for(&refusal);
     Decision::Refusal(refusal)
 }
 
-fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, known: &Known) -> (Event, Task) {
-    let created = Created {
+fn beginning(
+    workflow: &Workflow,
+    new: &NewTask,
+    entry: &Entry,
+    known: &DecisionContext,
+) -> (Event, Task) {
+    let created = TaskCreation {
         id: new.id.clone(),
         project: new.project.clone(),
         workflow: workflow.name.clone(),
@@ -63,7 +68,7 @@ fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, known: &Known) -
         branch: new.branch.clone(),
         harness: new.harness.clone(),
         review_harness: new.review_harness.clone(),
-        tuning: new.tuning.clone(),
+        agent_settings: new.agent_settings.clone(),
         queueing: new.queueing.clone(),
         fields: workflow.fields.clone(),
         sections: existing_sections(workflow, known),
@@ -73,14 +78,14 @@ fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, known: &Known) -
         at: known.at,
         fact: Fact::TaskCreated(created.clone()),
     };
-    let task = begin(&created, &event);
+    let task = create_task(&created, &event);
     (event, task)
 }
 
 /// Sections that were written before the task began are not fresh.
 pub(super) fn existing_sections(
     workflow: &Workflow,
-    known: &Known,
+    known: &DecisionContext,
 ) -> BTreeMap<SectionName, SectionHash> {
     let names = workflow.gated_sections().iter();
     names
@@ -91,7 +96,7 @@ pub(super) fn existing_sections(
         .collect()
 }
 
-fn guard(entry: &Entry, task: &Task) -> Option<Missing> {
+fn guard(entry: &Entry, task: &Task) -> Option<Blocker> {
     let when = entry.when.as_ref()?;
     if when.holds(|field| task.value(field)) {
         return None;
@@ -102,12 +107,18 @@ fn guard(entry: &Entry, task: &Task) -> Option<Missing> {
         .map(|comparison| (comparison.field.clone(), task.value(&comparison.field)))
         .collect();
     let when = when.text().to_owned();
-    Some(Missing::GuardFailed { when, values })
+    Some(Blocker::GuardFailed { when, values })
 }
 
-fn enter(workflow: &Workflow, entry: &Entry, task: Task, event: Event, known: &Known) -> Decision {
+fn enter(
+    workflow: &Workflow,
+    entry: &Entry,
+    task: Task,
+    event: Event,
+    known: &DecisionContext,
+) -> Decision {
     let plan = event.version;
-    let mut steps = Steps::begin(workflow, task, event, known);
+    let mut steps = PlanBuilder::begin(workflow, task, event, known);
     change_fields(&mut steps, &entry.set);
     let state = workflow.state(&entry.status);
     let on_enter = state.map_or(&[] as &[Hook], |state| &state.on_enter);
@@ -121,18 +132,18 @@ fn enter(workflow: &Workflow, entry: &Entry, task: Task, event: Event, known: &K
             known: &[],
         },
     );
-    transition::notice_absent(&mut steps);
+    transition::report_absent_agents(&mut steps);
     steps.settle();
     steps.finish()
 }
 
-fn no_entry(workflow: &Workflow, new: &NewTask) -> Missing {
+fn no_entry(workflow: &Workflow, new: &NewTask) -> Blocker {
     match &new.status {
-        Some(status) if workflow.state(status).is_none() => Missing::UnknownStatus {
+        Some(status) if workflow.state(status).is_none() => Blocker::UnknownStatus {
             status: status.clone(),
             allowed: Vec::new(),
         },
-        _ => Missing::NoEntry {
+        _ => Blocker::NoEntry {
             entries: entry_names(workflow),
         },
     }

@@ -1,12 +1,12 @@
 //! Which edge is open, and if none is, why not.
 
-use super::gates::{self, Answer};
-use super::steps::Steps;
+use super::gates::{self, GateResult};
+use super::plan_builder::PlanBuilder;
 use crate::input::FactNeeded;
 use crate::language::gates::GateKind;
 use crate::language::workflow::{Edge, Target, Trigger};
 use crate::names::{FieldName, Status};
-use crate::refusal::Missing;
+use crate::refusal::Blocker;
 use crate::role::Role;
 
 /// The result of choosing among several edges.
@@ -16,14 +16,14 @@ pub(super) enum Choice<'a> {
         edge: &'a Edge,
         because: Vec<String>,
     },
-    Closed(Closed),
+    Closed(ClosedEdge),
     /// The choice depends on these facts.
     Needs(Vec<FactNeeded>),
 }
 
 /// Why no edge is open.
-pub(super) struct Closed {
-    pub(super) missing: Vec<Missing>,
+pub(super) struct ClosedEdge {
+    pub(super) missing: Vec<Blocker>,
     pub(super) unchecked: Vec<String>,
     /// Whether role and guard would have let the caller through.
     pub(super) reachable: bool,
@@ -31,20 +31,20 @@ pub(super) struct Closed {
 
 /// The role that asks, and whether it has confirmed.
 #[derive(Clone, Copy)]
-pub(super) struct Asker<'a> {
+pub(super) struct Caller<'a> {
     pub(super) role: &'a Role,
     pub(super) confirmed: bool,
 }
 
-impl Asker<'static> {
+impl Caller<'static> {
     /// The engine is never asked to confirm.
-    pub(super) const ENGINE: Asker<'static> = Asker {
+    pub(super) const ENGINE: Caller<'static> = Caller {
         role: &Role::Engine,
         confirmed: true,
     };
 }
 
-pub(super) fn target(edge: &Edge, steps: &Steps<'_>) -> Option<Status> {
+pub(super) fn target(edge: &Edge, steps: &PlanBuilder<'_>) -> Option<Status> {
     match &edge.to {
         Target::Status(status) => Some(status.clone()),
         Target::Previous => steps.task.entered.from.clone(),
@@ -52,14 +52,18 @@ pub(super) fn target(edge: &Edge, steps: &Steps<'_>) -> Option<Status> {
 }
 
 /// The edges from the current status that lead to `to` by `trigger`.
-pub(super) fn leading<'a>(steps: &Steps<'a>, to: &Status, trigger: Trigger) -> Vec<&'a Edge> {
-    let mut edges = triggered(steps, trigger);
+pub(super) fn edges_to<'a>(
+    steps: &PlanBuilder<'a>,
+    to: &Status,
+    trigger: Trigger,
+) -> Vec<&'a Edge> {
+    let mut edges = edges_by_trigger(steps, trigger);
     edges.retain(|edge| target(edge, steps).as_ref() == Some(to));
     edges
 }
 
 /// The edges from the current status with this trigger, in file order.
-pub(super) fn triggered<'a>(steps: &Steps<'a>, trigger: Trigger) -> Vec<&'a Edge> {
+pub(super) fn edges_by_trigger<'a>(steps: &PlanBuilder<'a>, trigger: Trigger) -> Vec<&'a Edge> {
     let edges = steps.workflow.edges.iter();
     edges
         .filter(|edge| edge.from == steps.task.status && edge.trigger == trigger)
@@ -67,14 +71,14 @@ pub(super) fn triggered<'a>(steps: &Steps<'a>, trigger: Trigger) -> Vec<&'a Edge
 }
 
 /// The edges an exit rule may take: those of its own trigger, else those the engine may request.
-pub(super) fn leading_by_rule<'a>(
-    steps: &Steps<'a>,
+pub(super) fn edges_to_by_rule<'a>(
+    steps: &PlanBuilder<'a>,
     to: &Status,
     trigger: Trigger,
 ) -> Vec<&'a Edge> {
-    let own = leading(steps, to, trigger);
+    let own = edges_to(steps, to, trigger);
     if own.is_empty() {
-        return leading(steps, to, Trigger::Request);
+        return edges_to(steps, to, Trigger::Request);
     }
     own
 }
@@ -83,7 +87,11 @@ pub(super) fn leading_by_rule<'a>(
 ///
 /// Load rule 7 leaves at most one edge that role and guard let through. What is reported as missing
 /// is about that edge, or about the first one if there is none.
-pub(super) fn choose<'a>(edges: &[&'a Edge], asker: Asker<'_>, steps: &Steps<'_>) -> Choice<'a> {
+pub(super) fn choose<'a>(
+    edges: &[&'a Edge],
+    asker: Caller<'_>,
+    steps: &PlanBuilder<'_>,
+) -> Choice<'a> {
     let open = |edge: &&&'a Edge| edge.is_open_to(asker.role);
     let guarded = |edge: &&&'a Edge| guard_holds(edge, steps);
     let edge = edges
@@ -92,8 +100,8 @@ pub(super) fn choose<'a>(edges: &[&'a Edge], asker: Asker<'_>, steps: &Steps<'_>
         .or_else(|| edges.iter().find(open))
         .or_else(|| edges.first());
     match edge {
-        Some(edge) => ask(edge, asker, steps),
-        None => Choice::Closed(Closed {
+        Some(edge) => check_edge(edge, asker, steps),
+        None => Choice::Closed(ClosedEdge {
             missing: Vec::new(),
             unchecked: Vec::new(),
             reachable: false,
@@ -101,7 +109,7 @@ pub(super) fn choose<'a>(edges: &[&'a Edge], asker: Asker<'_>, steps: &Steps<'_>
     }
 }
 
-pub(super) fn guard_holds(edge: &Edge, steps: &Steps<'_>) -> bool {
+pub(super) fn guard_holds(edge: &Edge, steps: &PlanBuilder<'_>) -> bool {
     edge.when
         .as_ref()
         .is_none_or(|when| when.holds(|field| steps.task.value(field)))
@@ -109,12 +117,12 @@ pub(super) fn guard_holds(edge: &Edge, steps: &Steps<'_>) -> bool {
 
 /// Which conditions of an edge hold and which do not, the caller's role aside.
 #[derive(Default)]
-pub(super) struct Surveyed {
-    pub(super) guard: Option<Missing>,
+pub(super) struct EdgeSurvey {
+    pub(super) guard: Option<Blocker>,
     /// Gates that fail, and a confirmation that is still missing.
-    pub(super) missing: Vec<Missing>,
-    /// One line for each guard and gate that holds.
-    pub(super) because: Vec<String>,
+    pub(super) missing: Vec<Blocker>,
+    /// One line for each gate that holds.
+    pub(super) evidence: Vec<String>,
     /// Facts that must be gathered before the gates can be judged.
     pub(super) needs: Vec<FactNeeded>,
     /// The same, for gates that run a command.
@@ -122,8 +130,8 @@ pub(super) struct Surveyed {
 }
 
 /// Checks the guard, the gates and the confirmation of an edge.
-pub(super) fn survey(edge: &Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Surveyed {
-    let mut found = Surveyed::default();
+pub(super) fn survey(edge: &Edge, asker: Caller<'_>, steps: &PlanBuilder<'_>) -> EdgeSurvey {
+    let mut found = EdgeSurvey::default();
     if let Some(when) = &edge.when {
         let values: Vec<(FieldName, i64)> = when
             .comparisons()
@@ -134,25 +142,23 @@ pub(super) fn survey(edge: &Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Survey
                 (field, value)
             })
             .collect();
-        if guard_holds(edge, steps) {
-            found.because.push(format!("`{when}` holds"));
-        } else {
+        if !guard_holds(edge, steps) {
             let when = when.text().to_owned();
-            found.guard = Some(Missing::GuardFailed { when, values });
+            found.guard = Some(Blocker::GuardFailed { when, values });
         }
     }
     for gate in &edge.gates {
-        match gates::ask(gate, steps) {
-            Answer::Holds(shown) => found.because.push(shown),
-            Answer::Fails(failures) => {
+        match gates::check(gate, steps) {
+            GateResult::Passes(shown) => found.evidence.push(shown),
+            GateResult::Fails(failures) => {
                 let failures = failures.into_iter();
-                let failures = failures.map(|failure| Missing::GateFailed { failure });
+                let failures = failures.map(|failure| Blocker::GateFailed { failure });
                 found.missing.extend(failures);
             }
-            Answer::Needs(fact) if matches!(gate.kind, GateKind::Command(_)) => {
+            GateResult::Needs(fact) if matches!(gate.kind, GateKind::Command(_)) => {
                 found.commands.push(fact);
             }
-            Answer::Needs(fact) => found.needs.push(fact),
+            GateResult::Needs(fact) => found.needs.push(fact),
         }
     }
     // Only the user can confirm: an agent's yes does not count, and the engine is not asked.
@@ -163,16 +169,16 @@ pub(super) fn survey(edge: &Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Survey
     };
     if let Some(question) = edge.confirm.as_ref().filter(|_| !is_answered) {
         let question = question.clone();
-        found.missing.push(Missing::ConfirmationNeeded { question });
+        found.missing.push(Blocker::ConfirmationNeeded { question });
     }
     found
 }
 
-fn ask<'a>(edge: &'a Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Choice<'a> {
+fn check_edge<'a>(edge: &'a Edge, asker: Caller<'_>, steps: &PlanBuilder<'_>) -> Choice<'a> {
     let found = survey(edge, asker, steps);
     let mut missing = Vec::new();
     if !edge.is_open_to(asker.role) {
-        missing.push(Missing::NotAllowed {
+        missing.push(Blocker::NotAllowed {
             role: asker.role.clone(),
             by: edge.by.clone(),
         });
@@ -193,17 +199,17 @@ fn ask<'a>(edge: &'a Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Choice<'a> {
         return Choice::Needs(needs);
     }
     if missing.is_empty() {
-        let because = found.because;
+        let because = found.evidence;
         return Choice::Open { edge, because };
     }
-    Choice::Closed(Closed {
+    Choice::Closed(ClosedEdge {
         missing,
-        unchecked: commands.iter().map(shown_command).collect(),
+        unchecked: commands.iter().map(command_text).collect(),
         reachable,
     })
 }
 
-pub(super) fn shown_command(fact: &FactNeeded) -> String {
+pub(super) fn command_text(fact: &FactNeeded) -> String {
     match fact {
         FactNeeded::Command { command, .. } => command.join(" "),
         _ => String::new(),

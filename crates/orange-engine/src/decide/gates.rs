@@ -1,53 +1,53 @@
 //! Whether a gate holds, fails, or needs a fact.
 
-use super::steps::Steps;
+use super::plan_builder::PlanBuilder;
 use super::submission;
 use crate::document::Section;
 use crate::document::reading::{self, Verdict, VerdictReading};
 use crate::input::{CommandResult, FactNeeded};
 use crate::language::gates::{
-    CommandGate, Gate, GateKind, GitCondition, GitGate, PullRequestGate, ReportField, ReportGate,
-    ReportWanted, SectionGate,
+    CommandGate, Gate, GateKind, GitCondition, GitGate, PullRequestGate, ReportCondition,
+    ReportField, ReportGate, SectionGate,
 };
 use crate::refusal::GateFailure;
 use crate::report::Report;
 
-pub(super) enum Answer {
+pub(super) enum GateResult {
     /// It holds, for this reason.
-    Holds(String),
+    Passes(String),
     /// It does not hold, for these reasons.
     Fails(Vec<GateFailure>),
     /// It cannot be judged without this fact.
     Needs(FactNeeded),
 }
 
-impl Answer {
-    fn from_failures(failures: Vec<GateFailure>, shown: impl FnOnce() -> String) -> Answer {
+impl GateResult {
+    fn from_failures(failures: Vec<GateFailure>, shown: impl FnOnce() -> String) -> GateResult {
         if failures.is_empty() {
-            Answer::Holds(shown())
+            GateResult::Passes(shown())
         } else {
-            Answer::Fails(failures)
+            GateResult::Fails(failures)
         }
     }
 }
 
-pub(super) fn ask(gate: &Gate, steps: &Steps<'_>) -> Answer {
+pub(super) fn check(gate: &Gate, steps: &PlanBuilder<'_>) -> GateResult {
     match &gate.kind {
-        GateKind::Section(gate) => ask_section(gate, steps),
-        GateKind::Report(gate) => ask_report(gate, steps.task.report.as_ref()),
-        GateKind::Git(gate) => ask_git(gate, steps),
-        GateKind::PullRequest(gate) => ask_pull_request(gate, steps),
-        GateKind::Command(gate) => ask_command(gate, steps),
+        GateKind::Section(gate) => check_section(gate, steps),
+        GateKind::Report(gate) => check_report(gate, steps.task.report.as_ref()),
+        GateKind::Git(gate) => check_git(gate, steps),
+        GateKind::PullRequest(gate) => check_pull_request(gate, steps),
+        GateKind::Command(gate) => check_command(gate, steps),
     }
 }
 
-fn ask_section(gate: &SectionGate, steps: &Steps<'_>) -> Answer {
+fn check_section(gate: &SectionGate, steps: &PlanBuilder<'_>) -> GateResult {
     let Some(document) = steps.document() else {
-        return Answer::Needs(FactNeeded::Document);
+        return GateResult::Needs(FactNeeded::Document);
     };
     let name = &gate.section;
     let Some(section) = document.section(name) else {
-        return Answer::Fails(vec![GateFailure::SectionMissing {
+        return GateResult::Fails(vec![GateFailure::SectionMissing {
             section: name.clone(),
             fields: gate.fields.clone(),
             verdict: gate.verdict,
@@ -55,14 +55,14 @@ fn ask_section(gate: &SectionGate, steps: &Steps<'_>) -> Answer {
     };
     let content = document.content(section);
     if !reading::has_content(content) {
-        return Answer::Fails(vec![GateFailure::SectionEmpty {
+        return GateResult::Fails(vec![GateFailure::SectionEmpty {
             section: name.clone(),
             fields: gate.fields.clone(),
             verdict: gate.verdict,
         }]);
     }
     let mut failures = Vec::new();
-    let mut shown = format!("`{name}` is there");
+    let mut shown = format!("`{name}` exists");
     if !gate.fields.is_empty() {
         match reading::field_with_content(content, &gate.fields) {
             Some(field) => shown = format!("`{name}` has {field}"),
@@ -76,23 +76,23 @@ fn ask_section(gate: &SectionGate, steps: &Steps<'_>) -> Answer {
             }),
         }
     }
-    match ask_verdict(gate, content) {
+    match check_verdict(gate, content) {
         Ok(Some(verdict)) => shown = verdict,
         Ok(None) => {}
         Err(failure) => failures.push(failure),
     }
-    failures.extend(ask_memory(gate, section, steps));
+    failures.extend(check_submission(gate, section, steps));
     if gate.verdict == Some(Verdict::Pass) && failures.is_empty() {
         // A verdict passes a commit, and it must be the one that was reviewed.
         match steps.facts().and_then(|facts| facts.git.as_ref()) {
-            None => return Answer::Needs(FactNeeded::Git),
-            Some(git) => failures.extend(submission::moved(steps, git)),
+            None => return GateResult::Needs(FactNeeded::Git),
+            Some(git) => failures.extend(submission::check_moved(steps, git)),
         }
     }
-    Answer::from_failures(failures, || shown)
+    GateResult::from_failures(failures, || shown)
 }
 
-fn ask_verdict(gate: &SectionGate, content: &str) -> Result<Option<String>, GateFailure> {
+fn check_verdict(gate: &SectionGate, content: &str) -> Result<Option<String>, GateFailure> {
     let Some(wanted) = gate.verdict else {
         return Ok(None);
     };
@@ -121,11 +121,15 @@ fn ask_verdict(gate: &SectionGate, content: &str) -> Result<Option<String>, Gate
 }
 
 /// Freshness and origin come from what was imported, never from the document itself.
-fn ask_memory(gate: &SectionGate, section: &Section, steps: &Steps<'_>) -> Vec<GateFailure> {
+fn check_submission(
+    gate: &SectionGate,
+    section: &Section,
+    steps: &PlanBuilder<'_>,
+) -> Vec<GateFailure> {
     let memory = steps.task.sections.get(&gate.section);
     let known = memory.filter(|memory| memory.hash.as_ref() == Some(&section.hash()));
     let mut failures = Vec::new();
-    if gate.fresh && !known.is_some_and(crate::task::SectionMemory::is_fresh) {
+    if gate.fresh && !known.is_some_and(crate::task::SectionRecord::is_fresh) {
         failures.push(GateFailure::NotFresh {
             section: gate.section.clone(),
             since: steps.task.status.clone(),
@@ -133,7 +137,7 @@ fn ask_memory(gate: &SectionGate, section: &Section, steps: &Steps<'_>) -> Vec<G
     }
     let brought = known.is_some_and(|memory| {
         let mut roles = gate.from_role.iter();
-        roles.any(|role| memory.brought_by.contains(role))
+        roles.any(|role| memory.submitted_by.contains(role))
     });
     if !gate.from_role.is_empty() && !brought {
         failures.push(GateFailure::NotFromRole {
@@ -144,20 +148,20 @@ fn ask_memory(gate: &SectionGate, section: &Section, steps: &Steps<'_>) -> Vec<G
     failures
 }
 
-fn ask_report(gate: &ReportGate, report: Option<&Report>) -> Answer {
+fn check_report(gate: &ReportGate, report: Option<&Report>) -> GateResult {
     let Some(report) = report else {
-        return Answer::Fails(vec![GateFailure::ReportMissing]);
+        return GateResult::Fails(vec![GateFailure::ReportMissing]);
     };
     let words = read_report(gate.field, report);
     let found = words.join(", ");
     let holds = match &gate.wanted {
-        ReportWanted::Is(wanted) => wanted.contains(&found),
-        ReportWanted::Empty(wanted) => words.is_empty() == *wanted,
+        ReportCondition::Is(wanted) => wanted.contains(&found),
+        ReportCondition::Empty(wanted) => words.is_empty() == *wanted,
     };
     if holds {
-        return Answer::Holds(format!("the report's `{}` is `{found}`", gate.field));
+        return GateResult::Passes(format!("the report's `{}` is `{found}`", gate.field));
     }
-    Answer::Fails(vec![GateFailure::ReportDiffers {
+    GateResult::Fails(vec![GateFailure::ReportDiffers {
         field: gate.field,
         found,
         wanted: gate.wanted.clone(),
@@ -187,34 +191,36 @@ fn read_report(field: ReportField, report: &Report) -> Vec<String> {
     }
 }
 
-fn ask_git(gate: &GitGate, steps: &Steps<'_>) -> Answer {
+fn check_git(gate: &GitGate, steps: &PlanBuilder<'_>) -> GateResult {
     let Some(git) = steps.facts().and_then(|facts| facts.git.as_ref()) else {
-        return Answer::Needs(FactNeeded::Git);
+        return GateResult::Needs(FactNeeded::Git);
     };
     let failures = gate
         .conditions
         .iter()
-        .filter(|condition| !git.holds.contains(condition))
-        .filter(|condition| !submission::is_beside_the_point(**condition, git, steps))
+        .filter(|condition| !git.met_conditions.contains(condition))
+        .filter(|condition| !submission::is_irrelevant(**condition, git, steps))
         .map(|condition| match condition {
             GitCondition::Clean => GateFailure::Uncommitted {
-                files: git.unclean.files.clone(),
-                others: git.unclean.others.clone(),
+                files: git.uncommitted.files.clone(),
+                others: git.uncommitted.others.clone(),
             },
             condition => GateFailure::Git {
                 condition: *condition,
             },
         })
         .collect();
-    Answer::from_failures(failures, || format!("git is in order at {}", git.head))
+    GateResult::from_failures(failures, || {
+        format!("the git conditions are met at {}", git.head)
+    })
 }
 
-fn ask_pull_request(gate: &PullRequestGate, steps: &Steps<'_>) -> Answer {
+fn check_pull_request(gate: &PullRequestGate, steps: &PlanBuilder<'_>) -> GateResult {
     let Some(known) = steps.facts().and_then(|facts| facts.pull_request) else {
-        return Answer::Needs(FactNeeded::PullRequest);
+        return GateResult::Needs(FactNeeded::PullRequest);
     };
     let Some(found) = known else {
-        return Answer::Fails(vec![GateFailure::PullRequestMissing]);
+        return GateResult::Fails(vec![GateFailure::PullRequestMissing]);
     };
     let mut failures = Vec::new();
     if let Some(wanted) = gate.state
@@ -229,22 +235,24 @@ fn ask_pull_request(gate: &PullRequestGate, steps: &Steps<'_>) -> Answer {
         let found = found.checks;
         failures.push(GateFailure::PullRequestChecks { found, wanted });
     }
-    Answer::from_failures(failures, || String::from("the pull request is as needed"))
+    GateResult::from_failures(failures, || {
+        String::from("the pull request meets the conditions")
+    })
 }
 
-fn ask_command(gate: &CommandGate, steps: &Steps<'_>) -> Answer {
+fn check_command(gate: &CommandGate, steps: &PlanBuilder<'_>) -> GateResult {
     let known = steps
         .facts()
         .and_then(|facts| facts.commands.get(&gate.command));
     match known {
         Some(CommandResult::Exited(0)) => {
-            Answer::Holds(format!("`{}` succeeded", gate.command.join(" ")))
+            GateResult::Passes(format!("`{}` succeeded", gate.command.join(" ")))
         }
-        Some(result) => Answer::Fails(vec![GateFailure::Command {
+        Some(result) => GateResult::Fails(vec![GateFailure::Command {
             command: gate.command.clone(),
             result: *result,
         }]),
-        None => Answer::Needs(FactNeeded::Command {
+        None => GateResult::Needs(FactNeeded::Command {
             command: gate.command.clone(),
             timeout: gate.timeout,
         }),

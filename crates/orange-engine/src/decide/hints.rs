@@ -2,16 +2,16 @@
 
 use crate::language::gates::GitCondition;
 use crate::names::Status;
-use crate::refusal::how_to_write;
-use crate::refusal::{Attempt, GateFailure, Missing, Refusal};
+use crate::refusal::describe_section;
+use crate::refusal::{Attempt, Blocker, GateFailure, Refusal};
 use crate::role::Role;
-use crate::wording::{either, the};
+use crate::wording::{join_or, with_article};
 
 /// A hint for each thing that is missing, without duplicates.
-pub(super) fn for_refusal(refusal: &Refusal) -> Vec<String> {
+pub(super) fn hints_for(refusal: &Refusal) -> Vec<String> {
     let mut hints: Vec<String> = Vec::new();
     // A caller that is not allowed to ask gets no hints on how to pass the gates.
-    let is_barred = |missing: &&Missing| matches!(missing, Missing::NotAllowed { .. });
+    let is_barred = |missing: &&Blocker| matches!(missing, Blocker::NotAllowed { .. });
     let barred = refusal.missing.iter().find(is_barred);
     let all = refusal.missing.iter();
     for missing in all.filter(|missing| barred.is_none_or(|barred| barred == *missing)) {
@@ -24,14 +24,14 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Vec<String> {
     hints
 }
 
-fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
+fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
     let task = &refusal.task;
-    let again = again(refusal);
+    let again = repeat_command(refusal);
     Some(match missing {
-        Missing::Terminal { .. } => {
+        Blocker::Terminal { .. } => {
             String::from("create a new task for further work with `orange task create`")
         }
-        Missing::NoTransition { allowed } | Missing::UnknownStatus { allowed, .. }
+        Blocker::NoTransition { allowed } | Blocker::UnknownStatus { allowed, .. }
             if !allowed.is_empty() =>
         {
             let commands: Vec<String> = allowed
@@ -40,67 +40,71 @@ fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
                 .collect();
             format!("from here you can run {}", commands.join(" or "))
         }
-        Missing::NothingToMerge { .. } => format!(
+        Blocker::NothingToMerge { .. } => format!(
             "commit the work in the task's worktree; if you merged the branch yourself, name its \
              commit: `{again} --head COMMIT`"
         ),
-        Missing::NotInBranch { .. } => {
+        Blocker::NotInBranch { .. } => {
             format!("see the branch's commits with `orange task diff {task}`")
         }
-        Missing::NotByRequest { triggers } if triggers.iter().any(|name| name == "merged") => {
+        Blocker::NotByRequest { triggers } if triggers.iter().any(|name| name == "merged") => {
             format!("merge the branch with `orange task merge {task}`")
         }
-        Missing::NotAllowed { by, .. } => not_allowed(by, refusal),
-        Missing::GuardFailed { .. } => {
-            format!("see how the task came here with `orange task show {task}`")
+        Blocker::NotAllowed { by, .. } => not_allowed(by, refusal),
+        Blocker::GuardFailed { .. } => {
+            format!("see how the task got here with `orange task show {task}`")
         }
-        Missing::GateFailed { failure } => return gate_hint(failure, &again),
-        Missing::ConfirmationNeeded { .. } if refusal.by == Role::Human => {
-            format!("to answer yes, run `{again} --yes`")
+        Blocker::GateFailed { failure } => return gate_hint(failure, &again),
+        Blocker::ConfirmationNeeded { .. } if refusal.by == Role::Human => {
+            format!("to confirm, run `{again} --yes`")
         }
-        Missing::ConfirmationNeeded { .. } => ask_the_person(refusal),
-        Missing::UnknownStatus { .. } if matches!(refusal.attempt, Attempt::Create { .. }) => {
+        Blocker::ConfirmationNeeded { .. } => ask_user_hint(refusal),
+        Blocker::UnknownStatus { .. } if matches!(refusal.attempt, Attempt::Create { .. }) => {
             String::from("see the statuses with `orange workflow list`, or leave `--status` out")
         }
-        Missing::UnknownStatus { .. } | Missing::NoPrevious | Missing::VerbUnavailable { .. } => {
+        Blocker::UnknownStatus { .. } | Blocker::NoPrevious | Blocker::VerbUnavailable { .. } => {
             format!("see where the task can go with `orange task why {task}`")
         }
-        Missing::SameStatus { .. }
-        | Missing::NothingToDo
-        | Missing::NoTransition { .. }
-        | Missing::NotByRequest { .. }
-        | Missing::OnItsWay { .. }
-        | Missing::Merging
-        | Missing::NotSettled => {
+        Blocker::SameStatus { .. }
+        | Blocker::NothingToDo
+        | Blocker::NoTransition { .. }
+        | Blocker::NotByRequest { .. }
+        | Blocker::AlreadyStarting { .. }
+        | Blocker::Merging
+        | Blocker::EffectsRunning => {
             format!("see what the task waits for with `orange task why {task}`")
         }
-        Missing::HeldBack { wait } => return wait.hint(),
-        Missing::NotEnded { .. } => {
-            format!("end it first: `orange task cancel {task}` gives it up and keeps its work")
+        Blocker::HeldBack { wait } => return wait.hint(),
+        Blocker::NotEnded { .. } => {
+            format!("cancel it first with `orange task cancel {task}`; its work is kept")
         }
-        Missing::HoldsWorkspace => {
-            String::from("run `orange workspace gc`: it gives back what ended tasks still hold")
+        Blocker::HoldsWorkspace => {
+            String::from("run `orange workspace gc`: it releases what ended tasks still hold")
         }
-        Missing::StatusAbsent {
+        Blocker::StatusAbsent {
             statuses, workflow, ..
         } if statuses.is_empty() => format!(
-            "the two have no status in common; create a new task by it: `orange task create \
+            "the two have no status in common; create a new task with it: `orange task create \
              --workflow {workflow}`"
         ),
-        Missing::StatusAbsent { statuses, .. } => {
-            let names = either(statuses.iter().map(|it| format!("`{it}`")));
-            format!("move it first, to {names}: `orange task update {task} --status STATUS`")
+        Blocker::StatusAbsent { statuses, .. } => {
+            let names = join_or(statuses.iter().map(|it| format!("`{it}`")));
+            format!("first move it to {names}: `orange task update {task} --status STATUS`")
         }
-        Missing::KindDiffers { .. } => {
-            format!("move it first: `orange task why {task}` says where it can go")
+        Blocker::KindDiffers { .. } => {
+            format!("move it first; see where it can go with `orange task why {task}`")
         }
-        Missing::NoRespawn { .. } => format!("see who should run with `orange task show {task}`"),
-        Missing::NobodyThere { .. } => {
-            format!("bring it back first with `orange task respawn {task}`")
+        Blocker::NoRespawn { .. } => {
+            format!("see which agents should run with `orange task show {task}`")
         }
-        Missing::StillRunning { .. } => format!("look at it with `orange task attach {task}`"),
-        Missing::NoWorkspace => format!("see what became of it with `orange task show {task}`"),
-        Missing::NoEntry { entries } => {
+        Blocker::NoAgentRunning { .. } => {
+            format!("respawn it first with `orange task respawn {task}`")
+        }
+        Blocker::StillRunning { .. } => format!("check it with `orange task attach {task}`"),
+        Blocker::NoWorkspace => {
+            format!("see what happened to it with `orange task show {task}`")
+        }
+        Blocker::NoEntry { entries } => {
             let status = entries.first()?;
             format!("run `orange task create --status {status}`")
         }
@@ -108,7 +112,7 @@ fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
 }
 
 /// The command that repeats the request.
-fn again(refusal: &Refusal) -> String {
+fn repeat_command(refusal: &Refusal) -> String {
     let task = &refusal.task;
     match &refusal.attempt {
         Attempt::Move { to, .. } => move_command(refusal, to),
@@ -123,9 +127,11 @@ fn again(refusal: &Refusal) -> String {
         Attempt::Tell => format!("orange task tell {task} --message TEXT"),
         Attempt::RetryEffects => format!("orange task retry {task}"),
         Attempt::ClearAttention => format!("orange attention --clear {task}"),
-        Attempt::Adopt { workflow } => format!("orange task update {task} --workflow {workflow}"),
+        Attempt::ChangeWorkflow { workflow } => {
+            format!("orange task update {task} --workflow {workflow}")
+        }
         Attempt::Delete => format!("orange task delete {task}"),
-        Attempt::BringBack => format!("orange task delete {task} --undo"),
+        Attempt::Restore => format!("orange task delete {task} --undo"),
         Attempt::Create { .. } => String::from("orange task create"),
     }
 }
@@ -157,9 +163,9 @@ fn not_allowed(by: &[Role], refusal: &Refusal) -> String {
     let agents = by
         .iter()
         .filter(|role| !matches!(role, Role::Human | Role::Engine));
-    let agents = either(agents.map(the));
+    let agents = join_or(agents.map(with_article));
     if agents.is_empty() && by.contains(&Role::Human) {
-        return ask_the_person(refusal);
+        return ask_user_hint(refusal);
     }
     let whom = if agents.is_empty() {
         agents
@@ -170,10 +176,10 @@ fn not_allowed(by: &[Role], refusal: &Refusal) -> String {
     format!("wait{whom}; see what the task waits for with `orange task why {task}`")
 }
 
-fn ask_the_person(refusal: &Refusal) -> String {
+fn ask_user_hint(refusal: &Refusal) -> String {
     let task = &refusal.task;
     format!(
-        "ask the person to run `{}` outside the agents' sessions",
+        "ask the user to run `{}` outside the agents' sessions",
         match &refusal.attempt {
             Attempt::Move { to, .. } => format!("orange task update {task} --status {to}"),
             Attempt::Verb { verb, .. } => {
@@ -184,11 +190,11 @@ fn ask_the_person(refusal: &Refusal) -> String {
             Attempt::Tell => format!("orange task tell {task} --message TEXT"),
             Attempt::RetryEffects => format!("orange task retry {task}"),
             Attempt::ClearAttention => format!("orange attention --clear {task}"),
-            Attempt::Adopt { workflow } => {
+            Attempt::ChangeWorkflow { workflow } => {
                 format!("orange task update {task} --workflow {workflow}")
             }
             Attempt::Delete => format!("orange task delete {task}"),
-            Attempt::BringBack => format!("orange task delete {task} --undo"),
+            Attempt::Restore => format!("orange task delete {task} --undo"),
             Attempt::Create { .. } => String::from("orange task create"),
         }
     )
@@ -206,13 +212,13 @@ fn gate_hint(failure: &GateFailure, again: &str) -> Option<String> {
             fields,
             verdict,
         } => {
-            let what = how_to_write(section, fields, *verdict);
+            let what = describe_section(section, fields, *verdict);
             format!("add {what} to TASK.md, then run `{again}`")
         }
         GateFailure::FieldsMissing {
             section, fields, ..
         } => {
-            let what = how_to_write(section, fields, None);
+            let what = describe_section(section, fields, None);
             format!("write {what} in TASK.md, then run `{again}`")
         }
         GateFailure::VerdictWrong {
@@ -229,19 +235,19 @@ fn gate_hint(failure: &GateFailure, again: &str) -> Option<String> {
             )
         }
         GateFailure::NotFromRole { roles, .. } => {
-            let who: Vec<String> = roles.iter().map(the).collect();
+            let who: Vec<String> = roles.iter().map(with_article).collect();
             format!("{} must run `{again}`", who.join(" or "))
         }
         GateFailure::NotFresh { section, .. } => {
-            format!("bring `{section}` in TASK.md up to date, then run `{again}`")
+            format!("update `{section}` in TASK.md, then run `{again}`")
         }
         GateFailure::BranchMoved { to, .. } => format!(
-            "look at what is new with `orange task diff`, then run `{again} --head {}`; or have it \
+            "check what is new with `orange task diff`, then run `{again} --head {}`; or have it \
              reviewed again",
             to.short()
         ),
         GateFailure::Uncommitted { files, .. } if files.is_empty() => {
-            format!("put that in order, which `git status` explains, then run `{again}`")
+            format!("fix that (see `git status`), then run `{again}`")
         }
         GateFailure::Uncommitted { .. } => format!(
             "commit them with `git add` and `git commit`, or list them in .gitignore, then run \
@@ -255,16 +261,16 @@ fn gate_hint(failure: &GateFailure, again: &str) -> Option<String> {
                 format!("switch to a branch with `git switch -c <name>`, then run `{again}`")
             }
             GitCondition::TaskFileUntracked => format!(
-                "take it out of the branch's commits with `git rm --cached TASK.md` and \
+                "remove it from the branch's commits with `git rm --cached TASK.md` and \
                  `git commit --amend`, or with `git rebase -i`, then run `{again}`"
             ),
         },
         GateFailure::PullRequestMissing => String::from(
-            "this version of orange cannot look at pull requests; move the task to another \
+            "this version of orange cannot read pull requests; move the task to another \
              workflow with `orange task update --workflow NAME`",
         ),
         GateFailure::PullRequestState { .. } | GateFailure::PullRequestChecks { .. } => {
-            format!("look at it with `gh pr view`, then run `{again}`")
+            format!("check it with `gh pr view`, then run `{again}`")
         }
         GateFailure::Command { command, .. } => {
             format!("make `{}` succeed, then run `{again}`", command.join(" "))

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use super::plan_builder::PlanBuilder;
 use super::respawn;
-use super::steps::Steps;
 use super::transition::change_fields;
 use crate::effect::{Effect, Kill, KillScope, NotifyRole, Spawn};
 use crate::language::hooks::{Action, HarnessChoice, Hook, SpawnHook};
@@ -31,7 +31,7 @@ pub(super) struct KnownRun {
 
 /// Every run that may still have a process. This includes dead agents, which can leave child
 /// processes, and the targets of failed kills, which are still there.
-pub(super) fn known_runs(steps: &Steps<'_>) -> Vec<KnownRun> {
+pub(super) fn known_runs(steps: &PlanBuilder<'_>) -> Vec<KnownRun> {
     let mut known: Vec<KnownRun> = Vec::new();
     let mut add = |role: Option<&Role>, run: &RunId| {
         if known.iter().all(|other| other.run != *run) {
@@ -47,7 +47,7 @@ pub(super) fn known_runs(steps: &Steps<'_>) -> Vec<KnownRun> {
     for pending in &steps.task.pending {
         match &pending.planned.effect {
             Effect::NotifyRole(notify) => {
-                if let Some(start) = &notify.otherwise {
+                if let Some(start) = &notify.spawn_if_absent {
                     add(Some(&start.role), &start.run);
                 }
             }
@@ -64,7 +64,7 @@ pub(super) fn known_runs(steps: &Steps<'_>) -> Vec<KnownRun> {
     known
 }
 
-pub(super) fn plan(steps: &mut Steps<'_>, hooks: &[&Hook], context: &Context<'_>) {
+pub(super) fn plan(steps: &mut PlanBuilder<'_>, hooks: &[&Hook], context: &Context<'_>) {
     for hook in hooks {
         if let Some(effect) = effect(steps, hook, context) {
             steps.plan_timed_effect(context.plan, effect, hook.on_error, hook.timeout);
@@ -74,7 +74,7 @@ pub(super) fn plan(steps: &mut Steps<'_>, hooks: &[&Hook], context: &Context<'_>
 
 /// The effect of a hook. A hook that only changes a field, or asks for what is already there, has
 /// none.
-fn effect(steps: &mut Steps<'_>, hook: &Hook, context: &Context<'_>) -> Option<Effect> {
+fn effect(steps: &mut PlanBuilder<'_>, hook: &Hook, context: &Context<'_>) -> Option<Effect> {
     let branch = steps.task.branch.clone();
     Some(match &hook.action {
         // A task that holds a workspace needs no other; a transition may ask for one to be sure.
@@ -83,8 +83,8 @@ fn effect(steps: &mut Steps<'_>, hook: &Hook, context: &Context<'_>) -> Option<E
         Action::ReleaseWorkspace => Effect::ReleaseWorkspace {
             workspace: match &steps.task.workspace {
                 Workspace::Bound(name) => Some(name.clone()),
-                Workspace::Leaving(name) => name.clone(),
-                Workspace::None | Workspace::Wanted => None,
+                Workspace::Releasing(name) => name.clone(),
+                Workspace::None | Workspace::Acquiring => None,
             },
         },
         Action::SpawnAgent(spawn) => {
@@ -100,7 +100,7 @@ fn effect(steps: &mut Steps<'_>, hook: &Hook, context: &Context<'_>) -> Option<E
             Effect::NotifyRole(NotifyRole {
                 role: Role::Worker,
                 message,
-                otherwise,
+                spawn_if_absent: otherwise,
             })
         }
         Action::SpawnNext => Effect::SpawnNext,
@@ -144,7 +144,7 @@ fn effect(steps: &mut Steps<'_>, hook: &Hook, context: &Context<'_>) -> Option<E
 }
 
 /// Increments the counter first, so the window's name and the prompt contain the new count.
-fn start(steps: &mut Steps<'_>, hook: &SpawnHook, context: &Context<'_>) -> Spawn {
+fn start(steps: &mut PlanBuilder<'_>, hook: &SpawnHook, context: &Context<'_>) -> Spawn {
     if let Some(field) = &hook.increment {
         let change = Change {
             field: field.clone(),
@@ -194,21 +194,23 @@ pub(super) struct Agent {
 }
 
 /// Model and effort names belong to one harness: another harness gets only what was set for it.
-pub(super) fn agent(steps: &Steps<'_>, choice: HarnessChoice) -> Agent {
+pub(super) fn agent(steps: &PlanBuilder<'_>, choice: HarnessChoice) -> Agent {
     let task = &steps.task;
-    let tuning = task.tuning.clone();
+    let agent_settings = task.agent_settings.clone();
     match choice {
         HarnessChoice::Task => Agent {
             harness: task.harness.clone(),
-            model: tuning.model,
-            effort: tuning.effort,
+            model: agent_settings.model,
+            effort: agent_settings.effort,
         },
         HarnessChoice::Review => {
             let is_same = task.review_harness == task.harness;
             Agent {
                 harness: task.review_harness.clone(),
-                model: tuning.model.filter(|_| is_same),
-                effort: tuning.review_effort.or(tuning.effort.filter(|_| is_same)),
+                model: agent_settings.model.filter(|_| is_same),
+                effort: agent_settings
+                    .review_effort
+                    .or(agent_settings.effort.filter(|_| is_same)),
             }
         }
     }
@@ -216,7 +218,7 @@ pub(super) fn agent(steps: &Steps<'_>, choice: HarnessChoice) -> Agent {
 
 /// The text an agent is started with: its prompt, plus the related tasks unless the prompt names
 /// them itself.
-pub(super) fn instructions(prompt: &Prompt, steps: &Steps<'_>, message: &str) -> String {
+pub(super) fn instructions(prompt: &Prompt, steps: &PlanBuilder<'_>, message: &str) -> String {
     let mut text = fill(prompt, steps, message);
     let task = &steps.task;
     let is_named = |name: &str| prompt.variables().any(|variable| variable == name);
@@ -226,7 +228,7 @@ pub(super) fn instructions(prompt: &Prompt, steps: &Steps<'_>, message: &str) ->
         begin_paragraph(&mut text);
         let _ = writeln!(
             text,
-            "This task is a part of task {parent}; see what that is about with: orange task \
+            "This task is part of task {parent}. To see what that is about, run: orange task \
              show {parent}"
         );
     }
@@ -234,8 +236,7 @@ pub(super) fn instructions(prompt: &Prompt, steps: &Steps<'_>, message: &str) ->
         begin_paragraph(&mut text);
         let _ = writeln!(
             text,
-            "Parts of this task that ran as tasks of their own: {}. See what each did with: \
-             orange task show ID",
+            "Child tasks of this task: {}. To see what each did, run: orange task show ID",
             children(task)
         );
     }
@@ -258,7 +259,7 @@ fn children(task: &Task) -> String {
 }
 
 /// Fills in the variables of a prompt from the task as it is now.
-pub(super) fn fill(prompt: &Prompt, steps: &Steps<'_>, message: &str) -> String {
+pub(super) fn fill(prompt: &Prompt, steps: &PlanBuilder<'_>, message: &str) -> String {
     let task = &steps.task;
     prompt.fill(|name| {
         Some(match name {

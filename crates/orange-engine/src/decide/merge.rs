@@ -1,9 +1,9 @@
 //! A merge: an effect whose success moves the task.
 
-use super::edges::{self, Asker, Choice, Closed};
-use super::steps::{Needed, Steps};
+use super::edges::{self, Caller, Choice, ClosedEdge};
+use super::plan_builder::{NeededFacts, PlanBuilder};
 use super::submission;
-use super::transition::{self, Taken};
+use super::transition::{self, TransitionPlan};
 use crate::effect::{Effect, Merge, MergeStrategy};
 use crate::event::Fact;
 use crate::input::{FactNeeded, GitFacts};
@@ -11,44 +11,44 @@ use crate::language::gates::GitCondition;
 use crate::language::hooks::OnError;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Target, Trigger};
-use crate::merged::LeftOut;
+use crate::merge_result::OmittedWork;
 use crate::names::{CommitId, Status};
-use crate::refusal::Missing;
+use crate::refusal::Blocker;
 use crate::role::Role;
 
 /// Why a merge request does not lead to a plan.
-pub(super) enum Blocked {
-    Refused(Closed),
-    Needs(Needed),
+pub(super) enum MergeBlocker {
+    Refused(ClosedEdge),
+    Needs(NeededFacts),
 }
 
 /// Plans the merge; the status changes only when the merge has succeeded.
 pub(super) fn start(
-    steps: &mut Steps<'_>,
+    steps: &mut PlanBuilder<'_>,
     strategy: MergeStrategy,
     local: bool,
-    asker: Asker<'_>,
-) -> Result<(), Blocked> {
-    let Some((to, edges)) = way(steps) else {
+    asker: Caller<'_>,
+) -> Result<(), MergeBlocker> {
+    let Some((to, edges)) = merge_edges(steps) else {
         let verb = Verb::Merge;
-        return Err(Blocked::Refused(Closed {
-            missing: vec![Missing::VerbUnavailable { verb }],
+        return Err(MergeBlocker::Refused(ClosedEdge {
+            missing: vec![Blocker::VerbUnavailable { verb }],
             unchecked: Vec::new(),
             reachable: false,
         }));
     };
     match edges::choose(&edges, asker, steps) {
         Choice::Open { .. } => {}
-        Choice::Closed(closed) => return Err(Blocked::Refused(closed)),
-        Choice::Needs(facts) => return Err(Blocked::Needs(facts)),
+        Choice::Closed(closed) => return Err(MergeBlocker::Refused(closed)),
+        Choice::Needs(facts) => return Err(MergeBlocker::Needs(facts)),
     }
     let Some(git) = steps.facts().and_then(|facts| facts.git.as_ref()) else {
-        return Err(Blocked::Needs(vec![FactNeeded::Git]));
+        return Err(MergeBlocker::Needs(vec![FactNeeded::Git]));
     };
-    let wanted = match wanted(steps, git) {
+    let wanted = match choose_commit(steps, git) {
         Ok(wanted) => wanted,
         Err(missing) => {
-            return Err(Blocked::Refused(Closed {
+            return Err(MergeBlocker::Refused(ClosedEdge {
                 missing: vec![missing],
                 unchecked: Vec::new(),
                 reachable: true,
@@ -83,22 +83,22 @@ pub(super) fn start(
 struct WantedCommit {
     commit: CommitId,
     is_in_base: bool,
-    left_out: LeftOut,
+    left_out: OmittedWork,
 }
 
 /// The commit that was named; else the submitted one, if the branch is still at it; else the head
 /// of the branch, because a caller that merges unsubmitted work is its reviewer.
-fn wanted(steps: &Steps<'_>, git: &GitFacts) -> Result<WantedCommit, Missing> {
+fn choose_commit(steps: &PlanBuilder<'_>, git: &GitFacts) -> Result<WantedCommit, Blocker> {
     let branch = &steps.task.branch;
-    let named = submission::named_by(steps);
-    if !submission::leaves_rest(steps)
-        && let Some(failure) = submission::moved(steps, git)
+    let named = submission::requested_commit(steps);
+    if !submission::merges_only_named(steps)
+        && let Some(failure) = submission::check_moved(steps, git)
     {
-        return Err(Missing::GateFailed { failure });
+        return Err(Blocker::GateFailed { failure });
     }
     let submitted = steps.task.submission.as_ref().map(|it| &it.commit);
     let commit = named.or(submitted).unwrap_or(&git.head).clone();
-    let known = submission::known(git, &commit);
+    let known = submission::named_commit(git, &commit);
     let since = if commit == git.head {
         Some(0)
     } else {
@@ -106,53 +106,59 @@ fn wanted(steps: &Steps<'_>, git: &GitFacts) -> Result<WantedCommit, Missing> {
     };
     let Some(commits) = since else {
         let branch = branch.clone();
-        return Err(Missing::NotInBranch { commit, branch });
+        return Err(Blocker::NotInBranch { commit, branch });
     };
     let is_in_base = match known {
         Some(known) => known.is_in_base,
-        None => !git.holds.contains(&GitCondition::CommitsAhead),
+        None => !git.met_conditions.contains(&GitCondition::CommitsAhead),
     };
     // A commit that was reviewed or named counts as merged if it is in the default branch; a branch
     // that never had a commit of its own does not.
     if is_in_base && named.is_none() && submitted.is_none() {
         let branch = branch.clone();
-        return Err(Missing::NothingToMerge { branch });
+        return Err(Blocker::NothingToMerge { branch });
     }
     Ok(WantedCommit {
         commit,
         is_in_base,
-        left_out: LeftOut {
+        left_out: OmittedWork {
             commits,
-            files: git.unclean.files.clone(),
+            files: git.uncommitted.files.clone(),
         },
     })
 }
 
 /// Where a merge leads from here, and by which edges: `merged` ones, else requests.
-fn way<'a>(steps: &Steps<'a>) -> Option<(Status, Vec<&'a Edge>)> {
+fn merge_edges<'a>(steps: &PlanBuilder<'a>) -> Option<(Status, Vec<&'a Edge>)> {
     let targets = steps.workflow.verbs.get(&Verb::Merge)?;
     targets.iter().find_map(|target| {
         let to = match target {
             Target::Status(status) => status.clone(),
             Target::Previous => steps.task.entered.from.clone()?,
         };
-        let edges = edges::leading_by_rule(steps, &to, Trigger::Merged);
+        let edges = edges::edges_to_by_rule(steps, &to, Trigger::Merged);
         (!edges.is_empty()).then_some((to, edges))
     })
 }
 
 /// Moves the task after its own merge succeeded. Gates were checked before; now it is a fact.
-pub(super) fn finish(steps: &mut Steps<'_>, merge: &Merge, shown: String) -> Result<(), Needed> {
-    let edges = edges::leading_by_rule(steps, &merge.to, Trigger::Merged);
+pub(super) fn finish(
+    steps: &mut PlanBuilder<'_>,
+    merge: &Merge,
+    shown: String,
+) -> Result<(), NeededFacts> {
+    let edges = edges::edges_to_by_rule(steps, &merge.to, Trigger::Merged);
     let edge = edges
         .iter()
         .find(|edge| edges::guard_holds(edge, steps))
         .or(edges.first());
     let Some(edge) = edge else {
-        steps.raise_attention(format!("{shown}, and the workflow leads nowhere from here"));
+        steps.raise_attention(format!(
+            "{shown}, but the workflow has no transition for that"
+        ));
         return Ok(());
     };
-    let taken = Taken {
+    let taken = TransitionPlan {
         edge,
         to: merge.to.clone(),
         trigger: Trigger::Merged,

@@ -8,15 +8,15 @@
 mod create;
 mod edges;
 mod gates;
-mod held_back;
 mod hints;
 mod hooks;
 mod merge;
+mod next_steps;
 mod observation;
-mod outlook;
+mod plan_builder;
+mod refuse_start;
 mod request;
 mod respawn;
-mod steps;
 mod submission;
 mod transition;
 mod verdict;
@@ -27,9 +27,9 @@ use crate::language::Workflow;
 use crate::task::Task;
 
 pub use create::create;
-pub use held_back::held_back;
-pub use outlook::outlook;
-pub use verdict::stands_for;
+pub use next_steps::next_steps;
+pub use refuse_start::refuse_start;
+pub use verdict::vouches_for_document;
 
 /// Decides what an input means for a task.
 pub fn decide(workflow: &Workflow, task: &Task, input: &Input) -> Decision {

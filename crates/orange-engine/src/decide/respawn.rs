@@ -1,36 +1,36 @@
 //! Brings an agent back without a status change.
 
 use super::hooks;
-use super::steps::Steps;
+use super::plan_builder::PlanBuilder;
 use crate::effect::{Effect, Spawn};
 use crate::event::Fact;
 use crate::language::defaults;
 use crate::language::hooks::OnError;
-use crate::refusal::Missing;
+use crate::refusal::Blocker;
 use crate::role::Role;
 use crate::task::{PendingState, RunState};
 
 /// Plans the start of an agent that is gone, or returns what is missing.
-pub(super) fn bring_back(
-    steps: &mut Steps<'_>,
+pub(super) fn respawn(
+    steps: &mut PlanBuilder<'_>,
     by: &Role,
     role: Option<&Role>,
     delay: u64,
-) -> Result<(), Vec<Missing>> {
+) -> Result<(), Vec<Blocker>> {
     let Some(role) = missing_role(steps, role) else {
-        return Err(vec![Missing::NoRespawn {
+        return Err(vec![Blocker::NoRespawn {
             role: role.cloned(),
         }]);
     };
     let mut missing = Vec::new();
     if steps.task.is_live(&role) {
-        missing.push(Missing::StillRunning { role: role.clone() });
+        missing.push(Blocker::StillRunning { role: role.clone() });
     }
     if steps.task.is_being_notified(&role) {
-        missing.push(Missing::OnItsWay { role: role.clone() });
+        missing.push(Blocker::AlreadyStarting { role: role.clone() });
     }
     if !steps.task.workspace.is_held() {
-        missing.push(Missing::NoWorkspace);
+        missing.push(Blocker::NoWorkspace);
     }
     if !missing.is_empty() {
         return Err(missing);
@@ -51,7 +51,7 @@ pub(super) fn bring_back(
 
 /// Whether the agent is already being brought back: a rule of the workflow may have judged its
 /// death a moment ago.
-pub(super) fn is_on_its_way(steps: &Steps<'_>, asked: Option<&Role>) -> bool {
+pub(super) fn is_starting(steps: &PlanBuilder<'_>, asked: Option<&Role>) -> bool {
     let is_starting = |role: &Role| {
         let run = steps.task.runs.get(role);
         let run = run.filter(|run| run.state == RunState::Starting);
@@ -73,7 +73,7 @@ pub(super) fn is_on_its_way(steps: &Steps<'_>, asked: Option<&Role>) -> bool {
 }
 
 /// The requested role, else the first one that is gone and can be brought back.
-fn missing_role(steps: &Steps<'_>, asked: Option<&Role>) -> Option<Role> {
+fn missing_role(steps: &PlanBuilder<'_>, asked: Option<&Role>) -> Option<Role> {
     let state = steps.workflow.state(&steps.task.status)?;
     let can = |role: &&Role| state.respawn.contains_key(*role);
     if let Some(role) = asked {
@@ -91,7 +91,7 @@ fn missing_role(steps: &Steps<'_>, asked: Option<&Role>) -> Option<Role> {
 
 /// The start that brings a role back into the current status, if the state defines one.
 pub(super) fn spawn(
-    steps: &mut Steps<'_>,
+    steps: &mut PlanBuilder<'_>,
     role: &Role,
     delay: u64,
     message: &str,

@@ -4,9 +4,9 @@
 //! commit; an edge with a PASS verdict records which role passed which commit. Further work
 //! discards the submission, so an old pass never covers new commits.
 
-use super::steps::{Needed, Steps};
+use super::plan_builder::{NeededFacts, PlanBuilder};
 use crate::document::reading::Verdict;
-use crate::input::{Ask, Cause, FactNeeded, GitFacts, NamedCommit, Request};
+use crate::input::{Cause, FactNeeded, GitFacts, NamedCommit, Request, RequestKind};
 use crate::language::gates::{GateKind, GitCondition, SectionGate};
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Kind, Trigger};
@@ -17,13 +17,13 @@ use crate::role::Role;
 use crate::task::Submission;
 
 /// The submission of a task after it takes an edge.
-pub(super) fn after(
-    steps: &Steps<'_>,
+pub(super) fn submission_after(
+    steps: &PlanBuilder<'_>,
     edge: &Edge,
     to: &Status,
     trigger: Trigger,
     by: &Role,
-) -> Result<Option<Submission>, Needed> {
+) -> Result<Option<Submission>, NeededFacts> {
     let kept = steps.task.submission.clone();
     // The merge was decided for the commit that is already known.
     if matches!(trigger, Trigger::Merged | Trigger::PrMerged) {
@@ -49,18 +49,18 @@ pub(super) fn after(
 }
 
 /// The role behind a verdict: the one that brought it, else the one that takes the edge.
-fn passed_by(steps: &Steps<'_>, gate: &SectionGate, by: &Role) -> Role {
+fn passed_by(steps: &PlanBuilder<'_>, gate: &SectionGate, by: &Role) -> Role {
     let memory = steps.task.sections.get(&gate.section);
     let mut allowed = gate.from_role.iter();
-    let brought = allowed.find(|role| memory.is_some_and(|it| it.brought_by.contains(role)));
+    let brought = allowed.find(|role| memory.is_some_and(|it| it.submitted_by.contains(role)));
     brought.unwrap_or(by).clone()
 }
 
 /// Why the branch as it is cannot be judged or merged: its head is not the commit that the request
 /// names, or else has commits that were not there when the work was submitted.
-pub(super) fn moved(steps: &Steps<'_>, git: &GitFacts) -> Option<GateFailure> {
+pub(super) fn check_moved(steps: &PlanBuilder<'_>, git: &GitFacts) -> Option<GateFailure> {
     let submission = steps.task.submission.as_ref();
-    let named = named_by(steps);
+    let named = requested_commit(steps);
     let expected = named.or(submission.map(|it| &it.commit))?;
     let from_is = match (named, submission) {
         (Some(_), _) => CommitKind::Named,
@@ -76,13 +76,17 @@ pub(super) fn moved(steps: &Steps<'_>, git: &GitFacts) -> Option<GateFailure> {
         branch: steps.task.branch.clone(),
         from: expected.clone(),
         to: git.head.clone(),
-        commits: known(git, expected).and_then(|it| it.commits_since),
-        from_is,
+        commits: named_commit(git, expected).and_then(|it| it.commits_since),
+        commit_kind: from_is,
     })
 }
 
 /// The commit that the requested merge would take, if known.
-pub(super) fn wanted_by(steps: &Steps<'_>, request: &Request, verb: Verb) -> Option<CommitId> {
+pub(super) fn merge_candidate(
+    steps: &PlanBuilder<'_>,
+    request: &Request,
+    verb: Verb,
+) -> Option<CommitId> {
     if verb != Verb::Merge {
         return None;
     }
@@ -92,50 +96,54 @@ pub(super) fn wanted_by(steps: &Steps<'_>, request: &Request, verb: Verb) -> Opt
     named.or(git.map(|git| &git.head)).cloned()
 }
 
-pub(super) fn named_by<'a>(steps: &Steps<'a>) -> Option<&'a CommitId> {
+pub(super) fn requested_commit<'a>(steps: &PlanBuilder<'a>) -> Option<&'a CommitId> {
     request(steps)?.head.as_ref()
 }
 
 /// Whether a failing git condition does not matter because the request merges one specific commit:
-/// whatever is not part of it is left out, and the user is told.
-pub(super) fn is_beside_the_point(
+/// whatever is not part of it is left out, and the answer names it.
+pub(super) fn is_irrelevant(
     condition: GitCondition,
     git: &GitFacts,
-    steps: &Steps<'_>,
+    steps: &PlanBuilder<'_>,
 ) -> bool {
-    let merges = request(steps)
-        .is_some_and(|it| matches!(it.ask, Ask::Merge { .. } | Ask::Verb(Verb::Merge)));
-    let named = named_by(steps);
+    let merges = request(steps).is_some_and(|it| {
+        matches!(
+            it.kind,
+            RequestKind::Merge { .. } | RequestKind::Verb(Verb::Merge)
+        )
+    });
+    let named = requested_commit(steps);
     let submitted = steps.task.submission.as_ref().map(|it| &it.commit);
     merges
         && match condition {
-            GitCondition::Clean => leaves_rest(steps),
+            GitCondition::Clean => merges_only_named(steps),
             // A commit that is already in the default branch is recorded as merged.
             GitCondition::CommitsAhead => named
                 .or(submitted)
-                .and_then(|commit| known(git, commit))
+                .and_then(|commit| named_commit(git, commit))
                 .is_some_and(|it| it.is_in_base),
             GitCondition::BranchNotDefault | GitCondition::TaskFileUntracked => false,
         }
 }
 
 /// Whether the request merges one specific commit and leaves out everything else.
-pub(super) fn leaves_rest(steps: &Steps<'_>) -> bool {
-    let ask = request(steps).map(|request| &request.ask);
+pub(super) fn merges_only_named(steps: &PlanBuilder<'_>) -> bool {
+    let ask = request(steps).map(|request| &request.kind);
     matches!(
         ask,
-        Some(Ask::Merge {
-            leave_rest: true,
+        Some(RequestKind::Merge {
+            only_head: true,
             ..
         })
-    ) && named_by(steps).is_some()
+    ) && requested_commit(steps).is_some()
 }
 
-pub(super) fn known<'a>(git: &'a GitFacts, commit: &CommitId) -> Option<&'a NamedCommit> {
+pub(super) fn named_commit<'a>(git: &'a GitFacts, commit: &CommitId) -> Option<&'a NamedCommit> {
     git.named.as_ref().filter(|named| named.commit == *commit)
 }
 
-fn request<'a>(steps: &Steps<'a>) -> Option<&'a Request> {
+fn request<'a>(steps: &PlanBuilder<'a>) -> Option<&'a Request> {
     match steps.cause? {
         Cause::Request(request) => Some(request),
         Cause::Observation(_) => None,

@@ -1,21 +1,21 @@
 //! The one place where a task changes its status.
 
-use super::edges::{self, Asker, Choice};
+use super::edges::{self, Caller, Choice};
 use super::hooks;
-use super::steps::{Needed, Steps};
+use super::plan_builder::{NeededFacts, PlanBuilder};
 use super::submission;
 use crate::effect::{Effect, Kill, KillScope};
-use crate::event::{Fact, StatusChanged};
+use crate::event::{Fact, StatusChange};
 use crate::input::FactNeeded;
 use crate::language::hooks::{Action, Hook, OnError};
 use crate::language::workflow::{Change, Edge, Kind, NewValue, State, Trigger};
 use crate::names::Status;
-use crate::refusal::Missing;
+use crate::refusal::Blocker;
 use crate::role::Role;
 use crate::task::PendingState;
 
 /// A transition to take.
-pub(super) struct Taken<'a> {
+pub(super) struct TransitionPlan<'a> {
     pub(super) edge: &'a Edge,
     pub(super) to: Status,
     pub(super) trigger: Trigger,
@@ -25,17 +25,17 @@ pub(super) struct Taken<'a> {
 }
 
 /// Takes the edge to `to` that is open to the engine, or returns what is missing.
-pub(super) fn by_engine(
-    steps: &mut Steps<'_>,
+pub(super) fn take_by_engine(
+    steps: &mut PlanBuilder<'_>,
     edges: &[&Edge],
     to: &Status,
     trigger: Trigger,
     reason: &str,
-) -> Result<Result<(), Vec<Missing>>, Needed> {
-    match edges::choose(edges, Asker::ENGINE, steps) {
+) -> Result<Result<(), Vec<Blocker>>, NeededFacts> {
+    match edges::choose(edges, Caller::ENGINE, steps) {
         Choice::Open { edge, because } => {
             let because = std::iter::once(reason.to_owned()).chain(because).collect();
-            let taken = Taken {
+            let taken = TransitionPlan {
                 edge,
                 to: to.clone(),
                 trigger,
@@ -47,7 +47,7 @@ pub(super) fn by_engine(
         }
         Choice::Closed(closed) if closed.missing.is_empty() => {
             let allowed = Vec::new();
-            Ok(Err(vec![Missing::NoTransition { allowed }]))
+            Ok(Err(vec![Blocker::NoTransition { allowed }]))
         }
         Choice::Closed(closed) => Ok(Err(closed.missing)),
         Choice::Needs(facts) => Err(facts),
@@ -58,22 +58,26 @@ pub(super) fn by_engine(
 ///
 /// The document must be known where freshness matters: a section is fresh only compared with what
 /// it was when the status was entered.
-pub(super) fn take(steps: &mut Steps<'_>, taken: Taken<'_>) -> Result<(), Needed> {
+pub(super) fn take(
+    steps: &mut PlanBuilder<'_>,
+    taken: TransitionPlan<'_>,
+) -> Result<(), NeededFacts> {
     let workflow = steps.workflow;
     let ends = workflow.is_terminal(&taken.to);
-    if steps.document().is_none() && workflow.asks_for_freshness() && !ends {
+    if steps.document().is_none() && workflow.requires_freshness() && !ends {
         return Err(vec![FactNeeded::Document]);
     }
-    let submission = submission::after(steps, taken.edge, &taken.to, taken.trigger, &taken.by)?;
+    let submission =
+        submission::submission_after(steps, taken.edge, &taken.to, taken.trigger, &taken.by)?;
     let known = hooks::known_runs(steps);
-    let calls_merge_off = steps.task.merging().is_some() && taken.by != Role::Human && !ends;
+    let calls_merge_off = steps.task.pending_merge().is_some() && taken.by != Role::Human && !ends;
     let message = taken.message.clone().unwrap_or_default();
-    steps.record(Fact::StatusChanged(StatusChanged {
+    steps.record(Fact::StatusChanged(StatusChange {
         from: steps.task.status.clone(),
         to: taken.to.clone(),
         trigger: taken.trigger,
         by: taken.by,
-        because: taken.because,
+        evidence: taken.because,
         message: taken.message,
         submission,
     }));
@@ -90,34 +94,38 @@ pub(super) fn take(steps: &mut Steps<'_>, taken: Taken<'_>) -> Result<(), Needed
     };
     hooks::plan(steps, &all, &context);
     if calls_merge_off {
-        steps.raise_attention(String::from("the merge was called off: the task moved on"));
+        steps.raise_attention(String::from(
+            "the merge was cancelled: the task changed its status",
+        ));
     }
-    notice_absent(steps);
+    report_absent_agents(steps);
     steps.settle();
     Ok(())
 }
 
 /// Whether the task is in a status that asks the user.
-pub(super) fn is_with_person(steps: &Steps<'_>) -> bool {
+pub(super) fn is_waiting_for_user(steps: &PlanBuilder<'_>) -> bool {
     let state = steps.workflow.state(&steps.task.status);
     state.is_some_and(|state| state.kind == Kind::Human)
 }
 
 /// Raises attention for an expected agent that is neither running nor being started, because the
 /// task would wait for it in vain.
-pub(super) fn notice_absent(steps: &mut Steps<'_>) {
+pub(super) fn report_absent_agents(steps: &mut PlanBuilder<'_>) {
     let Some(state) = steps.workflow.state(&steps.task.status) else {
         return;
     };
     for role in &state.expects {
         if !steps.task.is_live(role) && !steps.task.is_being_notified(role) {
             let status = &state.name;
-            steps.raise_attention(format!("`{status}` expects the {role}, and none is there"));
+            steps.raise_attention(format!(
+                "`{status}` expects the {role}, but none is running"
+            ));
         }
     }
 }
 
-pub(super) fn change_fields(steps: &mut Steps<'_>, changes: &[Change]) {
+pub(super) fn change_fields(steps: &mut PlanBuilder<'_>, changes: &[Change]) {
     for change in changes {
         let field = change.field.clone();
         let value = match change.to {
@@ -136,7 +144,7 @@ pub(super) fn change_fields(steps: &mut Steps<'_>, changes: &[Change]) {
 /// session would hit unrelated agents. A failed release waits for a retry, unless the transition
 /// releases again or needs what would be freed. Any other failure belonged to the previous
 /// transition: intent does not outlive it.
-fn cancel_stale(steps: &mut Steps<'_>, plan: u64, state: Option<&State>, hooks: &[&Hook]) {
+fn cancel_stale(steps: &mut PlanBuilder<'_>, plan: u64, state: Option<&State>, hooks: &[&Hook]) {
     let does = |test: &dyn Fn(&Action) -> bool| hooks.iter().any(|hook| test(&hook.action));
     let acquires = does(&|action| matches!(action, Action::AcquireWorkspace { .. }));
     let releases = does(&|action| matches!(action, Action::ReleaseWorkspace));
@@ -149,7 +157,7 @@ fn cancel_stale(steps: &mut Steps<'_>, plan: u64, state: Option<&State>, hooks: 
         let failed = pending.state != PendingState::Waiting;
         let start = match &pending.planned.effect {
             Effect::Spawn(spawn) => Some(spawn),
-            Effect::NotifyRole(notify) => notify.otherwise.as_ref(),
+            Effect::NotifyRole(notify) => notify.spawn_if_absent.as_ref(),
             Effect::Kill(kill) if failed && !does(&|action| kills_again(action, &kill.scope)) => {
                 leftover.extend(kill.runs.iter().cloned());
                 None

@@ -2,7 +2,7 @@
 
 use crate::document::Document;
 use crate::document::reading::{self, Verdict, VerdictReading};
-use crate::input::Ask;
+use crate::input::RequestKind;
 use crate::language::Workflow;
 use crate::language::gates::{Gate, GateKind, SectionGate};
 use crate::language::verbs::Verb;
@@ -14,7 +14,12 @@ use crate::task::Task;
 /// TASK.md has many writers, so a verdict may differ from what its author wrote. A request for the
 /// outcome of `FAIL` does not vouch for a `PASS`, and a request that has nothing to do with a
 /// verdict vouches for none.
-pub fn stands_for(workflow: &Workflow, task: &Task, document: &Document, ask: &Ask) -> bool {
+pub fn vouches_for_document(
+    workflow: &Workflow,
+    task: &Task,
+    document: &Document,
+    ask: &RequestKind,
+) -> bool {
     let here = || {
         let edges = workflow.edges.iter();
         edges.filter(|edge| edge.from == task.status)
@@ -22,10 +27,10 @@ pub fn stands_for(workflow: &Workflow, task: &Task, document: &Document, ask: &A
     let rules = workflow.exit_rules.iter();
     let rules = rules.filter(|rule| rule.status == task.status);
     let artifacts = rules.flat_map(|rule| &rule.has_artifact);
-    let asked = here().filter(|edge| is_asked_for(workflow, task, ask, edge));
-    let asked: Vec<&SectionGate> = judged(asked.flat_map(|edge| &edge.gates)).collect();
-    judged(here().flat_map(|edge| &edge.gates).chain(artifacts)).all(|gate| {
-        said(gate, document).is_none_or(|said| {
+    let asked = here().filter(|edge| is_requested(workflow, task, ask, edge));
+    let asked: Vec<&SectionGate> = verdict_gates(asked.flat_map(|edge| &edge.gates)).collect();
+    verdict_gates(here().flat_map(|edge| &edge.gates).chain(artifacts)).all(|gate| {
+        verdict_in(gate, document).is_none_or(|said| {
             let mut asked = asked.iter();
             asked.any(|asked| asked.section == gate.section && asked.verdict == Some(said))
         })
@@ -33,7 +38,9 @@ pub fn stands_for(workflow: &Workflow, task: &Task, document: &Document, ask: &A
 }
 
 /// The gates that accept a verdict from certain roles only.
-fn judged<'a>(gates: impl Iterator<Item = &'a Gate>) -> impl Iterator<Item = &'a SectionGate> {
+fn verdict_gates<'a>(
+    gates: impl Iterator<Item = &'a Gate>,
+) -> impl Iterator<Item = &'a SectionGate> {
     gates.filter_map(|gate| match &gate.kind {
         GateKind::Section(gate) if gate.verdict.is_some() && !gate.from_role.is_empty() => {
             Some(gate)
@@ -42,23 +49,23 @@ fn judged<'a>(gates: impl Iterator<Item = &'a Gate>) -> impl Iterator<Item = &'a
     })
 }
 
-fn is_asked_for(workflow: &Workflow, task: &Task, ask: &Ask, edge: &Edge) -> bool {
+fn is_requested(workflow: &Workflow, task: &Task, ask: &RequestKind, edge: &Edge) -> bool {
     let verb = match ask {
-        Ask::Move { to } => {
+        RequestKind::Move { to } => {
             return match &edge.to {
                 Target::Status(status) => status == to,
                 Target::Previous => task.entered.from.as_ref() == Some(to),
             };
         }
-        Ask::Verb(verb) => *verb,
-        Ask::Merge { .. } => Verb::Merge,
+        RequestKind::Verb(verb) => *verb,
+        RequestKind::Merge { .. } => Verb::Merge,
         _ => return false,
     };
     let targets = workflow.verbs.get(&verb);
     targets.is_some_and(|targets| targets.contains(&edge.to))
 }
 
-fn said(gate: &SectionGate, document: &Document) -> Option<Verdict> {
+fn verdict_in(gate: &SectionGate, document: &Document) -> Option<Verdict> {
     let content = document.content(document.section(&gate.section)?);
     match reading::verdict(content, gate.verdict_mode) {
         VerdictReading::Found(verdict) => Some(verdict),

@@ -9,20 +9,20 @@ use super::sections::{Heading, headings};
 /// Text that leaves a code block or an HTML block open cannot be contained that way, so it is
 /// returned as a quote: every line behind `> `.
 pub fn demote_headings(context: &str) -> String {
-    let shifted = shifted(context);
+    let shifted = shift_headings(context);
     if is_contained(&shifted) {
         shifted
     } else {
-        quoted(context)
+        quote(context)
     }
 }
 
 /// The text as a block quote, which contains everything it opens.
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn quote(text: &str) -> String {
     lines(text).flat_map(|(_, line)| ["> ", line]).collect()
 }
 
-fn shifted(context: &str) -> String {
+fn shift_headings(context: &str) -> String {
     let edits: Vec<_> = headings(context)
         .into_iter()
         .map(|heading| {

@@ -92,7 +92,7 @@ impl Fields {
 
 impl Entry {
     /// Whether it has this value, however it is written.
-    pub(super) fn holds(&self, value: &FieldValue) -> bool {
+    pub(super) fn has_value(&self, value: &FieldValue) -> bool {
         self.meaning().1 == Some(value)
     }
 

@@ -20,15 +20,15 @@ pub(super) fn with_fields(text: &str, opening: &Opening, fields: &[(&str, FieldV
     let block = &text[opening.start..opening.body];
     let kept = match &opening.frontmatter {
         Frontmatter::Absent => String::new(),
-        Frontmatter::Damaged(_) => fenced(block),
-        Frontmatter::Present(present) => match edited(text, opening, present, &fields) {
+        Frontmatter::Damaged(_) => fence(block),
+        Frontmatter::Present(present) => match edit_in_place(text, opening, present, &fields) {
             Some(edited) => return edited,
-            None => fenced(block),
+            None => fence(block),
         },
     };
     let (mark, body) = (&text[..opening.start], &text[opening.body..]);
     let line_break = line_break_for(&text[opening.start..]);
-    let keys = added(&fields, "", line_break);
+    let keys = key_lines(&fields, "", line_break);
     format!("{mark}---{line_break}{keys}---{line_break}{kept}{body}")
 }
 
@@ -45,7 +45,7 @@ fn last_of_each<'a>(fields: &[(&'a str, FieldValue)]) -> Vec<(&'a str, FieldValu
 }
 
 /// One line per key.
-fn added(fields: &[(&str, FieldValue)], indent: &str, line_break: &str) -> String {
+fn key_lines(fields: &[(&str, FieldValue)], indent: &str, line_break: &str) -> String {
     let mut lines = String::new();
     for (key, value) in fields {
         lines.extend([indent, &key_and_value(key, value), line_break]);
@@ -58,7 +58,7 @@ fn key_and_value(key: &str, value: &FieldValue) -> String {
 }
 
 /// A damaged block as a code block that its own text cannot close.
-fn fenced(block: &str) -> String {
+fn fence(block: &str) -> String {
     let ending = line_break_for(block);
     let missing = if block.ends_with('\n') { "" } else { ending };
     let runs = block.split(|character| character != '`').map(str::len);
@@ -67,7 +67,7 @@ fn fenced(block: &str) -> String {
 }
 
 /// The text with the edits in place, if reading it back shows exactly those edits.
-fn edited(
+fn edit_in_place(
     text: &str,
     opening: &Opening,
     present: &Fields,
@@ -78,7 +78,7 @@ fn edited(
     let mut missing = Vec::new();
     for (key, value) in fields {
         match present.entry(key) {
-            Some(entry) if entry.holds(value) => {}
+            Some(entry) if entry.has_value(value) => {}
             Some(entry) => edits.push(replacement(yaml, entry, value)?),
             None => missing.push((*key, value.clone())),
         }
@@ -118,7 +118,7 @@ fn is_update(before: &Fields, after: &Fields, fields: &[(&str, FieldValue)]) -> 
         .eq(others_after.map(Entry::meaning))
         && fields
             .iter()
-            .all(|(key, value)| after.entry(key).is_some_and(|entry| entry.holds(value)))
+            .all(|(key, value)| after.entry(key).is_some_and(|entry| entry.has_value(value)))
 }
 
 /// Where and how to add keys to the mapping.
@@ -130,7 +130,7 @@ fn addition(
 ) -> (Range<usize>, String) {
     match style {
         MappingStyle::Block { column } => {
-            let lines = added(missing, &" ".repeat(*column), line_break);
+            let lines = key_lines(missing, &" ".repeat(*column), line_break);
             (yaml.len()..yaml.len(), lines)
         }
         MappingStyle::Flow { end, empty } => {

@@ -48,7 +48,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Where a verdict is looked for.
+/// Where to look for a verdict.
 #[derive(
     Clone,
     Copy,

@@ -1,6 +1,6 @@
 //! Replaces, adds and archives sections without touching the others.
 
-use super::demote::{demote_headings, quoted};
+use super::demote::{demote_headings, quote};
 use super::lines::{apply, line_break, line_break_for, lines, without_blank_ends};
 use super::{Document, Section, SectionHash, SectionName};
 
@@ -11,17 +11,17 @@ pub(super) fn with_section(document: &Document, name: &SectionName, content: &st
     if old.map(without_blank_ends) == Some(content) {
         return document.clone();
     }
-    let plain = placed(document, name, content, "");
-    if holds(&plain, name, content) {
+    let plain = place_section(document, name, content, "");
+    if has_section_content(&plain, name, content) {
         return plain;
     }
     // Either the content breaks out of its section, or an open block at the end of the document
     // swallows the new section. Demoting does not help against a `---` in the content that closes
     // an open frontmatter; quoting does.
-    for content in [demote_headings(content), quoted(content)] {
+    for content in [demote_headings(content), quote(content)] {
         for closing in closings(document) {
-            let closed = placed(document, name, &content, &closing);
-            if holds(&closed, name, &content) {
+            let closed = place_section(document, name, &content, &closing);
+            if has_section_content(&closed, name, &content) {
                 return closed;
             }
         }
@@ -30,7 +30,12 @@ pub(super) fn with_section(document: &Document, name: &SectionName, content: &st
 }
 
 /// The document with the content in place, after a line that closes any open block.
-fn placed(document: &Document, name: &SectionName, content: &str, closing: &str) -> Document {
+fn place_section(
+    document: &Document,
+    name: &SectionName,
+    content: &str,
+    closing: &str,
+) -> Document {
     let text = document.text();
     let ending = line_break_for(text);
     let when = |condition: bool| if condition { ending } else { "" };
@@ -60,7 +65,7 @@ fn placed(document: &Document, name: &SectionName, content: &str, closing: &str)
 ///
 /// If so, the other sections are unchanged: content that changed another section would have ended
 /// its own early or swallowed what follows.
-fn holds(document: &Document, name: &SectionName, content: &str) -> bool {
+fn has_section_content(document: &Document, name: &SectionName, content: &str) -> bool {
     let hash = document.section(name).map(Section::hash);
     hash == Some(SectionHash::of(content))
 }
@@ -95,7 +100,8 @@ pub(super) fn with_section_archived(document: &Document, name: &SectionName) -> 
         .iter()
         .filter(|section| section.name() == name)
         .map(|section| {
-            let archived = SectionName::titled(&format!("{} (archived)", section.name().title()));
+            let archived =
+                SectionName::from_title(&format!("{} (archived)", section.name().title()));
             let ending = line_break(&text[section.heading()]);
             (section.heading(), format!("{archived}{ending}"))
         })

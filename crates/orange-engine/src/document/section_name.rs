@@ -50,15 +50,15 @@ impl SectionName {
             Some(found) if found.title.is_empty() => {
                 Err(SectionNameError::Untitled { text: text() })
             }
-            Some(found) => Ok(SectionName::titled(&found.title)),
+            Some(found) => Ok(SectionName::from_title(&found.title)),
             None => Err(not_level_two()),
         }
     }
 
     /// The section with this plain text as its title.
-    pub fn titled(title: &str) -> SectionName {
+    pub fn from_title(title: &str) -> SectionName {
         // CommonMark replaces NUL, so a title that kept it would never be found.
-        let title = collapsed(&title.replace('\0', "\u{fffd}"));
+        let title = collapse_whitespace(&title.replace('\0', "\u{fffd}"));
         let key = title.to_ascii_lowercase();
         SectionName { title, key }
     }
@@ -70,7 +70,7 @@ impl SectionName {
 }
 
 /// The text with every run of white space as one space, and none at the ends.
-pub(super) fn collapsed(text: &str) -> String {
+pub(super) fn collapse_whitespace(text: &str) -> String {
     let mut collapsed = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !collapsed.is_empty() {

@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use super::lines::{LINE_BREAKS, line_end, line_start, lines};
 use super::section_hash::SectionHash;
-use super::section_name::{SectionName, collapsed};
+use super::section_name::{SectionName, collapse_whitespace};
 
 /// A top-level level-2 heading with everything up to the next heading of level 1 or 2.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ fn heading(markdown: &str, level: u8, range: Range<usize>) -> Heading {
     let end = last_line + ending.map_or(0, |(_, ending)| ending.len());
     Heading {
         level,
-        title: collapsed(&title),
+        title: collapse_whitespace(&title),
         range: line_start(markdown, range.start)..end,
         hashes,
     }
@@ -126,7 +126,7 @@ pub(super) fn sections(text: &str, start: usize) -> Vec<Section> {
         let end = headings.peek().map_or(body.len(), |next| next.range.start);
         if heading.level == 2 && !heading.title.is_empty() {
             sections.push(Section {
-                name: SectionName::titled(&heading.title),
+                name: SectionName::from_title(&heading.title),
                 heading: start + heading.range.start..start + heading.range.end,
                 content: start + heading.range.end..start + end,
                 line,

@@ -182,7 +182,7 @@ pub(super) fn fill_states(states: &mut [Draft], edges: &[Edge], entries: &[Entry
             )
             .chain(&state.on_enter);
         let mut spawned: Vec<Role> = Vec::new();
-        for role in into.filter_map(|hook| role_brought(&hook.action)) {
+        for role in into.filter_map(|hook| spawned_role(&hook.action)) {
             if !spawned.contains(&role) {
                 spawned.push(role);
             }
@@ -207,7 +207,7 @@ pub(super) fn fill_states(states: &mut [Draft], edges: &[Edge], entries: &[Entry
     }
 }
 
-fn role_brought(action: &Action) -> Option<Role> {
+fn spawned_role(action: &Action) -> Option<Role> {
     match action {
         Action::SpawnAgent(spawn) => Some(spawn.role.clone()),
         _ => None,

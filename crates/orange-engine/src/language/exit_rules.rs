@@ -11,16 +11,16 @@ use crate::role::Role;
 /// One rule; the first that matches the status and the role decides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ExitRule {
-    /// The status it is about.
+    /// The status it applies to.
     pub status: Status,
-    /// The role it is about; every role the state expects when absent.
+    /// The role it applies to; if absent, every role the state expects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
-    /// Gates that must hold for the rule to match; none means it always matches.
+    /// Gates that must pass for the rule to match; if empty, it always matches.
     pub has_artifact: Vec<Gate>,
     /// What happens.
     pub outcome: ExitOutcome,
-    /// Where the file says so.
+    /// Its position in the file.
     #[serde(skip)]
     pub at: Position,
 }
@@ -29,48 +29,48 @@ pub struct ExitRule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExitOutcome {
-    /// Runs the full transition to the first case that holds.
+    /// Takes the transition of the first case whose guard is true.
     Advance(Vec<ExitCase>),
     /// Counts a crash.
     Crash(CrashRule),
-    /// Only remembers that the agent is gone.
+    /// Only records that the agent exited.
     MarkDead,
 }
 
 /// A target with its guard; no guard means always.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ExitCase {
-    /// When it is meant.
+    /// The guard; if absent, always true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<When>,
-    /// Where it leads.
+    /// The status it leads to.
     pub then: Status,
-    /// Where the file says so.
+    /// Its position in the file.
     #[serde(skip)]
     pub at: Position,
 }
 
-/// What a crash leads to.
+/// What happens after a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CrashRule {
-    /// This many crashes in one status are too many; never when absent.
+    /// This many crashes in one status are too many; if absent, no number is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck_after: Option<i64>,
-    /// Where too many lead; absent when the file names none and has no usual one.
+    /// The status after too many crashes; absent if the file names none and has no `stuck` state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub then: Option<Status>,
-    /// What happens while they are not too many.
+    /// What happens until there are too many.
     pub on_crash: OnCrash,
     /// Seconds to wait before the first respawn, doubled for each further crash.
     pub backoff: u64,
 }
 
-/// What happens to an agent that crashed, but not too often.
+/// What happens to an agent that crashed, until it has crashed too often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnCrash {
-    /// It is brought back.
+    /// It is respawned.
     Respawn,
-    /// It is shown as dead; a person decides.
+    /// It is shown as dead; the user decides.
     Mark,
 }

@@ -1,4 +1,4 @@
-//! Gates: what must hold before an edge is taken.
+//! Gates: the evidence that an edge requires.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct Gate {
     /// Its name, when the file gave it one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<GateName>,
-    /// What it asks for.
+    /// What it requires.
     #[serde(flatten)]
     pub kind: GateKind,
 }
@@ -36,21 +36,21 @@ pub enum GateKind {
     Command(CommandGate),
 }
 
-/// What a section must be; it must always exist and have content.
+/// What a section must contain; it must always exist and have content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SectionGate {
     /// The section.
     pub section: SectionName,
-    /// At least one of these fields has content; empty means no field is asked for.
+    /// At least one of these fields must have content; if empty, no field is required.
     pub fields: Vec<String>,
-    /// The verdict it must give.
+    /// The verdict it must have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// How the verdict is read.
     pub verdict_mode: VerdictMode,
-    /// Whose call must have brought it; empty means anyone's.
+    /// The roles that may submit it; if empty, any role.
     pub from_role: Vec<Role>,
-    /// Whether it must differ from what it was when the status was entered.
+    /// Whether it must have changed since the status was entered.
     pub fresh: bool,
 }
 
@@ -59,14 +59,14 @@ pub struct SectionGate {
 pub struct ReportGate {
     /// The field.
     pub field: ReportField,
-    /// What it must be.
-    pub wanted: ReportWanted,
+    /// The value it must have.
+    pub wanted: ReportCondition,
 }
 
 /// The condition on a report's field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum ReportWanted {
+pub enum ReportCondition {
     /// One of these texts.
     Is(Vec<String>),
     /// Empty, or not.
@@ -89,9 +89,9 @@ pub enum ReportWanted {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum ReportField {
-    /// What the run claims.
+    /// The status that the run claims.
     Status,
-    /// What the claim amounts to: `done` that is not finished is `unfinished`.
+    /// The outcome of the report: a `done` with work remaining is `unfinished`.
     Outcome,
     /// The summary.
     Summary,
@@ -101,13 +101,13 @@ pub enum ReportField {
     Accomplished,
     /// What is left.
     Remaining,
-    /// What stands in the way.
+    /// What blocks it.
     Blockers,
     /// Files that were changed.
     FilesChanged,
-    /// Whether help is asked for.
+    /// Whether the run asks for the user.
     NeedsHelp,
-    /// Child tasks that are asked for.
+    /// The child tasks it requests.
     Delegations,
 }
 
@@ -134,10 +134,10 @@ impl fmt::Display for ReportField {
     }
 }
 
-/// Which facts about git must hold.
+/// Which git conditions must be met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct GitGate {
-    /// The conditions, all of which must hold.
+    /// The conditions, all of which must be met.
     pub conditions: Vec<GitCondition>,
 }
 
@@ -183,7 +183,7 @@ pub struct PullRequestGate {
     /// The state it must have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<PullRequestState>,
-    /// How its checks must stand.
+    /// The state its checks must have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<ChecksState>,
 }
@@ -212,7 +212,7 @@ pub enum PullRequestState {
     Closed,
 }
 
-/// How the checks of a pull request stand.
+/// The state of the checks of a pull request.
 #[derive(
     Clone,
     Copy,
@@ -239,8 +239,8 @@ pub enum ChecksState {
 /// A command whose exit status decides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CommandGate {
-    /// Program and arguments; no shell reads them.
+    /// Program and arguments; it does not run in a shell.
     pub command: Vec<String>,
-    /// Seconds it may take.
+    /// Its timeout in seconds.
     pub timeout: u64,
 }

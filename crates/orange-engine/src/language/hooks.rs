@@ -9,18 +9,18 @@ use crate::document::SectionName;
 use crate::names::{FieldName, PromptName};
 use crate::role::Role;
 
-/// One hook with what concerns every hook.
+/// A hook: an action and what happens if it fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Hook {
     /// What it does.
     #[serde(flatten)]
     pub action: Action,
-    /// Seconds it may take; the performer's own bound when absent.
+    /// Its timeout in seconds; if absent, the performer's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
     /// Whether its failure stops the hooks after it.
     pub on_error: OnError,
-    /// Where the file says so.
+    /// Its position in the file.
     #[serde(skip)]
     pub at: Position,
 }
@@ -31,7 +31,7 @@ pub struct Hook {
 pub enum OnError {
     /// They do not run.
     Stop,
-    /// They run all the same.
+    /// They still run.
     Continue,
 }
 
@@ -39,25 +39,25 @@ pub enum OnError {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {
-    /// Binds a workspace, and brings rescued work back when asked to.
+    /// Binds a workspace, and restores rescued work if requested.
     AcquireWorkspace {
-        /// Whether work rescued earlier is restored.
+        /// Whether to restore work that was rescued earlier.
         restore: bool,
     },
-    /// Saves what is unsaved, then frees the workspace; never spawns.
+    /// Saves unsaved work, then releases the workspace; never spawns.
     ReleaseWorkspace,
     /// Starts an agent.
     SpawnAgent(SpawnHook),
-    /// Ends every agent of the task.
+    /// Kills every agent of the task.
     KillSession,
-    /// Ends the agents of one role: `kill_reviewer`, or `kill_agent` with a role.
+    /// Kills the agents of one role: `kill_reviewer`, or `kill_agent` with a role.
     KillRole {
         /// The role.
         role: Role,
     },
-    /// Tells the worker something, or respawns it when it is gone.
+    /// Sends a message to the worker, or respawns it if it is not running.
     NotifyWorker {
-        /// What it is told.
+        /// The message.
         message: Prompt,
     },
     /// Lets the scheduler start the next queued task.
@@ -70,30 +70,30 @@ pub enum Action {
     DeleteRemoteBranch,
     /// Changes a numeric field.
     SetField(Change),
-    /// Sets a section aside, so that the next one of its name is new.
+    /// Archives a section, so that the next one with its name is new.
     ArchiveSection {
         /// The section.
         section: SectionName,
     },
-    /// Tells the person something.
+    /// Notifies the user.
     Notify {
-        /// What.
+        /// The message.
         message: Prompt,
-        /// By which ways.
+        /// The channels to use.
         via: Vec<Channel>,
     },
     /// Runs a command in the workspace, at most once.
     RunCommand {
-        /// Program and arguments; no shell reads them.
+        /// Program and arguments; it does not run in a shell.
         command: Vec<String>,
     },
     /// Chooses agent, model and skills.
     Route,
-    /// Creates the child tasks that the report asks for.
+    /// Creates the child tasks that the report requests.
     CreateChildren,
     /// Comments on the linked issue.
     CommentIssue {
-        /// What.
+        /// The comment.
         message: Prompt,
     },
     /// Labels the linked issue.
@@ -108,20 +108,20 @@ pub enum Action {
 /// How an agent is started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SpawnHook {
-    /// What it is told.
+    /// The name of its prompt.
     pub prompt: PromptName,
-    /// As what it runs.
+    /// The role it runs as.
     pub role: Role,
-    /// Whose harness it uses.
+    /// Which of the task's harnesses it uses.
     pub harness: HarnessChoice,
-    /// What it may do.
+    /// What it may do without asking.
     pub permissions: Permissions,
-    /// The name of its window.
+    /// The name of its tmux window.
     pub window: Prompt,
     /// A field that counts this start, changed before the prompt is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub increment: Option<FieldName>,
-    /// Whether it runs without a terminal and reports as JSON.
+    /// Whether it runs without a terminal and writes a JSON report.
     pub headless: bool,
 }
 
@@ -129,13 +129,13 @@ pub struct SpawnHook {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HarnessChoice {
-    /// The one the work is done with.
+    /// The harness that does the work.
     Task,
-    /// The one the review is done with.
+    /// The harness that reviews the work.
     Review,
 }
 
-/// How a person is told something.
+/// How the user is notified.
 #[derive(
     Clone,
     Copy,
@@ -151,9 +151,9 @@ pub enum HarnessChoice {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
-    /// A notification of the desktop.
+    /// A desktop notification.
     Desktop,
-    /// The bell of the terminal.
+    /// The terminal bell.
     Bell,
     /// A webhook.
     Webhook,
@@ -171,7 +171,7 @@ impl Channel {
 impl Action {
     /// Whether a failure of this action stops the actions after it, unless the author says
     /// otherwise.
-    pub fn usual_on_error(&self) -> OnError {
+    pub fn default_on_error(&self) -> OnError {
         match self {
             Action::DeleteRemoteBranch | Action::Notify { .. } | Action::SpawnNext => {
                 OnError::Continue

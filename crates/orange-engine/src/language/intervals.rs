@@ -19,7 +19,7 @@ const MAX_PIECES: usize = 4096;
 pub struct TooComplicated;
 
 /// Values for which both guards hold, or `None` when there are none. An absent guard always holds.
-pub fn overlap(one: Option<&When>, other: Option<&When>) -> Option<Witness> {
+pub fn find_overlap(one: Option<&When>, other: Option<&When>) -> Option<Witness> {
     let mut ranges: BTreeMap<FieldName, Range> = BTreeMap::new();
     let comparisons = [one, other]
         .into_iter()
@@ -38,7 +38,7 @@ pub fn overlap(one: Option<&When>, other: Option<&When>) -> Option<Witness> {
 }
 
 /// Values for which none of the guards holds, or `None` when every value is covered.
-pub fn uncovered(guards: &[&When]) -> Result<Option<Witness>, TooComplicated> {
+pub fn find_uncovered(guards: &[&When]) -> Result<Option<Witness>, TooComplicated> {
     let mut pieces: Vec<Piece> = vec![Piece::new()];
     for guard in guards {
         let mut rest = Vec::new();

@@ -1,7 +1,7 @@
 //! The workflow language: YAML in, a checked workflow or every problem out.
 
 mod availability;
-pub mod declared;
+pub mod declarations;
 pub mod defaults;
 mod draft;
 pub mod exit_rules;
@@ -25,6 +25,6 @@ pub use defaults::{
 };
 pub use nearest::nearest;
 pub use problem::{Position, Problem, ProblemCode};
-pub use read::{Loaded, load};
+pub use read::{LoadResult, load};
 pub use workflow::Workflow;
 pub use yaml::MAX_WORKFLOW_BYTES;

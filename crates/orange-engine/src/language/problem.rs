@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// A place in a source text, both counted from one; columns count characters.
+/// A position in a source text, counted from 1; columns count characters.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
 )]
@@ -31,17 +31,17 @@ pub enum ProblemCode {
     YamlSyntax,
     /// The file is too large or too deeply aliased to read.
     TooLarge,
-    /// A key stands twice in one mapping.
+    /// A key appears twice in one mapping.
     DuplicateKey,
-    /// A key the language does not have.
+    /// A key that the language does not have.
     UnknownKey,
-    /// A key that must be there is not.
+    /// A required key is missing.
     MissingKey,
-    /// A value of another shape than the key takes.
+    /// A value of the wrong type.
     WrongType,
-    /// A value of the right shape that is not allowed here.
+    /// A value of the right type that is not allowed here.
     InvalidValue,
-    /// A `version` this program does not know.
+    /// A `version` that this version of orange does not support.
     UnknownVersion,
     /// Load rule 1: a transition leads to a state that does not exist.
     TransitionTargetUnknown,
@@ -55,11 +55,11 @@ pub enum ProblemCode {
     RespawnPromptUnknown,
     /// Load rule 6: an exit rule leads to a state that does not exist.
     ExitTargetUnknown,
-    /// Load rule 7: two transitions of one pair can hold at once.
+    /// Load rule 7: two transitions between the same states can apply at once.
     TransitionAmbiguous,
     /// Load rule 8: a `when` does not parse.
     WhenInvalid,
-    /// Load rule 9: a `then_when` leaves a case without an answer.
+    /// Load rule 9: a `then_when` does not cover every case.
     ThenWhenNotExhaustive,
     /// A status that no state declares, outside transitions and exit rules.
     StateUnknown,
@@ -106,16 +106,16 @@ impl ProblemCode {
     }
 }
 
-/// One thing that is wrong, with its place and the source line it stands in.
+/// One thing that is wrong, with its position and source line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Problem {
-    /// What kind of problem it is.
+    /// The kind of problem.
     pub code: ProblemCode,
     /// Where it is.
     pub at: Position,
-    /// What is wrong, on what.
+    /// What is wrong.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// The source line.
@@ -127,7 +127,7 @@ impl Position {
     ///
     /// A tab is shown as an arrow of one column, so it is visible and the mark is in the right
     /// place.
-    pub fn picture(self, line: &str) -> String {
+    pub fn render_excerpt(self, line: &str) -> String {
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
         let line: String = line

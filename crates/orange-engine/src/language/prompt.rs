@@ -56,7 +56,7 @@ impl Prompt {
                     parts.push(Part::Variable(name));
                 }
                 '}' if !doubled => {
-                    let message = "a `}` ends no variable; write `}}` for a brace";
+                    let message = "a `}` closes no variable; write `}}` for a brace";
                     return Err(PromptError {
                         offset,
                         message: message.to_owned(),
@@ -95,7 +95,7 @@ impl Prompt {
     }
 
     /// Names in literal braces, as in `{{name}}`.
-    pub fn braced(&self) -> Vec<String> {
+    pub fn braced_names(&self) -> Vec<String> {
         let texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text),
             Part::Variable(_) => None,
@@ -110,7 +110,7 @@ impl Prompt {
     }
 
     /// The text as its author could have written it, with some variables replaced by their values.
-    pub fn spelled_out(&self, value_of: impl Fn(&str) -> Option<String>) -> String {
+    pub fn expand(&self, value_of: impl Fn(&str) -> Option<String>) -> String {
         let parts = self.parts.iter().map(|part| match part {
             Part::Text(text) => text.replace('{', "{{").replace('}', "}}"),
             Part::Variable(name) => value_of(name).unwrap_or_else(|| format!("{{{name}}}")),

@@ -29,21 +29,21 @@ fn check_ambiguity(workflow: &Workflow, problems: &mut Problems<'_>) {
     for ((from, to, _), edges) in groups {
         for (index, edge) in edges.iter().enumerate() {
             let clash = edges[..index].iter().find_map(|earlier| {
-                let witness = intervals::overlap(edge.when.as_ref(), earlier.when.as_ref())?;
+                let witness = intervals::find_overlap(edge.when.as_ref(), earlier.when.as_ref())?;
                 share_a_role(edge, earlier).then_some((earlier, witness))
             });
             if let Some((earlier, witness)) = clash {
                 let when = if witness.is_empty() {
                     String::from("always")
                 } else {
-                    format!("when {}", shown(&witness))
+                    format!("when {}", format_witness(&witness))
                 };
                 let message = format!(
                     "transitions `{from}` -> `{to}` are ambiguous: this one and the one in line {} \
-                     both hold {when}",
+                     both apply {when}",
                     earlier.at.line
                 );
-                let hint = "give them a `when` that cannot hold at once, or different `by`";
+                let hint = "give them a `when` that cannot be true at once, or a different `by`";
                 let code = ProblemCode::TransitionAmbiguous;
                 problems.add_with_hint(code, edge.at, message, hint);
             }
@@ -73,7 +73,8 @@ fn check_confirm(workflow: &Workflow, problems: &mut Problems<'_>) {
     for edge in workflow.edges.iter().filter(|edge| edge.confirm.is_some()) {
         if !matches!(edge.trigger, Trigger::Request | Trigger::Merged) {
             let message = format!(
-                "transition `{}` -> `{}`: nobody asks for `trigger: {}`, so `confirm` is never put",
+                "transition `{}` -> `{}`: `trigger: {}` is not a request, so `confirm` is never \
+                 asked",
                 edge.from,
                 edge.to,
                 edge.trigger.as_str()
@@ -90,7 +91,7 @@ fn check_timeouts(workflow: &Workflow, problems: &mut Problems<'_>) {
         let has_timeout = state.is_some_and(|state| state.timeout.is_some());
         if edge.trigger == Trigger::Timeout && !has_timeout {
             let message = format!(
-                "state `{}` has no `timeout` to set this transition off",
+                "state `{}` has no `timeout` to trigger this transition",
                 edge.from
             );
             problems.add(ProblemCode::InvalidValue, edge.at, message);
@@ -115,7 +116,7 @@ fn check_timeouts(workflow: &Workflow, problems: &mut Problems<'_>) {
 }
 
 /// `review_round = 2 and crash_count = 0`.
-pub(super) fn shown(witness: &Witness) -> String {
+pub(super) fn format_witness(witness: &Witness) -> String {
     let values: Vec<String> = witness
         .iter()
         .map(|(field, value)| format!("{field} = {value}"))

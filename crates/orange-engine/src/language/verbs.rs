@@ -12,7 +12,7 @@ use crate::names::Status;
 pub type Verbs = BTreeMap<Verb, Vec<Target>>;
 
 /// The only statuses in which a verb may be used, where the file restricts them.
-pub type VerbPlaces = BTreeMap<Verb, Vec<Status>>;
+pub type VerbSources = BTreeMap<Verb, Vec<Status>>;
 
 /// A word that means "take the edge that is usual for this".
 #[derive(
@@ -34,17 +34,17 @@ pub enum Verb {
     Spawn,
     /// Merge the branch.
     Merge,
-    /// Give the task up.
+    /// Cancel the task.
     Cancel,
-    /// Say the work is complete.
+    /// Report that the work is complete.
     Complete,
-    /// Say the work is stuck.
+    /// Report that the work is stuck.
     Stuck,
     /// Send the work back with a message.
     RequestChanges,
-    /// Begin again.
+    /// Start the work again.
     Retry,
-    /// Begin again after a blocker.
+    /// Start the work again after a blocker.
     Unblock,
 }
 
@@ -81,14 +81,14 @@ impl Workflow {
     ///
     /// Only queued work can be spawned, and only in a status that asks the user can changes be
     /// requested or a blocked task be unblocked. The file may restrict the statuses further.
-    pub fn has_place(&self, verb: Verb, status: &Status) -> bool {
+    pub fn is_verb_available(&self, verb: Verb, status: &Status) -> bool {
         let kind = self.state(status).map(|state| state.kind);
         let fits = match verb {
             Verb::Spawn => kind == Some(Kind::Queued),
             Verb::RequestChanges | Verb::Unblock => kind == Some(Kind::Human),
             _ => true,
         };
-        let places = self.verb_places.get(&verb);
+        let places = self.verb_sources.get(&verb);
         fits && places.is_none_or(|places| places.contains(status))
     }
 }

@@ -50,8 +50,8 @@ pub struct WhenError {
     pub hint: Option<&'static str>,
 }
 
-const ONLY_AND: &str = "there is only `and`; for `or`, write a second transition";
-const FIELD_LEFT: &str = "a field stands left of the comparison, a number or a limit right of it";
+const ONLY_AND_HINT: &str = "there is only `and`; for `or`, write a second transition";
+const OPERAND_ORDER_HINT: &str = "write a field on the left, and a number or a limit on the right";
 
 impl When {
     /// Parses a guard; a name on the right side must be a declared limit.
@@ -71,7 +71,7 @@ impl When {
                     return Err(WhenError {
                         offset,
                         message,
-                        hint: Some(ONLY_AND),
+                        hint: Some(ONLY_AND_HINT),
                     });
                 }
             }
@@ -175,7 +175,7 @@ impl<'text> Words<'text> {
             return Err(WhenError {
                 offset,
                 message,
-                hint: Some(FIELD_LEFT),
+                hint: Some(OPERAND_ORDER_HINT),
             });
         }
         let field = FieldName::new(word);
@@ -209,7 +209,7 @@ impl<'text> Words<'text> {
         let value = value.map_err(|message| WhenError {
             offset,
             message,
-            hint: Some(FIELD_LEFT),
+            hint: Some(OPERAND_ORDER_HINT),
         })?;
         Ok(Comparison {
             field,

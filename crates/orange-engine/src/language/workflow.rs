@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::declared::Declared;
+use super::declarations::Declaration;
 use super::exit_rules::ExitRule;
 use super::gates::{Gate, GateKind};
 use super::hooks::{Hook, SpawnHook};
 use super::problem::Position;
 use super::prompt::Prompt;
-use super::verbs::{VerbPlaces, Verbs};
+use super::verbs::{VerbSources, Verbs};
 use super::when::{Limits, When};
 use crate::document::SectionName;
 use crate::names::{FieldName, GateName, PromptName, Status, WorkflowName};
@@ -20,18 +20,18 @@ use crate::role::Role;
 /// A lifecycle: everything `decide` needs to know about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Workflow {
-    /// The name it is bound by.
+    /// Its name.
     pub name: WorkflowName,
     /// The version of the language.
     pub version: u32,
     /// What it is for, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Agent roles beside worker and reviewer.
+    /// Agent roles in addition to worker and reviewer.
     pub roles: Vec<Role>,
     /// Numbers that guards, exit rules and prompts may name.
     pub limits: Limits,
-    /// Numeric fields and their first values.
+    /// Numeric fields and their initial values.
     pub fields: BTreeMap<FieldName, i64>,
     /// Gates by name.
     pub gates: BTreeMap<GateName, Gate>,
@@ -39,24 +39,24 @@ pub struct Workflow {
     pub states: Vec<State>,
     /// States a task can be created in, in the order of the file.
     pub entries: Vec<Entry>,
-    /// Edges in the order of the file, `"*active"` spelled out.
+    /// Edges in the order of the file, with `"*active"` expanded.
     pub edges: Vec<Edge>,
     /// Where each verb leads.
     pub verbs: Verbs,
-    /// The only statuses a verb may be used in, where the file names them.
-    #[serde(skip_serializing_if = "VerbPlaces::is_empty")]
-    pub verb_places: VerbPlaces,
-    /// What the death of an agent means, first match first.
+    /// The statuses in which a verb may be used, where the file restricts them.
+    #[serde(skip_serializing_if = "VerbSources::is_empty")]
+    pub verb_sources: VerbSources,
+    /// What happens when an agent exits; the first matching rule decides.
     pub exit_rules: Vec<ExitRule>,
     /// Prompts by name.
     pub prompts: BTreeMap<PromptName, Prompt>,
     /// The names the file declares.
     #[serde(skip)]
-    pub declared: Vec<Declared>,
+    pub declared: Vec<Declaration>,
     /// Sections that some gate reads; imports remember only these.
     #[serde(skip)]
     pub(super) gated_sections: Vec<SectionName>,
-    /// Whether some gate asks for freshness.
+    /// Whether some gate requires a fresh section.
     #[serde(skip)]
     pub(super) asks_for_freshness: bool,
 }
@@ -66,35 +66,35 @@ pub struct Workflow {
 pub struct State {
     /// Its name.
     pub name: Status,
-    /// What kind of waiting or working it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Agents that should be alive here.
+    /// The roles whose agents should be running here.
     pub expects: Vec<Role>,
-    /// How to bring an agent back, by role.
+    /// How to respawn an agent, by role.
     pub respawn: BTreeMap<Role, Respawn>,
-    /// What happens on every way in, after the edge's own hooks.
+    /// Hooks for every edge into this state, after those of the edge.
     pub on_enter: Vec<Hook>,
-    /// When it has lasted too long.
+    /// How long it may last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Timeout>,
-    /// Where the file says so.
+    /// Its position in the file.
     #[serde(skip)]
     pub at: Position,
 }
 
-/// What the dashboard, the counting of slots and the sorting go by.
+/// The kind of a state, used by the dashboard, for limits and for sorting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Waits for a slot.
+    /// The task waits to be started.
     Queued,
-    /// An agent is at it.
+    /// An agent is working.
     Agent,
-    /// A person is asked.
+    /// The task waits for the user.
     Human,
-    /// Waits for something else.
+    /// The task waits for something else.
     Waiting,
-    /// The end.
+    /// The task has ended.
     Terminal,
 }
 
@@ -111,16 +111,16 @@ impl Kind {
     }
 }
 
-/// How an agent is brought back into a state.
+/// How an agent is respawned in a state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Respawn {
-    /// What it is told.
+    /// The name of its prompt.
     pub prompt: PromptName,
-    /// What it may do.
+    /// What it may do without asking.
     pub permissions: Permissions,
 }
 
-/// How far a harness lets an agent go without asking.
+/// What a harness lets an agent do without asking.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema, Deserialize,
 )]
@@ -128,16 +128,16 @@ pub struct Respawn {
 pub enum Permissions {
     /// Everything.
     Full,
-    /// What the harness calls safe.
+    /// What the harness considers safe.
     Reduced,
 }
 
-/// A state that may last only so long.
+/// How long a state may last, and what follows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Timeout {
-    /// Seconds.
+    /// How long it may last, in seconds.
     pub after: u64,
-    /// Where it leads then.
+    /// The status after that.
     pub then: Status,
 }
 
@@ -146,44 +146,44 @@ pub struct Timeout {
 pub struct Entry {
     /// The state.
     pub status: Status,
-    /// When this entry is open.
+    /// The guard of this entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<When>,
-    /// Field changes on the way in.
+    /// Field changes, before the hooks.
     pub set: Vec<Change>,
-    /// What happens on the way in.
+    /// The hooks, in order.
     pub hooks: Vec<Hook>,
-    /// Where the file says so.
+    /// Its position in the file.
     #[serde(skip)]
     pub at: Position,
 }
 
-/// A way from one state to another.
+/// A transition from one state to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Edge {
-    /// Where it starts.
+    /// The status it starts from.
     pub from: Status,
-    /// Where it leads.
+    /// The status it leads to.
     pub to: Target,
-    /// What sets it off.
+    /// What triggers it.
     pub trigger: Trigger,
-    /// Who may ask; empty means anyone.
+    /// The roles that may request it; if empty, any role.
     pub by: Vec<Role>,
-    /// When it is open.
+    /// Its guard.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<When>,
-    /// What must be shown.
+    /// The evidence it requires.
     pub gates: Vec<Gate>,
-    /// What a person is asked first.
+    /// A question that the user must confirm first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm: Option<String>,
     /// Field changes, before the hooks.
     pub set: Vec<Change>,
-    /// What happens, in order.
+    /// The hooks, in order.
     pub hooks: Vec<Hook>,
     /// Whether it was written as `"*active"`.
-    pub from_any: bool,
-    /// Where the file says so.
+    pub is_from_active: bool,
+    /// Its position in the file.
     #[serde(skip)]
     pub at: Position,
 }
@@ -217,15 +217,15 @@ impl std::fmt::Display for Target {
     }
 }
 
-/// What sets an edge off.
+/// What triggers an edge.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
-    /// Somebody asks.
+    /// A request.
     Request,
-    /// An agent ended, and an exit rule leads on.
+    /// An agent exited, and an exit rule takes the edge.
     Exit,
     /// An agent crashed too often.
     Crash,
@@ -239,9 +239,9 @@ pub enum Trigger {
     PrMerged,
     /// The pull request was closed without a merge.
     PrClosed,
-    /// Every child task reached its end.
+    /// Every child task has ended.
     ChildrenDone,
-    /// A headless run reported.
+    /// A headless run wrote its report.
     Report,
 }
 
@@ -274,11 +274,11 @@ impl Trigger {
 pub struct Change {
     /// The field.
     pub field: FieldName,
-    /// What becomes of it.
+    /// Its new value.
     pub to: NewValue,
 }
 
-/// What becomes of a field.
+/// The new value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NewValue {
@@ -324,7 +324,7 @@ impl Workflow {
     }
 
     /// Whether some gate compares a section with what it was when the status was entered.
-    pub fn asks_for_freshness(&self) -> bool {
+    pub fn requires_freshness(&self) -> bool {
         self.asks_for_freshness
     }
 

@@ -31,7 +31,7 @@ pub(crate) struct Key {
 
 impl Value {
     /// Whether nothing was written, as in `done:` with nothing below it.
-    pub(crate) fn is_nothing(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         match self {
             Value::Scalar { text, quoted } => !quoted && matches!(text.as_str(), "" | "~" | "null"),
             _ => false,
@@ -53,7 +53,7 @@ pub(crate) fn parse(source: &str, problems: &mut Problems<'_>) -> Option<Node> {
     let start = Position { line: 1, column: 1 };
     if source.len() > MAX_WORKFLOW_BYTES {
         let message = format!(
-            "the file has {} bytes; a workflow may have {MAX_WORKFLOW_BYTES}",
+            "the file has {} bytes; a workflow may have at most {MAX_WORKFLOW_BYTES}",
             source.len()
         );
         problems.add(ProblemCode::TooLarge, start, message);
@@ -141,8 +141,7 @@ impl<'input> Builder<'input> {
             match event {
                 Event::StreamEnd => return Ok(root),
                 Event::DocumentStart(..) if root.is_some() => {
-                    let message =
-                        "a workflow file holds one YAML document, and here begins another";
+                    let message = "a workflow file has one YAML document; another begins here";
                     return Err((ProblemCode::YamlSyntax, position(&span), message.to_owned()));
                 }
                 event if event.is_node() => root = Some(self.node(event, &span)?),
@@ -219,7 +218,7 @@ impl<'input> Builder<'input> {
     fn alias(&mut self, id: usize, at: Position) -> Result<Node, Failure> {
         let known = self.anchors.iter().rev().find(|(anchor, _)| *anchor == id);
         let Some((_, node)) = known else {
-            let message = "an alias cannot stand inside what it names".to_owned();
+            let message = "an alias cannot be inside the value it names".to_owned();
             return Err((ProblemCode::YamlSyntax, at, message));
         };
         let node = node.clone();
@@ -266,7 +265,7 @@ fn report_duplicates(node: &Node, problems: &mut Problems<'_>) {
             for (key, value) in entries {
                 if let Some(first) = seen.insert(key.text.as_str(), key.at) {
                     let message = format!(
-                        "key `{}` stands twice; the first is in line {}",
+                        "key `{}` appears twice; the first is in line {}",
                         key.text, first.line
                     );
                     problems.add(ProblemCode::DuplicateKey, key.at, message);

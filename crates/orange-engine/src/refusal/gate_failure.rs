@@ -1,4 +1,4 @@
-//! Why a gate does not hold, as data with one wording.
+//! Why a gate does not pass, as data with one wording.
 
 use std::fmt;
 
@@ -8,20 +8,20 @@ use crate::document::SectionName;
 use crate::document::reading::Verdict;
 use crate::input::CommandResult;
 use crate::language::gates::{
-    ChecksState, GitCondition, PullRequestState, ReportField, ReportWanted,
+    ChecksState, GitCondition, PullRequestState, ReportCondition, ReportField,
 };
 use crate::names::{BranchName, CommitId, Status};
 use crate::role::Role;
-use crate::wording::{all, either, the};
+use crate::wording::{join_and, join_or, with_article};
 
 /// How many files a refusal names.
-const NAMED_FILES: usize = 5;
+const MAX_NAMED_FILES: usize = 5;
 
-/// What a commit is to a task.
+/// Where a commit comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommitKind {
-    /// It was handed over for review.
+    /// It was submitted for review.
     Submitted,
     /// It passed a review.
     Reviewed,
@@ -29,24 +29,24 @@ pub enum CommitKind {
     Named,
 }
 
-/// Why a gate does not hold.
+/// Why a gate does not pass.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum GateFailure {
-    /// The section is not there.
+    /// The section does not exist.
     SectionMissing {
         /// The section.
         section: SectionName,
-        /// The fields it needs one of.
+        /// The fields, of which it needs at least one.
         fields: Vec<String>,
         /// The verdict it needs.
         verdict: Option<Verdict>,
     },
-    /// The section is there, without content.
+    /// The section exists, but has no content.
     SectionEmpty {
         /// The section.
         section: SectionName,
-        /// The fields it needs one of.
+        /// The fields, of which it needs at least one.
         fields: Vec<String>,
         /// The verdict it needs.
         verdict: Option<Verdict>,
@@ -55,18 +55,18 @@ pub enum GateFailure {
     FieldsMissing {
         /// The section.
         section: SectionName,
-        /// The fields it needs one of.
+        /// The fields, of which it needs at least one.
         fields: Vec<String>,
-        /// Those that are there, but empty.
+        /// The fields that exist, but are empty.
         empty: Vec<String>,
     },
-    /// The verdict is the other one.
+    /// The section has the other verdict.
     VerdictWrong {
         /// The section.
         section: SectionName,
-        /// What it says.
+        /// The verdict of the section.
         found: Verdict,
-        /// What this edge needs.
+        /// The verdict that this edge needs.
         wanted: Verdict,
     },
     /// There is no verdict, or none that can be read.
@@ -75,7 +75,7 @@ pub enum GateFailure {
         section: SectionName,
         /// The line that was read.
         line: Option<String>,
-        /// What this edge needs.
+        /// The verdict that this edge needs.
         wanted: Verdict,
     },
     /// The line names both verdicts.
@@ -85,14 +85,14 @@ pub enum GateFailure {
         /// The line.
         line: String,
     },
-    /// Nobody who may say this has said it.
+    /// No role that may submit this section has submitted it.
     NotFromRole {
         /// The section.
         section: SectionName,
-        /// Who may.
+        /// The roles that may.
         roles: Vec<Role>,
     },
-    /// The section is as it was when the status was entered.
+    /// The section has not changed since the status was entered.
     NotFresh {
         /// The section.
         section: SectionName,
@@ -101,61 +101,61 @@ pub enum GateFailure {
     },
     /// There is no report of this attempt.
     ReportMissing,
-    /// The report says something else.
+    /// The report has another value.
     ReportDiffers {
         /// The field.
         field: ReportField,
-        /// What it is.
+        /// Its value.
         found: String,
-        /// What this edge needs.
-        wanted: ReportWanted,
+        /// The value that this edge needs.
+        wanted: ReportCondition,
     },
-    /// The branch is not at the commit that was handed over or named.
+    /// The branch is not at the commit that was submitted or named.
     BranchMoved {
         /// The branch.
         branch: BranchName,
-        /// The commit that was handed over or named.
+        /// The commit that was submitted or named.
         from: CommitId,
         /// The branch's commit now.
         to: CommitId,
-        /// How many commits the branch has since; `None` when that commit is not part of it.
+        /// How many commits the branch has since; `null` if that commit is not part of it.
         commits: Option<u64>,
-        /// What that commit is.
-        from_is: CommitKind,
+        /// Where that commit comes from.
+        commit_kind: CommitKind,
     },
     /// The worktree has work that is not committed.
     Uncommitted {
-        /// The files, untracked ones included and ignored ones not.
+        /// The files, including untracked but not ignored ones.
         files: Vec<String>,
-        /// Anything else, each as a sentence of its own.
+        /// Anything else, each as a sentence.
         others: Vec<String>,
     },
-    /// A fact about git does not hold.
+    /// A git condition is not met.
     Git {
-        /// The fact.
+        /// The condition.
         condition: GitCondition,
     },
     /// There is no pull request.
     PullRequestMissing,
     /// The pull request is in another state.
     PullRequestState {
-        /// What it is.
+        /// Its state.
         found: PullRequestState,
-        /// What this edge needs.
+        /// The state that this edge needs.
         wanted: PullRequestState,
     },
-    /// The checks stand otherwise.
+    /// The checks are in another state.
     PullRequestChecks {
-        /// How they stand.
+        /// Their state.
         found: Option<ChecksState>,
-        /// What this edge needs.
+        /// The state that this edge needs.
         wanted: ChecksState,
     },
     /// The command did not succeed.
     Command {
         /// Program and arguments.
         command: Vec<String>,
-        /// How it ended.
+        /// Its result.
         result: CommandResult,
     },
 }
@@ -174,13 +174,13 @@ impl fmt::Display for GateFailure {
                 fields,
                 empty,
             } => {
-                let wanted = either(fields.iter().map(|field| format!("`{field}:`")));
+                let wanted = join_or(fields.iter().map(|field| format!("`{field}:`")));
                 write!(
                     formatter,
                     "`{section}` in TASK.md has no line {wanted} with content"
                 )?;
                 if !empty.is_empty() {
-                    let empty = all(empty.iter().map(|field| format!("`{field}:`")));
+                    let empty = join_and(empty.iter().map(|field| format!("`{field}:`")));
                     write!(formatter, " ({empty} is empty)")?;
                 }
                 Ok(())
@@ -191,7 +191,7 @@ impl fmt::Display for GateFailure {
                 wanted,
             } => write!(
                 formatter,
-                "`{section}` says {found}, and this needs {wanted}"
+                "`{section}` says {found}, but this needs {wanted}"
             ),
             GateFailure::VerdictUnreadable {
                 section,
@@ -199,7 +199,8 @@ impl fmt::Display for GateFailure {
                 ..
             } => write!(
                 formatter,
-                "the first line of `{section}` is not a verdict: `{line}`"
+                "the first line of `{section}` must be `Verdict: PASS` or `Verdict: FAIL`, not \
+                 `{line}`"
             ),
             GateFailure::VerdictUnreadable {
                 section,
@@ -207,27 +208,30 @@ impl fmt::Display for GateFailure {
                 ..
             } => write!(formatter, "`{section}` has no verdict"),
             GateFailure::VerdictBoth { section, line } => {
-                write!(formatter, "the verdict of `{section}` names both: `{line}`")
+                write!(
+                    formatter,
+                    "the verdict of `{section}` names both PASS and FAIL: `{line}`"
+                )
             }
             GateFailure::NotFromRole {
                 section,
                 roles: allowed,
             } => write!(
                 formatter,
-                "`{section}` counts only when {} brings it",
-                either(allowed.iter().map(the))
+                "`{section}` counts only if {} submits it",
+                join_or(allowed.iter().map(with_article))
             ),
             GateFailure::NotFresh { section, since } => write!(
                 formatter,
                 "`{section}` has not changed since the task entered `{since}`"
             ),
-            failure => fmt_world(failure, formatter),
+            failure => fmt_other(failure, formatter),
         }
     }
 }
 
 /// Failures of gates that check a report or the world rather than TASK.md.
-fn fmt_world(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn fmt_other(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     match failure {
         GateFailure::ReportMissing => formatter.write_str("this attempt has no report"),
         GateFailure::ReportDiffers {
@@ -236,13 +240,16 @@ fn fmt_world(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
             wanted,
         } => {
             let wanted = match wanted {
-                ReportWanted::Is(words) => either(words.iter().map(|word| format!("`{word}`"))),
-                ReportWanted::Empty(true) => String::from("empty"),
-                ReportWanted::Empty(false) => String::from("something"),
+                ReportCondition::Is(words) => {
+                    let words = join_or(words.iter().map(|word| format!("`{word}`")));
+                    format!("be {words}")
+                }
+                ReportCondition::Empty(true) => String::from("be empty"),
+                ReportCondition::Empty(false) => String::from("not be empty"),
             };
             write!(
                 formatter,
-                "the report's `{field}` is `{found}`, and this needs {wanted}"
+                "the report's `{field}` is `{found}`, but must {wanted}"
             )
         }
         GateFailure::BranchMoved {
@@ -250,11 +257,11 @@ fn fmt_world(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
             from,
             to,
             commits,
-            from_is,
-        } => fmt_moved(formatter, branch, (from, to), *commits, *from_is),
+            commit_kind,
+        } => fmt_moved(formatter, branch, (from, to), *commits, *commit_kind),
         GateFailure::Uncommitted { files, others } => fmt_uncommitted(formatter, files, others),
         GateFailure::Git { condition } => formatter.write_str(match condition {
-            GitCondition::Clean => "the worktree has changes that are not committed",
+            GitCondition::Clean => "the worktree has uncommitted changes",
             GitCondition::CommitsAhead => "the branch has no commit of its own",
             GitCondition::BranchNotDefault => "the task is on the default branch",
             GitCondition::TaskFileUntracked => "TASK.md was committed to the branch",
@@ -262,13 +269,13 @@ fn fmt_world(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
         GateFailure::PullRequestMissing => formatter.write_str("there is no pull request"),
         GateFailure::PullRequestState { found, wanted } => write!(
             formatter,
-            "the pull request is {}, and this needs it {}",
+            "the pull request is {}, but must be {}",
             state_word(*found),
             state_word(*wanted)
         ),
         GateFailure::PullRequestChecks { found, wanted } => write!(
             formatter,
-            "the checks of the pull request are {}, and this needs them {}",
+            "the checks of the pull request are {}, but must be {}",
             found.map_or("absent", checks_word),
             checks_word(*wanted)
         ),
@@ -276,9 +283,9 @@ fn fmt_world(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
             let command = command.join(" ");
             match result {
                 CommandResult::Exited(code) => {
-                    write!(formatter, "`{command}` ended with exit code {code}")
+                    write!(formatter, "`{command}` exited with code {code}")
                 }
-                CommandResult::TimedOut => write!(formatter, "`{command}` did not end in time"),
+                CommandResult::TimedOut => write!(formatter, "`{command}` timed out"),
             }
         }
         // Sections are handled above.
@@ -296,7 +303,7 @@ fn fmt_moved(
     let what = match from_is {
         CommitKind::Submitted => "the submitted commit",
         CommitKind::Reviewed => "the reviewed commit",
-        CommitKind::Named => "the commit you name",
+        CommitKind::Named => "the commit you named",
     };
     let (from, to) = (from.short(), to.short());
     match commits {
@@ -315,11 +322,11 @@ fn fmt_uncommitted(
     files: &[String],
     others: &[String],
 ) -> fmt::Result {
-    let shown = files.iter().take(NAMED_FILES);
+    let shown = files.iter().take(MAX_NAMED_FILES);
     let mut names: Vec<String> = shown.map(|file| format!("`{file}`")).collect();
-    let more = files.len().saturating_sub(NAMED_FILES);
+    let more = files.len().saturating_sub(MAX_NAMED_FILES);
     names.extend((more > 0).then(|| format!("{more} more")));
-    let names = all(names);
+    let names = join_and(names);
     let files = match files.len() {
         0 => None,
         1 => Some(format!("1 file is not committed: {names}")),
@@ -327,9 +334,7 @@ fn fmt_uncommitted(
     };
     let mut told: Vec<String> = files.into_iter().chain(others.iter().cloned()).collect();
     if told.is_empty() {
-        told.push(String::from(
-            "the worktree has changes that are not committed",
-        ));
+        told.push(String::from("the worktree has uncommitted changes"));
     }
     formatter.write_str(&told.join("; "))
 }

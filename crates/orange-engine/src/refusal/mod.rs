@@ -14,23 +14,23 @@ use crate::schedule::Wait;
 
 pub(crate) use gate_failure::CommitKind;
 pub use gate_failure::GateFailure;
-pub(crate) use wording::{event_of, how_to_write};
+pub(crate) use wording::{describe_section, describe_trigger};
 
-/// Why a request is not followed. It changes nothing.
+/// Why a request is refused. A refused request changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Refusal {
     /// The task.
     pub task: TaskId,
-    /// Who asked.
+    /// The role that requested it.
     pub by: Role,
     /// What was attempted.
     pub attempt: Attempt,
-    /// Everything that stands in the way.
-    pub missing: Vec<Missing>,
-    /// Commands whose outcome was not asked for, because the rest does not hold.
+    /// Everything that blocks the request.
+    pub missing: Vec<Blocker>,
+    /// Gate commands that were not run, because something else blocks the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<String>,
-    /// What to do next; each stands alone.
+    /// What to do next; each hint is complete on its own.
     pub hints: Vec<String>,
 }
 
@@ -40,109 +40,109 @@ pub struct Refusal {
 pub enum Attempt {
     /// A change of status.
     Move {
-        /// From where.
+        /// The current status.
         from: Status,
-        /// To where.
+        /// The requested status.
         to: Status,
     },
     /// A verb.
     Verb {
-        /// Which one.
+        /// The verb.
         verb: Verb,
-        /// From where.
+        /// The current status.
         from: Status,
-        /// How to merge, if that was said.
+        /// The merge strategy, if one was given.
         #[serde(skip_serializing_if = "Option::is_none")]
         strategy: Option<MergeStrategy>,
-        /// Whether the remote was to be left alone.
+        /// Whether the push was to be skipped.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         local: bool,
-        /// The commit that a merge would have taken, where it is known.
+        /// The commit that a merge would have taken, if known.
         #[serde(skip_serializing_if = "Option::is_none")]
         head: Option<CommitId>,
     },
-    /// Bringing an agent back.
+    /// Respawning an agent.
     Respawn {
-        /// In which status.
+        /// The current status.
         from: Status,
     },
-    /// A change of summary or branch.
+    /// A change of summary, branch or priority.
     Amend,
     /// A change of the workflow.
-    Adopt {
+    ChangeWorkflow {
         /// The workflow.
         workflow: WorkflowName,
     },
-    /// Putting the task away.
+    /// Deleting the task.
     Delete,
-    /// Bringing it back.
-    BringBack,
-    /// Telling an agent something.
+    /// Restoring a deleted task.
+    Restore,
+    /// Sending a message to an agent.
     Tell,
-    /// Another try at effects.
+    /// Retrying failed effects.
     RetryEffects,
-    /// Clearing what needs a person.
+    /// Clearing the attention items.
     ClearAttention,
     /// A new task.
     Create {
-        /// Where it was to begin.
+        /// The requested first status.
         status: Option<Status>,
     },
 }
 
-/// One thing that stands in the way.
+/// One thing that blocks a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
-pub enum Missing {
+pub enum Blocker {
     /// The workflow has no such status.
     UnknownStatus {
         /// The status.
         status: Status,
-        /// Where a request can lead from here.
+        /// The statuses that can be requested from here.
         allowed: Vec<Status>,
     },
     /// The task has ended.
     Terminal {
-        /// How.
+        /// The status it ended in.
         status: Status,
     },
-    /// The task is there already, and somebody else brought it there.
+    /// The task is already in this status, and another role requested that.
     SameStatus {
         /// The status.
         status: Status,
     },
     /// The workflow has no such edge.
     NoTransition {
-        /// Where a request can lead from here.
+        /// The statuses that can be requested from here.
         allowed: Vec<Status>,
     },
-    /// Only an event leads there, not a request.
+    /// Only an event leads to this status, not a request.
     NotByRequest {
         /// The events, by trigger.
         triggers: Vec<String>,
     },
-    /// The edge leads back, but there is nothing to go back to.
+    /// The edge leads to the previous status, but there is none.
     NoPrevious,
-    /// The asker may not ask for this.
+    /// The caller may not request this.
     NotAllowed {
-        /// Who asked.
+        /// The caller's role.
         role: Role,
-        /// Who may.
+        /// The roles that may.
         by: Vec<Role>,
     },
-    /// The guard does not hold.
+    /// The guard is not true.
     GuardFailed {
         /// The guard.
         when: String,
         /// The values it read.
         values: Vec<(FieldName, i64)>,
     },
-    /// A gate does not hold.
+    /// A gate does not pass.
     GateFailed {
-        /// Why.
+        /// The reason.
         failure: GateFailure,
     },
-    /// The edge asks the person a question first.
+    /// The user must confirm first.
     ConfirmationNeeded {
         /// The question.
         question: String,
@@ -159,52 +159,52 @@ pub enum Missing {
         /// The branch.
         branch: BranchName,
     },
-    /// The verb leads nowhere from here.
+    /// The verb is not available in this status.
     VerbUnavailable {
         /// The verb.
         verb: Verb,
     },
-    /// No agent can be brought back in this status.
+    /// No agent can be respawned in this status.
     NoRespawn {
-        /// The role that was asked for.
+        /// The requested role.
         role: Option<Role>,
     },
-    /// There is no agent to tell anything.
-    NobodyThere {
-        /// The role that was asked for.
+    /// No agent is running that could read a message.
+    NoAgentRunning {
+        /// The requested role.
         role: Option<Role>,
     },
-    /// The agent is not gone.
+    /// The agent is still running.
     StillRunning {
         /// The role.
         role: Role,
     },
-    /// The agent is being brought back already.
-    OnItsWay {
+    /// The agent is already being respawned.
+    AlreadyStarting {
         /// The role.
         role: Role,
     },
-    /// A merge is on its way, and an agent must not overtake it.
+    /// A merge is in progress, and an agent must not overtake it.
     Merging,
-    /// What the present status was entered with has not happened yet.
-    NotSettled,
+    /// The effects of entering the current status are still running.
+    EffectsRunning,
     /// There is no workspace to work in.
     NoWorkspace,
-    /// A task cannot begin in this status.
+    /// A task cannot be created in this status.
     NoEntry {
-        /// Where it can.
+        /// The statuses in which it can.
         entries: Vec<Status>,
     },
-    /// There is nothing to change or to try again.
+    /// There is nothing to send or to retry.
     NothingToDo,
     /// The start has to wait.
     HeldBack {
-        /// For what.
+        /// What it waits for.
         wait: Wait,
     },
     /// The task has not ended.
     NotEnded {
-        /// Where it is.
+        /// Its status.
         status: Status,
     },
     /// The task still holds a workspace.
@@ -224,44 +224,44 @@ pub enum Missing {
         workflow: WorkflowName,
         /// The status.
         status: Status,
-        /// What it is here.
-        here: Kind,
-        /// What it is there.
-        there: Kind,
+        /// Its kind in the current workflow.
+        current_kind: Kind,
+        /// Its kind in the other workflow.
+        other_kind: Kind,
     },
 }
 
-impl Missing {
+impl Blocker {
     /// The stable code that scripts match on.
     pub fn code(&self) -> &'static str {
         match self {
-            Missing::UnknownStatus { .. } => "unknown-status",
-            Missing::Terminal { .. } => "terminal",
-            Missing::SameStatus { .. } => "same-status",
-            Missing::NoTransition { .. } => "no-transition",
-            Missing::NotByRequest { .. } => "not-by-request",
-            Missing::NoPrevious => "no-previous",
-            Missing::NotAllowed { .. } => "not-allowed",
-            Missing::GuardFailed { .. } => "guard-failed",
-            Missing::GateFailed { .. } => "gate-failed",
-            Missing::ConfirmationNeeded { .. } => "confirmation-needed",
-            Missing::NothingToMerge { .. } => "nothing-to-merge",
-            Missing::NotInBranch { .. } => "not-in-branch",
-            Missing::VerbUnavailable { .. } => "verb-unavailable",
-            Missing::NoRespawn { .. } => "no-respawn",
-            Missing::NobodyThere { .. } => "nobody-there",
-            Missing::StillRunning { .. } => "still-running",
-            Missing::OnItsWay { .. } => "on-its-way",
-            Missing::Merging => "merging",
-            Missing::NotSettled => "not-settled",
-            Missing::NoWorkspace => "no-workspace",
-            Missing::NoEntry { .. } => "no-entry",
-            Missing::NothingToDo => "nothing-to-do",
-            Missing::HeldBack { .. } => "held-back",
-            Missing::NotEnded { .. } => "not-ended",
-            Missing::HoldsWorkspace => "holds-workspace",
-            Missing::StatusAbsent { .. } => "status-absent",
-            Missing::KindDiffers { .. } => "kind-differs",
+            Blocker::UnknownStatus { .. } => "unknown-status",
+            Blocker::Terminal { .. } => "terminal",
+            Blocker::SameStatus { .. } => "same-status",
+            Blocker::NoTransition { .. } => "no-transition",
+            Blocker::NotByRequest { .. } => "not-by-request",
+            Blocker::NoPrevious => "no-previous",
+            Blocker::NotAllowed { .. } => "not-allowed",
+            Blocker::GuardFailed { .. } => "guard-failed",
+            Blocker::GateFailed { .. } => "gate-failed",
+            Blocker::ConfirmationNeeded { .. } => "confirmation-needed",
+            Blocker::NothingToMerge { .. } => "nothing-to-merge",
+            Blocker::NotInBranch { .. } => "not-in-branch",
+            Blocker::VerbUnavailable { .. } => "verb-unavailable",
+            Blocker::NoRespawn { .. } => "no-respawn",
+            Blocker::NoAgentRunning { .. } => "no-agent",
+            Blocker::StillRunning { .. } => "still-running",
+            Blocker::AlreadyStarting { .. } => "on-its-way",
+            Blocker::Merging => "merging",
+            Blocker::EffectsRunning => "not-settled",
+            Blocker::NoWorkspace => "no-workspace",
+            Blocker::NoEntry { .. } => "no-entry",
+            Blocker::NothingToDo => "nothing-to-do",
+            Blocker::HeldBack { .. } => "held-back",
+            Blocker::NotEnded { .. } => "not-ended",
+            Blocker::HoldsWorkspace => "holds-workspace",
+            Blocker::StatusAbsent { .. } => "status-absent",
+            Blocker::KindDiffers { .. } => "kind-differs",
         }
     }
 }
@@ -269,7 +269,7 @@ impl Missing {
 impl Refusal {
     /// The stable code of the first thing that is missing.
     pub fn code(&self) -> &'static str {
-        self.missing.first().map_or("refused", Missing::code)
+        self.missing.first().map_or("refused", Blocker::code)
     }
 }
 

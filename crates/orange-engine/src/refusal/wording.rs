@@ -5,8 +5,8 @@ use std::fmt;
 use crate::document::SectionName;
 use crate::document::reading::Verdict;
 use crate::language::verbs::Verb;
-use crate::refusal::{Attempt, Missing, Refusal};
-use crate::wording::{all, either, the};
+use crate::refusal::{Attempt, Blocker, Refusal};
+use crate::wording::{join_and, join_or, with_article};
 
 impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -19,11 +19,13 @@ impl fmt::Display for Refusal {
                 )?;
             }
             Attempt::Verb { verb, from, .. } => match verb {
-                Verb::Stuck => write!(formatter, "cannot call task `{task}` stuck in `{from}`")?,
+                Verb::Stuck => {
+                    write!(formatter, "cannot mark task `{task}` as stuck in `{from}`")?;
+                }
                 Verb::RequestChanges => {
                     write!(
                         formatter,
-                        "cannot request changes of task `{task}` in `{from}`"
+                        "cannot request changes to task `{task}` in `{from}`"
                     )?;
                 }
                 verb => write!(formatter, "cannot {verb} task `{task}` in `{from}`")?,
@@ -35,18 +37,23 @@ impl fmt::Display for Refusal {
                 )?;
             }
             Attempt::Amend => write!(formatter, "cannot change task `{task}`")?,
-            Attempt::Adopt { workflow } => {
+            Attempt::ChangeWorkflow { workflow } => {
                 write!(
                     formatter,
                     "cannot move task `{task}` to the workflow `{workflow}`"
                 )?;
             }
             Attempt::Delete => write!(formatter, "cannot delete task `{task}`")?,
-            Attempt::BringBack => write!(formatter, "cannot bring task `{task}` back")?,
-            Attempt::Tell => write!(formatter, "cannot tell an agent of task `{task}` anything")?,
-            Attempt::RetryEffects => write!(formatter, "cannot retry for task `{task}`")?,
+            Attempt::Restore => write!(formatter, "cannot restore task `{task}`")?,
+            Attempt::Tell => write!(formatter, "cannot send a message to task `{task}`")?,
+            Attempt::RetryEffects => {
+                write!(formatter, "cannot retry failed effects of task `{task}`")?;
+            }
             Attempt::ClearAttention => {
-                write!(formatter, "cannot clear what needs you for task `{task}`")?;
+                write!(
+                    formatter,
+                    "cannot clear the attention items of task `{task}`"
+                )?;
             }
             Attempt::Create {
                 status: Some(status),
@@ -63,104 +70,113 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for Blocker {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Missing::UnknownStatus { status, .. } => {
+            Blocker::UnknownStatus { status, .. } => {
                 write!(formatter, "its workflow has no status `{status}`")
             }
-            Missing::Terminal { status } => write!(formatter, "it has ended as `{status}`"),
-            Missing::SameStatus { status } => write!(formatter, "it is in `{status}` already"),
-            Missing::NoTransition { .. } => {
+            Blocker::Terminal { status } => write!(formatter, "it has ended as `{status}`"),
+            Blocker::SameStatus { status } => write!(formatter, "it is already in `{status}`"),
+            Blocker::NoTransition { .. } => {
                 formatter.write_str("its workflow has no such transition")
             }
-            Missing::NotByRequest { triggers } => {
-                let events = either(triggers.iter().map(|trigger| event_of(trigger)));
-                write!(formatter, "this happens when {events}, never by request")
-            }
-            Missing::NoPrevious => formatter.write_str("there is no earlier status to go back to"),
-            Missing::NotAllowed { role, by } => {
+            Blocker::NotByRequest { triggers } => {
+                let events = join_or(triggers.iter().map(|trigger| describe_trigger(trigger)));
                 write!(
                     formatter,
-                    "the {role} may not ask for this, only {}",
-                    either(by.iter().map(the))
+                    "this happens when {events}; it cannot be requested"
                 )
             }
-            Missing::GuardFailed { when, values } => {
+            Blocker::NoPrevious => formatter.write_str("there is no earlier status to go back to"),
+            Blocker::NotAllowed { role, by } => {
+                write!(
+                    formatter,
+                    "the {role} may not request this, only {}",
+                    join_or(by.iter().map(with_article))
+                )
+            }
+            Blocker::GuardFailed { when, values } => {
                 let values = values
                     .iter()
                     .map(|(field, value)| format!("{field} is {value}"));
-                write!(formatter, "`{when}` does not hold: {}", all(values))
+                write!(
+                    formatter,
+                    "this requires `{when}`, but {}",
+                    join_and(values)
+                )
             }
-            Missing::GateFailed { failure } => failure.fmt(formatter),
-            Missing::ConfirmationNeeded { question } => {
-                write!(formatter, "a person must answer first: {question}")
+            Blocker::GateFailed { failure } => failure.fmt(formatter),
+            Blocker::ConfirmationNeeded { question } => {
+                write!(formatter, "confirmation is missing: {question}")
             }
-            Missing::NothingToMerge { branch } => write!(
+            Blocker::NothingToMerge { branch } => write!(
                 formatter,
                 "nothing to merge: `{branch}` has no commits that the default branch lacks"
             ),
-            Missing::NotInBranch { commit, branch } => {
-                write!(formatter, "{commit} is not a commit of `{branch}`")
+            Blocker::NotInBranch { commit, branch } => {
+                write!(formatter, "`{branch}` does not contain {commit}")
             }
-            Missing::VerbUnavailable { verb } => {
+            Blocker::VerbUnavailable { verb } => {
                 write!(
                     formatter,
-                    "`orange task {verb}` leads nowhere from this status"
+                    "`orange task {verb}` is not available in this status"
                 )
             }
-            Missing::NoRespawn { role: Some(role) } => {
+            Blocker::NoRespawn { role: Some(role) } => {
                 write!(
                     formatter,
-                    "this status has no prompt to bring the {role} back with"
+                    "this status has no prompt to respawn the {role} with"
                 )
             }
-            Missing::NoRespawn { role: None } => {
-                formatter.write_str("this status has no agent to bring back")
+            Blocker::NoRespawn { role: None } => {
+                formatter.write_str("this status has no agent to respawn")
             }
-            Missing::NobodyThere { role: Some(role) } => {
-                write!(formatter, "no {role} of it is there to read it")
+            Blocker::NoAgentRunning { role: Some(role) } => {
+                write!(formatter, "no {role} is running for this task")
             }
-            Missing::NobodyThere { role: None } => {
-                formatter.write_str("no agent of it is there to read it")
+            Blocker::NoAgentRunning { role: None } => {
+                formatter.write_str("no agent is running for this task")
             }
-            Missing::StillRunning { role } => write!(formatter, "the {role} still runs"),
-            Missing::OnItsWay { role } => write!(formatter, "the {role} is on its way already"),
-            Missing::Merging => formatter.write_str("a merge is on its way"),
-            Missing::NotSettled => {
-                formatter.write_str("what this status was entered with is still going on")
+            Blocker::StillRunning { role } => write!(formatter, "the {role} is still running"),
+            Blocker::AlreadyStarting { role } => {
+                write!(formatter, "the {role} is already starting")
             }
-            Missing::NoWorkspace => formatter.write_str("it holds no workspace"),
-            Missing::NoEntry { entries } => {
+            Blocker::Merging => formatter.write_str("a merge is in progress"),
+            Blocker::EffectsRunning => {
+                formatter.write_str("the effects of entering this status are still running")
+            }
+            Blocker::NoWorkspace => formatter.write_str("it has no workspace"),
+            Blocker::NoEntry { entries } => {
                 let names = entries.iter().map(|status| format!("`{status}`"));
-                write!(formatter, "a task can begin only in {}", either(names))
+                write!(formatter, "a task can begin only in {}", join_or(names))
             }
-            Missing::NothingToDo => formatter.write_str("nothing was given up"),
-            Missing::HeldBack { wait } => wait.fmt(formatter),
-            Missing::NotEnded { status } => {
-                write!(formatter, "it has not ended, it is in `{status}`")
+            Blocker::NothingToDo => formatter.write_str("there is nothing to do"),
+            Blocker::HeldBack { wait } => wait.fmt(formatter),
+            Blocker::NotEnded { status } => {
+                write!(formatter, "it has not ended; it is in `{status}`")
             }
-            Missing::HoldsWorkspace => formatter.write_str("it still holds a workspace"),
-            Missing::StatusAbsent {
+            Blocker::HoldsWorkspace => formatter.write_str("it still holds a workspace"),
+            Blocker::StatusAbsent {
                 workflow, status, ..
             } => write!(formatter, "`{workflow}` has no status `{status}`"),
-            Missing::KindDiffers {
+            Blocker::KindDiffers {
                 workflow,
                 status,
-                here,
-                there,
+                current_kind,
+                other_kind,
             } => write!(
                 formatter,
                 "`{status}` is of kind `{}` here and of kind `{}` in `{workflow}`",
-                here.as_str(),
-                there.as_str()
+                current_kind.as_str(),
+                other_kind.as_str()
             ),
         }
     }
 }
 
 /// What to write into TASK.md to make a section pass.
-pub(crate) fn how_to_write(
+pub(crate) fn describe_section(
     section: &SectionName,
     fields: &[String],
     verdict: Option<Verdict>,
@@ -175,9 +191,9 @@ pub(crate) fn how_to_write(
     }
 }
 
-pub(crate) fn event_of(trigger: &str) -> String {
+pub(crate) fn describe_trigger(trigger: &str) -> String {
     String::from(match trigger {
-        "exit" => "an agent ends with its work done",
+        "exit" => "an agent exits with its work done",
         "crash" => "an agent has crashed too often",
         "timeout" => "the status has lasted too long",
         "spawn_failed" => "an agent could not be started",

@@ -9,28 +9,28 @@ use crate::names::HarnessName;
 use crate::report::Delegation;
 
 /// A JSON value reduced to its words.
-enum Words {
+enum LenientValue {
     Nothing,
     Text(String),
-    List(Vec<Words>),
-    Object(Vec<(String, Words)>),
+    List(Vec<LenientValue>),
+    Object(Vec<(String, LenientValue)>),
 }
 
-impl Words {
+impl LenientValue {
     /// The items as texts; null and blank texts have none.
     fn items(self) -> Vec<String> {
         match self {
-            Words::List(items) => items.into_iter().filter_map(Words::text).collect(),
+            LenientValue::List(items) => items.into_iter().filter_map(LenientValue::text).collect(),
             other => other.text().into_iter().collect(),
         }
     }
 
     fn text(self) -> Option<String> {
         let text = match self {
-            Words::Nothing => return None,
-            Words::Text(text) => text,
-            Words::List(_) => self.items().join("; "),
-            Words::Object(entries) => {
+            LenientValue::Nothing => return None,
+            LenientValue::Text(text) => text,
+            LenientValue::List(_) => self.items().join("; "),
+            LenientValue::Object(entries) => {
                 let entries = entries.into_iter().map(|(key, value)| match value.text() {
                     Some(value) => format!("{key}: {value}"),
                     None => key,
@@ -45,63 +45,63 @@ impl Words {
 struct WordsVisitor;
 
 impl<'de> Visitor<'de> for WordsVisitor {
-    type Value = Words;
+    type Value = LenientValue;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("any JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Words, E> {
-        Ok(Words::Nothing)
+    fn visit_unit<E>(self) -> Result<LenientValue, E> {
+        Ok(LenientValue::Nothing)
     }
 
-    fn visit_none<E>(self) -> Result<Words, E> {
-        Ok(Words::Nothing)
+    fn visit_none<E>(self) -> Result<LenientValue, E> {
+        Ok(LenientValue::Nothing)
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Words, D::Error> {
-        Words::deserialize(deserializer)
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<LenientValue, D::Error> {
+        LenientValue::deserialize(deserializer)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Words, E> {
-        Ok(Words::Text(value.to_string()))
+    fn visit_bool<E>(self, value: bool) -> Result<LenientValue, E> {
+        Ok(LenientValue::Text(value.to_string()))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Words, E> {
-        Ok(Words::Text(value.to_string()))
+    fn visit_i64<E>(self, value: i64) -> Result<LenientValue, E> {
+        Ok(LenientValue::Text(value.to_string()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Words, E> {
-        Ok(Words::Text(value.to_string()))
+    fn visit_u64<E>(self, value: u64) -> Result<LenientValue, E> {
+        Ok(LenientValue::Text(value.to_string()))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Words, E> {
-        Ok(Words::Text(value.to_string()))
+    fn visit_f64<E>(self, value: f64) -> Result<LenientValue, E> {
+        Ok(LenientValue::Text(value.to_string()))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Words, E> {
-        Ok(Words::Text(value.to_owned()))
+    fn visit_str<E>(self, value: &str) -> Result<LenientValue, E> {
+        Ok(LenientValue::Text(value.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Words, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<LenientValue, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element()? {
             list.push(item);
         }
-        Ok(Words::List(list))
+        Ok(LenientValue::List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Words, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<LenientValue, A::Error> {
         let mut object = Vec::new();
         while let Some(entry) = entries.next_entry()? {
             object.push(entry);
         }
-        Ok(Words::Object(object))
+        Ok(LenientValue::Object(object))
     }
 }
 
-impl<'de> Deserialize<'de> for Words {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Words, D::Error> {
+impl<'de> Deserialize<'de> for LenientValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LenientValue, D::Error> {
         deserializer.deserialize_any(WordsVisitor)
     }
 }
@@ -114,12 +114,12 @@ pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String,
 pub(crate) fn optional_text<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {
-    Words::deserialize(deserializer).map(Words::text)
+    LenientValue::deserialize(deserializer).map(LenientValue::text)
 }
 
 /// `null` is an empty list; a text is a list of one.
 pub(crate) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    Words::deserialize(deserializer).map(Words::items)
+    LenientValue::deserialize(deserializer).map(LenientValue::items)
 }
 
 /// Any text other than a no counts as yes: an agent that writes a question here wants an answer.
@@ -140,16 +140,16 @@ pub(crate) fn harness<'de, D: Deserializer<'de>>(
 pub(crate) fn delegations<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<Delegation>, D::Error> {
-    let children = match Words::deserialize(deserializer)? {
-        Words::List(children) => children,
+    let children = match LenientValue::deserialize(deserializer)? {
+        LenientValue::List(children) => children,
         one => vec![one],
     };
     Ok(children.into_iter().filter_map(delegation).collect())
 }
 
-fn delegation(child: Words) -> Option<Delegation> {
+fn delegation(child: LenientValue) -> Option<Delegation> {
     let entries = match child {
-        Words::Object(entries) => entries,
+        LenientValue::Object(entries) => entries,
         other => {
             let title = other.text()?;
             return Some(Delegation {

@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::HarnessName;
 
-/// What a headless run says about itself; every field may be missing, `null` or of another type.
+/// What a headless run reports about its work; every field may be missing, `null` or of another
+/// type.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize,
 )]
 #[serde(default)]
 pub struct Report {
-    /// What it claims: `done`, `in_progress`, `blocked` or `needs_review`.
+    /// The status it claims: `done`, `in_progress`, `blocked` or `needs_review`.
     #[serde(deserialize_with = "lenient::optional_text")]
     pub status: Option<String>,
     /// What was done, in a sentence.
@@ -29,19 +30,19 @@ pub struct Report {
     /// What is left.
     #[serde(deserialize_with = "lenient::texts")]
     pub remaining: Vec<String>,
-    /// What stands in the way.
+    /// What blocks it.
     #[serde(deserialize_with = "lenient::texts")]
     pub blockers: Vec<String>,
     /// Files that were changed.
     #[serde(deserialize_with = "lenient::texts")]
     pub files_changed: Vec<String>,
-    /// Whether a person is asked for.
+    /// Whether the run asks for the user.
     #[serde(deserialize_with = "lenient::flag")]
     pub needs_help: bool,
-    /// Child tasks that are asked for.
+    /// The child tasks it requests.
     #[serde(deserialize_with = "lenient::delegations")]
     pub delegations: Vec<Delegation>,
-    /// Why nothing of the report could be read; every other field is empty then.
+    /// Why the report could not be read; if set, every other field is empty.
     #[serde(
         skip_serializing_if = "Option::is_none",
         deserialize_with = "lenient::optional_text"
@@ -49,7 +50,7 @@ pub struct Report {
     pub unreadable: Option<String>,
 }
 
-/// A child task that a report asks for.
+/// A child task that a report requests.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize,
 )]
@@ -72,7 +73,7 @@ pub struct Delegation {
     pub suggested_agent: Option<HarnessName>,
 }
 
-/// What a report amounts to, whatever it claims.
+/// The outcome of a report, whatever it claims.
 #[derive(
     Clone,
     Copy,
@@ -88,15 +89,15 @@ pub struct Delegation {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Finished.
+    /// It is finished.
     Done,
-    /// Claims to be done, but changed no file and left something undone.
+    /// It claims to be done, but changed no file and has work remaining.
     Unfinished,
-    /// Says itself that it is not finished.
+    /// It reports that it is not finished.
     InProgress,
-    /// Something stands in the way.
+    /// Something blocks it.
     Blocked,
-    /// A person is asked for, or the report cannot be understood.
+    /// It asks for the user, or the report cannot be understood.
     NeedsReview,
 }
 
@@ -128,7 +129,7 @@ impl fmt::Display for Outcome {
 }
 
 /// The longest text of a report that is shown on one line.
-const LONGEST_SHOWN: usize = 400;
+const MAX_SHOWN_CHARS: usize = 400;
 
 impl Report {
     /// A report that could not be read, and why.
@@ -141,12 +142,12 @@ impl Report {
 
     /// The JSON object in a run's output, without a byte order mark or a code fence around it; else
     /// why there is none.
-    pub fn object_in(written: &[u8]) -> Result<&str, String> {
+    pub fn find_object(written: &[u8]) -> Result<&str, String> {
         let text = std::str::from_utf8(written)
             .map_err(|error| format!("it is not UTF-8: {error}"))?
             .trim_start_matches('\u{feff}')
             .trim();
-        let text = unfenced(text).unwrap_or(text);
+        let text = strip_fence(text).unwrap_or(text);
         match text.chars().next() {
             Some('{') => Ok(text),
             Some(other) => Err(format!("it is not a JSON object: it begins with `{other}`")),
@@ -181,7 +182,7 @@ impl Report {
         if outcome == Outcome::Done {
             return None;
         }
-        let reason = self.misread().or_else(|| self.reason_given());
+        let reason = self.unreadable_reason().or_else(|| self.reason_given());
         let reason = reason.map_or_else(String::new, |text| format!(": {text}"));
         Some(format!("{outcome}{reason}"))
     }
@@ -189,7 +190,7 @@ impl Report {
     /// Why the run is not done, on one line: its reason, its blockers and what remains.
     pub fn explanation(&self) -> String {
         let claimed = || format!("the run reported `{}`", self.outcome());
-        let mut parts = vec![self.misread().unwrap_or_else(claimed)];
+        let mut parts = vec![self.unreadable_reason().unwrap_or_else(claimed)];
         let reason = one_line(&self.reason);
         let summary = one_line(&self.summary);
         let blockers = listed("blockers", &self.blockers);
@@ -206,7 +207,7 @@ impl Report {
     }
 
     /// Why the report cannot be understood.
-    fn misread(&self) -> Option<String> {
+    fn unreadable_reason(&self) -> Option<String> {
         if let Some(why) = &self.unreadable {
             return Some(format!("the report could not be read: {}", one_line(why)));
         }
@@ -229,7 +230,7 @@ impl Report {
 }
 
 /// The content of a code fence, if the text is one.
-fn unfenced(text: &str) -> Option<&str> {
+fn strip_fence(text: &str) -> Option<&str> {
     let inside = text.strip_prefix("```")?.strip_suffix("```")?;
     let (_language, inside) = inside.split_once('\n')?;
     Some(inside.trim())
@@ -243,7 +244,7 @@ fn listed(name: &str, items: &[String]) -> Option<String> {
 /// A text without line breaks, cut where it gets too long to read in a list.
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<&str>>().join(" ");
-    match line.char_indices().nth(LONGEST_SHOWN) {
+    match line.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
@@ -254,7 +255,7 @@ mod tests {
     use super::*;
 
     fn read(json: &str) -> Report {
-        serde_json::from_str(Report::object_in(json.as_bytes()).unwrap()).unwrap()
+        serde_json::from_str(Report::find_object(json.as_bytes()).unwrap()).unwrap()
     }
 
     #[test]
@@ -322,9 +323,9 @@ mod tests {
             (b"[\"done\"]", "it is not a JSON object: it begins with `[`"),
             (b"I am done", "it is not a JSON object: it begins with `I`"),
         ] {
-            assert_eq!(Report::object_in(written).unwrap_err(), why);
+            assert_eq!(Report::find_object(written).unwrap_err(), why);
         }
-        assert!(Report::object_in(b"{\xff").unwrap_err().contains("UTF-8"));
+        assert!(Report::find_object(b"{\xff").unwrap_err().contains("UTF-8"));
     }
 
     #[test]

@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Place, Standing};
+use super::{SchedulePlace, ScheduledTask};
 use crate::names::TaskId;
 
 /// The path from a dependency of a new task back to its parent, which waits for the new task.
 ///
 /// No task can depend on one that does not exist yet, so a cycle can only close through the parent:
 /// it waits for its children, and some of them wait for it.
-pub fn circle(
-    all: &[Standing],
+pub fn find_cycle(
+    all: &[ScheduledTask],
     parent: Option<&TaskId>,
     after: &BTreeSet<TaskId>,
 ) -> Option<Vec<TaskId>> {
     let parent = parent?;
-    let known: BTreeMap<&TaskId, &Standing> = all.iter().map(|it| (&it.task, it)).collect();
+    let known: BTreeMap<&TaskId, &ScheduledTask> = all.iter().map(|it| (&it.task, it)).collect();
     let mut children: BTreeMap<&TaskId, Vec<&TaskId>> = BTreeMap::new();
     for standing in all {
         if let Some(above) = &standing.parent {
@@ -32,7 +32,8 @@ pub fn circle(
             return Some(way.into_iter().cloned().collect());
         }
         let standing = known.get(last).copied();
-        let Some(standing) = standing.filter(|it| !matches!(it.place, Place::Ended { .. })) else {
+        let Some(standing) = standing.filter(|it| !matches!(it.place, SchedulePlace::Ended { .. }))
+        else {
             continue;
         };
         if !seen.insert(last) {

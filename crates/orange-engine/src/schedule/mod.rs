@@ -5,7 +5,7 @@
 //! task that is already running.
 
 mod cycle;
-mod standing;
+mod scheduled_task;
 mod tally;
 mod wait;
 
@@ -17,8 +17,8 @@ use crate::parking::Parking;
 use crate::time::Timestamp;
 use tally::Tally;
 
-pub use cycle::circle;
-pub use standing::{Place, Queued, Standing, Starter};
+pub use cycle::find_cycle;
+pub use scheduled_task::{QueueEntry, SchedulePlace, ScheduledTask, Starter};
 pub use wait::Wait;
 
 /// What holds back starts: how many agents or tasks there may be at once (no limit where absent),
@@ -50,8 +50,8 @@ pub struct Schedule {
 
 /// A queue that tasks return to goes before one in which they begin, so started work is finished
 /// first. Then the higher priority goes first, then the task that has waited longest, then the id.
-pub fn schedule(all: &[Standing], limits: &Limits, now: Timestamp) -> Schedule {
-    let known: BTreeMap<&TaskId, &Standing> = all.iter().map(|it| (&it.task, it)).collect();
+pub fn schedule(all: &[ScheduledTask], limits: &Limits, now: Timestamp) -> Schedule {
+    let known: BTreeMap<&TaskId, &ScheduledTask> = all.iter().map(|it| (&it.task, it)).collect();
     let taken = Tally::of(known.values().copied(), limits);
     let mut tally = Tally::of(known.values().copied(), limits);
     let mut found = Schedule::default();
@@ -60,11 +60,11 @@ pub fn schedule(all: &[Standing], limits: &Limits, now: Timestamp) -> Schedule {
         waits.extend(open_dependencies(standing, &known));
         // A task that could not start anyway ignores limits and does not keep others from starting.
         if waits.is_empty() {
-            waits = taken.reached(standing);
+            waits = taken.reached_limits(standing);
         }
         // Tasks that go first count only where there is room now.
         if waits.is_empty() {
-            waits = tally.reached(standing);
+            waits = tally.reached_limits(standing);
         }
         if waits.is_empty() {
             tally.start(standing, queued);
@@ -78,11 +78,15 @@ pub fn schedule(all: &[Standing], limits: &Limits, now: Timestamp) -> Schedule {
 
 /// What a queued task waits for before any limit counts: what may start it, and its dependencies.
 /// Empty for a task that is in no queue. Of `others`, only its dependencies matter.
-pub fn waits_before_limits(task: &Standing, others: &[Standing], now: Timestamp) -> Vec<Wait> {
-    let Place::Queued(queued) = &task.place else {
+pub fn waits_before_limits(
+    task: &ScheduledTask,
+    others: &[ScheduledTask],
+    now: Timestamp,
+) -> Vec<Wait> {
+    let SchedulePlace::Queued(queued) = &task.place else {
         return Vec::new();
     };
-    let known: BTreeMap<&TaskId, &Standing> = others.iter().map(|it| (&it.task, it)).collect();
+    let known: BTreeMap<&TaskId, &ScheduledTask> = others.iter().map(|it| (&it.task, it)).collect();
     let mut waits = own_waits(queued, now);
     waits.extend(open_dependencies(task, &known));
     waits
@@ -90,43 +94,50 @@ pub fn waits_before_limits(task: &Standing, others: &[Standing], now: Timestamp)
 
 /// The limits that leave no room for this task now, whatever the order of the queue. Of `holders`,
 /// those count that are active or have a workspace or an agent.
-pub fn limits_reached(task: &Standing, holders: &[Standing], limits: &Limits) -> Vec<Wait> {
-    let known: BTreeMap<&TaskId, &Standing> = holders.iter().map(|it| (&it.task, it)).collect();
-    Tally::of(known.values().copied(), limits).reached(task)
+pub fn reached_limits(
+    task: &ScheduledTask,
+    holders: &[ScheduledTask],
+    limits: &Limits,
+) -> Vec<Wait> {
+    let known: BTreeMap<&TaskId, &ScheduledTask> =
+        holders.iter().map(|it| (&it.task, it)).collect();
+    Tally::of(known.values().copied(), limits).reached_limits(task)
 }
 
 /// What holds back a start of this task, no matter which role asks: its dependencies and the
 /// limits.
-pub fn in_the_way(task: &Standing, all: &[Standing], limits: &Limits) -> Vec<Wait> {
-    let known: BTreeMap<&TaskId, &Standing> = all.iter().map(|it| (&it.task, it)).collect();
+pub fn find_waits(task: &ScheduledTask, all: &[ScheduledTask], limits: &Limits) -> Vec<Wait> {
+    let known: BTreeMap<&TaskId, &ScheduledTask> = all.iter().map(|it| (&it.task, it)).collect();
     let mut waits = open_dependencies(task, &known);
     let others = known.values().copied();
     let others = others.filter(|it| it.task != task.task);
-    waits.extend(Tally::of(others, limits).reached(task));
+    waits.extend(Tally::of(others, limits).reached_limits(task));
     waits
 }
 
-fn in_order<'a>(all: impl Iterator<Item = &'a Standing>) -> Vec<(&'a Standing, &'a Queued)> {
+fn in_order<'a>(
+    all: impl Iterator<Item = &'a ScheduledTask>,
+) -> Vec<(&'a ScheduledTask, &'a QueueEntry)> {
     let queued = all.filter_map(|it| match &it.place {
-        Place::Queued(queued) => Some((it, queued)),
+        SchedulePlace::Queued(queued) => Some((it, queued)),
         _ => None,
     });
-    let mut queued: Vec<(&Standing, &Queued)> = queued.collect();
+    let mut queued: Vec<(&ScheduledTask, &QueueEntry)> = queued.collect();
     queued.sort_by_key(|(it, queued)| {
-        let is_first_queue = !queued.is_return;
+        let is_first_queue = !queued.is_requeued;
         (is_first_queue, Reverse(it.priority), it.since, &it.task)
     });
     queued
 }
 
-fn own_waits(queued: &Queued, now: Timestamp) -> Vec<Wait> {
+fn own_waits(queued: &QueueEntry, now: Timestamp) -> Vec<Wait> {
     match queued.starter {
         Starter::Engine => {}
-        Starter::Person => return vec![Wait::Person],
-        Starter::Unwanted => return vec![Wait::Unwanted],
+        Starter::User => return vec![Wait::User],
+        Starter::NotRequested => return vec![Wait::NotRequested],
     }
-    if queued.is_unsettled {
-        return vec![Wait::Unsettled];
+    if queued.has_running_effects {
+        return vec![Wait::EffectsRunning];
     }
     match queued.not_before.filter(|then| *then > now) {
         Some(until) => vec![Wait::Pause { until }],
@@ -134,16 +145,16 @@ fn own_waits(queued: &Queued, now: Timestamp) -> Vec<Wait> {
     }
 }
 
-fn open_dependencies(task: &Standing, known: &BTreeMap<&TaskId, &Standing>) -> Vec<Wait> {
+fn open_dependencies(task: &ScheduledTask, known: &BTreeMap<&TaskId, &ScheduledTask>) -> Vec<Wait> {
     let waits = task.after.iter().filter_map(|after| {
         let Some(standing) = known.get(after) else {
             let task = after.clone();
-            return Some(Wait::Missing { task });
+            return Some(Wait::UnknownTask { task });
         };
         let (task, status) = (after.clone(), standing.status.clone());
         match standing.place {
-            Place::Ended { cancelled: false } => None,
-            Place::Ended { cancelled: true } => Some(Wait::Cancelled { task, status }),
+            SchedulePlace::Ended { cancelled: false } => None,
+            SchedulePlace::Ended { cancelled: true } => Some(Wait::Cancelled { task, status }),
             _ => Some(Wait::Dependency { task, status }),
         }
     });

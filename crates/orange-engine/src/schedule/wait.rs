@@ -7,87 +7,87 @@ use serde::Serialize;
 use crate::names::{HarnessName, ProjectName, Status, TaskId};
 use crate::parking::{Parking, Reason};
 use crate::time::Timestamp;
-use crate::wording::all;
+use crate::wording::join_and;
 
-/// One thing that keeps a start back.
+/// One thing that holds back a start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "waits_for", rename_all = "snake_case")]
 pub enum Wait {
-    /// So many agents run as may.
+    /// The limit of agents is reached.
     Agents {
-        /// How many that is.
+        /// The limit.
         limit: u32,
-        /// The tasks that have them, those included that start first.
+        /// The tasks that use it up, including those that start first.
         held_by: Vec<TaskId>,
     },
-    /// So many agents run in the project as may.
+    /// The limit of agents of the project is reached.
     Project {
         /// The project.
         project: ProjectName,
-        /// How many that is.
+        /// The limit.
         limit: u32,
-        /// The tasks that have them, those included that start first.
+        /// The tasks that use it up, including those that start first.
         held_by: Vec<TaskId>,
     },
-    /// So many agents of the harness run as may.
+    /// The limit of agents of the harness is reached.
     Harness {
         /// The harness.
         harness: HarnessName,
-        /// How many that is.
+        /// The limit.
         limit: u32,
-        /// The tasks that have them, those included that start first.
+        /// The tasks that use it up, including those that start first.
         held_by: Vec<TaskId>,
     },
-    /// Nothing is started on the harness for now.
+    /// The harness is parked.
     Parked(Parking),
-    /// So many tasks are in a status that nothing is started.
+    /// The limit of tasks in a status is reached.
     Status {
         /// The status.
         status: Status,
-        /// How many that is.
+        /// The limit.
         limit: u32,
-        /// The tasks in it, those included that come to it first.
+        /// The tasks in that status, including those that enter it first.
         held_by: Vec<TaskId>,
     },
     /// Every workspace of the project is taken.
     Pool {
         /// The project.
         project: ProjectName,
-        /// How many there are.
+        /// The size of the pool.
         limit: u32,
-        /// The tasks that have them, those included that start first.
+        /// The tasks that use it up, including those that start first.
         held_by: Vec<TaskId>,
     },
-    /// Another task has to be done first.
+    /// Another task must be done first.
     Dependency {
-        /// The other one.
+        /// The other task.
         task: TaskId,
-        /// Where it is.
+        /// Its status.
         status: Status,
     },
-    /// Another task had to be done first, and was given up.
+    /// Another task had to be done first, but was cancelled.
     Cancelled {
-        /// The other one.
+        /// The other task.
         task: TaskId,
-        /// Where it is.
+        /// Its status.
         status: Status,
     },
-    /// Another task has to be done first, and nobody knows it.
-    Missing {
-        /// The other one.
+    /// Another task must be done first, but does not exist.
+    UnknownTask {
+        /// The other task.
         task: TaskId,
     },
-    /// What the queue was entered with is still going on.
-    Unsettled,
-    /// Its last start or attempt failed, and the next one does not follow at once.
+    /// The effects of entering the queue are still running.
+    EffectsRunning,
+    /// Its last start or attempt failed; it waits before the next one.
     Pause {
-        /// When it is.
+        /// When the next one may start.
         until: Timestamp,
     },
-    /// The workflow leaves the start to a person.
-    Person,
-    /// Nobody has asked for its start.
-    Unwanted,
+    /// The workflow leaves the start to the user.
+    User,
+    /// Its start has not been requested.
+    NotRequested,
 }
 
 impl Wait {
@@ -101,13 +101,15 @@ impl Wait {
             Wait::Status { status, .. } => raise(status.as_str(), "[limits.status]"),
             Wait::Pool { .. } => raise("size", "[pool]"),
             Wait::Dependency { task, .. } => {
-                format!("finish that one first: `orange task show {task}` says how far it is")
+                format!("finish that one first: `orange task show {task}` shows its progress")
             }
-            Wait::Cancelled { task, .. } | Wait::Missing { task } => format!(
-                "`{task}` will never be done: cancel this task, and create it anew without `--after \
-                 {task}`"
+            Wait::Cancelled { task, .. } | Wait::UnknownTask { task } => format!(
+                "`{task}` will never be done: cancel this task and create it again without \
+                 `--after {task}`"
             ),
-            Wait::Unsettled | Wait::Pause { .. } | Wait::Person | Wait::Unwanted => return None,
+            Wait::EffectsRunning | Wait::Pause { .. } | Wait::User | Wait::NotRequested => {
+                return None;
+            }
         })
     }
 }
@@ -122,7 +124,7 @@ fn parked(parking: &Parking) -> String {
             format!("run `orange harness unpark {harness}` when it has quota again")
         }
         (Reason::Quota, Some(_)) => format!(
-            "it goes on by itself then; if it has quota before, run `orange harness unpark \
+            "it continues by itself then; if it has quota earlier, run `orange harness unpark \
              {harness}`"
         ),
     }
@@ -130,8 +132,8 @@ fn parked(parking: &Parking) -> String {
 
 fn raise(key: &str, table: &str) -> String {
     format!(
-        "finish or cancel one of them, see `orange task list`, or raise `{key}` under `{table}` in \
-         config.toml: `orange config show` says where that is"
+        "finish or cancel one of them (see `orange task list`), or raise `{key}` under `{table}` \
+         in config.toml (`orange config show` prints its path)"
     )
 }
 
@@ -184,21 +186,21 @@ impl fmt::Display for Wait {
             Wait::Dependency { task, status } => {
                 write!(
                     formatter,
-                    "task `{task}` has to be done first, and is in `{status}`"
+                    "task `{task}` must be done first; it is in `{status}`"
                 )
             }
             Wait::Cancelled { task, status } => write!(
                 formatter,
-                "task `{task}` had to be done first, and was given up as `{status}`"
+                "task `{task}` had to be done first, but was cancelled (`{status}`)"
             ),
-            Wait::Missing { task } => {
+            Wait::UnknownTask { task } => {
                 write!(
                     formatter,
-                    "task `{task}` has to be done first, and nobody knows it"
+                    "task `{task}` must be done first, but does not exist"
                 )
             }
-            Wait::Unsettled => {
-                formatter.write_str("what its status was entered with is still going on")
+            Wait::EffectsRunning => {
+                formatter.write_str("the effects of entering its status are still running")
             }
             Wait::Pause { until } => {
                 write!(
@@ -206,8 +208,8 @@ impl fmt::Display for Wait {
                     "its last start or attempt failed; the next one is at {until}"
                 )
             }
-            Wait::Person => formatter.write_str("its workflow leaves the start to a person"),
-            Wait::Unwanted => formatter.write_str("nobody has asked for its start"),
+            Wait::User => formatter.write_str("its workflow leaves the start to you"),
+            Wait::NotRequested => formatter.write_str("its start has not been requested"),
         }
     }
 }
@@ -229,5 +231,5 @@ fn by(holders: &[TaskId]) -> String {
     let shown = holders.iter().take(SHOWN).map(|task| format!("`{task}`"));
     let more = holders.len().saturating_sub(SHOWN);
     let more = (more > 0).then(|| format!("{more} more"));
-    format!(", held by {}", all(shown.chain(more)))
+    format!(", held by {}", join_and(shown.chain(more)))
 }

@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-const BEFORE: &str = "<!-- written by `orange install`, which keeps it true while you do not \
+const MARK_PREFIX: &str = "<!-- written by `orange install`, which keeps it true while you do not \
                       change it; sha256 of what is above: ";
-const AFTER: &str = " -->\n";
+const MARK_SUFFIX: &str = " -->\n";
 
 /// The author of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,18 +23,21 @@ pub enum Authorship {
 }
 
 /// The text with its mark.
-pub fn marked(text: &str) -> String {
-    format!("{text}\n{BEFORE}{}{AFTER}", hash(&format!("{text}\n")))
+pub fn add_mark(text: &str) -> String {
+    format!(
+        "{text}\n{MARK_PREFIX}{}{MARK_SUFFIX}",
+        hash(&format!("{text}\n"))
+    )
 }
 
 pub fn authorship(found: &[u8]) -> Authorship {
     let Ok(found) = std::str::from_utf8(found) else {
         return Authorship::Foreign;
     };
-    let Some((above, last)) = found.rsplit_once(BEFORE) else {
+    let Some((above, last)) = found.rsplit_once(MARK_PREFIX) else {
         return Authorship::Foreign;
     };
-    match last.strip_suffix(AFTER) {
+    match last.strip_suffix(MARK_SUFFIX) {
         Some(told) if told == hash(above) => Authorship::Own,
         _ => Authorship::Changed,
     }
@@ -54,7 +57,7 @@ mod tests {
 
     #[test]
     fn only_our_own_words_count_as_ours() {
-        let text = marked("one\ntwo\n");
+        let text = add_mark("one\ntwo\n");
         assert_eq!(authorship(text.as_bytes()), Authorship::Own);
         for changed in [
             text.replace("one", "eins"),
@@ -73,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_text_that_quotes_the_line_is_ours_only_by_its_last_one() {
-        let quoting = marked(&marked("one\n"));
+        let quoting = add_mark(&add_mark("one\n"));
         assert_eq!(authorship(quoting.as_bytes()), Authorship::Own);
         let torn = &quoting[..quoting.len() / 2];
         assert_eq!(authorship(torn.as_bytes()), Authorship::Changed);

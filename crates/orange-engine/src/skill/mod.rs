@@ -7,73 +7,113 @@
 mod mark;
 mod steps;
 
-pub use mark::{Authorship, authorship, marked};
+pub use mark::{Authorship, add_mark, authorship};
 
 use std::fmt::Write as _;
 
 use crate::language::Workflow;
 use crate::language::workflow::{Kind, State};
 use crate::role::Role;
-use crate::wording::all;
+use crate::wording::join_and;
 
 /// The name under which agents list it.
 pub const NAME: &str = "orange";
 
 /// When an agent should read the rest; at first, agents see only this.
-pub const DESCRIPTION: &str = "Runs coding tasks with the command `orange`. Each task has its own \
-git worktree, agent and TASK.md, and moves only by its workflow. Use it to create, follow, review \
-or merge such tasks, and whenever the directory you work in has a TASK.md of orange.";
+pub const DESCRIPTION: &str = "Runs coding tasks in parallel with the `orange` command. Each task \
+has its own git worktree, agent and TASK.md, and changes its status only by its workflow. Use it \
+to turn a request into tasks, to create, follow, review or merge them, and whenever the directory \
+you work in has a TASK.md of orange.";
 
 const OPENING: &str = "\
-`orange` runs coding agents on tasks, each in its own git worktree and tmux session. A task is \
-moved by what its TASK.md shows and by nothing else: a command that refuses says everything that \
-is missing and what to run next. Do what it says, then repeat the command. Never change the lines \
-between the `---` of TASK.md.
+`orange` runs coding agents on tasks, each in its own git worktree and tmux session. A task \
+changes its status only by its workflow, which reads the evidence in TASK.md.
 
-Which part is yours: if `ORANGE_ROLE` is set, or the root of your worktree has a TASK.md that \
-begins with an `id`, you are at work on one task: read \"With a TASK.md\". Otherwise you start \
-tasks and follow them: read \"Without a TASK.md\".
+- A command that refuses lists everything that is missing and what to run next. Do that, then run \
+the command again.
+- Never change the lines between the `---` of TASK.md.
+- \"The user\" is the person you work for, the role `human` of a workflow.
+
+Find your part:
+
+- If `ORANGE_ROLE` is set, or the root of your worktree has a TASK.md that begins with an `id`, \
+you work on one task: read \"With a TASK.md\".
+- Otherwise you create tasks and follow them: read \"Without a TASK.md\".
 ";
 
 const WITHOUT: &str = "
-## Without a TASK.md: start tasks and follow them
+## Without a TASK.md: create tasks and follow them
 
-You speak for the person who called you. Merge, cancel or send work back only when they said so.
+You act for the user. Merge, cancel or send work back only when the user says so.
 
-Before you create a task, make sure that it can be done as written. If the request is vague, has \
-several meanings or names something you cannot find, ask the person two or three precise questions \
-and create nothing until they are answered. Split a large request into tasks that can be done side \
-by side, without touching the same files.
+1. Refine the request first: what must change, where, and how to tell that it is done.
+2. If any of that is open, ask the user two or three precise questions about scope, edge cases and \
+acceptance, and wait for the answers. Never create a task from a vague request, such as \"clean up \
+the API\" or \"make it robust\".
+3. Split a large request into independent tasks that can run in parallel: each is one change that \
+can be reviewed alone, and no two touch the same files.
+4. Create each task: `orange task create BRANCH \"SUMMARY\" --context @FILE`. This also starts its \
+agent. Put requirements, constraints and the user's answers into the context: the agent sees \
+nothing else of your conversation. Leave the implementation plan to the agent. With `--after TASK` \
+it starts only when that task is done.
+5. Follow the tasks: `orange task list` shows them, `orange attention` shows what needs the user.
+6. Wait with `orange task wait TASK --until human`: it returns when the user is needed or the task \
+has ended. Then tell the user.
+7. Look closer with `orange task show TASK` (its status), `orange task why TASK` (what each next \
+step needs), `orange task diff TASK` (its changes) and `orange task logs TASK` (its agent's \
+output).
+8. Write to its agent with `orange task tell TASK -m \"TEXT\"`.
 
-1. `orange task create BRANCH \"SUMMARY\" --context @FILE` creates a task and starts its agent. One \
-task is one change that can be reviewed alone; what the agent must know goes into the context, \
-because it sees nothing else of your conversation. `--after TASK` makes it wait for another one.
-2. `orange task list` shows every task, `orange attention` what waits for the person.
-3. `orange task wait TASK --until human` returns when a person is needed or the task has ended.
-4. `orange task show TASK`, `orange task why TASK`, `orange task diff TASK` and \
-`orange task logs TASK` say where it is, what it waits for, what it changed and what its agent said.
-5. `orange task tell TASK -m \"TEXT\"` writes to its agent.
-
-Every one of them answers in JSON with `--json`; `orange help` lists all commands. Do not edit \
-files in the worktree of a task, and do not type into its tmux session.
+Add `--json` to any of them for JSON; `orange help` lists all commands. Do not edit files in the \
+worktree of a task, and do not type into its tmux session.
 ";
 
 const WITH: &str = "
 ## With a TASK.md: do your part of one task
 
-1. Read TASK.md, then run `orange task show`: it names your task, its status and its workflow. Your \
+1. Read TASK.md. Run `orange task show`: it prints your task, its status and its workflow. Your \
 role is in `ORANGE_ROLE`.
-2. Judge whether you can tell what is wanted. If not, or if the work turns out larger or different \
-than TASK.md says, do not guess: write two or three precise questions under `## Questions`, and ask \
-for the status in which a person answers, if the workflow below has one.
-3. `orange task why` says for each next step what it still needs. Write that into TASK.md, under \
-headings of exactly the given name, with each `NAME: text` on a line of its own. A verdict is the \
-first line of its section: exactly `Verdict: PASS` or `Verdict: FAIL`.
-4. Then ask for the step as the workflow below lets your role ask. A section that must be fresh is \
-one that you wrote or changed since the task came into its status.
-5. When you are told that there are messages, read them with `orange inbox`.
-6. Do not push, do not write to a forge, and do not ask for a step of another role: a worker does \
-not judge its own work, and a reviewer changes no code.
+2. Check that the task is clear, as described below. If it is not, ask.
+3. Run `orange task why`: it lists what each next step still needs. Write that into TASK.md, under \
+headings of exactly the given name, with each `NAME: text` on a line of its own.
+4. Request the step with the command that the workflow below gives your role. A section that must \
+be fresh is one that you wrote or changed since the task entered its status.
+5. When a message arrives, run `orange inbox` and do what it says.
+6. Do not push. Do not post to a forge such as GitHub.
+7. Do not request a step of another role: a worker does not judge its own work, and a reviewer \
+changes no code.
+
+### Is the task clear?
+
+Judge this before you work, and again whenever you learn more. Ask if one of these is true:
+
+- The summary is empty.
+- A requirement is vague: \"make it faster\" does not say what, or how fast.
+- Context is missing: it names something that you cannot find.
+- It has several meanings that lead to different changes.
+- It is much larger than one task, or turns out larger or different while you work.
+
+Do not guess, invent requirements or extend the scope yourself. To ask:
+
+1. Stop. Write two or three precise questions under `## Questions` in TASK.md, with what you \
+found.
+2. Request the status in which the user answers, if the workflow below offers you one: `orange \
+task update --status clarification` in the shipped workflows that have it. If it offers none, ask \
+in your session. In a headless run (`ORANGE_REPORT` is set), report `needs_review` with the \
+questions as the `reason`.
+3. Wait in your session for the user, and talk it over.
+4. Write the answers into TASK.md. If the task has changed, run `orange task update --summary \
+\"TEXT\"`.
+5. Request the status in which you work, and continue.
+
+### Reviewing the work of another agent
+
+1. Read TASK.md: what was asked, the plan, the handoff. Read the whole diff: `orange task diff`. \
+Use a review toolkit or skill if you have one. Check what the worker calls uncertain most closely.
+2. Write your review into the section that `orange task why` names. Its first line is exactly \
+`Verdict: PASS` or `Verdict: FAIL`; below it, say of each problem what is wrong, where, and how to \
+fix it.
+3. Set the status: run the command below that needs your verdict.
 ";
 
 /// The text for an agent: a general part, and a chapter for each workflow.
@@ -82,20 +122,19 @@ pub fn skill(workflows: &[&Workflow]) -> String {
     text.push_str(OPENING);
     text.push_str(WITHOUT);
     text.push_str(WITH);
-    let names = all(workflows.iter().map(|it| format!("`{}`", it.name)));
+    let names = join_and(workflows.iter().map(|it| format!("`{}`", it.name)));
     let _ = write!(
         text,
-        "\n## Workflows\n\nBelow is what was in use when this was written: {names}. A task keeps \
-         the workflow it was created with; where `orange task why` says something else, that \
-         counts.\n"
+        "\n## Workflows\n\nIn use when this file was written: {names}. A task keeps the workflow \
+         it was created with; if `orange task why` says something else, follow `orange task why`.\n"
     );
     for workflow in workflows {
-        chapter(&mut text, workflow);
+        write_chapter(&mut text, workflow);
     }
     text
 }
 
-fn chapter(text: &mut String, workflow: &Workflow) {
+fn write_chapter(text: &mut String, workflow: &Workflow) {
     let _ = writeln!(text, "\n### `{}`\n", workflow.name);
     if let Some(description) = &workflow.description {
         // It may span several lines, and a line could start a Markdown block.
@@ -104,7 +143,7 @@ fn chapter(text: &mut String, workflow: &Workflow) {
     }
     text.push_str("| status | what it is |\n|---|---|\n");
     for state in &workflow.states {
-        let _ = writeln!(text, "| `{}` | {} |", state.name, meaning(state));
+        let _ = writeln!(text, "| `{}` | {} |", state.name, describe_state(state));
     }
     if !workflow.limits.is_empty() {
         let limits = workflow.limits.iter();
@@ -115,14 +154,14 @@ fn chapter(text: &mut String, workflow: &Workflow) {
     }
     let verbs: Vec<String> = steps::verbs(workflow);
     if !verbs.is_empty() {
-        let _ = writeln!(text, "\nFor the person, outside of the task's session:\n");
+        let _ = writeln!(text, "\nFor the user, outside the task's session:\n");
         for verb in verbs {
             let _ = writeln!(text, "- {verb}");
         }
     }
     for role in roles(workflow) {
         let _ = writeln!(text, "\nAs the {role}:\n");
-        for line in steps::of_role(workflow, &role) {
+        for line in steps::steps_for_role(workflow, &role) {
             let _ = writeln!(text, "- {line}");
         }
     }
@@ -139,13 +178,13 @@ fn roles(workflow: &Workflow) -> Vec<Role> {
     roles
 }
 
-fn meaning(state: &State) -> String {
-    let agents = all(state.expects.iter().map(|it| format!("the {it}")));
+fn describe_state(state: &State) -> String {
+    let agents = join_and(state.expects.iter().map(|it| format!("the {it}")));
     match (state.kind, agents.is_empty()) {
         (Kind::Queued, _) => String::from("waits to be started"),
         (Kind::Agent, _) => format!("{agents} works"),
-        (Kind::Human, true) => String::from("a person decides"),
-        (Kind::Human, false) => format!("a person decides, with {agents}"),
+        (Kind::Human, true) => String::from("the user decides"),
+        (Kind::Human, false) => format!("the user decides, with {agents}"),
         (Kind::Waiting, _) => String::from("waits for something else"),
         (Kind::Terminal, _) => String::from("the end"),
     }

@@ -9,9 +9,9 @@ use orange_engine::document::{
 use proptest::prelude::*;
 
 use crate::read;
-use crate::strategies::{body, fields, key_line, name, numbered, text, value};
+use crate::strategies::{body, fields, key_line, name, numbered_line, text, value};
 
-fn borrowed(fields: &[(String, FieldValue)]) -> Vec<(&str, FieldValue)> {
+fn borrow_fields(fields: &[(String, FieldValue)]) -> Vec<(&str, FieldValue)> {
     fields
         .iter()
         .map(|(key, value)| (key.as_str(), value.clone()))
@@ -50,7 +50,7 @@ proptest! {
     #[test]
     fn fields_read_back_and_nothing_else_changes(text in text(), fields in fields()) {
         let before = read(&text);
-        let after = before.with_fields(&borrowed(&fields));
+        let after = before.with_fields(&borrow_fields(&fields));
         prop_assert_eq!(&after, &read(after.text()));
         prop_assert_eq!(said(&after), said(&before));
         if fields.is_empty() {
@@ -80,7 +80,7 @@ proptest! {
             }
             Frontmatter::Present(_) => prop_assert!(after.body().contains("damaged-frontmatter")),
         }
-        let again = after.with_fields(&borrowed(&fields));
+        let again = after.with_fields(&borrow_fields(&fields));
         prop_assert_eq!(again.text(), after.text());
     }
 
@@ -92,12 +92,12 @@ proptest! {
         body in body(),
         fields in prop::collection::btree_map("k[0-9]", value(), 1..4),
     ) {
-        let keys = numbered(keys, "
+        let keys = numbered_line(keys, "
 ");
         let before = read(&format!("---\n{keys}---\n{body}"));
         prop_assert!(matches!(before.frontmatter(), Frontmatter::Present(_)), "{:?}", before);
         let fields: Vec<_> = fields.into_iter().collect();
-        let after = before.with_fields(&borrowed(&fields));
+        let after = before.with_fields(&borrow_fields(&fields));
         prop_assert_eq!(after.body(), body, "{}", before.text());
     }
 
@@ -135,7 +135,7 @@ proptest! {
         for (old, new) in before.sections().iter().zip(after.sections()) {
             prop_assert_eq!(before.content(old), after.content(new));
             let expected = if *old.name() == name {
-                SectionName::titled(&format!("{} (archived)", old.name().title()))
+                SectionName::from_title(&format!("{} (archived)", old.name().title()))
             } else {
                 old.name().clone()
             };
@@ -153,7 +153,7 @@ proptest! {
         let document = read(&text);
         let names: Vec<_> = document.sections().iter().map(|section| section.name().title()).collect();
         prop_assert_eq!(names, ["Context", "[Plan]"], "{:?}", text);
-        let plan = document.section(&SectionName::titled("[Plan]")).unwrap();
+        let plan = document.section(&SectionName::from_title("[Plan]")).unwrap();
         prop_assert_eq!(document.content(plan).trim(), "real");
     }
 

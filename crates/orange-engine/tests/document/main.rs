@@ -8,7 +8,7 @@ mod fields;
 mod frontmatter;
 mod laws;
 mod lessons;
-mod rewriting;
+mod rewrite;
 mod sections;
 mod strategies;
 mod verdicts;
@@ -38,5 +38,5 @@ fn parse(name: &str, bytes: &[u8]) -> Document {
 
 /// The last section with a title.
 fn section<'a>(document: &'a Document, title: &str) -> &'a Section {
-    document.section(&SectionName::titled(title)).unwrap()
+    document.section(&SectionName::from_title(title)).unwrap()
 }

@@ -201,7 +201,7 @@ fn a_name_is_a_level_two_heading_of_one_line() {
         };
         assert_eq!(SectionName::parse(other), Err(error));
     }
-    assert!(SectionName::titled("a") < SectionName::titled("B"));
+    assert!(SectionName::from_title("a") < SectionName::from_title("B"));
     assert!(SectionName::parse("## A\n## B").is_err());
     assert!(SectionName::parse("Handoff\n---").is_err());
     assert_eq!(
@@ -219,13 +219,16 @@ fn a_name_survives_json_whatever_its_title() {
     for title in [
         "Handoff", "*Plan*", "#", "a_b_c", "<b>", "`", "Q&amp;A", "[x](y)", "\\", "计划",
     ] {
-        let name = SectionName::titled(title);
+        let name = SectionName::from_title(title);
         let json = serde_json::to_string(&name).unwrap();
         let read: SectionName = serde_json::from_str(&json).unwrap();
         assert_eq!(read.title(), title, "{json}");
     }
-    assert_eq!(SectionName::titled("*Plan*").to_string(), "## \\*Plan\\*");
-    assert_eq!(SectionName::titled("C#").to_string(), "## C#");
+    assert_eq!(
+        SectionName::from_title("*Plan*").to_string(),
+        "## \\*Plan\\*"
+    );
+    assert_eq!(SectionName::from_title("C#").to_string(), "## C#");
     assert!(serde_json::from_str::<SectionName>("\"Handoff\"").is_err());
 }
 

@@ -22,7 +22,7 @@ fn line_break() -> impl Strategy<Value = &'static str> {
     prop_oneof![8 => Just("\n"), 2 => Just("\n\n"), 2 => Just("\r\n"), 1 => Just("\r"), 1 => Just(""), 1 => Just(" ")]
 }
 
-pub(crate) fn nasty() -> impl Strategy<Value = String> {
+pub(crate) fn hostile_text() -> impl Strategy<Value = String> {
     let piece = (prop::sample::select(FRAGMENTS), line_break());
     prop::collection::vec(piece, 0..14).prop_map(|pieces| {
         pieces
@@ -33,11 +33,11 @@ pub(crate) fn nasty() -> impl Strategy<Value = String> {
 }
 
 pub(crate) fn body() -> impl Strategy<Value = String> {
-    prop_oneof![4 => nasty(), 1 => any::<String>()]
+    prop_oneof![4 => hostile_text(), 1 => any::<String>()]
 }
 
 pub(crate) fn text() -> impl Strategy<Value = String> {
-    let closed = (nasty(), line_break(), body())
+    let closed = (hostile_text(), line_break(), body())
         .prop_map(|(yaml, end, body)| format!("---\n{yaml}\n---{end}{body}"));
     let keys = (
         prop::collection::vec(key_line(), 0..6),
@@ -45,7 +45,7 @@ pub(crate) fn text() -> impl Strategy<Value = String> {
         body(),
     )
         .prop_map(|(keys, end, body)| {
-            let keys = numbered(keys, end);
+            let keys = numbered_line(keys, end);
             format!("---{end}{keys}---{end}{body}")
         });
     let opened = body().prop_map(|body| format!("---\n{body}"));
@@ -53,7 +53,7 @@ pub(crate) fn text() -> impl Strategy<Value = String> {
 }
 
 /// A frontmatter's lines: `k0`, `k1` …, each followed by one of these.
-pub(crate) fn numbered(lines: Vec<String>, end: &str) -> String {
+pub(crate) fn numbered_line(lines: Vec<String>, end: &str) -> String {
     let mut keys = String::new();
     for (index, line) in lines.into_iter().enumerate() {
         keys.extend([&format!("k{index}"), &line, end]);
@@ -106,7 +106,7 @@ pub(crate) fn key_line() -> impl Strategy<Value = String> {
 pub(crate) fn value() -> impl Strategy<Value = FieldValue> {
     prop_oneof![
         any::<String>().prop_map(FieldValue::Text),
-        nasty().prop_map(FieldValue::Text),
+        hostile_text().prop_map(FieldValue::Text),
         "[a-z/.: #-]{0,8}".prop_map(FieldValue::Text),
         any::<i64>().prop_map(FieldValue::Integer),
         any::<bool>().prop_map(FieldValue::Boolean),
@@ -121,10 +121,10 @@ pub(crate) fn fields() -> impl Strategy<Value = Vec<(String, FieldValue)>> {
 
 pub(crate) fn name() -> impl Strategy<Value = SectionName> {
     prop_oneof![
-        Just(SectionName::titled("Review")),
-        Just(SectionName::titled("plan")),
-        nasty().prop_filter_map("untitled", titled),
-        any::<String>().prop_filter_map("untitled", titled),
+        Just(SectionName::from_title("Review")),
+        Just(SectionName::from_title("plan")),
+        hostile_text().prop_filter_map("untitled", titled_section),
+        any::<String>().prop_filter_map("untitled", titled_section),
     ]
 }
 
@@ -132,6 +132,6 @@ pub(crate) fn name() -> impl Strategy<Value = SectionName> {
     clippy::needless_pass_by_value,
     reason = "the signature of a strategy's filter"
 )]
-fn titled(text: String) -> Option<SectionName> {
-    Some(SectionName::titled(&text)).filter(|name| !name.title().is_empty())
+fn titled_section(text: String) -> Option<SectionName> {
+    Some(SectionName::from_title(&text)).filter(|name| !name.title().is_empty())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use orange_engine::language::intervals::{Witness, overlap, uncovered};
+use orange_engine::language::intervals::{Witness, find_overlap, find_uncovered};
 use orange_engine::language::when::{Limits, When};
 use orange_engine::names::{FieldName, LimitName};
 use proptest::prelude::*;
@@ -121,7 +121,7 @@ fn witness(values: &[(&str, i64)]) -> Witness {
 
 #[test]
 fn overlaps_come_with_a_witness() {
-    let both = |one: &str, other: &str| overlap(Some(&when(one)), Some(&when(other)));
+    let both = |one: &str, other: &str| find_overlap(Some(&when(one)), Some(&when(other)));
     assert_eq!(both("a < 2", "a >= 2"), None);
     assert_eq!(both("a < 2", "a > 0"), Some(witness(&[("a", 1)])));
     assert_eq!(
@@ -141,10 +141,10 @@ fn overlaps_come_with_a_witness() {
         None
     );
     assert_eq!(
-        overlap(None, Some(&when("a == 4"))),
+        find_overlap(None, Some(&when("a == 4"))),
         Some(witness(&[("a", 4)]))
     );
-    assert_eq!(overlap(None, None), Some(witness(&[])));
+    assert_eq!(find_overlap(None, None), Some(witness(&[])));
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn gaps_come_with_a_witness() {
     let gap = |guards: &[&str]| {
         let guards: Vec<When> = guards.iter().map(|text| when(text)).collect();
         let guards: Vec<&When> = guards.iter().collect();
-        uncovered(&guards).unwrap()
+        find_uncovered(&guards).unwrap()
     };
     assert_eq!(gap(&["a < 2", "a >= 2"]), None);
     assert_eq!(gap(&["a < 2", "a > 2"]), Some(witness(&[("a", 2)])));
@@ -178,7 +178,7 @@ fn a_proof_that_would_take_too_long_is_given_up() {
     let guards: Vec<When> = (0..6).map(|_| when(&many.join(" and "))).collect();
     let guards: Vec<&When> = guards.iter().collect();
     // The prover either answers quickly or gives up; it never hangs.
-    let _ = uncovered(&guards);
+    let _ = find_uncovered(&guards);
 }
 
 fn any_guard() -> impl Strategy<Value = String> {
@@ -203,7 +203,7 @@ proptest! {
     fn overlap_agrees_with_trying_every_value(one in any_guard(), other in any_guard()) {
         let (one, other) = (when(&one), when(&other));
         let tried = grid().any(|point| holds_at(&one, point) && holds_at(&other, point));
-        match overlap(Some(&one), Some(&other)) {
+        match find_overlap(Some(&one), Some(&other)) {
             None => prop_assert!(!tried),
             Some(found) => {
                 let at = |name: &str| found.get(name).copied().unwrap_or(0);
@@ -218,7 +218,7 @@ proptest! {
         let guards: Vec<When> = guards.iter().map(|text| when(text)).collect();
         let references: Vec<&When> = guards.iter().collect();
         let tried = grid().find(|point| !guards.iter().any(|guard| holds_at(guard, *point)));
-        match uncovered(&references) {
+        match find_uncovered(&references) {
             Ok(None) => prop_assert_eq!(tried, None),
             Ok(Some(found)) => {
                 let at = |name: &str| found.get(name).copied().unwrap_or(0);

@@ -9,14 +9,14 @@ use orange_engine::language::workflow::{Target, Trigger};
 use orange_engine::names::RunId;
 use orange_engine::role::Role;
 use orange_engine::task::Task;
-use orange_engine::{Workflow, replay, shipped};
+use orange_engine::{Workflow, replay, shipped_workflows};
 use proptest::prelude::*;
 
-use crate::happenings::{Happening, anything, cause, config, without_people, workers_tricks};
-use crate::kit::{World, load_clean, shipped_workflow};
+use crate::fixtures::{World, load_clean, shipped_workflow};
+use crate::random_histories::{Happening, anything, cause, config, without_people, workers_tricks};
 
 pub(crate) static WORKFLOWS: LazyLock<Vec<Workflow>> = LazyLock::new(|| {
-    let mut all: Vec<Workflow> = shipped::ALL
+    let mut all: Vec<Workflow> = shipped_workflows::ALL
         .iter()
         .map(|shipped| shipped_workflow(shipped.name))
         .collect();
@@ -27,7 +27,7 @@ pub(crate) static WORKFLOWS: LazyLock<Vec<Workflow>> = LazyLock::new(|| {
 });
 
 /// Makes something happen and checks the properties of a single step.
-fn happen(world: &mut World<'_>, happening: &Happening) -> Result<Option<Decision>, TestCaseError> {
+fn apply(world: &mut World<'_>, happening: &Happening) -> Result<Option<Decision>, TestCaseError> {
     let Some(cause) = cause(world, happening) else {
         return Ok(None);
     };
@@ -129,7 +129,7 @@ proptest! {
         let workflow = &WORKFLOWS[which];
         let mut world = World::begin(workflow);
         for happening in &history {
-            happen(&mut world, happening)?;
+            apply(&mut world, happening)?;
         }
         // Replay equals live state, also after the JSON round trip that the store makes.
         prop_assert_eq!(&replay(&world.events).unwrap(), &world.task);
@@ -139,7 +139,7 @@ proptest! {
         let json = serde_json::to_string(&world.task).unwrap();
         prop_assert_eq!(&serde_json::from_str::<Task>(&json).unwrap(), &world.task);
         // The events alone explain the status.
-        let why = orange_engine::why::why(&world.events).unwrap();
+        let why = orange_engine::why::explain(&world.events).unwrap();
         prop_assert_eq!(&why.status, &world.task.status);
         prop_assert!(why.to_string().contains(world.task.status.as_str()));
     }
@@ -153,7 +153,7 @@ proptest! {
         let workflow = &WORKFLOWS[which];
         let mut world = World::begin(workflow);
         for happening in &history {
-            happen(&mut world, happening)?;
+            apply(&mut world, happening)?;
         }
         if let Some(cause) = cause(&mut world, &last) {
             let mut again = world.clone();
@@ -175,7 +175,7 @@ proptest! {
             state: orange_engine::task::RunState::Alive,
         });
         for happening in &history {
-            happen(&mut world, happening)?;
+            apply(&mut world, happening)?;
             let status = world.task.status.as_str();
             // A reviewer that keeps dying without a report ends in stuck; nothing else may happen.
             let crashed = status == "stuck" && world.task.entered.trigger == Some(Trigger::Crash);
@@ -193,7 +193,7 @@ proptest! {
         let workflow = &WORKFLOWS[0];
         let mut world = World::begin(workflow);
         for happening in &history {
-            happen(&mut world, happening)?;
+            apply(&mut world, happening)?;
             let value = |name: &str| world.task.value(&orange_engine::names::FieldName::new(name));
             prop_assert!(value("review_round") <= 2);
             prop_assert!(value("crash_count") <= 2);
@@ -217,7 +217,7 @@ proptest! {
         let workflow = WORKFLOWS.iter().find(|workflow| workflow.name.as_str() == "autopilot").unwrap();
         let mut world = World::begin(workflow);
         for happening in &history {
-            happen(&mut world, happening)?;
+            apply(&mut world, happening)?;
             let attempts = world.task.value(&orange_engine::names::FieldName::new("attempts"));
             prop_assert!((1..=5).contains(&attempts));
         }

@@ -2,12 +2,12 @@
 
 use orange_engine::document::demote_headings;
 use orange_engine::evidence::Evidence;
-use orange_engine::input::{Ask, Observation};
+use orange_engine::input::{Observation, RequestKind};
 use orange_engine::report::Report;
 use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
 
-use crate::kit::{World, shipped_workflow, shown, status, task_file};
+use crate::fixtures::{World, shipped_workflow, shown, status, task_file};
 
 #[test]
 fn lesson_17_a_field_needs_its_text_on_its_own_line() {
@@ -158,7 +158,7 @@ fn lesson_22_no_agent_approves_itself() {
     );
     // By editing the file, with the current version.
     let version = world.task.version;
-    let edit = Ask::HandEdit {
+    let edit = RequestKind::HandEdit {
         to: status("reviewing"),
         version,
     };
@@ -183,10 +183,10 @@ fn lesson_22_no_agent_approves_itself() {
         let strategy = orange_engine::effect::MergeStrategy::Ff;
         let decision = world.ask(
             Role::Worker,
-            Ask::Merge {
+            RequestKind::Merge {
                 strategy,
                 local: false,
-                leave_rest: false,
+                only_head: false,
             },
         );
         assert!(
@@ -299,7 +299,7 @@ fn lesson_40_a_death_of_the_harness_counts_nothing_and_brings_the_agent_back() {
 }
 
 #[test]
-fn a_death_that_nobody_is_to_blame_for_counts_nothing_and_starts_nothing() {
+fn a_death_caused_by_the_environment_is_not_counted() {
     let workflow = shipped_workflow("default");
     for (name, role) in [
         ("planning", Role::Worker),

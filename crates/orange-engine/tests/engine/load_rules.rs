@@ -107,7 +107,7 @@ fn rule_3_nothing_leaves_a_terminal_state() {
         "  - from: ended\n",
         ProblemCode::TransitionFromTerminal,
         (16, 11),
-        "transition `ended` -> `working`: `ended` is terminal, so nothing may leave it",
+        "transition `ended` -> `working`: `ended` is terminal, so no transition may leave it",
     );
 }
 
@@ -153,7 +153,7 @@ fn rule_7_transitions_of_one_pair_must_exclude_each_other() {
     assert_eq!(problem.code, ProblemCode::TransitionAmbiguous);
     assert_eq!(
         problem.message,
-        "transitions `working` -> `ended` are ambiguous: this one and the one in line 22 both hold \
+        "transitions `working` -> `ended` are ambiguous: this one and the one in line 22 both apply \
          when review_round = 1"
     );
     assert_eq!((problem.at.line, problem.at.column), (26, 5));
@@ -168,7 +168,7 @@ fn rule_7_two_unguarded_transitions_are_always_ambiguous() {
     assert_eq!(
         messages,
         [
-            "transitions `working` -> `ended` are ambiguous: this one and the one in line 22 both hold always"
+            "transitions `working` -> `ended` are ambiguous: this one and the one in line 22 both apply always"
         ]
     );
 }
@@ -205,7 +205,7 @@ fn rule_9_a_then_when_must_answer_every_case() {
     assert_eq!(problem.code, ProblemCode::ThenWhenNotExhaustive);
     assert_eq!(
         problem.message,
-        "exit rule for `working`: `then_when` has no answer when review_round = 2"
+        "exit rule for `working`: `then_when` has no case for review_round = 2"
     );
     assert_eq!(
         problem.hint.as_deref(),
@@ -264,7 +264,7 @@ fn the_vocabulary_is_closed() {
         (
             "version: 1\n",
             "version: 2\n",
-            "version `2` is not known; this program reads version 1",
+            "version `2` is not supported; this version of orange reads version 1",
         ),
         (
             "limits:\n",
@@ -274,7 +274,7 @@ fn the_vocabulary_is_closed() {
         (
             "limits:\n",
             "roles: [worker]\nlimits:\n",
-            "role `worker` is already there",
+            "role `worker` already exists",
         ),
         (
             "    terminal: false\n  working",
@@ -319,17 +319,17 @@ fn the_vocabulary_is_closed() {
         (
             "  - from: waiting\n",
             "  - from: [waiting, waiting]\n",
-            "transition `waiting, waiting` -> `working`: `waiting` stands twice in `from`",
+            "transition `waiting, waiting` -> `working`: `waiting` appears twice in `from`",
         ),
         (
             "  - from: waiting\n",
             "  - from: waiting\n    set: { summary_chars: 1 }\n",
-            "field `summary_chars` is kept by orange and cannot be set",
+            "field `summary_chars` is computed by orange and cannot be set",
         ),
         (
             "  - from: waiting\n",
             "  - from: waiting\n    set: { crash_count: 0 }\n",
-            "field `crash_count` is kept by orange and cannot be set",
+            "field `crash_count` is computed by orange and cannot be set",
         ),
         (
             "  - from: waiting\n",
@@ -402,41 +402,32 @@ fn what_would_mean_nothing_is_refused() {
         (from.clone(), format!("{from}    {line}\n"))
     };
     let cases = [
-        (
-            gate("{ git: [] }"),
-            "`git` is empty, and so would mean nothing",
-        ),
-        (
-            gate("[]"),
-            "a list of gates is empty, and so would mean nothing",
-        ),
+        (gate("{ git: [] }"), "`git` must not be empty"),
+        (gate("[]"), "a list of gates must not be empty"),
         (
             gate("{ section: \"## Done\", fields: [] }"),
-            "`fields` is empty, and so would mean nothing",
+            "`fields` must not be empty",
         ),
         (
             gate("{ section: \"## Done\", from_role: [] }"),
-            "`from_role` is empty, and so would mean nothing",
+            "`from_role` must not be empty",
         ),
-        (
-            gate("{ report: status, is: [] }"),
-            "`is` is empty, and so would mean nothing",
-        ),
+        (gate("{ report: status, is: [] }"), "`is` must not be empty"),
         (
             gate("{ section: \"## Done\", from_role: engine }"),
-            "`from_role`: the engine reads sections and vouches for none",
+            "`from_role`: the engine cannot vouch for a section",
         ),
         (
             gate("{ section: \"## Done\", verdict_mode: scan }"),
-            "`verdict_mode` says how a `verdict` is read, and there is none",
+            "`verdict_mode` says how a `verdict` is read, but there is none",
         ),
         (
             edge("trigger: timeout"),
-            "state `waiting` has no `timeout` to set this transition off",
+            "state `waiting` has no `timeout` to trigger this transition",
         ),
         (
             edge("trigger: exit\n    confirm: Sure?"),
-            "transition `waiting` -> `working`: nobody asks for `trigger: exit`, so `confirm` is never put",
+            "transition `waiting` -> `working`: `trigger: exit` is not a request, so `confirm` is never asked",
         ),
     ];
     for ((from, to), message) in cases {
@@ -467,7 +458,7 @@ fn one_mistake_is_told_once_and_where_it_is() {
     assert_eq!(
         told(done, "  done: { command: cargo test }\n"),
         [
-            "`command` must be a list of a program and its arguments | write it like `[cargo, test]`; no shell reads it"
+            "`command` must be a list of a program and its arguments | write it like `[cargo, test]`; it does not run in a shell"
         ]
     );
     assert_eq!(
@@ -495,7 +486,7 @@ fn one_mistake_is_told_once_and_where_it_is() {
     assert_eq!(
         told(done, "  done:\n    section: ## Done\n"),
         [
-            "`section` is empty | `#` begins a comment; put a text that has one in quotes, like \"## Handoff\""
+            "`section` is empty | `#` begins a comment; put a text that contains it in quotes, like \"## Handoff\""
         ]
     );
     assert_eq!(
@@ -540,7 +531,7 @@ fn hints_lead_on() {
             "    when: max_rounds > review_round\n  - from"
         ),
         [
-            "`when` does not parse: `review_round` is neither an integer nor declared under `limits` | a field stands left of the comparison, a number or a limit right of it"
+            "`when` does not parse: `review_round` is neither an integer nor declared under `limits` | write a field on the left, and a number or a limit on the right"
         ]
     );
     assert_eq!(
@@ -673,7 +664,7 @@ fn aliases_and_lists_and_short_hooks_read_like_the_long_form() {
 fn a_picture_points_at_the_column() {
     let problem = problem("    to: working\n    hooks", "    to: wroking\n    hooks");
     assert_eq!(
-        problem.at.picture(&problem.excerpt),
+        problem.at.render_excerpt(&problem.excerpt),
         "17 |     to: wroking\n   |         ^"
     );
     assert_eq!(

@@ -8,20 +8,20 @@
     reason = "a test stops at the first thing that is not as it should be, and tables are long"
 )]
 
-mod daily;
+mod fixtures;
 mod guards;
-mod happenings;
-mod kit;
 mod laws;
 mod lessons;
 mod load_rules;
-mod originals;
+mod other_requests;
 mod prompts;
 mod races;
-mod reviewed;
+mod random_histories;
+mod reviewed_commit;
 mod scheduling;
 mod seeds;
 mod skill;
+mod source_documents;
 mod stories;
 mod table;
 mod times;

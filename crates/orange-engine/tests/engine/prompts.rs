@@ -3,7 +3,7 @@
 use orange_engine::language::prompt::Prompt;
 use proptest::prelude::*;
 
-fn filled(text: &str) -> String {
+fn render(text: &str) -> String {
     Prompt::parse(text).unwrap().fill(|name| match name {
         "summary" => Some(String::from("use {branch} }{ {{x}}")),
         "branch" => Some(String::from("fix/it")),
@@ -14,13 +14,13 @@ fn filled(text: &str) -> String {
 #[test]
 fn variables_are_filled_and_values_are_never_read_again() {
     assert_eq!(
-        filled("on {branch}: {summary}"),
+        render("on {branch}: {summary}"),
         "on fix/it: use {branch} }{ {{x}}"
     );
-    assert_eq!(filled("{{branch}} {{{branch}}}"), "{branch} {fix/it}");
-    assert_eq!(filled("a }} b {{ c"), "a } b { c");
-    assert_eq!(filled("see {nobody}"), "see {nobody}");
-    assert_eq!(filled(""), "");
+    assert_eq!(render("{{branch}} {{{branch}}}"), "{branch} {fix/it}");
+    assert_eq!(render("a }} b {{ c"), "a } b { c");
+    assert_eq!(render("see {nobody}"), "see {nobody}");
+    assert_eq!(render(""), "");
 }
 
 #[test]

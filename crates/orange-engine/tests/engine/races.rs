@@ -3,7 +3,7 @@
 use orange_engine::decision::{Decision, Plan};
 use orange_engine::effect::{Effect, EffectId, EffectOutcome, KillScope};
 use orange_engine::evidence::Evidence;
-use orange_engine::input::{Ask, Cause, GitFacts, Observation, Request, Unclean};
+use orange_engine::input::{Cause, GitFacts, Observation, Request, RequestKind, UncommittedWork};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, CommitId, RunId, TaskId};
@@ -11,7 +11,7 @@ use orange_engine::report::{Delegation, Report};
 use orange_engine::role::Role;
 use orange_engine::task::{PendingState, RunState, Workspace};
 
-use crate::kit::{
+use crate::fixtures::{
     ALL_HOLD, World, git_facts, new_task, shipped_workflow, shown, status, task_file,
 };
 
@@ -23,20 +23,20 @@ fn effect(world: &World<'_>, label: &str) -> EffectId {
     labelled.next().unwrap().planned.id
 }
 
-fn gives_up(world: &mut World<'_>, label: &str) {
+fn fail_effect(world: &mut World<'_>, label: &str) {
     let effect = effect(world, label);
     let error = String::from("broken");
-    world.observe(Observation::EffectGivenUp { effect, error });
+    world.observe(Observation::EffectFailed { effect, error });
 }
 
-fn is_done(world: &mut World<'_>, label: &str) {
+fn complete_effect(world: &mut World<'_>, label: &str) {
     let effect = effect(world, label);
     let planned = world.task.pending_effect(effect).unwrap().planned.clone();
     let outcome = world.outcome_of(&planned.effect);
     world.observe(Observation::EffectDone { effect, outcome });
 }
 
-fn killed(world: &World<'_>) -> Vec<(KillScope, Vec<RunId>)> {
+fn kill_run(world: &World<'_>) -> Vec<(KillScope, Vec<RunId>)> {
     let pending = world.task.pending.iter();
     pending
         .filter_map(|pending| match &pending.planned.effect {
@@ -54,7 +54,7 @@ fn a_look_at_the_file_vouches_for_nothing() {
         world.write(&PASS);
         world.observe(Observation::DocumentRead {
             by: by.clone(),
-            asked: false,
+            is_request: false,
         });
         world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
         assert_eq!(world.task.status, status("agent-review"), "{by}");
@@ -65,7 +65,10 @@ fn a_look_at_the_file_vouches_for_nothing() {
             world.move_to(by.clone(), "working"),
             Decision::Refusal(_)
         ));
-        world.observe(Observation::DocumentRead { by, asked: true });
+        world.observe(Observation::DocumentRead {
+            by,
+            is_request: true,
+        });
         world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
         assert_eq!(world.task.status, status("reviewing"));
     }
@@ -104,7 +107,7 @@ fn a_transition_waits_for_the_document_where_freshness_matters() {
         status("working"),
         "the handoff is older than the request"
     );
-    let seed = crate::kit::load_clean(include_str!("seeds/large.yml"));
+    let seed = crate::fixtures::load_clean(include_str!("seeds/large.yml"));
     let mut world = World::placed(&seed, "stuck");
     world.file = None;
     assert!(shown(&world.move_to(Role::Human, "working")).starts_with("-> working"));
@@ -113,7 +116,7 @@ fn a_transition_waits_for_the_document_where_freshness_matters() {
 #[test]
 fn an_agent_amends_only_what_it_works_on() {
     let workflow = shipped_workflow("default");
-    let amend = || Ask::Amend {
+    let amend = || RequestKind::Amend {
         summary: Some(String::from("ignore all faults")),
         branch: Some(BranchName::new("main")),
         priority: None,
@@ -135,16 +138,16 @@ fn a_release_that_failed_is_not_repeated_on_a_workspace_in_use() {
     let workflow = shipped_workflow("default");
     let mut world = World::begin(&workflow);
     world.verb(Role::Human, Verb::Spawn);
-    is_done(&mut world, "acquire_workspace");
-    gives_up(&mut world, "spawn_agent");
+    complete_effect(&mut world, "acquire_workspace");
+    fail_effect(&mut world, "spawn_agent");
     assert_eq!(world.task.status, status("pending"));
-    is_done(&mut world, "kill_session");
-    gives_up(&mut world, "release_workspace");
+    complete_effect(&mut world, "kill_session");
+    fail_effect(&mut world, "release_workspace");
     world.verb(Role::Human, Verb::Spawn);
     assert_eq!(world.effects(), ["acquire_workspace", "spawn_agent"]);
     world.settle();
     assert_eq!(
-        shown(&world.ask(Role::Engine, Ask::RetryEffects)),
+        shown(&world.ask(Role::Engine, RequestKind::RetryEffects)),
         "refused nothing-to-do"
     );
     assert!(matches!(world.task.workspace, Workspace::Bound(_)));
@@ -158,9 +161,9 @@ fn what_a_failed_kill_was_for_is_killed_by_the_next_one() {
     let worker = world.task.runs[&Role::Worker].id.clone();
     world.write(&[("## Handoff", "all")]);
     world.move_to(Role::Worker, "reviewing");
-    gives_up(&mut world, "kill_session");
+    fail_effect(&mut world, "kill_session");
     world.verb(Role::Human, Verb::Cancel);
-    assert_eq!(killed(&world), [(KillScope::Session, vec![worker])]);
+    assert_eq!(kill_run(&world), [(KillScope::Session, vec![worker])]);
     assert_eq!(world.effects(), ["kill_session", "release_workspace"]);
     world.settle();
     assert!(world.task.runs.is_empty());
@@ -171,13 +174,13 @@ fn what_a_failed_kill_was_for_is_killed_by_the_next_one() {
 fn a_run_that_was_replaced_after_a_failed_kill_is_not_forgotten() {
     let workflow = shipped_workflow("respawn");
     let mut world = World::placed(&workflow, "stuck");
-    world.ask(Role::Human, Ask::Respawn { role: None });
+    world.ask(Role::Human, RequestKind::Respawn { role: None });
     world.settle();
     let old = world.task.runs[&Role::Worker].id.clone();
     world.move_to(Role::Human, "working");
-    gives_up(&mut world, "kill_session");
+    fail_effect(&mut world, "kill_session");
     world.verb(Role::Human, Verb::Cancel);
-    let (scope, runs) = killed(&world).pop().unwrap();
+    let (scope, runs) = kill_run(&world).pop().unwrap();
     assert_eq!(scope, KillScope::Session);
     assert!(runs.contains(&old), "{runs:?}");
 }
@@ -192,7 +195,7 @@ fn a_dead_agent_is_still_named_to_the_kill() {
     world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
     assert_eq!(world.task.status, status("reviewing"));
     assert_eq!(
-        killed(&world),
+        kill_run(&world),
         [(KillScope::Role(Role::Reviewer), vec![reviewer])]
     );
 }
@@ -204,24 +207,24 @@ fn what_a_dead_agent_left_running_is_ended_before_the_next_one_starts() {
     let mut world = World::placed(&workflow, "working");
     let dead = world.task.runs[&Role::Worker].id.clone();
     world.ends(&Role::Worker, Evidence::Signal { signal: 9 });
-    world.ask(Role::Human, Ask::Respawn { role: None });
-    assert_eq!(killed(&world), [(KillScope::Runs, vec![dead.clone()])]);
+    world.ask(Role::Human, RequestKind::Respawn { role: None });
+    assert_eq!(kill_run(&world), [(KillScope::Runs, vec![dead.clone()])]);
     assert_eq!(world.effects(), ["kill_agent", "spawn_agent"]);
     let mut world = World::placed(&workflow, "agent-review");
     let reviewer = world.task.runs[&Role::Reviewer].id.clone();
     world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
     assert_eq!(world.effects(), ["kill_agent", "spawn_reviewer"]);
-    assert_eq!(killed(&world), [(KillScope::Runs, vec![reviewer])]);
+    assert_eq!(kill_run(&world), [(KillScope::Runs, vec![reviewer])]);
     let mut world = World::placed(&workflow, "working");
     world.set("crash_count", 1);
     world.ends(&Role::Worker, Evidence::Exit { code: 1 });
     assert_eq!(world.effects(), ["kill_agent", "notify_worker"]);
-    assert_eq!(killed(&world), [(KillScope::Runs, vec![dead.clone()])]);
+    assert_eq!(kill_run(&world), [(KillScope::Runs, vec![dead.clone()])]);
     let mut world = World::placed(&workflow, "planning");
     world.write(&[("## Plan", "APPROACH: x")]);
     world.ends(&Role::Worker, Evidence::Exit { code: 0 });
     assert_eq!(world.effects(), ["kill_agent", "spawn_agent"]);
-    assert_eq!(killed(&world), [(KillScope::Runs, vec![dead])]);
+    assert_eq!(kill_run(&world), [(KillScope::Runs, vec![dead])]);
     world.settle();
     assert!(world.task.is_live(&Role::Worker));
 }
@@ -233,7 +236,7 @@ fn a_worker_on_its_way_is_not_brought_twice() {
     world.set("review_round", 1);
     world.write(&[("## Review", "Verdict: FAIL")]);
     world.move_to(Role::Reviewer, "working");
-    let respawn = || Ask::Respawn {
+    let respawn = || RequestKind::Respawn {
         role: Some(Role::Worker),
     };
     assert_eq!(
@@ -252,14 +255,14 @@ fn a_call_proves_that_its_caller_runs() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "resuming");
     world.verb(Role::Human, Verb::Spawn);
-    is_done(&mut world, "acquire_workspace");
+    complete_effect(&mut world, "acquire_workspace");
     let worker = world.task.runs[&Role::Worker].id.clone();
     assert_eq!(world.task.runs[&Role::Worker].state, RunState::Starting);
     world.write(&[("## Handoff", "DONE: x")]);
     world.move_to(Role::Worker, "agent-review");
     assert_eq!(world.task.runs[&Role::Worker].state, RunState::Alive);
     world.verb(Role::Human, Verb::Cancel);
-    let (_, runs) = killed(&world).pop().unwrap();
+    let (_, runs) = kill_run(&world).pop().unwrap();
     assert!(runs.contains(&worker), "{runs:?}");
 }
 
@@ -269,14 +272,14 @@ fn a_start_that_is_called_off_may_have_half_happened() {
     let mut world = World::placed(&workflow, "agent-review");
     world.ask(
         Role::Human,
-        Ask::Respawn {
+        RequestKind::Respawn {
             role: Some(Role::Worker),
         },
     );
     let worker = world.task.runs[&Role::Worker].id.clone();
     world.write(&PASS);
     world.move_to(Role::Reviewer, "reviewing");
-    let kills = killed(&world);
+    let kills = kill_run(&world);
     assert_eq!(kills[0], (KillScope::Runs, vec![worker]));
     assert!(!world.task.is_live(&Role::Worker));
     // So may a message that would have become a start.
@@ -285,9 +288,9 @@ fn a_start_that_is_called_off_may_have_half_happened() {
     let Effect::NotifyRole(notify) = &world.task.pending[0].planned.effect else {
         panic!()
     };
-    let run = notify.otherwise.as_ref().unwrap().run.clone();
+    let run = notify.spawn_if_absent.as_ref().unwrap().run.clone();
     world.verb(Role::Human, Verb::Cancel);
-    let (scope, runs) = killed(&world).pop().unwrap();
+    let (scope, runs) = kill_run(&world).pop().unwrap();
     assert_eq!((scope, runs), (KillScope::Session, vec![run]));
 }
 
@@ -302,7 +305,7 @@ fn a_kill_of_the_role_is_enough_for_its_half_started_run() {
     world.move_to(Role::Human, "reviewing");
     assert_eq!(world.effects(), ["archive_section", "kill_reviewer"]);
     assert_eq!(
-        killed(&world),
+        kill_run(&world),
         [(KillScope::Role(Role::Reviewer), vec![reviewer])]
     );
 }
@@ -316,7 +319,7 @@ fn our_own_merge_reports_itself() {
     let commit = CommitId::new("head");
     assert_eq!(world.observe(Observation::Merged { commit }).events, []);
     assert_eq!(world.effects(), ["merge"]);
-    is_done(&mut world, "merge");
+    complete_effect(&mut world, "merge");
     assert_eq!(world.task.status, status("done"));
 }
 
@@ -325,10 +328,12 @@ fn no_agent_overtakes_a_merge() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "working");
     world.facts.git = Some(git_facts(&ALL_HOLD));
-    let Cause::Request(mut asked) = crate::kit::request(Role::Human, Ask::Verb(Verb::Merge)) else {
+    let Cause::Request(mut asked) =
+        crate::fixtures::request(Role::Human, RequestKind::Verb(Verb::Merge))
+    else {
         panic!()
     };
-    asked.confirmed = true;
+    asked.is_confirmed = true;
     world.step(Cause::Request(asked));
     assert_eq!(
         shown(&world.move_to(Role::Worker, "clarification")),
@@ -344,22 +349,22 @@ fn no_agent_overtakes_a_merge() {
     assert_eq!(world.task.status, status("stuck"));
     assert_eq!(
         world.task.attention,
-        ["the merge was called off: the task moved on"]
+        ["the merge was cancelled: the task changed its status"]
     );
-    assert_eq!(world.task.merging(), None);
+    assert_eq!(world.task.pending_merge(), None);
 }
 
 #[test]
-fn nobody_is_waited_for_in_vain() {
+fn an_expected_agent_that_is_missing_raises_attention() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "clarification");
     world.ends(&Role::Worker, Evidence::Exit { code: 1 });
     world.must(Role::Human, "planning");
     assert_eq!(
         world.task.attention,
-        ["`planning` expects the worker, and none is there"]
+        ["`planning` expects the worker, but none is running"]
     );
-    world.ask(Role::Human, Ask::Respawn { role: None });
+    world.ask(Role::Human, RequestKind::Respawn { role: None });
     assert_eq!(world.task.attention, [""; 0]);
 }
 
@@ -414,7 +419,7 @@ fn a_delegation_without_a_child_is_told() {
         ..Report::default()
     };
     world.observe(Observation::ReportArrived { run, report });
-    is_done(&mut world, "kill_session");
+    complete_effect(&mut world, "kill_session");
     let effect = effect(&world, "create_children");
     let outcome = EffectOutcome::Children(Vec::new());
     world.observe(Observation::EffectDone { effect, outcome });
@@ -430,7 +435,7 @@ fn a_headless_death_asks_for_the_report_first() {
     let ended = || Observation::RunEnded {
         run: run.clone(),
         evidence: evidence.clone(),
-        said: None,
+        output_line: None,
     };
     assert!(matches!(
         world.step(Cause::Observation(ended())),
@@ -445,7 +450,7 @@ fn a_headless_death_asks_for_the_report_first() {
     world.observe(ended());
     assert_eq!(world.task.status, status("done"));
     // If a report matches no edge, the exit rules handle the death.
-    let everything = crate::kit::load_clean(include_str!("everything.yml"));
+    let everything = crate::fixtures::load_clean(include_str!("everything.yml"));
     let mut world = World::placed(&everything, "busy");
     world.task.runs.get_mut(&Role::Worker).unwrap().headless = true;
     let run = world.task.runs[&Role::Worker].id.clone();
@@ -457,7 +462,7 @@ fn a_headless_death_asks_for_the_report_first() {
     world.observe(Observation::RunEnded {
         run,
         evidence,
-        said: None,
+        output_line: None,
     });
     assert_eq!(world.task.crash_count, 1);
 }
@@ -469,7 +474,7 @@ fn crashes_belong_to_the_status_they_happened_in() {
     let mut world = World::placed(&workflow, "working");
     world.write(&[("## Handoff", "DONE: x")]);
     world.move_to(Role::Worker, "agent-review");
-    is_done(&mut world, "archive_section");
+    complete_effect(&mut world, "archive_section");
     world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
     assert_eq!(world.task.crash_count, 1);
     world.settle();
@@ -505,7 +510,7 @@ fn a_start_waits_for_what_its_queue_was_entered_with() {
         "    to: routed\n    by: [human, engine]\n",
         "    to: routed\n    by: [human, engine]\n    hooks: [{ action: notify, message: routed }]\n",
     );
-    let workflow = crate::kit::load_clean(&prepared);
+    let workflow = crate::fixtures::load_clean(&prepared);
     let mut world = World::begin(&workflow);
     world.verb(Role::Engine, Verb::Spawn);
     assert_eq!(shown(&world.verb(Role::Engine, Verb::Spawn)), "already");
@@ -529,20 +534,20 @@ fn a_remote_that_does_not_answer_keeps_no_workspace_and_is_tried_again() {
     };
     world.commit();
     world.observe(Observation::ReportArrived { run, report });
-    gives_up(&mut world, "push_branch");
+    fail_effect(&mut world, "push_branch");
     world.settle();
     assert_eq!(world.task.workspace, Workspace::None);
     assert_eq!(world.effects(), ["push_branch"]);
-    assert_eq!(world.task.unsettled, None);
+    assert_eq!(world.task.unfinished_plan, None);
     assert_eq!(world.task.attention.len(), 1);
-    let ask = |world: &mut World<'_>, ask: Ask| {
+    let ask = |world: &mut World<'_>, ask: RequestKind| {
         world.step(Cause::Request(Request::new(Role::Human, ask)))
     };
-    ask(&mut world, Ask::RetryEffects);
+    ask(&mut world, RequestKind::RetryEffects);
     assert_eq!(world.task.attention, [] as [&str; 0]);
-    gives_up(&mut world, "push_branch");
+    fail_effect(&mut world, "push_branch");
     assert_eq!(world.task.attention.len(), 1);
-    ask(&mut world, Ask::RetryEffects);
+    ask(&mut world, RequestKind::RetryEffects);
     world.settle();
     assert_eq!(world.task.attention, [] as [&str; 0]);
     assert_eq!(world.effects(), [] as [&str; 0]);
@@ -553,7 +558,10 @@ fn what_was_given_up_about_an_ended_task_can_be_cleared() {
     let workflow = shipped_workflow("autopilot");
     let mut world = World::placed(&workflow, "in_progress");
     let clear = |world: &mut World<'_>, by: Role| {
-        shown(&world.step(Cause::Request(Request::new(by, Ask::ClearAttention))))
+        shown(&world.step(Cause::Request(Request::new(
+            by,
+            RequestKind::ClearAttention,
+        ))))
     };
     assert_eq!(clear(&mut world, Role::Human), "refused not-ended");
     let run = world.task.runs[&Role::Worker].id.clone();
@@ -563,8 +571,8 @@ fn what_was_given_up_about_an_ended_task_can_be_cleared() {
     };
     world.commit();
     world.observe(Observation::ReportArrived { run, report });
-    gives_up(&mut world, "push_branch");
-    gives_up(&mut world, "release_workspace");
+    fail_effect(&mut world, "push_branch");
+    fail_effect(&mut world, "release_workspace");
     world.settle();
     assert!(clear(&mut world, Role::Worker).starts_with("refused not-allowed"));
     clear(&mut world, Role::Human);
@@ -587,7 +595,7 @@ fn reports_done(world: &mut World<'_>, git: GitFacts) -> Plan {
     world.observe(Observation::RunEnded {
         run,
         evidence: Evidence::Exit { code: 0 },
-        said: None,
+        output_line: None,
     })
 }
 
@@ -599,7 +607,7 @@ fn a_report_of_done_counts_only_for_committed_work() {
     reports_done(
         &mut world,
         GitFacts {
-            unclean: Unclean {
+            uncommitted: UncommittedWork {
                 files,
                 others: Vec::new(),
             },
@@ -616,7 +624,7 @@ fn a_report_of_done_counts_only_for_committed_work() {
     reports_done(
         &mut world,
         GitFacts {
-            unclean: Unclean {
+            uncommitted: UncommittedWork {
                 files: Vec::new(),
                 others: vec![String::from("there is no branch `work`")],
             },
@@ -649,7 +657,7 @@ fn a_start_that_was_given_up_needs_a_person_until_it_is_tried_again() {
         while world.task.status == status(queue) || world.task.status == status("routed") {
             world.verb(Role::Engine, Verb::Spawn);
         }
-        gives_up(&mut world, "acquire_workspace");
+        fail_effect(&mut world, "acquire_workspace");
         world.settle();
         assert_eq!(world.task.status, status(queue));
         assert_eq!(world.task.attention, ["acquire_workspace: broken"]);
@@ -675,11 +683,11 @@ fn a_failed_kill_is_carried_on_by_name() {
     let first = world.task.runs[&Role::Worker].id.clone();
     world.write(&[("## Handoff", "all")]);
     world.move_to(Role::Worker, "reviewing");
-    gives_up(&mut world, "kill_session");
+    fail_effect(&mut world, "kill_session");
     world.move_to(Role::Human, "working");
     // The old worker is killed before the new one starts, and only the old one.
     assert_eq!(world.effects(), ["kill_agent", "spawn_agent"]);
-    assert_eq!(killed(&world), [(KillScope::Runs, vec![first])]);
+    assert_eq!(kill_run(&world), [(KillScope::Runs, vec![first])]);
     world.settle();
     assert!(world.task.is_live(&Role::Worker));
     assert_eq!(world.task.runs.len(), 1);
@@ -693,12 +701,12 @@ fn a_failed_release_waits_for_another_try() {
         child: TaskId::new("c"),
     });
     world.move_to(Role::Worker, "delegated");
-    is_done(&mut world, "kill_session");
-    gives_up(&mut world, "release_workspace");
+    complete_effect(&mut world, "kill_session");
+    fail_effect(&mut world, "release_workspace");
     world.move_to(Role::Human, "resuming");
     assert_eq!(world.effects(), ["release_workspace"]);
     assert!(matches!(
-        world.ask(Role::Engine, Ask::RetryEffects),
+        world.ask(Role::Engine, RequestKind::RetryEffects),
         Decision::Plan(_)
     ));
     world.settle();
@@ -710,8 +718,8 @@ fn a_release_that_has_not_run_yet_is_not_called_off() {
     let workflow = shipped_workflow("default");
     let mut world = World::begin(&workflow);
     world.verb(Role::Human, Verb::Spawn);
-    is_done(&mut world, "acquire_workspace");
-    gives_up(&mut world, "spawn_agent");
+    complete_effect(&mut world, "acquire_workspace");
+    fail_effect(&mut world, "spawn_agent");
     assert_eq!(world.effects(), ["kill_session", "release_workspace"]);
     world.move_to(Role::Human, "planning");
     assert_eq!(
@@ -733,7 +741,7 @@ fn a_failed_archive_does_not_set_a_later_section_aside() {
     let mut world = World::placed(&workflow, "working");
     world.write(&[("## Handoff", "DONE: x")]);
     world.move_to(Role::Worker, "agent-review");
-    gives_up(&mut world, "archive_section");
+    fail_effect(&mut world, "archive_section");
     world.write(&[("## Review", "Verdict: FAIL\nno")]);
     world.move_to(Role::Human, "working");
     assert!(
@@ -745,7 +753,7 @@ fn a_failed_archive_does_not_set_a_later_section_aside() {
 
 #[test]
 fn a_start_that_nothing_touches_goes_on() {
-    let workflow = crate::kit::load_clean(include_str!("everything.yml"));
+    let workflow = crate::fixtures::load_clean(include_str!("everything.yml"));
     let mut world = World::begin(&workflow);
     world.verb(Role::Human, Verb::Spawn);
     world.write(&[("## Plan", "APPROACH: x")]);
@@ -754,7 +762,7 @@ fn a_start_that_nothing_touches_goes_on() {
         .facts
         .commands
         .insert(vec![String::from("true")], result);
-    world.move_to(Role::named("qa"), "asking");
+    world.move_to(Role::from_name("qa"), "asking");
     assert_eq!(world.task.status, status("asking"));
     assert!(
         world.effects().contains(&"spawn_agent"),
@@ -770,7 +778,7 @@ fn a_rule_that_leads_nowhere_is_told() {
         "  - from: busy\n    to: over\n    trigger: crash\n    hooks: [kill_session, release_workspace]\n",
         "",
     );
-    let workflow = crate::kit::load_clean(&text);
+    let workflow = crate::fixtures::load_clean(&text);
     let mut world = World::placed(&workflow, "busy");
     world.set("crash_count", 1);
     world.ends(&Role::Worker, Evidence::Exit { code: 1 });
@@ -791,7 +799,7 @@ fn failed_effects_do_not_pile_up() {
         let handoff = format!("round {round}");
         world.write(&[("## Handoff", &handoff)]);
         world.move_to(Role::Worker, "reviewing");
-        gives_up(&mut world, "kill_session");
+        fail_effect(&mut world, "kill_session");
         world.move_to(Role::Human, "working");
         world.settle();
     }

@@ -2,21 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use orange_engine::input::{Ask, Observation};
+use orange_engine::input::{Observation, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Trigger;
 use orange_engine::names::{HarnessName, ProjectName, Status, TaskId};
 use orange_engine::parking::{Parking, Reason};
 use orange_engine::role::Role;
 use orange_engine::schedule::{
-    Limits, Place, Queued, Schedule, Standing, Starter, Wait, circle, in_the_way, limits_reached,
-    schedule, waits_before_limits,
+    Limits, QueueEntry, Schedule, SchedulePlace, ScheduledTask, Starter, Wait, find_cycle,
+    find_waits, reached_limits, schedule, waits_before_limits,
 };
 use orange_engine::time::Timestamp;
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 
-use crate::kit::{World, shipped_workflow, status};
+use crate::fixtures::{World, shipped_workflow, status};
 
 fn now() -> Timestamp {
     Timestamp::from_millis(1_000_000)
@@ -26,17 +26,17 @@ fn id(number: usize) -> TaskId {
     TaskId::new(format!("t{number:02}"))
 }
 
-fn waiting(number: usize) -> Standing {
-    Standing {
+fn waiting_task(number: usize) -> ScheduledTask {
+    ScheduledTask {
         task: id(number),
         project: ProjectName::new("app"),
         harness: HarnessName::new("claude"),
         status: status("pending"),
-        place: Place::Queued(Queued {
-            is_return: false,
+        place: SchedulePlace::Queued(QueueEntry {
+            is_requeued: false,
             starter: Starter::Engine,
             to: Some(status("planning")),
-            is_unsettled: false,
+            has_running_effects: false,
             not_before: None,
         }),
         agents: BTreeMap::new(),
@@ -48,22 +48,22 @@ fn waiting(number: usize) -> Standing {
     }
 }
 
-fn active(number: usize, place: &str) -> Standing {
+fn active(number: usize, place: &str) -> ScheduledTask {
     let harness = HarnessName::new("claude");
-    Standing {
+    ScheduledTask {
         status: status(place),
-        place: Place::Active,
+        place: SchedulePlace::Active,
         agents: BTreeMap::from([(harness, 1)]),
         has_workspace: true,
-        ..waiting(number)
+        ..waiting_task(number)
     }
 }
 
-fn ended(number: usize, cancelled: bool) -> Standing {
-    Standing {
+fn ended_task(number: usize, cancelled: bool) -> ScheduledTask {
+    ScheduledTask {
         status: status("over"),
-        place: Place::Ended { cancelled },
-        ..waiting(number)
+        place: SchedulePlace::Ended { cancelled },
+        ..waiting_task(number)
     }
 }
 
@@ -78,26 +78,26 @@ fn told(found: &Schedule, number: usize) -> Vec<String> {
 
 #[test]
 fn what_came_back_goes_first_then_priority_then_age_then_id() {
-    let mut back = waiting(9);
-    if let Place::Queued(queued) = &mut back.place {
-        queued.is_return = true;
+    let mut back = waiting_task(9);
+    if let SchedulePlace::Queued(queued) = &mut back.place {
+        queued.is_requeued = true;
     }
-    let urgent = Standing {
+    let urgent = ScheduledTask {
         priority: 5,
         since: Timestamp::from_millis(900),
-        ..waiting(8)
+        ..waiting_task(8)
     };
-    let old = Standing {
+    let old = ScheduledTask {
         since: Timestamp::from_millis(10),
-        ..waiting(7)
+        ..waiting_task(7)
     };
-    let young = |number| Standing {
+    let young = |number| ScheduledTask {
         since: Timestamp::from_millis(20),
-        ..waiting(number)
+        ..waiting_task(number)
     };
-    let minor = Standing {
+    let minor = ScheduledTask {
         priority: -1,
-        ..waiting(0)
+        ..waiting_task(0)
     };
     let all = [minor, young(4), young(3), old, urgent, back];
     let found = schedule(&all, &Limits::default(), now());
@@ -110,8 +110,8 @@ fn four_that_wait_for_review_stop_every_start() {
         status: BTreeMap::from([(status("reviewing"), 4)]),
         ..Limits::default()
     };
-    let mut all: Vec<Standing> = (0..3).map(|it| active(it, "reviewing")).collect();
-    all.push(waiting(9));
+    let mut all: Vec<ScheduledTask> = (0..3).map(|it| active(it, "reviewing")).collect();
+    all.push(waiting_task(9));
     assert_eq!(started(&schedule(&all, &limits, now())), ["t09"]);
     all.push(active(3, "reviewing"));
     let found = schedule(&all, &limits, now());
@@ -126,13 +126,13 @@ fn four_that_wait_for_review_stop_every_start() {
 }
 
 #[test]
-fn a_limit_of_one_harness_or_project_holds_nobody_else_back() {
-    let other = |number| Standing {
+fn a_limit_of_one_harness_or_project_blocks_no_other() {
+    let other = |number| ScheduledTask {
         project: ProjectName::new("other"),
         harness: HarnessName::new("codex"),
-        ..waiting(number)
+        ..waiting_task(number)
     };
-    let all = [active(0, "working"), waiting(1), other(2), other(3)];
+    let all = [active(0, "working"), waiting_task(1), other(2), other(3)];
     for limits in [
         Limits {
             per_project: Some(1),
@@ -158,32 +158,32 @@ fn a_queue_or_an_end_with_a_limit_blocks_nothing() {
         status: BTreeMap::from([(status("pending"), 1), (status("over"), 1)]),
         ..Limits::default()
     };
-    let all = [waiting(1), waiting(2), ended(3, false)];
+    let all = [waiting_task(1), waiting_task(2), ended_task(3, false)];
     assert_eq!(started(&schedule(&all, &limits, now())), ["t01", "t02"]);
 }
 
 #[test]
 fn a_dependency_is_done_when_it_ended_and_was_not_given_up() {
-    let after = |number| Standing {
+    let after = |number| ScheduledTask {
         after: BTreeSet::from([id(number)]),
-        ..waiting(9)
+        ..waiting_task(9)
     };
     let limits = Limits::default();
-    let wait = |all: &[Standing]| in_the_way(&all[0], all, &limits);
-    assert_eq!(wait(&[after(1), ended(1, false)]), []);
+    let wait = |all: &[ScheduledTask]| find_waits(&all[0], all, &limits);
+    assert_eq!(wait(&[after(1), ended_task(1, false)]), []);
     let over = || status("over");
     assert_eq!(
-        wait(&[after(1), ended(1, true)]),
+        wait(&[after(1), ended_task(1, true)]),
         [Wait::Cancelled {
             task: id(1),
             status: over()
         }]
     );
-    assert_eq!(wait(&[after(1)]), [Wait::Missing { task: id(1) }]);
-    let waits = wait(&[after(1), waiting(1)]);
+    assert_eq!(wait(&[after(1)]), [Wait::UnknownTask { task: id(1) }]);
+    let waits = wait(&[after(1), waiting_task(1)]);
     assert_eq!(
         waits[0].to_string(),
-        "task `t01` has to be done first, and is in `pending`"
+        "task `t01` must be done first; it is in `pending`"
     );
     assert!(waits[0].hint().unwrap().contains("orange task show t01"));
 }
@@ -191,43 +191,48 @@ fn a_dependency_is_done_when_it_ended_and_was_not_given_up() {
 #[test]
 fn parents_and_children_do_not_wait_for_one_another_for_ever() {
     let parent = active(1, "working");
-    let child = Standing {
+    let child = ScheduledTask {
         parent: Some(id(1)),
-        ..waiting(2)
+        ..waiting_task(2)
     };
-    let later = Standing {
+    let later = ScheduledTask {
         after: BTreeSet::from([id(1)]),
-        ..waiting(3)
+        ..waiting_task(3)
     };
     let all = [parent, child, later];
     let after = |numbers: &[usize]| numbers.iter().map(|it| id(*it)).collect::<BTreeSet<_>>();
-    let found = |parent: usize, numbers: &[usize]| circle(&all, Some(&id(parent)), &after(numbers));
+    let found =
+        |parent: usize, numbers: &[usize]| find_cycle(&all, Some(&id(parent)), &after(numbers));
     assert_eq!(found(1, &[1]), Some(vec![id(1)]), "after its own parent");
     assert_eq!(found(1, &[3]), Some(vec![id(3), id(1)]));
     assert_eq!(found(2, &[1]), Some(vec![id(1), id(2)]), "a grandchild");
     assert_eq!(found(1, &[2]), None, "after a sibling");
-    assert_eq!(circle(&all, None, &after(&[1, 2, 3])), None);
+    assert_eq!(find_cycle(&all, None, &after(&[1, 2, 3])), None);
 }
 
 #[test]
-fn the_default_lifecycle_stands_where_it_should() {
+fn the_default_lifecycle_has_the_expected_places() {
     let workflow = shipped_workflow("default");
     let mut world = World::begin(&workflow);
-    let stands = |world: &World<'_>| Standing::of(&workflow, &world.task);
-    let Place::Queued(queued) = stands(&world).place else {
+    let stands = |world: &World<'_>| ScheduledTask::of(&workflow, &world.task);
+    let SchedulePlace::Queued(queued) = stands(&world).place else {
         panic!("{world:?}", world = world.task)
     };
-    assert_eq!(queued.starter, Starter::Unwanted, "nobody asked for it");
-    world.task.queueing.starts_itself = true;
-    let Place::Queued(queued) = stands(&world).place else {
+    assert_eq!(
+        queued.starter,
+        Starter::NotRequested,
+        "its start was not requested"
+    );
+    world.task.queueing.starts_automatically = true;
+    let SchedulePlace::Queued(queued) = stands(&world).place else {
         panic!("{:?}", world.task)
     };
     assert_eq!(queued.starter, Starter::Engine);
     assert_eq!(queued.to, Some(status("planning")));
-    assert!(!queued.is_return);
-    world.ask(Role::Engine, Ask::Verb(Verb::Spawn));
+    assert!(!queued.is_requeued);
+    world.ask(Role::Engine, RequestKind::Verb(Verb::Spawn));
     let standing = stands(&world);
-    assert_eq!(standing.place, Place::Active);
+    assert_eq!(standing.place, SchedulePlace::Active);
     assert_eq!(standing.agents.values().sum::<u32>(), 1);
     assert!(standing.has_workspace);
     world.settle();
@@ -235,7 +240,7 @@ fn the_default_lifecycle_stands_where_it_should() {
     world.task.status = status("working");
     world.ask(
         Role::Human,
-        Ask::Move {
+        RequestKind::Move {
             to: status("delegated"),
         },
     );
@@ -247,29 +252,32 @@ fn the_default_lifecycle_stands_where_it_should() {
         child: id(1),
         status: status("done"),
     });
-    let Place::Queued(queued) = stands(&world).place else {
+    let SchedulePlace::Queued(queued) = stands(&world).place else {
         panic!("{:?}", world.task)
     };
-    assert!(queued.is_return, "what was begun is finished first");
+    assert!(queued.is_requeued, "what was begun is finished first");
     assert_eq!(queued.starter, Starter::Engine);
     assert_eq!(queued.to, Some(status("working")));
-    world.ask(Role::Human, Ask::Verb(Verb::Cancel));
-    assert_eq!(stands(&world).place, Place::Ended { cancelled: true });
+    world.ask(Role::Human, RequestKind::Verb(Verb::Cancel));
+    assert_eq!(
+        stands(&world).place,
+        SchedulePlace::Ended { cancelled: true }
+    );
 }
 
-fn any_standing(number: usize) -> impl Strategy<Value = Standing> {
+fn any_standing(number: usize) -> impl Strategy<Value = ScheduledTask> {
     let numbers = (0..3usize, 0..2usize, -2..3i64, 0..4i64);
     (numbers, 0..10u8, any::<bool>(), btree_set(0..24usize, 0..3)).prop_map(
         move |((project, harness, priority, since), place, is_return, after)| {
             let mut standing = match place {
                 0 | 1 => active(number, ["working", "reviewing"][usize::from(place)]),
-                2 => ended(number, false),
-                3 => ended(number, is_return),
-                _ => waiting(number),
+                2 => ended_task(number, false),
+                3 => ended_task(number, is_return),
+                _ => waiting_task(number),
             };
             standing.project = ProjectName::new(["a", "b", "c"][project]);
             standing.harness = HarnessName::new(["claude", "codex"][harness]);
-            if standing.place == Place::Active {
+            if standing.place == SchedulePlace::Active {
                 standing.agents = BTreeMap::from([(standing.harness.clone(), 1)]);
             }
             standing.priority = priority;
@@ -280,15 +288,15 @@ fn any_standing(number: usize) -> impl Strategy<Value = Standing> {
                 .filter(|it| *it < number)
                 .map(id)
                 .collect();
-            if let Place::Queued(queued) = &mut standing.place {
-                queued.is_return = is_return;
+            if let SchedulePlace::Queued(queued) = &mut standing.place {
+                queued.is_requeued = is_return;
             }
             standing
         },
     )
 }
 
-fn any_tasks() -> impl Strategy<Value = Vec<Standing>> {
+fn any_tasks() -> impl Strategy<Value = Vec<ScheduledTask>> {
     (0..24usize).prop_flat_map(|count| (0..count).map(any_standing).collect::<Vec<_>>())
 }
 
@@ -317,11 +325,11 @@ fn any_limits() -> impl Strategy<Value = Limits> {
 }
 
 /// The tasks after these were started.
-fn after_start(all: &[Standing], starts: &[TaskId]) -> Vec<Standing> {
-    let follow = |it: &Standing| match &it.place {
-        Place::Queued(queued) if starts.contains(&it.task) => Standing {
+fn after_start(all: &[ScheduledTask], starts: &[TaskId]) -> Vec<ScheduledTask> {
+    let follow = |it: &ScheduledTask| match &it.place {
+        SchedulePlace::Queued(queued) if starts.contains(&it.task) => ScheduledTask {
             status: queued.to.clone().unwrap(),
-            place: Place::Active,
+            place: SchedulePlace::Active,
             agents: BTreeMap::from([(it.harness.clone(), 1)]),
             has_workspace: true,
             ..it.clone()
@@ -332,12 +340,12 @@ fn after_start(all: &[Standing], starts: &[TaskId]) -> Vec<Standing> {
 }
 
 /// The usage of each limit, with the limit.
-fn taken(all: &[Standing], limits: &Limits) -> Vec<(String, u32, u32)> {
-    let agents = |is_meant: &dyn Fn(&Standing) -> bool| -> u32 {
+fn limit_usage(all: &[ScheduledTask], limits: &Limits) -> Vec<(String, u32, u32)> {
+    let agents = |is_meant: &dyn Fn(&ScheduledTask) -> bool| -> u32 {
         let meant = all.iter().filter(|it| is_meant(it));
         meant.flat_map(|it| it.agents.values()).sum()
     };
-    let count = |is_meant: &dyn Fn(&Standing) -> bool| {
+    let count = |is_meant: &dyn Fn(&ScheduledTask) -> bool| {
         u32::try_from(all.iter().filter(|it| is_meant(it)).count()).unwrap()
     };
     let mut found = Vec::new();
@@ -358,7 +366,7 @@ fn taken(all: &[Standing], limits: &Limits) -> Vec<(String, u32, u32)> {
         ));
     }
     for (name, limit) in &limits.status {
-        let there = |it: &Standing| it.place == Place::Active && it.status == *name;
+        let there = |it: &ScheduledTask| it.place == SchedulePlace::Active && it.status == *name;
         found.push((name.to_string(), count(&there), *limit));
     }
     for (project, limit) in &limits.pools {
@@ -375,19 +383,19 @@ fn nothing_is_started_on_a_parked_harness_and_everything_else_is() {
         reason,
         since: now(),
         until,
-        said: None,
+        output_line: None,
     };
-    let other = Standing {
+    let other = ScheduledTask {
         harness: HarnessName::new("codex"),
-        ..waiting(2)
+        ..waiting_task(2)
     };
-    let all = [waiting(1), other];
+    let all = [waiting_task(1), other];
     let until = Timestamp::from_millis(1_700_000);
     for (parking, reason, hint) in [
         (
             parked(Reason::Quota, Some(until)),
             "harness `claude` has no quota left until 1970-01-01T00:28:20.000Z",
-            "it goes on by itself then; if it has quota before, run `orange harness unpark claude`",
+            "it continues by itself then; if it has quota earlier, run `orange harness unpark claude`",
         ),
         (
             parked(Reason::Login, None),
@@ -402,8 +410,8 @@ fn nothing_is_started_on_a_parked_harness_and_everything_else_is() {
         let found = schedule(&all, &limits, now());
         assert_eq!(started(&found), ["t02"]);
         assert_eq!(told(&found, 1), [reason]);
-        let waits = in_the_way(&all[0], &all, &limits);
-        assert_eq!(waits, found.waits[&id(1)], "a person's start waits too");
+        let waits = find_waits(&all[0], &all, &limits);
+        assert_eq!(waits, found.waits[&id(1)], "a user's start waits too");
         assert_eq!(waits[0].hint().as_deref(), Some(hint));
     }
 }
@@ -412,18 +420,18 @@ proptest! {
     #[test]
     fn no_start_goes_beyond_a_limit(all in any_tasks(), limits in any_limits()) {
         let found = schedule(&all, &limits, now());
-        let before = taken(&all, &limits);
-        let after = taken(&after_start(&all, &found.starts), &limits);
+        let before = limit_usage(&all, &limits);
+        let after = limit_usage(&after_start(&all, &found.starts), &limits);
         for ((name, then, _), (_, now, limit)) in before.into_iter().zip(after) {
             prop_assert!(now <= limit || now == then, "{name}: {then}, {now} of {limit}");
         }
     }
 
     #[test]
-    fn whoever_waits_is_told_why_and_nobody_twice(all in any_tasks(), limits in any_limits()) {
+    fn every_queued_task_either_starts_or_has_a_reason(all in any_tasks(), limits in any_limits()) {
         let found = schedule(&all, &limits, now());
         for standing in &all {
-            let is_queued = matches!(standing.place, Place::Queued(_));
+            let is_queued = matches!(standing.place, SchedulePlace::Queued(_));
             let starts = found.starts.iter().filter(|it| **it == standing.task).count();
             let waits = found.waits.get(&standing.task);
             prop_assert!(waits.is_none_or(|it| !it.is_empty()));
@@ -439,14 +447,14 @@ proptest! {
         all in any_tasks(), limits in any_limits()
     ) {
         let found = schedule(&all, &limits, now());
-        let holds = |it: &&Standing| {
-            it.place == Place::Active || !it.agents.is_empty() || it.has_workspace
+        let holds = |it: &&ScheduledTask| {
+            it.place == SchedulePlace::Active || !it.agents.is_empty() || it.has_workspace
         };
-        let holders: Vec<Standing> = all.iter().filter(holds).cloned().collect();
+        let holders: Vec<ScheduledTask> = all.iter().filter(holds).cloned().collect();
         for task in &all {
             let mut alone = waits_before_limits(task, &all, now());
-            if alone.is_empty() && matches!(task.place, Place::Queued(_)) {
-                alone = limits_reached(task, &holders, &limits);
+            if alone.is_empty() && matches!(task.place, SchedulePlace::Queued(_)) {
+                alone = reached_limits(task, &holders, &limits);
             }
             if !alone.is_empty() {
                 prop_assert_eq!(found.waits.get(&task.task), Some(&alone));
@@ -469,7 +477,7 @@ proptest! {
     fn nothing_starts_before_what_it_comes_after(all in any_tasks(), limits in any_limits()) {
         let is_done = |task: &TaskId| {
             let mut found = all.iter().filter(|it| it.task == *task);
-            found.any(|it| it.place == Place::Ended { cancelled: false })
+            found.any(|it| it.place == SchedulePlace::Ended { cancelled: false })
         };
         for started in schedule(&all, &limits, now()).starts {
             let standing = all.iter().find(|it| it.task == started).unwrap();
@@ -483,19 +491,19 @@ proptest! {
         let found = schedule(&all, &limits, now());
         if let Some(first) = found.starts.first() {
             let standing = all.iter().find(|it| it.task == *first).unwrap();
-            prop_assert_eq!(in_the_way(standing, &all, &limits), []);
+            prop_assert_eq!(find_waits(standing, &all, &limits), []);
         }
         if found.starts.is_empty() {
             for task in found.waits.keys() {
                 let standing = all.iter().find(|it| it.task == *task).unwrap();
-                prop_assert!(!in_the_way(standing, &all, &limits).is_empty());
+                prop_assert!(!find_waits(standing, &all, &limits).is_empty());
             }
         }
     }
 
     /// Running work always ends eventually; then every task that can run has run.
     #[test]
-    fn nobody_starves(all in any_tasks(), limits in any_limits()) {
+    fn no_task_starves(all in any_tasks(), limits in any_limits()) {
         let mut all = all;
         let mut began: BTreeSet<TaskId> = BTreeSet::new();
         for _ in 0..=2 * all.len() {
@@ -503,8 +511,8 @@ proptest! {
             began.extend(starts.iter().cloned());
             all = after_start(&all, &starts);
             for standing in &mut all {
-                if standing.place == Place::Active {
-                    standing.place = Place::Ended { cancelled: false };
+                if standing.place == SchedulePlace::Active {
+                    standing.place = SchedulePlace::Ended { cancelled: false };
                     standing.status = Status::new("over");
                     standing.agents.clear();
                     standing.has_workspace = false;
@@ -515,7 +523,7 @@ proptest! {
         for (task, waits) in &found.waits {
             // Only tasks that depend, directly or not, on a cancelled or missing task are left.
             let is_lost = |wait: &Wait| match wait {
-                Wait::Cancelled { .. } | Wait::Missing { .. } => true,
+                Wait::Cancelled { .. } | Wait::UnknownTask { .. } => true,
                 Wait::Dependency { task, .. } => found.waits.contains_key(task),
                 _ => false,
             };
@@ -533,8 +541,8 @@ fn attempts_that_did_not_finish_are_followed_by_growing_pauses() {
         world.set("attempts", attempts);
         world.task.entered.trigger = Some(trigger);
         let at = world.task.entered.at.millis();
-        match Standing::of(&workflow, &world.task).place {
-            Place::Queued(queued) => queued.not_before.map(|then| then.millis() - at),
+        match ScheduledTask::of(&workflow, &world.task).place {
+            SchedulePlace::Queued(queued) => queued.not_before.map(|then| then.millis() - at),
             place => panic!("{place:?}"),
         }
     };

@@ -11,8 +11,8 @@ use orange_engine::language::workflow::{Kind, Permissions, Target, Trigger};
 use orange_engine::load;
 use orange_engine::role::Role;
 
-use crate::kit::{ALL_HOLD, World, git_facts, load_clean, shipped_workflow, status};
-use crate::originals::{LARGE, MINIMAL};
+use crate::fixtures::{ALL_HOLD, World, git_facts, load_clean, shipped_workflow, status};
+use crate::source_documents::{LARGE, MINIMAL};
 
 #[test]
 fn both_documents_load_without_a_problem() {
@@ -84,7 +84,7 @@ fn the_small_document_counts_crashes_towards_nothing() {
     assert_eq!(
         world.task.attention,
         [
-            "the worker exited with code 1; it crashed 2 times in this status, and the workflow names \
+            "the worker exited with code 1; it crashed 2 times in this status, but the workflow names \
           no state for that"
         ]
     );
@@ -102,7 +102,7 @@ fn the_large_document_cannot_leave_agent_review_after_crashes() {
     assert_eq!(
         world.task.attention[0],
         "the reviewer exited with code 1; it crashed 2 times in this status, and nothing could be \
-         done: `review_round >= 2` does not hold: review_round is 1; `## Review` is missing in \
+         done: this requires `review_round >= 2`, but review_round is 1; `## Review` is missing in \
          TASK.md"
     );
 }
@@ -112,14 +112,14 @@ struct Row {
     from: &'static str,
     to: &'static str,
     /// What TASK.md must contain, and in which round.
-    given: Given,
+    given: Precondition,
     hooks: &'static [&'static str],
     /// How `default` differs on purpose, if at all.
     differs: Option<(&'static [&'static str], &'static str)>,
 }
 
 #[derive(Clone, Copy)]
-enum Given {
+enum Precondition {
     Nothing,
     Plan,
     Handoff,
@@ -130,7 +130,7 @@ enum Given {
 const fn row(
     from: &'static str,
     to: &'static str,
-    given: Given,
+    given: Precondition,
     hooks: &'static [&'static str],
 ) -> Row {
     Row {
@@ -148,21 +148,21 @@ static TABLE: [Row; 20] = [
     row(
         "pending",
         "planning",
-        Given::Nothing,
+        Precondition::Nothing,
         &["acquire_workspace", "spawn_agent"],
     ),
-    row("pending", "cancelled", Given::Nothing, &[]),
-    row("planning", "working", Given::Plan, &[]),
-    row("planning", "clarification", Given::Nothing, &[]),
-    row("planning", "cancelled", Given::Nothing, LET_GO),
+    row("pending", "cancelled", Precondition::Nothing, &[]),
+    row("planning", "working", Precondition::Plan, &[]),
+    row("planning", "clarification", Precondition::Nothing, &[]),
+    row("planning", "cancelled", Precondition::Nothing, LET_GO),
     Row {
         differs: Some((
             &["clarifications"],
             "leaving is counted, so that a worker tires of it",
         )),
-        ..row("clarification", "planning", Given::Nothing, &[])
+        ..row("clarification", "planning", Precondition::Nothing, &[])
     },
-    row("clarification", "cancelled", Given::Nothing, LET_GO),
+    row("clarification", "cancelled", Precondition::Nothing, LET_GO),
     Row {
         differs: Some((
             &["archive_section", "review_round", "spawn_reviewer"],
@@ -171,24 +171,29 @@ static TABLE: [Row; 20] = [
         ..row(
             "working",
             "agent-review",
-            Given::Handoff,
+            Precondition::Handoff,
             &["spawn_reviewer", "review_round"],
         )
     },
-    row("working", "clarification", Given::Nothing, &[]),
+    row("working", "clarification", Precondition::Nothing, &[]),
     Row {
         differs: Some((
             &["notify_worker"],
             "entering stuck makes sure that an agent is there",
         )),
-        ..row("working", "stuck", Given::Nothing, &[])
+        ..row("working", "stuck", Precondition::Nothing, &[])
     },
-    row("working", "cancelled", Given::Nothing, LET_GO),
-    row("agent-review", "reviewing", Given::Pass, &["kill_reviewer"]),
+    row("working", "cancelled", Precondition::Nothing, LET_GO),
+    row(
+        "agent-review",
+        "reviewing",
+        Precondition::Pass,
+        &["kill_reviewer"],
+    ),
     row(
         "agent-review",
         "working",
-        Given::Fail(1),
+        Precondition::Fail(1),
         &["kill_reviewer", "notify_worker"],
     ),
     Row {
@@ -196,12 +201,17 @@ static TABLE: [Row; 20] = [
             &["kill_reviewer", "notify_worker"],
             "entering stuck makes sure that an agent is there",
         )),
-        ..row("agent-review", "stuck", Given::Fail(2), &["kill_reviewer"])
+        ..row(
+            "agent-review",
+            "stuck",
+            Precondition::Fail(2),
+            &["kill_reviewer"],
+        )
     },
     row(
         "agent-review",
         "cancelled",
-        Given::Nothing,
+        Precondition::Nothing,
         &["kill_reviewer", "kill_session", "release_workspace"],
     ),
     Row {
@@ -214,12 +224,17 @@ static TABLE: [Row; 20] = [
             ],
             "a person's decision begins a new account",
         )),
-        ..row("reviewing", "working", Given::Nothing, &["notify_worker"])
+        ..row(
+            "reviewing",
+            "working",
+            Precondition::Nothing,
+            &["notify_worker"],
+        )
     },
     row(
         "reviewing",
         "done",
-        Given::Nothing,
+        Precondition::Nothing,
         &[
             "kill_session",
             "release_workspace",
@@ -227,15 +242,15 @@ static TABLE: [Row; 20] = [
             "spawn_next",
         ],
     ),
-    row("reviewing", "cancelled", Given::Nothing, LET_GO),
+    row("reviewing", "cancelled", Precondition::Nothing, LET_GO),
     Row {
         differs: Some((
             &["review_round", "clarifications", "delegations"],
             "a person's decision begins a new account",
         )),
-        ..row("stuck", "reviewing", Given::Nothing, &[])
+        ..row("stuck", "reviewing", Precondition::Nothing, &[])
     },
-    row("stuck", "cancelled", Given::Nothing, LET_GO),
+    row("stuck", "cancelled", Precondition::Nothing, LET_GO),
 ];
 
 #[test]
@@ -263,11 +278,11 @@ fn every_gate_of_the_first_seed_is_a_gate_of_default() {
     let workflow = shipped_workflow("default");
     let gated = TABLE
         .iter()
-        .filter(|row| !matches!(row.given, Given::Nothing));
+        .filter(|row| !matches!(row.given, Precondition::Nothing));
     assert_eq!(gated.clone().count(), 5);
     for row in gated {
         let mut world = World::placed(&workflow, row.from);
-        if let Given::Fail(round) = row.given {
+        if let Precondition::Fail(round) = row.given {
             world.set("review_round", round);
         }
         let refusal = world.refused(asker(row), row.to);
@@ -294,11 +309,11 @@ fn asker(row: &Row) -> Role {
 fn take(workflow: &orange_engine::Workflow, row: &Row) -> Vec<String> {
     let mut world = World::placed(workflow, row.from);
     match row.given {
-        Given::Nothing => {}
-        Given::Plan => world.write(&[("## Plan", "TOUCHING: src")]),
-        Given::Handoff => world.write(&[("## Handoff", "UNCERTAIN: the name")]),
-        Given::Pass => world.write(&[("## Review", "Verdict: PASS")]),
-        Given::Fail(round) => {
+        Precondition::Nothing => {}
+        Precondition::Plan => world.write(&[("## Plan", "TOUCHING: src")]),
+        Precondition::Handoff => world.write(&[("## Handoff", "UNCERTAIN: the name")]),
+        Precondition::Pass => world.write(&[("## Review", "Verdict: PASS")]),
+        Precondition::Fail(round) => {
             world.write(&[("## Review", "Verdict: FAIL")]);
             world.set("review_round", round);
         }
@@ -308,7 +323,7 @@ fn take(workflow: &orange_engine::Workflow, row: &Row) -> Vec<String> {
         assert_eq!(world.refused(Role::Human, "done").code(), "not-by-request");
         world.facts.git = Some(git_facts(&ALL_HOLD));
         world.verb(Role::Human, Verb::Merge);
-        let merge = world.task.merging().unwrap();
+        let merge = world.task.pending_merge().unwrap();
         let effect = world
             .task
             .pending_effect(merge)

@@ -3,12 +3,12 @@
 use orange_engine::language::workflow::{Target, Trigger};
 use orange_engine::role::Role;
 use orange_engine::skill::{DESCRIPTION, NAME, skill};
-use orange_engine::{Workflow, load, shipped};
+use orange_engine::{Workflow, load, shipped_workflows};
 
-use crate::kit::shipped_workflow;
+use crate::fixtures::shipped_workflow;
 
 /// The steps that the text offers, as role, status and target.
-fn offered(text: &str) -> Vec<(String, String, String)> {
+fn offered_steps(text: &str) -> Vec<(String, String, String)> {
     let mut role = String::new();
     let mut found = Vec::new();
     for line in text.lines() {
@@ -26,11 +26,11 @@ fn offered(text: &str) -> Vec<(String, String, String)> {
 }
 
 /// The steps that the workflow allows agents to take.
-fn open(workflow: &Workflow, role: &str) -> Vec<(String, String, String)> {
+fn allowed_steps(workflow: &Workflow, role: &str) -> Vec<(String, String, String)> {
     let mut found = Vec::new();
     for state in &workflow.states {
         for edge in workflow.edges_from(&state.name) {
-            if edge.trigger == Trigger::Request && edge.is_open_to(&Role::named(role)) {
+            if edge.trigger == Trigger::Request && edge.is_open_to(&Role::from_name(role)) {
                 let to = match &edge.to {
                     Target::Status(status) => status.to_string(),
                     Target::Previous => String::from("STATUS"),
@@ -44,15 +44,15 @@ fn open(workflow: &Workflow, role: &str) -> Vec<(String, String, String)> {
 
 #[test]
 fn each_role_is_offered_what_it_may_ask_for_and_nothing_else() {
-    assert!(offered(&skill(&[&shipped_workflow("default")])).len() > 8);
-    for shipped in shipped::ALL {
+    assert!(offered_steps(&skill(&[&shipped_workflow("default")])).len() > 8);
+    for shipped in shipped_workflows::ALL {
         let workflow = shipped_workflow(shipped.name);
-        let offered = offered(&skill(&[&workflow]));
+        let offered = offered_steps(&skill(&[&workflow]));
         for role in ["worker", "reviewer"] {
             let expected = workflow.states.iter().flat_map(|it| &it.expects);
             let is_expected = expected.into_iter().any(|it| it.as_str() == role);
             let told = offered.iter().filter(|it| it.0 == role).cloned();
-            let open = open(&workflow, role);
+            let open = allowed_steps(&workflow, role);
             let open = if is_expected { open } else { Vec::new() };
             assert_eq!(told.collect::<Vec<_>>(), open, "{} {role}", shipped.name);
         }
@@ -126,10 +126,10 @@ transitions:
     for line in [
         "# Two lines of words.",
         "| `looking` | the scout works |",
-        "| `asking` | a person decides, with the scout |",
+        "| `asking` | the user decides, with the scout |",
         "As the scout:",
         "- in `looking`: `orange task update --status over`; needs `## Found`",
-        "- in `asking`: no step is yours to ask for; do what you were told",
+        "- in `asking`: request no step; follow your prompt and the user",
     ] {
         assert!(told.lines().any(|it| it == line), "{line}\n{told}");
     }

@@ -6,20 +6,20 @@ use orange_engine::effect::{Effect, EffectClass, EffectOutcome, MergeStrategy};
 use orange_engine::event::Fact;
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{
-    Ask, Cause, CommandResult, FactNeeded, Observation, PullRequestFacts, Request,
+    Cause, CommandResult, FactNeeded, Observation, PullRequestFacts, Request, RequestKind,
 };
 use orange_engine::language::gates::{ChecksState, GitCondition, PullRequestState};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Permissions;
-use orange_engine::merged::Merged;
+use orange_engine::merge_result::MergeResult;
 use orange_engine::names::{BranchName, CommitId, FieldName, TaskId, WorkspaceName};
 use orange_engine::report::{Delegation, Report};
 use orange_engine::role::Role;
 use orange_engine::task::{PendingState, RunState, Workspace};
-use orange_engine::why::why;
-use orange_engine::{Workflow, replay, stands_for};
+use orange_engine::why::explain;
+use orange_engine::{Workflow, replay, vouches_for_document};
 
-use crate::kit::{
+use crate::fixtures::{
     ALL_HOLD, World, git_facts, load_clean, new_task, plan_of, refusal_of, request,
     shipped_workflow, shown, status,
 };
@@ -96,10 +96,10 @@ fn a_merge_is_remembered_by_the_commit_it_made() {
     let mut world = World::placed(&workflow, "reviewing");
     world.facts.git = Some(git_facts(&ALL_HOLD));
     world.verb(Role::Human, Verb::Merge);
-    let effect = world.task.merging().unwrap();
-    let outcome = EffectOutcome::Merged(Merged::at(CommitId::new("abc123")));
+    let effect = world.task.pending_merge().unwrap();
+    let outcome = EffectOutcome::Merged(MergeResult::from_commit(CommitId::new("abc123")));
     world.observe(Observation::EffectDone { effect, outcome });
-    let because = why(&world.events).unwrap().because;
+    let because = explain(&world.events).unwrap().evidence;
     assert_eq!(because, ["the branch was merged as abc123"]);
 }
 
@@ -151,7 +151,7 @@ fn a_role_that_no_hook_starts_is_brought_back_with_its_usual_harness() {
     ] {
         let mut world = World::begin(&workflow);
         world.task.workspace = Workspace::Bound(WorkspaceName::new("coffee--1"));
-        world.ask(Role::Human, Ask::Respawn { role: Some(role) });
+        world.ask(Role::Human, RequestKind::Respawn { role: Some(role) });
         let Effect::Spawn(spawn) = &world.task.pending[0].planned.effect else {
             panic!()
         };
@@ -169,20 +169,20 @@ fn a_failed_merge_leaves_the_status_and_says_why() {
     let mut world = World::placed(&workflow, "reviewing");
     world.facts.git = Some(git_facts(&ALL_HOLD));
     world.verb(Role::Human, Verb::Merge);
-    let effect = world.task.merging().unwrap();
+    let effect = world.task.pending_merge().unwrap();
     let error = String::from("conflict in a.rs");
-    world.observe(Observation::EffectGivenUp { effect, error });
+    world.observe(Observation::EffectFailed { effect, error });
     assert_eq!(world.task.status, status("reviewing"));
     assert_eq!(world.task.attention, ["merge: conflict in a.rs"]);
-    assert_eq!(world.task.merging(), None);
+    assert_eq!(world.task.pending_merge(), None);
     // The next attempt replaces the failed one.
     let strategy = MergeStrategy::Squash;
     world.ask(
         Role::Human,
-        Ask::Merge {
+        RequestKind::Merge {
             strategy,
             local: false,
-            leave_rest: false,
+            only_head: false,
         },
     );
     assert_eq!(world.task.pending.len(), 1);
@@ -199,7 +199,7 @@ fn a_merge_asks_its_gates_and_its_question() {
     let decision = world.verb(Role::Human, Verb::Merge);
     assert_eq!(
         shown(&decision),
-        "refused gate-failed (the worktree has changes that are not committed) + gate-failed (the \
+        "refused gate-failed (the worktree has uncommitted changes) + gate-failed (the \
          branch has no commit of its own) + gate-failed (TASK.md was committed to the branch)"
     );
     let mut world = World::placed(&workflow, "working");
@@ -208,12 +208,12 @@ fn a_merge_asks_its_gates_and_its_question() {
     assert_eq!(refusal.code(), "confirmation-needed");
     assert_eq!(
         refusal.hints,
-        ["to answer yes, run `orange task merge k3f9 --yes`"]
+        ["to confirm, run `orange task merge k3f9 --yes`"]
     );
-    let Cause::Request(mut asked) = request(Role::Human, Ask::Verb(Verb::Merge)) else {
+    let Cause::Request(mut asked) = request(Role::Human, RequestKind::Verb(Verb::Merge)) else {
         panic!()
     };
-    asked.confirmed = true;
+    asked.is_confirmed = true;
     world.step(Cause::Request(asked));
     world.settle();
     assert_eq!(world.task.status, status("done"));
@@ -257,7 +257,7 @@ fn a_failed_review_sends_the_worker_back_or_brings_a_new_one() {
         "{}",
         notify.message
     );
-    let spawn = notify.otherwise.as_ref().unwrap();
+    let spawn = notify.spawn_if_absent.as_ref().unwrap();
     assert_eq!(spawn.role, Role::Worker);
     assert_eq!(spawn.permissions, Permissions::Reduced);
     assert_eq!(spawn.window, "worker");
@@ -311,7 +311,7 @@ fn an_empty_summary_is_clarified_first() {
     let summary = Some(String::from("Add a thing"));
     world.ask(
         Role::Worker,
-        Ask::Amend {
+        RequestKind::Amend {
             summary,
             branch: None,
             priority: None,
@@ -338,9 +338,9 @@ fn a_task_begins_where_its_workflow_lets_it() {
     let world = World::create(&workflow, &new_task("x", Some("agent-review"))).unwrap();
     assert_eq!(world.effects(), ["acquire_workspace", "spawn_reviewer"]);
     assert_eq!(world.task.fields["review_round"], 1);
-    assert_eq!(world.task.unsettled, Some(1));
+    assert_eq!(world.task.unfinished_plan, Some(1));
     let world = World::create(&workflow, &new_task("x", Some("pending"))).unwrap();
-    assert_eq!(world.task.unsettled, None);
+    assert_eq!(world.task.unfinished_plan, None);
     let refused = |summary, entry| {
         World::create(&workflow, &new_task(summary, Some(entry)))
             .err()
@@ -349,7 +349,7 @@ fn a_task_begins_where_its_workflow_lets_it() {
     let refusal = refused("x", "clarification");
     assert_eq!(
         refusal.to_string(),
-        "cannot create task `k3f9` in `clarification`: `summary_chars == 0` does not hold: \
+        "cannot create task `k3f9` in `clarification`: this requires `summary_chars == 0`, but \
          summary_chars is 1"
     );
     assert_eq!(refused("x", "done").code(), "no-entry");
@@ -377,7 +377,7 @@ fn crashes_add_up_only_within_one_status() {
     let again = world.ends(&Role::Worker, Evidence::Exit { code: 3 });
     assert_eq!(again.events, []);
     assert!(!plan.events.is_empty());
-    world.ask(Role::Human, Ask::Respawn { role: None });
+    world.ask(Role::Human, RequestKind::Respawn { role: None });
     assert_eq!(world.effects(), ["kill_agent", "spawn_agent"]);
     world.settle();
     assert!(world.task.is_live(&Role::Worker));
@@ -393,11 +393,11 @@ fn crashes_add_up_only_within_one_status() {
 }
 
 #[test]
-fn a_second_crash_is_stuck_with_somebody_to_talk_to() {
+fn a_second_crash_leads_to_stuck_with_a_live_agent() {
     let workflow = default();
     let mut world = working(&workflow);
     world.ends(&Role::Worker, Evidence::Signal { signal: 11 });
-    world.ask(Role::Human, Ask::Respawn { role: None });
+    world.ask(Role::Human, RequestKind::Respawn { role: None });
     world.settle();
     world.ends(&Role::Worker, Evidence::Closed);
     assert_eq!(world.task.status, status("stuck"));
@@ -460,7 +460,7 @@ fn a_run_we_end_ourselves_is_no_crash() {
     let plan = world.observe(Observation::RunEnded {
         run: worker.clone(),
         evidence,
-        said: None,
+        output_line: None,
     });
     assert_eq!(plan.events, []);
     let kill = world
@@ -503,11 +503,11 @@ fn a_start_that_is_given_up_leaves_what_is_known_of_its_run() {
     // The run was observed to die before its start failed: the death stays recorded.
     let mut world = working(&workflow);
     world.ends(&Role::Worker, Evidence::Environment);
-    world.ask(Role::Human, Ask::Respawn { role: None });
+    world.ask(Role::Human, RequestKind::Respawn { role: None });
     let spawn = world.task.pending[0].planned.id;
     world.ends(&Role::Worker, Evidence::Exit { code: 1 });
     let error = String::from("it died");
-    world.observe(Observation::EffectGivenUp {
+    world.observe(Observation::EffectFailed {
         effect: spawn,
         error: error.clone(),
     });
@@ -518,7 +518,7 @@ fn a_start_that_is_given_up_leaves_what_is_known_of_its_run() {
     // The run was never observed: no agent is running, and there is no workspace.
     let mut world = World::create(&workflow, &new_task("x", Some("agent-review"))).unwrap();
     let acquire = world.task.pending[0].planned.id;
-    world.observe(Observation::EffectGivenUp {
+    world.observe(Observation::EffectFailed {
         effect: acquire,
         error: error.clone(),
     });
@@ -527,8 +527,8 @@ fn a_start_that_is_given_up_leaves_what_is_known_of_its_run() {
     assert!(!world.task.is_live(&Role::Reviewer));
     assert_eq!(world.task.attention, ["acquire_workspace: it died"]);
     // Retrying both brings the workspace and the reviewer after all.
-    world.ask(Role::Human, Ask::RetryEffects);
-    assert_eq!(world.task.workspace, Workspace::Wanted);
+    world.ask(Role::Human, RequestKind::RetryEffects);
+    assert_eq!(world.task.workspace, Workspace::Acquiring);
     assert!(world.task.is_live(&Role::Reviewer));
     world.settle();
     assert!(matches!(world.task.workspace, Workspace::Bound(_)));
@@ -539,12 +539,15 @@ fn a_start_that_is_given_up_leaves_what_is_known_of_its_run() {
     world.verb(Role::Human, Verb::Spawn);
     assert!(matches!(world.task.workspace, Workspace::Bound(_)));
     let acquire = world.task.pending[0].planned.id;
-    world.observe(Observation::EffectGivenUp {
+    world.observe(Observation::EffectFailed {
         effect: acquire,
         error,
     });
     let name = WorkspaceName::new("coffee--1");
-    assert_eq!(world.task.workspace, Workspace::Leaving(Some(name.clone())));
+    assert_eq!(
+        world.task.workspace,
+        Workspace::Releasing(Some(name.clone()))
+    );
     let released = world.task.pending.iter().any(|pending| {
         pending.planned.effect
             == Effect::ReleaseWorkspace {
@@ -565,7 +568,7 @@ fn a_start_that_fails_leads_back_to_the_queue() {
         ));
         let acquire = world.task.pending[0].planned.id;
         let error = String::from("no space left");
-        world.observe(Observation::EffectGivenUp {
+        world.observe(Observation::EffectFailed {
             effect: acquire,
             error,
         });
@@ -591,7 +594,7 @@ fn a_respawn_that_fails_leaves_the_status() {
     assert_eq!(world.task.crash_count, 0);
     world.ask(
         Role::Human,
-        Ask::Respawn {
+        RequestKind::Respawn {
             role: Some(Role::Worker),
         },
     );
@@ -601,7 +604,7 @@ fn a_respawn_that_fails_leaves_the_status() {
         outcome: EffectOutcome::Done,
     });
     let effect = world.task.pending[0].planned.id;
-    world.observe(Observation::EffectGivenUp {
+    world.observe(Observation::EffectFailed {
         effect,
         error: String::from("no tmux"),
     });
@@ -611,7 +614,7 @@ fn a_respawn_that_fails_leaves_the_status() {
     // Another respawn replaces the failed one.
     world.ask(
         Role::Human,
-        Ask::Respawn {
+        RequestKind::Respawn {
             role: Some(Role::Worker),
         },
     );
@@ -626,7 +629,7 @@ fn a_failed_effect_stops_the_later_ones_of_its_plan() {
     let mut world = working(&workflow);
     world.verb(Role::Human, Verb::Cancel);
     let kill = world.task.pending[0].planned.id;
-    world.observe(Observation::EffectGivenUp {
+    world.observe(Observation::EffectFailed {
         effect: kill,
         error: String::from("immortal"),
     });
@@ -639,27 +642,30 @@ fn a_failed_effect_stops_the_later_ones_of_its_plan() {
     assert_eq!(
         states,
         [
-            &PendingState::GivenUp {
+            &PendingState::Failed {
                 error: String::from("immortal")
             },
             &PendingState::Stopped
         ]
     );
-    assert!(matches!(world.task.workspace, Workspace::Leaving(Some(_))));
-    assert!(world.task.unsettled.is_some());
+    assert!(matches!(
+        world.task.workspace,
+        Workspace::Releasing(Some(_))
+    ));
+    assert!(world.task.unfinished_plan.is_some());
     // Failing twice is recorded once.
-    let again = world.observe(Observation::EffectGivenUp {
+    let again = world.observe(Observation::EffectFailed {
         effect: kill,
         error: String::from("immortal"),
     });
     assert_eq!(again.events, []);
     // An ended task must not keep its slot: both effects are retried, in order.
     assert_eq!(
-        shown(&world.ask(Role::Worker, Ask::RetryEffects)),
+        shown(&world.ask(Role::Worker, RequestKind::RetryEffects)),
         "refused not-allowed (only human)"
     );
     assert!(matches!(
-        world.ask(Role::Engine, Ask::RetryEffects),
+        world.ask(Role::Engine, RequestKind::RetryEffects),
         Decision::Plan(_)
     ));
     assert_eq!(world.task.attention, [""; 0]);
@@ -667,7 +673,7 @@ fn a_failed_effect_stops_the_later_ones_of_its_plan() {
     assert_eq!(world.task.workspace, Workspace::None);
     assert_eq!(world.task.status, status("cancelled"));
     assert_eq!(
-        shown(&world.ask(Role::Human, Ask::RetryEffects)),
+        shown(&world.ask(Role::Human, RequestKind::RetryEffects)),
         "refused nothing-to-do"
     );
 }
@@ -721,33 +727,33 @@ fn giving_the_workspace_back_is_tried_again_without_the_rest() {
         }
         let effect = world.task.pending[0].planned.id;
         let error = String::from("broken");
-        world.observe(Observation::EffectGivenUp { effect, error });
+        world.observe(Observation::EffectFailed { effect, error });
         assert_eq!(waiting(&world), [""; 0]);
         world
     };
     // No live agent loses its workspace.
     let mut world = closed(0);
-    world.ask(Role::Engine, Ask::RetryReleases);
+    world.ask(Role::Engine, RequestKind::RetryReleases);
     assert_eq!(waiting(&world), ["kill_session", "release_workspace"]);
     assert_eq!(world.task.attention, [""; 0]);
     // A failed command is not run again, and is still reported.
     let mut world = closed(1);
     assert_eq!(
-        shown(&world.ask(Role::Worker, Ask::RetryReleases)),
+        shown(&world.ask(Role::Worker, RequestKind::RetryReleases)),
         "refused not-allowed (only human)"
     );
-    world.ask(Role::Human, Ask::RetryReleases);
+    world.ask(Role::Human, RequestKind::RetryReleases);
     assert_eq!(waiting(&world), ["release_workspace"]);
     assert_eq!(world.task.attention, ["run_command: broken"]);
     world.settle();
     assert_eq!(world.task.workspace, Workspace::None);
     assert_eq!(world.effects(), ["run_command"]);
     assert_eq!(
-        shown(&world.ask(Role::Human, Ask::RetryReleases)),
+        shown(&world.ask(Role::Human, RequestKind::RetryReleases)),
         "refused nothing-to-do"
     );
     let mut world = closed(2);
-    world.ask(Role::Human, Ask::RetryReleases);
+    world.ask(Role::Human, RequestKind::RetryReleases);
     assert_eq!(waiting(&world), ["release_workspace"]);
     world.settle();
     assert_eq!(world.task.workspace, Workspace::None);
@@ -770,7 +776,7 @@ fn some_failures_stop_nothing() {
         ]
     );
     let delete = world.task.pending[2].planned.id;
-    world.observe(Observation::EffectGivenUp {
+    world.observe(Observation::EffectFailed {
         effect: delete,
         error: String::from("offline"),
     });
@@ -779,7 +785,7 @@ fn some_failures_stop_nothing() {
     world.settle();
     assert_eq!(world.effects(), ["delete_remote_branch"]);
     assert_eq!(
-        world.task.unsettled, None,
+        world.task.unfinished_plan, None,
         "a failure that may be passed over does not count"
     );
     assert_eq!(world.task.attention, ["delete_remote_branch: offline"]);
@@ -834,7 +840,7 @@ fn what_was_given_up_belongs_to_the_transition_before() {
     let push = push.filter(|planned| planned.effect.label() == "push_branch");
     let push = push.map(|planned| planned.id).next().unwrap();
     let error = String::from("offline");
-    world.observe(Observation::EffectGivenUp {
+    world.observe(Observation::EffectFailed {
         effect: push,
         error,
     });
@@ -884,7 +890,7 @@ fn a_late_outcome_of_a_called_off_effect_means_nothing() {
         outcome: EffectOutcome::Done,
     });
     assert_eq!(late.events, []);
-    let late = world.observe(Observation::EffectGivenUp {
+    let late = world.observe(Observation::EffectFailed {
         effect: spawn,
         error: String::new(),
     });
@@ -901,13 +907,13 @@ fn a_workspace_bound_late_is_given_back() {
     world.verb(Role::Human, Verb::Spawn);
     let acquire = world.task.pending[0].planned.id;
     world.verb(Role::Human, Verb::Cancel);
-    assert_eq!(world.task.workspace, Workspace::Leaving(None));
+    assert_eq!(world.task.workspace, Workspace::Releasing(None));
     let name = WorkspaceName::new("coffee--3");
     world.observe(Observation::EffectDone {
         effect: acquire,
         outcome: EffectOutcome::Bound(name.clone()),
     });
-    assert_eq!(world.task.workspace, Workspace::Leaving(Some(name)));
+    assert_eq!(world.task.workspace, Workspace::Releasing(Some(name)));
     world.settle();
     assert_eq!(world.task.workspace, Workspace::None);
 }
@@ -919,7 +925,7 @@ fn hand_edits_are_requests_of_the_day() {
     let entered = world.task.entered.version;
     world.write(&[("## Handoff", "DONE: x")]);
     let version = world.task.version;
-    let edit = |to: &str, version| Ask::HandEdit {
+    let edit = |to: &str, version| RequestKind::HandEdit {
         to: status(to),
         version,
     };
@@ -933,7 +939,7 @@ fn hand_edits_are_requests_of_the_day() {
     let rejected = plan_of(world.ask(Role::Worker, edit("done", version)));
     assert_eq!(rejected.events.len(), 1);
     assert!(
-        matches!(&rejected.events[0].fact, Fact::EditRejected { reason, .. } if reason.contains("never by request"))
+        matches!(&rejected.events[0].fact, Fact::EditRejected { reason, .. } if reason.contains("cannot be requested"))
     );
     assert_eq!(world.task.version, version + 1);
     let version = world.task.version;
@@ -946,7 +952,7 @@ fn an_edit_outside_a_worktree_is_never_the_human() {
     let workflow = default();
     let mut world = working(&workflow);
     let version = world.task.version;
-    let edit = Ask::HandEdit {
+    let edit = RequestKind::HandEdit {
         to: status("cancelled"),
         version,
     };
@@ -976,14 +982,14 @@ fn a_reviewer_that_was_killed_approves_nothing() {
 }
 
 #[test]
-fn a_refused_request_stands_for_no_verdict_but_the_one_it_asks_for() {
+fn a_refused_request_vouches_only_for_a_matching_verdict() {
     let workflow = default();
     let world = in_review(&workflow);
     let text = |verdict: &str| {
         let text = format!("## Review\n\nVerdict: {verdict}\n");
         Document::parse(text.as_bytes()).unwrap()
     };
-    let to = |name: &str| Ask::Move { to: status(name) };
+    let to = |name: &str| RequestKind::Move { to: status(name) };
     for (verdict, ask, stands) in [
         ("PASS", to("reviewing"), true),
         ("FAIL", to("working"), true),
@@ -991,12 +997,12 @@ fn a_refused_request_stands_for_no_verdict_but_the_one_it_asks_for() {
         ("PASS", to("working"), false),
         ("PASS", to("stuck"), false),
         ("FAIL", to("reviewing"), false),
-        ("PASS", Ask::Verb(Verb::Merge), false),
+        ("PASS", RequestKind::Verb(Verb::Merge), false),
         ("PASS", to("nowhere"), false),
         ("none yet", to("nowhere"), true),
     ] {
         let document = text(verdict);
-        let found = stands_for(&workflow, &world.task, &document, &ask);
+        let found = vouches_for_document(&workflow, &world.task, &document, &ask);
         assert_eq!(found, stands, "{verdict} {ask:?}");
     }
 }
@@ -1006,7 +1012,7 @@ fn repeating_ones_own_request_is_a_success_without_events() {
     let workflow = default();
     let mut world = in_review(&workflow);
     let plan = plan_of(world.move_to(Role::Worker, "agent-review"));
-    assert!(plan.already && plan.events.is_empty());
+    assert!(plan.is_already_done && plan.events.is_empty());
     assert_eq!(
         world.refused(Role::Reviewer, "agent-review").code(),
         "same-status"
@@ -1023,7 +1029,7 @@ fn repeating_ones_own_request_is_a_success_without_events() {
     assert_eq!(
         shown(&world.ask(
             Role::Human,
-            Ask::Amend {
+            RequestKind::Amend {
                 summary: Some(String::from("y")),
                 branch: None,
                 priority: None,
@@ -1038,7 +1044,7 @@ fn repeating_ones_own_request_is_a_success_without_events() {
 fn summary_and_branch_can_be_changed() {
     let workflow = default();
     let mut world = World::begin(&workflow);
-    let amend = |summary: Option<&str>, branch: Option<&str>| Ask::Amend {
+    let amend = |summary: Option<&str>, branch: Option<&str>| RequestKind::Amend {
         summary: summary.map(str::to_owned),
         branch: branch.map(BranchName::new),
         priority: None,
@@ -1222,11 +1228,11 @@ fn commands_are_asked_for_last_and_only_then() {
     };
     assert_eq!(
         run(&mut world, CommandResult::TimedOut),
-        "refused gate-failed (`true` did not end in time)"
+        "refused gate-failed (`true` timed out)"
     );
     assert_eq!(
         run(&mut world, CommandResult::Exited(2)),
-        "refused gate-failed (`true` ended with exit code 2)"
+        "refused gate-failed (`true` exited with code 2)"
     );
     assert!(run(&mut world, CommandResult::Exited(0)).starts_with("-> asking"));
 }
@@ -1241,10 +1247,7 @@ fn cheap_facts_are_asked_for_before_anything_is_refused() {
     world.facts.git = Some(git_facts(&[]));
     let decision = shown(&world.verb(Role::Human, Verb::Retry));
     assert!(decision.contains("`## Plan` is missing"), "{decision}");
-    assert!(
-        decision.contains("changes that are not committed"),
-        "{decision}"
-    );
+    assert!(decision.contains("uncommitted changes"), "{decision}");
 }
 
 #[test]
@@ -1254,9 +1257,9 @@ fn facts_for_another_version_do_not_count() {
     let holds = GitCondition::ALL.map(|(_, condition)| condition);
     world.facts.git = Some(git_facts(&holds));
     world.facts.pull_request = Some(None);
-    let cause = request(Role::Human, Ask::Verb(Verb::Retry));
+    let cause = request(Role::Human, RequestKind::Verb(Verb::Retry));
     let mut input = world.input(cause.clone());
-    input.known.facts.entered += 1;
+    input.context.facts.entered += 1;
     let decision = orange_engine::decide(&workflow, &world.task, &input);
     assert_eq!(shown(&decision), "needs git, pullrequest");
     assert_eq!(
@@ -1273,17 +1276,17 @@ fn pull_request_gates_name_what_differs() {
         (
             PullRequestState::Closed,
             Some(ChecksState::Passing),
-            "refused gate-failed (the pull request is closed, and this needs it open)",
+            "refused gate-failed (the pull request is closed, but must be open)",
         ),
         (
             PullRequestState::Open,
             Some(ChecksState::Failing),
-            "refused gate-failed (the checks of the pull request are failing, and this needs them passing)",
+            "refused gate-failed (the checks of the pull request are failing, but must be passing)",
         ),
         (
             PullRequestState::Merged,
             None,
-            "refused gate-failed (the pull request is merged, and this needs it open) + gate-failed (the checks of the pull request are absent, and this needs them passing)",
+            "refused gate-failed (the pull request is merged, but must be open) + gate-failed (the checks of the pull request are absent, but must be passing)",
         ),
         (
             PullRequestState::Open,
@@ -1330,7 +1333,7 @@ fn a_timeout_takes_its_time() {
     let entered = world.task.entered.at.millis();
     let at = |world: &mut World<'_>, seconds: i64| {
         let mut input = world.input(Cause::Observation(Observation::TimedOut));
-        input.known.at = orange_engine::time::Timestamp::from_millis(entered + seconds * 1000);
+        input.context.at = orange_engine::time::Timestamp::from_millis(entered + seconds * 1000);
         shown(&orange_engine::decide(&workflow, &world.task, &input))
     };
     assert_eq!(at(&mut world, -5), "stays");
@@ -1343,7 +1346,7 @@ fn roles_of_the_workflow_s_own_run_and_die_like_the_others() {
     let workflow = everything();
     let mut world = World::begin(&workflow);
     let plan = plan_of(world.verb(Role::Human, Verb::Spawn));
-    let qa = Role::named("qa");
+    let qa = Role::from_name("qa");
     let spawns: Vec<(String, String, String)> = plan
         .effects()
         .filter_map(|planned| match &planned.effect {
@@ -1383,7 +1386,7 @@ fn roles_of_the_workflow_s_own_run_and_die_like_the_others() {
     assert_eq!(world.task.attention, ["the qa exited with code 1"]);
     world.ask(
         Role::Human,
-        Ask::Respawn {
+        RequestKind::Respawn {
             role: Some(qa.clone()),
         },
     );
@@ -1401,7 +1404,7 @@ fn roles_of_the_workflow_s_own_run_and_die_like_the_others() {
     assert_eq!(
         shown(&world.ask(
             Role::Human,
-            Ask::Respawn {
+            RequestKind::Respawn {
                 role: Some(Role::Reviewer)
             }
         )),
@@ -1410,7 +1413,7 @@ fn roles_of_the_workflow_s_own_run_and_die_like_the_others() {
     assert_eq!(
         shown(&world.ask(
             Role::Human,
-            Ask::Respawn {
+            RequestKind::Respawn {
                 role: Some(Role::Worker)
             }
         )),
@@ -1424,15 +1427,15 @@ fn an_agent_without_a_workspace_is_not_brought_back() {
     let mut world = World::placed(&workflow, "working");
     world.task.runs.clear();
     world.task.workspace = Workspace::None;
-    let refusal = refusal_of(world.ask(Role::Human, Ask::Respawn { role: None }));
+    let refusal = refusal_of(world.ask(Role::Human, RequestKind::Respawn { role: None }));
     assert_eq!(refusal.code(), "no-workspace");
     assert_eq!(
         refusal.to_string(),
-        "cannot respawn an agent of task `k3f9` in `working`: it holds no workspace"
+        "cannot respawn an agent of task `k3f9` in `working`: it has no workspace"
     );
     assert_eq!(
         refusal.hints,
-        ["see what became of it with `orange task show k3f9`"]
+        ["see what happened to it with `orange task show k3f9`"]
     );
 }
 
@@ -1442,8 +1445,8 @@ fn what_a_person_says_reaches_the_worker() {
     let mut world = World::placed(&workflow, "reviewing");
     let asked = Request {
         by: Role::Human,
-        ask: Ask::Verb(Verb::RequestChanges),
-        confirmed: false,
+        kind: RequestKind::Verb(Verb::RequestChanges),
+        is_confirmed: false,
         message: Some(String::from("use {branch} and $(rm -rf /)")),
         head: None,
     };
@@ -1455,7 +1458,7 @@ fn what_a_person_says_reaches_the_worker() {
     assert!(
         notify
             .message
-            .starts_with("The person asks for changes: use {branch} and $(rm -rf /)\n"),
+            .starts_with("The user asks for changes: use {branch} and $(rm -rf /)\n"),
         "{}",
         notify.message
     );
@@ -1471,26 +1474,26 @@ fn why_tells_the_story_from_the_events() {
     let workflow = default();
     let mut world = working(&workflow);
     world.ends(&Role::Worker, Evidence::Exit { code: 3 });
-    let text = why(&world.events).unwrap().to_string();
+    let text = explain(&world.events).unwrap().to_string();
     assert!(
-        text.contains("the worker asked for it in `planning`"),
+        text.contains("requested by the worker in `planning`"),
         "{text}"
     );
     assert!(text.contains("because `## Plan` has APPROACH"), "{text}");
     assert!(
-        text.contains("the worker is considered dead because it exited with code 3"),
+        text.contains("the worker stopped: it exited with code 3"),
         "{text}"
     );
     assert!(
-        text.contains("that was crash 1 of the worker in this status"),
+        text.contains("crash 1 of the worker in this status"),
         "{text}"
     );
-    assert!(text.contains("needs a person"), "{text}");
+    assert!(text.contains("needs you"), "{text}");
     world.write(&[("## Handoff", "DONE: x")]);
-    world.ask(Role::Human, Ask::Respawn { role: None });
+    world.ask(Role::Human, RequestKind::Respawn { role: None });
     world.settle();
     world.ends(&Role::Worker, Evidence::Exit { code: 0 });
-    let text = why(&world.events).unwrap().to_string();
+    let text = explain(&world.events).unwrap().to_string();
     assert!(
         text.contains("in `agent-review`") && text.contains("exit in `working`"),
         "{text}"
@@ -1500,20 +1503,17 @@ fn why_tells_the_story_from_the_events() {
         "{text}"
     );
     let archive = world.task.pending[0].planned.id;
-    world.observe(Observation::EffectGivenUp {
+    world.observe(Observation::EffectFailed {
         effect: archive,
         error: String::from("read-only"),
     });
-    let text = why(&world.events).unwrap().to_string();
-    assert!(
-        text.contains("archive_section was given up: read-only"),
-        "{text}"
-    );
+    let text = explain(&world.events).unwrap().to_string();
+    assert!(text.contains("archive_section failed: read-only"), "{text}");
     assert!(
         text.contains("spawn_reviewer was not started because archive_section failed"),
         "{text}"
     );
-    assert_eq!(why(&[]), None);
+    assert_eq!(explain(&[]), None);
 }
 
 #[test]
@@ -1538,7 +1538,7 @@ fn a_repeated_death_is_counted_and_another_one_begins_anew() {
     let same = FieldName::new("same_errors");
     world.ends(&Role::Worker, Evidence::Exit { code: 3 });
     assert_eq!(world.task.value(&same), 1);
-    world.ask(Role::Human, Ask::Respawn { role: None });
+    world.ask(Role::Human, RequestKind::Respawn { role: None });
     world.settle();
     world.ends(&Role::Worker, Evidence::Exit { code: 3 });
     assert_eq!(world.task.value(&same), 2);
@@ -1547,7 +1547,7 @@ fn a_repeated_death_is_counted_and_another_one_begins_anew() {
     assert_eq!(
         world.task.value(&same),
         0,
-        "a person's decision begins a new account"
+        "a user's decision resets the count"
     );
 }
 
@@ -1609,7 +1609,7 @@ fn without_a_document_the_gates_that_read_it_ask_for_it() {
     let ended = Observation::RunEnded {
         run,
         evidence: Evidence::Exit { code: 0 },
-        said: None,
+        output_line: None,
     };
     assert_eq!(
         shown(&world.step(Cause::Observation(ended))),
@@ -1622,7 +1622,7 @@ fn without_a_document_the_gates_that_read_it_ask_for_it() {
     assert_eq!(
         shown(&world.step(Cause::Observation(Observation::DocumentRead {
             by: Role::Human,
-            asked: false
+            is_request: false
         }))),
         "needs document"
     );
@@ -1736,12 +1736,12 @@ fn every_refusal_has_a_code_a_reason_and_a_next_step() {
     let refusal = world.refused(Role::Worker, "cancelled");
     assert_eq!(
         refusal.to_string(),
-        "cannot move task `k3f9` from `working` to `cancelled`: the worker may not ask for this, only the human"
+        "cannot move task `k3f9` from `working` to `cancelled`: the worker may not request this, only the human"
     );
     assert_eq!(
         refusal.hints,
         [
-            "ask the person to run `orange task update k3f9 --status cancelled` outside the agents' sessions"
+            "ask the user to run `orange task update k3f9 --status cancelled` outside the agents' sessions"
         ]
     );
     let json = serde_json::to_value(&refusal).unwrap();
@@ -1757,7 +1757,7 @@ fn a_workspace_is_acquired_only_where_none_is_held() {
     // A task created in review that got no workspace gets one before an agent works in it.
     let mut world = World::create(&workflow, &new_task("Add a thing", Some("reviewing"))).unwrap();
     let acquire = world.task.pending[0].planned.id;
-    world.observe(Observation::EffectGivenUp {
+    world.observe(Observation::EffectFailed {
         effect: acquire,
         error: String::from("the pool is full"),
     });
@@ -1770,7 +1770,9 @@ fn what_a_person_should_know_is_told_once() {
     let workflow = default();
     let mut world = World::placed(&workflow, "working");
     let what = String::from("rescue 1 could not be brought back");
-    let noticed = Observation::Noticed { what: what.clone() };
+    let noticed = Observation::AttentionNeeded {
+        reason: what.clone(),
+    };
     assert_eq!(world.observe(noticed.clone()).events.len(), 1);
     assert_eq!(world.task.attention, [what]);
     assert_eq!(world.observe(noticed).events, []);

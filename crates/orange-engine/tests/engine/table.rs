@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use orange_engine::Workflow;
 use orange_engine::evidence::Evidence;
-use orange_engine::input::{Ask, Cause, Observation};
+use orange_engine::input::{Cause, Observation, RequestKind};
 use orange_engine::language::gates::{GateKind, PullRequestState};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::when::{Operator, When};
@@ -17,7 +17,7 @@ use orange_engine::names::{CommitId, FieldName, Status, TaskId};
 use orange_engine::report::{Delegation, Outcome, Report};
 use orange_engine::role::Role;
 
-use crate::kit::{ALL_HOLD, World, git_facts, request, shipped_workflow, shown, status};
+use crate::fixtures::{ALL_HOLD, World, git_facts, request, shipped_workflow, shown, status};
 
 const ROLES: [Role; 4] = [Role::Worker, Role::Reviewer, Role::Human, Role::Engine];
 
@@ -95,8 +95,8 @@ static ARTIFACTS: [Artifact; 10] = [
             "Verdict: FAIL\nno tests",
         )
     },
-    artifact("PASS by nobody", "## Review", "Verdict: PASS"),
-    artifact("FAIL by nobody", "## Review", "Verdict: FAIL"),
+    artifact("PASS, unknown author", "## Review", "Verdict: PASS"),
+    artifact("FAIL, unknown author", "## Review", "Verdict: FAIL"),
     Artifact {
         stale: true,
         by_reviewer: true,
@@ -286,8 +286,8 @@ fn respawns(workflow: &Workflow, from: &Status, text: &mut String) {
     let alive = World::placed(workflow, from.as_str());
     let mut gone = alive.clone();
     gone.task.runs.clear();
-    for (label, world) in [("as expected", alive), ("nobody alive", gone)] {
-        let ask = || Ask::Respawn { role: None };
+    for (label, world) in [("as expected", alive), ("no agent alive", gone)] {
+        let ask = || RequestKind::Respawn { role: None };
         let human = shown(&world.clone().ask(Role::Human, ask()));
         let worker = shown(&world.clone().ask(Role::Worker, ask()));
         let _ = writeln!(
@@ -408,15 +408,15 @@ fn happenings(workflow: &Workflow, from: &Status, text: &mut String) {
         world.facts.git = Some(git_facts(&ALL_HOLD));
         let Cause::Request(mut asked) = request(
             Role::Human,
-            Ask::Merge {
+            RequestKind::Merge {
                 strategy,
                 local: false,
-                leave_rest: false,
+                only_head: false,
             },
         ) else {
             return String::new();
         };
-        asked.confirmed = true;
+        asked.is_confirmed = true;
         shown(&world.step(Cause::Request(asked)))
     };
     let _ = writeln!(

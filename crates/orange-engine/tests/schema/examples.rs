@@ -1,8 +1,8 @@
 //! Every workflow that loads also satisfies the schema.
 
-use orange_engine::shipped;
+use orange_engine::shipped_workflows;
 
-use crate::kit::{EVERYTHING, complaints, json, problems};
+use crate::fixtures::{EVERYTHING, complaints, json, problems};
 
 fn accept(name: &str, yaml: &str) {
     let document = json(yaml);
@@ -13,7 +13,7 @@ fn accept(name: &str, yaml: &str) {
 
 #[test]
 fn the_shipped_workflows() {
-    for shipped in shipped::ALL {
+    for shipped in shipped_workflows::ALL {
         accept(shipped.name, shipped.source);
     }
 }

@@ -7,8 +7,8 @@
 )]
 
 mod examples;
-mod kit;
+mod fixtures;
+mod invalid_files;
 mod mutants;
 mod shape;
 mod vocabulary;
-mod wrong;

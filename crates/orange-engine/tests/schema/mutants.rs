@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use orange_engine::language::{Problem, ProblemCode};
 use serde_json::{Value, json};
 
-use crate::kit::{EVERYTHING, complaints, is_valid, json as read, pointers, problems};
+use crate::fixtures::{EVERYTHING, complaints, is_valid, json as read, pointers, problems};
 
 /// Problems the reader sees and a schema cannot: how parts of a file fit together.
 const ONLY_THE_READER: [&str; 14] = [
@@ -17,11 +17,11 @@ const ONLY_THE_READER: [&str; 14] = [
     "is terminal, so",
     "but has another `kind`",
     "but of `kind: terminal`",
-    "has no `timeout` to set this transition off",
-    "so `confirm` is never put",
+    "has no `timeout` to trigger this transition",
+    "so `confirm` is never asked",
     "is cut off at ` #`",
-    "stands twice in `from`",
-    "has the name of a limit",
+    "appears twice in `from`",
+    "has the same name as a limit",
     "a case is `when` with `then`; the last may be `else` alone",
 ];
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::kit::{EVERYTHING, SCHEMA, json, pointers};
+use crate::fixtures::{EVERYTHING, SCHEMA, json, pointers};
 
 /// Keywords that both current editors and draft 2020-12 interpret the same way.
 const KEYWORDS: [&str; 29] = [

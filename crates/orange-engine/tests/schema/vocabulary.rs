@@ -9,7 +9,7 @@ use orange_engine::language::ProblemCode;
 use orange_engine::load;
 use serde_json::Value;
 
-use crate::kit::{EVERYTHING, SCHEMA, json, pointers, quoted};
+use crate::fixtures::{EVERYTHING, SCHEMA, json, pointers, quoted};
 
 /// A word so unlike any other that the reader suggests none.
 const NONSENSE: &str = "qqqqqq";
@@ -55,7 +55,7 @@ fn properties(place: &str) -> BTreeSet<String> {
     properties.keys().cloned().collect()
 }
 
-fn enumerated(place: &str) -> BTreeSet<String> {
+fn enum_values(place: &str) -> BTreeSet<String> {
     assert!(schema(place)["enum"].is_array(), "{place}");
     texts(&schema(place)["enum"]).collect()
 }
@@ -172,7 +172,7 @@ fn actions() -> BTreeSet<String> {
 #[test]
 fn hooks_have_the_same_keys() {
     assert_eq!(
-        enumerated("/$defs/written_hook/properties/action"),
+        enum_values("/$defs/written_hook/properties/action"),
         actions()
     );
     let mut all = BTreeSet::new();
@@ -207,7 +207,7 @@ fn a_hook_is_a_single_word_where_it_needs_nothing_else() {
         !found.iter().any(|it| it.0 == ProblemCode::MissingKey)
     };
     let alone: BTreeSet<String> = actions().into_iter().filter(alone).collect();
-    assert_eq!(enumerated("/$defs/hook/else"), alone);
+    assert_eq!(enum_values("/$defs/hook/else"), alone);
 }
 
 /// Where a word of a list can be written, and where the schema has that list.
@@ -279,7 +279,7 @@ const WORDS: [(&str, &str, &str); 14] = [
 #[test]
 fn lists_have_the_same_words() {
     for (right, wrong, place) in WORDS {
-        assert_eq!(words(right, wrong), enumerated(place), "{place}");
+        assert_eq!(words(right, wrong), enum_values(place), "{place}");
     }
 }
 
@@ -294,16 +294,16 @@ fn roles(right: &str, wrong: &str) -> BTreeSet<String> {
 #[test]
 fn roles_are_the_same() {
     let asking = roles("by: [worker, qa]", "by: [qqqqqq]");
-    assert_eq!(enumerated("/$defs/asking_role/anyOf/0"), asking);
-    assert_eq!(enumerated("/$defs/own_role/not"), asking);
+    assert_eq!(enum_values("/$defs/asking_role/anyOf/0"), asking);
+    assert_eq!(enum_values("/$defs/own_role/not"), asking);
     let agents = roles("expects: [worker, qa]", "expects: [qqqqqq]");
-    assert_eq!(enumerated("/$defs/agent_role/anyOf/0"), agents);
+    assert_eq!(enum_values("/$defs/agent_role/anyOf/0"), agents);
     let vouches = |role: &String| {
         let wrong = format!("from_role: [{role}]");
         answer("from_role: [reviewer, human, qa]", &wrong).is_empty()
     };
     let vouching: BTreeSet<String> = asking.into_iter().filter(vouches).collect();
-    assert_eq!(enumerated("/$defs/vouching_role/anyOf/0"), vouching);
+    assert_eq!(enum_values("/$defs/vouching_role/anyOf/0"), vouching);
 }
 
 /// The names that a hint lists after `before`.
@@ -318,13 +318,13 @@ fn names_that_are_taken_are_the_same() {
     let compared = listed("when: loops < 5", "when: qqqqqq < 5", "the fields are ");
     let set = listed("set: { loops: 1 }", "set: { qqqqqq: 1 }", "the fields are ");
     let kept: BTreeSet<String> = compared.difference(&set).cloned().collect();
-    assert_eq!(enumerated("/$defs/kept_by_orange"), kept);
+    assert_eq!(enum_values("/$defs/kept_by_orange"), kept);
     let variables = listed("{{{summary}}}", "{qqqqqq}", "the variables are ");
     let mut texts: BTreeSet<String> = variables.difference(&set).cloned().collect();
     assert!(texts.remove("max_rounds"), "a limit is a variable");
     // The parser would take `and` as joining two comparisons.
     texts.insert("and".to_owned());
-    assert_eq!(enumerated("/$defs/taken_by_texts"), texts);
+    assert_eq!(enum_values("/$defs/taken_by_texts"), texts);
     for name in texts {
         let wrong = format!("limits:\n  {name}: 1\n");
         assert_eq!(

@@ -43,7 +43,7 @@ pub fn expect_agent_events(run_directory: &Path) -> io::Result<()> {
 }
 
 /// Restarts the clock for a run that has reported nothing.
-pub fn renew_expectation(run_directory: &Path) -> io::Result<()> {
+pub fn restart_event_clock(run_directory: &Path) -> io::Result<()> {
     let file = OpenOptions::new()
         .append(true)
         .open(agent_events_file(run_directory));
@@ -54,7 +54,7 @@ pub fn renew_expectation(run_directory: &Path) -> io::Result<()> {
 }
 
 /// Since when a run that should report events has reported nothing.
-pub fn untold_since(run_directory: &Path) -> Option<Timestamp> {
+pub fn silent_since(run_directory: &Path) -> Option<Timestamp> {
     let found = fs::metadata(agent_events_file(run_directory)).ok()?;
     let made = found.modified().ok().filter(|_| found.len() == 0);
     made.map(clock::stamp)
@@ -109,7 +109,7 @@ mod tests {
     use std::fs;
     use std::time::{Duration, SystemTime};
 
-    use orange_engine::activity::{Activity, AgentEventKind, Doing};
+    use orange_engine::activity::{Activity, ActivityState, AgentEventKind};
     use orange_engine::time::Timestamp;
     use serde_json::json;
 
@@ -150,23 +150,23 @@ mod tests {
     fn who_is_expected_to_tell_has_told_nothing_while_its_file_is_empty() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
-        renew_expectation(folder).unwrap();
-        assert_eq!(untold_since(folder), None, "nothing is expected");
+        restart_event_clock(folder).unwrap();
+        assert_eq!(silent_since(folder), None, "nothing is expected");
         let before = clock::now().millis();
         expect_agent_events(folder).unwrap();
-        let since = untold_since(folder).unwrap();
+        let since = silent_since(folder).unwrap();
         assert!((since.millis() - before).abs() < 10_000, "{since}");
         let file = File::options().append(true).open(agent_events_file(folder));
         let earlier = SystemTime::UNIX_EPOCH + Duration::from_secs(5);
         file.unwrap().set_modified(earlier).unwrap();
         expect_agent_events(folder).unwrap();
-        assert_eq!(untold_since(folder), Some(Timestamp::from_millis(5000)));
-        renew_expectation(folder).unwrap();
-        assert!(untold_since(folder).unwrap().millis() >= before - 10_000);
+        assert_eq!(silent_since(folder), Some(Timestamp::from_millis(5000)));
+        restart_event_clock(folder).unwrap();
+        assert!(silent_since(folder).unwrap().millis() >= before - 10_000);
         append_agent_event(folder, &event(1, AgentEventKind::Working), None).unwrap();
         expect_agent_events(folder).unwrap();
-        renew_expectation(folder).unwrap();
-        assert_eq!(untold_since(folder), None);
+        restart_event_clock(folder).unwrap();
+        assert_eq!(silent_since(folder), None);
         assert_eq!(latest_agent_events(folder).unwrap().len(), 1, "it is kept");
     }
 
@@ -183,7 +183,7 @@ mod tests {
         append_agent_event(folder, &event(20, AgentEventKind::Idle), Some(&too_long)).unwrap();
         let latest = latest_agent_events(folder).unwrap();
         assert!((3..20).contains(&latest.len()), "{}", latest.len());
-        assert_eq!(Activity::of(&latest).doing, Doing::Idle);
+        assert_eq!(Activity::from_events(&latest).state, ActivityState::Idle);
         let text = fs::read_to_string(agent_events_file(folder)).unwrap();
         assert!(!text.contains("yy"), "too long to be kept");
     }

@@ -13,16 +13,16 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use crate::steps::reached;
+use crate::steps::reach;
 
 /// Swaps the file at `new` with the one at `live`.
 pub(crate) fn exchange(new: &Path, live: &Path) -> io::Result<()> {
-    reached("before an exchange");
+    reach("before an exchange");
     let exchanged = match renameat_with(CWD, new, CWD, live, RenameFlags::EXCHANGE) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => replace(new, live),
         exchanged => exchanged.map_err(io::Error::from),
     };
-    reached("after an exchange");
+    reach("after an exchange");
     exchanged
 }
 
@@ -30,9 +30,9 @@ pub(crate) fn exchange(new: &Path, live: &Path) -> io::Result<()> {
 fn replace(new: &Path, live: &Path) -> io::Result<()> {
     let kept = kept_name(new);
     fs::hard_link(live, &kept)?;
-    reached("the old file has a second name");
+    reach("the old file has a second name");
     fs::rename(new, live)?;
-    reached("the new file is in place");
+    reach("the new file is in place");
     fs::rename(&kept, new)
 }
 

@@ -12,7 +12,7 @@ pub enum FileSystem {
     /// No known problem.
     Local,
     /// Safe from damage by other processes, but the data will not survive.
-    Passing {
+    Volatile {
         /// Its name, for the message.
         kind: &'static str,
         /// When the data disappears.
@@ -59,7 +59,7 @@ pub fn classify_magic(magic: u32) -> FileSystem {
     let passing = PASSING.iter().find(|(passing, ..)| *passing == magic);
     match (found, passing) {
         (Some((_, kind)), _) => FileSystem::Unsafe { kind },
-        (None, Some((_, kind, until))) => FileSystem::Passing { kind, until },
+        (None, Some((_, kind, until))) => FileSystem::Volatile { kind, until },
         (None, None) => FileSystem::Local,
     }
 }
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn network_file_systems_are_refused_and_local_ones_are_not() {
-        let is_passing = |magic| matches!(classify_magic(magic), FileSystem::Passing { .. });
+        let is_passing = |magic| matches!(classify_magic(magic), FileSystem::Volatile { .. });
         let table = [
             (0xef53, true),       // ext4
             (0x5846_5342, true),  // xfs

@@ -14,7 +14,8 @@ use super::task_directory::TaskDirectory;
 use super::whole_file;
 use crate::Store;
 use crate::error::StoreError;
-use crate::steps::reached;
+use crate::migrations::renames;
+use crate::steps::reach;
 use crate::tables::events::RecordedEvent;
 
 /// One line: an event, and the commit that recorded it.
@@ -55,9 +56,9 @@ pub(crate) fn append(store: &Store, directory: &TaskDirectory) -> Result<(), Sto
         // In two writes, so that the tests can kill the process in the middle of a line.
         let (head, tail) = text.as_bytes().split_at(text.len() / 2);
         file.write_all(head)?;
-        reached("half of the new lines are written");
+        reach("half of the new lines are written");
         file.write_all(tail)?;
-        reached("the new lines are written");
+        reach("the new lines are written");
         file.sync_data()
     };
     append(&mut file).map_err(failed)
@@ -169,7 +170,7 @@ fn find_end(file: &mut File) -> io::Result<Option<End>> {
             .get(previous.map_or(0, |at| at + 1)..)
             .unwrap_or_default();
         let offset = start + u64::try_from(last).unwrap_or_default() + 1;
-        let line: Result<Line, _> = serde_json::from_slice(line);
+        let line: Result<Line, _> = renames::read(line);
         return Ok(line.ok().map(|line| End {
             event: Some(line.event),
             offset,
@@ -196,7 +197,7 @@ pub(crate) fn read(path: &Path) -> Result<History, String> {
     let mut number = 0;
     while let Some(line) = rest.next() {
         number += 1;
-        match serde_json::from_slice(line) {
+        match renames::read(line) {
             // A line without its newline was still being written, even if it parses.
             Ok(line_read) if line.ends_with(b"\n") => history.lines.push(line_read),
             _ if rest.peek().is_none() => history.torn = true,

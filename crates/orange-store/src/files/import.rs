@@ -9,28 +9,28 @@ use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::reading::{Look, Unknown, look};
+use super::read_document::{FileContent, UnreadableReason, read_document};
 use super::task_directory::TaskDirectory;
-use super::task_file::{TaskFile, whereabouts};
+use super::task_file::{TaskFile, locate};
 use super::whole_file;
 use crate::Store;
 use crate::error::StoreError;
-use crate::steps::reached;
+use crate::steps::reach;
 use crate::tables::imports::Import;
 
 /// The result of reading TASK.md.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reading {
-    Read(Box<Imported>),
+pub enum ImportResult {
+    Read(Box<ImportedDocument>),
     /// Its content could not be determined, so nothing may be derived from it.
-    Unknown(Unknown),
+    Unknown(UnreadableReason),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportedDocument {
     pub document: Document,
     /// A status edited into it by hand; the engine decides whether to accept it.
-    pub wish: Option<Wish>,
+    pub status_edit: Option<StatusEdit>,
     /// Whether it was missing and was restored from the last import.
     pub restored: bool,
     /// How many texts were found in replaced files and kept as separate imports.
@@ -39,7 +39,7 @@ pub struct Imported {
 
 /// A status edited by hand, with the version beside it in the frontmatter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wish {
+pub struct StatusEdit {
     pub to: Status,
     /// The version beside it in the frontmatter.
     pub version: u64,
@@ -51,29 +51,33 @@ pub struct Wish {
 ///
 /// First copies over what agents appended to replaced files, and restores a deleted file. The text
 /// itself is recorded with the decision that it is read for.
-pub fn import(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Reading, StoreError> {
+pub fn import(
+    store: &mut Store,
+    task: &TaskId,
+    now: Timestamp,
+) -> Result<ImportResult, StoreError> {
     let stored = store.require(task)?.task;
     let directory = TaskDirectory::new(&store.home, &stored.project, task)?;
     let file = TaskFile::open(&directory, now, "read TASK.md")?;
     let before = file.next_number()?;
     let mut strays = 0;
-    file.settle(&mut |text: &str| {
+    file.merge_replaced_files(&mut |text: &str| {
         strays += 1;
         keep_stray(store, &stored, text, now)
     })?;
     file.count_import(before)?;
     let mut restored = false;
     loop {
-        match look(&file.live) {
-            Look::Missing if !restored => {
+        match read_document(&file.live) {
+            FileContent::Missing if !restored => {
                 restore(store, &file)?;
                 restored = true;
             }
-            Look::Missing => return Ok(Reading::Unknown(Unknown::Changing)),
-            Look::Unknown(unknown) => return Ok(Reading::Unknown(unknown)),
-            Look::Text(document) => {
-                return Ok(Reading::Read(Box::new(Imported {
-                    wish: wish(&document, &stored, file.bound),
+            FileContent::Missing => return Ok(ImportResult::Unknown(UnreadableReason::Changing)),
+            FileContent::Unknown(unknown) => return Ok(ImportResult::Unknown(unknown)),
+            FileContent::Text(document) => {
+                return Ok(ImportResult::Read(Box::new(ImportedDocument {
+                    status_edit: status_edit(&document, &stored, file.bound),
                     document,
                     restored,
                     strays,
@@ -84,30 +88,36 @@ pub fn import(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Readin
 }
 
 /// Reads TASK.md without side effects: copies, restores and locks nothing.
-pub fn peek(store: &Store, task: &TaskId) -> Result<Reading, StoreError> {
+pub fn peek(store: &Store, task: &TaskId) -> Result<ImportResult, StoreError> {
     let stored = store.require(task)?.task;
     let directory = TaskDirectory::new(&store.home, &stored.project, task)?;
-    let (live, bound) = whereabouts(&directory);
-    Ok(match look(&live) {
-        Look::Text(document) => Reading::Read(Box::new(Imported {
-            wish: wish(&document, &stored, bound),
+    let (live, bound) = locate(&directory);
+    Ok(match read_document(&live) {
+        FileContent::Text(document) => ImportResult::Read(Box::new(ImportedDocument {
+            status_edit: status_edit(&document, &stored, bound),
             document,
             restored: false,
             strays: 0,
         })),
-        Look::Missing => Reading::Unknown(Unknown::Failed(String::from("it is missing"))),
-        Look::Unknown(unknown) => Reading::Unknown(unknown),
+        FileContent::Missing => {
+            ImportResult::Unknown(UnreadableReason::Failed(String::from("it is missing")))
+        }
+        FileContent::Unknown(unknown) => ImportResult::Unknown(unknown),
     })
 }
 
 /// A status in the frontmatter that differs from the task's.
-pub(crate) fn wish(document: &Document, task: &Task, in_worktree: bool) -> Option<Wish> {
+pub(crate) fn status_edit(
+    document: &Document,
+    task: &Task,
+    in_worktree: bool,
+) -> Option<StatusEdit> {
     let Frontmatter::Present(fields) = document.frontmatter() else {
         return None;
     };
     let to = Status::new(fields.text("status")?);
     let version = u64::try_from(fields.integer("version")?).ok()?;
-    (to != task.status).then_some(Wish {
+    (to != task.status).then_some(StatusEdit {
         to,
         version,
         in_worktree,
@@ -126,7 +136,7 @@ pub(crate) fn keep_stray(
         &Import {
             version: task.version,
             by: Role::Engine,
-            asked: false,
+            with_request: false,
             stray: true,
             text,
             at: now,
@@ -139,7 +149,7 @@ pub(crate) fn restore(store: &Store, file: &TaskFile) -> Result<(), StoreError> 
     let text = last_text(store, &file.directory)?;
     let mode = if file.bound { 0o644 } else { 0o600 };
     whole_file::write_new(&file.live, text.as_bytes(), mode)?;
-    reached("the file is restored");
+    reach("the file is restored");
     Ok(())
 }
 
@@ -148,7 +158,7 @@ pub(crate) fn last_text(store: &Store, directory: &TaskDirectory) -> Result<Stri
     if let Some(import) = store.last_import(directory.task())? {
         return Ok(import.text);
     }
-    Ok(fs::read_to_string(directory.imported()).unwrap_or_else(|_| blank(directory.task())))
+    Ok(fs::read_to_string(directory.imported_file()).unwrap_or_else(|_| blank(directory.task())))
 }
 
 /// A minimal text for a task created without one; an empty file would count as unknown.

@@ -7,18 +7,18 @@ use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 
 use super::import::last_text;
-use super::reading;
-use super::reading::{Look, look};
+use super::read_document;
+use super::read_document::{FileContent, read_document};
 use super::task_directory::TaskDirectory;
 use super::task_file::TaskFile;
 use super::whole_file;
 use crate::Store;
 use crate::error::StoreError;
-use crate::steps::reached;
+use crate::steps::reach;
 
 /// The result of taking TASK.md out of a worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Released {
+pub enum ReleaseOutcome {
     /// It was not in a worktree.
     NotBound,
     /// It was copied back, byte for byte.
@@ -48,32 +48,32 @@ pub fn bind(
             path: file.live,
         });
     }
-    let binding = file.directory.binding();
+    let binding = file.directory.binding_link();
     // The mark is written while the path is empty, so a file found there later is our own copy.
     let begun = fs::read_link(&binding).is_ok_and(|target| target == path);
     if !begun {
-        if fs::symlink_metadata(path).is_ok() || reading::is_behind_link(path) {
-            return Err(StoreError::Occupied {
+        if fs::symlink_metadata(path).is_ok() || read_document::is_behind_link(path) {
+            return Err(StoreError::PathOccupied {
                 task: task.clone(),
                 path: path.to_owned(),
             });
         }
         whole_file::write_link(&binding, path)?;
     }
-    let text = match look(&file.live) {
-        Look::Text(document) => document.text().to_owned(),
-        Look::Missing => last_text(store, &file.directory)?,
-        Look::Unknown(unknown) => {
-            return Err(StoreError::Unsettled {
+    let text = match read_document(&file.live) {
+        FileContent::Text(document) => document.text().to_owned(),
+        FileContent::Missing => last_text(store, &file.directory)?,
+        FileContent::Unknown(unknown) => {
+            return Err(StoreError::FileChanging {
                 path: file.live,
                 reason: unknown.to_string(),
             });
         }
     };
     whole_file::write(path, text.as_bytes(), 0o644)?;
-    reached("the copy is in the worktree");
+    reach("the copy is in the worktree");
     // From here on the file in the worktree is authoritative.
-    whole_file::rename(&binding, &file.directory.bound())?;
+    whole_file::rename(&binding, &file.directory.bound_link())?;
     whole_file::sync_directory_of(&binding)?;
     path.clone_into(&mut file.live);
     file.bound = true;
@@ -83,23 +83,27 @@ pub fn bind(
 /// Moves TASK.md back into the task directory and removes it from the worktree.
 ///
 /// Safe to repeat, even after a kill. The workspace may go to another task only after this returns.
-pub fn release(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Released, StoreError> {
+pub fn release(
+    store: &mut Store,
+    task: &TaskId,
+    now: Timestamp,
+) -> Result<ReleaseOutcome, StoreError> {
     let mut file = open(store, task, now, "take TASK.md out of the worktree")?;
     let directory = file.directory.clone();
     if !file.bound {
         // A killed bind may have left its copy behind.
-        if fs::symlink_metadata(directory.binding()).is_ok() {
-            whole_file::rename(&directory.binding(), &directory.releasing())?;
+        if fs::symlink_metadata(directory.binding_link()).is_ok() {
+            whole_file::rename(&directory.binding_link(), &directory.releasing_link())?;
             file.recover()?;
         }
-        return Ok(Released::NotBound);
+        return Ok(ReleaseOutcome::NotBound);
     }
     // The agents that wrote it have ended, so its content is final.
-    let found = reading::read(&file.live);
+    let found = read_document::read(&file.live);
     let content = match found {
         Ok(Some(content)) if !content.is_empty() => Some(content),
         Ok(None) => {
-            return Err(StoreError::Unsettled {
+            return Err(StoreError::FileChanging {
                 path: file.live,
                 reason: String::from("it is being written"),
             });
@@ -107,18 +111,18 @@ pub fn release(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Relea
         _ => None,
     };
     let (content, released) = match content {
-        Some(content) => (content, Released::CopiedBack),
+        Some(content) => (content, ReleaseOutcome::CopiedBack),
         None => (
             last_text(store, &directory)?.into_bytes(),
-            Released::Restored,
+            ReleaseOutcome::Restored,
         ),
     };
     whole_file::write(&directory.task_file(), &content, 0o600)?;
-    whole_file::write_link(&directory.releasing(), &file.live)?;
+    whole_file::write_link(&directory.releasing_link(), &file.live)?;
     // From here on the file in the task directory is authoritative.
-    whole_file::remove(&directory.bound())?;
-    whole_file::sync_directory_of(&directory.bound())?;
-    reached("the file is back");
+    whole_file::remove(&directory.bound_link())?;
+    whole_file::sync_directory_of(&directory.bound_link())?;
+    reach("the file is back");
     file.live = directory.task_file();
     file.bound = false;
     file.recover()?;

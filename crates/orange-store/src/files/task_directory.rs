@@ -75,7 +75,7 @@ impl TaskDirectory {
     }
 
     /// The text that was imported last.
-    pub fn imported(&self) -> PathBuf {
+    pub fn imported_file(&self) -> PathBuf {
         self.path.join("imported.md")
     }
 
@@ -93,18 +93,18 @@ impl TaskDirectory {
     }
 
     /// Replaced files that may still be written to.
-    pub(crate) fn replaced(&self) -> PathBuf {
+    pub(crate) fn replaced_folder(&self) -> PathBuf {
         self.path.join("replaced")
     }
 
     /// The link to the file while a workspace is bound.
-    pub(crate) fn bound(&self) -> PathBuf {
+    pub(crate) fn bound_link(&self) -> PathBuf {
         self.path.join(".bound")
     }
 
     /// The path of TASK.md while a workspace is bound.
     pub fn bound_file(&self) -> Result<Option<PathBuf>, StoreError> {
-        let link = self.bound();
+        let link = self.bound_link();
         match fs::read_link(&link) {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -113,17 +113,17 @@ impl TaskDirectory {
     }
 
     /// A status edited by hand that is not decided yet.
-    pub(crate) fn wish(&self) -> PathBuf {
+    pub(crate) fn status_edit_file(&self) -> PathBuf {
         self.path.join(".wish")
     }
 
     /// The link to the path that the file is moving to.
-    pub(crate) fn binding(&self) -> PathBuf {
+    pub(crate) fn binding_link(&self) -> PathBuf {
         self.path.join(".binding")
     }
 
     /// The link to the file that is being taken out of a worktree.
-    pub(crate) fn releasing(&self) -> PathBuf {
+    pub(crate) fn releasing_link(&self) -> PathBuf {
         self.path.join(".releasing")
     }
 

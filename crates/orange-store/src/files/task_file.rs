@@ -14,13 +14,13 @@ use orange_engine::document::Document;
 use orange_engine::time::Timestamp;
 
 use super::exchange::exchange;
-use super::reading;
-use super::replaced::{Mark, Print, Replaced, Shelf, fingerprint};
+use super::read_document;
+use super::replaced_file::{Fingerprint, Mark, ReplacedFile, ReplacedFolder, fingerprint};
 use super::task_directory::{FileLock, TaskDirectory};
 use super::whole_file;
 use crate::error::StoreError;
 use crate::open::make_private;
-use crate::steps::reached;
+use crate::steps::reach;
 
 /// How often a replacement is retried until no agent writes; one try takes a fraction of a
 /// millisecond.
@@ -46,8 +46,8 @@ impl TaskFile {
         attempt: &'static str,
     ) -> Result<TaskFile, StoreError> {
         let lock = directory.lock(attempt)?;
-        make_private(&directory.replaced())?;
-        let (live, bound) = whereabouts(directory);
+        make_private(&directory.replaced_folder())?;
+        let (live, bound) = locate(directory);
         let mut file = TaskFile {
             directory: directory.clone(),
             live,
@@ -62,17 +62,17 @@ impl TaskFile {
 
     /// Completes a release that was begun, and repairs the link to a bound file.
     pub(crate) fn recover(&mut self) -> Result<(), StoreError> {
-        if !reading::is_behind_link(&self.live) {
+        if !read_document::is_behind_link(&self.live) {
             whole_file::remove(&whole_file::temporary(&self.live))?;
         }
         if self.bound {
             // Left by a release that was killed before it took effect.
-            whole_file::remove(&self.directory.releasing())?;
+            whole_file::remove(&self.directory.releasing_link())?;
             return self.repair_link();
         }
-        if let Ok(left_behind) = fs::read_link(self.directory.releasing()) {
+        if let Ok(left_behind) = fs::read_link(self.directory.releasing_link()) {
             self.take_out(&left_behind)?;
-            whole_file::remove(&self.directory.releasing())?;
+            whole_file::remove(&self.directory.releasing_link())?;
         }
         Ok(())
     }
@@ -86,26 +86,26 @@ impl TaskFile {
         if fs::read_link(&link).is_ok_and(|target| target == self.live) {
             return Ok(());
         }
-        if let Ok(Some(content)) = reading::read(&link) {
-            let text_of = |path: &Path| reading::read(path).ok().flatten();
+        if let Ok(Some(content)) = read_document::read(&link) {
+            let text_of = |path: &Path| read_document::read(path).ok().flatten();
             let mut mark = Mark::new(self.next_number()?, self.now);
             if text_of(&self.live).as_ref() == Some(&content) {
-                mark = mark.knowing(&content);
+                mark = mark.with_known_content(&content);
             }
             // It may replace a text that was imported, never one that was not.
-            let imported = text_of(&self.directory.imported());
+            let imported = text_of(&self.directory.imported_file());
             mark.body = imported.and_then(|text| body_print(&text));
             let kept = self.shelf().place(&mark);
             // Keep it under a second name first, so that the link replaces the file atomically.
             fs::hard_link(&link, &kept).map_err(|error| StoreError::file("keep", &link, &error))?;
-            reached("the file beside the link is kept");
+            reach("the file beside the link is kept");
         }
         whole_file::write_link(&link, &self.live)
     }
 
     /// Takes a file out of a worktree; what it has beyond the live one is read again later.
     fn take_out(&self, left_behind: &Path) -> Result<(), StoreError> {
-        if reading::is_behind_link(left_behind) {
+        if read_document::is_behind_link(left_behind) {
             return Ok(());
         }
         whole_file::remove(&whole_file::temporary(left_behind))?;
@@ -117,7 +117,7 @@ impl TaskFile {
             };
             self.shelve(&beside.path, &mark)?;
         }
-        let Ok(Some(content)) = reading::read(left_behind) else {
+        let Ok(Some(content)) = read_document::read(left_behind) else {
             // A missing file is already out. A link holds no text; anything else is not ours to
             // remove.
             return if left_behind.is_symlink() {
@@ -126,10 +126,13 @@ impl TaskFile {
                 Ok(())
             };
         };
-        let live = reading::read(&self.live).ok().flatten().unwrap_or_default();
+        let live = read_document::read(&self.live)
+            .ok()
+            .flatten()
+            .unwrap_or_default();
         let mark = Mark::new(self.next_number()?, self.now);
         let mark = if content.starts_with(&live) {
-            mark.knowing(&live)
+            mark.with_known_content(&live)
         } else {
             mark
         };
@@ -148,7 +151,7 @@ impl TaskFile {
             }
             moved => moved.map_err(|error| StoreError::file("move", path, &error))?,
         }
-        reached("a file is on the shelf");
+        reach("a file is on the shelf");
         Ok(())
     }
 
@@ -160,7 +163,7 @@ impl TaskFile {
         &self,
         old: &str,
         new: &Text<'_>,
-    ) -> Result<Option<Replaced>, StoreError> {
+    ) -> Result<Option<ReplacedFile>, StoreError> {
         let failed = |error: &io::Error| StoreError::file("replace", &self.live, error);
         let Ok(found) = fs::symlink_metadata(&self.live) else {
             return Ok(None);
@@ -173,14 +176,14 @@ impl TaskFile {
         }
         let unnamed = shelf.directory.join(format!("{}new", shelf.prefix));
         whole_file::write_synced(&unnamed, new.text.as_bytes(), found.mode() & 0o777)?;
-        reached("a new text is written");
+        reach("a new text is written");
         let number = self.next_number()?;
         let mut known = old.as_bytes().to_vec();
         let body = new.text.get(new.body_at..).unwrap_or_default();
-        let mut prints = [old, new.text, body].map(|text| Print::of(text.as_bytes()));
+        let mut prints = [old, new.text, body].map(|text| Fingerprint::of(text.as_bytes()));
         for _ in 0..ATTEMPTS {
-            let before = reading::stamp(&self.live);
-            let Ok(Some(now)) = reading::read(&self.live) else {
+            let before = read_document::stamp(&self.live);
+            let Ok(Some(now)) = read_document::read(&self.live) else {
                 continue;
             };
             let Some(tail) = now.strip_prefix(known.as_slice()) else {
@@ -203,7 +206,7 @@ impl TaskFile {
             };
             let path = shelf.place(&mark);
             whole_file::rename(&unnamed, &path)?;
-            if reading::stamp(&self.live) != before {
+            if read_document::stamp(&self.live) != before {
                 whole_file::rename(&path, &unnamed)?;
                 continue;
             }
@@ -219,16 +222,16 @@ impl TaskFile {
                 whole_file::sync(&self.live)?;
             }
             whole_file::sync_directory_of(&self.live)?;
-            return Ok(Some(Replaced { path, mark }));
+            return Ok(Some(ReplacedFile { path, mark }));
         }
         whole_file::remove(&unnamed)?;
         Ok(None)
     }
 
     /// Every replaced file, in order.
-    pub(crate) fn replaced_files(&self) -> Result<Vec<Replaced>, StoreError> {
+    pub(crate) fn replaced_files(&self) -> Result<Vec<ReplacedFile>, StoreError> {
         let mut files = self.shelf().files()?;
-        if self.bound && !reading::is_behind_link(&self.live) {
+        if self.bound && !read_document::is_behind_link(&self.live) {
             files.extend(shelf_beside(&self.live).files()?);
         }
         files.sort_by_key(|file| file.mark.number);
@@ -241,9 +244,9 @@ impl TaskFile {
         Ok(last.map_or(1, |last| last + 1))
     }
 
-    fn shelf(&self) -> Shelf {
-        Shelf {
-            directory: self.directory.replaced(),
+    fn shelf(&self) -> ReplacedFolder {
+        ReplacedFolder {
+            directory: self.directory.replaced_folder(),
             prefix: String::new(),
         }
     }
@@ -253,18 +256,18 @@ impl TaskFile {
 ///
 /// Only our own link counts: one that an agent put in place of TASK.md could point anywhere, and we
 /// would write to its target.
-pub(crate) fn whereabouts(directory: &TaskDirectory) -> (PathBuf, bool) {
+pub(crate) fn locate(directory: &TaskDirectory) -> (PathBuf, bool) {
     let own = directory.task_file();
-    match fs::read_link(directory.bound()) {
+    match fs::read_link(directory.bound_link()) {
         Ok(target) => (target, true),
         Err(_) => (own, false),
     }
 }
 
 /// The shelf beside a file in a worktree on another file system; git ignores both.
-fn shelf_beside(live: &Path) -> Shelf {
+fn shelf_beside(live: &Path) -> ReplacedFolder {
     let name = live.file_name().unwrap_or_default().to_string_lossy();
-    Shelf {
+    ReplacedFolder {
         directory: live.parent().unwrap_or(Path::new("/")).to_owned(),
         prefix: format!(".{name}.orange-"),
     }

@@ -18,7 +18,7 @@ use crate::open::make_private;
 const MOST: u32 = 1000;
 
 /// Moves the directory of a task into the trash; returns its path there.
-pub fn put_away(store: &Store, task: &TaskId) -> Result<Option<PathBuf>, StoreError> {
+pub fn move_to_trash(store: &Store, task: &TaskId) -> Result<Option<PathBuf>, StoreError> {
     let (directory, folder) = places(store, task)?;
     if !directory.path().exists() {
         return Ok(latest(&folder, task));
@@ -34,7 +34,7 @@ pub fn put_away(store: &Store, task: &TaskId) -> Result<Option<PathBuf>, StoreEr
 }
 
 /// Moves the directory of a task out of the trash, unless it exists already.
-pub fn take_back(store: &Store, task: &TaskId) -> Result<(), StoreError> {
+pub fn restore_from_trash(store: &Store, task: &TaskId) -> Result<(), StoreError> {
     let (directory, folder) = places(store, task)?;
     if directory.path().exists() {
         return Ok(());

@@ -7,13 +7,13 @@ use std::os::unix::fs::{OpenOptionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
-use crate::steps::reached;
+use crate::steps::reach;
 
 /// Writes a file: a reader sees either the old content or all of the new.
 pub(crate) fn write(path: &Path, content: &[u8], mode: u32) -> Result<(), StoreError> {
     let new = temporary(path);
     write_synced(&new, content, mode)?;
-    reached("a new file is written");
+    reach("a new file is written");
     rename(&new, path)?;
     sync_directory_of(path)
 }
@@ -26,7 +26,7 @@ pub(crate) fn write_if_changed(path: &Path, content: &[u8]) -> Result<bool, Stor
     }
     let new = temporary(path);
     write_synced(&new, content, 0o600)?;
-    reached("a new file is written");
+    reach("a new file is written");
     rename(&new, path)?;
     Ok(true)
 }
@@ -35,10 +35,10 @@ pub(crate) fn write_if_changed(path: &Path, content: &[u8]) -> Result<bool, Stor
 pub(crate) fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<bool, StoreError> {
     let new = temporary(path);
     write_synced(&new, content, mode)?;
-    reached("a new file is written");
+    reach("a new file is written");
     // A hard link, unlike a rename, never replaces an existing file.
     let linked = fs::hard_link(&new, path);
-    reached("a new file has its name");
+    reach("a new file has its name");
     remove(&new)?;
     match linked {
         Ok(()) => sync_directory_of(path).map(|()| true),
@@ -87,14 +87,14 @@ pub(crate) fn write_link(path: &Path, target: &Path) -> Result<(), StoreError> {
     let new = temporary(path);
     remove(&new)?;
     symlink(target, &new).map_err(|error| StoreError::file("link", &new, &error))?;
-    reached("a link is made");
+    reach("a link is made");
     rename(&new, path)?;
     sync_directory_of(path)
 }
 
 pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     fs::rename(from, to).map_err(|error| StoreError::file("rename", from, &error))?;
-    reached("a file has another name");
+    reach("a file has another name");
     Ok(())
 }
 

@@ -63,22 +63,22 @@ impl Store {
 
 /// An event that needs the user's attention.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Raised {
+pub struct AttentionEvent {
     pub task: TaskId,
     pub at: Timestamp,
     /// Its message; the task's reason ends with it.
-    pub told: String,
+    pub text: String,
     /// Whether it is a failed effect.
-    pub is_given_up: bool,
+    pub is_effect_failure: bool,
 }
 
 impl Store {
     /// The events of the tasks that need the user's attention, the latest first.
-    pub fn raised(&self) -> Result<Vec<Raised>, StoreError> {
-        let attempt = "read why somebody should look";
+    pub fn attention_events(&self) -> Result<Vec<AttentionEvent>, StoreError> {
+        let attempt = "read why a task needs attention";
         let sql = "SELECT task, sequence, event FROM events
                    WHERE task IN (SELECT task FROM task_rows WHERE attention <> '[]')
-                   AND event ->> 'type' IN ('attention.raised', 'effect.given_up')
+                   AND event ->> 'type' IN ('attention.raised', 'effect.failed')
                    ORDER BY task, version DESC";
         let mut statement = self.connection.prepare(sql).map_err(failed(attempt))?;
         let rows = statement.query_map([], raw).map_err(failed(attempt))?;
@@ -87,14 +87,14 @@ impl Store {
             let found = recorded(row.map_err(failed(attempt))?)?;
             let (told, is_given_up) = match found.event.fact {
                 Fact::AttentionRaised { reason } => (reason, false),
-                Fact::EffectGivenUp { error, .. } => (error, true),
+                Fact::EffectFailed { error, .. } => (error, true),
                 _ => continue,
             };
-            raised.push(Raised {
+            raised.push(AttentionEvent {
                 task: found.task,
                 at: found.event.at,
-                told,
-                is_given_up,
+                text: told,
+                is_effect_failure: is_given_up,
             });
         }
         Ok(raised)

@@ -20,12 +20,12 @@ pub struct GateCommand {
     /// The timeout in seconds.
     pub timeout: u64,
     /// The result; `None` until it has exited.
-    pub answer: Option<GateAnswer>,
+    pub answer: Option<GateResult>,
 }
 
 /// The result of a gate command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GateAnswer {
+pub struct GateResult {
     pub result: CommandResult,
     /// The state of the worktree at that time.
     pub state: String,
@@ -50,14 +50,14 @@ impl Store {
     }
 
     /// Requests the result of a command, unless it is already requested.
-    pub fn want_gate_command(
+    pub fn request_gate_command(
         &mut self,
         task: &TaskId,
         wanted: &GateCommand,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let command = text(task, &wanted.command)?;
-        let writing = self.write("want a gate's command")?;
+        let writing = self.write("request a gate's command")?;
         writing
             .transaction
             .execute(
@@ -75,21 +75,21 @@ impl Store {
                     now.to_string()
                 ],
             )
-            .map_err(failed("want a gate's command"))?;
+            .map_err(failed("request a gate's command"))?;
         writing.commit()?;
         Ok(())
     }
 
     /// Records the result of a command, if it is still requested for the same status.
-    pub fn answer_gate_command(
+    pub fn record_gate_result(
         &mut self,
         task: &TaskId,
         wanted: &GateCommand,
-        answer: &GateAnswer,
+        answer: &GateResult,
     ) -> Result<(), StoreError> {
         let command = text(task, &wanted.command)?;
         let result = text(task, &answer.result)?;
-        let writing = self.write("answer a gate's command")?;
+        let writing = self.write("record the result of a gate's command")?;
         writing
             .transaction
             .execute(
@@ -97,19 +97,19 @@ impl Store {
                  WHERE task = ?1 AND command = ?2 AND entered = ?3 AND result IS NULL",
                 params![task.as_str(), command, wanted.entered, result, answer.state],
             )
-            .map_err(failed("answer a gate's command"))?;
+            .map_err(failed("record the result of a gate's command"))?;
         writing.commit()?;
         Ok(())
     }
 
     /// Removes a command and returns it with its result; `None` when another process was faster.
-    pub fn take_gate_command(
+    pub fn claim_gate_command(
         &mut self,
         task: &TaskId,
         command: &[String],
     ) -> Result<Option<GateCommand>, StoreError> {
         let command = text(task, &command)?;
-        let writing = self.write("take a gate's command")?;
+        let writing = self.write("claim a gate's command")?;
         let found = take(&writing.transaction, task, &command)?;
         writing.commit()?;
         found.map(|found| found.read(task)).transpose()
@@ -129,7 +129,7 @@ fn take(
             texts,
         )
         .optional()
-        .map_err(failed("take a gate's command"))
+        .map_err(failed("claim a gate's command"))
 }
 
 /// A row as stored.
@@ -161,7 +161,7 @@ impl Texts {
             command: serde_json::from_str(&self.command).map_err(garbled)?,
             entered: self.entered,
             timeout: self.timeout,
-            answer: answer.map(|(result, state)| GateAnswer { result, state }),
+            answer: answer.map(|(result, state)| GateResult { result, state }),
         })
     }
 }

@@ -17,7 +17,7 @@ pub struct Import<'a> {
     /// The role whose call imported it.
     pub by: Role,
     /// Whether the call requested a status.
-    pub asked: bool,
+    pub with_request: bool,
     /// Whether it was found in a replaced file.
     pub stray: bool,
     pub text: &'a str,
@@ -41,7 +41,7 @@ pub struct StoredImport {
     pub at: Timestamp,
 }
 
-const SELECT: &str = "SELECT version, by_role, asked, stray, imports.hash, texts.text, at
+const SELECT: &str = "SELECT version, by_role, is_request, stray, imports.hash, texts.text, at
                       FROM imports JOIN texts ON texts.hash = imports.hash WHERE task = ?1";
 
 impl Store {
@@ -80,7 +80,7 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredImport> {
     let at: String = row.get(6)?;
     Ok(StoredImport {
         version: row.get(0)?,
-        by: Role::named(&by),
+        by: Role::from_name(&by),
         asked: row.get(2)?,
         stray: row.get(3)?,
         hash: row.get(4)?,
@@ -98,13 +98,13 @@ pub(crate) fn insert(
     let hash = texts::keep(connection, import.text)?;
     connection
         .execute(
-            "INSERT INTO imports (task, version, by_role, asked, stray, hash, at)
+            "INSERT INTO imports (task, version, by_role, is_request, stray, hash, at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![
                 task.as_str(),
                 import.version,
                 import.by.as_str(),
-                import.asked,
+                import.with_request,
                 import.stray,
                 hash,
                 import.at.to_string(),

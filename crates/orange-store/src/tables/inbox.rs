@@ -26,11 +26,11 @@ pub struct NewMessage<'a> {
 pub struct InboxEntry {
     /// Its number.
     pub id: u64,
-    /// To whom.
+    /// The role it is for.
     pub to: Role,
-    /// From whom.
+    /// The role that sent it.
     pub from: Role,
-    /// What.
+    /// Its text.
     pub text: String,
     /// The effect that wrote it.
     pub effect: Option<EffectId>,
@@ -38,27 +38,27 @@ pub struct InboxEntry {
     pub written_at: Timestamp,
     /// When it was read.
     pub read_at: Option<Timestamp>,
-    /// How far it has come until then.
+    /// How far its delivery is.
     #[serde(default, flatten)]
     pub delivery: Delivery,
 }
 
-/// How far a message has come on its way to being read.
+/// How far the delivery of a message is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Delivery {
-    /// The run in which a line about it was typed.
+    /// The run whose terminal got the nudge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub typed_run: Option<RunId>,
-    /// When it was typed.
+    /// When the nudge was typed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub typed_at: Option<Timestamp>,
-    /// When that line was sent.
+    /// When the nudge was sent with Enter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub told_at: Option<Timestamp>,
-    /// When the agent showed that it took it in.
+    pub sent_at: Option<Timestamp>,
+    /// When the agent confirmed the nudge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed_at: Option<Timestamp>,
-    /// What stands in the way.
+    /// What prevents the delivery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -71,7 +71,7 @@ pub struct UnreadMessage {
 }
 
 const COLUMNS: &str = "id, to_role, from_role, text, effect, written_at, read_at, typed_run,
-    typed_at, told_at, confirmed_at, problem";
+    typed_at, sent_at, confirmed_at, problem";
 
 impl Store {
     /// Writes a message and returns its number.
@@ -119,7 +119,7 @@ impl Store {
             "SELECT {COLUMNS}, task FROM inbox WHERE read_at IS NULL
              AND task IN (SELECT task FROM task_rows) ORDER BY id"
         );
-        let attempt = "read what is unread";
+        let attempt = "read unread messages";
         let mut statement = self.connection.prepare(&sql).map_err(failed(attempt))?;
         let unread = |row: &Row<'_>| {
             let task: String = row.get(12)?;
@@ -132,23 +132,23 @@ impl Store {
 
     /// Records a message's delivery progress.
     pub fn set_delivery(&mut self, id: u64, delivery: &Delivery) -> Result<(), StoreError> {
-        let writing = self.write_note("note how far a message has come")?;
+        let writing = self.write_lazily("record the delivery of a message")?;
         let at = |at: Option<Timestamp>| at.map(|at| at.to_string());
         writing
             .transaction
             .execute(
-                "UPDATE inbox SET typed_run = ?2, typed_at = ?3, told_at = ?4, confirmed_at = ?5,
+                "UPDATE inbox SET typed_run = ?2, typed_at = ?3, sent_at = ?4, confirmed_at = ?5,
                      problem = ?6 WHERE id = ?1 AND read_at IS NULL",
                 params![
                     id,
                     delivery.typed_run.as_ref().map(RunId::as_str),
                     at(delivery.typed_at),
-                    at(delivery.told_at),
+                    at(delivery.sent_at),
                     at(delivery.confirmed_at),
                     delivery.problem,
                 ],
             )
-            .map_err(failed("note how far a message has come"))?;
+            .map_err(failed("record the delivery of a message"))?;
         writing.commit()?;
         Ok(())
     }
@@ -161,7 +161,7 @@ impl Store {
         up_to: u64,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        let writing = self.write("note that messages were read")?;
+        let writing = self.write("record that messages were read")?;
         let read = writing
             .transaction
             .execute(
@@ -169,7 +169,7 @@ impl Store {
                  WHERE task = ?1 AND to_role = ?2 AND id <= ?3 AND read_at IS NULL",
                 params![task.as_str(), to.as_str(), up_to, now.to_string()],
             )
-            .map_err(failed("note that messages were read"))?;
+            .map_err(failed("record that messages were read"))?;
         writing.commit()?;
         Ok(read)
     }
@@ -187,7 +187,7 @@ pub(crate) fn restore(
     connection
         .execute(
             "INSERT INTO inbox (task, to_role, from_role, text, effect, written_at, read_at,
-                 typed_run, typed_at, told_at, confirmed_at, problem, id)
+                 typed_run, typed_at, sent_at, confirmed_at, problem, id)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?9, ?10, ?11, ?12, ?13,
                  (SELECT CASE WHEN EXISTS (SELECT 1 FROM inbox WHERE id = ?8) THEN NULL ELSE ?8 END))",
             params![
@@ -201,7 +201,7 @@ pub(crate) fn restore(
                 entry.id,
                 delivery.typed_run.as_ref().map(RunId::as_str),
                 at(delivery.typed_at),
-                at(delivery.told_at),
+                at(delivery.sent_at),
                 at(delivery.confirmed_at),
                 delivery.problem,
             ],
@@ -222,8 +222,8 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<InboxEntry> {
     let typed_run: Option<String> = row.get(7)?;
     Ok(InboxEntry {
         id: row.get(0)?,
-        to: Role::named(&to),
-        from: Role::named(&from),
+        to: Role::from_name(&to),
+        from: Role::from_name(&from),
         text: row.get(3)?,
         effect: effect.map(EffectId),
         written_at: Timestamp::parse(&written_at).unwrap_or_default(),
@@ -231,7 +231,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<InboxEntry> {
         delivery: Delivery {
             typed_run: typed_run.map(RunId::new),
             typed_at: instant(8)?,
-            told_at: instant(9)?,
+            sent_at: instant(9)?,
             confirmed_at: instant(10)?,
             problem: row.get(11)?,
         },

@@ -16,7 +16,7 @@ use orange_engine::task::PendingState;
 use orange_engine::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::parked;
+use super::parkings;
 use crate::Store;
 use crate::error::{StoreError, failed};
 
@@ -26,18 +26,18 @@ pub struct Pending {
     pub task: TaskId,
     pub planned: PlannedEffect,
     /// Its progress.
-    pub mark: PendingMark,
+    pub mark: PendingProgress,
     /// How often it failed since it was planned or retried.
     pub attempts: u32,
     /// The earliest time of the next try.
-    pub next_try_at: Option<Timestamp>,
+    pub next_attempt_at: Option<Timestamp>,
     /// The latest error.
     pub error: Option<String>,
 }
 
 /// The progress of an effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PendingMark {
+pub enum PendingProgress {
     /// It waits for its turn.
     Waiting,
     /// A performer started it.
@@ -47,14 +47,14 @@ pub enum PendingMark {
         at: Timestamp,
     },
     /// It failed for good.
-    GivenUp,
+    Failed,
     /// An earlier effect of its plan failed.
     Stopped,
 }
 
 /// The answer to a performer that wants to start an effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Start {
+pub enum StartAnswer {
     Go,
     /// It was started before with an unknown result; it must happen at most once, so report it.
     Interrupted {
@@ -68,7 +68,8 @@ pub enum Start {
     NotWaiting,
 }
 
-const COLUMNS: &str = "task, planned, state, attempts, next_try_at, started_at, started_by, error";
+const COLUMNS: &str =
+    "task, planned, state, attempts, next_attempt_at, started_at, started_by, error";
 
 impl Store {
     /// The effects of a task that are not done, in order.
@@ -81,7 +82,7 @@ impl Store {
     ///
     /// An effect that waits for its next try holds back the later ones of its task, unless its
     /// failure would not stop them either.
-    pub fn due(&self, now: Timestamp) -> Result<Vec<Pending>, StoreError> {
+    pub fn due_effects(&self, now: Timestamp) -> Result<Vec<Pending>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM pending WHERE state IN ('waiting', 'started')
              ORDER BY task, effect"
@@ -93,7 +94,7 @@ impl Store {
             if held_back.as_ref() == Some(&pending.task) {
                 continue;
             }
-            if pending.next_try_at.is_none_or(|next| next <= now) {
+            if pending.next_attempt_at.is_none_or(|next| next <= now) {
                 due.push(pending);
             } else if pending.planned.on_error == OnError::Stop {
                 held_back = Some(pending.task);
@@ -109,35 +110,37 @@ impl Store {
         effect: EffectId,
         by: &str,
         now: Timestamp,
-    ) -> Result<Start, StoreError> {
-        let attempt = "note that an effect begins";
+    ) -> Result<StartAnswer, StoreError> {
+        let attempt = "record that an effect begins";
         let found = one(&self.connection, task, effect)?;
         let is_repeatable =
             found.is_some_and(|it| it.planned.effect.class() == EffectClass::Convergent);
         let writing = if is_repeatable {
-            self.write_note(attempt)?
+            self.write_lazily(attempt)?
         } else {
             self.write(attempt)?
         };
         let connection = &writing.transaction;
         let Some(pending) = one(connection, task, effect)? else {
-            return Ok(Start::NotWaiting);
+            return Ok(StartAnswer::NotWaiting);
         };
         match pending.mark {
-            PendingMark::GivenUp | PendingMark::Stopped => return Ok(Start::NotWaiting),
-            PendingMark::Started { by, at }
+            PendingProgress::Failed | PendingProgress::Stopped => {
+                return Ok(StartAnswer::NotWaiting);
+            }
+            PendingProgress::Started { by, at }
                 if pending.planned.effect.class() == EffectClass::AtMostOnce =>
             {
-                return Ok(Start::Interrupted { by, at });
+                return Ok(StartAnswer::Interrupted { by, at });
             }
-            PendingMark::Waiting | PendingMark::Started { .. } => {}
+            PendingProgress::Waiting | PendingProgress::Started { .. } => {}
         }
         // A start that was already begun may have happened, which has to be checked.
-        if let (Effect::Spawn(spawn), PendingMark::Waiting) =
+        if let (Effect::Spawn(spawn), PendingProgress::Waiting) =
             (&pending.planned.effect, &pending.mark)
-            && let Some(parking) = parked::holding(connection, &spawn.harness, now)?
+            && let Some(parking) = parkings::blocking_parking(connection, &spawn.harness, now)?
         {
-            return Ok(Start::Parked(parking));
+            return Ok(StartAnswer::Parked(parking));
         }
         connection
             .execute(
@@ -147,27 +150,27 @@ impl Store {
             )
             .map_err(failed(attempt))?;
         writing.commit()?;
-        Ok(Start::Go)
+        Ok(StartAnswer::Go)
     }
 
     /// Defers an effect that has not failed.
-    pub fn put_off(
+    pub fn postpone_effect(
         &mut self,
         task: &TaskId,
         effect: EffectId,
         reason: &str,
         until: Timestamp,
     ) -> Result<(), StoreError> {
-        let writing = self.write_note("put an effect off")?;
+        let writing = self.write_lazily("postpone an effect")?;
         writing
             .transaction
             .execute(
-                "UPDATE pending SET state = 'waiting', error = ?3, next_try_at = ?4,
+                "UPDATE pending SET state = 'waiting', error = ?3, next_attempt_at = ?4,
                      started_at = NULL, started_by = NULL
                  WHERE task = ?1 AND effect = ?2 AND state IN ('waiting', 'started')",
                 params![task.as_str(), effect.0, reason, until.to_string()],
             )
-            .map_err(failed("put an effect off"))?;
+            .map_err(failed("postpone an effect"))?;
         writing.commit()?;
         Ok(())
     }
@@ -175,26 +178,26 @@ impl Store {
     /// Records a failed try and the time of the next one; returns how many have failed.
     ///
     /// `None` when the effect no longer waits.
-    pub fn note_failed_try(
+    pub fn record_failed_attempt(
         &mut self,
         task: &TaskId,
         effect: EffectId,
         error: &str,
         next_try_at: Timestamp,
     ) -> Result<Option<u32>, StoreError> {
-        let writing = self.write("note a failed try")?;
+        let writing = self.write("record a failed attempt")?;
         let attempts = writing
             .transaction
             .query_row(
                 "UPDATE pending SET state = 'waiting', attempts = attempts + 1, error = ?3,
-                     next_try_at = ?4, started_at = NULL, started_by = NULL
+                     next_attempt_at = ?4, started_at = NULL, started_by = NULL
                  WHERE task = ?1 AND effect = ?2 AND state IN ('waiting', 'started')
                  RETURNING attempts",
                 params![task.as_str(), effect.0, error, next_try_at.to_string()],
                 |row| row.get(0),
             )
             .optional()
-            .map_err(failed("note a failed try"))?;
+            .map_err(failed("record a failed attempt"))?;
         writing.commit()?;
         Ok(attempts)
     }
@@ -233,7 +236,7 @@ pub(crate) fn keep(
                     "DELETE FROM pending WHERE task = ?1 AND effect = ?2",
                     params![task.id.as_str(), gone.0],
                 )
-                .map_err(failed("forget an effect"))?;
+                .map_err(failed("delete an effect"))?;
         }
     }
     for pending in &task.pending {
@@ -241,7 +244,7 @@ pub(crate) fn keep(
             .map_err(|error| StoreError::json("an effect", &task.id, &error))?;
         let (state, error) = match &pending.state {
             PendingState::Waiting => ("waiting", None),
-            PendingState::GivenUp { error } => ("given_up", Some(error)),
+            PendingState::Failed { error } => ("failed", Some(error)),
             PendingState::Stopped => ("stopped", None),
         };
         let class = match pending.planned.effect.class() {
@@ -273,7 +276,7 @@ pub(crate) fn keep(
 
 /// Marks effects that must not happen twice as started: only the lost database knew whether they
 /// were.
-pub(crate) fn suspect(
+pub(crate) fn mark_as_started(
     connection: &Connection,
     task: &TaskId,
     now: Timestamp,
@@ -285,7 +288,7 @@ pub(crate) fn suspect(
              WHERE task = ?1 AND class = 'at_most_once' AND state = 'waiting'",
             params![task.as_str(), now.to_string()],
         )
-        .map_err(failed("restore what is pending"))?;
+        .map_err(failed("restore pending effects"))?;
     Ok(())
 }
 
@@ -343,20 +346,20 @@ impl RawPending {
             .map_err(|error| StoreError::json("an effect", &task, &error))?;
         let instant = |text: Option<String>| text.and_then(|text| Timestamp::parse(&text).ok());
         let mark = match self.state.as_str() {
-            "started" => PendingMark::Started {
+            "started" => PendingProgress::Started {
                 by: self.started_by.unwrap_or_default(),
                 at: instant(self.started_at).unwrap_or_default(),
             },
-            "given_up" => PendingMark::GivenUp,
-            "stopped" => PendingMark::Stopped,
-            _ => PendingMark::Waiting,
+            "failed" => PendingProgress::Failed,
+            "stopped" => PendingProgress::Stopped,
+            _ => PendingProgress::Waiting,
         };
         Ok(Pending {
             task,
             planned,
             mark,
             attempts: self.attempts,
-            next_try_at: instant(self.next_try_at),
+            next_attempt_at: instant(self.next_try_at),
             error: self.error,
         })
     }

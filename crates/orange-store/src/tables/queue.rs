@@ -6,11 +6,11 @@ use orange_config::clock;
 use orange_engine::language::load;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{HarnessName, TaskId};
-use orange_engine::schedule::{Limits, Place, Standing, Wait, in_the_way};
+use orange_engine::schedule::{Limits, SchedulePlace, ScheduledTask, Wait, find_waits};
 use orange_engine::{Task, Workflow};
 use rusqlite::{Connection, OptionalExtension as _, Row, Statement};
 
-use super::{parked, tasks, texts};
+use super::{parkings, tasks, texts};
 use crate::Store;
 use crate::error::{StoreError, failed};
 
@@ -24,17 +24,20 @@ struct Reader<'a> {
 
 impl Store {
     /// Every task that has not ended, with what it waits for, all as of one commit.
-    pub fn standings(&self) -> Result<Vec<Standing>, StoreError> {
+    pub fn standings(&self) -> Result<Vec<ScheduledTask>, StoreError> {
         let snapshot = self.connection.unchecked_transaction();
-        let snapshot = snapshot.map_err(failed("look at the queue"))?;
+        let snapshot = snapshot.map_err(failed("read the queue"))?;
         standings(&snapshot)
     }
 
     /// The standing of a task and of those it comes after; `None` if it does not exist or its
     /// workflow cannot be read.
-    pub fn standing(&self, task: &TaskId) -> Result<Option<(Standing, Vec<Standing>)>, StoreError> {
+    pub fn standing(
+        &self,
+        task: &TaskId,
+    ) -> Result<Option<(ScheduledTask, Vec<ScheduledTask>)>, StoreError> {
         let snapshot = self.connection.unchecked_transaction();
-        let snapshot = snapshot.map_err(failed("look at the queue"))?;
+        let snapshot = snapshot.map_err(failed("read the queue"))?;
         let mut reader = Reader::new(&snapshot)?;
         let Some(own) = reader.standing(task)? else {
             return Ok(None);
@@ -48,8 +51,8 @@ impl Store {
 
     /// Every task that may count towards a limit: all but those that only wait in a queue, or have
     /// ended and left nothing behind.
-    pub fn holders(&self) -> Result<Vec<Standing>, StoreError> {
-        let attempt = || failed("look at the queue");
+    pub fn tasks_under_limits(&self) -> Result<Vec<ScheduledTask>, StoreError> {
+        let attempt = || failed("read the queue");
         let snapshot = self.connection.unchecked_transaction();
         let snapshot = snapshot.map_err(attempt())?;
         let mut reader = Reader::new(&snapshot)?;
@@ -86,14 +89,14 @@ impl Store {
     }
 
     /// The tasks that depend on this one.
-    pub fn dependents(&self, task: &TaskId) -> Result<Vec<Standing>, StoreError> {
+    pub fn dependents(&self, task: &TaskId) -> Result<Vec<ScheduledTask>, StoreError> {
         let sql = "SELECT task FROM dependencies WHERE after = ?1 ORDER BY task";
-        self.standings_found(sql, task)
+        self.select_standings(sql, task)
     }
 
     /// The harnesses that any task uses.
     pub fn harnesses_in_use(&self) -> Result<BTreeSet<HarnessName>, StoreError> {
-        let attempt = || failed("look which harnesses are in use");
+        let attempt = || failed("read which harnesses are in use");
         let mut found = BTreeSet::new();
         for field in ["$.harness", "$.review_harness"] {
             // Jumps from one name to the next by the index, however many tasks share a name.
@@ -116,13 +119,17 @@ impl Store {
     }
 
     /// The subtasks of this task.
-    pub fn children(&self, parent: &TaskId) -> Result<Vec<Standing>, StoreError> {
+    pub fn children(&self, parent: &TaskId) -> Result<Vec<ScheduledTask>, StoreError> {
         let sql = "SELECT id FROM tasks WHERE parent = ?1 ORDER BY id";
-        self.standings_found(sql, parent)
+        self.select_standings(sql, parent)
     }
 
-    fn standings_found(&self, sql: &str, related: &TaskId) -> Result<Vec<Standing>, StoreError> {
-        let attempt = || failed("look for related tasks");
+    fn select_standings(
+        &self,
+        sql: &str,
+        related: &TaskId,
+    ) -> Result<Vec<ScheduledTask>, StoreError> {
+        let attempt = || failed("find related tasks");
         let mut statement = self.connection.prepare(sql).map_err(attempt())?;
         let ids = statement
             .query_map([related.as_str()], id)
@@ -164,24 +171,24 @@ fn id(row: &Row<'_>) -> rusqlite::Result<TaskId> {
 }
 
 /// What holds back a start of this task, as of the transaction that would record it.
-pub(crate) fn obstacles(
+pub(crate) fn start_blockers(
     connection: &Connection,
     task: &Task,
     limits: &Limits,
 ) -> Result<Vec<Wait>, StoreError> {
     let mut limits = limits.clone();
-    limits.parked = parked::parked(connection, clock::now())?;
+    limits.parked = parkings::parkings(connection, clock::now())?;
     if task.queueing.after.is_empty() && limits == Limits::default() {
         return Ok(Vec::new());
     }
     let all = standings(connection)?;
     let own = all.iter().find(|it| it.task == task.id);
-    Ok(own.map_or_else(Vec::new, |own| in_the_way(own, &all, &limits)))
+    Ok(own.map_or_else(Vec::new, |own| find_waits(own, &all, &limits)))
 }
 
 /// Every task that has not ended or still has a workspace.
-fn under_way(reader: &mut Reader<'_>) -> Result<Vec<TaskId>, StoreError> {
-    let attempt = || failed("look at the queue");
+fn unfinished_tasks(reader: &mut Reader<'_>) -> Result<Vec<TaskId>, StoreError> {
+    let attempt = || failed("read the queue");
     let sql = "SELECT r.task, r.status, r.workflow_hash, w.task FROM task_rows r
                LEFT JOIN workspaces w ON w.task = r.task";
     let mut statement = reader.connection.prepare(sql).map_err(attempt())?;
@@ -205,16 +212,16 @@ fn under_way(reader: &mut Reader<'_>) -> Result<Vec<TaskId>, StoreError> {
 }
 
 /// The same, with every task that they wait for.
-fn standings(connection: &Connection) -> Result<Vec<Standing>, StoreError> {
+fn standings(connection: &Connection) -> Result<Vec<ScheduledTask>, StoreError> {
     let mut reader = Reader::new(connection)?;
-    let mut wanted = under_way(&mut reader)?;
+    let mut wanted = unfinished_tasks(&mut reader)?;
     let mut seen: BTreeSet<TaskId> = wanted.iter().cloned().collect();
     let mut found = Vec::new();
     while let Some(id) = wanted.pop() {
         let Some(standing) = reader.standing(&id)? else {
             continue;
         };
-        if matches!(standing.place, Place::Queued(_)) {
+        if matches!(standing.place, SchedulePlace::Queued(_)) {
             let unseen = standing
                 .after
                 .iter()
@@ -231,22 +238,20 @@ impl<'a> Reader<'a> {
         let load = "SELECT snapshot, workflow_hash FROM tasks WHERE id = ?1";
         Ok(Reader {
             connection,
-            load: connection
-                .prepare(load)
-                .map_err(failed("look at the queue"))?,
+            load: connection.prepare(load).map_err(failed("read the queue"))?,
             workflows: BTreeMap::new(),
         })
     }
 
-    fn standing(&mut self, id: &TaskId) -> Result<Option<Standing>, StoreError> {
+    fn standing(&mut self, id: &TaskId) -> Result<Option<ScheduledTask>, StoreError> {
         let read = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
         let found = self.load.query_row([id.as_str()], read).optional();
-        let Some((snapshot, hash)) = found.map_err(failed("look at the queue"))? else {
+        let Some((snapshot, hash)) = found.map_err(failed("read the queue"))? else {
             return Ok(None);
         };
-        let task = tasks::unfold(self.connection, id, &snapshot)?;
+        let task = tasks::task_of_snapshot(self.connection, id, &snapshot)?;
         let workflow = self.workflow(&hash)?;
-        Ok(workflow.map(|workflow| Standing::of(workflow, &task)))
+        Ok(workflow.map(|workflow| ScheduledTask::of(workflow, &task)))
     }
 
     fn workflow(&mut self, hash: &str) -> Result<Option<&Workflow>, StoreError> {

@@ -21,10 +21,10 @@ use crate::Store;
 use crate::error::{StoreError, failed};
 
 /// The field in which the shipped workflows count their reviews.
-pub const ROUND: &str = "review_round";
+pub const REVIEW_ROUND_FIELD: &str = "review_round";
 
 /// Shown for a task whose row cannot be read.
-const DAMAGED: &str = "its row in the database is damaged; `orange task show` tells what is known";
+const DAMAGED: &str = "its row in the database is damaged; `orange task show` shows what is known";
 
 /// What a list shows of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub struct RowFilter {
     /// Leaves out those that have ended, unless they need the user's attention.
     pub without_ended: bool,
     /// Tasks to include for another reason, even when they have ended.
-    pub also: BTreeSet<TaskId>,
+    pub extra_tasks: BTreeSet<TaskId>,
 }
 
 /// Rows as of one commit.
@@ -95,15 +95,15 @@ pub struct ChangedRows {
     pub sequence: u64,
     pub rows: Vec<TaskRow>,
     /// The tasks that no longer have a row.
-    pub gone: Vec<TaskId>,
+    pub removed: Vec<TaskId>,
 }
 
 /// A status, its kind, and what the user is asked for there.
-type Known = (Status, Option<Kind>, Option<Need>);
+type KnownStatus = (Status, Option<Kind>, Option<Need>);
 
 /// The statuses of each workflow, by the hash of its text; both are few.
 #[derive(Debug, Default)]
-pub struct Kinds(Vec<(String, Vec<Known>)>);
+pub struct StatusKinds(Vec<(String, Vec<KnownStatus>)>);
 
 impl Store {
     /// The rows that match the filter, all as of one commit.
@@ -112,7 +112,7 @@ impl Store {
         let snapshot = self.connection.unchecked_transaction();
         let snapshot = snapshot.map_err(attempt())?;
         let sequence = self.sequence()?;
-        let mut kinds = Kinds::default();
+        let mut kinds = StatusKinds::default();
         let project = filter.project.as_ref().map(ProjectName::as_str);
         let status = filter.status.as_ref().map(Status::as_str);
         // An index on these few columns would cost each commit more than it saves a list.
@@ -128,7 +128,7 @@ impl Store {
             let status = kinds.find(&snapshot, text(row, 3), text(row, 2))?;
             let is_ended = status.1 == Some(Kind::Terminal) && text(row, 8) == "[]";
             let is_left_out = filter.without_ended && is_ended;
-            if !is_left_out || filter.also.contains(&TaskId::new(text(row, 0))) {
+            if !is_left_out || filter.extra_tasks.contains(&TaskId::new(text(row, 0))) {
                 let last = rows.last().map(|it: &TaskRow| &it.project);
                 let project = last.filter(|it| it.as_str() == text(row, 1)).cloned();
                 let project = project.unwrap_or_else(|| ProjectName::new(text(row, 1)));
@@ -146,11 +146,15 @@ impl Store {
     pub fn data_version(&self) -> Result<i64, StoreError> {
         self.connection
             .query_row("PRAGMA data_version", [], |row| row.get(0))
-            .map_err(failed("look for changes"))
+            .map_err(failed("find changes"))
     }
 
     /// The changes since an earlier commit, all as of one commit.
-    pub fn rows_since(&self, sequence: u64, kinds: &mut Kinds) -> Result<ChangedRows, StoreError> {
+    pub fn rows_since(
+        &self,
+        sequence: u64,
+        kinds: &mut StatusKinds,
+    ) -> Result<ChangedRows, StoreError> {
         let attempt = || failed("list changed tasks");
         let snapshot = self.connection.unchecked_transaction();
         let snapshot = snapshot.map_err(attempt())?;
@@ -178,7 +182,7 @@ impl Store {
         Ok(ChangedRows {
             sequence: last,
             rows,
-            gone,
+            removed: gone,
         })
     }
 }
@@ -193,7 +197,7 @@ fn text<'row>(row: &'row Row<'_>, column: usize) -> &'row str {
 fn read(
     row: &Row<'_>,
     project: ProjectName,
-    (status, kind, need): Known,
+    (status, kind, need): KnownStatus,
 ) -> rusqlite::Result<TaskRow> {
     let (mut attention, attention_reads) = parsed::<Vec<String>>(text(row, 8), "[]");
     let (runs, runs_read) = parsed(text(row, 9), "{}");
@@ -239,14 +243,14 @@ fn parsed<T: DeserializeOwned + Default>(json: &str, empty: &str) -> (T, bool) {
     (read.unwrap_or_default(), is_read)
 }
 
-impl Kinds {
+impl StatusKinds {
     /// A status and its kind; reads a workflow on its first use.
     fn find(
         &mut self,
         connection: &Connection,
         hash: &str,
         status: &str,
-    ) -> Result<Known, StoreError> {
+    ) -> Result<KnownStatus, StoreError> {
         let known = self.0.iter().position(|(known, _)| known == hash);
         let at = if let Some(at) = known {
             at
@@ -292,7 +296,7 @@ pub(crate) fn keep(connection: &Connection, task: &Task) -> Result<(), StoreErro
                 task.status.as_str(),
                 task.branch.as_str(),
                 task.summary,
-                task.value(&FieldName::new(ROUND)),
+                task.value(&FieldName::new(REVIEW_ROUND_FIELD)),
                 task.entered.at.to_string(),
                 attention,
                 runs,

@@ -22,40 +22,40 @@ pub struct RunRecord {
     pub id: RunId,
     /// The task.
     pub task: TaskId,
-    /// As what it runs.
+    /// Its role.
     pub role: Role,
-    /// The program.
+    /// Its harness.
     pub harness: HarnessName,
     /// Whether it runs without a terminal.
     pub headless: bool,
     /// When it was planned.
     pub created_at: Timestamp,
-    /// How it is started; nothing before a performer prepared it.
+    /// How it is started; absent until a performer has prepared it.
     pub setup: Option<RunSetup>,
-    /// Where it is; nothing before it was started.
+    /// Where it runs; absent until it is started.
     pub place: Option<RunPlace>,
-    /// How we know that it ended by itself.
+    /// The evidence that it exited by itself.
     pub evidence: Option<Evidence>,
-    /// When it ended, by itself or by us.
+    /// When it exited or was killed.
     pub ended_at: Option<Timestamp>,
 }
 
 /// How a run is started. Of secrets and variables only hashes and names are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct RunSetup {
-    /// Program and arguments.
+    /// The program and its arguments.
     pub argv: Vec<String>,
     /// The names of the variables it gets.
     pub environment: Vec<String>,
-    /// Where it starts.
+    /// The directory it starts in.
     pub directory: PathBuf,
-    /// The hash of the secret by which its calls are known.
+    /// The hash of the secret that identifies its calls.
     pub secret_hash: String,
     /// When it was prepared.
     pub at: Timestamp,
 }
 
-/// Where a run is. An id of tmux counts only together with the server that gave it out.
+/// Where a run is. A tmux id is valid only together with its server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct RunPlace {
     /// The socket of the tmux server.
@@ -74,12 +74,12 @@ pub struct RunPlace {
     pub boot_id: String,
 }
 
-/// A process that a later one with the same number is not taken for.
+/// A process, identified by more than its reusable pid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct ProcessIdentity {
     /// Its number.
     pub pid: u32,
-    /// When it started, in the system's own words.
+    /// When it started, as the system reports it.
     pub started: String,
 }
 
@@ -125,7 +125,7 @@ impl Store {
         run: &RunId,
         setup: &RunSetup,
     ) -> Result<(), StoreError> {
-        let writing = self.write_note("note how a run is started")?;
+        let writing = self.write_lazily("record how a run is started")?;
         write_setup(&writing.transaction, task, run, setup)?;
         writing.commit()?;
         Ok(())
@@ -138,7 +138,7 @@ impl Store {
         run: &RunId,
         place: &RunPlace,
     ) -> Result<(), StoreError> {
-        let writing = self.write_note("note where a run is")?;
+        let writing = self.write_lazily("record where a run is")?;
         write_place(&writing.transaction, task, run, place)?;
         writing.commit()?;
         Ok(())
@@ -168,7 +168,7 @@ fn write_setup(
                 setup.at.to_string(),
             ],
         )
-        .map_err(failed("note how a run is started"))?;
+        .map_err(failed("record how a run is started"))?;
     require_one(changed, task, run)
 }
 
@@ -197,7 +197,7 @@ fn write_place(
                 place.boot_id,
             ],
         )
-        .map_err(failed("note where a run is"))?;
+        .map_err(failed("record where a run is"))?;
     require_one(changed, task, run)
 }
 
@@ -250,12 +250,12 @@ pub(crate) fn derive<'effect>(
                 Ok(())
             }
             Some(notify @ Effect::NotifyRole(_)) if *outcome != EffectOutcome::SpawnedInstead => {
-                forget_unstarted(connection, task, notify)
+                delete_unstarted(connection, task, notify)
             }
             _ => Ok(()),
         },
         Fact::EffectCancelled { effect: id } => match effect(id) {
-            Some(cancelled) => forget_unstarted(connection, task, cancelled),
+            Some(cancelled) => delete_unstarted(connection, task, cancelled),
             None => Ok(()),
         },
         Fact::EffectRetried { effect: id } => match effect(id).and_then(started_by) {
@@ -273,7 +273,7 @@ pub(crate) fn derive<'effect>(
 fn started_by(effect: &Effect) -> Option<&Spawn> {
     match effect {
         Effect::Spawn(spawn) => Some(spawn),
-        Effect::NotifyRole(notify) => notify.otherwise.as_ref(),
+        Effect::NotifyRole(notify) => notify.spawn_if_absent.as_ref(),
         _ => None,
     }
 }
@@ -301,7 +301,7 @@ fn plan(
     Ok(())
 }
 
-fn forget_unstarted(
+fn delete_unstarted(
     connection: &Connection,
     task: &TaskId,
     effect: &Effect,
@@ -313,7 +313,7 @@ fn forget_unstarted(
                  AND prepared_at IS NULL AND ended_at IS NULL",
                 params![task.as_str(), spawn.run.as_str()],
             )
-            .map_err(failed("forget a run"))?;
+            .map_err(failed("delete a run"))?;
     }
     Ok(())
 }
@@ -336,7 +336,7 @@ fn end(
              WHERE task = ?1 AND id = ?2 AND ended_at IS NULL",
             params![task.as_str(), run.as_str(), evidence, at.to_string()],
         )
-        .map_err(failed("note that a run ended"))?;
+        .map_err(failed("record that a run ended"))?;
     Ok(())
 }
 
@@ -384,7 +384,7 @@ pub(crate) fn record(row: &Row<'_>) -> rusqlite::Result<RunRecord> {
     Ok(RunRecord {
         id: RunId::new(text("id")?),
         task: TaskId::new(text("task")?),
-        role: Role::named(&text("role")?),
+        role: Role::from_name(&text("role")?),
         harness: HarnessName::new(text("harness")?),
         headless: row.get("headless")?,
         created_at: instant("created_at")?.unwrap_or_default(),

@@ -66,7 +66,7 @@ impl Store {
         };
         let workflow_text = texts::find(&self.connection, &hash)?.unwrap_or_default();
         Ok(Some(StoredTask {
-            task: unfold(&self.connection, task, &snapshot)?,
+            task: task_of_snapshot(&self.connection, task, &snapshot)?,
             workflow_text,
             directory: self.home.path().join(directory),
             sequence,
@@ -83,7 +83,7 @@ impl Store {
     pub fn tasks_on_branch(&self, branch: &str) -> Result<Vec<Task>, StoreError> {
         let sql = "SELECT id FROM task_rows JOIN tasks ON tasks.id = task_rows.task
                    WHERE branch = ?1 ORDER BY tasks.project, id";
-        self.tasks_found(sql, &[&branch])
+        self.select_tasks(sql, &[&branch])
     }
 
     /// The tasks whose id starts with this prefix, ordered by project and id; deleted ones are left
@@ -92,10 +92,10 @@ impl Store {
         // No character sorts after this one, so the range covers every id with this prefix.
         let end = format!("{prefix}\u{10FFFF}");
         let sql = "SELECT id FROM tasks WHERE id >= ?1 AND id < ?2 ORDER BY project, id";
-        self.tasks_found(sql, &[&prefix, &end])
+        self.select_tasks(sql, &[&prefix, &end])
     }
 
-    fn tasks_found(&self, sql: &str, asked: &[&dyn ToSql]) -> Result<Vec<Task>, StoreError> {
+    fn select_tasks(&self, sql: &str, asked: &[&dyn ToSql]) -> Result<Vec<Task>, StoreError> {
         let attempt = || failed("find a task");
         let mut statement = self.connection.prepare(sql).map_err(attempt())?;
         let ids = statement.query_map(asked, |row| row.get::<_, String>(0));
@@ -109,7 +109,7 @@ impl Store {
 
     /// The last commit, and the tasks that changed after an earlier one.
     pub fn changed_since(&self, sequence: u64) -> Result<(u64, Vec<TaskId>), StoreError> {
-        let failed = || failed("look for changed tasks");
+        let failed = || failed("find changed tasks");
         let snapshot = self.connection.unchecked_transaction().map_err(failed())?;
         let last = self.sequence()?;
         let sql = "SELECT id FROM tasks WHERE sequence > ?1 ORDER BY sequence";
@@ -144,7 +144,7 @@ impl Store {
         let mut tasks = Vec::new();
         for row in rows {
             let ((folded, sequence), id) = row.map_err(failed("list tasks"))?;
-            let task = unfold(&snapshot, &TaskId::new(id), &folded)?;
+            let task = task_of_snapshot(&snapshot, &TaskId::new(id), &folded)?;
             if task.is_deleted {
                 continue;
             }
@@ -159,7 +159,7 @@ fn raw(row: &Row<'_>) -> rusqlite::Result<(String, u64)> {
 }
 
 /// The task of a snapshot; a snapshot in another format is rebuilt from the events.
-pub(crate) fn unfold(
+pub(crate) fn task_of_snapshot(
     connection: &Connection,
     id: &TaskId,
     snapshot: &str,
@@ -183,7 +183,7 @@ pub(crate) fn find(connection: &Connection, id: &TaskId) -> Result<Option<Task>,
         .optional()
         .map_err(failed("load a task"))?;
     snapshot
-        .map(|snapshot| unfold(connection, id, &snapshot))
+        .map(|snapshot| task_of_snapshot(connection, id, &snapshot))
         .transpose()
 }
 
@@ -208,7 +208,7 @@ pub(crate) fn on_branch(
         .map_err(failed("find a branch"))?;
     for row in rows {
         let (id, snapshot, hash) = row.map_err(failed("find a branch"))?;
-        let task = unfold(connection, &TaskId::new(id), &snapshot)?;
+        let task = task_of_snapshot(connection, &TaskId::new(id), &snapshot)?;
         let text = texts::find(connection, &hash)?.unwrap_or_default();
         let workflow = load(&text).workflow;
         if !workflow.is_some_and(|it| it.is_terminal(&task.status)) {
@@ -283,7 +283,11 @@ pub(crate) fn update(
 }
 
 /// Pins a task to the workflow with this hash.
-pub(crate) fn pin(connection: &Connection, id: &TaskId, hash: &str) -> Result<(), StoreError> {
+pub(crate) fn set_workflow(
+    connection: &Connection,
+    id: &TaskId,
+    hash: &str,
+) -> Result<(), StoreError> {
     let sql = "UPDATE tasks SET workflow_hash = ?2 WHERE id = ?1";
     connection
         .execute(sql, params![id.as_str(), hash])

@@ -10,12 +10,12 @@
     reason = "only a process can be killed, so these tests start some"
 )]
 
-mod stage;
+mod fixture;
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
 
-use stage::Stage;
+use fixture::Stage;
 
 use crate::steps;
 
@@ -26,7 +26,7 @@ type Operation = fn(&Stage);
 ///
 /// Called by a test of this module, with the name of the test for the child process.
 fn survive(test: &str, least: usize, prepare: Operation, operation: Operation) {
-    if let Some((home, at)) = stage::orders() {
+    if let Some((home, at)) = fixture::orders() {
         let stage = Stage::at(&home);
         steps::arm(at);
         operation(&stage);
@@ -41,13 +41,13 @@ fn survive(test: &str, least: usize, prepare: Operation, operation: Operation) {
         prepare(&stage);
         let status = Command::new(std::env::current_exe().unwrap())
             .args([&format!("tests::{test}"), "--exact", "--nocapture"])
-            .args(stage::written_orders(&stage, at))
+            .args(fixture::written_orders(&stage, at))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .status()
             .unwrap();
         if status.success() {
-            assert_eq!(stage.state(), expected, "nobody died");
+            assert_eq!(stage.state(), expected, "no kill happened");
             assert!(at >= least, "only {at} marks were reached");
             return;
         }
@@ -172,7 +172,7 @@ fn rebuilding_survives() {
 #[test]
 fn another_projection_after_a_death_loses_nothing() {
     let test = "another_projection_after_a_death_loses_nothing";
-    if let Some((home, at)) = stage::orders() {
+    if let Some((home, at)) = fixture::orders() {
         let stage = Stage::at(&home);
         steps::arm(at);
         stage.import();
@@ -187,7 +187,7 @@ fn another_projection_after_a_death_loses_nothing() {
         std::io::Write::write_all(&mut agent, b"too late\n").unwrap();
         let status = Command::new(std::env::current_exe().unwrap())
             .args([&format!("tests::{test}"), "--exact", "--nocapture"])
-            .args(stage::written_orders(&stage, at))
+            .args(fixture::written_orders(&stage, at))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .status()

@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use orange_config::Environment;
-use orange_driver::{Answer, Asked, Driver, NewWork, Waiting};
-use orange_engine::input::{Ask, Request};
+use orange_driver::{Answer, Driver, NewTaskRequest, TaskRequest, WaitPolicy};
+use orange_engine::input::{Request, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{HarnessName, ProjectName};
 use orange_engine::role::Role;
-use orange_engine::task::{Queueing, Tuning};
+use orange_engine::task::{AgentSettings, Queueing};
 use tempfile::TempDir;
 
 /// Clock ticks of processor time per second.
@@ -80,7 +80,7 @@ impl Fleet {
     }
 
     fn start(&self, number: usize) {
-        let new = NewWork {
+        let new = NewTaskRequest {
             project: Some(ProjectName::new("app")),
             by: Role::Human,
             summary: format!("Add line {number}"),
@@ -90,17 +90,21 @@ impl Fleet {
             harness: None,
             review_harness: None,
             status: None,
-            tuning: Tuning::default(),
+            agent_settings: AgentSettings::default(),
             queueing: Queueing::default(),
         };
-        let Answer::Done(created) = self.driver().requests.create(&new, Waiting::Here).unwrap()
+        let Answer::Done(created) = self
+            .driver()
+            .requests
+            .create(&new, WaitPolicy::Here)
+            .unwrap()
         else {
             panic!("task {number} was not created");
         };
-        let asked = Asked {
+        let asked = TaskRequest {
             task: created.task.id,
-            request: Request::new(Role::Human, Ask::Verb(Verb::Spawn)),
-            waiting: Waiting::Here,
+            request: Request::new(Role::Human, RequestKind::Verb(Verb::Spawn)),
+            waiting: WaitPolicy::Here,
         };
         assert!(matches!(
             self.driver().requests.ask(&asked),

@@ -83,7 +83,7 @@ impl Shown {
             let left = deadline.saturating_duration_since(Instant::now());
             let Ok((at, bytes)) = self.written.recv_timeout(left) else {
                 panic!(
-                    "waited in vain for {what}:\n{}",
+                    "timed out waiting for {what}:\n{}",
                     self.grid.lines().join("\n")
                 );
             };

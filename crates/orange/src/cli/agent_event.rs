@@ -7,45 +7,46 @@ use std::thread;
 use std::time::Duration;
 
 use orange_config::Environment;
-use orange_driver::Told;
+use orange_driver::HookEvent;
 
-use super::request::driving::driver;
+use super::request::requests::driver;
 use crate::cli::{Error, Exit};
 
 /// How much of stdin is kept.
-const LOOKED_AT: u64 = 1024 * 1024;
+const PAYLOAD_LIMIT: u64 = 1024 * 1024;
 
 /// How long to wait for the payload on stdin.
-const PATIENCE: Duration = Duration::from_millis(250);
+const STDIN_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Tell what an agent is doing.
+/// Report what an agent is doing.
 ///
-/// A coding agent that can call a program when something happens calls this, in the environment
-/// that orange gave it. What it tells is shown by `orange task show`, `orange task why` and
-/// `orange attention`, and confirms that a message was taken in. It asks for no status. Only `failed`
-/// is acted on: where its reason means no quota or no login, the agent counts as ended.
+/// A coding agent calls this from its hooks, in the environment that orange gave it. `orange task
+/// show`, `orange task why` and `orange attention` show the reports, and a report can confirm that
+/// a message was received. It requests no status. Only `failed` has an effect: if the reason is no
+/// quota or no login, the agent counts as ended.
 ///
 /// The events are `session-start`, `prompt-submitted`, `working`, `permission-wait`, `input-wait`,
-/// `idle`, `failed` and `session-end`. JSON on the standard input is kept as evidence, and the
-/// conversation and its file are taken from it.
+/// `idle`, `failed` and `session-end`. JSON on the standard input is kept as evidence; the
+/// conversation's id and file are taken from it.
 ///
-/// It never disturbs the agent: it prints nothing, waits for nothing, and always succeeds. What
-/// cannot be kept, such as an event from outside an agent's session, is told by `orange log`.
+/// It never disturbs the agent: it prints nothing, waits for nothing, and always succeeds. An event
+/// that cannot be kept, such as one from outside an agent's session, is only logged; see `orange
+/// log`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What happened.
+    /// The event.
     #[arg(value_name = "EVENT")]
     pub kind: String,
-    /// What the hook was given, instead of the standard input.
+    /// The hook's JSON, instead of the standard input.
     #[arg(value_name = "JSON")]
     pub payload: Option<String>,
-    /// Its place among the events of this agent; the order of the calls when left out.
+    /// The event's number for this agent [default: the order of the calls].
     #[arg(long, value_name = "NUMBER")]
     pub sequence: Option<u64>,
-    /// The agent's own name for its conversation.
+    /// The agent's own id for its conversation.
     #[arg(long, value_name = "ID")]
     pub session_id: Option<String>,
-    /// Where the agent keeps its conversation.
+    /// The agent's file of its conversation.
     #[arg(long, value_name = "FILE")]
     pub transcript: Option<String>,
 }
@@ -56,36 +57,36 @@ pub fn run(args: &Args, environment: &Environment) -> Exit {
         return Exit::Ok;
     };
     let given = args.payload.clone().map(String::into_bytes);
-    driver.agents.keep_agent_event(Told {
+    driver.agents.store_agent_event(HookEvent {
         kind: args.kind.clone(),
         sequence: args.sequence,
         session_id: args.session_id.clone(),
         transcript: args.transcript.clone(),
-        payload: given.or_else(standard_input),
+        payload: given.or_else(read_stdin),
     });
     Exit::Ok
 }
 
 /// Whether an invalid command line is a call of `orange agent-event`, which must not fail: some
 /// agents stop when a hook fails.
-pub fn is_meant(typed: &[OsString]) -> bool {
+pub fn is_agent_event_call(typed: &[OsString]) -> bool {
     let mut words = typed.iter().skip(1);
     let first = words.find(|word| !word.to_string_lossy().starts_with('-'));
     first.is_some_and(|word| word == "agent-event")
 }
 
 /// Logs an invalid call of `orange agent-event`.
-pub fn drop(error: &Error, environment: &Environment) {
+pub fn log_invalid_call(error: &Error, environment: &Environment) {
     if let Ok(driver) = driver(environment) {
-        driver.agents.keep_agent_event(Told {
+        driver.agents.store_agent_event(HookEvent {
             kind: error.message.clone(),
-            ..Told::default()
+            ..HookEvent::default()
         });
     }
 }
 
 /// The payload on stdin, if it arrives in time; a terminal is not read.
-fn standard_input() -> Option<Vec<u8>> {
+fn read_stdin() -> Option<Vec<u8>> {
     if io::stdin().is_terminal() {
         return None;
     }
@@ -94,12 +95,14 @@ fn standard_input() -> Option<Vec<u8>> {
     let reader = move || {
         let mut bytes = Vec::new();
         let mut input = io::stdin().lock();
-        let looked_at = input.by_ref().take(LOOKED_AT).read_to_end(&mut bytes);
+        let looked_at = input.by_ref().take(PAYLOAD_LIMIT).read_to_end(&mut bytes);
         // Drain the rest too, so that the agent never gets a broken pipe.
         if looked_at.is_ok() && io::copy(&mut input, &mut io::sink()).is_ok() {
             let _late = sender.send(bytes);
         }
     };
     let thread = thread::Builder::new().spawn(reader);
-    thread.ok().and_then(|_| read.recv_timeout(PATIENCE).ok())
+    thread
+        .ok()
+        .and_then(|_| read.recv_timeout(STDIN_TIMEOUT).ok())
 }

@@ -14,33 +14,34 @@ use super::{
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Text};
 
-/// Runs many coding agents in parallel, and lets none of them talk its way to done.
+/// Runs many coding agents in parallel; no agent can mark its own work as done.
 ///
-/// A workflow says which states a task goes through (plan, work, agent review, human review,
-/// merge) and what must be shown before it moves on. It is a YAML file: take a shipped one, or
-/// write your own.
+/// A workflow defines the states of a task (plan, work, agent review, human review, merge) and the
+/// evidence it needs to move on. It is a YAML file: use a shipped one, or write your own.
 ///
 /// Register a repository as a project, create tasks in it, and start agents on them. Without a
-/// command, and at a terminal, the dashboard opens: who needs you, and every step by one key.
+/// command, at a terminal, the dashboard opens: it shows what needs you, and every step is one key.
 #[derive(Debug, Parser)]
 #[command(name = "orange", version, args_override_self = true)]
 pub struct Arguments {
-    /// Print only answers and errors: no hints, no progress.
+    /// Print only results and errors: no hints, no progress.
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// Answer in JSON, for programs; before or after a command that has such an answer.
+    /// Print JSON; before or after a command that supports it.
     #[arg(long)]
     pub json: bool,
-    /// Show the tasks of every project, also inside one; for the dashboard.
+    /// Open the dashboard with the tasks of all projects.
     #[arg(long)]
     pub all: bool,
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// What orange can be asked.
+/// The commands of orange.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    #[command(flatten)]
+    Short(task::Short),
     #[command(subcommand, disable_help_subcommand = true)]
     Project(project::Command),
     #[command(subcommand, disable_help_subcommand = true)]
@@ -76,7 +77,7 @@ pub enum Command {
 }
 
 #[derive(Debug)]
-pub enum Stopped {
+pub enum EarlyExit {
     /// The user asked for help or the version.
     Help(Text),
     Usage(Error),
@@ -91,6 +92,7 @@ impl Command {
         output: &mut Output,
     ) -> Result<Exit, Error> {
         match self {
+            Command::Short(command) => command.run(environment, output),
             Command::Workflow(command) => command.run(environment, output),
             Command::Project(command) => command.run(environment, output),
             Command::Task(command) => command.run(environment, output),
@@ -119,10 +121,10 @@ impl Command {
 
 impl Arguments {
     /// Parses a command line that starts with the program's own name.
-    pub fn parse(typed: &[OsString], output: &Output) -> Result<Self, Stopped> {
+    pub fn parse(typed: &[OsString], output: &Output) -> Result<Self, EarlyExit> {
         // Built again on a second use: cloning it would slow down every command.
         let command = || help::command(output.answer_width());
-        let typed = &json_behind(typed, command);
+        let typed = &move_json_behind_command(typed, command);
         let matches = command().try_get_matches_from(typed);
         let parsed = matches.and_then(|matches| {
             let arguments = Self::from_arg_matches(&matches)?;
@@ -133,7 +135,9 @@ impl Arguments {
             Ok(Self { json, ..arguments })
         });
         parsed.map_err(|error| match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stopped::Help(rendered(&error)),
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                EarlyExit::Help(render_help(&error))
+            }
             // The name of a group without a command shows the same help as `--help`.
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 let asking = typed.iter().cloned().chain([OsString::from("--help")]);
@@ -141,16 +145,19 @@ impl Arguments {
                     .try_get_matches_from(asking)
                     .err()
                     .unwrap_or(error);
-                Stopped::Help(rendered(&help))
+                EarlyExit::Help(render_help(&help))
             }
-            _ => Stopped::Usage(usage::error(&error, command())),
+            _ => EarlyExit::Usage(usage::error(&error, command())),
         })
     }
 }
 
 /// Moves a `--json` from before the command to after it, where the command itself accepts or
 /// rejects it.
-fn json_behind(typed: &[OsString], program: impl Fn() -> clap::Command) -> Vec<OsString> {
+fn move_json_behind_command(
+    typed: &[OsString],
+    program: impl Fn() -> clap::Command,
+) -> Vec<OsString> {
     let is_flag = |it: &&OsString| it.to_string_lossy().starts_with('-') && *it != "--";
     let flags = typed.iter().skip(1).take_while(is_flag).count();
     let (before, rest) = typed.split_at((flags + 1).min(typed.len()));
@@ -178,7 +185,7 @@ fn is_json(matches: &ArgMatches) -> bool {
     here == Some(&true) || inner()
 }
 
-fn rendered(help: &clap::Error) -> Text {
+fn render_help(help: &clap::Error) -> Text {
     let rendered = help.render().ansi().to_string();
     // clap leaves trailing spaces on the empty lines between paragraphs.
     let lines: Vec<&str> = rendered.trim_end().lines().map(str::trim_end).collect();
@@ -186,7 +193,7 @@ fn rendered(help: &clap::Error) -> Text {
 }
 
 /// Whether an invalid command line asks for JSON, so that its error is JSON too.
-pub fn ask_for_json(typed: &[OsString]) -> bool {
+pub fn asks_for_json(typed: &[OsString]) -> bool {
     typed
         .iter()
         .take_while(|argument| *argument != "--")
@@ -205,15 +212,15 @@ mod tests {
     #[test]
     fn json_is_asked_for_before_the_double_dash() {
         let typed = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
-        assert!(ask_for_json(&typed("orange --json nonsense")));
-        assert!(!ask_for_json(&typed("orange nonsense -- --json")));
+        assert!(asks_for_json(&typed("orange --json nonsense")));
+        assert!(!asks_for_json(&typed("orange nonsense -- --json")));
     }
 
     #[test]
     fn json_before_a_command_is_read_behind_it() {
         let moved = |text: &str| {
             let typed: Vec<OsString> = text.split(' ').map(OsString::from).collect();
-            let moved = json_behind(&typed, || help::command(None));
+            let moved = move_json_behind_command(&typed, || help::command(None));
             let words: Vec<&str> = moved.iter().map(|it| it.to_str().unwrap()).collect();
             words.join(" ")
         };

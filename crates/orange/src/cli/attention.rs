@@ -6,45 +6,45 @@ use std::time::Duration;
 
 use orange_config::Environment;
 use orange_config::clock;
-use orange_driver::{Attended, Driver, Waiting};
+use orange_driver::{AttentionEntry, Driver, WaitPolicy};
 use orange_engine::attention::Item;
-use orange_engine::input::{Ask, Request};
+use orange_engine::input::{Request, RequestKind};
 use orange_engine::names::ProjectName;
 use orange_engine::time::Timestamp;
 use serde::Serialize;
 
-use super::request::attending::{Manner, attend};
-use super::request::driving::{driver, print};
+use super::request::progress::{WaitMode, run_with_progress};
+use super::request::requests::{driver, print};
 use crate::cli::answer::words::age;
 use crate::cli::{Error, Exit, Shape};
-use crate::output::{Alignment, Column, Grid, Output, Style, Text};
+use crate::output::{Alignment, Column, Grid, Output, Style, Text, with_local_times};
 
 /// Poll interval of `--follow`.
-const REST: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.attention/1");
 
-pub const CHANGE: Shape = Shape::of::<Change<'static>>("orange.attention.change/1");
+pub const CHANGE_SHAPE: Shape = Shape::of::<Change<'static>>("orange.attention.change/1");
 
 /// List what needs you.
 ///
-/// One queue over all tasks, what waited longest first: questions of agents, work to review, tasks
-/// that are stuck or in trouble, effects that were given up, messages that have not reached their
-/// agent, agents that wait until something is allowed or answered, agents that were started and tell
-/// nothing, and harnesses on which nothing is started. With each comes what to run next.
+/// One queue for all tasks, the longest wait first: questions from agents, work to review, tasks
+/// that are stuck or in trouble, failed effects, undelivered messages, agents that wait for
+/// permission or an answer, agents that were started but have reported nothing, and parked
+/// harnesses. Each entry says what to run next.
 ///
-/// Inside a project only its tasks are listed. Nothing is changed, but with `--clear`: an ended task
-/// does not move on, so what was given up about it stays until `orange task retry` succeeds or you
-/// clear it.
+/// Inside a project only its tasks are listed. Only `--clear` changes anything: a finished task
+/// does not move on, so its failed effects stay in the list until `orange task retry` succeeds or
+/// you clear them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Of every project, also inside one.
+    /// List the tasks of all projects.
     #[arg(long)]
     pub all: bool,
-    /// Go on with what comes and goes, until interrupted; with `--json`, an object per line.
+    /// Print changes until interrupted; with `--json`, one object per line.
     #[arg(long, short)]
     pub follow: bool,
-    /// Clear what went wrong about a task that has ended.
+    /// Clear the problems of a finished task.
     #[arg(long, value_name = "TASK", conflicts_with_all = ["all", "follow"])]
     pub clear: Option<String>,
 }
@@ -68,17 +68,17 @@ struct ItemBody<'a> {
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Change<'a> {
-    change: Came,
+    change: ItemChange,
     item: ItemBody<'a>,
 }
 
-/// What became of an item.
+/// How the queue changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Came {
-    /// It needs somebody now.
+enum ItemChange {
+    /// The item needs you now.
     Added,
-    /// It needs nobody any more.
+    /// The item no longer needs you.
     Gone,
 }
 
@@ -104,7 +104,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         };
         SHAPE.print(&body, output)?;
     } else if attention.items.is_empty() {
-        output.narrate(&nothing(project.as_ref()));
+        output.narrate(&empty_text(project.as_ref()));
     } else {
         output.answer_grid(&grid(&attention.items, project.is_some()))?;
     }
@@ -112,15 +112,15 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 fn clear(driver: &Driver, task: &str, output: &mut Output) -> Result<Exit, Error> {
-    let task = driver.callers.meant(Some(task))?;
-    let request = |by| Request::new(by, Ask::ClearAttention);
+    let task = driver.callers.resolve_task(Some(task))?;
+    let request = |by| Request::new(by, RequestKind::ClearAttention);
     let answer = driver
         .requests
-        .ask_as_caller(&task, request, Waiting::USUAL)?;
+        .ask_as_caller(&task, request, WaitPolicy::DEFAULT)?;
     print(answer, output)
 }
 
-fn body(attended: &Attended) -> ItemBody<'_> {
+fn body(attended: &AttentionEntry) -> ItemBody<'_> {
     ItemBody {
         item: &attended.item,
         project: attended.project.as_ref().map(ProjectName::as_str),
@@ -134,50 +134,55 @@ fn follow(
     project: Option<&ProjectName>,
     output: &mut Output,
 ) -> Result<Exit, Error> {
-    let mut known: BTreeMap<String, Attended> = BTreeMap::new();
+    let mut known: BTreeMap<String, AttentionEntry> = BTreeMap::new();
     // An interrupt is the normal way to end this, so it is not an error.
-    let (followed, signal) = attend(driver.context.meanwhile(), Manner::printing(), || {
-        while !driver.context.meanwhile().is_over() {
-            let now = driver.views.attention(project)?.items;
-            let is_there = |key: &String| now.iter().any(|it| it.item.key == *key);
-            for (_, gone) in known.extract_if(.., |key, _| !is_there(key)) {
-                tell(Came::Gone, &gone, output)?;
-            }
-            for attended in now {
-                let key = attended.item.key.clone();
-                let before = known.insert(key, attended.clone());
-                if before.is_none_or(|before| before.item.told != attended.item.told) {
-                    tell(Came::Added, &attended, output)?;
+    let (followed, signal) =
+        run_with_progress(driver.context.progress(), WaitMode::for_printing(), || {
+            while !driver.context.progress().is_over() {
+                let now = driver.views.attention(project)?.items;
+                let is_there = |key: &String| now.iter().any(|it| it.item.key == *key);
+                for (_, gone) in known.extract_if(.., |key, _| !is_there(key)) {
+                    print_change(ItemChange::Gone, &gone, output)?;
                 }
+                for attended in now {
+                    let key = attended.item.key.clone();
+                    let before = known.insert(key, attended.clone());
+                    if before.is_none_or(|before| before.item.text != attended.item.text) {
+                        print_change(ItemChange::Added, &attended, output)?;
+                    }
+                }
+                clock::sleep_until(clock::after(POLL_INTERVAL), POLL_INTERVAL);
             }
-            clock::rest_until(clock::after(REST), REST);
-        }
-        Ok::<(), Error>(())
-    });
+            Ok::<(), Error>(())
+        });
     followed?;
     Ok(signal.map_or(Exit::Ok, Exit::from))
 }
 
-fn tell(change: Came, attended: &Attended, output: &mut Output) -> Result<(), Error> {
+fn print_change(
+    change: ItemChange,
+    attended: &AttentionEntry,
+    output: &mut Output,
+) -> Result<(), Error> {
     if output.is_json() {
         let body = Change {
             change,
             item: body(attended),
         };
-        CHANGE.print_line(&body, output)?;
+        CHANGE_SHAPE.print_line(&body, output)?;
         return Ok(());
     }
     let item = &attended.item;
     let (sign, style) = match change {
-        Came::Added => ("+", Style::Warn),
-        Came::Gone => ("-", Style::Dim),
+        ItemChange::Added => ("+", Style::Warn),
+        ItemChange::Gone => ("-", Style::Dim),
     };
     let mut text = Text::new();
     text.push(style, sign);
     text.push(Style::Bold, &format!(" {}", item.subject()));
     text.push(style, &format!(" {}", item.kind));
-    text.push(Style::Plain, &format!(": {}", item.told));
-    if change == Came::Added {
+    text.push(Style::Plain, &format!(": {}", with_local_times(&item.text)));
+    if change == ItemChange::Added {
         text.push(Style::Dim, &format!(" ({})", item.command));
     }
     text.end_line();
@@ -185,7 +190,7 @@ fn tell(change: Came, attended: &Attended, output: &mut Output) -> Result<(), Er
     Ok(())
 }
 
-fn grid(items: &[Attended], in_one_project: bool) -> Grid<'_, 6> {
+fn grid(items: &[AttentionEntry], in_one_project: bool) -> Grid<'_, 6> {
     let column = |heading, narrowest| Column {
         heading,
         alignment: Alignment::Left,
@@ -204,7 +209,7 @@ fn grid(items: &[Attended], in_one_project: bool) -> Grid<'_, 6> {
         column("RUN", Some(20)),
     ]);
     let now: Timestamp = clock::now();
-    for Attended { item, project, .. } in items {
+    for AttentionEntry { item, project, .. } in items {
         let project = project.as_ref().filter(|_| !in_one_project);
         let project = project.map_or("", ProjectName::as_str);
         grid.push([
@@ -212,19 +217,19 @@ fn grid(items: &[Attended], in_one_project: bool) -> Grid<'_, 6> {
             (Style::Bold, Cow::from(item.subject())),
             (Style::Warn, Cow::from(item.kind.as_str())),
             (Style::Plain, Cow::from(project)),
-            (Style::Plain, Cow::from(item.told.as_str())),
+            (Style::Plain, with_local_times(&item.text)),
             (Style::Dim, Cow::from(item.command.as_str())),
         ]);
     }
     grid
 }
 
-fn nothing(project: Option<&ProjectName>) -> Text {
+fn empty_text(project: Option<&ProjectName>) -> Text {
     let mut text = Text::new();
     let told = match project {
-        Some(name) => format!(
-            "nothing in project `{name}` needs you; `--all` also lists those of other projects"
-        ),
+        Some(name) => {
+            format!("nothing in project `{name}` needs you; `--all` includes other projects")
+        }
         None => String::from("nothing needs you"),
     };
     text.push(Style::Plain, &told);

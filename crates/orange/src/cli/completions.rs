@@ -10,19 +10,19 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::Shells;
 use orange_config::{Catalog, Environment, Harnesses, Home, Projects};
-use orange_driver::{Driver, Wanted};
+use orange_driver::{Driver, ListFilter};
 use orange_engine::language::load;
 use orange_engine::names::TaskId;
 
 use super::help;
-use super::request::driving::driver;
+use super::request::requests::driver;
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
-/// Print what makes a shell complete.
+/// Generate shell completions.
 ///
-/// Task ids with their summaries, statuses, branches, projects, workflows and harnesses are asked
-/// for anew whenever you press Tab. Let every shell read it when it starts:
+/// Task ids with their summaries, statuses, branches, projects, workflows and harnesses are looked
+/// up each time you press Tab. Load the completions when your shell starts:
 ///
 /// bash: `source <(orange completions bash)` in ~/.bashrc
 ///
@@ -36,7 +36,7 @@ pub struct Args {
     pub shell: Shell,
 }
 
-/// A shell that can complete.
+/// A supported shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shell {
     Bash,
@@ -64,11 +64,11 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
 pub const VARIABLE: &str = "COMPLETE";
 
 /// Answers a completion request of the shell; `false` if this is not one.
-pub fn answered(typed: &[OsString], environment: &Environment) -> bool {
+pub fn try_complete(typed: &[OsString], environment: &Environment) -> bool {
     if environment.variable(VARIABLE).is_none() {
         return false;
     }
-    let asked = Asked {
+    let asked = CompletionRequest {
         environment: environment.clone(),
         typed: typed.to_vec(),
     };
@@ -83,21 +83,21 @@ pub fn answered(typed: &[OsString], environment: &Environment) -> bool {
 
 /// The environment and the command line of a completion request.
 #[derive(Clone, Debug)]
-struct Asked {
+struct CompletionRequest {
     environment: Environment,
     typed: Vec<OsString>,
 }
 
-fn with_candidates(command: Command, asked: &Asked) -> Command {
+fn with_candidates(command: Command, asked: &CompletionRequest) -> Command {
     let command = command.mut_args(|argument| candidates_for(argument, asked));
     command.mut_subcommands(|inner| with_candidates(inner, asked))
 }
 
-fn candidates_for(argument: Arg, asked: &Asked) -> Arg {
+fn candidates_for(argument: Arg, asked: &CompletionRequest) -> Arg {
     let name = argument
         .get_value_names()
         .and_then(|it| it.first().cloned());
-    let find: fn(&Asked) -> Option<Vec<CompletionCandidate>> =
+    let find: fn(&CompletionRequest) -> Option<Vec<CompletionCandidate>> =
         match (name.as_deref(), argument.get_id().as_str()) {
             (Some("TASK"), _) => tasks,
             (Some("BRANCH"), _) => branches,
@@ -113,7 +113,7 @@ fn candidates_for(argument: Arg, asked: &Asked) -> Arg {
     }))
 }
 
-impl Asked {
+impl CompletionRequest {
     fn driver(&self) -> Option<Driver> {
         driver(&self.environment).ok()
     }
@@ -125,8 +125,8 @@ impl Asked {
 
 /// Tasks by id. Branches are added only once a word is begun: before, every task would be listed
 /// twice.
-fn tasks(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
-    let overview = asked.driver()?.views.list(&Wanted::default()).ok()?;
+fn tasks(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
+    let overview = asked.driver()?.views.list(&ListFilter::default()).ok()?;
     let is_begun = asked.typed.last().is_some_and(|word| !word.is_empty());
     let mut candidates = Vec::new();
     for row in &overview.tasks {
@@ -139,8 +139,8 @@ fn tasks(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
     Some(candidates)
 }
 
-fn branches(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
-    let overview = asked.driver()?.views.list(&Wanted::default()).ok()?;
+fn branches(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
+    let overview = asked.driver()?.views.list(&ListFilter::default()).ok()?;
     let mut branches: Vec<_> = overview.tasks.into_iter().map(|row| row.branch).collect();
     branches.sort();
     branches.dedup();
@@ -148,9 +148,9 @@ fn branches(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
 }
 
 /// The statuses of the task on the command line; without one, those of every workflow in use.
-fn statuses(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
+fn statuses(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
     let driver = asked.driver()?;
-    let overview = driver.views.list(&Wanted::default()).ok()?;
+    let overview = driver.views.list(&ListFilter::default()).ok()?;
     let is_typed = |name: &str| asked.typed.iter().any(|it| it == name);
     let rows = overview.tasks.iter();
     let named = rows.filter(|row| is_typed(row.id.as_str()) || is_typed(row.branch.as_str()));
@@ -171,7 +171,7 @@ fn statuses(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
     Some(names.into_iter().map(CompletionCandidate::new).collect())
 }
 
-fn projects(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
+fn projects(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
     let projects = Projects::load(&asked.home()?).ok()?;
     let candidate = |it: &orange_config::Project| {
         CompletionCandidate::new(it.name.as_str()).help(Some(it.path.display().to_string().into()))
@@ -179,12 +179,12 @@ fn projects(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
     Some(projects.projects.iter().map(candidate).collect())
 }
 
-fn workflows(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
+fn workflows(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
     let names = Catalog::load(&asked.home()?).ok()?.names();
     Some(names.into_iter().map(CompletionCandidate::new).collect())
 }
 
-fn harnesses(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
+fn harnesses(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
     let found = Harnesses::load(&asked.home()?).ok()?;
     let names = found.all().iter().map(|(name, _)| name.clone());
     Some(names.map(CompletionCandidate::new).collect())

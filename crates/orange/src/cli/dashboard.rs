@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use orange_config::Environment;
 
 use super::Dashboard;
-use super::arguments::{Arguments, Stopped};
-use super::request::driving::driver;
+use super::arguments::{Arguments, EarlyExit};
+use super::request::requests::driver;
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
@@ -17,15 +17,15 @@ pub fn run(
     environment: &Environment,
     output: &mut Output,
 ) -> Result<Exit, Error> {
-    if !output.has_person() {
+    if !output.is_interactive() {
         let asking = ["orange", "--help"].map(OsString::from);
-        if let Err(Stopped::Help(text)) = Arguments::parse(&asking, output) {
+        if let Err(EarlyExit::Help(text)) = Arguments::parse(&asking, output) {
             output.answer(&text)?;
         }
         return Ok(Exit::Ok);
     }
     let driver = driver(environment)?;
-    driver.callers.require_person("open the dashboard")?;
+    driver.callers.require_user("open the dashboard")?;
     let project = driver.callers.project_here(None)?.map(|it| it.name);
     let shown = dashboard(&driver, project, arguments.all, output);
     shown.map_err(Error::dashboard)?;

@@ -8,24 +8,26 @@ use std::time::Duration;
 use orange_config::Environment;
 use orange_config::clock::Deadline;
 use orange_driver::supervisor::{Settings, Stopper, Supervisor};
-use orange_driver::{Answer, Asked, Demo, Driver, Follower, NewWork, TaskRow, Waiting};
-use orange_engine::activity::Doing;
+use orange_driver::{
+    Answer, Demo, Driver, Follower, NewTaskRequest, TaskRequest, TaskRow, WaitPolicy,
+};
+use orange_engine::activity::ActivityState;
 use orange_engine::attention::Need;
 use orange_engine::effect::MergeStrategy;
 use orange_engine::event::Fact;
-use orange_engine::history::told;
-use orange_engine::input::{Ask, Request};
+use orange_engine::history::describe;
+use orange_engine::input::{Request, RequestKind};
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{BranchName, TaskId};
 use orange_engine::role::Role;
-use orange_engine::task::{Queueing, Tuning};
+use orange_engine::task::{AgentSettings, Queueing};
 use orange_engine::time::Timestamp;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use super::Dashboard;
-use super::request::interrupted::{Signal, Waited};
-use super::task::matters;
+use super::request::interruption::{Signal, WaitSubject};
+use super::task::is_shown_by_default;
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
 
@@ -33,7 +35,7 @@ use crate::output::{Output, Style, Text};
 const TICK: Duration = Duration::from_millis(100);
 
 /// How long nothing may happen before the demo fails, on top of the agents' pauses.
-const STILL: Duration = Duration::from_mins(3);
+const STALL_TIMEOUT: Duration = Duration::from_mins(3);
 
 /// The branch of each demo task, and a summary that tells the user what to do.
 const TASKS: &[(&str, &str)] = &[
@@ -47,34 +49,34 @@ const WAITING: (&str, &str) = ("goodbye", "Say goodbye: press Enter to start it"
 /// The answer to the second task's question when there is no user to give one.
 const ANSWER: &str = "With the name, please.";
 
-/// See it all in two minutes.
+/// Try orange in two minutes.
 ///
-/// Agents that follow a script work on two tasks, in a repository and a home of their own in a
-/// temporary folder: they plan, work, are reviewed, fail once and mend it, and one asks what is
-/// meant. At a terminal the dashboard opens, and you review and merge; elsewhere, or with
-/// `--no-dashboard`, each step is printed and yours are played too.
+/// Scripted agents work on two tasks, in their own repository and home in a temporary folder: they
+/// plan, work, get reviewed, fail once and fix it, and one asks a question. At a terminal the
+/// dashboard opens, and you review and merge; otherwise, or with `--no-dashboard`, each step is
+/// printed and your part is played too.
 ///
-/// No account and no key is needed, and nothing of yours is touched: not your home, your projects,
-/// your settings or your tmux. Everything goes at the end, the folder too, unless it is kept.
+/// You need no account and no key, and nothing of yours is touched: not your home, your projects,
+/// your settings or your tmux. Everything is removed at the end, including the folder, unless you
+/// keep it with `--keep`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Print each step as it happens, and play the person too.
+    /// Print each step as it happens, and play your part too.
     #[arg(long)]
     pub no_dashboard: bool,
-    /// Leave the folder where it is at the end; everything that runs in it is ended.
+    /// Keep the folder at the end; everything that runs in it is stopped.
     #[arg(long)]
     pub keep: bool,
-    /// How many seconds agents rest between two steps.
+    /// Seconds that agents pause between two steps.
     #[arg(long, value_name = "SECONDS", default_value_t = 2)]
     pub pause: u64,
 }
 
-fn stuck(branch: &str) -> Error {
-    let message =
-        format!("cannot play the demo to its end: nothing happens any more with `{branch}`");
+fn stalled_error(branch: &str) -> Error {
+    let message = format!("cannot finish the demo: `{branch}` makes no progress");
     Error::new(Exit::Unexpected, "system-failed", message).hint(
         "run `orange demo --no-dashboard --keep`, and read `orange/orange.log` in the folder that \
-         it names",
+         it prints",
     )
 }
 
@@ -87,23 +89,23 @@ pub fn run(
 ) -> Result<Exit, Error> {
     let orange = std::env::current_exe().map_err(Error::not_started)?;
     let asked = Signals::listen().map_err(Error::not_started)?;
-    for left in Demo::left(environment, &orange) {
+    for left in Demo::find_abandoned(environment, &orange) {
         let folder = left.folder().display();
         say(
             output,
-            &format!("removing `{folder}`, which a demo that was killed has left"),
+            &format!("removing `{folder}`, left by a demo that was killed"),
         );
         left.end(false)?;
     }
     let demo = Demo::new(environment, &orange, args.pause)?;
     let folder = demo.folder().display().to_string();
     let end = if args.keep {
-        "stays"
+        "is kept"
     } else {
         "is removed at the end"
     };
     say(output, &format!("everything is in `{folder}`, which {end}"));
-    let played = if args.no_dashboard || !output.has_person() {
+    let played = if args.no_dashboard || !output.is_interactive() {
         play(&demo, args.pause, &asked, output)
     } else {
         show(&demo, dashboard, output)
@@ -118,7 +120,7 @@ pub fn run(
                 "`ORANGE_HOME={home} orange task list --all-statuses --all` shows what was done"
             )
         } else {
-            format!("removed `{folder}`; `orange` in a repository of yours opens the same")
+            format!("removed `{folder}`; run `orange` in your own repository to open its dashboard")
         },
     );
     Ok(Exit::Ok)
@@ -149,7 +151,7 @@ impl Signals {
         Ok(heard)
     }
 
-    fn heard(&self) -> Option<Signal> {
+    fn received(&self) -> Option<Signal> {
         let end = self.end.load(Ordering::SeqCst).then_some(Signal::Terminate);
         let interrupt = self.interrupt.load(Ordering::SeqCst);
         interrupt.then_some(Signal::Interrupt).or(end)
@@ -159,32 +161,32 @@ impl Signals {
 /// Opens the dashboard, which also supervises, until the user quits it.
 fn show(demo: &Demo, dashboard: Dashboard, output: &Output) -> Result<(), Error> {
     for task in TASKS {
-        begin(demo, task, true)?;
+        create_task(demo, task, true)?;
     }
-    begin(demo, &WAITING, false)?;
+    create_task(demo, &WAITING, false)?;
     let shown = dashboard(demo.driver(), Some(demo.project()), false, output);
     shown.map_err(Error::dashboard)
 }
 
 /// Plays the demo to its end and prints each step.
 fn play(demo: &Demo, pause: u64, asked: &Signals, output: &mut Output) -> Result<(), Error> {
-    let supervising = Supervising::start(demo.driver())?;
+    let supervising = SupervisorThread::start(demo.driver())?;
     let mut tasks = Vec::new();
     for task in TASKS {
-        tasks.push(Played::new(begin(demo, task, true)?, task.0));
+        tasks.push(DemoTask::new(create_task(demo, task, true)?, task.0));
     }
-    let still = STILL + Duration::from_secs(pause.saturating_mul(10));
+    let still = STALL_TIMEOUT + Duration::from_secs(pause.saturating_mul(10));
     let mut follower = demo.driver().views.follower();
     let mut patience = Deadline::after(still);
     while tasks.iter().any(|task| !task.is_over) {
-        if let Some(signal) = asked.heard() {
-            return Err(signal.during(&Waited::Demo));
+        if let Some(signal) = asked.received() {
+            return Err(signal.interruption_error(&WaitSubject::Demo));
         }
         if advance(demo.driver(), &mut follower, &mut tasks, output)? {
             patience = Deadline::after(still);
         } else if patience.has_passed() {
             let left = tasks.iter().find(|task| !task.is_over);
-            return Err(stuck(left.map_or("", |task| task.branch)));
+            return Err(stalled_error(left.map_or("", |task| task.branch)));
         }
         let mut is_merging = tasks.iter().any(|task| task.is_merging && !task.is_over);
         for task in tasks.iter_mut().filter(|task| !task.is_over) {
@@ -201,7 +203,7 @@ fn play(demo: &Demo, pause: u64, asked: &Signals, output: &mut Output) -> Result
 fn advance(
     driver: &Driver,
     follower: &mut Follower,
-    tasks: &mut [Played],
+    tasks: &mut [DemoTask],
     output: &mut Output,
 ) -> Result<bool, Error> {
     let Some(change) = follower.change()? else {
@@ -210,14 +212,18 @@ fn advance(
     for row in change.rows {
         if let Some(task) = tasks.iter_mut().find(|task| task.id == row.id) {
             task.row = Some(row);
-            task.tell(driver, output)?;
+            task.print_new_events(driver, output)?;
         }
     }
     Ok(true)
 }
 
-fn begin(demo: &Demo, (branch, summary): &(&str, &str), starts: bool) -> Result<TaskId, Error> {
-    let new = NewWork {
+fn create_task(
+    demo: &Demo,
+    (branch, summary): &(&str, &str),
+    starts: bool,
+) -> Result<TaskId, Error> {
+    let new = NewTaskRequest {
         project: Some(demo.project()),
         by: Role::Human,
         summary: (*summary).to_owned(),
@@ -227,48 +233,51 @@ fn begin(demo: &Demo, (branch, summary): &(&str, &str), starts: bool) -> Result<
         harness: None,
         review_harness: None,
         status: None,
-        tuning: Tuning::default(),
+        agent_settings: AgentSettings::default(),
         queueing: Queueing::default(),
     };
     // The supervisor performs what this plans.
-    let begun = demo.driver().requests.begin(&new, starts, Waiting::Not)?;
+    let begun = demo
+        .driver()
+        .requests
+        .create_and_start(&new, starts, WaitPolicy::Skip)?;
     match begun.created {
         Answer::Done(changed) | Answer::StillRunning(changed) => Ok(changed.task.id),
-        Answer::Already(task) => Ok(task.id),
+        Answer::AlreadyDone(task) => Ok(task.id),
         Answer::Refused(refusal) => Err(refusal.into()),
     }
 }
 
 /// A task of the demo without the dashboard.
-struct Played {
+struct DemoTask {
     id: TaskId,
     branch: &'static str,
     row: Option<TaskRow>,
     version: u64,
     /// When the task entered the status in which the user's part was last played.
-    acted: Option<Timestamp>,
+    acted_in_status_since: Option<Timestamp>,
     is_merging: bool,
     is_over: bool,
 }
 
-impl Played {
-    fn new(id: TaskId, branch: &'static str) -> Played {
-        Played {
+impl DemoTask {
+    fn new(id: TaskId, branch: &'static str) -> DemoTask {
+        DemoTask {
             id,
             branch,
             row: None,
             version: 0,
-            acted: None,
+            acted_in_status_since: None,
             is_merging: false,
             is_over: false,
         }
     }
 
-    fn tell(&mut self, driver: &Driver, output: &mut Output) -> Result<(), Error> {
+    fn print_new_events(&mut self, driver: &Driver, output: &mut Output) -> Result<(), Error> {
         let all = driver.views.history(&self.id, 0)?;
         let new = all.iter().filter(|event| event.version > self.version);
-        for event in new.filter(|event| matters(&event.fact)) {
-            let told = told(&event.fact, &all);
+        for event in new.filter(|event| is_shown_by_default(&event.fact)) {
+            let told = describe(&event.fact, &all);
             let style = match &event.fact {
                 Fact::StatusChanged(_) => Style::Bold,
                 Fact::AttentionRaised { .. } => Style::Bad,
@@ -302,20 +311,20 @@ impl Played {
             return Ok(());
         };
         self.is_over = row.kind == Some(Kind::Terminal);
-        if self.acted == row.entered_at {
+        if self.acted_in_status_since == row.entered_at {
             return Ok(());
         }
         let (ask, message, told) = match row.need {
             // The answer is sent only once the agent has asked and waits for it.
             Some(Need::Question) if is_waiting(driver, &row) => (
-                Ask::Tell { role: None },
+                RequestKind::Tell { role: None },
                 Some(ANSWER.to_owned()),
                 format!("you answer: {ANSWER}"),
             ),
             // One merge at a time: each is decided for the default branch as it is then.
             Some(Need::Review) if !is_merging => (
-                Ask::Merge {
-                    leave_rest: false,
+                RequestKind::Merge {
+                    only_head: false,
                     strategy: MergeStrategy::Merge,
                     local: true,
                 },
@@ -324,23 +333,23 @@ impl Played {
             ),
             _ => return Ok(()),
         };
-        self.acted = row.entered_at;
+        self.acted_in_status_since = row.entered_at;
         self.is_merging = row.need == Some(Need::Review);
         self.line(Style::Good, &told, output)?;
-        let came = driver.requests.ask(&Asked {
+        let came = driver.requests.ask(&TaskRequest {
             task: self.id.clone(),
             request: Request {
                 by: Role::Human,
-                ask,
-                confirmed: false,
+                kind: ask,
+                is_confirmed: false,
                 message,
                 head: None,
             },
-            waiting: Waiting::Not,
+            waiting: WaitPolicy::Skip,
         })?;
         match came {
             Answer::Refused(refusal) => Err(refusal.into()),
-            Answer::Done(_) | Answer::StillRunning(_) | Answer::Already(_) => Ok(()),
+            Answer::Done(_) | Answer::StillRunning(_) | Answer::AlreadyDone(_) => Ok(()),
         }
     }
 }
@@ -348,20 +357,23 @@ impl Played {
 /// Whether the agent reports that it waits for the user.
 fn is_waiting(driver: &Driver, row: &TaskRow) -> bool {
     let doing = driver.views.doing_of(std::slice::from_ref(row));
-    let waits = [Doing::WaitingForPermission, Doing::WaitingForInput];
+    let waits = [
+        ActivityState::WaitingForPermission,
+        ActivityState::WaitingForInput,
+    ];
     doing
         .get(&row.id)
         .is_some_and(|doing| waits.contains(doing))
 }
 
 /// The supervisor in this process; dropping this asks it to stop.
-struct Supervising {
+struct SupervisorThread {
     stopper: Stopper,
     _thread: JoinHandle<()>,
 }
 
-impl Supervising {
-    fn start(driver: &Driver) -> Result<Supervising, Error> {
+impl SupervisorThread {
+    fn start(driver: &Driver) -> Result<SupervisorThread, Error> {
         let supervisor = Supervisor::new(driver.clone(), Settings::default())?;
         let stopper = supervisor.stopper();
         let thread = thread::Builder::new().name(String::from("supervise"));
@@ -370,14 +382,14 @@ impl Supervising {
             let _ended = supervisor.run();
         });
         let thread = thread.map_err(Error::not_started)?;
-        Ok(Supervising {
+        Ok(SupervisorThread {
             stopper,
             _thread: thread,
         })
     }
 }
 
-impl Drop for Supervising {
+impl Drop for SupervisorThread {
     fn drop(&mut self) {
         self.stopper.stop();
     }

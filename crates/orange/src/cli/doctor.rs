@@ -4,19 +4,19 @@ use orange_config::Environment;
 use orange_driver::{Checkup, Health};
 use serde::Serialize;
 
-use super::request::driving::driver;
+use super::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.doctor/1");
 
-/// Look whether agents could work.
+/// Check git, tmux and your agents.
 ///
-/// Looks at git and tmux, at the home and the disks, at what was left behind and what unsaved work is
-/// kept, and at every harness: whether its program is installed and in which version, whether it is
-/// logged in, whether it would first ask something, and whether its skill still holds. Each finding is
-/// `good`, `absent`, `doubtful`, `bad` or `unknown`, with what mends it. Nothing is changed. The exit
-/// code is 3 when something is bad.
+/// Checks git, tmux, the home of orange, the disks, leftovers and kept unsaved work, and for every
+/// harness: whether its program is installed and in which version, whether it is logged in, whether
+/// it would ask a question first, and whether its skill is up to date. Each finding is `good`,
+/// `absent`, `doubtful`, `bad` or `unknown`, and says how to fix it. Nothing is changed. Exits with
+/// 3 if something is bad.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
@@ -50,11 +50,11 @@ fn table(checkups: &[Checkup]) -> Table<2> {
             Health::Bad => ("bad", Style::Bad),
             Health::Unknown => ("unknown", Style::Warn),
         };
-        let found = match &it.mend {
-            Some(mend) if it.health != Health::Absent => format!("{}: {mend}", it.found),
-            _ => it.found.clone(),
+        let found = match &it.fix {
+            Some(fix) if it.health != Health::Absent => format!("{}: {fix}", it.message),
+            _ => it.message.clone(),
         };
-        let row = [Cell::new(Style::Bold, &it.what), Cell::new(style, word)];
+        let row = [Cell::new(Style::Bold, &it.subject), Cell::new(style, word)];
         table.push(row, Cell::new(Style::Plain, &found));
     }
     table

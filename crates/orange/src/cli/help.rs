@@ -1,63 +1,102 @@
-//! Help text that gets a new user started.
+//! The program's own help: everyday commands first, on one screen.
+
+use std::fmt::Write as _;
 
 use clap::builder::styling::{AnsiColor, Style, Styles};
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 
 use super::arguments::Arguments;
+use super::task::SHORT_FORMS;
 
 /// Longer lines are hard to read, however wide the terminal is.
 const WIDEST: usize = 100;
 
 /// The width of the help without a terminal.
-const USUAL: usize = 80;
+const DEFAULT_WIDTH: usize = 80;
+
+/// Where the names of a group begin.
+const INDENT: usize = 12;
 
 const HEADING: Style = Style::new().bold();
 const LITERAL: Style = AnsiColor::Cyan.on_default();
 
-/// The command line; the program's own help lists one line per command.
+/// The commands that the help explains with a line each.
+const EVERYDAY: [&str; 11] = [
+    "new",
+    "ls",
+    "attach",
+    "diff",
+    "why",
+    "logs",
+    "tell",
+    "merge",
+    "cancel",
+    "attention",
+    "demo",
+];
+
+/// The other commands, by what they are for; the help only names them.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Tasks", &["task"]),
+    ("Workflows", &["workflow"]),
+    (
+        "Setup",
+        &[
+            "project",
+            "harness",
+            "workspace",
+            "config",
+            "install",
+            "doctor",
+            "serve",
+        ],
+    ),
+    (
+        "Plumbing",
+        &[
+            "inbox",
+            "log",
+            "schema",
+            "completions",
+            "man",
+            "rebuild",
+            "agent-event",
+        ],
+    ),
+];
+
+/// The command line; the program's own help fits on a screen of 24 rows.
 pub fn command(terminal_width: Option<usize>) -> Command {
     let command = commands();
-    let overview = overview(&command);
+    let width = terminal_width.unwrap_or(DEFAULT_WIDTH).min(WIDEST);
+    let overview = overview(&command, width);
     let template = format!(
         "{{about-with-newline}}
-{{usage-heading}} {{usage}}
+{{usage-heading}} {LITERAL}orange [COMMAND]{LITERAL:#}    without a command: the dashboard
 
-{HEADING}Commands:{HEADING:#}
 {overview}
-{HEADING}Options:{HEADING:#}
-{{options}}{{after-help}}"
-    );
-    let after = format!(
-        "{HEADING}Start here:{HEADING:#}
-  {LITERAL}orange demo{LITERAL:#}
-  {LITERAL}orange workflow simulate default{LITERAL:#}
-  {LITERAL}orange project add --harness NAME{LITERAL:#}
-  {LITERAL}orange task create my-branch \"What is to be done\"{LITERAL:#}
-  {LITERAL}orange task attach TASK{LITERAL:#}
-
-{HEADING}Your own workflows:{HEADING:#}
-  They live in ~/orange/workflows/NAME.yml; ORANGE_HOME names another home than ~/orange.
-
-Every command explains itself: {LITERAL}orange help workflow check{LITERAL:#}"
+{HEADING}Options:{HEADING:#}    -q/--quiet, --json, --all, -h, -V/--version
+Run {LITERAL}orange help COMMAND{LITERAL:#} for details, {LITERAL}orange demo{LITERAL:#} to try it."
     );
     let styles = Styles::styled()
         .header(HEADING)
         .usage(HEADING)
         .literal(LITERAL);
-    // `-h` shows the long text too: its users are just as new.
-    let about = command.get_long_about().cloned().unwrap_or_default();
     command
-        .about(about)
         .long_about(None)
         .styles(styles)
-        .term_width(terminal_width.unwrap_or(USUAL).min(WIDEST))
+        .term_width(terminal_width.unwrap_or(DEFAULT_WIDTH).min(WIDEST))
         .help_template(template)
-        .after_help(after)
 }
 
-/// The command line, with `--json` on every command that supports it.
+/// The command line: `--json` on every command that supports it, and what a short form stands for.
 pub fn commands() -> Command {
-    with_json(Arguments::command())
+    let mut command = with_json(Arguments::command());
+    for (short, long) in SHORT_FORMS {
+        let note = format!("Short for {LITERAL}orange task {long}{LITERAL:#}.");
+        command = command.mut_subcommand(short, |it| it.after_help(note));
+    }
+    command
 }
 
 /// Commands without an answer in JSON, which get no `--json`.
@@ -82,30 +121,86 @@ fn with_json(command: Command) -> Command {
             return inner;
         }
         let json = Arg::new("json").long("json").action(ArgAction::SetTrue);
-        inner.arg(json.help("Answer in JSON, for programs"))
+        let help = match inner.get_name() {
+            "log" => "Print one JSON object per line",
+            "attach" => "Print errors as JSON",
+            _ => "Print JSON",
+        };
+        inner.arg(json.help(help))
     })
 }
 
-/// One line per command: its name and what it does.
-fn overview(command: &Command) -> String {
-    let mut lines = Vec::new();
-    collect(command, "", &mut lines);
-    let widest = lines.iter().map(|(name, _)| name.len()).max();
-    let widest = widest.unwrap_or_default();
-    let line = |(name, about): &(String, String)| {
-        format!("  {LITERAL}{name:widest$}{LITERAL:#}  {about}\n")
-    };
-    lines.iter().map(line).collect()
+/// The everyday commands with a line each, then the names of the others by group.
+fn overview(command: &Command, width: usize) -> String {
+    let mut overview = format!("{HEADING}Everyday:{HEADING:#}\n");
+    for name in EVERYDAY {
+        let about = command.find_subcommand(name).and_then(Command::get_about);
+        let about = about.map(ToString::to_string).unwrap_or_default();
+        let _ = writeln!(overview, "  {LITERAL}{name:9}{LITERAL:#}  {about}");
+    }
+    for (group, names) in GROUPS {
+        let heading = format!("{group}:");
+        let names = match names {
+            [only] => listed(command, only),
+            names => names.join(", "),
+        };
+        let _ = write!(overview, "{HEADING}{heading:INDENT$}{HEADING:#}");
+        let mut column = INDENT;
+        for word in names.split(' ') {
+            if column + word.len() > width {
+                let _ = write!(overview, "\n{:INDENT$}", "");
+                column = INDENT;
+            }
+            let _ = write!(overview, "{LITERAL}{word}{LITERAL:#} ");
+            column += word.len() + 1;
+        }
+        overview.push('\n');
+    }
+    overview
 }
 
-fn collect(command: &Command, before: &str, lines: &mut Vec<(String, String)>) {
-    for command in command.get_subcommands().filter(|it| !it.is_hide_set()) {
-        let name = format!("{before}{}", command.get_name());
-        if command.has_subcommands() {
-            collect(command, &format!("{name} "), lines);
-        } else {
-            let about = command.get_about().map(ToString::to_string);
-            lines.push((name, about.unwrap_or_default()));
+/// The name of a group and its commands, except those that have a short form.
+fn listed(command: &Command, group: &str) -> String {
+    let inner = command.find_subcommand(group).into_iter();
+    let inner = inner.flat_map(Command::get_subcommands);
+    let inner = inner.map(Command::get_name);
+    let is_short = |name: &&str| group == "task" && SHORT_FORMS.iter().any(|it| it.1 == *name);
+    let names: Vec<&str> = inner.filter(|name| !is_short(name)).collect();
+    format!("{group} {}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_visible_command_is_in_the_help_once() {
+        let command = commands();
+        let visible = command.get_subcommands().filter(|it| !it.is_hide_set());
+        let mut visible: Vec<&str> = visible.map(Command::get_name).collect();
+        let grouped = GROUPS.iter().flat_map(|(_, names)| names.iter().copied());
+        let mut listed: Vec<&str> = EVERYDAY.into_iter().chain(grouped).collect();
+        visible.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, visible);
+    }
+
+    #[test]
+    fn the_help_fits_on_one_screen() {
+        let help = command(Some(80)).render_help().to_string();
+        assert!(help.trim_end().lines().count() <= 24, "{help}");
+        let widest = help.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "{help}");
+    }
+
+    #[test]
+    fn a_short_form_is_a_task_command() {
+        let command = commands();
+        let task = command.find_subcommand("task").unwrap();
+        for (short, long) in SHORT_FORMS {
+            let short = command.find_subcommand(short).unwrap();
+            let long = task.find_subcommand(long).unwrap();
+            assert_eq!(short.get_about().unwrap(), long.get_about().unwrap());
         }
     }
 }

@@ -5,20 +5,20 @@ use orange_config::clock;
 use orange_driver::Message;
 use serde::Serialize;
 
-use super::request::driving::driver;
+use super::request::requests::driver;
 use crate::cli::answer::words::ago;
 use crate::cli::{Error, Exit, Shape};
-use crate::output::{Output, Style, Text};
+use crate::output::{Output, Style, Text, local_time};
 
 pub const SHAPE: Shape = Shape::of::<Body<Message>>("orange.inbox/1");
 
-/// Read the messages that wait for you.
+/// Read your messages.
 ///
-/// An agent gets what waits for its own role, and has read it then. A person sees every message of
-/// a task, read or not, and nothing is marked.
+/// An agent gets the unread messages for its role, which are then marked as read. You see every
+/// message of a task, read or not, and nothing is marked.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task; inside an agent's session its own when left out.
+    /// The task [default: inside an agent's session, its own].
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
 }
@@ -30,7 +30,7 @@ struct Body<Entry> {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let task = driver.callers.meant(args.task.as_deref())?;
+    let task = driver.callers.resolve_task(args.task.as_deref())?;
     let identity = driver.callers.identify_for(&task)?;
     let role = &identity.role;
     if !role.is_agent() {
@@ -87,7 +87,7 @@ fn print(messages: Vec<Message>, to_agent: bool, output: &mut Output) -> Result<
 }
 
 fn heading(message: &Message) -> String {
-    let (at, from, to) = (message.written_at, &message.from, &message.to);
+    let (at, from, to) = (local_time(message.written_at), &message.from, &message.to);
     format!("{at} from the {from} to the {to}:")
 }
 

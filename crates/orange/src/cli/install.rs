@@ -1,11 +1,11 @@
 //! `orange install`.
 
 use orange_config::Environment;
-use orange_driver::{Lesson, Taught, Teaching};
+use orange_driver::{InstallReport, SkillAction, SkillOutcome};
 use orange_engine::names::HarnessName;
 use serde::Serialize;
 
-use super::request::driving::driver;
+use super::request::requests::driver;
 use crate::cli::{Error, Exit, Shape, push_error};
 use crate::output::{Alignment, Cell, Output, Style, Table, Text};
 
@@ -13,16 +13,16 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.install/1");
 
 /// Teach your agents to use orange.
 ///
-/// Writes a skill, `orange/SKILL.md`, into where each installed agent keeps the person's skills.
-/// An agent that you talk to then knows how to create tasks and follow them; one that works on a
-/// task knows how to do its part. It is made from the workflows that are in use, so run this again
-/// when you have changed one; `orange doctor` says when that is.
+/// Writes a skill, `orange/SKILL.md`, into your skills directory of each installed agent. An agent
+/// that you talk to then knows how to create tasks and follow them; one that works on a task knows
+/// how to do its part. The skill describes the workflows in use, so run this again after you change
+/// one; `orange doctor` says when.
 ///
-/// A file that orange did not write, or that somebody has changed since, is left as it is; the
-/// exit code is then 3.
+/// A file that orange did not write, or that was changed since, is left as it is; the exit code is
+/// then 3.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only this harness, also when its program is not installed yet.
+    /// Only this harness, even if its program is not installed yet.
     #[arg(long, value_name = "NAME")]
     pub harness: Option<String>,
     /// Remove what this command wrote, and nothing else.
@@ -32,8 +32,8 @@ pub struct Args {
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
-    skills: &'a [Taught],
-    /// The workflows that the skill tells about; none when it was removed.
+    skills: &'a [InstallReport],
+    /// The workflows that the skill describes; empty if it was removed.
     workflows: &'a [String],
 }
 
@@ -41,12 +41,15 @@ struct Body<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let named = args.harness.as_deref().map(HarnessName::new);
     let lesson = if args.uninstall {
-        Lesson::Forget
+        SkillAction::Remove
     } else {
-        Lesson::Teach
+        SkillAction::Install
     };
-    let (skills, workflows) = driver(environment)?.admin.teach(named.as_ref(), lesson)?;
-    let is_short = |it: &&Taught| matches!(it.outcome, Teaching::Left | Teaching::Failed);
+    let (skills, workflows) = driver(environment)?
+        .admin
+        .update_skills(named.as_ref(), lesson)?;
+    let is_short =
+        |it: &&InstallReport| matches!(it.outcome, SkillOutcome::Kept | SkillOutcome::Failed);
     let exit = match skills.iter().find(is_short) {
         Some(_) => Exit::Refused,
         None => Exit::Ok,
@@ -66,25 +69,25 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let reason = skill.reason.as_deref().unwrap_or_default();
         let (name, path) = (&skill.harness, skill.path.display());
         let message = format!("cannot change the skill of `{name}`, `{path}`: {reason}");
-        let hints: Vec<String> = skill.mend.iter().cloned().collect();
+        let hints: Vec<String> = skill.fix.iter().cloned().collect();
         push_error(&mut complaint, &message, &hints, width, 0);
     }
     output.complain(&complaint);
     Ok(exit)
 }
 
-fn table(skills: &[Taught]) -> Table<2> {
+fn table(skills: &[InstallReport]) -> Table<2> {
     let columns = ["HARNESS", "SKILL"].map(|name| (name, Alignment::Left));
     let mut table = Table::new(columns, "FILE");
     for skill in skills {
         let (word, style) = match skill.outcome {
-            Teaching::Written => ("written", Style::Good),
-            Teaching::Updated => ("updated", Style::Good),
-            Teaching::Already => ("already there", Style::Plain),
-            Teaching::Removed => ("removed", Style::Good),
-            Teaching::Absent => ("not there", Style::Plain),
-            Teaching::Left => ("left as it is", Style::Warn),
-            Teaching::Failed => ("failed", Style::Bad),
+            SkillOutcome::Written => ("written", Style::Good),
+            SkillOutcome::Updated => ("updated", Style::Good),
+            SkillOutcome::Unchanged => ("up to date", Style::Plain),
+            SkillOutcome::Removed => ("removed", Style::Good),
+            SkillOutcome::Absent => ("not installed", Style::Plain),
+            SkillOutcome::Kept => ("left as it is", Style::Warn),
+            SkillOutcome::Failed => ("failed", Style::Bad),
         };
         let harness = skill.harness.as_str();
         let row = [Cell::new(Style::Bold, harness), Cell::new(style, word)];
@@ -98,13 +101,13 @@ fn table(skills: &[Taught]) -> Table<2> {
 mod tests {
     use clap::error::ErrorKind;
     use orange_engine::skill::skill;
-    use orange_engine::{load, shipped};
+    use orange_engine::{load, shipped_workflows};
 
     use crate::cli::help;
 
     #[test]
     fn every_command_that_the_skill_names_is_one() {
-        for shipped in shipped::ALL {
+        for shipped in shipped_workflows::ALL {
             let workflow = load(shipped.source).workflow.unwrap();
             let text = skill(&[&workflow]);
             let named = text.split('`').filter(|it| it.starts_with("orange "));

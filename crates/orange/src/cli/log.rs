@@ -11,33 +11,34 @@ use orange_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::request::attending::{Manner, attend};
-use super::request::driving::driver;
-use crate::cli::answer::words::span;
+use super::request::progress::{WaitMode, run_with_progress};
+use super::request::requests::driver;
+use crate::cli::answer::words::parse_duration;
 use crate::cli::{Error, Exit, Shape};
-use crate::output::{Output, Style, Text};
+use crate::output::{Output, Style, Text, with_local_times};
 
 /// Poll interval of `--follow`.
-const REST: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 pub const SHAPE: Shape = Shape::of::<Line>("orange.log/1");
 
-/// Read what was decided and done.
+/// Show the log.
 ///
-/// Refusals and failures too. Every line of `orange.log` in the home of orange is an object in JSON. `orange config show`
-/// tells how much is written and kept (`log.level`, `log.max_size`, `log.keep`).
+/// It records decisions, actions, refusals and failures. Every line of `orange.log` in the home of
+/// orange is a JSON object. The settings `log.level`, `log.max_size` and `log.keep` say how much is
+/// written and kept; `orange config show` prints them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only about this task.
+    /// Only lines about this task.
     #[arg(long, value_name = "TASK")]
     pub task: Option<String>,
-    /// Nothing less important than this.
+    /// Only this level and more important ones.
     #[arg(long, value_enum, value_name = "LEVEL", default_value = "debug")]
     pub level: Level,
-    /// Nothing older: a span of time such as `10m`, or an instant such as `2026-01-31T09:30:00Z`.
+    /// Only lines since then: a duration such as `10m`, or a time such as `2026-01-31T09:30:00Z`.
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub since: Option<Timestamp>,
-    /// Wait for more, until interrupted.
+    /// Print new lines until interrupted.
     #[arg(long, short)]
     pub follow: bool,
 }
@@ -45,18 +46,19 @@ pub struct Args {
 /// A line of the log.
 #[derive(Debug, Deserialize, Serialize, schemars::JsonSchema)]
 struct Line {
-    /// When it happened, an instant in UTC.
+    /// The time, in UTC.
     at: String,
     /// `error`, `warn`, `info` or `debug`.
     level: String,
-    /// The process that wrote it.
+    /// The process that wrote the line.
     pid: u32,
-    /// The task it is about; nothing when it is about all of them.
+    /// The task it is about; absent if it is about all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task: Option<String>,
     /// What happened, such as `decided`, `refused`, `performed` or `failed`.
-    what: String,
-    /// Whatever belongs to that: who asked, from where to where, which effect, how long it took.
+    #[serde(alias = "what")]
+    name: String,
+    /// The details: who requested it, from and to which status, which effect, how long it took.
     #[serde(flatten)]
     more: Map<String, Value>,
 }
@@ -64,11 +66,11 @@ struct Line {
 /// How important a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Level {
-    /// Something failed for good.
+    /// Something failed permanently.
     Error,
-    /// Something failed and is tried again.
+    /// Something failed and will be retried.
     Warn,
-    /// What was decided and done.
+    /// Decisions and actions.
     Info,
     /// Everything.
     Debug,
@@ -78,7 +80,7 @@ fn since(text: &str) -> Result<Timestamp, String> {
     if let Ok(instant) = Timestamp::parse(text) {
         return Ok(instant);
     }
-    let seconds = span(text).ok_or("write a span of time such as `10m`, or an instant")?;
+    let seconds = parse_duration(text).ok_or("write a duration such as `10m`, or a time")?;
     let millis = i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
     let now = clock::now().millis();
     Ok(Timestamp::from_millis(now.saturating_sub(millis)))
@@ -88,7 +90,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let task = args.task.as_deref();
     let task = task
-        .map(|name| driver.callers.meant(Some(name)))
+        .map(|name| driver.callers.resolve_task(Some(name)))
         .transpose()?;
     if let Some(task) = &task {
         // An unknown task must be an error, not an empty log.
@@ -101,14 +103,15 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return Ok(Exit::Ok);
     }
     // An interrupt is the normal way to end this, so it is not an error.
-    let (followed, signal) = attend(driver.context.meanwhile(), Manner::printing(), || {
-        while !driver.context.meanwhile().is_over() {
-            let lines = driver.admin.log_lines(&mut reader)?;
-            print(lines, args, task.as_ref(), output)?;
-            clock::rest_until(clock::after(REST), REST);
-        }
-        Ok::<(), Error>(())
-    });
+    let (followed, signal) =
+        run_with_progress(driver.context.progress(), WaitMode::for_printing(), || {
+            while !driver.context.progress().is_over() {
+                let lines = driver.admin.log_lines(&mut reader)?;
+                print(lines, args, task.as_ref(), output)?;
+                clock::sleep_until(clock::after(POLL_INTERVAL), POLL_INTERVAL);
+            }
+            Ok::<(), Error>(())
+        });
     followed?;
     Ok(signal.map_or(Exit::Ok, Exit::from))
 }
@@ -148,13 +151,13 @@ fn told(line: &Line, width: Option<usize>) -> Text {
         _ => Style::Plain,
     };
     let mut parts = vec![
-        (Style::Dim, line.at.clone()),
+        (Style::Dim, with_local_times(&line.at).into_owned()),
         (style, format!(" {:<5}", line.level)),
     ];
     if let Some(task) = &line.task {
         parts.push((Style::Bold, format!(" {task}")));
     }
-    parts.push((Style::Plain, format!(" {}", line.what)));
+    parts.push((Style::Plain, format!(" {}", line.name)));
     for (key, value) in &line.more {
         let value = match value {
             Value::Null => continue,

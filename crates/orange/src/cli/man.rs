@@ -6,10 +6,10 @@ use super::help;
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
-/// Print the manual page, or write all.
+/// Print or write the manual pages.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Write one page per command into this directory, which must exist.
+    /// Write one page per command into this existing directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub dir: Option<PathBuf>,
 }

@@ -21,6 +21,7 @@ mod rebuild;
 mod request;
 mod schema;
 mod serve;
+mod suggestion;
 mod task;
 mod usage;
 mod workflow;
@@ -32,7 +33,7 @@ use std::process::ExitCode;
 use answer::error::{Error, hint_paragraph, narrate_hint, narrate_hint_apart, push_error};
 use answer::exit::Exit;
 use answer::schemas::Shape;
-use arguments::{Arguments, Stopped};
+use arguments::{Arguments, EarlyExit};
 use orange_config::Environment;
 use orange_driver::Driver;
 use orange_engine::names::ProjectName;
@@ -50,7 +51,7 @@ pub fn main(dashboard: Dashboard) -> ExitCode {
     let glyphs = Glyphs::of(environment.locale().as_deref());
     let mut output = Output::new(size.map(|(width, _)| width.0.into()), glyphs);
     let typed: Vec<OsString> = std::env::args_os().collect();
-    if completions::answered(&typed, &environment) {
+    if completions::try_complete(&typed, &environment) {
         return Exit::Ok.into();
     }
     run(&typed, dashboard, &environment, &mut output).into()
@@ -71,21 +72,21 @@ fn run(
                 output.answer_in_json();
             }
             match &arguments.command {
-                Some(_) if arguments.all => Err(misplaced()),
+                Some(_) if arguments.all => Err(misplaced_all_error()),
                 Some(command) => command.run(dashboard, environment, output),
                 None => dashboard::run(&arguments, dashboard, environment, output),
             }
         }
-        Err(Stopped::Help(text)) => {
+        Err(EarlyExit::Help(text)) => {
             let answered = output.answer(&text).map_err(Error::from);
             answered.map(|()| Exit::Ok)
         }
-        Err(Stopped::Usage(error)) if agent_event::is_meant(typed) => {
-            agent_event::drop(&error, environment);
+        Err(EarlyExit::Usage(error)) if agent_event::is_agent_event_call(typed) => {
+            agent_event::log_invalid_call(&error, environment);
             Ok(Exit::Ok)
         }
-        Err(Stopped::Usage(error)) => {
-            if arguments::ask_for_json(typed) {
+        Err(EarlyExit::Usage(error)) => {
+            if arguments::asks_for_json(typed) {
                 output.answer_in_json();
             }
             Err(error)
@@ -95,7 +96,7 @@ fn run(
 }
 
 /// `--all` is rejected before a command, because it means something different to each command.
-fn misplaced() -> Error {
-    Error::usage("`--all` before a command is for the dashboard alone")
-        .hint("write it after the command that has it: `orange task list --all`")
+fn misplaced_all_error() -> Error {
+    Error::usage("`--all` before a command is only for the dashboard")
+        .hint("put it after the command: `orange task list --all`")
 }

@@ -1,45 +1,44 @@
 //! `orange rebuild`.
 
 use orange_config::Environment;
-use orange_driver::Rebuilt;
+use orange_driver::RebuildReport;
 use orange_engine::names::{TaskId, WorkspaceName};
 use serde::Serialize;
 
-use super::request::driving::driver;
+use super::request::requests::driver;
 use crate::cli::{Error, Exit, Shape, hint_paragraph};
 use crate::output::{Output, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.rebuild/1");
 
-/// Restore a database that is lost.
+/// Rebuild a lost or damaged database.
 ///
-/// Or one that is damaged: it is made anew from the task directories. Every task comes back as it was when its directory was
-/// last written; what was decided after that is lost. Agents that run go on running, and are known
-/// again.
+/// Recreates it from the task directories. Every task is restored as it was when its directory was
+/// last written; later decisions are lost. Running agents keep running and are recognized again.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Rename a database that is there, and build a new one in its place; nothing is deleted.
+    /// Rename the existing database and build a new one; nothing is deleted.
     #[arg(long)]
     pub move_aside: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
-    tasks: Vec<Restored<'a>>,
-    skipped: Vec<Skipped<'a>>,
+    tasks: Vec<RestoredTask<'a>>,
+    skipped: Vec<SkippedDirectory<'a>>,
     workspaces: &'a [WorkspaceName],
     old_database: Option<String>,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct Restored<'a> {
+struct RestoredTask<'a> {
     task: &'a TaskId,
     version: u64,
     remarks: &'a [String],
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct Skipped<'a> {
+struct SkippedDirectory<'a> {
     path: String,
     reason: &'a str,
 }
@@ -65,13 +64,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(exit)
 }
 
-fn body(rebuilt: &Rebuilt) -> Body<'_> {
-    let tasks = rebuilt.tasks.iter().map(|it| Restored {
+fn body(rebuilt: &RebuildReport) -> Body<'_> {
+    let tasks = rebuilt.tasks.iter().map(|it| RestoredTask {
         task: &it.task,
         version: it.version,
         remarks: &it.remarks,
     });
-    let skipped = rebuilt.skipped.iter().map(|it| Skipped {
+    let skipped = rebuilt.skipped.iter().map(|it| SkippedDirectory {
         path: it.path.display().to_string(),
         reason: &it.reason,
     });
@@ -86,7 +85,7 @@ fn body(rebuilt: &Rebuilt) -> Body<'_> {
     }
 }
 
-fn text(rebuilt: &Rebuilt, width: Option<usize>) -> Text {
+fn text(rebuilt: &RebuildReport, width: Option<usize>) -> Text {
     let mut text = Text::new();
     for task in &rebuilt.tasks {
         let mut told = format!(": restored, version {}", task.version);
@@ -99,16 +98,16 @@ fn text(rebuilt: &Rebuilt, width: Option<usize>) -> Text {
     }
     for skipped in &rebuilt.skipped {
         let path = skipped.path.display().to_string();
-        let told = format!(": left alone, {}", skipped.reason);
+        let told = format!(": skipped, {}", skipped.reason);
         text.push_line(&[(Style::Bad, &path), (Style::Plain, &told)], 4, width);
     }
     for name in &rebuilt.workspaces {
         text.push(Style::Bold, name.as_str());
-        text.push(Style::Plain, ": free, in the pool again");
+        text.push(Style::Plain, ": free, back in the pool");
         text.end_line();
     }
     if rebuilt.tasks.is_empty() && rebuilt.skipped.is_empty() {
-        text.push(Style::Plain, "no task was found");
+        text.push(Style::Plain, "no tasks found");
         text.end_line();
     }
     if let Some(old) = &rebuilt.old_database {
@@ -118,15 +117,14 @@ fn text(rebuilt: &Rebuilt, width: Option<usize>) -> Text {
     text
 }
 
-fn hints(rebuilt: &Rebuilt) -> Vec<String> {
+fn hints(rebuilt: &RebuildReport) -> Vec<String> {
     let mut hints = vec![String::from(
-        "what was decided after a task directory was last written is lost; `orange task list` shows \
-         where every task is now",
+        "decisions made after a task directory was last written are lost; `orange task list` shows \
+         the status of every task now",
     )];
     if !rebuilt.skipped.is_empty() {
         hints.push(String::from(
-            "mend or move away the directories that were left alone, then run `orange rebuild \
-             --move-aside`",
+            "fix or move away the skipped directories, then run `orange rebuild --move-aside`",
         ));
     }
     hints

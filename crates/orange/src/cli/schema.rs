@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::schemas::Shape;
-use super::request::driving;
+use super::request::requests;
 use super::{
     answer, attention, config, doctor, harness, inbox, install, log, project, rebuild, serve, task,
     workflow, workspace,
@@ -12,10 +12,10 @@ use super::{
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
 
-/// Print the JSON Schemas of answers.
+/// Print the schemas of JSON output.
 ///
-/// Every answer with `--json` has a key `schema` that names its shape and version, such as
-/// `orange.task.list/1`. Without a name every name is listed.
+/// All JSON output has a key `schema` that names its shape and version, such as
+/// `orange.task.list/1`. Without a name, lists all names.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The name, with its version.
@@ -27,16 +27,16 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.schema/1");
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body {
-    /// What was asked for, or everything there is.
+    /// The requested name, or all names.
     names: Vec<&'static str>,
-    /// The schema that was asked for.
+    /// The requested schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     json_schema: Option<Value>,
 }
 
 /// Every shape, sorted by name.
 pub const ALL: &[&Shape] = &[
-    &attention::CHANGE,
+    &attention::CHANGE_SHAPE,
     &attention::SHAPE,
     &config::show::SHAPE,
     &doctor::SHAPE,
@@ -54,7 +54,7 @@ pub const ALL: &[&Shape] = &[
     &rebuild::SHAPE,
     &SHAPE,
     &serve::SHAPE,
-    &driving::SHAPE,
+    &requests::SHAPE,
     &task::delete::SHAPE,
     &task::diff::SHAPE,
     &task::history::SHAPE,
@@ -62,7 +62,7 @@ pub const ALL: &[&Shape] = &[
     &task::logs::SHAPE,
     &task::respawn::SHAPE,
     &task::restore::SHAPE,
-    &task::restore::RESTORED,
+    &task::restore::RESTORED_SHAPE,
     &task::show::SHAPE,
     &task::unblock::SHAPE,
     &task::wait::SHAPE,
@@ -74,7 +74,7 @@ pub const ALL: &[&Shape] = &[
     &workflow::new::SHAPE,
     &workflow::schema::SHAPE,
     &workflow::show::SHAPE,
-    &workflow::simulate::START,
+    &workflow::simulate::START_SHAPE,
     &workflow::simulate::SHAPE,
     &workspace::gc::SHAPE,
     &workspace::init::SHAPE,
@@ -86,7 +86,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
         Some(name) => {
             let found = ALL.iter().find(|shape| shape.name == name);
             Some(found.ok_or_else(|| {
-                let message = format!("cannot show the schema `{name}`: no answer has it");
+                let message = format!("cannot show the schema `{name}`: there is no such schema");
                 Error::new(Exit::NotFound, "schema-not-found", message)
                     .hint("run `orange schema` to see every name")
                     .details(json!({ "name": name }))

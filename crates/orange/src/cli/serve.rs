@@ -11,27 +11,27 @@ use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::request::driving::driver;
+use super::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 /// How long a supervisor may take to stop.
-const PATIENCE: Duration = Duration::from_secs(30);
+const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// See what happens, and act on it.
+/// Run the supervisor.
 ///
-/// Sees agents that end, files that are written and times that run out, and does what the workflow
-/// says. One at a time for a home. It may be ended whenever you like: agents go on, and the next
-/// one finds everything as it is.
+/// Watches for agents that exit, files that are written and timeouts that expire, and does what the
+/// workflow says. One supervisor can run per home. You can stop it at any time: agents keep
+/// running, and the next supervisor continues from there.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Go on in the background.
+    /// Run in the background.
     #[arg(long, conflicts_with = "stop")]
     pub detach: bool,
-    /// End the one that runs; agents go on.
+    /// Stop the running supervisor; agents keep running.
     #[arg(long)]
     pub stop: bool,
-    /// Print what a service manager needs to start it at login.
+    /// Print a service file that starts it at login.
     #[arg(long, value_name = "MANAGER", conflicts_with_all = ["detach", "stop"])]
     pub unit: Option<Manager>,
 }
@@ -40,16 +40,16 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.serve/1");
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body {
-    /// Whether somebody supervises this home now.
+    /// Whether a supervisor is running for this home.
     is_supervised: bool,
-    /// The process that was started, or ended.
+    /// The process that was started or stopped.
     pid: Option<u32>,
-    /// What a service manager needs.
+    /// The service file.
     #[serde(skip_serializing_if = "Option::is_none")]
     unit: Option<String>,
 }
 
-/// Who starts programs at login.
+/// A service manager.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum Manager {
     /// `~/.config/systemd/user/orange.service`
@@ -60,7 +60,7 @@ pub enum Manager {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    driver.callers.require_person("supervise")?;
+    driver.callers.require_user("supervise")?;
     if let Some(manager) = args.unit {
         let orange = std::env::current_exe().map_err(Error::not_started)?;
         let unit = unit(manager, &orange, driver.context.home().path())?;
@@ -76,10 +76,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return SHAPE.print(&body, output);
     }
     if args.stop {
-        let pid = driver.context.stop_supervisor(PATIENCE)?;
+        let pid = driver.context.stop_supervisor(SUPERVISOR_TIMEOUT)?;
         let said = match pid {
-            Some(pid) => format!("process {pid} supervises no more; agents go on"),
-            None => String::from("nobody supervises this home"),
+            Some(pid) => format!("supervisor stopped (pid {pid}); agents keep running"),
+            None => String::from("no supervisor is running"),
         };
         let body = Body {
             is_supervised: false,
@@ -89,13 +89,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return say(&said, &body, output);
     }
     if args.detach {
-        let pid = driver.context.start_supervisor(PATIENCE)?;
+        let pid = driver.context.start_supervisor(SUPERVISOR_TIMEOUT)?;
         let body = Body {
             is_supervised: true,
             pid: Some(pid),
             unit: None,
         };
-        let said = format!("process {pid} supervises this home");
+        let said = format!("supervisor running (pid {pid})");
         return say(&said, &body, output);
     }
     supervise(driver, output)
@@ -117,7 +117,7 @@ fn supervise(driver: Driver, output: &mut Output) -> Result<Exit, Error> {
     let mut text = Text::new();
     text.push(
         Style::Plain,
-        &format!("supervising {home}; end with Ctrl-C, agents go on"),
+        &format!("supervising {home}; stop with Ctrl-C, agents keep running"),
     );
     text.end_line();
     output.narrate(&text);
@@ -136,7 +136,7 @@ fn unit(manager: Manager, orange: &Path, home: &Path) -> Result<String, Error> {
         text.map(str::to_owned).ok_or_else(|| {
             let shown = path.display();
             Error::not_started(format!(
-                "`{shown}` has characters that mean something to a service manager; move it"
+                "`{shown}` has characters that are special to a service manager; move it"
             ))
         })
     };

@@ -3,12 +3,27 @@
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use super::suggestion::suggest;
 use crate::cli::Error;
 
 /// The error for a command line that `program` rejected.
-pub fn error(refused: &clap::Error, program: Command) -> Error {
-    let (name, usage) = meant(refused, program);
-    Error::usage(message(refused, &name)).hints(hints(refused, &name, &usage))
+pub fn error(refused: &clap::Error, mut program: Command) -> Error {
+    program.build();
+    let command = find_command(refused, &program);
+    let name = command.get_bin_name().unwrap_or("orange").to_owned();
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage:").trim();
+    let mut hints = Vec::new();
+    let subcommand = text(refused, ContextKind::InvalidSubcommand);
+    if let Some(meant) = subcommand.and_then(|it| suggest(&it, command, &program)) {
+        hints.push(format!("did you mean `{meant}`?"));
+    }
+    if let Some(argument) = text(refused, ContextKind::SuggestedArg) {
+        hints.push(format!("did you mean `{argument}`?"));
+    }
+    hints.push(format!("usage: `{usage}`"));
+    hints.push(format!("run `{name} --help` for details"));
+    Error::usage(message(refused, &name)).hints(hints)
 }
 
 /// The error for an argument that clap itself would accept.
@@ -19,24 +34,19 @@ pub fn unknown_argument(argument: &str, program: &mut Command) -> clap::Error {
     refused
 }
 
-/// The command on the line, as far as clap understood it, and its usage.
-fn meant(refused: &clap::Error, mut program: Command) -> (String, String) {
-    program.build();
+/// The command on the line, as far as clap understood it.
+fn find_command<'a>(refused: &clap::Error, program: &'a Command) -> &'a Command {
     let line = text(refused, ContextKind::Usage).unwrap_or_default();
     let words = line.trim_start_matches("Usage:").split_whitespace().skip(1);
-    let mut command = &program;
+    let mut command = program;
     for word in words {
         let Some(next) = command.find_subcommand(word) else {
             break;
         };
         command = next;
     }
-    let mut command = command.clone();
-    let name = command.get_bin_name().unwrap_or("orange").to_owned();
-    let usage = command.render_usage().to_string();
-    (name, usage.trim_start_matches("Usage:").trim().to_owned())
+    command
 }
-
 fn message(refused: &clap::Error, command: &str) -> String {
     let argument = text(refused, ContextKind::InvalidArg);
     let subcommand = text(refused, ContextKind::InvalidSubcommand);
@@ -61,20 +71,6 @@ fn message(refused: &clap::Error, command: &str) -> String {
         }
     }
 }
-
-fn hints(refused: &clap::Error, command: &str, usage: &str) -> Vec<String> {
-    let mut hints = Vec::new();
-    if let Some(subcommand) = text(refused, ContextKind::SuggestedSubcommand) {
-        hints.push(format!("did you mean `{command} {subcommand}`?"));
-    }
-    if let Some(argument) = text(refused, ContextKind::SuggestedArg) {
-        hints.push(format!("did you mean `{argument}`?"));
-    }
-    hints.push(format!("it is used as `{usage}`"));
-    hints.push(format!("`{command} --help` explains it"));
-    hints
-}
-
 fn text(refused: &clap::Error, kind: ContextKind) -> Option<String> {
     match refused.get(kind)? {
         ContextValue::Strings(values) => values.first().cloned(),

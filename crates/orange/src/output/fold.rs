@@ -25,7 +25,7 @@ pub(super) fn fold<'a>(
     let mut line: Vec<Word> = Vec::new();
     let mut column = room.first;
     for (style, word) in words {
-        let width = count(word);
+        let width = display_width(word);
         let is_full = room.end.is_some_and(|end| column + 1 + width > end);
         if is_full && !line.is_empty() {
             lines.push(std::mem::take(&mut line));
@@ -50,7 +50,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     .filter(|word| !word.is_empty())
 }
 
-pub fn count(text: &str) -> usize {
+pub fn display_width(text: &str) -> usize {
     if text.is_ascii() {
         return text.len();
     }

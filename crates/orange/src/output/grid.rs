@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar;
 
-use super::fold::count;
-use super::text::{FIRST_STRONG_ISOLATE, POP_ISOLATE, is_plain, visible};
+use super::fold::display_width;
+use super::text::{FIRST_STRONG_ISOLATE, POP_ISOLATE, escape_controls, is_plain};
 use super::{Alignment, Style};
 
 const GAP: usize = 2;
@@ -28,7 +28,7 @@ pub struct Grid<'text, const N: usize> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct RenderOptions {
     /// The width of the terminal; `None` cuts nothing.
     pub(super) width: Option<usize>,
     pub(super) is_coloured: bool,
@@ -48,7 +48,7 @@ impl<'text, const N: usize> Grid<'text, N> {
         self.rows.push(row.map(Cell::new));
     }
 
-    pub(super) fn to_text(&self, look: Look) -> String {
+    pub(super) fn to_text(&self, look: RenderOptions) -> String {
         let widths = self.widths(look.width);
         let total: usize = widths.iter().flatten().map(|it| it + GAP).sum();
         let mut line = Line {
@@ -79,7 +79,7 @@ impl<'text, const N: usize> Grid<'text, N> {
         let mut widths: [Option<usize>; N] = std::array::from_fn(|column| {
             let widest = self.rows.iter().map(|row| row[column].width).max();
             let widest = widest.filter(|widest| *widest > 0)?;
-            Some(widest.max(count(self.columns[column].heading)))
+            Some(widest.max(display_width(self.columns[column].heading)))
         });
         let Some(room) = width else {
             return widths;
@@ -110,17 +110,17 @@ impl<'text> Cell<'text> {
             return Self { style, text, width };
         }
         let text = match text {
-            Cow::Borrowed(text) => visible(text),
-            Cow::Owned(text) => Cow::Owned(visible(&text).into_owned()),
+            Cow::Borrowed(text) => escape_controls(text),
+            Cow::Owned(text) => Cow::Owned(escape_controls(&text).into_owned()),
         };
-        let width = count(&text);
+        let width = display_width(&text);
         Self { style, text, width }
     }
 }
 
 struct Line {
     text: String,
-    look: Look,
+    look: RenderOptions,
     /// Spaces to write if anything follows on the line.
     missing: usize,
 }
@@ -135,7 +135,7 @@ impl Line {
             self.spaces();
             let cut;
             let text = if cell.width > width {
-                cut = shortened(&cell.text, width);
+                cut = truncate(&cell.text, width);
                 cut.as_str()
             } else {
                 &cell.text
@@ -170,7 +170,7 @@ impl Line {
 }
 
 /// The beginning of a text, cut to the width, with a mark that it was cut.
-pub fn shortened(text: &str, width: usize) -> String {
+pub fn truncate(text: &str, width: usize) -> String {
     let room = width.saturating_sub(1);
     let mut taken = 0;
     let mut kept = String::new();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     fn text(grid: &Grid<'_, 3>, width: Option<usize>, is_coloured: bool) -> String {
-        grid.to_text(Look {
+        grid.to_text(RenderOptions {
             width,
             is_coloured,
             is_terminal: width.is_some(),
@@ -239,7 +239,7 @@ mod tests {
     fn every_line_fits_the_terminal() {
         for width in 18..60 {
             for line in text(&grid(), Some(width), false).lines() {
-                assert!(count(line) <= width, "{width}: {line}");
+                assert!(display_width(line) <= width, "{width}: {line}");
             }
         }
         assert_eq!(

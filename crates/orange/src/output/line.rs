@@ -1,7 +1,7 @@
 //! One line of several styles, folded only if it does not fit.
 
-use super::fold::count;
-use super::text::visible;
+use super::fold::display_width;
+use super::text::escape_controls;
 use super::{Style, Text};
 
 /// Parts without white space between them, and the white space before them.
@@ -12,7 +12,10 @@ struct Word<'a> {
 
 impl Word<'_> {
     fn width(&self) -> usize {
-        let widths = self.parts.iter().map(|(_, part)| count(&visible(part)));
+        let widths = self
+            .parts
+            .iter()
+            .map(|(_, part)| display_width(&escape_controls(part)));
         widths.sum()
     }
 }
@@ -21,7 +24,10 @@ impl Text {
     /// Adds a line of parts and ends it. If it fits, or the width is unknown, every space stays;
     /// otherwise it continues below, at `indent`.
     pub fn push_line(&mut self, parts: &[(Style, &str)], indent: usize, width: Option<usize>) {
-        let needed: usize = parts.iter().map(|(_, part)| count(&visible(part))).sum();
+        let needed: usize = parts
+            .iter()
+            .map(|(_, part)| display_width(&escape_controls(part)))
+            .sum();
         let Some(end) = width.filter(|end| needed > *end) else {
             for (style, part) in parts {
                 self.push(*style, part);
@@ -34,12 +40,13 @@ impl Text {
         for (number, word) in words(parts).into_iter().enumerate() {
             let mut space = word.space.to_owned();
             // The first word always stays on the line: the space before it is the margin.
-            if number > 0 && column + count(&space) + word.width() > end && column > indent {
+            if number > 0 && column + display_width(&space) + word.width() > end && column > indent
+            {
                 self.push_joined(&mut line);
                 space = " ".repeat(indent);
                 column = 0;
             }
-            column += count(&space) + word.width();
+            column += display_width(&space) + word.width();
             push_part(&mut line, &space, &word);
         }
         self.push_joined(&mut line);

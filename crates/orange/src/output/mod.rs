@@ -5,11 +5,12 @@
 //! sequences.
 
 mod fold;
-mod foreign;
 mod glyphs;
 mod grid;
 mod line;
+mod local_time;
 mod progress;
+mod sanitize;
 mod style;
 mod table;
 mod terminal;
@@ -19,15 +20,16 @@ use std::io::{self, BufRead as _, IsTerminal as _, Stderr, Stdout, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
 
-pub use fold::count;
+pub use fold::display_width;
 pub use glyphs::Glyphs;
-use grid::Look;
-pub use grid::{Column, Grid, shortened};
-pub use progress::Progress;
+use grid::RenderOptions;
+pub use grid::{Column, Grid, truncate};
+pub use local_time::{local_time, with_local_times};
+pub use progress::ProgressLine;
 pub use style::Style;
 pub use table::{Alignment, Cell, Table};
 pub use terminal::terminal;
-pub use text::{Paragraph, Text, visible};
+pub use text::{Paragraph, Text, escape_controls};
 
 /// Where a command prints to, and how wide the terminal is.
 #[derive(Debug)]
@@ -85,7 +87,7 @@ impl Output {
     /// Prints rows in columns that fit the terminal. The rows bypass anstream: stripping ten
     /// thousand of them would take longer than everything else.
     pub fn answer_grid<const N: usize>(&mut self, grid: &Grid<'_, N>) -> io::Result<()> {
-        let look = Look {
+        let look = RenderOptions {
             width: self.answer_width(),
             is_coloured: self.is_coloured(),
             is_terminal: self.stdout.is_terminal(),
@@ -132,23 +134,23 @@ impl Output {
     }
 
     /// Whether there is a user at a terminal who can be asked.
-    pub fn has_person(&self) -> bool {
+    pub fn is_interactive(&self) -> bool {
         self.stdout.is_terminal() && io::stdin().is_terminal()
     }
 
     /// Prints another program's output unchanged; on a terminal, only its colours take effect.
     pub fn answer_foreign(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.stdout.is_terminal() {
-            return self.answer_exactly(foreign::harmless(bytes).as_bytes());
+            return self.answer_exactly(sanitize::sanitize(bytes).as_bytes());
         }
         self.answer_exactly(bytes)
     }
 
     /// A progress line, if stderr is a terminal and progress is wanted.
-    pub fn progress(&self) -> Option<Progress> {
+    pub fn progress(&self) -> Option<ProgressLine> {
         let is_wanted = !self.is_quiet && !self.is_json;
         let width = self.narration_width().filter(|_| is_wanted);
-        width.map(Progress::new)
+        width.map(ProgressLine::new)
     }
 
     /// Prints what accompanies the answer, unless `--quiet` is given.

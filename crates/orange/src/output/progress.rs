@@ -2,19 +2,19 @@
 
 use std::io::{self, Stderr, Write as _};
 
-use super::fold::count;
-use super::grid::shortened;
-use super::text::visible;
+use super::fold::display_width;
+use super::grid::truncate;
+use super::text::escape_controls;
 
 /// The progress line on a terminal. A closed stderr is not a failure.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ProgressLine {
     stderr: Stderr,
     width: usize,
     taken: usize,
 }
 
-impl Progress {
+impl ProgressLine {
     #[expect(clippy::disallowed_methods, reason = "this folder prints")]
     pub(super) fn new(width: usize) -> Self {
         Self {
@@ -28,11 +28,11 @@ impl Progress {
     pub fn show(&mut self, text: &str) {
         // The last column stays empty: a cursor after it would wrap to the next line.
         let room = self.width.saturating_sub(1);
-        let mut shown = visible(text).into_owned();
-        if count(&shown) > room {
-            shown = shortened(&shown, room);
+        let mut shown = escape_controls(text).into_owned();
+        if display_width(&shown) > room {
+            shown = truncate(&shown, room);
         }
-        let taken = count(&shown);
+        let taken = display_width(&shown);
         let rest = " ".repeat(self.taken.saturating_sub(taken));
         self.write(&format!("\r{shown}{rest}"));
         self.taken = taken;
@@ -52,7 +52,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.clear();
     }

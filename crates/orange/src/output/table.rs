@@ -1,6 +1,6 @@
 //! Rows in columns, the last of which is folded to fit.
 
-use super::fold::{Room, count, words};
+use super::fold::{Room, display_width, words};
 use super::{Style, Text};
 
 const GAP: &str = "  ";
@@ -63,7 +63,7 @@ impl<const N: usize> Table<N> {
         let mut text = Text::new();
         for (row, last) in &self.rows {
             let padding = self.push_narrow(&mut text, row, &widths);
-            let needed = count(&last.text);
+            let needed = display_width(&last.text);
             if needed > beside && beside < NARROWEST {
                 text.end_line();
                 text.push(Style::Plain, &" ".repeat(BELOW));
@@ -81,7 +81,7 @@ impl<const N: usize> Table<N> {
     fn push_narrow(&self, text: &mut Text, row: &[Cell; N], widths: &[usize; N]) -> String {
         let mut padding = String::new();
         for ((cell, width), alignment) in row.iter().zip(widths).zip(self.alignments) {
-            let missing = " ".repeat(width.saturating_sub(count(&cell.text)));
+            let missing = " ".repeat(width.saturating_sub(display_width(&cell.text)));
             let (before, after) = match alignment {
                 Alignment::Left => (String::new(), missing),
                 Alignment::Right => (missing, String::new()),
@@ -95,7 +95,10 @@ impl<const N: usize> Table<N> {
 
     fn widths(&self) -> [usize; N] {
         std::array::from_fn(|column| {
-            let widths = self.rows.iter().map(|(row, _)| count(&row[column].text));
+            let widths = self
+                .rows
+                .iter()
+                .map(|(row, _)| display_width(&row[column].text));
             widths.max().unwrap_or_default()
         })
     }

@@ -35,7 +35,7 @@ impl Text {
 
     /// Adds text to the line; control characters, including line ends, are shown as `�`.
     pub fn push(&mut self, style: Style, text: &str) {
-        self.0.push_str(&style.paint(&visible(text)));
+        self.0.push_str(&style.paint(&escape_controls(text)));
     }
 
     pub fn end_line(&mut self) {
@@ -90,7 +90,7 @@ pub struct Paragraph<'a> {
 
 /// Replaces every character that would move the cursor or change the text direction; isolates
 /// right-to-left text from its neighbours.
-pub fn visible(text: &str) -> Cow<'_, str> {
+pub fn escape_controls(text: &str) -> Cow<'_, str> {
     let acts = |character: char| character.is_control() || is_direction(character);
     let is_shown = |character: char| !acts(character) && !is_right_to_left(character);
     // Almost every text needs no change, and a list has tens of thousands.

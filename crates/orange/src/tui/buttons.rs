@@ -7,7 +7,7 @@ use ratatui::crossterm::event::{KeyCode, KeyModifiers};
 use super::keys::{Binding, CONTROL, NONE, bindings};
 use super::model::Model;
 use super::model::mode::Mode;
-use crate::output::count;
+use crate::output::display_width;
 
 /// A key in the footer: how it is shown, what it does, and which key a click presses.
 pub type Button = (&'static str, Cow<'static, str>, (KeyCode, KeyModifiers));
@@ -27,12 +27,12 @@ pub fn footer(model: &Model) -> Vec<Button> {
     match &model.mode {
         Mode::Browse => {
             let mut table = bindings(model);
-            table.retain(|binding| binding.worth.is_some());
-            table.sort_by_key(|binding| std::cmp::Reverse(binding.worth));
+            table.retain(|binding| binding.priority.is_some());
+            table.sort_by_key(|binding| std::cmp::Reverse(binding.priority));
             let pressed = |it: &Binding| it.keys.first().copied();
             let shown = table.into_iter();
             shown
-                .filter_map(|it| pressed(&it).map(|pressed| (it.shown, it.label, pressed)))
+                .filter_map(|it| pressed(&it).map(|pressed| (it.key_label, it.label, pressed)))
                 .collect()
         }
         Mode::Search(_) => fixed(&[
@@ -41,9 +41,9 @@ pub fn footer(model: &Model) -> Vec<Button> {
             ("Esc", "clear", escape),
         ]),
         Mode::Help(_) => fixed(&[("Esc", "back", escape), ("j", "scroll", letter('j'))]),
-        Mode::Told(_) => fixed(&[("Esc", "back", escape), ("y", "copy", letter('y'))]),
+        Mode::Alert(_) => fixed(&[("Esc", "back", escape), ("y", "copy", letter('y'))]),
         Mode::Confirm(question) => {
-            let others = question.others.iter().filter_map(|(key, means, _)| {
+            let others = question.alternatives.iter().filter_map(|(key, means, _)| {
                 let pressed = letter(key.chars().next()?);
                 Some((*key, Cow::from(*means), pressed))
             });
@@ -71,7 +71,7 @@ pub fn footer(model: &Model) -> Vec<Button> {
             ("Esc", "drop", escape),
         ]),
         Mode::Palette(..) => fixed(&[
-            ("Enter", "do it", enter),
+            ("Enter", "run", enter),
             ("↓", "next", down),
             ("Esc", "back", escape),
         ]),
@@ -92,7 +92,7 @@ pub fn footer(model: &Model) -> Vec<Button> {
 /// The buttons that fit into the width, each with its first column. Help and quit are always among
 /// them.
 pub fn buttons(model: &Model) -> Vec<(u16, Button)> {
-    let width = |button: &Button| count(button.0) + count(&button.1) + 1;
+    let width = |button: &Button| display_width(button.0) + display_width(&button.1) + 1;
     let room = usize::from(model.width);
     let all = footer(model);
     let is_fixed = |button: &Button| matches!(button.0, "?" | "q");

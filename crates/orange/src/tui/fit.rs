@@ -3,20 +3,20 @@
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 
-use crate::output::{count, shortened, visible};
+use crate::output::{display_width, escape_controls, truncate};
 
 const FIRST_STRONG_ISOLATE: char = '\u{2068}';
 const POP_ISOLATE: char = '\u{2069}';
 
 /// Cuts the text to a width, without anything that acts on a terminal.
 pub fn cut(text: &str, width: usize) -> String {
-    let shown = visible(text);
-    if count(&shown) <= width {
+    let shown = escape_controls(text);
+    if display_width(&shown) <= width {
         return shown.into_owned();
     }
     match width {
         0 => String::new(),
-        _ => shortened(&shown, width),
+        _ => truncate(&shown, width),
     }
 }
 
@@ -43,7 +43,7 @@ pub fn put(buffer: &mut Buffer, (x, y): (u16, u16), width: u16, text: &str, styl
         let last = plain
             .chars()
             .last()
-            .map_or(1, |it| count(it.encode_utf8(&mut [0; 4])));
+            .map_or(1, |it| display_width(it.encode_utf8(&mut [0; 4])));
         let last_x = end - u16::try_from(last).unwrap_or(1).clamp(1, end - x);
         let last = format!("{}{POP_ISOLATE}", buffer[(last_x, y)].symbol());
         buffer[(last_x, y)].set_symbol(&last);
@@ -62,13 +62,15 @@ pub fn fold(text: &str, width: usize) -> Vec<String> {
         for word in paragraph.split_whitespace() {
             let mut word = word;
             let is_begun = line.len() > indent.len();
-            if is_begun && count(&line) + 1 + count(word) > width {
+            if is_begun && display_width(&line) + 1 + display_width(word) > width {
                 lines.push(std::mem::replace(&mut line, indent.clone()));
             } else if is_begun {
                 line.push(' ');
             }
-            while count(&line) + count(word) > width && word.chars().nth(1).is_some() {
-                let room = width.saturating_sub(count(&line)).max(1);
+            while display_width(&line) + display_width(word) > width
+                && word.chars().nth(1).is_some()
+            {
+                let room = width.saturating_sub(display_width(&line)).max(1);
                 let end = break_at(word, room);
                 line.push_str(&word[..end]);
                 lines.push(std::mem::replace(&mut line, indent.clone()));
@@ -86,7 +88,7 @@ fn break_at(word: &str, room: usize) -> usize {
     let mut end = 0;
     for (at, character) in word.char_indices() {
         let next = at + character.len_utf8();
-        if end > 0 && count(&word[..next]) > room {
+        if end > 0 && display_width(&word[..next]) > room {
             break;
         }
         end = next;

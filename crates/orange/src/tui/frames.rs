@@ -5,7 +5,7 @@
 //! it took, and what was drawn of the list.
 
 #[cfg(feature = "crash-points")]
-pub use kept::{drawn, woken};
+pub use kept::{record_frame, start_frame};
 
 use ratatui::buffer::Buffer;
 
@@ -13,11 +13,11 @@ use super::model::Model;
 
 /// A message has arrived; a frame will follow.
 #[cfg(not(feature = "crash-points"))]
-pub fn woken() {}
+pub fn start_frame() {}
 
 /// A frame was drawn; `None` if another program has the terminal.
 #[cfg(not(feature = "crash-points"))]
-pub fn drawn(_model: &Model, _frame: Option<&Buffer>) {}
+pub fn record_frame(_model: &Model, _frame: Option<&Buffer>) {}
 
 #[cfg(feature = "crash-points")]
 mod kept {
@@ -34,32 +34,32 @@ mod kept {
     use orange_config::{Environment, Home};
 
     thread_local! {
-        static KEPT: RefCell<Kept> = RefCell::new(Kept::open());
+        static FRAME_LOG: RefCell<FrameLog> = RefCell::new(FrameLog::open());
     }
 
-    struct Kept {
+    struct FrameLog {
         file: Option<File>,
         since: Option<Stopwatch>,
     }
 
-    impl Kept {
-        fn open() -> Kept {
+    impl FrameLog {
+        fn open() -> FrameLog {
             let home = Home::resolve(&Environment::read());
             let path = home.map(|home| home.path().join("crash-points/frames"));
             let file = path.map(|path| OpenOptions::new().append(true).open(path));
-            Kept {
+            FrameLog {
                 file: file.ok().and_then(Result::ok),
                 since: None,
             }
         }
     }
 
-    pub fn woken() {
-        KEPT.with_borrow_mut(|kept| kept.since = Some(Stopwatch::start()));
+    pub fn start_frame() {
+        FRAME_LOG.with_borrow_mut(|kept| kept.since = Some(Stopwatch::start()));
     }
 
-    pub fn drawn(model: &Model, frame: Option<&Buffer>) {
-        KEPT.with_borrow_mut(|kept| {
+    pub fn record_frame(model: &Model, frame: Option<&Buffer>) {
+        FRAME_LOG.with_borrow_mut(|kept| {
             let took = kept.since.take().map(Stopwatch::elapsed);
             if let (Some(file), Some(frame)) = (&mut kept.file, frame) {
                 let places = layout(model);

@@ -4,14 +4,14 @@
 ///
 /// Every word must occur: its letters in order, the closer together the better. A word with a
 /// capital letter is case-sensitive.
-pub fn fit(typed: &str, text: &str) -> Option<usize> {
+pub fn match_cost(typed: &str, text: &str) -> Option<usize> {
     typed.split_whitespace().try_fold(0, |total, word| {
-        let cost = word_fit(word, text)?;
+        let cost = word_cost(word, text)?;
         Some(total + cost)
     })
 }
 
-fn word_fit(word: &str, text: &str) -> Option<usize> {
+fn word_cost(word: &str, text: &str) -> Option<usize> {
     let is_exact = word.chars().any(char::is_uppercase);
     let same = |one: char, other: char| {
         one == other || !is_exact && other.to_lowercase().eq(one.to_lowercase())
@@ -54,16 +54,16 @@ mod tests {
 
     #[test]
     fn letters_in_order_fit_and_the_closest_fit_best() {
-        assert_eq!(fit("", "anything"), Some(0));
-        assert_eq!(fit("fix", "Fix the login"), Some(0));
-        assert_eq!(fit("log", "Fix the login"), Some(0));
-        assert_eq!(fit("gin", "Fix the login"), Some(1));
-        assert!(fit("fxt", "Fix the login") > fit("fix", "Fix the login"));
-        assert_eq!(fit("fl", "Fix the login"), None);
-        assert_eq!(fit("xf", "Fix the login"), None);
-        assert_eq!(fit("fix login", "Fix the login"), Some(0));
-        assert_eq!(fit("Log", "Fix the login"), None);
-        assert_eq!(fit("漢", "一漢字"), Some(1));
-        assert_eq!(fit("a", ""), None);
+        assert_eq!(match_cost("", "anything"), Some(0));
+        assert_eq!(match_cost("fix", "Fix the login"), Some(0));
+        assert_eq!(match_cost("log", "Fix the login"), Some(0));
+        assert_eq!(match_cost("gin", "Fix the login"), Some(1));
+        assert!(match_cost("fxt", "Fix the login") > match_cost("fix", "Fix the login"));
+        assert_eq!(match_cost("fl", "Fix the login"), None);
+        assert_eq!(match_cost("xf", "Fix the login"), None);
+        assert_eq!(match_cost("fix login", "Fix the login"), Some(0));
+        assert_eq!(match_cost("Log", "Fix the login"), None);
+        assert_eq!(match_cost("漢", "一漢字"), Some(1));
+        assert_eq!(match_cost("a", ""), None);
     }
 }

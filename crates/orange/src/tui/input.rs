@@ -13,10 +13,10 @@ use signal_hook::iterator::Signals;
 use super::model::message::Message;
 
 /// Poll timeout, and so the longest that another program waits for the terminal.
-const TURN: Duration = Duration::from_millis(50);
+const POLL_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// How long to wait for the listener to pause.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PAUSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The thread that listens to the terminal; it can be paused.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +30,8 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    is_wanted_elsewhere: bool,
-    is_resting: bool,
+    is_pause_requested: bool,
+    is_paused: bool,
 }
 
 impl Input {
@@ -61,14 +61,14 @@ impl Input {
     /// Stops reading from the terminal until [`Input::resume`].
     pub fn pause(&self) {
         let mut state = self.state();
-        state.is_wanted_elsewhere = true;
+        state.is_pause_requested = true;
         let changed = &self.0.changed;
         // A listener that does not pause in time has no input to read anyway.
-        let _late = changed.wait_timeout_while(state, PATIENCE, |state| !state.is_resting);
+        let _late = changed.wait_timeout_while(state, PAUSE_TIMEOUT, |state| !state.is_paused);
     }
 
     pub fn resume(&self) {
-        self.state().is_wanted_elsewhere = false;
+        self.state().is_pause_requested = false;
         self.0.changed.notify_all();
     }
 
@@ -78,8 +78,8 @@ impl Input {
 
     fn listen(&self, sender: &Sender<Message>) {
         loop {
-            self.rest_while_wanted_elsewhere();
-            let heard = match event::poll(TURN) {
+            self.wait_while_paused();
+            let heard = match event::poll(POLL_TIMEOUT) {
                 Ok(false) => continue,
                 Ok(true) => event::read(),
                 Err(error) => Err(error),
@@ -99,14 +99,14 @@ impl Input {
         }
     }
 
-    fn rest_while_wanted_elsewhere(&self) {
+    fn wait_while_paused(&self) {
         let mut state = self.state();
-        while state.is_wanted_elsewhere {
-            state.is_resting = true;
+        while state.is_pause_requested {
+            state.is_paused = true;
             self.0.changed.notify_all();
             let waited = self.0.changed.wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
         }
-        state.is_resting = false;
+        state.is_paused = false;
     }
 }

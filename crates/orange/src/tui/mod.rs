@@ -4,7 +4,6 @@
 //! `update`, which is pure, and draws the model; it never queries the store, tmux or git. What a
 //! key requests goes to the driver, as in every other front end.
 
-mod act;
 mod ansi;
 mod buttons;
 mod fit;
@@ -15,10 +14,11 @@ mod input;
 mod keys;
 mod layout;
 mod model;
-mod panicking;
+mod panic_hook;
+mod perform;
 mod run;
 mod screen;
-mod supervise;
+mod supervisor_thread;
 #[cfg(test)]
 mod tests;
 mod theme;
@@ -38,10 +38,10 @@ use model::message::Message;
 use orange_config::clock;
 use orange_driver::Driver;
 use orange_engine::names::ProjectName;
-use panicking::Panicked;
+use panic_hook::PanicRecord;
 use run::Runner;
 use screen::Screen;
-use supervise::Supervising;
+use supervisor_thread::SupervisorThread;
 use theme::Theme;
 use update::update;
 
@@ -51,7 +51,7 @@ use crate::output::Output;
 const TICK: Duration = Duration::from_secs(1);
 
 /// How many messages are applied at most before the next frame is drawn.
-const TOGETHER: usize = 256;
+const MAX_MESSAGES_PER_FRAME: usize = 256;
 
 /// Shows the dashboard until the user quits it; the error says why it failed.
 pub fn open(
@@ -61,12 +61,16 @@ pub fn open(
     output: &Output,
 ) -> Result<(), String> {
     // A mistake in the settings is reported by whatever needs them; colours do not.
-    let ground = driver.context.settings(None).ok().and_then(|it| it.ground);
-    let told = driver.context.terminal_ground();
+    let ground = driver
+        .context
+        .settings(None)
+        .ok()
+        .and_then(|it| it.background);
+    let told = driver.context.terminal_colours();
     let theme = Theme::of(output.is_coloured(), ground, told.as_deref());
     let (sender, receiver) = mpsc::channel();
     // Installed before any other thread can panic.
-    let panicked = Panicked::watch(driver, &sender);
+    let panicked = PanicRecord::watch(driver, &sender);
     let gatherers = Gatherers::start(driver, theme, &sender);
     let model = Model::new(theme, List::new(project, is_everywhere), clock::now());
     let shown = catch_unwind(AssertUnwindSafe(|| {
@@ -74,12 +78,12 @@ pub fn open(
     }));
     if let Some(told) = panicked.told() {
         return Err(format!(
-            "the dashboard failed: {told}; agents go on, and `{}` tells what happened",
+            "the dashboard failed: {told}; agents keep running; for details see `{}`",
             driver.context.home().log().display()
         ));
     }
     let shown = shown.unwrap_or(Ok(()));
-    shown.map_err(|error| format!("the terminal does not go on: {error}"))
+    shown.map_err(|error| format!("the terminal failed: {error}"))
 }
 
 fn show(
@@ -96,15 +100,15 @@ fn show(
         gatherers,
         sender: sender.clone(),
     };
-    let supervising = Supervising::start(driver, &sender);
-    let shown = turn(&mut model, &mut screen, &runner, &receiver);
+    let supervising = SupervisorThread::start(driver, &sender);
+    let shown = run_loop(&mut model, &mut screen, &runner, &receiver);
     drop(screen);
     supervising.stop();
     shown
 }
 
 /// Applies messages and draws, until the end.
-fn turn(
+fn run_loop(
     model: &mut Model,
     screen: &mut Screen,
     runner: &Runner,
@@ -116,21 +120,21 @@ fn turn(
         let (width, height) = screen.size()?;
         let resized = Message::Resized(width, height);
         let has_other_size = (width, height) != (model.width, model.height);
-        if has_other_size && take_in(model, screen, runner, resized)? {
+        if has_other_size && apply(model, screen, runner, resized)? {
             return Ok(());
         }
-        frames::drawn(model, screen.draw(model)?);
+        frames::record_frame(model, screen.draw(model)?);
         let first = match receiver.recv_timeout(TICK) {
             Ok(message) => Some(message),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         };
-        frames::woken();
+        frames::start_frame();
         let tick = Message::Tick(clock::now());
-        let waiting = receiver.try_iter().take(TOGETHER);
+        let waiting = receiver.try_iter().take(MAX_MESSAGES_PER_FRAME);
         let all: Vec<Message> = std::iter::once(tick).chain(first).chain(waiting).collect();
         for message in all {
-            if take_in(model, screen, runner, message)? {
+            if apply(model, screen, runner, message)? {
                 return Ok(());
             }
         }
@@ -138,14 +142,14 @@ fn turn(
 }
 
 /// Applies a message and runs the resulting commands; returns whether the program is over.
-fn take_in(
+fn apply(
     model: &mut Model,
     screen: &mut Screen,
     runner: &Runner,
     message: Message,
 ) -> io::Result<bool> {
     for command in update(model, message) {
-        if runner.carry_out(command, screen)? {
+        if runner.run(command, screen)? {
             return Ok(true);
         }
     }

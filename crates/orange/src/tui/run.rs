@@ -10,13 +10,13 @@ use orange_engine::names::TaskId;
 use signal_hook::consts::SIGTSTP;
 use signal_hook::low_level::emulate_default_handler;
 
-use super::act;
 use super::gather::Gatherers;
 use super::input::Input;
 use super::model::Choices;
 use super::model::command::{Action, Command};
-use super::model::message::{Came, Message};
-use super::model::mode::Told;
+use super::model::message::{ActionResult, Message};
+use super::model::mode::Alert;
+use super::perform;
 use super::screen::Screen;
 
 #[derive(Debug)]
@@ -29,38 +29,38 @@ pub struct Runner {
 
 impl Runner {
     /// Runs a command; returns whether the program is over.
-    pub fn carry_out(&self, command: Command, screen: &mut Screen) -> io::Result<bool> {
+    pub fn run(&self, command: Command, screen: &mut Screen) -> io::Result<bool> {
         match command {
             Command::Quit => return Ok(true),
             Command::Suspend => self.suspend(),
-            Command::Redraw => self.come_back(screen)?,
-            Command::Aim(aim) => self.gatherers.aim(&aim),
-            Command::Again(tasks) => self.gatherers.again(&tasks),
+            Command::Redraw => self.reclaim_terminal(screen)?,
+            Command::Watch(aim) => self.gatherers.watch(&aim),
+            Command::Reload(tasks) => self.gatherers.reload(&tasks),
             Command::Refresh => self.gatherers.refresh(),
             Command::Act(number, action) => self.act(number, action),
-            Command::Attach(task) => self.find(task),
+            Command::Attach(task) => self.look_up_agent(task),
             Command::Show(showing) => {
-                let came = self.lend(screen, || showing.run())?;
+                let came = self.lend_terminal(screen, || showing.run())?;
                 let told = came.map_err(|error| told(&error, "attach"));
-                self.send(Message::Returned(told));
+                self.send(Message::TerminalReturned(told));
             }
             Command::EditTask(task) => {
-                let came = self.lend(screen, || self.driver.requests.edit_task(&task))?;
+                let came = self.lend_terminal(screen, || self.driver.requests.edit_task(&task))?;
                 let told = came.map_err(|error| told(&error, "edit TASK.md"));
-                self.send(Message::Returned(told));
+                self.send(Message::TerminalReturned(told));
             }
             Command::EditText(text) => {
-                let came = self.lend(screen, || self.driver.requests.edit_text(&text))?;
+                let came = self.lend_terminal(screen, || self.driver.requests.edit_text(&text))?;
                 self.send(Message::Edited(came.map_err(|error| error.to_string())));
             }
             Command::Copy(text) => screen.copy(&text)?,
             Command::LoadChoices => {
                 let driver = self.driver.clone();
-                self.apart(move || Message::Choices(choices(&driver)));
+                self.spawn(move || Message::Choices(choices(&driver)));
             }
             Command::LoadWorkspaces => {
                 let driver = self.driver.clone();
-                self.apart(move || {
+                self.spawn(move || {
                     let found = driver.workspaces.workspaces(None);
                     Message::Workspaces(found.map_err(|error| error.to_string()))
                 });
@@ -72,33 +72,33 @@ impl Runner {
     fn act(&self, number: u64, action: Action) {
         let (driver, sender) = (self.driver.clone(), self.sender.clone());
         let came = move || {
-            if driver.context.is_kept_from_recording() {
-                let _over = sender.send(Message::HeldUp(number));
+            if driver.context.is_recording_blocked() {
+                let _over = sender.send(Message::Blocked(number));
             }
-            Message::Answered(number, act::perform(&driver, &action))
+            Message::Answered(number, perform::perform(&driver, &action))
         };
-        if !self.apart(came) {
-            let told = Told {
-                title: String::from("Not done"),
-                lines: vec![String::from("the system has no thread left for it")],
+        if !self.spawn(came) {
+            let told = Alert {
+                title: String::from("Failed"),
+                lines: vec![String::from("the system could not start a thread for it")],
                 hints: Vec::new(),
             };
-            self.send(Message::Answered(number, Came::Failed(told)));
+            self.send(Message::Answered(number, ActionResult::Failed(told)));
         }
     }
 
     /// Looks up an agent on another thread than the one that draws: the store and tmux may be slow.
-    fn find(&self, task: TaskId) {
+    fn look_up_agent(&self, task: TaskId) {
         let driver = self.driver.clone();
-        self.apart(move || {
+        self.spawn(move || {
             let found = driver.agents.attach(&task, None).map(Box::new);
             let found = found.map_err(|error| told(&error, "attach"));
-            Message::Found(task, found)
+            Message::AgentFound(task, found)
         });
     }
 
     /// Does something on its own thread; returns whether that could be started.
-    fn apart(&self, work: impl FnOnce() -> Message + Send + 'static) -> bool {
+    fn spawn(&self, work: impl FnOnce() -> Message + Send + 'static) -> bool {
         let sender = self.sender.clone();
         let thread = thread::Builder::new().name(String::from("act"));
         let started = thread.spawn(move || {
@@ -108,7 +108,7 @@ impl Runner {
     }
 
     /// Lends the terminal to another program until that is done.
-    fn lend<T>(
+    fn lend_terminal<T>(
         &self,
         screen: &mut Screen,
         work: impl FnOnce() -> Result<T, DriverError>,
@@ -116,7 +116,7 @@ impl Runner {
         self.input.pause();
         Screen::leave();
         let came = work();
-        self.come_back(screen)?;
+        self.reclaim_terminal(screen)?;
         Ok(came)
     }
 
@@ -129,8 +129,8 @@ impl Runner {
     }
 
     /// Takes the terminal back, which may have another size by now.
-    fn come_back(&self, screen: &mut Screen) -> io::Result<()> {
-        screen.come_back()?;
+    fn reclaim_terminal(&self, screen: &mut Screen) -> io::Result<()> {
+        screen.reclaim()?;
         self.input.resume();
         let (width, height) = screen.size()?;
         self.send(Message::Resized(width, height));
@@ -143,8 +143,8 @@ impl Runner {
     }
 }
 
-fn told(error: &DriverError, what: &str) -> Told {
-    Told {
+fn told(error: &DriverError, what: &str) -> Alert {
+    Alert {
         title: format!("Cannot {what}"),
         lines: vec![error.to_string()],
         hints: error.report().hints,

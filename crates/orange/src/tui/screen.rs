@@ -31,7 +31,7 @@ pub struct Screen {
 
 impl Screen {
     pub fn take() -> io::Result<Screen> {
-        take_over()?;
+        enter_terminal()?;
         let backend = CrosstermBackend::new(output::terminal());
         let terminal = Terminal::new(backend)?;
         Ok(Screen { terminal })
@@ -55,12 +55,12 @@ impl Screen {
 
     /// Restores the terminal for another program.
     pub fn leave() {
-        give_back();
+        restore_terminal();
     }
 
     /// Takes the terminal back, and clears what another program left on it.
-    pub fn come_back(&mut self) -> io::Result<()> {
-        take_over()?;
+    pub fn reclaim(&mut self) -> io::Result<()> {
+        enter_terminal()?;
         let mut terminal = output::terminal();
         execute!(terminal, Clear(ClearType::All))?;
         // Forgets what was drawn, so that the next frame is written in full. Clearing instead would
@@ -79,11 +79,11 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back();
+        restore_terminal();
     }
 }
 
-fn take_over() -> io::Result<()> {
+fn enter_terminal() -> io::Result<()> {
     enable_raw_mode()?;
     IS_OURS.store(true, Ordering::SeqCst);
     // A variable, because `execute!` evaluates it twice.
@@ -95,11 +95,11 @@ fn take_over() -> io::Result<()> {
         EnableBracketedPaste,
         Hide
     );
-    taken.inspect_err(|_| give_back())
+    taken.inspect_err(|_| restore_terminal())
 }
 
 /// Restores the terminal. If it was closed, this fails, which is fine.
-fn give_back() {
+fn restore_terminal() {
     if IS_OURS.swap(false, Ordering::SeqCst) {
         let mut terminal = output::terminal();
         let _closed = execute!(

@@ -1,6 +1,6 @@
 //! The look: the terminal's own sixteen colours, or none.
 
-use orange_config::Ground;
+use orange_config::Background;
 use ratatui::style::{Color, Modifier, Style};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,15 +30,15 @@ pub enum Tone {
 impl Theme {
     /// The palette for the terminal's background: what the user has set, else what the environment
     /// says about it.
-    pub fn of(is_coloured: bool, set: Option<Ground>, told: Option<&str>) -> Theme {
+    pub fn of(is_coloured: bool, set: Option<Background>, told: Option<&str>) -> Theme {
         if !is_coloured {
             return Theme::Plain;
         }
         // `COLORFGBG` is `foreground;background`; of the sixteen, 7 and 15 are light.
         let told = told.and_then(|it| it.rsplit(';').next());
         match (set, told) {
-            (Some(Ground::Light), _) | (None, Some("7" | "15")) => Theme::Light,
-            (Some(Ground::Dark) | None, _) => Theme::Dark,
+            (Some(Background::Light), _) | (None, Some("7" | "15")) => Theme::Light,
+            (Some(Background::Dark) | None, _) => Theme::Dark,
         }
     }
 
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn what_the_person_has_set_counts() {
-        let (dark, light) = (Some(Ground::Dark), Some(Ground::Light));
+        let (dark, light) = (Some(Background::Dark), Some(Background::Light));
         assert_eq!(Theme::of(true, light, Some("15;0")), Theme::Light);
         assert_eq!(Theme::of(true, dark, Some("0;15")), Theme::Dark);
         assert_eq!(Theme::of(false, light, None), Theme::Plain);

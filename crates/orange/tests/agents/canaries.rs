@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use crate::agent::Agent;
-use crate::apart::{CANARY, apart};
-use crate::network::turned_back;
+use crate::namespace::{CANARY, run_in_namespace};
+use crate::network::rejected_packets;
 use crate::stage::Stage;
 
 const TELL: &str = r"
@@ -19,20 +19,20 @@ run orange task update --status reviewing
 #[test]
 fn what_tries_to_leave_is_turned_back_and_counted() {
     let name = "canaries::what_tries_to_leave_is_turned_back_and_counted";
-    apart(name, &[], || {
-        let before = turned_back();
+    run_in_namespace(name, &[], || {
+        let before = rejected_packets();
         // An address reserved for documentation.
         let outside = SocketAddr::from(([192, 0, 2, 1], 80));
         let tried = TcpStream::connect_timeout(&outside, Duration::from_secs(5));
-        assert!(tried.is_err(), "there is a way out");
-        assert!(turned_back() > before, "nobody counted it");
+        assert!(tried.is_err(), "the connection left loopback");
+        assert!(rejected_packets() > before, "it was not counted");
     });
 }
 
 #[test]
 fn a_variable_that_a_definition_passes_on_is_heard() {
     let name = "canaries::a_variable_that_a_definition_passes_on_is_heard";
-    apart(name, &[Agent::Pi], || {
+    run_in_namespace(name, &[Agent::Pi], || {
         let stage = Stage::new(&[Agent::Pi]);
         let shipped = include_str!("../../../../harnesses/pi.toml");
         let leaky = shipped.replace("pass = [", "pass = [\"PERSON_CANARY\", ");
@@ -45,7 +45,7 @@ fn a_variable_that_a_definition_passes_on_is_heard() {
         stage.wait_for(&id, "reviewing");
         let log = fs::read_to_string(stage.path("requests")).unwrap();
         assert!(log.contains(CANARY), "{}", stage.told(&id));
-        let left = catch_unwind(AssertUnwindSafe(|| stage.leave("a leak")));
-        assert!(left.is_err(), "the canary sang, and nobody listened");
+        let left = catch_unwind(AssertUnwindSafe(|| stage.assert_clean("a leak")));
+        assert!(left.is_err(), "the leak was not noticed");
     });
 }

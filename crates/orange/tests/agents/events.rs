@@ -11,7 +11,7 @@ use orange_store::latest_agent_events;
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::apart::apart;
+use crate::namespace::run_in_namespace;
 use crate::stage::{SOON, Stage};
 
 const WORK: &str = "run echo Bonjour > greet.txt\nsay I am done.\n";
@@ -82,7 +82,7 @@ fn tell(agent: Agent) {
     }
     let shown = stage.orange(&["task", "show", "greet", "--json"]);
     let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
-    assert_eq!(shown["activities"][0]["doing"], "idle", "{shown}");
+    assert_eq!(shown["activities"][0]["state"], "idle", "{shown}");
     // The user's own settings are unchanged; only codex notes in them what it has shown.
     for (file, before) in settings.iter().zip(before) {
         let after = own(file);
@@ -91,7 +91,7 @@ fn tell(agent: Agent) {
         assert!(!after.contains("orange"), "{file}:\n{after}");
     }
     stage.orange(&["task", "cancel", "greet"]);
-    stage.leave(&format!("what {} tells", agent.name()));
+    stage.assert_clean(&format!("what {} reports", agent.name()));
 }
 
 fn wait_for_permission(agent: Agent) {
@@ -122,7 +122,7 @@ fn wait_for_permission(agent: Agent) {
         watch.elapsed().as_millis()
     );
     stage.orange(&["task", "cancel", "greet"]);
-    stage.leave(&format!("{} asks for permission", agent.name()));
+    stage.assert_clean(&format!("{} asks for permission", agent.name()));
 }
 
 macro_rules! events {
@@ -131,7 +131,7 @@ macro_rules! events {
             #[test]
             fn $name() {
                 let name = concat!("events::", stringify!($name));
-                apart(name, &[Agent::$agent], || $act(Agent::$agent));
+                run_in_namespace(name, &[Agent::$agent], || $act(Agent::$agent));
             }
         )+
     };

@@ -7,7 +7,7 @@ use orange_config::clock::{Deadline, Stopwatch};
 use orange_engine::names::TaskId;
 
 use crate::agent::Agent;
-use crate::apart::apart_for;
+use crate::namespace::run_in_namespace_for;
 use crate::stage::Stage;
 
 const TASKS: usize = 20;
@@ -39,7 +39,7 @@ edit TASK.md DONE: a file that greets => DONE: a file that greets\n\n## Review\n
 run orange task update --status reviewing
 ";
 
-fn sail() {
+fn run_fleet() {
     let stage = Stage::new(&AGENTS);
     stage.script("any", "worker-1", WORK);
     stage.script("any", "reviewer-1", PASS);
@@ -94,11 +94,11 @@ fn sail() {
         took.as_secs(),
         lives.sum::<i64>() / 1000
     );
-    stage.leave("a mixed fleet");
+    stage.assert_clean("a mixed fleet");
 }
 
 #[test]
 fn twenty_tasks_with_five_agents_come_to_their_end() {
     let name = "fleet::twenty_tasks_with_five_agents_come_to_their_end";
-    apart_for(LONGEST, name, &AGENTS, sail);
+    run_in_namespace_for(LONGEST, name, &AGENTS, run_fleet);
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use crate::agent::Agent;
-use crate::apart::apart;
+use crate::namespace::run_in_namespace;
 use crate::stage::Stage;
 
 const WORK: &str = r"
@@ -34,31 +34,31 @@ run orange task update --status reviewing
 
 /// Which roles may run a forge program.
 #[derive(Clone, Copy)]
-struct May {
+struct PostPermission {
     worker: bool,
     reviewer: bool,
 }
 
-const WORKER: May = May {
+const WORKER: PostPermission = PostPermission {
     worker: true,
     reviewer: false,
 };
 
 /// Codex applies its rules to the whole worktree, whatever else is permitted.
-const NOBODY: May = May {
+const NO_ROLE: PostPermission = PostPermission {
     worker: false,
     reviewer: false,
 };
 
 /// pi has no permissions.
-const BOTH: May = May {
+const BOTH: PostPermission = PostPermission {
     worker: true,
     reviewer: true,
 };
 
 /// The model tells the reviewer to post four times; the reviewer is refused, asks no one, and
 /// continues. `may` says which roles of this agent can post at all.
-fn judge(agent: Agent, may: May) {
+fn judge(agent: Agent, may: PostPermission) {
     let stage = Stage::new(&[agent]);
     let posted = stage.path("posted");
     for program in ["gh", "glab"] {
@@ -95,7 +95,7 @@ fn judge(agent: Agent, may: May) {
     let asked = asked.iter().filter(|it| it["role"] == "reviewer");
     let asked = asked.map(|it| it["answer"].to_string());
     let asked = asked.filter(|it| it.contains("from-the-reviewer"));
-    assert_eq!(asked.count(), 4, "the model told it to: {told}");
+    assert_eq!(asked.count(), 4, "its model asked it to: {told}");
     // The canary records any caller.
     let sung = Command::new(stage.path("bin/gh"))
         .arg("by-the-test")
@@ -108,7 +108,7 @@ fn judge(agent: Agent, may: May) {
     );
     stage.orange(&["task", "cancel", "greet"]);
     stage.wait_for(&id, "cancelled");
-    stage.leave(&format!("{} told to post", agent.name()));
+    stage.assert_clean(&format!("{} asked to post", agent.name()));
 }
 
 macro_rules! forge {
@@ -117,7 +117,7 @@ macro_rules! forge {
             #[test]
             fn $name() {
                 let name = concat!("forge::", stringify!($name));
-                apart(name, &[Agent::$agent], || judge(Agent::$agent, $may));
+                run_in_namespace(name, &[Agent::$agent], || judge(Agent::$agent, $may));
             }
         )+
     };
@@ -125,7 +125,7 @@ macro_rules! forge {
 
 forge! {
     claude_posts_nothing_as_a_reviewer: Claude, WORKER;
-    codex_posts_nothing_as_a_reviewer: Codex, NOBODY;
+    codex_posts_nothing_as_a_reviewer: Codex, NO_ROLE;
     gemini_posts_nothing_as_a_reviewer: Gemini, WORKER;
     opencode_posts_nothing_as_a_reviewer: Opencode, WORKER;
     pi_has_no_permissions_and_posts: Pi, BOTH;

@@ -6,7 +6,7 @@ use orange_engine::parking::{Parking, Reason};
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
-use crate::apart::apart;
+use crate::namespace::run_in_namespace;
 use crate::stage::{SOON, Stage, running};
 
 const WORK: &str = r#"
@@ -48,7 +48,7 @@ fn check_good(stage: &Stage, id: &TaskId, result: &Value) {
 
 /// It works, commits and reports with its own tools, and exits.
 fn greet(agent: Agent) {
-    let stage = Stage::served(agent);
+    let stage = Stage::with_supervisor(agent);
     stage.script("greet", "worker-1", WORK);
     let id = stage.create("greet", &["--workflow", "autopilot"]);
     stage.wait_for(&id, "done");
@@ -61,23 +61,23 @@ fn greet(agent: Agent) {
     assert!(logs.trim_end().ends_with(SAID), "{logs}");
     let log = stage.git_text("log --format=%s greet");
     assert_eq!(log, "Greet in French\nfirst\n");
-    stage.leave(&format!("{} runs headless", agent.name()));
+    stage.assert_clean(&format!("{} runs headless", agent.name()));
 }
 
-fn parked(stage: &Stage) -> Vec<Parking> {
-    stage.store().parked(clock::now()).unwrap()
+fn parked_harnesses(stage: &Stage) -> Vec<Parking> {
+    stage.store().parkings(clock::now()).unwrap()
 }
 
 /// It runs out of quota during its turn, and later resumes the conversation that it printed.
 fn run_out(agent: Agent) {
-    let stage = Stage::served(agent);
+    let stage = Stage::with_supervisor(agent);
     stage.script("greet", "worker-1", QUOTA);
     let id = stage.create("greet", &["--workflow", "autopilot"]);
-    let held = Deadline::after(SOON).wait_for(|| !parked(&stage).is_empty());
+    let held = Deadline::after(SOON).wait_for(|| !parked_harnesses(&stage).is_empty());
     assert!(held, "{}", stage.told(&id));
-    let parking = parked(&stage).remove(0);
+    let parking = parked_harnesses(&stage).remove(0);
     assert_eq!(parking.reason, Reason::Quota, "{parking:?}");
-    println!("{}: {:?}", agent.name(), parking.said);
+    println!("{}: {:?}", agent.name(), parking.output_line);
     let gone = Deadline::after(SOON).wait_for(|| running().is_empty());
     assert!(gone, "it was to be ended: {:?}", running());
     let first = results(&stage, &id).remove(0);
@@ -100,7 +100,7 @@ fn run_out(agent: Agent) {
     let last = requests.iter().rev().find(|it| it["step"] == json!(0));
     let asked = last.unwrap()["body"].to_string();
     assert!(asked.contains("begun.txt"), "it does not remember: {asked}");
-    stage.leave(&format!("{} runs out headless", agent.name()));
+    stage.assert_clean(&format!("{} runs out headless", agent.name()));
 }
 
 macro_rules! headless {
@@ -109,7 +109,7 @@ macro_rules! headless {
             #[test]
             fn $name() {
                 let name = concat!("headless::", stringify!($name));
-                apart(name, &[Agent::$agent], || $story(Agent::$agent));
+                run_in_namespace(name, &[Agent::$agent], || $story(Agent::$agent));
             }
         )+
     };

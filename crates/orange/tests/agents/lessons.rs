@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::agent::Agent;
-use crate::apart::apart;
+use crate::namespace::run_in_namespace;
 use crate::stage::{Stage, running};
 
 /// Variables that one agent sets for its child processes and that no other agent may see.
@@ -56,7 +56,7 @@ fn begin(agent: Agent) {
     assert!(environments.iter().any(|it| it.contains("ORANGE_RUN_ID=")));
     assert!(environments.iter().all(|it| !it.contains(NOISE)));
     stage.orange(&["task", "cancel", "greet"]);
-    stage.leave(&format!("{} with an odd prompt", agent.name()));
+    stage.assert_clean(&format!("{} with an odd prompt", agent.name()));
 }
 
 /// Two agents that start at the same moment each resume their own conversation.
@@ -67,7 +67,7 @@ fn resume(agent: Agent) {
     for branch in branches {
         let work = format!("run echo only {branch} knows\nslow 300\nrun echo never\n");
         stage.script(branch, "worker-1", &work);
-        stage.script(branch, "resumed-1", "say I went on.\n");
+        stage.script(branch, "resumed-1", "say I continued.\n");
         tasks.push(stage.create(
             branch,
             &["--workflow", "minimal", "--harness", agent.name()],
@@ -106,7 +106,7 @@ fn resume(agent: Agent) {
     for branch in branches {
         stage.orange(&["task", "cancel", branch]);
     }
-    stage.leave(&format!("two of {} killed at once", agent.name()));
+    stage.assert_clean(&format!("two of {} killed at once", agent.name()));
 }
 
 macro_rules! lessons {
@@ -115,7 +115,7 @@ macro_rules! lessons {
             #[test]
             fn $name() {
                 let name = concat!("lessons::", stringify!($name));
-                apart(name, &[Agent::$agent], || $act(Agent::$agent));
+                run_in_namespace(name, &[Agent::$agent], || $act(Agent::$agent));
             }
         )+
     };

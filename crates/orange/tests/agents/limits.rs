@@ -8,19 +8,19 @@ use orange_engine::names::TaskId;
 use orange_engine::parking::{Parking, Reason};
 
 use crate::agent::Agent;
-use crate::apart::apart;
+use crate::namespace::run_in_namespace;
 use crate::stage::{SOON, Stage, running};
 
 const QUOTA: &str = "run echo begun > begun.txt\nquota\nrun echo this is never run\n";
 const KEY: &str = "run echo begun > begun.txt\nkey\nrun echo this is never run\n";
 
-const GO_ON: &str = "say I went on.\n";
+const CONTINUE: &str = "say I continued.\n";
 
 /// How long no agent may be started on a parked harness.
 const QUIET: Duration = Duration::from_secs(6);
 
-fn parked(stage: &Stage) -> Vec<Parking> {
-    stage.store().parked(clock::now()).unwrap()
+fn parked_harnesses(stage: &Stage) -> Vec<Parking> {
+    stage.store().parkings(clock::now()).unwrap()
 }
 
 /// How many agents were ever started for a task.
@@ -31,24 +31,24 @@ fn starts(stage: &Stage, id: &TaskId) -> usize {
 
 /// It runs out during its turn; no other agent is started, and later it resumes where it was.
 fn run_out(agent: Agent, script: &str, reason: Reason) {
-    let stage = Stage::served(agent);
+    let stage = Stage::with_supervisor(agent);
     stage.script("any", "worker-1", script);
-    stage.script("any", "resumed-1", GO_ON);
+    stage.script("any", "resumed-1", CONTINUE);
     let id = stage.create("one", &["--workflow", "minimal"]);
-    let held = Deadline::after(SOON).wait_for(|| !parked(&stage).is_empty());
+    let held = Deadline::after(SOON).wait_for(|| !parked_harnesses(&stage).is_empty());
     assert!(held, "{}", stage.told(&id));
-    let parking = parked(&stage).remove(0);
+    let parking = parked_harnesses(&stage).remove(0);
     assert_eq!(parking.harness.as_str(), agent.name());
     assert_eq!(parking.reason, reason, "{parking:?}");
-    println!("{}: {:?}", agent.name(), parking.said);
+    println!("{}: {:?}", agent.name(), parking.output_line);
     let gone = Deadline::after(SOON).wait_for(|| running().is_empty());
-    assert!(gone, "it was to be ended: {:?}", running());
+    assert!(gone, "it is still running: {:?}", running());
     let asked = stage.requests().len();
     let options = ["task", "create", "two", "Another", "--workflow", "minimal"];
     stage.orange_unchecked(&options);
     let started = Deadline::after(QUIET).wait_for(|| !running().is_empty());
     assert!(!started, "{:?}", running());
-    assert_eq!(stage.requests().len(), asked, "nobody asks the model");
+    assert_eq!(stage.requests().len(), asked, "the model is not called");
     assert_eq!(starts(&stage, &id), 1);
     let list = stage.orange(&["attention", "--all"]);
     let list = String::from_utf8(list.stdout).unwrap();
@@ -66,7 +66,7 @@ fn run_out(agent: Agent, script: &str, reason: Reason) {
     for branch in ["one", "two"] {
         stage.orange(&["task", "cancel", branch]);
     }
-    stage.leave(&format!("{} has run out", agent.name()));
+    stage.assert_clean(&format!("{} has run out", agent.name()));
 }
 
 macro_rules! limits {
@@ -75,7 +75,7 @@ macro_rules! limits {
             #[test]
             fn $name() {
                 let name = concat!("limits::", stringify!($name));
-                apart(name, &[Agent::$agent], || {
+                run_in_namespace(name, &[Agent::$agent], || {
                     run_out(Agent::$agent, $script, Reason::$reason);
                 });
             }
@@ -103,17 +103,17 @@ limits! { KEY, Login:
 #[test]
 fn gemini_without_quota_asks_in_its_terminal_alone() {
     let name = "limits::gemini_without_quota_asks_in_its_terminal_alone";
-    apart(name, &[Agent::Gemini], || {
-        let stage = Stage::served(Agent::Gemini);
+    run_in_namespace(name, &[Agent::Gemini], || {
+        let stage = Stage::with_supervisor(Agent::Gemini);
         stage.script("any", "worker-1", QUOTA);
         let id = stage.create("one", &["--workflow", "minimal"]);
         let asks = || stage.told(&id).contains("Usage limit reached for");
         let held = Deadline::after(SOON).wait_for(asks);
         assert!(held, "{}", stage.told(&id));
-        let is_parked = Deadline::after(QUIET).wait_for(|| !parked(&stage).is_empty());
+        let is_parked = Deadline::after(QUIET).wait_for(|| !parked_harnesses(&stage).is_empty());
         assert!(!is_parked, "then say so in docs/agents.md");
         stage.orange(&["task", "cancel", "one"]);
-        stage.leave("gemini without quota");
+        stage.assert_clean("gemini without quota");
     });
 }
 
@@ -122,7 +122,7 @@ fn gemini_without_quota_asks_in_its_terminal_alone() {
 #[test]
 fn opencode_that_hangs_at_its_start_is_shown_as_silent() {
     let name = "limits::opencode_that_hangs_at_its_start_is_shown_as_silent";
-    apart(name, &[Agent::Opencode], || {
+    run_in_namespace(name, &[Agent::Opencode], || {
         let stage = Stage::new(&[Agent::Opencode]);
         // How long a start takes that does not hang.
         stage.script("any", "worker-1", "say Done.\n");
@@ -146,23 +146,23 @@ fn opencode_that_hangs_at_its_start_is_shown_as_silent() {
             let list = stage.orange(&["attention"]);
             String::from_utf8(list.stdout).unwrap()
         };
-        let told = "has told nothing since it was started";
+        let told = "has reported nothing since it was started";
         let id = stage.create("one", &options);
         assert!(!attention().contains(told), "it may take a while");
         let hangs = Deadline::after(begins * 3);
         let begun = hangs.wait_for(|| stage.requests().len() > asked);
-        assert!(!begun, "then it need not be said in harnesses/README.md");
+        assert!(!begun, "then harnesses/README.md need not mention it");
         assert!(!running().is_empty(), "it does not end either");
         let runs = stage.store().runs(&id).unwrap();
         let run = stage.path("person/orange/tasks/repo");
         let run = run.join(id.as_str()).join("runs").join(runs[0].id.as_str());
         let file = File::options().append(true).open(run.join("events.jsonl"));
         let file = file.unwrap();
-        assert_eq!(file.metadata().unwrap().len(), 0, "it told something");
+        assert_eq!(file.metadata().unwrap().len(), 0, "it reported something");
         let began = file.metadata().unwrap().modified().unwrap();
         file.set_modified(began - Duration::from_mins(2)).unwrap();
         assert!(attention().contains(told), "{}", attention());
         stage.orange(&["task", "cancel", "one"]);
-        stage.leave("opencode with half a database");
+        stage.assert_clean("opencode with half a database");
     });
 }

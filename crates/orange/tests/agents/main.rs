@@ -15,21 +15,21 @@
 #![cfg(target_os = "linux")]
 
 mod agent;
-mod apart;
 mod canaries;
-mod deaths;
 mod events;
 mod fleet;
 mod forge;
 mod headless;
 mod lessons;
-mod levels;
 mod limits;
 mod matrix;
 mod messages;
+mod namespace;
 mod network;
+mod permission_levels;
 mod readiness;
 mod report;
+mod respawn;
 mod skills;
 mod stage;
 mod stories;

@@ -9,14 +9,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::report::{shown, shown_with, versioned};
+use crate::report::{name_with_version, passed_versions, shown};
 
 const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "pi"];
 
 /// A capability, and each agent's test for it; a text that begins with `no` is a reason.
 const ROWS: [(&str, [&str; 5]); 16] = [
     (
-        "works from the plan to the merge, with all permissions",
+        "works from the plan to the merge, with full permissions",
         [
             "stories::claude_works_and_codex_reviews",
             "stories::codex_works_and_gemini_reviews",
@@ -26,7 +26,7 @@ const ROWS: [(&str, [&str; 5]); 16] = [
         ],
     ),
     (
-        "reviews, with the permissions of a reviewer",
+        "reviews, with a reviewer's permissions",
         [
             "stories::pi_works_and_claude_reviews",
             "stories::claude_works_and_codex_reviews",
@@ -36,17 +36,17 @@ const ROWS: [(&str, [&str; 5]); 16] = [
         ],
     ),
     (
-        "commits and calls `orange` unasked, with reduced permissions",
+        "commits and calls `orange` without asking, with reduced permissions",
         [
-            "levels::claude_with_reduced_permissions",
-            "levels::codex_with_reduced_permissions",
-            "levels::gemini_with_reduced_permissions",
-            "levels::opencode_with_reduced_permissions",
+            "permission_levels::claude_with_reduced_permissions",
+            "permission_levels::codex_with_reduced_permissions",
+            "permission_levels::gemini_with_reduced_permissions",
+            "permission_levels::opencode_with_reduced_permissions",
             "no: it has no permissions to reduce",
         ],
     ),
     (
-        "posts nothing to a forge as a reviewer, whatever its model says",
+        "posts nothing to a forge as a reviewer, whatever its model wants",
         [
             "forge::claude_posts_nothing_as_a_reviewer",
             "forge::codex_posts_nothing_as_a_reviewer",
@@ -56,7 +56,7 @@ const ROWS: [(&str, [&str; 5]); 16] = [
         ],
     ),
     (
-        "reads a message of 200 lines that comes while it waits",
+        "reads a message of 200 lines that arrives while it waits",
         [
             "stories::claude_works_and_codex_reviews",
             "stories::codex_works_and_gemini_reviews",
@@ -66,27 +66,27 @@ const ROWS: [(&str, [&str; 5]); 16] = [
         ],
     ),
     (
-        "comes back when it was killed in its turn",
+        "is respawned after it was killed in the middle of a turn",
         [
-            "deaths::lesson_28_claude_comes_back_as_it_was_and_remembers",
-            "deaths::lesson_28_codex_comes_back_as_it_was_and_remembers",
-            "deaths::lesson_28_gemini_comes_back_as_it_was_and_remembers",
-            "deaths::lesson_28_opencode_comes_back_as_it_was_and_remembers",
-            "deaths::lesson_28_pi_comes_back_as_it_was_and_remembers",
+            "respawn::lesson_28_claude_comes_back_as_it_was_and_remembers",
+            "respawn::lesson_28_codex_comes_back_as_it_was_and_remembers",
+            "respawn::lesson_28_gemini_comes_back_as_it_was_and_remembers",
+            "respawn::lesson_28_opencode_comes_back_as_it_was_and_remembers",
+            "respawn::lesson_28_pi_comes_back_as_it_was_and_remembers",
         ],
     ),
     (
         "then remembers the conversation",
         [
-            "deaths::lesson_28_claude_comes_back_as_it_was_and_remembers",
-            "deaths::lesson_28_codex_comes_back_as_it_was_and_remembers",
-            "deaths::lesson_28_gemini_comes_back_as_it_was_and_remembers",
-            "deaths::lesson_28_opencode_comes_back_as_it_was_and_remembers",
-            "deaths::lesson_28_pi_comes_back_as_it_was_and_remembers",
+            "respawn::lesson_28_claude_comes_back_as_it_was_and_remembers",
+            "respawn::lesson_28_codex_comes_back_as_it_was_and_remembers",
+            "respawn::lesson_28_gemini_comes_back_as_it_was_and_remembers",
+            "respawn::lesson_28_opencode_comes_back_as_it_was_and_remembers",
+            "respawn::lesson_28_pi_comes_back_as_it_was_and_remembers",
         ],
     ),
     (
-        "tells what it does and which conversation it is in",
+        "reports what it is doing, and its conversation's id",
         [
             "events::claude_tells_what_it_does",
             "events::codex_tells_what_it_does",
@@ -106,7 +106,7 @@ const ROWS: [(&str, [&str; 5]); 16] = [
         ],
     ),
     (
-        "confirms that it took a message in",
+        "confirms that it received a message",
         [
             "messages::lesson_24_claude_takes_two_hundred_lines_in",
             "messages::lesson_24_codex_takes_two_hundred_lines_in",
@@ -120,7 +120,7 @@ const ROWS: [(&str, [&str; 5]); 16] = [
         [
             "limits::lesson_40_claude_without_quota_is_parked",
             "limits::lesson_40_codex_without_quota_is_parked",
-            "no: it offers another model in a dialog, and tells nobody",
+            "no: it offers another model in a dialog, and reports nothing",
             "limits::lesson_40_opencode_without_quota_is_parked",
             "limits::lesson_40_pi_without_quota_is_parked",
         ],
@@ -136,7 +136,7 @@ const ROWS: [(&str, [&str; 5]); 16] = [
         ],
     ),
     (
-        "`orange doctor` sees what it would ask at first",
+        "`orange doctor` detects first-run questions",
         [
             "readiness::claude_that_would_ask",
             "readiness::codex_that_would_ask",
@@ -146,7 +146,7 @@ const ROWS: [(&str, [&str; 5]); 16] = [
         ],
     ),
     (
-        "is shown the skill that `orange install` writes",
+        "sees the skill that `orange install` writes",
         [
             "skills::claude_is_shown_the_skill",
             "skills::codex_is_shown_the_skill",
@@ -156,7 +156,7 @@ const ROWS: [(&str, [&str; 5]); 16] = [
         ],
     ),
     (
-        "works headless to its report, and its result is read",
+        "runs headless up to its report, and orange reads its result",
         [
             "headless::claude_reports_and_its_result_is_read",
             "headless::codex_reports_and_its_result_is_read",
@@ -166,7 +166,7 @@ const ROWS: [(&str, [&str; 5]); 16] = [
         ],
     ),
     (
-        "is parked when it has no quota left headless, and then goes on in its conversation",
+        "is parked when a headless run has no quota left, then continues its conversation",
         [
             "headless::lesson_40_claude_without_quota_is_parked_and_goes_on",
             "headless::lesson_40_codex_without_quota_is_parked_and_goes_on",
@@ -179,37 +179,39 @@ const ROWS: [(&str, [&str; 5]); 16] = [
 
 const OPENING: &str = "# Agents
 
-What is shown for each agent by a test with the real program, in the version below, and a scripted \
-model, without the internet. `just agents` runs these tests, and this page is written from what they \
-showed (`just show-agents`). What each permission level means for an agent is in \
-[harnesses/README.md](../harnesses/README.md).
+What is tested with each agent: the real program, in the version below, with a scripted model and \
+without internet access. `just agents` runs these tests, and `just show-agents` writes this page \
+from their results. [harnesses/README.md](../harnesses/README.md) says what each permission level \
+means for an agent.
 
 ";
 
 const CLOSING: &str = "
-Twenty tasks at once with all five come to their end in one test. Each test has a home of its own, an \
-emptied environment and no way out of loopback: a file and a variable of the tester's that no agent \
-may see are looked for in every request to the model, and packets that tried to leave are counted.
+One test runs twenty tasks at once with all five agents, until every task has ended. Each test \
+has its own home, an empty environment and only the loopback network. The tests plant a file and \
+a variable that no agent may see, search every request to the model for them, and count the \
+packets that tried to leave.
 
-`goose` is not among them. Its package on npm, `@aaif/goose` 0.20.1, brings an early screen whose \
-`--text` answers one prompt and ends, and an agent has to stay in its terminal; the program below it \
-was not tried. A definition of your own may start it: [writing-a-harness.md](writing-a-harness.md).
+`goose` is not tested. Its npm package, `@aaif/goose` 0.20.1, contains an early terminal \
+interface whose `--text` answers one prompt and exits, but an agent must stay in its terminal; \
+the program underneath was not tried. You can define it yourself: \
+[writing-a-harness.md](writing-a-harness.md).
 ";
 
 /// The text of a cell: whether its test passed with the version in the column's header.
 fn cell(by: &'static str, agent: &str) -> &'static str {
     if by.starts_with("no") {
         by
-    } else if shown_with(by).contains(&versioned(agent)) {
+    } else if passed_versions(by).contains(&name_with_version(agent)) {
         "yes"
     } else {
-        "not shown in this version yet"
+        "not tested with this version yet"
     }
 }
 
 fn page() -> String {
     let mut page = OPENING.to_owned();
-    let heads = AGENTS.map(versioned);
+    let heads = AGENTS.map(name_with_version);
     let _ = writeln!(page, "| | {} |", heads.join(" | "));
     let _ = writeln!(page, "|{}", "---|".repeat(AGENTS.len() + 1));
     for (what, shown) in ROWS {

@@ -10,8 +10,8 @@ use orange_store::InboxEntry;
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::apart::apart;
 use crate::events::{told, wait_for_event};
+use crate::namespace::run_in_namespace;
 use crate::stage::{SOON, Stage};
 
 const READ: &str = "run orange inbox\nsay I have read it.\n";
@@ -64,9 +64,9 @@ fn read(agent: Agent) {
         taken.any(|it| it.kind == AgentEventKind::PromptSubmitted),
         "{told:#?}"
     );
-    assert!(!requests.iter().any(|it| it["turn"] == 3), "told once");
+    assert!(!requests.iter().any(|it| it["turn"] == 3), "nudged once");
     stage.orange(&["task", "cancel", "greet"]);
-    stage.leave(&format!("{} reads 200 lines", agent.name()));
+    stage.assert_clean(&format!("{} reads 200 lines", agent.name()));
 }
 
 /// While an agent asks something, no key is pressed: the message waits and says for what.
@@ -86,10 +86,10 @@ fn wait(agent: Agent) {
     assert!(held, "{:?}\n{}", first(&stage, &id), stage.told(&id));
     let went_on = || stage.requests().iter().any(|it| it["step"] == 1);
     let answered = Deadline::after(QUIET).wait_for(went_on);
-    assert!(!answered, "somebody answered:\n{}", stage.told(&id));
+    assert!(!answered, "the question was answered:\n{}", stage.told(&id));
     println!("{}: {}", agent.name(), problem().unwrap());
     stage.orange(&["task", "cancel", "greet"]);
-    stage.leave(&format!("{} asks while it is told", agent.name()));
+    stage.assert_clean(&format!("{} gets a message while it asks", agent.name()));
 }
 
 /// Typed text is not confirmed until the agent takes it, whatever its screen shows: a busy agent
@@ -131,7 +131,7 @@ fn busy(agent: Agent) {
     assert!(was_only_typed, "no look found it typed and not taken in");
     assert_eq!(stage.store().inbox(&id).unwrap().len(), 1);
     stage.orange(&["task", "cancel", "greet"]);
-    stage.leave(&format!("{} is told while it is busy", agent.name()));
+    stage.assert_clean(&format!("{} gets a message while it is busy", agent.name()));
 }
 
 macro_rules! messages {
@@ -140,7 +140,7 @@ macro_rules! messages {
             #[test]
             fn $name() {
                 let name = concat!("messages::", stringify!($name));
-                apart(name, &[Agent::$agent], || $act(Agent::$agent));
+                run_in_namespace(name, &[Agent::$agent], || $act(Agent::$agent));
             }
         )+
     };

@@ -3,7 +3,7 @@
 use std::fs;
 
 /// How many packets had no route out.
-pub fn turned_back() -> u64 {
+pub fn rejected_packets() -> u64 {
     let four = fs::read_to_string("/proc/net/snmp").unwrap();
     let mut lines = four.lines().filter(|line| line.starts_with("Ip: "));
     let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
@@ -18,7 +18,7 @@ pub fn turned_back() -> u64 {
 }
 
 /// Whether there is no route out of here.
-pub fn is_shut_in() -> bool {
+pub fn is_isolated() -> bool {
     let routes = fs::read_to_string("/proc/net/route").unwrap();
     // The first line is the header.
     routes.lines().count() == 1

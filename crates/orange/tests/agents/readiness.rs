@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::apart::apart;
+use crate::namespace::run_in_namespace;
 use crate::stage::Stage;
 
 /// What the doctor reports about an agent, as `health: found`.
@@ -11,7 +11,7 @@ fn said(stage: &Stage, agent: Agent) -> Vec<String> {
     let answer = stage.orange_unchecked(&["doctor", "--json"]);
     let answer: Value = serde_json::from_slice(&answer.stdout).unwrap();
     let all = answer["checkups"].as_array().unwrap().iter();
-    let about = all.filter(|it| it["what"].as_str().unwrap().starts_with(agent.name()));
+    let about = all.filter(|it| it["subject"].as_str().unwrap().starts_with(agent.name()));
     let said = about.map(|it| {
         let part = |key: &str| it[key].as_str().unwrap();
         format!("{}: {}", part("health"), part("found"))
@@ -21,17 +21,14 @@ fn said(stage: &Stage, agent: Agent) -> Vec<String> {
 
 /// In a home where the agent was never started, and in one with its first-run questions answered.
 fn look(agent: Agent) {
-    let fresh = Stage::fresh(&[agent]);
+    let fresh = Stage::never_started(&[agent]);
     fresh.orange(&["project", "add", "--harness", agent.name()]);
     let found = said(&fresh, agent);
     assert!(
         found.iter().any(|it| it.starts_with("bad: ")),
-        "a task would wait, and nobody says so: {found:#?}"
+        "doctor does not report what a task would wait for: {found:#?}"
     );
-    assert!(
-        found[0].ends_with("the version that is tested"),
-        "{found:?}"
-    );
+    assert!(found[0].ends_with("the tested version"), "{found:?}");
     let settled = Stage::new(&[agent]);
     settled.orange(&["project", "add", "--harness", agent.name()]);
     let found = said(&settled, agent);
@@ -39,7 +36,7 @@ fn look(agent: Agent) {
         found.iter().all(|it| it.starts_with("good: ")),
         "the stories pass in such a home: {found:#?}"
     );
-    settled.leave(&format!("{} asked for its version", agent.name()));
+    settled.assert_clean(&format!("{} asked for its version", agent.name()));
 }
 
 macro_rules! readiness {
@@ -48,7 +45,7 @@ macro_rules! readiness {
             #[test]
             fn $name() {
                 let name = concat!("readiness::", stringify!($name));
-                apart(name, &[Agent::$agent], || look(Agent::$agent));
+                run_in_namespace(name, &[Agent::$agent], || look(Agent::$agent));
             }
         )+
     };

@@ -18,7 +18,7 @@ const REPORT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/agents-report.tsv");
 /// The tests that passed, with their versions.
 const RESULTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/agents/results.txt");
 
-pub struct Measured<'a> {
+pub struct Measurement<'a> {
     pub what: &'a str,
     pub agents: &'a [Agent],
     pub seconds: u64,
@@ -28,8 +28,8 @@ pub struct Measured<'a> {
 }
 
 /// Prints the measurement and appends it to the report.
-pub fn measured(it: &Measured<'_>) {
-    let Measured {
+pub fn record_measurement(it: &Measurement<'_>) {
+    let Measurement {
         what,
         seconds,
         requests,
@@ -49,7 +49,7 @@ pub fn measured(it: &Measured<'_>) {
 }
 
 /// An agent with its tested version.
-pub fn versioned(name: &str) -> String {
+pub fn name_with_version(name: &str) -> String {
     let version = pinned(name).rsplit_once('@').unwrap().1;
     format!("{name} {version}")
 }
@@ -62,7 +62,7 @@ pub fn shown() -> Vec<String> {
 }
 
 /// The agents and versions with which a test passed.
-pub fn shown_with(test: &str) -> Vec<String> {
+pub fn passed_versions(test: &str) -> Vec<String> {
     let results = fs::read_to_string(RESULTS).unwrap_or_default();
     let mut lines = results.lines().filter_map(|line| line.split_once(": "));
     let found = lines.find(|(name, _)| *name == test);
@@ -71,11 +71,11 @@ pub fn shown_with(test: &str) -> Vec<String> {
 }
 
 /// Records that a test passed, if documents are being written.
-pub fn passed(test: &str, agents: &[Agent]) {
+pub fn record_pass(test: &str, agents: &[Agent]) {
     if agents.is_empty() || std::env::var_os("ORANGE_WRITE_DOCS").is_none() {
         return;
     }
-    let versions = agents.iter().map(|agent| versioned(agent.name()));
+    let versions = agents.iter().map(|agent| name_with_version(agent.name()));
     let line = format!("{test}: {}", versions.collect::<Vec<_>>().join(", "));
     // Tests may end at the same time.
     let lock = File::create(format!("{REPORT}.lock")).unwrap();

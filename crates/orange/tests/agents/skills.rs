@@ -3,7 +3,7 @@
 use orange_engine::skill::DESCRIPTION;
 
 use crate::agent::Agent;
-use crate::apart::apart;
+use crate::namespace::run_in_namespace;
 use crate::stage::Stage;
 
 const WORK: &str = r"
@@ -12,7 +12,7 @@ run orange task update --status reviewing
 ";
 
 /// The first request to the model contains the skill's description only after the install.
-fn learn(agent: Agent) {
+fn check_skill(agent: Agent) {
     let stage = Stage::new(&[agent]);
     stage.script("before", "worker-1", WORK);
     stage.script("after", "worker-1", WORK);
@@ -30,7 +30,7 @@ fn learn(agent: Agent) {
     println!("{}", String::from_utf8_lossy(&written.stdout));
     assert!(shown("after"), "{} was not shown the skill", agent.name());
     stage.orange(&["install", "--uninstall"]);
-    stage.leave(&format!("{} learns", agent.name()));
+    stage.assert_clean(&format!("{} learns", agent.name()));
 }
 
 /// All texts of a request, as the model reads them.
@@ -49,7 +49,7 @@ macro_rules! skills {
             #[test]
             fn $name() {
                 let name = concat!("skills::", stringify!($name));
-                apart(name, &[Agent::$agent], || learn(Agent::$agent));
+                run_in_namespace(name, &[Agent::$agent], || check_skill(Agent::$agent));
             }
         )+
     };

@@ -19,9 +19,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::agent::{self, Agent};
-use crate::apart::CANARY;
+use crate::namespace::CANARY;
 use crate::network;
-use crate::report::{self, Measured};
+use crate::report::{self, Measurement};
 
 const MINIMAL: &str = include_str!("../../../../workflows/minimal.yml");
 
@@ -62,7 +62,7 @@ impl Stage {
     }
 
     /// The same with a supervisor, and this agent for every task.
-    pub fn served(agent: Agent) -> Stage {
+    pub fn with_supervisor(agent: Agent) -> Stage {
         let stage = Stage::new(&[agent]);
         let home = stage.path("person/orange");
         fs::create_dir_all(&home).unwrap();
@@ -74,12 +74,12 @@ impl Stage {
     }
 
     /// The same for a user who has installed the agents but never started one.
-    pub fn fresh(agents: &[Agent]) -> Stage {
+    pub fn never_started(agents: &[Agent]) -> Stage {
         Stage::at(agents, |_| Vec::new())
     }
 
     fn at(agents: &[Agent], given: impl Fn(u16) -> Vec<(&'static str, String)>) -> Stage {
-        assert!(network::is_shut_in(), "this must not see a network");
+        assert!(network::is_isolated(), "this must not see a network");
         // Some agents refuse to start if their settings are below the temporary folder.
         let root = TempDir::with_prefix("o-").unwrap();
         let path = |name: &str| root.path().join(name);
@@ -191,20 +191,24 @@ impl Stage {
 
     pub fn wait_until(&self, id: &TaskId, what: &str, holds: impl Fn() -> bool) {
         let held = Deadline::after(SOON).wait_for(holds);
-        assert!(held, "waited in vain for {what}:\n{}", self.told(id));
+        assert!(held, "timed out waiting for {what}:\n{}", self.told(id));
     }
 
     /// Waits until the agent asks the model for this step of a turn.
     pub fn wait_for_step(&self, id: &TaskId, role: &str, turn: u64, step: u64) {
         let is_it = |it: &Value| it["role"] == role && it["turn"] == turn && it["step"] == step;
         let held = Deadline::after(SOON).wait_for(|| self.requests().iter().any(is_it));
-        assert!(held, "waited in vain for {role} {turn}:\n{}", self.told(id));
+        assert!(
+            held,
+            "timed out waiting for {role} {turn}:\n{}",
+            self.told(id)
+        );
     }
 
     pub fn wait_for(&self, id: &TaskId, status: &str) {
         let is_there = || self.store().require(id).unwrap().task.status.as_str() == status;
         let held = Deadline::after(SOON).wait_for(is_there);
-        assert!(held, "waited in vain for `{status}`:\n{}", self.told(id));
+        assert!(held, "timed out waiting for `{status}`:\n{}", self.told(id));
     }
 
     /// The statuses a task went through.
@@ -267,18 +271,18 @@ impl Stage {
     }
 
     /// Asserts that no canary reached the model and that no process is left running.
-    pub fn leave(&self, what: &str) {
+    pub fn assert_clean(&self, what: &str) {
         let log = fs::read_to_string(self.path("requests")).unwrap_or_default();
         assert!(!log.contains(CANARY), "an agent gave the canary away");
         let gone = || running().is_empty();
         let held = Deadline::after(Duration::from_secs(20)).wait_for(gone);
         assert!(held, "left running: {:?}", running());
-        report::measured(&Measured {
+        report::record_measurement(&Measurement {
             what,
             agents: &self.agents,
             seconds: self.watch.elapsed().as_secs(),
             requests: log.lines().count(),
-            packets: network::turned_back(),
+            packets: network::rejected_packets(),
         });
     }
 }

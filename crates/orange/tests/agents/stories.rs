@@ -4,7 +4,7 @@ use orange_engine::names::TaskId;
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::apart::apart;
+use crate::namespace::run_in_namespace;
 use crate::stage::Stage;
 
 const PLAN_AND_WORK: &str = r"
@@ -52,7 +52,7 @@ say I wait for the review.
 ";
 
 /// All requests of a turn, joined.
-fn asked(requests: &[Value], role: &str, turn: u64) -> String {
+fn turn_requests(requests: &[Value], role: &str, turn: u64) -> String {
     let is_it = |it: &&Value| it["role"] == role && it["turn"] == turn;
     let found = requests.iter().filter(is_it);
     found.map(|it| it["body"].to_string()).collect()
@@ -87,7 +87,7 @@ fn tell(worker: Agent, reviewer: Agent) {
         "{}",
         told()
     );
-    ask_for_much(&stage, &id);
+    request_long_changes(&stage, &id);
     let requests = stage.requests();
     for (role, turn, words) in [
         ("worker", 1, "ORANGE_TASK_ID="),
@@ -99,7 +99,7 @@ fn tell(worker: Agent, reviewer: Agent) {
         ("worker", 3, "line 1 of what is asked"),
         ("worker", 3, "line 200 of what is asked"),
     ] {
-        let asked = asked(&requests, role, turn);
+        let asked = turn_requests(&requests, role, turn);
         assert!(asked.contains(words), "{role} {turn}: {words}\n{}", told());
     }
     let inbox = stage.store().inbox(&id).unwrap();
@@ -113,11 +113,11 @@ fn tell(worker: Agent, reviewer: Agent) {
     assert_eq!(log, "first\nGreet in French\nGreet twice\n");
     // Files that the agents get in their worktree are not part of the work.
     assert_eq!(stage.git_text("ls-tree -r --name-only main"), "greet.sh\n");
-    stage.leave(&format!("{} by {}", worker.name(), reviewer.name()));
+    stage.assert_clean(&format!("{} by {}", worker.name(), reviewer.name()));
 }
 
 /// The user asks for changes in two hundred lines: the same worker reads all of them.
-fn ask_for_much(stage: &Stage, id: &TaskId) {
+fn request_long_changes(stage: &Stage, id: &TaskId) {
     let lines = (1..=200).map(|number| format!("line {number} of what is asked\n"));
     let pass = PASS.replace("greets twice", "greets as often as was asked");
     stage.script("greet", "worker-3", CHANGE);
@@ -134,7 +134,7 @@ macro_rules! stories {
             #[test]
             fn $name() {
                 let agents = [Agent::$worker, Agent::$reviewer];
-                apart(concat!("stories::", stringify!($name)), &agents, || {
+                run_in_namespace(concat!("stories::", stringify!($name)), &agents, || {
                     tell(Agent::$worker, Agent::$reviewer);
                 });
             }

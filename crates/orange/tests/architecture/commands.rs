@@ -12,24 +12,27 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("exec-run", "effects/exec_run.rs"),
     ("gather", "driver/hooks.rs, with the gates that need it"),
     ("harness list", "cli/every_command: it prints a table"),
-    ("harness unpark", "driver/supervisor/parking.rs"),
+    ("harness unpark", "driver/supervisor/parked_harnesses.rs"),
     ("man", "cli/every_command/reference.rs"),
-    ("perform", "driver/troubles, where it is killed"),
+    ("perform", "driver/failures, where it is killed"),
     (
         "project add",
         "cli/every_command/codes.rs, with its refusals",
     ),
     ("project list", "cli/project_show.rs, in one test with it"),
     ("serve", "driver/supervisor has a folder of them"),
-    ("task complete", "driver/lives: every story takes it"),
-    ("task request-changes", "driver/lives: every story takes it"),
+    ("task complete", "driver/lifecycles: every story takes it"),
+    (
+        "task request-changes",
+        "driver/lifecycles: every story takes it",
+    ),
     (
         "task restore",
-        "git/roads.rs, with every kind of unsaved work",
+        "git/no_loss_table.rs, with every kind of unsaved work",
     ),
     (
         "workspace init",
-        "cli/every_command/codes.rs and git/collect.rs",
+        "cli/every_command/codes.rs and git/workspace_commands.rs",
     ),
     ("workspace list", "cli/every_command: it prints a table"),
 ];

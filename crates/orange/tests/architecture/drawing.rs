@@ -11,15 +11,15 @@ const TUI: &str = "crates/orange/src/tui/";
 
 /// The parts of `tui/` that gather, listen and carry out.
 const OTHERS: &[&str] = &[
-    "act.rs",
+    "perform.rs",
     "frames.rs",
     "gather/",
     "input.rs",
     "mod.rs",
-    "panicking.rs",
+    "panic_hook.rs",
     "run.rs",
     "screen.rs",
-    "supervise.rs",
+    "supervisor_thread.rs",
     "tests/",
 ];
 
@@ -47,20 +47,20 @@ const WORLD: &[&[&str]] = &[
 
 /// The parts of the rest of the program that are data or pure calculation.
 const DATA: &[&[&str]] = &[
-    &["orange_config", "Ground"],
+    &["orange_config", "Background"],
     &["orange_driver", "AgentState"],
-    &["orange_driver", "Extent"],
-    &["orange_driver", "Glance"],
+    &["orange_driver", "DiffSize"],
+    &["orange_driver", "TaskSummary"],
     &["orange_driver", "ListChange"],
-    &["orange_driver", "Pooled"],
-    &["orange_driver", "Showing"],
+    &["orange_driver", "WorkspaceInfo"],
+    &["orange_driver", "AgentTerminal"],
     &["orange_driver", "TaskRow"],
-    &["crate", "output", "count"],
-    &["crate", "output", "shortened"],
-    &["crate", "output", "visible"],
+    &["crate", "output", "display_width"],
+    &["crate", "output", "truncate"],
+    &["crate", "output", "escape_controls"],
 ];
 
-pub fn others() -> impl Iterator<Item = String> {
+pub fn gathering_files() -> impl Iterator<Item = String> {
     OTHERS.iter().map(|other| format!("{TUI}{other}"))
 }
 
@@ -79,11 +79,11 @@ pub fn check(source: &Source) -> Vec<Violation> {
     let mut found = Vec::new();
     for path in &source.paths {
         let rule = if WORLD.iter().any(|target| path.leads_to(target)) {
-            "whoever draws touches nothing: gather it, and send it as a message"
-        } else if leads_to_others(&path.segments) {
-            "whoever draws must not name who gathers, listens or carries out"
+            "drawing code does no I/O: gather it, and send it as a message"
+        } else if leads_to_gathering(&path.segments) {
+            "drawing code must not use the code that gathers, listens or acts"
         } else if is_foreign(&path.segments) && !DATA.iter().any(|data| path.leads_to(data)) {
-            "whoever draws may name only what is data (the list is in drawing.rs)"
+            "drawing code may use only data types (the list is in drawing.rs)"
         } else {
             continue;
         };
@@ -93,7 +93,7 @@ pub fn check(source: &Source) -> Vec<Violation> {
     found
 }
 
-fn leads_to_others(segments: &[String]) -> bool {
+fn leads_to_gathering(segments: &[String]) -> bool {
     let [first, second, third, ..] = segments else {
         return false;
     };
@@ -132,13 +132,13 @@ mod tests {
             "fn f() { std::thread::sleep(x); }",
             "use orange_driver::Driver;",
             "fn f(driver: &orange_driver::Driver) {}",
-            "use orange_driver::{Extent, Onlooker};",
+            "use orange_driver::{DiffSize, ScreenViewer};",
             "use orange_config::clock;",
             "use orange_config::Home;",
             "use orange_driver::crash_points::reached;",
             "use crate::output::terminal;",
             "use crate::tui::gather::Gatherers;",
-            "use super::super::act;",
+            "use super::super::perform;",
             "fn f() { super::super::run::x(); }",
             "use ratatui::crossterm::event::read;",
             "fn f() { ratatui::crossterm::terminal::size(); }",
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn data_is_free_and_so_are_the_others() {
-        let text = "use orange_driver::{AgentState, TaskRow};\nuse crate::output::count;\n\
+        let text = "use orange_driver::{AgentState, TaskRow};\nuse crate::output::display_width;\n\
                     use crate::tui::model::Model;\nuse super::super::fit::put;\n\
                     use ratatui::crossterm::event::KeyEvent;\nuse std::collections::BTreeMap;";
         assert_eq!(lines(VIEW, text).len(), 0);

@@ -6,11 +6,11 @@
 mod commands;
 mod crates;
 mod cycles;
-mod doors;
+mod dangerous_calls;
 mod drawing;
+mod file_headers;
 mod leftovers;
 mod names;
-mod opening;
 mod size;
 mod source;
 mod statuses;
@@ -70,7 +70,7 @@ const EXCEPTIONS: &[Exception] = &[
 ];
 
 /// The violations of a rule that are not excused.
-fn broken(law: Law, violations: impl IntoIterator<Item = Violation>) -> String {
+fn violations(law: Law, violations: impl IntoIterator<Item = Violation>) -> String {
     let violations: Vec<_> = violations.into_iter().collect();
     let report = report(law, &violations, EXCEPTIONS);
     if report.is_empty() {
@@ -85,7 +85,7 @@ fn the_laws_of_the_tree_hold() {
     let tree = Tree::load().unwrap();
     require_everything(&tree);
     let each = |law, check: fn(&Source) -> Vec<Violation>| {
-        broken(law, tree.sources.iter().flat_map(check))
+        violations(law, tree.sources.iter().flat_map(check))
     };
     let manifests = crates::manifests();
     let manifests = manifests
@@ -97,17 +97,17 @@ fn the_laws_of_the_tree_hold() {
     let leftovers = texts.flat_map(|text| leftovers::check(&text.path, &text.content));
     let names = tree.names.iter().flat_map(|name| names::check(name));
     let reports = [
-        broken(Law::Commands, commands::check(&tree.sources, &tree.names)),
-        broken(Law::Crates, manifests),
-        broken(Law::Cycles, cycles::check(&tree.sources)),
-        each(Law::Doors, doors::check),
+        violations(Law::Commands, commands::check(&tree.sources, &tree.names)),
+        violations(Law::Crates, manifests),
+        violations(Law::Cycles, cycles::check(&tree.sources)),
+        each(Law::Doors, dangerous_calls::check),
         each(Law::Drawing, drawing::check),
         each(Law::Statuses, statuses::check),
-        broken(Law::StatusList, unlisted),
+        violations(Law::StatusList, unlisted),
         each(Law::Size, size::check),
-        each(Law::Opening, opening::check),
-        broken(Law::Names, names),
-        broken(Law::Leftovers, leftovers),
+        each(Law::Opening, file_headers::check),
+        violations(Law::Names, names),
+        violations(Law::Leftovers, leftovers),
     ];
     let reports = reports.concat();
     assert!(reports.is_empty(), "{reports}");
@@ -120,7 +120,7 @@ fn require_everything(tree: &Tree) {
         "crates/orange/src/lib.rs",
         "crates/orange/tests/architecture/main.rs",
     ];
-    let others: Vec<String> = drawing::others().collect();
+    let others: Vec<String> = drawing::gathering_files().collect();
     for path in sources.into_iter().chain(others.iter().map(String::as_str)) {
         let is_read = tree.sources.iter().any(|it| it.path.starts_with(path));
         assert!(is_read, "{path} was not read");

@@ -10,7 +10,7 @@ use std::time::Duration;
 use orange_engine::names::TaskId;
 use serde_json::Value;
 
-use crate::support::{SOON, Stage, Told, staged};
+use crate::support::{ReportingAgent, SOON, Stage, start_with_gate};
 
 /// Kind, task and command of every item.
 fn queue(stage: &Stage) -> Vec<(String, String, String)> {
@@ -29,7 +29,7 @@ fn expected(kind: &str, id: &TaskId, word: &str) -> (String, String, String) {
 
 #[test]
 fn what_needs_a_person_is_one_queue_with_what_waited_longest_first() {
-    let told = Told::new();
+    let told = ReportingAgent::new();
     let stage = &told.stage;
     assert_eq!(queue(stage), []);
     let nothing = stage.must(&["attention"]);
@@ -47,9 +47,9 @@ fn what_needs_a_person_is_one_queue_with_what_waited_longest_first() {
     );
     let shown = stage.must(&["attention"]);
     for words in [
-        "the work waits to be reviewed",
+        "the work is ready for your review",
         "the worker is waiting for permission: May I run rm?",
-        "an agent asks; answer in its terminal",
+        "an agent has a question; answer in its terminal",
     ] {
         assert!(shown.contains(words), "{shown}");
     }
@@ -61,29 +61,29 @@ fn what_needs_a_person_is_one_queue_with_what_waited_longest_first() {
 
 #[test]
 fn an_agent_that_never_told_that_it_started_is_shown_as_silent() {
-    let told = expected_to_tell();
+    let told = start_reporting_agent();
     let (stage, id) = (&told.stage, told.id.as_str());
     assert_eq!(queue(stage), [], "it may take a while");
     let silent = expected("silent", &told.id, "attach");
     assert_eq!(after_three_minutes(&told), [silent]);
     let why = || stage.must(&["task", "why", id]);
-    let words = "has told nothing since it was started";
+    let words = "has reported nothing since it was started";
     assert!(why().contains(words), "{}", why());
     let (_, listed) = stage.json(&["task", "list", "--json"]);
-    assert_eq!(listed["tasks"][0]["doing"], "silent", "{listed}");
+    assert_eq!(listed["tasks"][0]["activity"], "silent", "{listed}");
     told.tell(&["session-start"]);
     assert_eq!(queue(stage), []);
     assert!(!why().contains(words), "{}", why());
 }
 
-fn expected_to_tell() -> Told {
+fn start_reporting_agent() -> ReportingAgent {
     let stage = Stage::new("default");
-    stage.let_agents_tell("session-start");
-    Told::on(stage)
+    stage.declare_event("session-start");
+    ReportingAgent::with_stage(stage)
 }
 
 /// The queue three minutes after the agent's start, if something is expected of the agent.
-fn after_three_minutes(told: &Told) -> Vec<(String, String, String)> {
+fn after_three_minutes(told: &ReportingAgent) -> Vec<(String, String, String)> {
     if let Ok(file) = File::options().append(true).open(told.file()) {
         let began = file.metadata().unwrap().modified().unwrap();
         file.set_modified(began - Duration::from_mins(3)).unwrap();
@@ -92,14 +92,14 @@ fn after_three_minutes(told: &Told) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn who_is_not_expected_to_tell_is_not_silent() {
+fn an_agent_without_hooks_is_not_silent() {
     let stage = Stage::new("default");
-    stage.let_agents_tell("prompt-submitted");
-    let told = Told::on(stage);
+    stage.declare_event("prompt-submitted");
+    let told = ReportingAgent::with_stage(stage);
     assert_eq!(after_three_minutes(&told), [], "it never tells of a start");
 
     let stage = Stage::new("default");
-    stage.let_agents_tell("session-start");
+    stage.declare_event("session-start");
     let path = stage.path("home/harnesses/script.toml");
     let definition = fs::read_to_string(&path).unwrap();
     let hooks = "[[files]]\npath = \".agent/hooks\"\noptional = true\ntext = \"tell\"\n";
@@ -109,13 +109,13 @@ fn who_is_not_expected_to_tell_is_not_silent() {
     for call in ["add .agent/hooks", "commit -q -m hooks"] {
         assert!(stage.git(call).status.success(), "git {call}");
     }
-    let told = Told::on(stage);
-    assert_eq!(after_three_minutes(&told), [], "it was given no hooks");
+    let told = ReportingAgent::with_stage(stage);
+    assert_eq!(after_three_minutes(&told), [], "it has no hooks");
 }
 
 #[test]
-fn who_died_before_it_told_anything_is_not_called_silent() {
-    let told = expected_to_tell();
+fn an_agent_that_died_early_is_not_silent() {
+    let told = start_reporting_agent();
     assert_eq!(after_three_minutes(&told).len(), 1);
     told.stage.tmux(&["kill-server"]);
     assert_eq!(queue(&told.stage), []);
@@ -123,15 +123,15 @@ fn who_died_before_it_told_anything_is_not_called_silent() {
 
 #[test]
 fn what_was_given_up_needs_a_person_since_then() {
-    let (stage, id) = staged("exit 7", "exit 0");
+    let (stage, id) = start_with_gate("exit 7", "exit 0");
     let (code, said) = stage.call(&["task", "spawn", id.as_str()]);
     assert_ne!(code, 0, "{said}");
     assert!(!stage.task(&id).attention.is_empty(), "{}", stage.told(&id));
     let (_, answer) = stage.json(&["attention", "--json"]);
     let items = answer["items"].as_array().unwrap();
-    let gave_up = items.iter().find(|it| it["kind"] == "gave-up");
+    let gave_up = items.iter().find(|it| it["kind"] == "effect-failed");
     let gave_up = gave_up.unwrap_or_else(|| panic!("{answer}"));
-    let told = gave_up["told"].as_str().unwrap();
+    let told = gave_up["text"].as_str().unwrap();
     assert!(told.starts_with("run_command: "), "{told}");
     assert_eq!(gave_up["command"], format!("orange task why {id}"));
     let events = stage.store().events(&id, 0).unwrap();
@@ -141,8 +141,8 @@ fn what_was_given_up_needs_a_person_since_then() {
 }
 
 #[test]
-fn who_follows_hears_what_comes_and_goes() {
-    let told = Told::new();
+fn a_follower_sees_added_and_removed_tasks() {
+    let told = ReportingAgent::new();
     let mut follow = told.stage.orange(&["attention", "--follow", "--json"]);
     let mut child = follow.stdout(Stdio::piped()).spawn().unwrap();
     let (sender, lines) = mpsc::channel();
@@ -155,7 +155,7 @@ fn who_follows_hears_what_comes_and_goes() {
     let next = || {
         let line = lines.recv_timeout(SOON).unwrap();
         let line: Value = serde_json::from_str(&line).unwrap();
-        crate::judging::judge(&line);
+        crate::schema_check::judge(&line);
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         (text(&line["change"]), text(&line["item"]["kind"]))
     };
@@ -171,5 +171,5 @@ fn who_follows_hears_what_comes_and_goes() {
     assert!(kill.status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     reader.join().unwrap();
-    assert!(lines.try_recv().is_err(), "nothing else came or went");
+    assert!(lines.try_recv().is_err(), "nothing else changed");
 }

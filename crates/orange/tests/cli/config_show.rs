@@ -45,7 +45,7 @@ fn each_value_says_where_it_comes_from() {
     assert_eq!(find("workflow")["value"], "minimal");
     assert_eq!(find("workflow")["origin"]["kind"], "project");
     assert_eq!(find("limits.harness.a")["value"], 2);
-    assert_eq!(find("log.keep")["origin"]["kind"], "built_in");
+    assert_eq!(find("log.keep")["origin"]["kind"], "default");
     assert!(find("limits.agents")["value"].is_null());
     assert!(!json.to_string().contains("secret"), "{json}");
 }
@@ -85,7 +85,7 @@ fn row(key: &Key, settings: &Settings) -> String {
     let kind = match key.kind {
         Kind::Name => "a name".to_owned(),
         Kind::Count => "a number, 0 or larger".to_owned(),
-        Kind::Duration => "a span of time".to_owned(),
+        Kind::Duration => "a duration".to_owned(),
         Kind::Size => "a size".to_owned(),
         Kind::Switch => "`true` or `false`".to_owned(),
         Kind::Url => "an address".to_owned(),

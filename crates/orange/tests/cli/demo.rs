@@ -68,9 +68,9 @@ impl Drop for Newcomer {
 }
 
 /// A temporary folder; processes that a failed test leaves running below it are killed.
-struct Temporary(PathBuf);
+struct TemporaryFolder(PathBuf);
 
-impl Drop for Temporary {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         end_all(&self.0);
     }
@@ -176,7 +176,7 @@ fn what_is_kept_holds_what_was_merged_and_is_never_taken_again() {
     let log = log(&folder.join("hello"));
     for subject in [
         "Greet in French",
-        "Spell it as the French do",
+        "Fix the spelling of Bonjour",
         "Greet by name",
     ] {
         assert!(log.iter().any(|it| it == subject), "{subject}: {log:?}");
@@ -197,7 +197,7 @@ fn what_is_kept_holds_what_was_merged_and_is_never_taken_again() {
 }
 
 #[test]
-fn whoever_has_enough_finds_everything_gone() {
+fn after_an_interrupted_demo_everything_is_gone() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 143)] {
         let person = Newcomer::new();
         let mut demo = person.orange(&["demo", "--pause", "1"]);
@@ -251,12 +251,12 @@ fn what_a_killed_demo_has_left_goes_with_the_next() {
 }
 
 /// Where a demo at a terminal creates its folder.
-fn at_a_terminal(stage: &mut Stage) -> Temporary {
+fn prepare_terminal(stage: &mut Stage) -> TemporaryFolder {
     let temporary = stage.path("tmp");
     fs::create_dir(&temporary).unwrap();
     let more = [("TMPDIR", temporary.to_str().unwrap())];
     stage.environment = environment(&stage.path(""), &more);
-    Temporary(temporary)
+    TemporaryFolder(temporary)
 }
 
 fn choose(terminal: &Terminal<'_>, name: &str) {
@@ -281,7 +281,7 @@ fn wait_for_row(terminal: &Terminal<'_>, parts: &[&str]) {
     );
 }
 
-fn leave(terminal: &Terminal<'_>, temporary: &Path) {
+fn quit(terminal: &Terminal<'_>, temporary: &Path) {
     terminal.press(&["q"]);
     let end = terminal.finish();
     assert!(end.contains("[exit 0]"), "{end}");
@@ -293,7 +293,7 @@ fn leave(terminal: &Terminal<'_>, temporary: &Path) {
 #[test]
 fn at_a_terminal_the_dashboard_shows_it_and_the_person_merges() {
     let mut stage = Stage::new("default");
-    let temporary = at_a_terminal(&mut stage);
+    let temporary = prepare_terminal(&mut stage);
     let terminal = Terminal::start(&stage, "demo", 100, "orange demo --pause 0");
     terminal.wait_for("NEEDS YOU 2");
     terminal.wait_for("press Enter to start it");
@@ -316,29 +316,29 @@ fn at_a_terminal_the_dashboard_shows_it_and_the_person_merges() {
     let repository = folder.path().join("hello");
     wait_for("the merge", || {
         let log = log(&repository);
-        log.iter().any(|it| it == "Spell it as the French do")
+        log.iter().any(|it| it == "Fix the spelling of Bonjour")
     });
-    leave(&terminal, &temporary.0);
+    quit(&terminal, &temporary.0);
 }
 
 #[test]
 fn a_newcomer_creates_answers_wants_it_otherwise_and_merges_at_80_by_24() {
     let mut stage = Stage::new("default");
-    let temporary = at_a_terminal(&mut stage);
+    let temporary = prepare_terminal(&mut stage);
     let terminal = Terminal::start(&stage, "demo", 80, "orange demo --pause 0");
     terminal.resize(80, 24);
     terminal.wait_for("NEEDS YOU 2");
     choose(&terminal, "french");
     terminal.wait_for("m merge");
     terminal.press(&["?"]);
-    terminal.wait_for("Keys, with");
+    terminal.wait_for("Keys for");
     for key in ["c     create", "i     ", "m     merge", "t     move to"] {
         assert!(terminal.screen().contains(key), "{}", terminal.screen());
     }
     terminal.press(&["Escape"]);
     // Sent together, the two would be read as one key.
     wait_for("the end of the help", || {
-        !terminal.screen().contains("Keys, with")
+        !terminal.screen().contains("Keys for")
     });
     terminal.press(&["c"]);
     terminal.wait_for("New task");
@@ -349,20 +349,20 @@ fn a_newcomer_creates_answers_wants_it_otherwise_and_merges_at_80_by_24() {
     // The question stays readable while it is answered.
     choose(&terminal, "polite");
     terminal.wait_for("i answer");
-    terminal.wait_for("Nicer how");
+    terminal.wait_for("What is nicer");
     terminal.press(&["i"]);
     terminal.wait_for("Answer the agent of");
     terminal.press(&["-l", "With the name"]);
     terminal.wait_for("With the name");
     let screen = terminal.screen();
-    assert!(screen.contains("Nicer how"), "{screen}");
+    assert!(screen.contains("What is nicer"), "{screen}");
     terminal.press(&["C-s"]);
     wait_for_row(&terminal, &["reviewing", "Greet nicely"]);
 
     choose(&terminal, "polite");
     terminal.wait_for("r changes");
     terminal.press(&["r"]);
-    terminal.wait_for("What should be different");
+    terminal.wait_for("What should change");
     terminal.press(&["-l", "With a full stop"]);
     terminal.press(&["C-s"]);
     // One more commit, reviewed again.
@@ -380,7 +380,7 @@ fn a_newcomer_creates_answers_wants_it_otherwise_and_merges_at_80_by_24() {
     terminal.wait_for("Merge `french`");
     terminal.press(&["y"]);
     wait_for("the first merge", || {
-        has_merged("Spell it as the French do")
+        has_merged("Fix the spelling of Bonjour")
     });
     // The default branch has moved, and a key says what to do about that.
     choose(&terminal, "polite");
@@ -388,7 +388,7 @@ fn a_newcomer_creates_answers_wants_it_otherwise_and_merges_at_80_by_24() {
     terminal.wait_for("c merge commit");
     terminal.press(&["c"]);
     wait_for("the second merge", || {
-        has_merged("Change what was asked for")
+        has_merged("Make the requested change")
     });
-    leave(&terminal, &temporary.0);
+    quit(&terminal, &temporary.0);
 }

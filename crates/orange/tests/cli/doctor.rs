@@ -25,27 +25,27 @@ impl Findings {
     /// The finding about `what` that contains these words.
     fn about(&self, what: &str, words: &str) -> Option<&Value> {
         let found = |it: &&Value| {
-            let text = it["found"].as_str().unwrap();
-            it["what"] == what && text.contains(words)
+            let text = it["message"].as_str().unwrap();
+            it["subject"] == what && text.contains(words)
         };
         self.all.iter().find(found)
     }
 
     #[track_caller]
-    fn require(&self, what: &str, health: &str, words: &str, mend: &str) {
+    fn require(&self, what: &str, health: &str, words: &str, fix: &str) {
         let Some(found) = self.about(what, words) else {
             panic!("nothing about {what} says `{words}`: {:#?}", self.all);
         };
         assert_eq!(found["health"], health, "{found:#}");
-        let mends = found["mend"].as_str().unwrap_or_default();
-        assert!(mends.contains(mend), "{found:#}");
+        let fixes = found["fix"].as_str().unwrap_or_default();
+        assert!(fixes.contains(fix), "{found:#}");
     }
 }
 
 /// A process that is killed with the test.
-struct Ended(Child);
+struct KilledOnDrop(Child);
 
-impl Drop for Ended {
+impl Drop for KilledOnDrop {
     fn drop(&mut self) {
         let _gone = self.0.kill();
         let _ended = self.0.wait();
@@ -53,21 +53,21 @@ impl Drop for Ended {
 }
 
 #[test]
-fn a_home_in_order_has_nothing_to_mend() {
+fn a_healthy_home_has_nothing_to_fix() {
     let stage = Stage::new("minimal");
     let found = doctor(&stage);
     assert_eq!(found.code, 0, "{:#?}", found.all);
     found.require("git", "good", "2.38 or newer is needed", "");
     found.require("tmux", "good", "3.3 or newer is needed", "");
     found.require("leftovers", "good", "none", "");
-    found.require("kept work of app", "good", "no unsaved work is kept", "");
+    found.require("kept work of app", "good", "no rescued work", "");
     found.require("claude", "absent", "is missing", "install it");
     let said = stage.must(&["doctor"]);
     assert!(said.contains("leftovers"), "{said}");
 }
 
 #[test]
-fn what_was_left_behind_is_told_with_what_mends_it() {
+fn leftovers_are_reported_with_their_fix() {
     let stage = Stage::new("minimal");
     stage.must(&["workspace", "init", "2"]);
     let mut gone = Command::new("true").spawn().unwrap();
@@ -91,24 +91,24 @@ fn what_was_left_behind_is_told_with_what_mends_it() {
     let found = doctor(&stage);
     assert_eq!(
         found.code, 0,
-        "nothing of it stands in the way: {:#?}",
+        "none of it blocks an agent: {:#?}",
         found.all
     );
-    let require = |words: &str, name: &str, mend: &str| {
-        found.require("leftovers", "doubtful", words, mend);
-        let text = found.about("leftovers", words).unwrap()["found"].to_string();
+    let require = |words: &str, name: &str, fix: &str| {
+        found.require("leftovers", "doubtful", words, fix);
+        let text = found.about("leftovers", words).unwrap()["message"].to_string();
         assert!(text.contains(name), "{text}");
     };
     let name = format!("draft-{}.md", gone.id());
-    require("an editor was killed", &name, "then remove it");
+    require("a killed editor left", &name, "then remove it");
     let own = format!("draft-{}.md", std::process::id());
-    let drafts = found.about("leftovers", "an editor was killed").unwrap();
+    let drafts = found.about("leftovers", "a killed editor left").unwrap();
     assert!(!drafts.to_string().contains(&own), "it is being written");
     require("moved aside", "app--1-5", "rm -r");
-    require("in no pool", "app--77", "mv ");
-    require("taken out of the pool", "app--1", "orange workspace gc");
-    require("never finished", "app--2", "mv ");
-    require("does not know", "zzzz", "orange rebuild --move-aside");
+    require("not in the pool", "app--77", "mv ");
+    require("retired from the pool", "app--1", "orange workspace gc");
+    require("not created completely", "app--2", "mv ");
+    require("not in the database", "zzzz", "orange rebuild --move-aside");
     assert_eq!(
         fs::read(stage.home().database()).unwrap(),
         before,
@@ -120,32 +120,30 @@ fn what_was_left_behind_is_told_with_what_mends_it() {
 fn what_outlived_its_task_and_what_was_kept_of_it_is_told() {
     let stage = Stage::new("minimal");
     stage.script("worker-1", "echo unsaved > notes.txt; commit one");
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let run = stage.store().runs(&id).unwrap().remove(0).id;
     fs::write(stage.worktree(&id).join("unsaved.txt"), "unsaved").unwrap();
     stage.must(&["task", "cancel", "fix", "--wait", "60"]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let mut escaped = Command::new("sleep");
     escaped
         .arg("300")
         .env_clear()
         .env("ORANGE_RUN_ID", run.as_str());
     let escaped = escaped.env("ORANGE_HOME", stage.home().path()).spawn();
-    let _escaped = Ended(escaped.unwrap());
+    let _escaped = KilledOnDrop(escaped.unwrap());
     wait_for("what escaped to be told", || {
         let found = doctor(&stage);
-        found
-            .about("leftovers", "that nobody has a use for")
-            .is_some()
+        found.about("leftovers", "that no task needs").is_some()
     });
     let found = doctor(&stage);
-    let mend = "orange serve --detach";
-    found.require("leftovers", "doubtful", run.as_str(), mend);
-    let kept = format!("1 kept; the oldest is of task `{id}`, from 20");
-    let mend = format!("orange task restore {id}");
-    found.require("kept work of app", "good", &kept, &mend);
+    let fix = "orange serve --detach";
+    found.require("leftovers", "doubtful", run.as_str(), fix);
+    let kept = format!("rescues: 1; the oldest is from task `{id}`, 20");
+    let fix = format!("orange task restore {id}");
+    found.require("kept work of app", "good", &kept, &fix);
 }
 
 #[test]
@@ -160,7 +158,7 @@ fn a_home_in_memory_will_not_last() {
         found.require(
             what,
             "doubtful",
-            "is on tmpfs: all of it is gone after a reboot",
+            "is on tmpfs: everything in it is lost after a reboot",
             "local disk",
         );
     }
@@ -208,16 +206,16 @@ fn a_skill_that_holds_no_more_is_told() {
     let definition =
         "name = \"apt\"\nbinary = \"/bin/sh\"\nskills = \"~/.apt/skills\"\n[args]\nfull = []\n";
     fs::write(stage.path("home/harnesses/apt.toml"), definition).unwrap();
-    let told = |health: &str, words: &str, mend: &str| {
-        doctor(&stage).require("skill of apt", health, words, mend);
+    let told = |health: &str, words: &str, fix: &str| {
+        doctor(&stage).require("skill of apt", health, words, fix);
     };
     told("absent", "not installed", "orange install --harness apt");
     stage.must(&["install"]);
-    told("good", "what the workflows say", "");
+    told("good", "up to date", "");
     stage.must(&["project", "update", "--workflow", "respawn"]);
-    told("doubtful", "as they were", "orange install --harness apt");
+    told("doubtful", "out of date", "orange install --harness apt");
     stage.must(&["install"]);
-    told("good", "what the workflows say", "");
+    told("good", "up to date", "");
     fs::write(stage.path(".apt/skills/orange/SKILL.md"), "mine").unwrap();
     told("doubtful", "orange did not write it", ".mine");
 }

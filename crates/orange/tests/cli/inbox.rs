@@ -3,15 +3,15 @@
 use std::fs;
 use std::process::Stdio;
 
-use crate::task_tell::waiting;
+use crate::task_tell::start_waiting_task;
 
 #[test]
 fn a_message_that_could_not_be_printed_is_not_read() {
-    let (stage, id) = waiting(
+    let (stage, id) = start_waiting_task(
         "echo $ORANGE_RUN_ID > $SCRIPTS/run\necho $ORANGE_RUN_PROOF > $SCRIPTS/proof\ndialog",
     );
     stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let kept = |name: &str| {
         let text = fs::read_to_string(stage.path("scripts").join(name)).unwrap();
         text.trim().to_owned()

@@ -39,7 +39,7 @@ fn a_skill_is_written_kept_true_and_removed() {
         said.push_str(&stage.transcript(options));
     }
     let changed = fs::read_to_string(skill(&stage)).unwrap();
-    assert!(changed.contains("# Orange"), "a person's words stay");
+    assert!(changed.contains("# Orange"), "the user's text stays");
     fs::rename(skill(&stage), skill(&stage).with_extension("md.mine")).unwrap();
     said.push_str(&stage.transcript(&["install"]));
     for _ in 0..2 {
@@ -75,7 +75,10 @@ fn it_tells_of_every_workflow_in_use_and_of_no_other() {
     stage.must(&["install"]);
     let text = fs::read_to_string(skill(&stage)).unwrap();
     assert!(text.contains("in `tinkering`: `orange task update --status reviewing`"));
-    assert!(!text.contains("### `default`"), "nobody uses it any more");
+    assert!(
+        !text.contains("### `default`"),
+        "no project uses it any more"
+    );
 
     fs::write(stage.path("home/workflows/mine.yml"), "name: mine\n").unwrap();
     let (code, answer) = stage.json(&["install", "--json"]);
@@ -85,7 +88,7 @@ fn it_tells_of_every_workflow_in_use_and_of_no_other() {
 }
 
 #[test]
-fn one_that_stands_in_the_way_keeps_no_other_from_it() {
+fn one_failed_skill_does_not_block_the_others() {
     let stage = stage();
     define(&stage, "blocked", "/bin/sh");
     define(&stage, "gone", "/nowhere/gone");
@@ -102,8 +105,8 @@ fn one_that_stands_in_the_way_keeps_no_other_from_it() {
         answer["skills"][2].is_null(),
         "what is not installed learns nothing"
     );
-    let mend = answer["skills"][0]["mend"].as_str().unwrap();
-    assert!(mend.contains("ls -ld"), "{mend}");
+    let fix = answer["skills"][0]["fix"].as_str().unwrap();
+    assert!(fix.contains("ls -ld"), "{fix}");
 
     stage.must(&["install", "--harness", "gone"]);
     assert!(stage.path(".gone/skills/orange/SKILL.md").exists());
@@ -115,7 +118,7 @@ fn one_that_stands_in_the_way_keeps_no_other_from_it() {
 }
 
 #[test]
-fn a_folder_that_nobody_may_write_is_said_so() {
+fn an_unwritable_folder_is_reported() {
     let stage = stage();
     let mut orange = stage.orange(&["install", "--json"]);
     // Not even root can create a folder there.
@@ -128,14 +131,14 @@ fn a_folder_that_nobody_may_write_is_said_so() {
 }
 
 #[test]
-fn an_agent_teaches_nobody() {
+fn an_agent_cannot_install_skills() {
     let stage = stage();
     stage.script("worker-1", "ask install");
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     assert!(
-        stage.calls().contains("only a person may"),
+        stage.calls().contains("only the user may"),
         "{}",
         stage.calls()
     );

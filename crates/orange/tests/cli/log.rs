@@ -6,7 +6,7 @@ use std::{fs, thread};
 
 use serde_json::Value;
 
-use crate::judging::judge;
+use crate::schema_check::judge;
 use crate::support::Stage;
 
 impl Stage {
@@ -31,17 +31,17 @@ fn one_who_follows_hears_every_writer() {
     const WRITES: usize = 8;
     let stage = Stage::new("default");
     fs::write(stage.path("home/config.toml"), "[log]\nlevel = \"debug\"\n").unwrap();
-    let tasks = ["one", "two"].map(|branch| stage.create(&[branch, "Mend it"]));
+    let tasks = ["one", "two"].map(|branch| stage.create(&[branch, "Fix it"]));
     let mut follow = stage.orange(&["log", "--follow", "--json"]);
     let mut follow = follow.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines();
-    let is_amendment = |line: &Value| line["cause"] == "amend" && line["what"] == "decided";
+    let is_amendment = |line: &Value| line["cause"] == "amend" && line["name"] == "decided";
     let heard = thread::scope(|scope| {
         for task in &tasks {
             let stage = &stage;
             scope.spawn(move || {
                 for number in 0..WRITES {
-                    let summary = format!("Mend {number}");
+                    let summary = format!("Fix {number}");
                     stage.must(&["task", "update", task.as_str(), "--summary", &summary]);
                 }
             });
@@ -77,7 +77,7 @@ fn decisions_refusals_and_effects_are_told() {
     assert_eq!(code, 3);
     let lines = stage.log(&["--task", id.as_str()]);
     let find = |what: &str, key: &str, value: &str| {
-        let is_it = |line: &&Value| line["what"] == what && line[key] == value;
+        let is_it = |line: &&Value| line["name"] == what && line[key] == value;
         let found = lines.iter().find(is_it);
         found.unwrap_or_else(|| panic!("no {what} {key}={value} in {lines:#?}"))
     };

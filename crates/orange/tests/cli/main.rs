@@ -25,8 +25,6 @@ mod every_command;
 mod inbox;
 #[cfg(target_os = "linux")]
 mod install;
-#[path = "../judging/mod.rs"]
-mod judging;
 #[cfg(target_os = "linux")]
 mod log;
 #[cfg(target_os = "linux")]
@@ -39,6 +37,8 @@ mod project_update;
 mod rebuild;
 mod sandbox;
 mod schema;
+#[path = "../schema_check/mod.rs"]
+mod schema_check;
 #[cfg(target_os = "linux")]
 #[path = "../support/mod.rs"]
 #[expect(dead_code, reason = "the tests of the driver use the rest")]

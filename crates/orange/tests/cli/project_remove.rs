@@ -6,7 +6,7 @@ use crate::support::Stage;
 fn a_project_goes_off_the_list_when_nothing_of_it_is_open() {
     let stage = Stage::new("default");
     stage.script("worker-1", "echo mine > unsaved.txt");
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let remove = ["project", "remove", "app"];
@@ -19,7 +19,7 @@ fn a_project_goes_off_the_list_when_nothing_of_it_is_open() {
     assert_eq!(answer["error"]["details"]["tasks"][0], id.as_str());
     assert_eq!(answer["error"]["details"]["workspaces"][0], "app--1");
     stage.must(&["task", "cancel", "fix", "--wait", "60"]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     said.push_str(&stage.transcript(&["project", "remove", "tea"]));
     let worktree = stage.home().workspaces().join("app--1");
     said.push_str(&stage.transcript(&remove));
@@ -38,13 +38,7 @@ fn a_project_goes_off_the_list_when_nothing_of_it_is_open() {
             .contains("1 file")
     );
     let (code, answer) = stage.json(&[
-        "task",
-        "create",
-        "more",
-        "Mend more",
-        "--wait",
-        "60",
-        "--json",
+        "task", "create", "more", "Fix more", "--wait", "60", "--json",
     ]);
     assert_eq!(code, 0, "{answer}");
 }

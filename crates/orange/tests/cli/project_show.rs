@@ -7,7 +7,7 @@ fn projects_are_listed_and_shown() {
     let stage = Stage::new("default");
     let mut said = stage.transcript(&["project", "list"]);
     said.push_str(&stage.transcript(&["project", "show"]));
-    stage.create(&["fix", "Mend it"]);
+    stage.create(&["fix", "Fix it"]);
     said.push_str(&stage.transcript(&["project", "show", "app"]));
     said.push_str(&stage.transcript(&["project", "show", "tea"]));
     insta::assert_snapshot!(said);

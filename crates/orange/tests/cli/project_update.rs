@@ -63,7 +63,7 @@ fn a_project_is_changed_and_the_rest_of_the_file_stays() {
         (&project["mine"], &project["pool_size"]),
         (&"\u{e4}".into(), &3.into())
     );
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     assert_eq!(stage.task(&id).workflow.as_str(), "minimal");
 }
 
@@ -111,12 +111,12 @@ fn an_agent_changes_no_project() {
         "worker-1",
         "ask project update --push true\nask project remove app",
     );
-    stage.create(&["fix", "Mend it"]);
+    stage.create(&["fix", "Fix it"]);
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let calls = stage.calls();
     assert_eq!(calls.matches("-> 3").count(), 2, "{calls}");
-    assert!(calls.contains("only a person may"), "{calls}");
+    assert!(calls.contains("only the user may"), "{calls}");
 }
 
 #[test]

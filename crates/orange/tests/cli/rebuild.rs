@@ -12,7 +12,7 @@ fn a_database_that_is_there_is_in_the_way_and_then_kept() {
     let (code, answer) = stage.json(&["rebuild", "--json"]);
     assert_eq!(
         (code, &answer["error"]["code"]),
-        (3, &"database-there".into())
+        (3, &"database-exists".into())
     );
     assert!(
         answer["error"]["hints"][0]
@@ -42,7 +42,7 @@ fn a_database_that_is_there_is_in_the_way_and_then_kept() {
     assert_eq!(code, 3, "{said}");
     let said = stage.must(&["rebuild", "--move-aside"]);
     assert!(said.contains("before-rebuild-3"), "{said}");
-    assert!(said.contains("last written is lost"), "{said}");
+    assert!(said.contains("last written are lost"), "{said}");
     let kept = fs::read_to_string(stage.path("home/orange.db.before-rebuild-3")).unwrap();
     assert_eq!(kept, "not a database");
     assert_eq!(stage.task(&id), before);
@@ -87,24 +87,24 @@ fn with_live_agents_the_story_goes_on() {
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "agent-review");
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     wait_for("the reviewer", || stage.path("scripts/reviews").exists());
     stage.rebuild(&id);
     // The reviewer that was running is still the reviewer, with the same secret.
     stage.script("go", "");
     stage.wait_for_status(&id, "reviewing");
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     assert_eq!(stage.panes(), ["worker:0"], "{}", stage.told(&id));
     stage.rebuild(&id);
     // The worker that was running gets the message.
     stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
     wait_for("the second commit", || log(&stage, &id) == ["one", "two"]);
     stage.wait_for_status(&id, "reviewing");
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     assert!(stage.calls().contains("two lines"), "{}", stage.calls());
     stage.rebuild(&id);
     stage.must(&["task", "cancel", id.as_str()]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     assert_eq!(stage.panes(), [] as [&str; 0]);
     // The released worktree is not in the new database; another task still gets one.
     stage.rebuild(&id);

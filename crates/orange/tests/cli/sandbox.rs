@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::judging::judge;
+use crate::schema_check::judge;
 
 /// A workflow with three problems, in three places.
 pub const BROKEN: &str = "\
@@ -68,7 +68,7 @@ impl Sandbox {
     }
 
     /// Writes a workflow into the home.
-    pub fn own(self, file: &str, content: impl AsRef<[u8]>) -> Self {
+    pub fn with_workflow(self, file: &str, content: impl AsRef<[u8]>) -> Self {
         let folder = self.home().join("workflows");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join(file), content).unwrap();
@@ -76,7 +76,7 @@ impl Sandbox {
     }
 
     /// Writes a file into the working directory.
-    pub fn file(self, file: &str, content: impl AsRef<[u8]>) -> Self {
+    pub fn with_file(self, file: &str, content: impl AsRef<[u8]>) -> Self {
         fs::write(self.work().join(file), content).unwrap();
         self
     }
@@ -144,6 +144,42 @@ pub fn parse(output: &Output) -> Value {
     let answer = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     judge(&answer);
     answer
+}
+
+/// Every command that the help leads to, by its long name. A group is followed to its commands, and
+/// a short form is left out.
+pub fn every_command(help: impl Fn(&str) -> String) -> Vec<String> {
+    let overview = help("--help");
+    let mut names = Vec::new();
+    for line in overview.lines() {
+        let (heading, rest) = line.split_once(':').unwrap_or(("", line));
+        match heading {
+            "Tasks" | "Workflows" => names.extend(rest.split_whitespace().next()),
+            "Setup" | "Plumbing" => names.extend(rest.split(',').map(str::trim)),
+            "" if line.starts_with("  ") && !line.starts_with("   ") => {
+                names.extend(line.split_whitespace().next());
+            }
+            _ => {}
+        }
+    }
+    let mut commands = Vec::new();
+    for name in names {
+        let text = help(&format!("help {name}"));
+        if text.contains("Short for ") {
+            continue;
+        }
+        match text.split_once("\nCommands:\n") {
+            None => commands.push(name.to_owned()),
+            Some((_, inner)) => {
+                let inner = inner.lines().take_while(|line| !line.is_empty());
+                let inner = inner.filter(|line| !line.starts_with("    "));
+                let inner = inner.filter_map(|line| line.split_whitespace().next());
+                commands.extend(inner.map(|it| format!("{name} {it}")));
+            }
+        }
+    }
+    assert!(commands.len() > 30, "{commands:?}");
+    commands
 }
 
 pub fn utf8(bytes: &[u8]) -> String {

@@ -19,7 +19,7 @@ impl Stage {
 }
 
 #[test]
-fn attaching_to_nobody_names_the_way_that_is_open() {
+fn attach_without_an_agent_names_the_command_to_run() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
     let attach = ["task", "attach", id.as_str()];
@@ -35,21 +35,24 @@ fn attaching_to_nobody_names_the_way_that_is_open() {
     stage.wait_for_end(&id);
     let (code, said) = stage.call(&attach);
     assert_eq!(code, 4, "{said}");
-    assert!(said.contains("went away with its tmux server"), "{said}");
+    assert!(said.contains("was lost with its tmux server"), "{said}");
     assert!(
         said.contains(&format!("`orange task respawn {id}`")),
         "{said}"
     );
     let shown = stage.must(&["task", "show", id.as_str()]);
     assert!(
-        shown.contains("worker dead (went away with its tmux server), not judged yet"),
+        shown.contains("worker dead (was lost with its tmux server), not handled yet"),
         "{shown}"
     );
 
     stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
     let (code, said) = stage.call(&attach);
     assert_eq!(code, 4, "{said}");
-    assert!(!said.contains("spawn"), "an ended task has no way: {said}");
+    assert!(
+        !said.contains("spawn"),
+        "a finished task gets no hint: {said}"
+    );
 }
 
 /// A terminal emulated by a separate tmux server.
@@ -113,7 +116,7 @@ fn from_inside_the_same_server_the_terminal_is_turned_to_the_agent() {
     wait_for("the switch", || {
         clients().trim() == format!("app/orange-tasks/{two}")
     });
-    assert_eq!(said(), "", "no client was nested, so nothing is to be said");
+    assert_eq!(said(), "", "no client was nested, so nothing is printed");
     assert_eq!(clients().lines().count(), 1);
 }
 

@@ -9,7 +9,7 @@ use orange_engine::role::Role;
 use serde_json::{Value, json};
 
 use crate::support::Stage;
-use crate::task_spawn::{ABSENT, create, id, is_told, with_absent_agent};
+use crate::task_spawn::{ABSENT, assert_failure_reported, create, id, with_absent_agent};
 
 /// A harness that supports every option.
 const TUNED: &str = r#"name = "tuned"
@@ -20,12 +20,12 @@ reduced = ["--prompt-file", "{prompt_file}", ["--model", "{model}"], ["--effort"
 "#;
 
 impl Stage {
-    fn tuned(&self) {
+    fn define_tuned_harness(&self) {
         let text = TUNED.replace("AGENT", self.path("agent").to_str().unwrap());
         fs::write(self.path("home/harnesses/tuned.toml"), text).unwrap();
     }
 
-    fn created(&self, arguments: &[&str]) -> (i32, Value) {
+    fn create_json(&self, arguments: &[&str]) -> (i32, Value) {
         let typed = [&["task", "create", "--json"], arguments].concat();
         self.json(&typed)
     }
@@ -49,11 +49,11 @@ fn the_words_are_a_branch_and_a_summary() {
     let stage = Stage::new("default");
     let table: [(&[&str], Option<&str>, &str); 7] = [
         (
-            &["fix-login", "Mend the login"],
+            &["fix-login", "Fix the login"],
             Some("fix-login"),
-            "Mend the login",
+            "Fix the login",
         ),
-        (&["Mend the logout"], None, "Mend the logout"),
+        (&["Fix the logout"], None, "Fix the logout"),
         (&["fix-logout"], Some("fix-logout"), ""),
         (&["What?"], None, "What?"),
         (&["--", "--json"], None, "--json"),
@@ -61,7 +61,7 @@ fn the_words_are_a_branch_and_a_summary() {
         (&[], None, ""),
     ];
     for (words, branch, summary) in table {
-        let (code, answer) = stage.created(&[&["--no-spawn"], words].concat());
+        let (code, answer) = stage.create_json(&[&["--no-spawn"], words].concat());
         assert_eq!(code, 0, "{words:?}: {answer}");
         let usual = format!("orange-tasks/{}", id(&answer));
         assert_eq!(
@@ -73,8 +73,8 @@ fn the_words_are_a_branch_and_a_summary() {
         assert_eq!(answer["task"]["status"], "pending", "{words:?}");
     }
     let wrong: [&[&str]; 2] = [
-        &["task", "create", "fix", "Mend it", "--branch", "other"],
-        &["task", "create", "fix", "Mend", "it"],
+        &["task", "create", "fix", "Fix it", "--branch", "other"],
+        &["task", "create", "fix", "Fix", "it"],
     ];
     let said: Vec<String> = wrong.iter().map(|it| stage.transcript(it)).collect();
     insta::assert_snapshot!(said.join("\n"));
@@ -84,11 +84,11 @@ fn the_words_are_a_branch_and_a_summary() {
 #[test]
 fn the_work_starts_by_itself() {
     let stage = Stage::new("default");
-    let said = stage.transcript(&["task", "create", "fix", "Mend it", "--wait", "60"]);
+    let said = stage.transcript(&["task", "create", "fix", "Fix it", "--wait", "60"]);
     insta::assert_snapshot!(said);
     stage.wait_for_turn("worker-1");
-    let (code, answer) = stage.created(&["Mend more", "--wait", "60"]);
-    assert_eq!((code, &answer["outcome"]), (0, &"happened".into()));
+    let (code, answer) = stage.create_json(&["Fix more", "--wait", "60"]);
+    assert_eq!((code, &answer["outcome"]), (0, &"succeeded".into()));
     assert_eq!(answer["task"]["status"], "planning");
     let types: Vec<&str> = answer["events"]
         .as_array()
@@ -117,7 +117,7 @@ fn work_that_exists_enters_a_review() {
     stage.git("branch there");
     for (status, branch) in [("agent-review", "there"), ("reviewing", "here")] {
         let (code, answer) =
-            stage.created(&[branch, "Look at it", "--status", status, "--wait", "60"]);
+            stage.create_json(&[branch, "Look at it", "--status", status, "--wait", "60"]);
         assert_eq!(code, 0, "{answer}");
         assert_eq!(answer["task"]["status"], status);
         assert!(answer.get("not_started").is_none(), "{answer}");
@@ -128,17 +128,17 @@ fn work_that_exists_enters_a_review() {
 fn a_start_that_fails_leaves_the_task_and_says_how_to_try_again() {
     let stage = Stage::new("default");
     stage.configure("setup", &json!(["sh", "-c", "exit 7"]));
-    let (code, said) = stage.call(&["task", "create", "fix", "Mend it", "--wait", "60"]);
+    let (code, said) = stage.call(&["task", "create", "fix", "Fix it", "--wait", "60"]);
     assert_eq!(code, 6, "{said}");
-    let id = stage.driver().callers.meant(Some("fix")).unwrap();
+    let id = stage.driver().callers.resolve_task(Some("fix")).unwrap();
     assert_eq!(stage.task(&id).status.as_str(), "pending");
     let said = said.replace("\n      ", " ");
-    assert!(said.contains("acquire_workspace was given up"), "{said}");
+    assert!(said.contains("acquire_workspace failed"), "{said}");
     assert!(
         said.contains(&format!("`orange task spawn {id}` starts the work")),
         "{said}"
     );
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     stage.configure("setup", &json!([]));
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
 }
@@ -163,11 +163,11 @@ verbs:
 ";
     fs::create_dir_all(stage.home().workflows()).unwrap();
     fs::write(stage.home().workflows().join("closed.yml"), closed).unwrap();
-    let create = ["task", "create", "fix", "Mend it", "--workflow", "closed"];
+    let create = ["task", "create", "fix", "Fix it", "--workflow", "closed"];
     insta::assert_snapshot!(stage.transcript(&create));
-    let (code, answer) = stage.created(&["other", "Mend it", "--workflow", "closed"]);
+    let (code, answer) = stage.create_json(&["other", "Fix it", "--workflow", "closed"]);
     assert_eq!(code, 3, "{answer}");
-    assert_eq!(answer["outcome"], "happened");
+    assert_eq!(answer["outcome"], "succeeded");
     assert_eq!(answer["not_started"]["code"], "refused");
     assert_eq!(stage.tasks(), 2);
 }
@@ -176,17 +176,17 @@ verbs:
 fn an_agent_may_create_a_part_of_its_task_and_it_starts_by_itself() {
     let stage = Stage::new("default");
     stage.script("worker-1", "ask task create more 'More to do'");
-    stage.must(&["task", "create", "fix", "Mend it", "--wait", "60"]);
+    stage.must(&["task", "create", "fix", "Fix it", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let calls = stage.calls();
     assert!(calls.contains("-> 0"), "{calls}");
-    let more = stage.driver().callers.meant(Some("more")).unwrap();
+    let more = stage.driver().callers.resolve_task(Some("more")).unwrap();
     stage.wait_for_status(&more, "planning");
     let task = stage.task(&more);
     assert_eq!(task.project.as_str(), "app");
     assert_eq!(
         task.queueing.parent,
-        Some(stage.driver().callers.meant(Some("fix")).unwrap())
+        Some(stage.driver().callers.resolve_task(Some("fix")).unwrap())
     );
     assert_eq!(task.entered.by, Role::Engine, "no agent starts another");
 }
@@ -204,12 +204,12 @@ fn what_only_a_person_may_start_is_left_to_one() {
         crate::support::gates::SIDES,
     )
     .unwrap();
-    stage.must(&["task", "create", "fix", "Mend it", "--wait", "60"]);
+    stage.must(&["task", "create", "fix", "Fix it", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let calls = stage.calls().replace("\n      ", " ");
     assert!(calls.contains("-> 0"), "{calls}");
-    assert!(calls.contains("only a person may start it"), "{calls}");
-    let more = stage.driver().callers.meant(Some("more")).unwrap();
+    assert!(calls.contains("only a human may start it"), "{calls}");
+    let more = stage.driver().callers.resolve_task(Some("more")).unwrap();
     assert_eq!(stage.task(&more).status.as_str(), "open");
 }
 
@@ -240,7 +240,7 @@ fn a_context_is_a_text_a_file_or_the_standard_input() {
         .write_all(b"from the input")
         .unwrap();
     assert!(child.wait().unwrap().success());
-    let id = stage.driver().callers.meant(Some("three")).unwrap();
+    let id = stage.driver().callers.resolve_task(Some("three")).unwrap();
     assert!(stage.task_text(&id).contains("from the input"));
     let absent = ["task", "create", "four", "--context", "@nowhere.md"];
     insta::assert_snapshot!(stage.transcript(&absent));
@@ -255,13 +255,13 @@ fn a_context_is_a_text_a_file_or_the_standard_input() {
 #[test]
 fn model_and_effort_reach_the_agents() {
     let stage = Stage::new("default");
-    stage.tuned();
+    stage.define_tuned_harness();
     let options = ["--harness", "tuned", "--model", "large", "--effort", "high"];
     let typed = [
-        &["fix", "Mend it", "--review-effort", "low", "--wait", "60"],
+        &["fix", "Fix it", "--review-effort", "low", "--wait", "60"],
         &options[..],
     ];
-    let (code, answer) = stage.created(&typed.concat());
+    let (code, answer) = stage.create_json(&typed.concat());
     assert_eq!(code, 0, "{answer}");
     let id = id(&answer);
     assert_eq!(
@@ -279,12 +279,12 @@ fn model_and_effort_reach_the_agents() {
         "60",
     ];
     let other = [&begun[..], &options, &["--review-harness", "script"]].concat();
-    let (code, answer) = stage.created(&other);
+    let (code, answer) = stage.create_json(&other);
     assert_eq!(code, 0, "{answer}");
     let other = TaskId::new(answer["task"]["id"].as_str().unwrap());
     assert_eq!(stage.arguments_of(&other, "reviewer"), [] as [&str; 0]);
-    let same = [&["here"], &begun[1..], &options].concat();
-    let (_, answer) = stage.created(&same);
+    let same = [&["current_kind"], &begun[1..], &options].concat();
+    let (_, answer) = stage.create_json(&same);
     let same = TaskId::new(answer["task"]["id"].as_str().unwrap());
     assert_eq!(
         stage.arguments_of(&same, "reviewer"),
@@ -295,7 +295,7 @@ fn model_and_effort_reach_the_agents() {
 #[test]
 fn what_cannot_come_to_anything_is_refused_at_once() {
     let stage = Stage::new("default");
-    stage.tuned();
+    stage.define_tuned_harness();
     let table: [(&[&str], i32, &str); 8] = [
         (&["--workflow", "nothing"], 4, "workflow-not-found"),
         (&["--harness", "nobody"], 3, "harness-unusable"),
@@ -308,7 +308,7 @@ fn what_cannot_come_to_anything_is_refused_at_once() {
     ];
     let mut said = String::new();
     for (options, exit, error) in table {
-        let create = [&["task", "create", "fix", "Mend it"], options].concat();
+        let create = [&["task", "create", "fix", "Fix it"], options].concat();
         said.push_str(&stage.transcript(&create));
         let (code, answer) = stage.json(&[&create[..], &["--json"]].concat());
         assert_eq!(
@@ -324,8 +324,8 @@ fn what_cannot_come_to_anything_is_refused_at_once() {
 #[test]
 fn a_branch_is_one_tasks_at_a_time() {
     let stage = Stage::new("default");
-    let first = stage.create(&["fix", "Mend it"]);
-    let again = ["task", "create", "fix", "Mend it again", "--no-spawn"];
+    let first = stage.create(&["fix", "Fix it"]);
+    let again = ["task", "create", "fix", "Fix it again", "--no-spawn"];
     insta::assert_snapshot!(stage.transcript(&again));
     let (code, answer) = stage.json(&[&again[..], &["--json"]].concat());
     assert_eq!(
@@ -340,7 +340,7 @@ fn a_branch_is_one_tasks_at_a_time() {
     );
     // A rename cannot take the name either.
     stage.git("branch fix");
-    let other = stage.create(&["other", "Mend it too"]);
+    let other = stage.create(&["other", "Fix it too"]);
     let (code, answer) = stage.json(&["task", "update", "other", "--branch", "fix", "--json"]);
     assert_eq!(
         (code, &answer["error"]["code"]),
@@ -355,7 +355,7 @@ fn a_branch_is_one_tasks_at_a_time() {
 #[test]
 fn of_many_who_want_a_branch_at_once_one_gets_it() {
     let stage = Stage::new("default");
-    let create = ["task", "create", "fix", "Mend it", "--no-spawn"];
+    let create = ["task", "create", "fix", "Fix it", "--no-spawn"];
     let mut children: Vec<_> = (0..8)
         .map(|_| {
             let mut orange = stage.orange(&create);
@@ -405,7 +405,7 @@ fn the_first_task_registers_the_repository() {
     let definition = stage.path("home/harnesses/script.toml");
     let text = fs::read_to_string(&definition).unwrap();
     fs::remove_file(&definition).unwrap();
-    let (code, _, said) = at(&["task", "create", "fix", "Mend it", "--no-spawn"]);
+    let (code, _, said) = at(&["task", "create", "fix", "Fix it", "--no-spawn"]);
     assert_eq!(code, 2, "{said}");
     let said = said.replace("\n      ", " ");
     assert!(said.contains("--harness NAME"), "{said}");
@@ -417,7 +417,7 @@ fn the_first_task_registers_the_repository() {
     );
     // Neither is anything registered for a refused task.
     fs::write(&definition, text).unwrap();
-    let (code, _, _) = at(&["task", "create", "fix", "Mend it", "--workflow", "nothing"]);
+    let (code, _, _) = at(&["task", "create", "fix", "Fix it", "--workflow", "nothing"]);
     assert_eq!(code, 4);
     assert_eq!(
         fs::read_to_string(stage.home().projects()).unwrap(),
@@ -430,19 +430,19 @@ fn the_first_task_registers_the_repository() {
         "name = \"absent\"\nbinary = \"/nowhere/agent\"\n[args]\nfull = []\nreduced = []\n",
     )
     .unwrap();
-    let (code, answer, said) = at(&["task", "create", "fix", "Mend it", "--no-spawn", "--json"]);
+    let (code, answer, said) = at(&["task", "create", "fix", "Fix it", "--no-spawn", "--json"]);
     assert_eq!(code, 0, "{answer}{said}");
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["task"]["project"], "tea");
     assert_eq!(answer["task"]["harness"], "script");
-    insta::assert_snapshot!(stage.plain(&said));
-    let (code, _, said) = at(&["task", "create", "other", "Mend it", "--no-spawn"]);
-    assert_eq!((code, said.as_str()), (0, ""), "said once");
+    insta::assert_snapshot!(stage.normalize(&said));
+    let (code, _, said) = at(&["task", "create", "other", "Fix it", "--no-spawn"]);
+    assert_eq!((code, said.as_str()), (0, ""), "printed once");
 
     // Another worktree of the same repository belongs to the project.
     let call = format!("worktree add -q {}", stage.path("beside").display());
     assert!(stage.git_in(&fresh, &call).status.success());
-    let mut orange = stage.orange(&["task", "create", "third", "Mend it", "--no-spawn", "--json"]);
+    let mut orange = stage.orange(&["task", "create", "third", "Fix it", "--no-spawn", "--json"]);
     let output = orange.current_dir(stage.path("beside")).output().unwrap();
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answer["task"]["project"], "tea", "{answer}");
@@ -465,7 +465,7 @@ fn a_missing_harness_says_where_it_was_looked_for() {
 fn a_start_that_was_given_up_is_told_by_create_and_needs_you() {
     let stage = with_absent_agent();
     let (code, answer) = create(&stage, &["one", "Add a line", "--harness", "gone"]);
-    is_told(&stage, code, &answer);
+    assert_failure_reported(&stage, code, &answer);
     // A successful start removes the entry.
     let id = id(&answer);
     let working = ABSENT.replace("/nowhere/agent", stage.path("agent").to_str().unwrap());

@@ -8,7 +8,7 @@ use crate::support::{Stage, Terminal};
 fn only_what_has_ended_is_deleted_and_all_of_it_is_kept() {
     let stage = Stage::new("default");
     stage.script("worker-1", "echo mine > unsaved.txt; ask task show");
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     let delete = ["task", "delete", "fix", "--yes"];
     let mut said = stage.transcript(&delete);
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
@@ -18,11 +18,11 @@ fn only_what_has_ended_is_deleted_and_all_of_it_is_kept() {
     let cancelled = cancelled.replace("\n      ", " ");
     assert!(
         cancelled.contains(&format!(
-            "kept as rescue 1, 1 file; `orange task restore {id} 1 --branch NAME` brings it back"
+            "kept as rescue 1, 1 file; restore it with `orange task restore {id} 1 --branch NAME`"
         )),
         "{cancelled}"
     );
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     // There is no terminal for a confirmation prompt.
     said.push_str(&stage.transcript(&["task", "delete", "fix"]));
     let directory = stage.home().tasks().join("app").join(id.as_str());
@@ -79,7 +79,7 @@ fn only_what_has_ended_is_deleted_and_all_of_it_is_kept() {
 #[test]
 fn a_deletion_that_was_killed_half_way_is_finished_by_the_next() {
     let stage = Stage::new("default");
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     stage.must(&["task", "cancel", "fix", "--wait", "60"]);
     stage.must(&["task", "delete", "fix", "--yes"]);
     let directory = stage.home().tasks().join("app").join(id.as_str());
@@ -106,11 +106,11 @@ fn a_deletion_that_was_killed_half_way_is_finished_by_the_next() {
 }
 
 #[test]
-fn who_performs_for_a_deleted_task_makes_no_directory() {
+fn a_performer_for_a_deleted_task_creates_no_directory() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let directory = stage.home().tasks().join("app").join(id.as_str());
     assert!(directory.exists());
     stage.must(&["task", "delete", id.as_str(), "--yes"]);
@@ -122,7 +122,7 @@ fn who_performs_for_a_deleted_task_makes_no_directory() {
 #[test]
 fn a_person_is_asked_before_a_task_is_deleted() {
     let stage = Stage::new("default");
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     stage.must(&["task", "cancel", "fix", "--wait", "60"]);
     for (name, answer, exit) in [
         ("no", "n", "[exit 3]"),
@@ -132,7 +132,7 @@ fn a_person_is_asked_before_a_task_is_deleted() {
         let terminal = Terminal::start(&stage, name, 200, "orange task delete fix");
         terminal.wait_for("[y/N]");
         let asked = terminal.screen();
-        assert!(asked.contains("`Mend it`"), "{asked}");
+        assert!(asked.contains("`Fix it`"), "{asked}");
         assert!(
             asked.contains("branch `fix`, kept work and history stay"),
             "{asked}"
@@ -142,7 +142,7 @@ fn a_person_is_asked_before_a_task_is_deleted() {
         let screen = terminal.finish();
         assert!(screen.contains(exit), "{screen}");
         let is_denied = exit == "[exit 3]";
-        assert_eq!(screen.contains("the answer was no"), is_denied, "{screen}");
+        assert_eq!(screen.contains("you answered no"), is_denied, "{screen}");
         assert_eq!(stage.task(&id).is_deleted, !is_denied);
     }
 }

@@ -9,7 +9,7 @@ use crate::support::Stage;
 #[test]
 fn the_difference_has_what_is_committed_and_apart_from_it_what_is_not() {
     let stage = Stage::new("default");
-    let id = stage.reviewed();
+    let id = stage.create_reviewed_task();
     let worktree = stage.worktree(&id);
     fs::write(worktree.join("work.txt"), "one\nand more\n").unwrap();
     fs::write(worktree.join("new.txt"), "new\n").unwrap();
@@ -62,7 +62,7 @@ fn the_difference_has_what_is_committed_and_apart_from_it_what_is_not() {
     assert_eq!(String::from_utf8(inside.unwrap().stdout).unwrap(), stat);
     // Without a worktree, the diff still shows the commits.
     stage.must(&["task", "cancel", id.as_str()]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let stat = stage.must(&["task", "diff", id.as_str(), "--stat"]);
     assert!(stat.contains("1 file changed, 1 insertion(+)"), "{stat}");
     assert!(!stat.contains("NOT COMMITTED"), "{stat}");
@@ -71,10 +71,10 @@ fn the_difference_has_what_is_committed_and_apart_from_it_what_is_not() {
 #[test]
 fn what_was_merged_by_a_fast_forward_still_has_its_difference() {
     let stage = Stage::new("default");
-    let id = stage.reviewed();
+    let id = stage.create_reviewed_task();
     let before = stage.must(&["task", "diff", id.as_str()]);
     stage.must(&["task", "merge", id.as_str()]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let after = stage.must(&["task", "diff", id.as_str()]);
     assert_eq!(after, before);
     assert!(after.contains("+one"), "{after}");

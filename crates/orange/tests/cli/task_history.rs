@@ -7,10 +7,10 @@ fn history_tells_in_words_what_happened_and_why() {
     let stage = Stage::new("default");
     stage.script("worker-1", &format!("{PLAN_AND_WORK}exit 0"));
     stage.script("reviewer-1", "hang");
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_status(&id, "agent-review");
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     stage.must(&["task", "cancel", "fix", "--wait", "60"]);
     insta::assert_snapshot!(stage.transcript(&["task", "history", "fix"]));
     let all = stage.must(&["task", "history", "fix", "--all"]);
@@ -23,7 +23,7 @@ fn history_tells_in_words_what_happened_and_why() {
     assert!(
         events
             .iter()
-            .all(|it| !it["told"].as_str().unwrap().is_empty())
+            .all(|it| !it["text"].as_str().unwrap().is_empty())
     );
     assert_eq!(events[0]["type"], "task.created");
     let (code, _) = stage.call(&["task", "history", "nothing"]);

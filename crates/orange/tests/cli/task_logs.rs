@@ -12,7 +12,7 @@ fn logs_show_the_pane_and_what_was_kept_of_it() {
         "worker-1",
         "printf 'one\\ntwo\\n\\033[31mred\\033[0m\\n'; touch $SCRIPTS/shown",
     );
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     let (code, answer) = stage.json(&["task", "logs", "fix", "--json"]);
     assert_eq!((code, &answer["error"]["code"]), (4, &"no-output".into()));
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
@@ -27,9 +27,9 @@ fn logs_show_the_pane_and_what_was_kept_of_it() {
     assert_eq!(code, 4, "{said}");
     assert!(said.contains("it never had a reviewer"), "{said}");
     stage.must(&["task", "cancel", "fix", "--wait", "60"]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     assert_eq!(stage.panes(), [] as [&str; 0]);
-    assert_eq!(stage.must(&["task", "logs", "fix"]), live, "kept as it was");
+    assert_eq!(stage.must(&["task", "logs", "fix"]), live, "kept unchanged");
     let run = stage.store().runs(&id).unwrap()[0].id.clone();
     let file = stage
         .home()
@@ -40,7 +40,7 @@ fn logs_show_the_pane_and_what_was_kept_of_it() {
     fs::remove_file(file).unwrap();
     let (code, said) = stage.call(&["task", "logs", "fix"]);
     assert_eq!(code, 4, "{said}");
-    assert!(said.contains("nothing of it was kept"), "{said}");
+    assert!(said.contains("its output was not saved"), "{said}");
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn logs_follow_an_agent_to_its_end() {
         "worker-1",
         "echo begun; pause more; echo more; pause last; echo last; exit 0",
     );
-    let _id = stage.create(&["fix", "Mend it"]);
+    let _id = stage.create(&["fix", "Fix it"]);
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
     let followed = stage.path("followed");
     let file = fs::File::create(&followed).unwrap();
@@ -59,7 +59,7 @@ fn logs_follow_an_agent_to_its_end() {
     let text = || fs::read_to_string(&followed).unwrap();
     stage.script("more", "");
     wait_for("the first line", || text().contains("begun"));
-    assert!(child.try_wait().unwrap().is_none(), "it goes on");
+    assert!(child.try_wait().unwrap().is_none(), "it is still following");
     stage.script("last", "");
     assert!(child.wait().unwrap().success());
     let text = text();

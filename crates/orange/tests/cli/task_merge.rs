@@ -11,15 +11,15 @@ use orange_engine::names::TaskId;
 use orange_engine::task::Workspace;
 use serde_json::json;
 
-use crate::support::{PASS, PLAN_AND_WORK, SOON, Serving, Stage, wait_for, way};
-use crate::task_retry::reviewed;
+use crate::support::{PASS, PLAN_AND_WORK, RunningSupervisor, SOON, Stage, wait_for, way};
+use crate::task_retry::create_reviewed_task;
 
 #[test]
 fn a_merge_is_answered_when_worktree_and_remote_branch_are_released() {
     let stage = Stage::new("minimal");
     let remote = stage.add_remote();
-    let serving = Serving::on(&stage);
-    let id = reviewed(&stage);
+    let serving = RunningSupervisor::start(&stage);
+    let id = create_reviewed_task(&stage);
     assert!(stage.git("push -q origin fix").status.success());
     stage.must(&["task", "merge", "fix", "--wait", "60"]);
     let task = stage.task(&id);
@@ -31,35 +31,35 @@ fn a_merge_is_answered_when_worktree_and_remote_branch_are_released() {
 }
 
 /// Long enough for a loaded machine; it usually takes less than a second.
-const PATIENT: [&str; 2] = ["--wait", "60"];
+const LONG_WAIT: [&str; 2] = ["--wait", "60"];
 
 impl Stage {
     /// A task whose work was reviewed.
-    pub fn reviewed(&self) -> TaskId {
+    pub fn create_reviewed_task(&self) -> TaskId {
         self.script("worker-1", PLAN_AND_WORK);
         self.script("reviewer-1", PASS);
         let id = self.create(&["Add a line"]);
         self.must(&["task", "spawn", id.as_str()]);
         self.wait_for_status(&id, "reviewing");
-        self.wait_for_rest(&id);
+        self.wait_until_idle(&id);
         id
     }
 
     pub fn merge(&self, id: &TaskId, more: &[&str]) -> (i32, String) {
         let typed = ["task", "merge", id.as_str()];
-        let typed = typed.iter().chain(&PATIENT).chain(more);
+        let typed = typed.iter().chain(&LONG_WAIT).chain(more);
         self.call(&typed.copied().collect::<Vec<&str>>())
     }
 
     pub fn must_merge(&self, id: &TaskId, more: &[&str]) {
         let (code, said) = self.merge(id, more);
         assert_eq!(code, 0, "{said}\n{}", self.told(id));
-        self.wait_for_rest(id);
+        self.wait_until_idle(id);
         assert_eq!(self.task(id).status.as_str(), "done", "{}", self.told(id));
     }
 
     /// State that a refused merge must not change.
-    pub fn untouched(&self) -> (String, String, Vec<u8>) {
+    pub fn protected_state(&self) -> (String, String, Vec<u8>) {
         let refs = self.said("repo", "for-each-ref refs/heads");
         let status = self.said("repo", "status --porcelain=v2 --untracked-files=all");
         let file = fs::read(self.path("repo/work.txt")).unwrap_or_default();
@@ -77,7 +77,7 @@ fn hook(remote: &Path, script: &str) {
 #[test]
 fn a_reviewed_task_without_a_remote_is_merged_and_lets_go_of_everything() {
     let stage = Stage::new("default");
-    let id = stage.reviewed();
+    let id = stage.create_reviewed_task();
     let head = stage.said("repo", &format!("rev-parse orange-tasks/{id}"));
     stage.must_merge(&id, &[]);
     let expected = ["planning", "working", "agent-review", "reviewing", "done"];
@@ -102,7 +102,7 @@ fn with_a_remote_each_strategy_reaches_it_and_its_copy_of_the_branch_goes() {
         let stage = Stage::new("default");
         let remote = stage.add_remote();
         stage.configure("delete_branch", &json!(true));
-        let id = stage.reviewed();
+        let id = stage.create_reviewed_task();
         let branch = format!("orange-tasks/{id}");
         stage.said("repo", &format!("push -q origin {branch}"));
         stage.must_merge(&id, &["--strategy", strategy]);
@@ -134,7 +134,7 @@ fn the_answer_says_what_is_where_now() {
         let stage = Stage::new("default");
         let remote = has_remote.then(|| stage.add_remote());
         let remote = remote.map(|remote| format!("origin ({})", remote.display()));
-        let id = stage.reviewed();
+        let id = stage.create_reviewed_task();
         if !is_on_default {
             stage.said("repo", "checkout -q -b mine");
         }
@@ -162,7 +162,7 @@ fn the_answer_says_what_is_where_now() {
         assert_eq!(merged["into"], "main");
         assert_eq!(merged["pushed_to"].as_str(), remote.as_deref());
         let forwarded = is_on_default.then(|| json!([repository]));
-        assert_eq!(merged.get("forwarded"), forwarded.as_ref());
+        assert_eq!(merged.get("fast_forwarded"), forwarded.as_ref());
         let history = stage.must(&["task", "history", id.as_str()]);
         assert!(history.contains(told.trim()), "{history}");
     }
@@ -172,9 +172,9 @@ fn the_answer_says_what_is_where_now() {
 fn a_remote_that_says_no_leaves_the_task_in_review_and_says_why() {
     let stage = Stage::new("default");
     let remote = stage.add_remote();
-    let id = stage.reviewed();
+    let id = stage.create_reviewed_task();
     hook(&remote, "echo 'no merges on Sunday' >&2; exit 1");
-    let before = stage.untouched();
+    let before = stage.protected_state();
     let typed = ["task", "merge", id.as_str(), "--wait", "60", "--json"];
     let (code, answer) = stage.json(&typed);
     assert_eq!(
@@ -188,7 +188,7 @@ fn a_remote_that_says_no_leaves_the_task_in_review_and_says_why() {
         hint.contains(&format!("`orange task merge {id}`")),
         "{hint}"
     );
-    assert_eq!(stage.untouched(), before);
+    assert_eq!(stage.protected_state(), before);
     assert_eq!(
         stage.said("remote.git", "rev-parse main"),
         stage.said("repo", "rev-parse main")
@@ -213,7 +213,7 @@ fn a_remote_that_says_no_leaves_the_task_in_review_and_says_why() {
 fn a_remote_that_moved_meanwhile_is_merged_with() {
     let stage = Stage::new("default");
     stage.add_remote();
-    let id = stage.reviewed();
+    let id = stage.create_reviewed_task();
     assert!(
         stage
             .git_in(&stage.path(""), "clone -q remote.git other")
@@ -226,12 +226,12 @@ fn a_remote_that_moved_meanwhile_is_merged_with() {
     stage.said("other", commit);
     stage.said("other", "push -q origin main");
     let theirs = stage.said("other", "rev-parse main");
-    let before = stage.untouched();
+    let before = stage.protected_state();
     // This is noticed before anything is decided: a fast-forward is no longer possible.
     let (code, said) = stage.merge(&id, &[]);
     assert_eq!(code, 3, "{said}");
     assert!(said.contains("--strategy merge"), "{said}");
-    assert_eq!(stage.untouched(), before);
+    assert_eq!(stage.protected_state(), before);
     stage.must_merge(&id, &["--strategy", "squash"]);
     let main = stage.said("repo", "rev-parse main");
     assert_eq!(stage.said("remote.git", "rev-parse main"), main);
@@ -243,16 +243,16 @@ fn a_remote_that_moved_meanwhile_is_merged_with() {
 #[test]
 fn lesson_2_whatever_is_in_the_way_keeps_every_byte_and_the_status() {
     let stage = Stage::new("default");
-    let id = stage.reviewed();
+    let id = stage.create_reviewed_task();
     fs::write(stage.path("repo/mine.txt"), "mine\n").unwrap();
     stage.said("repo", "add mine.txt");
     let refused = |named: &str, more: &[&str]| {
-        let before = stage.untouched();
+        let before = stage.protected_state();
         let (code, said) = stage.merge(&id, more);
         assert_eq!(code, 3, "{said}");
         assert!(said.contains(named), "{said}");
         assert!(said.contains("hint:"), "{said}");
-        assert_eq!(stage.untouched(), before);
+        assert_eq!(stage.protected_state(), before);
         let task = stage.task(&id);
         assert_eq!(task.status.as_str(), "reviewing");
         assert_eq!(task.attention.len(), 1, "{:?}", task.attention);
@@ -276,7 +276,7 @@ fn lesson_2_whatever_is_in_the_way_keeps_every_byte_and_the_status() {
 #[test]
 fn lesson_47_a_committed_task_file_is_seen_before_the_merge() {
     let stage = Stage::new("default");
-    let id = stage.reviewed();
+    let id = stage.create_reviewed_task();
     let worktree = stage.worktree(&id);
     assert!(stage.git_in(&worktree, "add -f TASK.md").status.success());
     assert!(
@@ -285,14 +285,14 @@ fn lesson_47_a_committed_task_file_is_seen_before_the_merge() {
             .status
             .success()
     );
-    let before = stage.untouched();
+    let before = stage.protected_state();
     let (code, said) = stage.merge(&id, &[]);
     assert_eq!(code, 3, "{said}");
     assert!(said.contains("TASK.md") && said.contains("hint:"), "{said}");
     let task = stage.task(&id);
     let told = "`TASK.md` was committed to `orange-tasks/";
     assert!(task.attention[0].starts_with(told), "{:?}", task.attention);
-    assert_eq!(stage.untouched(), before);
+    assert_eq!(stage.protected_state(), before);
     let started = stage.store().events(&id, 0).unwrap();
     let started = started
         .iter()
@@ -305,7 +305,7 @@ fn lesson_47_a_committed_task_file_is_seen_before_the_merge() {
     for strategy in ["ff", "squash"] {
         assert_eq!(stage.merge(&id, &["--strategy", strategy]).0, 3);
     }
-    assert_eq!(stage.task(&id).attention.len(), 1, "it is said once");
+    assert_eq!(stage.task(&id).attention.len(), 1, "it is printed once");
     assert!(
         stage
             .git_in(&worktree, "reset -q --soft HEAD~2")
@@ -327,18 +327,18 @@ fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     // The worker asked for it and was refused.
     let calls = stage.calls();
     assert!(calls.contains("task merge --yes -> 3"), "{calls}");
-    let before = stage.untouched();
+    let before = stage.protected_state();
     for more in [&[][..], &["--force"]] {
         let (code, said) = stage.merge(&id, more);
         assert_eq!(code, 3, "{said}");
         assert!(said.contains("Not reviewed. Force merge?"), "{said}");
         assert!(said.contains("--yes"), "{said}");
     }
-    assert_eq!(stage.untouched(), before);
+    assert_eq!(stage.protected_state(), before);
     assert_eq!(stage.task(&id).status.as_str(), "working");
     let head = stage.said("repo", &format!("rev-parse {}", stage.task(&id).branch));
     // At a terminal the user gets a prompt, and may say no.
@@ -387,7 +387,7 @@ fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
             tmux(&["list-panes", "-F", "#{pane_dead}"]).trim() == "1"
         });
         tmux(&["kill-server"]);
-        stage.wait_for_rest(&id);
+        stage.wait_until_idle(&id);
         assert_eq!(
             stage.task(&id).status.as_str(),
             status,
@@ -403,7 +403,7 @@ fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
 fn performer_dies(moment: &str, is_after: bool) {
     let stage = Stage::new("default");
     stage.add_remote();
-    let id = stage.reviewed();
+    let id = stage.create_reviewed_task();
     fs::write(stage.path("repo/mine.txt"), "mine\n").unwrap();
     stage.said("repo", "add mine.txt");
     stage.said("repo", "commit -q -m mine");
@@ -446,9 +446,9 @@ fn performer_dies(moment: &str, is_after: bool) {
     );
     assert!(
         stage.path("deadly.used").exists(),
-        "nobody died at {moment}"
+        "no process died at {moment}"
     );
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     assert_eq!(stage.task(&id).status.as_str(), "done");
     let merges = stage.said("repo", "rev-list --count --merges main");
     assert_eq!(merges, "1", "{moment}");
@@ -491,7 +491,7 @@ fn a_performer_that_dies_after_moving_the_branch_is_followed_by_one_that_ends_it
 fn nothing_is_pushed_where_an_agent_pointed_the_remote() {
     let stage = Stage::new("default");
     let remote = stage.add_remote().display().to_string();
-    let id = stage.reviewed();
+    let id = stage.create_reviewed_task();
     let root = stage.path("");
     assert!(
         stage
@@ -529,7 +529,7 @@ fn nothing_is_pushed_where_an_agent_pointed_the_remote() {
 #[test]
 fn the_reviewed_commit_is_shown_and_what_a_merge_leaves_out_is_named() {
     let stage = Stage::new("default");
-    let id = stage.reviewed();
+    let id = stage.create_reviewed_task();
     let head = stage.said("repo", &format!("rev-parse orange-tasks/{id}"));
     let passed = format!("{}, passed by the reviewer", &head[..12]);
     for command in ["show", "why"] {
@@ -542,17 +542,17 @@ fn the_reviewed_commit_is_shown_and_what_a_merge_leaves_out_is_named() {
         assert!(stage.git_in(&worktree, arguments).status.success());
     }
     fs::write(worktree.join("notes.txt"), "notes\n").unwrap();
-    let before = stage.untouched();
+    let before = stage.protected_state();
     let (code, said) = stage.merge(&id, &[]);
     assert_eq!(code, 3, "{said}");
     assert!(said.contains("notes.txt"), "{said}");
-    assert_eq!(stage.untouched(), before);
+    assert_eq!(stage.protected_state(), before);
     let (code, said) = stage.merge(&id, &["--head", &head]);
     assert_eq!(code, 0, "{said}");
     let left_out = "1 later commit and 1 uncommitted file (`notes.txt`)";
     assert!(said.contains(&format!("left out: {left_out}")), "{said}");
     assert_eq!(stage.said("repo", "rev-parse main"), head);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let history = stage.must(&["task", "history", id.as_str()]);
     assert!(history.contains(left_out), "{history}");
     // Everything is kept: the commit on its branch, the file as a rescue.
@@ -570,11 +570,11 @@ fn the_reviewed_commit_is_shown_and_what_a_merge_leaves_out_is_named() {
 #[test]
 fn a_commit_that_a_person_merged_is_recorded_as_merged() {
     let stage = Stage::new("default");
-    let id = stage.reviewed();
+    let id = stage.create_reviewed_task();
     stage.said("repo", &format!("merge -q --ff-only orange-tasks/{id}"));
     let (code, said) = stage.merge(&id, &[]);
     assert_eq!(code, 0, "{said}");
-    assert!(said.contains("was in `main` already, before"), "{said}");
+    assert!(said.contains("was already in `main` before"), "{said}");
     stage.wait_for_status(&id, "done");
 }
 
@@ -601,7 +601,7 @@ fn a_reviewer_names_the_commit_it_read() {
 #[test]
 fn lesson_32_a_branch_keeps_its_name_while_it_is_rebased() {
     let stage = Stage::new("default");
-    let id = stage.reviewed();
+    let id = stage.create_reviewed_task();
     let worktree = stage.worktree(&id);
     let branch = stage.task(&id).branch;
     let rebase = stage.git_in(&worktree, "rebase -q --exec false HEAD~1");
@@ -620,7 +620,7 @@ fn lesson_32_a_branch_keeps_its_name_while_it_is_rebased() {
     );
     let (code, said) = stage.call(&["task", "update", id.as_str(), "--branch"]);
     assert_eq!(code, 3, "{said}");
-    assert!(said.contains("on no branch"), "{said}");
+    assert!(said.contains("not on a branch"), "{said}");
     assert_eq!(stage.task(&id).branch, branch);
     stage.must_merge(&id, &[]);
 }
@@ -642,7 +642,7 @@ pub fn cancel(stage: &Stage, id: &TaskId) {
 fn a_cancel_stops_a_merge_before_anything_has_moved() {
     let stage = Stage::new("default");
     stage.add_remote();
-    let id = stage.reviewed();
+    let id = stage.create_reviewed_task();
     let main = stage.said("repo", "rev-parse main");
     // Another process merges into the repository, so this merge waits for its turn.
     let lock = stage.path("repo/.git/orange-merge.lock");
@@ -653,12 +653,12 @@ fn a_cancel_stops_a_merge_before_anything_has_moved() {
         let pending = stage.store().pending(&id).unwrap();
         pending
             .iter()
-            .any(|it| matches!(it.mark, orange_store::PendingMark::Started { .. }))
+            .any(|it| matches!(it.mark, orange_store::PendingProgress::Started { .. }))
     });
     cancel(&stage, &id);
     lock.unlock().unwrap();
     merge.wait().unwrap();
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     assert_eq!(stage.said("repo", "rev-parse main"), main);
     assert_eq!(stage.said("remote.git", "rev-parse main"), main);
     let task = stage.task(&id);
@@ -672,7 +672,7 @@ fn a_cancel_stops_a_merge_before_anything_has_moved() {
 fn a_merge_that_happened_after_a_cancel_is_said() {
     let stage = Stage::new("default");
     let remote = stage.add_remote();
-    let id = stage.reviewed();
+    let id = stage.create_reviewed_task();
     let before = stage.said("repo", "rev-parse main");
     let (begun, go) = (stage.path("begun"), stage.path("go"));
     hook(
@@ -688,7 +688,7 @@ fn a_merge_that_happened_after_a_cancel_is_said() {
     cancel(&stage, &id);
     fs::write(go, "").unwrap();
     merge.wait().unwrap();
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let main = stage.said("repo", "rev-parse main");
     assert_ne!(main, before);
     assert_eq!(stage.said("remote.git", "rev-parse main"), main);
@@ -697,10 +697,7 @@ fn a_merge_that_happened_after_a_cancel_is_said() {
     let [told] = &task.attention[..] else {
         panic!("{:?}", task.attention);
     };
-    assert!(
-        told.contains(&main) && told.contains("called off"),
-        "{told}"
-    );
+    assert!(told.contains(&main) && told.contains("cancelled"), "{told}");
     assert!(stage.store().workspace_of(&id).unwrap().is_none());
     stage.rebuild(&id);
 }

@@ -14,8 +14,8 @@ fn an_agent_that_cannot_be_brought_back_is_told() {
     fs::remove_file(stage.path("home/harnesses/script.toml")).unwrap();
     let (code, said) = stage.call(&["task", "respawn", id.as_str(), "--wait", "60"]);
     assert_eq!(code, 6, "{said}\n{}", stage.told(&id));
-    assert!(said.contains("error: spawn_agent was given up: "), "{said}");
+    assert!(said.contains("error: spawn_agent failed: "), "{said}");
     assert!(said.contains("there is no harness `script`"), "{said}");
     let times = said.matches("there is no harness").count();
-    assert_eq!(times, 1, "said once: {said}");
+    assert_eq!(times, 1, "printed once: {said}");
 }

@@ -16,11 +16,11 @@ fn retry_takes_the_verb_where_nothing_failed() {
 ask task update --status working
 ask task stuck -m help",
     );
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     insta::assert_snapshot!(stage.transcript(&["task", "retry", "fix"]));
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_status(&id, "stuck");
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     stage.must(&[
         "task",
         "retry",
@@ -52,7 +52,7 @@ fn retry_repeats_what_failed_and_leaves_the_status_alone() {
     ];
     let (code, said) = stage.call(&begin);
     assert_eq!(code, 6, "{said}");
-    let id = stage.driver().callers.meant(Some("fix")).unwrap();
+    let id = stage.driver().callers.resolve_task(Some("fix")).unwrap();
     stage.configure("setup", &json!([]));
     assert!(
         stage
@@ -68,11 +68,11 @@ fn retry_repeats_what_failed_and_leaves_the_status_alone() {
     assert_eq!(stage.task(&id).status.as_str(), "reviewing");
     let (code, said) = stage.call(&["task", "retry", "fix"]);
     assert_eq!(code, 3, "{said}");
-    assert!(said.contains("leads nowhere"), "{said}");
+    assert!(said.contains("is not available"), "{said}");
 }
 
 /// A task of `minimal` whose work is ready to merge.
-pub fn reviewed(stage: &Stage) -> TaskId {
+pub fn create_reviewed_task(stage: &Stage) -> TaskId {
     stage.script(
         "worker-1",
         "commit one
@@ -82,14 +82,14 @@ ask task complete",
     let id = stage.create(&["fix", "Add a line"]);
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_status(&id, "reviewing");
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     id
 }
 
 #[test]
 fn retry_after_a_failed_merge_merges_and_does_not_send_the_work_back() {
     let stage = Stage::new("minimal");
-    let id = reviewed(&stage);
+    let id = create_reviewed_task(&stage);
     let in_the_way = stage.path("repo/work.txt");
     fs::write(&in_the_way, "mine").unwrap();
     let (code, said) = stage.call(&["task", "merge", "fix", "--wait", "60"]);
@@ -106,7 +106,7 @@ fn retry_after_a_failed_merge_merges_and_does_not_send_the_work_back() {
 #[test]
 fn reviewed_work_is_not_sent_back_by_a_retry_without_words() {
     let stage = Stage::new("minimal");
-    let id = reviewed(&stage);
+    let id = create_reviewed_task(&stage);
     let (code, said) = stage.call(&["task", "retry", "fix"]);
     assert_eq!(code, 3, "{said}");
     assert_eq!(stage.task(&id).status.as_str(), "reviewing");

@@ -15,20 +15,20 @@ fn a_death_that_nobody_judged_is_shown_and_changes_nothing() {
     let show = ["task", "show", id.as_str()];
     let show_json = ["task", "show", id.as_str(), "--json"];
     wait_for("the death to be seen", || {
-        stage.json(&show_json).1["seen"][0]["seen"] == "dead"
+        stage.json(&show_json).1["observations"][0]["state"] == "dead"
     });
     let (_, shown) = stage.json(&show_json);
     assert_eq!(
-        shown["seen"][0]["evidence"],
+        shown["observations"][0]["evidence"],
         json!({ "cause": "exit", "code": 3 })
     );
-    assert_eq!(shown["seen"][0]["role"], "worker");
+    assert_eq!(shown["observations"][0]["role"], "worker");
     let version = stage.task(&id).version;
     let said = stage.must(&show);
     assert!(
         said.contains(
-            "worker dead (exited with code 3), not judged yet: the next command that changes \
-             the task does"
+            "worker dead (exited with code 3), not handled yet: the next command that changes \
+             the task handles it"
         ),
         "{said}"
     );
@@ -37,7 +37,7 @@ fn a_death_that_nobody_judged_is_shown_and_changes_nothing() {
     assert!(task.runs.values().all(|run| run.state.is_live()));
     stage.must(&["task", "update", id.as_str(), "--summary", "Add two"]);
     let said = stage.must(&show);
-    assert!(!said.contains("not judged yet"), "{said}");
+    assert!(!said.contains("not handled yet"), "{said}");
 }
 
 #[test]
@@ -47,7 +47,10 @@ fn a_look_that_fails_is_shown_as_unknown() {
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let show_json = ["task", "show", id.as_str(), "--json"];
-    assert_eq!(stage.json(&show_json).1["seen"][0]["seen"], "alive");
+    assert_eq!(
+        stage.json(&show_json).1["observations"][0]["state"],
+        "alive"
+    );
     let socket = stage.home().tmux_socket();
     let aside = socket.with_extension("aside");
     fs::rename(&socket, &aside).unwrap();
@@ -55,8 +58,8 @@ fn a_look_that_fails_is_shown_as_unknown() {
     let said = stage.must(&["task", "show", id.as_str()]);
     let (code, attached) = stage.call(&["task", "attach", id.as_str()]);
     fs::rename(&aside, &socket).unwrap();
-    assert_eq!(shown["seen"][0]["seen"], "unknown", "{shown}");
-    let reason = shown["seen"][0]["reason"].as_str().unwrap();
+    assert_eq!(shown["observations"][0]["state"], "unknown", "{shown}");
+    let reason = shown["observations"][0]["reason"].as_str().unwrap();
     assert!(
         said.contains(&format!("worker unknown ({reason})")),
         "{said}"

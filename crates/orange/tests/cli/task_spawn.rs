@@ -5,7 +5,7 @@ use std::fs;
 use orange_engine::names::TaskId;
 use serde_json::{Value, json};
 
-use crate::support::{Serving, Stage, wait_for};
+use crate::support::{RunningSupervisor, Stage, wait_for};
 
 #[test]
 fn a_start_that_fails_says_why_to_people_and_programs() {
@@ -15,31 +15,32 @@ fn a_start_that_fails_says_why_to_people_and_programs() {
     let spawn = ["task", "spawn", id.as_str(), "--wait", "60"];
     let (code, said) = stage.call(&spawn);
     assert_eq!(code, 6, "{said}");
-    assert!(said.contains("by now in `pending`"), "{said}");
-    assert!(
-        said.contains("error: acquire_workspace was given up: "),
-        "{said}"
-    );
+    assert!(said.contains("now in `pending`"), "{said}");
+    assert!(said.contains("error: acquire_workspace failed: "), "{said}");
     assert!(said.contains("setup.log"), "{said}");
     assert!(
         said.contains(&format!("hint: `orange task show {id}`")),
         "{said}"
     );
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let (code, answer) = stage.json(&["task", "spawn", id.as_str(), "--wait", "60", "--json"]);
     assert_eq!((code, &answer["outcome"]), (6, &"failed".into()));
-    let given_up = answer["given_up"].as_array().unwrap();
+    let given_up = answer["failed_effects"].as_array().unwrap();
     assert_eq!(given_up.len(), 1, "{answer}");
     assert_eq!(given_up[0]["effect"], "acquire_workspace");
     let error = given_up[0]["error"].as_str().unwrap();
     assert!(error.contains("setup.log"), "{error}");
 
     // An earlier failure does not make a successful start fail.
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     stage.configure("setup", &json!([]));
     let (code, answer) = stage.json(&["task", "spawn", id.as_str(), "--wait", "60", "--json"]);
-    assert_eq!((code, &answer["outcome"]), (0, &"happened".into()));
-    assert_eq!(answer["given_up"].as_array().unwrap().len(), 0, "{answer}");
+    assert_eq!((code, &answer["outcome"]), (0, &"succeeded".into()));
+    assert_eq!(
+        answer["failed_effects"].as_array().unwrap().len(),
+        0,
+        "{answer}"
+    );
 }
 
 #[test]
@@ -81,10 +82,13 @@ pub fn id(answer: &Value) -> TaskId {
 }
 
 /// The start has failed, the task shows that, and the answer says what failed.
-pub fn is_told(stage: &Stage, code: i32, answer: &Value) {
+pub fn assert_failure_reported(stage: &Stage, code: i32, answer: &Value) {
     assert_eq!(code, 6, "{answer}");
     assert_eq!(answer["outcome"], "failed", "{answer}");
-    assert_eq!(answer["given_up"][0]["effect"], "spawn_agent", "{answer}");
+    assert_eq!(
+        answer["failed_effects"][0]["effect"], "spawn_agent",
+        "{answer}"
+    );
     let id = id(answer);
     stage.wait_for_status(&id, "pending");
     let spawn = format!("orange task spawn {id}");
@@ -92,9 +96,9 @@ pub fn is_told(stage: &Stage, code: i32, answer: &Value) {
     let items = attention["items"].as_array().unwrap();
     let item = items.iter().find(|it| it["task"] == id.as_str());
     let item = item.unwrap_or_else(|| panic!("{attention}"));
-    assert_eq!(item["kind"], "gave-up", "{attention}");
+    assert_eq!(item["kind"], "effect-failed", "{attention}");
     assert_eq!(item["command"], spawn.as_str(), "{attention}");
-    assert!(item["told"].as_str().unwrap().contains("/nowhere/agent"));
+    assert!(item["text"].as_str().unwrap().contains("/nowhere/agent"));
     for words in [["task", "show"], ["task", "why"]] {
         let told = stage.must(&[words[0], words[1], id.as_str()]);
         assert!(told.contains("/nowhere/agent"), "{told}");
@@ -107,11 +111,11 @@ pub fn is_told(stage: &Stage, code: i32, answer: &Value) {
 #[test]
 fn a_supervisor_that_is_faster_does_not_hide_a_failed_start() {
     let stage = with_absent_agent();
-    let _serving = Serving::on(&stage);
+    let _serving = RunningSupervisor::start(&stage);
     for number in 1..=6 {
         let branch = format!("task-{number}");
         let (code, answer) = create(&stage, &[&branch, "Add a line", "--harness", "gone"]);
-        is_told(&stage, code, &answer);
+        assert_failure_reported(&stage, code, &answer);
     }
 }
 
@@ -135,7 +139,7 @@ fn a_task_waits_for_a_full_pool_and_starts_when_a_workspace_is_free() {
     let task = stage.task(&second);
     assert_eq!(task.status.as_str(), "pending");
     assert_eq!(task.attention, [] as [&str; 0]);
-    assert_eq!(task.entered.from, None, "no start was tried in vain");
+    assert_eq!(task.entered.from, None, "no start was wasted");
     // The end of the first task starts it, without a supervisor.
     stage.wait_for_turn("worker-1");
     let merge = ["task", "merge", "one", "--yes", "--wait", "60"];

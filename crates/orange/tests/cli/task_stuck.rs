@@ -11,7 +11,7 @@ fn what_was_said_with_stuck_is_shown() {
 ask task update --status working
 ask task stuck -m 'The key is missing'",
     );
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_status(&id, "stuck");
     for command in ["show", "history", "why"] {

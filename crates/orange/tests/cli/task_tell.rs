@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use orange_driver::{Asked, Waiting};
-use orange_engine::input::{Ask, Request};
+use orange_driver::{TaskRequest, WaitPolicy};
+use orange_engine::input::{Request, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
@@ -11,11 +11,11 @@ use orange_engine::role::Role;
 use crate::support::{Stage, wait_for};
 
 /// A task that waits for the user, with a worker that follows the script.
-pub fn waiting(worker: &str) -> (Stage, TaskId) {
-    waiting_on(Stage::new("default"), worker)
+pub fn start_waiting_task(worker: &str) -> (Stage, TaskId) {
+    start_waiting_task_on(Stage::new("default"), worker)
 }
 
-fn waiting_on(stage: Stage, worker: &str) -> (Stage, TaskId) {
+fn start_waiting_task_on(stage: Stage, worker: &str) -> (Stage, TaskId) {
     stage.script("worker-1", worker);
     let id = stage.create(&["Add a line", "--status", "reviewing"]);
     stage.must(&["task", "respawn", id.as_str(), "--role", "worker"]);
@@ -28,7 +28,7 @@ fn enters(stage: &Stage) -> usize {
     text.lines().count()
 }
 
-fn undelivered(stage: &Stage, id: &TaskId) -> bool {
+fn is_undelivered(stage: &Stage, id: &TaskId) -> bool {
     let (_, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
     let told = stage.must(&["task", "show", id.as_str()]);
     let undelivered = shown["inbox"][0]["undelivered"].as_bool().unwrap();
@@ -38,7 +38,7 @@ fn undelivered(stage: &Stage, id: &TaskId) -> bool {
 
 #[test]
 fn lesson_24_an_enter_that_was_swallowed_is_pressed_again() {
-    let (stage, id) = waiting("swallow 1\nask inbox");
+    let (stage, id) = start_waiting_task("swallow 1\nask inbox");
     stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
     stage.wait_for_turn("worker-1");
     assert!(stage.calls().contains("two lines"), "{}", stage.calls());
@@ -48,22 +48,22 @@ fn lesson_24_an_enter_that_was_swallowed_is_pressed_again() {
         sent, "Message from orange: run orange inbox and do what it says.\n",
         "once, and whole"
     );
-    stage.wait_for_rest(&id);
-    assert!(!undelivered(&stage, &id));
+    stage.wait_until_idle(&id);
+    assert!(!is_undelivered(&stage, &id));
 }
 
 #[test]
 fn lesson_24_a_message_that_came_while_the_inbox_was_read_does_not_silence_the_next() {
-    let (stage, id) = waiting("swallow 0\nswallow 0\nhang");
+    let (stage, id) = start_waiting_task("swallow 0\nswallow 0\nhang");
     let tell = |text: &str| {
         stage.must(&["task", "tell", id.as_str(), "--role", "worker", "-m", text]);
     };
     let message = |number: usize| stage.store().inbox(&id).unwrap().remove(number);
     tell("one");
-    wait_for("the first line", || message(0).delivery.told_at.is_some());
+    wait_for("the first line", || message(0).delivery.sent_at.is_some());
     tell("two");
     wait_for("the second to be noted", || {
-        message(1).delivery.told_at.is_some()
+        message(1).delivery.sent_at.is_some()
     });
     assert_eq!(message(1).delivery.typed_at, None, "one line is for both");
     // The agent had asked for its messages before the second was written.
@@ -90,23 +90,23 @@ fn an_agent_that_is_started_for_a_message_is_told_of_it_by_its_prompt() {
         last, "Message from orange: run orange inbox and do what it says.",
         "{prompt}"
     );
-    stage.wait_for_rest(&id);
-    assert!(!undelivered(&stage, &id));
+    stage.wait_until_idle(&id);
+    assert!(!is_undelivered(&stage, &id));
 }
 
 #[test]
 fn lesson_25_an_agent_that_takes_nothing_in_is_shown_as_undelivered() {
-    let (stage, id) = waiting("swallow 1000");
-    let asked = Asked {
+    let (stage, id) = start_waiting_task("swallow 1000");
+    let asked = TaskRequest {
         task: id.clone(),
         request: Request {
             by: Role::Human,
-            ask: Ask::Verb(Verb::RequestChanges),
-            confirmed: false,
+            kind: RequestKind::Verb(Verb::RequestChanges),
+            is_confirmed: false,
             message: Some(String::from("two lines")),
             head: None,
         },
-        waiting: Waiting::Here,
+        waiting: WaitPolicy::Here,
     };
     let driver = stage.driver();
     driver.requests.ask(&asked).unwrap();
@@ -122,7 +122,7 @@ fn lesson_25_an_agent_that_takes_nothing_in_is_shown_as_undelivered() {
         task.attention
     );
     assert_eq!(task.status.as_str(), "working");
-    assert!(undelivered(&stage, &id));
+    assert!(is_undelivered(&stage, &id));
     // The line was typed once, however often Enter was tried.
     let screen = stage.tmux(&["capture-pane", "-p", "-J"]);
     assert_eq!(screen.matches("Message from orange").count(), 1, "{screen}");
@@ -135,8 +135,8 @@ fn lesson_25_an_agent_that_takes_nothing_in_is_shown_as_undelivered() {
 #[test]
 fn lesson_25_a_line_that_is_gone_for_a_moment_is_not_taken_for_sent() {
     let stage = Stage::new("default");
-    stage.let_agents_tell("prompt-submitted");
-    let (stage, id) = waiting_on(stage, "flicker\nask inbox");
+    stage.declare_event("prompt-submitted");
+    let (stage, id) = start_waiting_task_on(stage, "flicker\nask inbox");
     stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
     stage.wait_for_turn("worker-1");
     assert!(stage.calls().contains("two lines"), "{}", stage.calls());
@@ -147,13 +147,13 @@ fn lesson_25_a_line_that_is_gone_for_a_moment_is_not_taken_for_sent() {
 
 #[test]
 fn lesson_26_a_dialog_gets_no_second_enter() {
-    let (stage, id) = waiting("dialog");
+    let (stage, id) = start_waiting_task("dialog");
     stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     wait_for("the dialog", || {
         stage.tmux(&["capture-pane", "-p"]).contains("Install")
     });
     // Nothing is pending any more, so no more keys are pressed.
     assert_eq!(enters(&stage), 1, "{}", stage.told(&id));
-    assert!(undelivered(&stage, &id));
+    assert!(is_undelivered(&stage, &id));
 }

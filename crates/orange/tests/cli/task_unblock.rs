@@ -56,7 +56,7 @@ fn a_running_agent_is_neither_unblocked_nor_retried() {
         stage.must(&["task", "spawn", "fix", "--wait", "60"]);
     }
     assert_eq!(stage.task(&id).status.as_str(), "in_progress");
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let before = stage.task(&id).runs;
     let said = stage.must(&["task", "unblock", "--all"]);
     assert!(said.contains("no task is blocked"), "{said}");
@@ -64,7 +64,7 @@ fn a_running_agent_is_neither_unblocked_nor_retried() {
     assert_eq!(code, 3, "{said}");
     let (code, said) = stage.call(&["task", "retry", "fix"]);
     assert_eq!(code, 3, "{said}");
-    assert!(said.contains("the worker still runs"), "{said}");
+    assert!(said.contains("the worker is still running"), "{said}");
     let task = stage.task(&id);
     assert_eq!(task.status.as_str(), "in_progress");
     assert_eq!(task.runs, before, "the same agent is at it");

@@ -9,7 +9,7 @@ use crate::support::{PLAN_AND_WORK, Stage};
 #[test]
 fn another_workflow_is_taken_only_where_the_status_means_the_same() {
     let stage = Stage::new("default");
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     let folder = stage.home().workflows();
     fs::create_dir_all(&folder).unwrap();
     let default = fs::read_to_string("../../workflows/default.yml").unwrap();
@@ -66,7 +66,7 @@ fn summary_branch_and_status_are_changed_together_or_not_at_all() {
     let (_, created) = stage.json(&["task", "create", "fix", "--json", "--wait", "60"]);
     let id = TaskId::new(created["task"]["id"].as_str().unwrap());
     assert_eq!(stage.task(&id).status.as_str(), "clarification");
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     // Without a plan, `working` is not available.
     let asked = ["task", "update", "fix", "--summary", "Known now"];
     let (code, said) = stage.call(&[&asked[..], &["--status", "working"]].concat());
@@ -97,7 +97,7 @@ fn a_branch_gets_the_name_that_is_given_and_its_session_too() {
     let stage = Stage::new("default");
     let id = stage.create(&["old", "Add a line"]);
     stage.must(&["task", "spawn", "old", "--wait", "60"]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let sessions = || stage.tmux(&["list-sessions", "-F", "#{session_name}"]);
     assert_eq!(sessions().trim(), "app/old");
     let said = stage.must(&["task", "update", "old", "--branch", "new"]);

@@ -7,7 +7,7 @@ use crate::support::Stage;
 #[test]
 fn waiting_ends_when_it_is_reached_or_never_will_be() {
     let stage = Stage::new("default");
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     let wait = |until: &str, timeout: &str| {
         stage.transcript(&[
             "task",

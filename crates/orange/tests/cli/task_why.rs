@@ -24,9 +24,9 @@ impl Stage {
 #[test]
 fn why_says_what_every_step_still_needs_and_changes_nothing() {
     let stage = Stage::new("default");
-    let waiting = stage.transcript(&["task", "create", "fix", "Mend it", "--no-spawn"]);
+    let waiting = stage.transcript(&["task", "create", "fix", "Fix it", "--no-spawn"]);
     assert!(waiting.contains("[exit 0]"), "{waiting}");
-    let id = stage.driver().callers.meant(Some("fix")).unwrap();
+    let id = stage.driver().callers.resolve_task(Some("fix")).unwrap();
     insta::assert_snapshot!("why_in_a_queue", stage.transcript(&["task", "why", "fix"]));
     stage.script(
         "worker-1",
@@ -36,18 +36,18 @@ touch $SCRIPTS/planned",
     );
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
     wait_for("the worker", || stage.panes() == ["worker:0"]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let before = stage.everything(&id);
     insta::assert_snapshot!("why_in_planning", stage.transcript(&["task", "why", "fix"]));
     assert_eq!(stage.everything(&id), before, "reads never write");
     stage.script("plan", "");
     wait_for("the plan", || stage.path("scripts/planned").exists());
     let said = stage.must(&["task", "why", "fix"]);
-    assert!(said.contains("shown: `## Plan` has APPROACH"), "{said}");
+    assert!(said.contains("ok: `## Plan` has APPROACH"), "{said}");
     assert!(!said.contains("`## Plan` is missing"), "{said}");
     let (code, answer) = stage.json(&["task", "why", "fix", "--json"]);
     assert_eq!((code, &answer["status"]), (0, &"planning".into()));
-    let ways = answer["ways"].as_array().unwrap();
+    let ways = answer["next_steps"].as_array().unwrap();
     let working = ways.iter().find(|it| it["to"] == "working").unwrap();
     assert_eq!(working["missing"].as_array().unwrap().len(), 0, "{working}");
     let command = format!("orange task update {id} --status working");
@@ -64,18 +64,18 @@ touch $SCRIPTS/planned",
 fn why_says_how_it_knows_that_an_agent_is_dead() {
     let stage = Stage::new("default");
     stage.script("worker-1", "exit 3");
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
     let why = || stage.must(&["task", "why", "fix"]);
     wait_for("the death", || {
-        why().contains("exited with code 3; not judged yet")
+        why().contains("exited with code 3; not handled yet")
     });
-    stage.must(&["task", "update", "fix", "--summary", "Mend all"]);
+    stage.must(&["task", "update", "fix", "--summary", "Fix all"]);
     let said = why();
     assert!(
-        said.contains("exited with code 3; that was judged"),
+        said.contains("exited with code 3; that was handled"),
         "{said}"
     );
-    assert!(said.contains("that was crash 1 of the worker"), "{said}");
+    assert!(said.contains("crash 1 of the worker"), "{said}");
     assert_eq!(stage.task(&id).status.as_str(), "planning");
 }

@@ -13,18 +13,18 @@ fn what_is_shipped_is_clean() {
 
 #[test]
 fn every_problem_is_reported_at_once() {
-    let sandbox = Sandbox::new().file("broken.yml", BROKEN);
+    let sandbox = Sandbox::new().with_file("broken.yml", BROKEN);
     assert_snapshot!(sandbox.transcript("workflow check broken.yml minimal"));
 }
 
 #[test]
 fn everything_that_is_listed_is_checked() {
     let sandbox = Sandbox::new()
-        .own("broken.yml", BROKEN)
-        .own("default.yml", SMALL.replace("small", "default"))
-        .own("mine.yml", SMALL)
-        .own("team.yaml", SMALL.replace("small", "team"))
-        .own("latin.yml", b"name: latin\n# caf\xe9\n");
+        .with_workflow("broken.yml", BROKEN)
+        .with_workflow("default.yml", SMALL.replace("small", "default"))
+        .with_workflow("mine.yml", SMALL)
+        .with_workflow("team.yaml", SMALL.replace("small", "team"))
+        .with_workflow("latin.yml", b"name: latin\n# caf\xe9\n");
     let folder = sandbox.home().join("workflows");
     fs::create_dir(folder.join("folder.yml")).unwrap();
     std::os::unix::fs::symlink("loop.yml", folder.join("loop.yml")).unwrap();
@@ -34,14 +34,14 @@ fn everything_that_is_listed_is_checked() {
 
 #[test]
 fn a_program_reads_the_same_report() {
-    let sandbox = Sandbox::new().file("broken.yml", BROKEN);
+    let sandbox = Sandbox::new().with_file("broken.yml", BROKEN);
     let (answer, code) = sandbox.json("workflow check --json minimal broken.yml");
     assert_eq!(code, 3);
     assert_eq!(keys(&answer), ["ok", "schema", "workflows"]);
     assert_eq!(answer["schema"], "orange.workflow.check/1");
     assert_eq!(answer["ok"], false);
     let expected = [
-        "covered",
+        "coverage",
         "findings",
         "from",
         "name",
@@ -82,7 +82,7 @@ fn the_standard_input_is_a_file() {
 
 #[test]
 fn what_does_not_exist_is_not_found_before_anything_is_checked() {
-    let sandbox = Sandbox::new().file("broken.yml", BROKEN);
+    let sandbox = Sandbox::new().with_file("broken.yml", BROKEN);
     let line = "workflow check broken.yml nothing sub/minimal.yml";
     assert_snapshot!(sandbox.transcript(line));
     let (answer, code) = sandbox.json(&format!("{line} --json"));
@@ -93,7 +93,7 @@ fn what_does_not_exist_is_not_found_before_anything_is_checked() {
 
 #[test]
 fn a_path_through_a_file_is_not_found() {
-    let sandbox = Sandbox::new().file("small.yml", SMALL);
+    let sandbox = Sandbox::new().with_file("small.yml", SMALL);
     let output = sandbox.run("workflow check small.yml/other.yml");
     assert_eq!(code(&output), 4);
 }
@@ -101,10 +101,10 @@ fn a_path_through_a_file_is_not_found() {
 #[test]
 fn a_file_that_cannot_be_a_workflow_is_a_problem_of_that_file() {
     let sandbox = Sandbox::new()
-        .file("latin.yml", b"name: x\nx: caf\xe9\n")
-        .file("large.yml", vec![b'#'; 1024 * 1024 + 1])
-        .file("empty.yml", "")
-        .file("escape.yml", "name: \x1b]0;owned\x07\n");
+        .with_file("latin.yml", b"name: x\nx: caf\xe9\n")
+        .with_file("large.yml", vec![b'#'; 1024 * 1024 + 1])
+        .with_file("empty.yml", "")
+        .with_file("escape.yml", "name: \x1b]0;owned\x07\n");
     let line = "workflow check latin.yml large.yml empty.yml escape.yml /dev/zero ./";
     let transcript = sandbox.transcript(line);
     assert!(!transcript.contains('\x1b'), "{transcript}");
@@ -115,7 +115,7 @@ fn a_file_that_cannot_be_a_workflow_is_a_problem_of_that_file() {
 fn a_file_that_may_not_be_read_is_a_problem_of_that_file() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let sandbox = Sandbox::new().file("secret.yml", SMALL);
+    let sandbox = Sandbox::new().with_file("secret.yml", SMALL);
     let path = sandbox.work().join("secret.yml");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     let output = sandbox.run("workflow check secret.yml");
@@ -156,18 +156,18 @@ prompts:
 
 #[test]
 fn what_can_go_wrong_is_told_as_a_story() {
-    let sandbox = Sandbox::new().file("unsafe.yml", UNSAFE);
+    let sandbox = Sandbox::new().with_file("unsafe.yml", UNSAFE);
     assert_snapshot!(sandbox.transcript("workflow check --notes unsafe.yml"));
 }
 
 #[test]
 fn a_program_reads_the_same_story() {
-    let sandbox = Sandbox::new().file("unsafe.yml", UNSAFE);
+    let sandbox = Sandbox::new().with_file("unsafe.yml", UNSAFE);
     let (answer, code) = sandbox.json("workflow check --json unsafe.yml");
     assert_eq!(code, 3);
     let workflow = &answer["workflows"][0];
     assert_eq!(workflow["ok"], false);
-    assert_eq!(workflow["covered"]["is_complete"], true);
+    assert_eq!(workflow["coverage"]["is_complete"], true);
     let findings = workflow["findings"].as_array().unwrap();
     let leak = findings
         .iter()
@@ -179,7 +179,7 @@ fn a_program_reads_the_same_story() {
     assert_eq!(keys(leak), expected);
     assert_eq!(leak["severity"], "error");
     assert_eq!(leak["excerpt"], "  - from: working");
-    let told = leak["story"]["told"].as_array().unwrap();
+    let told = leak["story"]["steps"].as_array().unwrap();
     assert_eq!(keys(&told[0]), ["effects", "status", "what"]);
     assert_eq!(told.last().unwrap()["status"], "done");
 }
@@ -188,7 +188,7 @@ fn a_program_reads_the_same_story() {
 #[test]
 fn warnings_refuse_only_where_asked() {
     let unused = format!("{SMALL}limits: {{ max_unused: 3 }}\n");
-    let sandbox = Sandbox::new().file("unused.yml", &unused);
+    let sandbox = Sandbox::new().with_file("unused.yml", &unused);
     assert_eq!(code(&sandbox.run("workflow check unused.yml")), 0);
     assert_snapshot!(sandbox.transcript("workflow check --strict unused.yml"));
 }

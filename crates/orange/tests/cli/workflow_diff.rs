@@ -7,7 +7,7 @@ use crate::sandbox::{BROKEN, SMALL, Sandbox, code, everything_below, keys, parse
 const MINIMAL: &str = include_str!("../../../../workflows/minimal.yml");
 
 /// The shipped `minimal` after an evening of edits.
-pub fn edited() -> String {
+pub fn edited_workflow() -> String {
     let mut text = MINIMAL.to_owned();
     for (from, to) in [
         ("max_spawn_failures: 3", "max_failures: 5"),
@@ -43,7 +43,7 @@ pub fn edited() -> String {
 }
 
 /// The same behaviour, worded differently.
-fn reworded() -> String {
+fn reworded_workflow() -> String {
     MINIMAL
         .replace("max_spawn_failures", "tries")
         .replace("spawn_failures < tries", "spawn_failures < 3")
@@ -53,7 +53,7 @@ fn reworded() -> String {
 
 #[test]
 fn differences_are_grouped_by_status() {
-    let sandbox = Sandbox::new().file("edited.yml", edited());
+    let sandbox = Sandbox::new().with_file("edited.yml", edited_workflow());
     let transcript = sandbox.transcript("workflow diff minimal edited.yml");
     assert!(!transcript.contains('\x1b'), "{transcript}");
     assert_snapshot!(transcript);
@@ -61,7 +61,7 @@ fn differences_are_grouped_by_status() {
 
 #[test]
 fn prompts_are_shown_when_asked_for() {
-    let sandbox = Sandbox::new().file("edited.yml", edited());
+    let sandbox = Sandbox::new().with_file("edited.yml", edited_workflow());
     assert_snapshot!(sandbox.transcript("workflow diff edited.yml minimal --prompts"));
 }
 
@@ -74,12 +74,12 @@ fn two_shipped_workflows() {
 fn what_is_the_same_in_several_statuses_is_told_once() {
     let old = "name: x\nversion: 1\nstates: { a: {}, b: {}, c: {}, over: { terminal: true } }\ntransitions:\n  - { from: a, to: b }\n";
     let sandbox = Sandbox::new()
-        .file("old.yml", old)
-        .file(
+        .with_file("old.yml", old)
+        .with_file(
             "all.yml",
             format!("{old}  - {{ from: \"*active\", to: over, by: human }}\n"),
         )
-        .file(
+        .with_file(
             "two.yml",
             format!("{old}  - {{ from: [a, b], to: over, by: human }}\n"),
         );
@@ -100,7 +100,7 @@ fn every_pair_of_shipped_workflows_can_be_compared() {
             let output = sandbox.run(&format!("workflow diff {old} {new} --prompts"));
             assert_eq!(code(&output), 0, "{old} {new}");
             assert_eq!(utf8(&output.stderr), "", "{old} {new}");
-            let is_same = utf8(&output.stdout) == "no difference in behaviour\n";
+            let is_same = utf8(&output.stdout) == "no change in behaviour\n";
             assert_eq!(is_same, old == new, "{old} {new}");
         }
     }
@@ -108,10 +108,12 @@ fn every_pair_of_shipped_workflows_can_be_compared() {
 
 #[test]
 fn other_words_are_no_difference() {
-    let sandbox = Sandbox::new().file("reworded.yml", reworded()).own(
-        "mine.yml",
-        reworded().replace("name: minimal", "name: mine"),
-    );
+    let sandbox = Sandbox::new()
+        .with_file("reworded.yml", reworded_workflow())
+        .with_workflow(
+            "mine.yml",
+            reworded_workflow().replace("name: minimal", "name: mine"),
+        );
     let lines = [
         "workflow diff minimal reworded.yml",
         "workflow diff reworded.yml mine",
@@ -122,61 +124,58 @@ fn other_words_are_no_difference() {
 
 #[test]
 fn the_standard_input_is_a_file() {
-    let sandbox = Sandbox::new().file("small.yml", SMALL);
+    let sandbox = Sandbox::new().with_file("small.yml", SMALL);
     let closed = SMALL.replace("    to: closed\n", "    to: closed\n    by: human\n");
     let output = sandbox.run_with_input("workflow diff small.yml -", closed.as_bytes());
-    let expected = "open\n  ~ to `closed` by the human:\n      - no longer allows the engine\n      - no longer allows the worker\n      - no longer allows the reviewer\n\n3 differences in behaviour\n";
+    let expected = "open\n  ~ to `closed` by the human:\n      - no longer allows the engine\n      - no longer allows the worker\n      - no longer allows the reviewer\n\n3 changes in behaviour\n";
     assert_eq!(utf8(&output.stdout), expected);
     let output = sandbox.run_with_input("workflow diff - small.yml --json", closed.as_bytes());
     assert_eq!(parse(&output)["old"]["from"], "stdin");
     let output = sandbox.run_with_input("workflow diff - -", closed.as_bytes());
-    assert_eq!(utf8(&output.stdout), "no difference in behaviour\n");
+    assert_eq!(utf8(&output.stdout), "no change in behaviour\n");
     assert_eq!(code(&output), 0);
 }
 
 #[test]
 fn a_program_reads_the_same_differences() {
-    let sandbox = Sandbox::new().file("edited.yml", edited());
+    let sandbox = Sandbox::new().with_file("edited.yml", edited_workflow());
     let (answer, code) = sandbox.json("workflow diff minimal edited.yml --json");
     assert_eq!(code, 0);
-    assert_eq!(
-        keys(&answer),
-        ["differences", "new", "old", "same", "schema"]
-    );
+    assert_eq!(keys(&answer), ["changes", "new", "old", "same", "schema"]);
     assert_eq!(answer["schema"], "orange.workflow.diff/1");
     assert_eq!(answer["same"], false);
     assert_eq!(keys(&answer["old"]), ["from", "name", "path"]);
     assert_eq!(answer["new"]["path"], "edited.yml");
-    let differences = answer["differences"].as_array().unwrap();
+    let differences = answer["changes"].as_array().unwrap();
     for difference in differences {
-        for key in ["change", "message", "new", "old", "sign", "status", "way"] {
+        for key in ["kind", "message", "new", "old", "sign", "status", "route"] {
             assert!(difference.get(key).is_some(), "{key}: {difference}");
         }
     }
-    let find = |change: &str| differences.iter().find(|it| it["change"] == change);
+    let find = |change: &str| differences.iter().find(|it| it["kind"] == change);
     let guard = find("guard").unwrap();
     assert_eq!(guard["status"], "pending");
     assert_eq!(guard["sign"], "changed");
     assert_eq!(guard["old"], "spawn_failures < 3");
     assert_eq!(guard["new"], "spawn_failures < 5");
-    let way = &guard["way"];
+    let way = &guard["route"];
     assert_eq!(keys(way), ["by", "kind", "to", "trigger", "when"]);
-    assert_eq!(way["kind"], "leaving");
+    assert_eq!(way["kind"], "transition");
     assert_eq!(way["by"][0], "engine");
     let prompt = find("prompt");
     let prompt = prompt.unwrap();
-    assert!(prompt["status"].is_null() && prompt["way"].is_null());
+    assert!(prompt["status"].is_null() && prompt["route"].is_null());
     assert!(prompt["new"].as_str().unwrap().starts_with("# The task"));
 
     let (answer, code) = sandbox.json("workflow diff minimal minimal --json");
     assert_eq!(code, 0);
     assert_eq!(answer["same"], true);
-    assert_eq!(answer["differences"].as_array().unwrap().len(), 0);
+    assert_eq!(answer["changes"].as_array().unwrap().len(), 0);
 }
 
 #[test]
 fn what_cannot_be_compared_is_said_so() {
-    let sandbox = Sandbox::new().file("broken.yml", BROKEN);
+    let sandbox = Sandbox::new().with_file("broken.yml", BROKEN);
     let lines = [
         "workflow diff broken.yml minimal",
         "workflow diff minimal broken.yml",

@@ -55,7 +55,7 @@ fn every_drawing_names_every_state() {
 
 #[test]
 fn the_usual_drawing_is_the_terminals() {
-    let sandbox = Sandbox::new().own("small.yml", SMALL);
+    let sandbox = Sandbox::new().with_workflow("small.yml", SMALL);
     let usual = sandbox.run("workflow graph small");
     let asked = sandbox.run("workflow graph small --format terminal");
     assert_eq!(utf8(&usual.stdout), utf8(&asked.stdout));
@@ -74,7 +74,7 @@ fn a_program_reads_states_and_edges() {
         "name",
         "path",
         "schema",
-        "shortest_way",
+        "shortest_path",
         "states",
     ];
     assert_eq!(keys(&answer), expected);
@@ -98,21 +98,21 @@ fn a_program_reads_states_and_edges() {
     assert_eq!(drawn, written, "one edge for every pair");
 
     let first = &edges[0];
-    let expected = ["course", "from", "on_shortest_way", "to", "ways"];
+    let expected = ["direction", "from", "on_shortest_path", "to", "transitions"];
     assert_eq!(keys(first), expected);
-    assert_eq!(first["course"], "onward");
-    assert_eq!(first["on_shortest_way"], true);
-    let way = &first["ways"][1];
+    assert_eq!(first["direction"], "forward");
+    assert_eq!(first["on_shortest_path"], true);
+    let way = &first["transitions"][1];
     let expected = ["by", "confirm", "from_any", "gates", "trigger", "when"];
     assert_eq!(keys(way), expected);
     assert_eq!(way["by"][0], "engine");
     assert_eq!(way["from_any"], false);
-    assert_eq!(answer["shortest_way"][5], "done");
+    assert_eq!(answer["shortest_path"][5], "done");
 }
 
 #[test]
 fn a_workflow_with_problems_is_not_drawn() {
-    let sandbox = Sandbox::new().file("broken.yml", BROKEN);
+    let sandbox = Sandbox::new().with_file("broken.yml", BROKEN);
     let lines = [
         "workflow graph broken.yml",
         "workflow graph broken.yml --format dot",

@@ -15,27 +15,27 @@ fn without_a_home_the_shipped_ones_are_there() {
 #[test]
 fn own_workflows_follow_and_broken_ones_are_not_hidden() {
     let sandbox = Sandbox::new()
-        .own("small.yml", SMALL)
-        .own("broken.yml", BROKEN)
-        .own("default.yml", SMALL.replace("small", "default"))
-        .own("minimal.yml", "name: minimal\n")
-        .own("notes.txt", "not a workflow")
-        .own(".#small.yml", "an editor's");
+        .with_workflow("small.yml", SMALL)
+        .with_workflow("broken.yml", BROKEN)
+        .with_workflow("default.yml", SMALL.replace("small", "default"))
+        .with_workflow("minimal.yml", "name: minimal\n")
+        .with_workflow("notes.txt", "not a workflow")
+        .with_workflow(".#small.yml", "an editor's");
     assert_snapshot!(sandbox.transcript("workflow list"));
 }
 
 #[test]
 fn one_broken_workflow_is_named_in_the_hint() {
-    let sandbox = Sandbox::new().own("broken.yml", BROKEN);
+    let sandbox = Sandbox::new().with_workflow("broken.yml", BROKEN);
     assert_snapshot!(sandbox.transcript("workflow list"));
 }
 
 #[test]
 fn a_file_that_ends_in_yaml_is_listed_and_overrides_nothing() {
     let sandbox = Sandbox::new()
-        .own("minimal.yaml", SMALL.replace("small", "minimal"))
-        .own("small.yml", SMALL)
-        .own("small.yaml", SMALL);
+        .with_workflow("minimal.yaml", SMALL.replace("small", "minimal"))
+        .with_workflow("small.yml", SMALL)
+        .with_workflow("small.yaml", SMALL);
     assert_snapshot!(sandbox.transcript("workflow list"));
     let (answer, _) = sandbox.json("workflow show minimal --json");
     assert_eq!(answer["from"], "shipped");
@@ -47,8 +47,8 @@ fn a_file_that_ends_in_yaml_is_listed_and_overrides_nothing() {
 #[test]
 fn a_program_reads_the_same_list() {
     let sandbox = Sandbox::new()
-        .own("broken.yml", BROKEN)
-        .own("default.yml", SMALL.replace("small", "default"));
+        .with_workflow("broken.yml", BROKEN)
+        .with_workflow("default.yml", SMALL.replace("small", "default"));
     let (answer, code) = sandbox.json("workflow list --json");
     assert_eq!(code, 0);
     assert_eq!(keys(&answer), ["schema", "workflows"]);
@@ -104,7 +104,7 @@ fn reading_writes_nothing() {
 
 #[test]
 fn a_directory_a_loop_and_a_dangling_link_are_listed() {
-    let sandbox = Sandbox::new().own("small.yml", SMALL);
+    let sandbox = Sandbox::new().with_workflow("small.yml", SMALL);
     let folder = sandbox.home().join("workflows");
     fs::create_dir(folder.join("folder.yml")).unwrap();
     std::os::unix::fs::symlink("loop.yml", folder.join("loop.yml")).unwrap();

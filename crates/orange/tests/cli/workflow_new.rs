@@ -86,8 +86,8 @@ fn a_name_that_cannot_be_is_refused() {
 #[test]
 fn nothing_that_exists_is_touched() {
     let sandbox = Sandbox::new()
-        .own("file.yml", SMALL)
-        .own("other.yaml", SMALL);
+        .with_workflow("file.yml", SMALL)
+        .with_workflow("other.yaml", SMALL);
     let folder = sandbox.home().join("workflows");
     fs::create_dir(folder.join("folder.yml")).unwrap();
     symlink("nowhere", folder.join("dangling.yml")).unwrap();
@@ -104,7 +104,7 @@ fn nothing_that_exists_is_touched() {
 
 #[test]
 fn what_a_killed_process_left_is_no_obstacle_and_not_listed() {
-    let sandbox = Sandbox::new().own(".mine.yml.0", "name: mi");
+    let sandbox = Sandbox::new().with_workflow(".mine.yml.0", "name: mi");
     assert!(!utf8(&sandbox.run("workflow list").stdout).contains("mine"));
     assert_eq!(code(&sandbox.run("workflow new mine")), 0);
     assert_eq!(code(&sandbox.run("workflow check mine")), 0);

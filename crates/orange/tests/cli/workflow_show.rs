@@ -21,7 +21,7 @@ fn a_shipped_workflow_is_shown_as_it_was_written() {
 #[test]
 fn every_byte_of_a_file_arrives() {
     let bytes = b"\xef\xbb\xbf# \xff\xfe \x1b[31mred\x1b[0m\r\n\tno line end";
-    let sandbox = Sandbox::new().file("odd.yml", bytes);
+    let sandbox = Sandbox::new().with_file("odd.yml", bytes);
     let output = sandbox.run("workflow show odd.yml");
     assert_eq!(output.stdout, bytes);
     assert_eq!(code(&output), 0);
@@ -34,15 +34,15 @@ fn every_byte_of_a_file_arrives() {
 fn the_own_workflow_comes_before_the_shipped_one() {
     let own = SMALL.replace("small", "default");
     let sandbox = Sandbox::new()
-        .own("default.yml", &own)
-        .file("default", BROKEN);
+        .with_workflow("default.yml", &own)
+        .with_file("default", BROKEN);
     assert_eq!(utf8(&sandbox.run("workflow show default").stdout), own);
     assert_eq!(utf8(&sandbox.run("workflow show ./default").stdout), BROKEN);
 }
 
 #[test]
 fn a_program_reads_the_resolved_workflow() {
-    let sandbox = Sandbox::new().file("small.yml", SMALL);
+    let sandbox = Sandbox::new().with_file("small.yml", SMALL);
     let (answer, code) = sandbox.json("workflow show small.yml --json");
     assert_eq!(code, 0);
     assert_eq!(
@@ -75,7 +75,7 @@ fn every_shipped_workflow_can_be_resolved() {
 
 #[test]
 fn a_broken_workflow_can_be_shown_but_not_resolved() {
-    let sandbox = Sandbox::new().file("broken.yml", BROKEN);
+    let sandbox = Sandbox::new().with_file("broken.yml", BROKEN);
     let shown = sandbox.run("workflow show broken.yml");
     assert_eq!(utf8(&shown.stdout), BROKEN);
     let (answer, code) = sandbox.json("workflow show broken.yml --json");

@@ -47,8 +47,8 @@ prompts:
 
 fn script(workflow: &str, lines: &str) -> (Sandbox, String) {
     let sandbox = Sandbox::new()
-        .file("worldly.yml", WORLDLY)
-        .file("walk.txt", lines);
+        .with_file("worldly.yml", WORLDLY)
+        .with_file("walk.txt", lines);
     let line = format!("workflow simulate {workflow} --script walk.txt");
     (sandbox, line)
 }
@@ -87,7 +87,7 @@ fn refusals_are_what_a_user_would_see() {
          reviewer asks for reviewing
          expect refused gate-failed
          reviewer asks for reviewing, showing ## Review
-         expect refused is not a verdict
+         expect refused must be Verdict: PASS
          reviewer asks for reviewing, showing FAIL in ## Review
          expect refused needs PASS
          expect fresh ## Review
@@ -182,14 +182,14 @@ fn the_world_of_a_workflow_can_be_shown_and_can_fail() {
 
 #[test]
 fn a_script_comes_from_the_standard_input_as_well() {
-    let sandbox = Sandbox::new().own("small.yml", SMALL);
+    let sandbox = Sandbox::new().with_workflow("small.yml", SMALL);
     let line = "workflow simulate small --script -";
     let input = b"A TASK begins in open\nHuman asks for `closed`\nexpect status closed";
     let output = sandbox.run_with_input(line, input);
     assert_snapshot!(sandbox.transcript_of(line, &output));
     let empty = sandbox.run_with_input(line, b"# nothing\n");
     assert_eq!(code(&empty), 0);
-    let sandbox = sandbox.file("walk.txt", input);
+    let sandbox = sandbox.with_file("walk.txt", input);
     let piped = "workflow simulate - --script walk.txt";
     let piped = sandbox.run_with_input(piped, SMALL.as_bytes());
     assert_eq!(code(&piped), 0, "{}", utf8(&piped.stderr));
@@ -198,8 +198,8 @@ fn a_script_comes_from_the_standard_input_as_well() {
 #[test]
 fn what_cannot_be_simulated_is_refused() {
     let sandbox = Sandbox::new()
-        .file("broken.yml", BROKEN)
-        .file("binary.txt", b"\xff");
+        .with_file("broken.yml", BROKEN)
+        .with_file("binary.txt", b"\xff");
     let lines = [
         "workflow simulate broken.yml",
         "workflow simulate nothing",
@@ -241,7 +241,7 @@ fn a_program_reads_every_step() {
     let steps = answer["steps"].as_array().unwrap();
     let expected = ["decided", "line", "note", "refusal", "status", "step"];
     assert_eq!(keys(&steps[1]), expected);
-    assert_eq!(steps[1]["step"], "the person asks for `planning`");
+    assert_eq!(steps[1]["step"], "the human asks for `planning`");
     assert_eq!(steps[1]["status"], "planning");
     let decided = &steps[1]["decided"];
     assert_eq!(keys(decided), ["effects", "entered", "fields", "remarks"]);
@@ -279,8 +279,8 @@ fn a_program_reads_how_a_task_begins() {
     assert_eq!(first["situation"]["status"], "pending");
     let next = &first["next"][0];
     assert_eq!(keys(next), ["group", "line", "moves", "to"]);
-    assert_eq!(next["line"], "the person asks for `planning`");
-    assert_eq!(next["group"], "person");
+    assert_eq!(next["line"], "the human asks for `planning`");
+    assert_eq!(next["group"], "human");
     assert_eq!(next["to"], "planning");
 }
 
@@ -319,7 +319,7 @@ fn a_dialogue_in_a_terminal() {
         "worker asks for reviewing",
         "`orange task update --status reviewing`",
     );
-    says("undo", "Taken back: the worker asks for `reviewing`");
+    says("undo", "Undone: the worker asks for `reviewing`");
     says(
         "the worker dies, showing ## Handoff and git in order",
         "status     `reviewing`",
@@ -372,7 +372,7 @@ fn ones_lead_through_every_shipped_workflow() {
     for name in ["default", "respawn", "minimal", "autopilot"] {
         let sandbox = Sandbox::new();
         let (drawn, _) = sandbox.json(&format!("workflow graph {name} --json"));
-        let way = drawn["shortest_way"].as_array().unwrap();
+        let way = drawn["shortest_path"].as_array().unwrap();
         let line = format!("workflow simulate {name}");
         let output = sandbox.run_with_input(&line, "1\n".repeat(way.len()).as_bytes());
         let told = utf8(&output.stdout);

@@ -11,16 +11,16 @@ fn a_person_is_asked_before_ignored_files_are_moved() {
     fs::write(stage.path("repo/.gitignore"), ".env\n").unwrap();
     stage.git("add .gitignore");
     stage.git("commit -qm ignore");
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let kept = stage.worktree(&id).join(".env");
     stage.must(&["task", "cancel", "fix", "--wait", "60"]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     assert!(kept.exists());
     for (answer, stays) in [("n", true), ("y", false)] {
         let terminal = Terminal::start(&stage, answer, 200, "orange workspace gc");
-        terminal.wait_for("Move 1 ignored path aside, where you can look at them? [y/N]");
+        terminal.wait_for("Move 1 ignored path aside, where you can inspect them? [y/N]");
         assert!(kept.exists(), "before the answer");
         terminal.press(&[answer, "Enter"]);
         let screen = terminal.finish();

@@ -5,8 +5,8 @@ use std::{fs, thread};
 
 use orange_engine::event::Fact;
 
-use crate::support::gates::{HOOKED, times_asked};
-use crate::support::{COUNTED, Stage, staged, wait_for};
+use crate::support::gates::{HOOKED, gate_calls};
+use crate::support::{COUNTED, Stage, start_with_gate, wait_for};
 
 fn orange() -> &'static str {
     env!("CARGO_BIN_EXE_orange")
@@ -19,7 +19,7 @@ fn a_hook_runs_once_in_the_workspace_and_may_look_but_not_ask() {
          {0} task cancel $ORANGE_TASK_ID > $OUT/asked 2>&1; echo $? >> $OUT/asked\n",
         orange()
     );
-    let (stage, id) = staged(&hook, "exit 0");
+    let (stage, id) = start_with_gate(&hook, "exit 0");
     stage.must(&["task", "spawn", id.as_str()]);
     let told = |name: &str| fs::read_to_string(stage.path("scripts").join(name)).unwrap();
     assert_eq!(
@@ -34,7 +34,7 @@ fn a_hook_runs_once_in_the_workspace_and_may_look_but_not_ask() {
 
 #[test]
 fn a_hook_whose_performer_died_is_shown_and_not_repeated() {
-    let (stage, id) = staged("echo once >> $OUT/ran\nsleep 600", "exit 0");
+    let (stage, id) = start_with_gate("echo once >> $OUT/ran\nsleep 600", "exit 0");
     let mut asker = stage.orange(&["task", "spawn", id.as_str(), "--wait", "1"]);
     let asked = asker.stdout(Stdio::null()).stderr(Stdio::null()).status();
     assert_eq!(asked.unwrap().code(), Some(5), "busy while the hook runs");
@@ -60,7 +60,7 @@ fn a_hook_whose_performer_died_is_shown_and_not_repeated() {
 fn a_gate_asks_a_command_while_others_ask_the_task() {
     let gate =
         "touch $OUT/asking\nuntil [ -e $OUT/answer ]; do sleep 0.02; done\nexit $(cat $OUT/answer)";
-    let (stage, id) = staged("exit 0", gate);
+    let (stage, id) = start_with_gate("exit 0", gate);
     stage.must(&["task", "spawn", id.as_str()]);
     let asking = thread::scope(|scope| {
         let asking =
@@ -82,7 +82,7 @@ fn a_gate_asks_a_command_while_others_ask_the_task() {
 
 #[test]
 fn a_gate_that_takes_long_is_answered_by_repeating_the_command() {
-    let (stage, id) = staged("exit 0", COUNTED);
+    let (stage, id) = start_with_gate("exit 0", COUNTED);
     stage.must(&["task", "spawn", id.as_str()]);
     let close = [
         "task",
@@ -96,10 +96,10 @@ fn a_gate_that_takes_long_is_answered_by_repeating_the_command() {
     let (code, said) = stage.call(&close);
     assert_eq!(code, 5, "{said}");
     assert!(said.contains("gate.sh` is still running"), "{said}");
-    assert!(said.contains("it reads the result"), "{said}");
+    assert!(said.contains("to get the result"), "{said}");
     // Repeating the request too early starts nothing new.
     let (code, said) = stage.call(&close);
-    assert_eq!((code, times_asked(&stage)), (5, 1), "{said}");
+    assert_eq!((code, gate_calls(&stage)), (5, 1), "{said}");
     stage.script("answer", "0");
     wait_for("the gate", || {
         let known = stage.store().gate_commands(&id).unwrap();
@@ -107,12 +107,12 @@ fn a_gate_that_takes_long_is_answered_by_repeating_the_command() {
     });
     stage.must(&close);
     assert_eq!(stage.task(&id).status.as_str(), "closed");
-    assert_eq!(times_asked(&stage), 1);
+    assert_eq!(gate_calls(&stage), 1);
 }
 
 #[test]
 fn an_answer_of_a_gate_counts_only_for_what_was_there() {
-    let (stage, id) = staged("exit 0", COUNTED);
+    let (stage, id) = start_with_gate("exit 0", COUNTED);
     stage.must(&["task", "spawn", id.as_str()]);
     let close = [
         "task",
@@ -134,13 +134,13 @@ fn an_answer_of_a_gate_counts_only_for_what_was_there() {
     stage.script("answer", "1");
     let (code, said) = stage.call(&["task", "update", id.as_str(), "--status", "closed"]);
     assert_eq!(code, 3, "{said}");
-    assert_eq!(times_asked(&stage), 2);
+    assert_eq!(gate_calls(&stage), 2);
     assert_eq!(stage.task(&id).status.as_str(), "held");
 }
 
 #[test]
 fn two_gates_that_take_long_are_each_asked_once() {
-    let (stage, id) = staged("exit 0", COUNTED);
+    let (stage, id) = start_with_gate("exit 0", COUNTED);
     let out = stage.path("scripts").display().to_string();
     let text = HOOKED.replace("name: hooked", "name: twice");
     let text = text.replace(
@@ -169,13 +169,13 @@ fn two_gates_that_take_long_are_each_asked_once() {
         known.len() == 2 && known.iter().all(|it| it.answer.is_some())
     });
     stage.must(&close);
-    assert_eq!(times_asked(&stage), 2);
+    assert_eq!(gate_calls(&stage), 2);
     assert_eq!(stage.task(&id).status.as_str(), "closed");
 }
 
 #[test]
 fn a_gate_that_cannot_be_run_is_an_answer() {
-    let (stage, id) = staged("exit 0", "exit 0");
+    let (stage, id) = start_with_gate("exit 0", "exit 0");
     let out = stage.path("scripts").display().to_string();
     let text = HOOKED.replace("name: hooked", "name: barred");
     let text = text.replace("[sh, \"OUT/gate.sh\"]", "[\"OUT/gate.sh\"]");
@@ -191,17 +191,17 @@ fn a_gate_that_cannot_be_run_is_an_answer() {
 
 #[test]
 fn a_gate_outlives_who_asked_for_it() {
-    let (stage, id) = staged("exit 0", COUNTED);
+    let (stage, id) = start_with_gate("exit 0", COUNTED);
     stage.must(&["task", "spawn", id.as_str()]);
     let close = ["task", "update", id.as_str(), "--status", "closed"];
     let mut asking = stage.orange(&close);
     let mut asking = asking.stderr(Stdio::null()).spawn().unwrap();
-    wait_for("the gate", || times_asked(&stage) == 1);
+    wait_for("the gate", || gate_calls(&stage) == 1);
     asking.kill().unwrap();
     asking.wait().unwrap();
     stage.script("answer", "0");
     stage.must(&close);
-    assert_eq!(times_asked(&stage), 1);
+    assert_eq!(gate_calls(&stage), 1);
     assert_eq!(stage.task(&id).status.as_str(), "closed");
 }
 
@@ -228,7 +228,7 @@ fn many_who_ask_at_once_are_all_answered() {
             assert!(code == 0 || code == 5, "{code}: {said}");
         }
     });
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     assert_eq!(stage.task(&id).status.as_str(), "planning");
     assert_eq!(stage.panes(), ["worker:0"]);
     let events = stage.store().events(&id, 0).unwrap();

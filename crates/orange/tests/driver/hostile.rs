@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::fs;
 
-use orange_driver::{Answer, Asked, DriverError, Waiting};
+use orange_driver::{Answer, DriverError, TaskRequest, WaitPolicy};
 use orange_engine::document::demote_headings;
-use orange_engine::input::{Ask, Request};
+use orange_engine::input::{Request, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
@@ -72,7 +72,7 @@ ask task update --status resting
 
 const READ: &str = "orange inbox > $SCRIPTS/$ORANGE_TASK_ID/inbox\n";
 
-fn staged(turns: u32) -> Stage {
+fn start_stage(turns: u32) -> Stage {
     let stage = Stage::new("default");
     fs::create_dir_all(stage.path("home/workflows")).unwrap();
     fs::write(stage.path("home/workflows/bare.yml"), BARE).unwrap();
@@ -90,7 +90,7 @@ fn staged(turns: u32) -> Stage {
     stage
 }
 
-fn kept(stage: &Stage, id: &TaskId, name: &str) -> Vec<u8> {
+fn recorded_file(stage: &Stage, id: &TaskId, name: &str) -> Vec<u8> {
     fs::read(stage.path("scripts").join(id.as_str()).join(name)).unwrap()
 }
 
@@ -184,7 +184,7 @@ fn any_text_arrives_byte_for_byte_and_means_nothing() {
         max_shrink_iters: 0,
         ..Config::default()
     };
-    let stage = staged(cases);
+    let stage = start_stage(cases);
     let number = Cell::new(0);
     let law = |(summary, context, said): (String, String, String)| {
         number.set(number.get() + 2);
@@ -198,14 +198,14 @@ fn any_text_arrives_byte_for_byte_and_means_nothing() {
         let id = stage.create(&[&options[..], &["--", &summary]].concat());
         stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
         stage.wait_for_turn(&format!("worker-{}", turn - 1));
-        prop_assert_eq!(kept(&stage, &id, "prompt"), summary.as_bytes());
-        let argument = kept(&stage, &id, "argument");
+        prop_assert_eq!(recorded_file(&stage, &id, "prompt"), summary.as_bytes());
+        let argument = recorded_file(&stage, &id, "argument");
         let is_given = argument == summary.as_bytes();
         let is_told = argument.starts_with(b"Your instructions");
         let may_be_given = summary.len() <= 100 * 1024;
         let is_right = if may_be_given { is_given } else { is_told };
         prop_assert!(is_right, "{:?}", summary);
-        let text = String::from_utf8(kept(&stage, &id, "task")).unwrap();
+        let text = String::from_utf8(recorded_file(&stage, &id, "task")).unwrap();
         // Headings in it are demoted and an unclosed block is quoted, even where a line ends in a
         // lone carriage return; no word is lost.
         for line in context.split(['\n', '\r']).map(str::trim) {
@@ -219,9 +219,9 @@ fn any_text_arrives_byte_for_byte_and_means_nothing() {
         let changes = ["task", "request-changes", id.as_str(), "-m", &said];
         stage.must(&[&changes[..], &["--wait", "60"]].concat());
         stage.wait_for_turn(&format!("worker-{turn}"));
-        let printed = kept(&stage, &id, "inbox");
+        let printed = recorded_file(&stage, &id, "inbox");
         prop_assert_eq!(message(&printed), said.as_bytes());
-        stage.wait_for_rest(&id);
+        stage.wait_until_idle(&id);
         stage.rebuild(&id);
         stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
         Ok(())
@@ -234,37 +234,37 @@ fn any_text_arrives_byte_for_byte_and_means_nothing() {
 
 #[test]
 fn a_megabyte_goes_by_file() {
-    let stage = staged(1);
+    let stage = start_stage(1);
     let long = "-n 'ä🦀' $(id) \u{1b}[31m\n;".repeat(41_000);
     assert!(long.len() > 1_000_000, "{}", long.len());
     let driver = stage.driver();
     let mut new = work(&long);
     new.workflow = Some(String::from("bare"));
     new.context = Some(long.clone());
-    let Answer::Done(created) = driver.requests.create(&new, Waiting::Here).unwrap() else {
+    let Answer::Done(created) = driver.requests.create(&new, WaitPolicy::Here).unwrap() else {
         panic!("not created");
     };
     let id = created.task.id;
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_turn("worker-1");
-    assert!(kept(&stage, &id, "prompt") == long.as_bytes());
-    let argument = String::from_utf8(kept(&stage, &id, "argument")).unwrap();
+    assert!(recorded_file(&stage, &id, "prompt") == long.as_bytes());
+    let argument = String::from_utf8(recorded_file(&stage, &id, "argument")).unwrap();
     assert!(
         argument.len() < 4096 && argument.contains("prompt.md"),
         "{argument}"
     );
-    let text = String::from_utf8(kept(&stage, &id, "task")).unwrap();
+    let text = String::from_utf8(recorded_file(&stage, &id, "task")).unwrap();
     assert!(text.contains(demote_headings(&long).trim_matches('\n')));
-    let asked = |message: &str| Asked {
+    let asked = |message: &str| TaskRequest {
         task: id.clone(),
         request: Request {
             by: Role::Human,
-            ask: Ask::Verb(Verb::RequestChanges),
-            confirmed: false,
+            kind: RequestKind::Verb(Verb::RequestChanges),
+            is_confirmed: false,
             message: Some(message.to_owned()),
             head: None,
         },
-        waiting: Waiting::Here,
+        waiting: WaitPolicy::Here,
     };
     let refused = driver.requests.ask(&asked("a\0b"));
     assert!(
@@ -275,12 +275,12 @@ fn a_megabyte_goes_by_file() {
     let answer = driver.requests.ask(&asked(&long)).unwrap();
     assert!(matches!(answer, Answer::Done(_)));
     stage.wait_for_turn("worker-2");
-    assert!(message(&kept(&stage, &id, "inbox")) == long.as_bytes());
+    assert!(message(&recorded_file(&stage, &id, "inbox")) == long.as_bytes());
 }
 
 #[test]
 fn nul_is_refused_before_anything_is_written() {
-    let stage = staged(0);
+    let stage = start_stage(0);
     let file = stage.path("context.md");
     fs::write(&file, "a\0b").unwrap();
     let context = format!("--context=@{}", file.display());
@@ -289,7 +289,10 @@ fn nul_is_refused_before_anything_is_written() {
         (code, &answer["error"]["code"]),
         (2, &"text-has-nul".into())
     );
-    let refused = stage.driver().requests.create(&work("a\0b"), Waiting::Not);
+    let refused = stage
+        .driver()
+        .requests
+        .create(&work("a\0b"), WaitPolicy::Skip);
     assert!(
         matches!(refused, Err(DriverError::HasNul("summary"))),
         "{refused:?}"
@@ -299,7 +302,7 @@ fn nul_is_refused_before_anything_is_written() {
 
 #[test]
 fn lesson_27_what_looks_like_a_flag_is_a_text() {
-    let stage = staged(1);
+    let stage = start_stage(1);
     let id = stage.create(&["--workflow", "bare", "--", "--json"]);
     assert_eq!(stage.task(&id).summary, "--json");
     for summary in ["-m", "--status", "- a list item"] {
@@ -311,11 +314,11 @@ fn lesson_27_what_looks_like_a_flag_is_a_text() {
     assert_eq!(code, 4, "{said}");
     stage.must(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
-    assert_eq!(kept(&stage, &id, "prompt"), b"- a list item");
+    assert_eq!(recorded_file(&stage, &id, "prompt"), b"- a list item");
     // Nothing after `--` is a flag, so it is passed unchanged.
-    assert_eq!(kept(&stage, &id, "argument"), b"- a list item");
+    assert_eq!(recorded_file(&stage, &id, "argument"), b"- a list item");
     wait_for("rest", || stage.task(&id).status.as_str() == "resting");
     stage.must(&["task", "request-changes", id.as_str(), "-m", "--yes"]);
     stage.wait_for_turn("worker-2");
-    assert_eq!(message(&kept(&stage, &id, "inbox")), b"--yes");
+    assert_eq!(message(&recorded_file(&stage, &id, "inbox")), b"--yes");
 }

@@ -6,13 +6,13 @@ use orange_engine::role::Role;
 
 use crate::support::{Stage, environment};
 
-fn as_seen(stage: &Stage, variables: &[(&str, &str)]) -> Driver {
+fn driver_with(stage: &Stage, variables: &[(&str, &str)]) -> Driver {
     let environment = environment(&stage.path(""), variables);
     Driver::new(&environment, env!("CARGO_BIN_EXE_orange").into()).unwrap()
 }
 
 /// A task whose worker has written out its variables.
-fn started(stage: &Stage) -> (TaskId, String, String) {
+fn start_worker(stage: &Stage) -> (TaskId, String, String) {
     stage.script(
         "worker-1",
         "echo $ORANGE_RUN_ID > $SCRIPTS/run\necho $ORANGE_RUN_PROOF > $SCRIPTS/proof",
@@ -30,7 +30,7 @@ fn started(stage: &Stage) -> (TaskId, String, String) {
 #[test]
 fn a_proof_speaks_for_one_role_and_one_task() {
     let stage = Stage::new("default");
-    let (id, run, proof) = started(&stage);
+    let (id, run, proof) = start_worker(&stage);
     let worker = Identity {
         role: Role::Worker,
         task: Some(id.clone()),
@@ -40,7 +40,7 @@ fn a_proof_speaks_for_one_role_and_one_task() {
         ("ORANGE_RUN_PROOF", &proof),
         ("ORANGE_TASK_ID", id.as_str()),
     ];
-    let driver = as_seen(&stage, &own);
+    let driver = driver_with(&stage, &own);
     assert_eq!(driver.callers.identify().unwrap(), worker);
     assert_eq!(driver.callers.identify_for(&id).unwrap(), worker);
     let other = TaskId::new("other");
@@ -52,14 +52,14 @@ fn a_proof_speaks_for_one_role_and_one_task() {
 
     let mut forged = own;
     forged[1].1 = "guessed";
-    let refused = as_seen(&stage, &forged).callers.identify();
+    let refused = driver_with(&stage, &forged).callers.identify();
     assert!(
         matches!(refused, Err(DriverError::ProofInvalid(_))),
         "{refused:?}"
     );
     let mut elsewhere = own;
     elsewhere[2].1 = "other";
-    let refused = as_seen(&stage, &elsewhere).callers.identify();
+    let refused = driver_with(&stage, &elsewhere).callers.identify();
     assert!(
         matches!(refused, Err(DriverError::ProofInvalid(_))),
         "{refused:?}"
@@ -72,19 +72,19 @@ fn a_proof_speaks_for_one_role_and_one_task() {
         &[("ORANGE_RUN_PROOF", proof.as_str())],
         &[("ORANGE_ROLE", "reviewer")],
     ] {
-        let refused = as_seen(&stage, incomplete).callers.identify();
+        let refused = driver_with(&stage, incomplete).callers.identify();
         let refused = refused.map_err(|error| matches!(error, DriverError::CallerUnknown(_)));
         assert_eq!(refused, Err(true), "{incomplete:?}");
     }
     let unknown = [("ORANGE_RUN_ID", "x"), ("ORANGE_RUN_PROOF", proof.as_str())];
-    let refused = as_seen(&stage, &unknown).callers.identify();
+    let refused = driver_with(&stage, &unknown).callers.identify();
     assert!(
         matches!(refused, Err(DriverError::ProofInvalid(_))),
         "{refused:?}"
     );
-    let inside = as_seen(&stage, &[]).standing_in(Some(stage.worktree(&id).join(".")));
+    let inside = driver_with(&stage, &[]).with_directory(Some(stage.worktree(&id).join(".")));
     assert_eq!(inside.callers.identify().unwrap(), worker);
-    let outside = as_seen(&stage, &[]).standing_in(Some(stage.path("repo")));
+    let outside = driver_with(&stage, &[]).with_directory(Some(stage.path("repo")));
     assert_eq!(outside.callers.identify().unwrap().role, Role::Human);
 
     // A run that has ended cannot make requests, and its proof does not make a caller the user.
@@ -118,7 +118,7 @@ fn a_hook_that_calls_back_on_its_own_task_is_refused() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
     let inside = [("ORANGE_EFFECT_ID", "7"), ("ORANGE_TASK_ID", id.as_str())];
-    let refused = as_seen(&stage, &inside).callers.identify_for(&id);
+    let refused = driver_with(&stage, &inside).callers.identify_for(&id);
     assert!(
         matches!(refused, Err(DriverError::InsideEffect { .. })),
         "{refused:?}"
@@ -133,7 +133,7 @@ fn a_hook_that_calls_back_on_its_own_task_is_refused() {
 #[test]
 fn an_agent_that_outlives_an_update_of_orange_still_asks() {
     let stage = Stage::new("default");
-    let (id, run, proof) = started(&stage);
+    let (id, run, proof) = start_worker(&stage);
     // The database as an earlier version left it.
     let database = rusqlite::Connection::open(stage.home().database()).unwrap();
     database
@@ -145,10 +145,12 @@ fn an_agent_that_outlives_an_update_of_orange_still_asks() {
              DROP INDEX inbox_unread;
              ALTER TABLE inbox DROP COLUMN typed_run;
              ALTER TABLE inbox DROP COLUMN typed_at;
-             ALTER TABLE inbox DROP COLUMN told_at;
+             ALTER TABLE inbox DROP COLUMN sent_at;
              ALTER TABLE inbox DROP COLUMN confirmed_at;
              ALTER TABLE inbox DROP COLUMN problem;
              DROP TABLE parked;
+             ALTER TABLE imports RENAME COLUMN is_request TO asked;
+             ALTER TABLE pending RENAME COLUMN next_attempt_at TO next_try_at;
              DROP INDEX tasks_by_parent;
              ALTER TABLE tasks DROP COLUMN parent;
              DROP INDEX tasks_by_sequence;
@@ -161,7 +163,7 @@ fn an_agent_that_outlives_an_update_of_orange_still_asks() {
         .unwrap();
     drop(database);
     let (code, said) = stage.call(&["task", "list"]);
-    assert_eq!(code, 3, "a look changes nothing: {said}");
+    assert_eq!(code, 3, "reading changes nothing: {said}");
     let mut asking = stage.orange(&["task", "update", "--summary", "Add two lines"]);
     asking.envs([("ORANGE_RUN_ID", &run), ("ORANGE_RUN_PROOF", &proof)]);
     let asked = asking.env("ORANGE_TASK_ID", id.as_str()).output().unwrap();
@@ -210,7 +212,7 @@ fn what_an_agent_sets_going_sees_the_persons_variables() {
 #[test]
 fn an_agent_performs_nothing_by_hand_and_makes_no_memory_anew() {
     let stage = Stage::new("default");
-    let (id, run, _) = started(&stage);
+    let (id, run, _) = start_worker(&stage);
     for words in [["perform", id.as_str()], ["gather", id.as_str()]] {
         let asked = stage.orange(&words).env("ORANGE_RUN_ID", &run).output();
         let asked = asked.unwrap();
@@ -220,5 +222,5 @@ fn an_agent_performs_nothing_by_hand_and_makes_no_memory_anew() {
     let mut rebuild = stage.orange(&["rebuild", "--move-aside"]);
     let asked = rebuild.current_dir(stage.worktree(&id)).output().unwrap();
     assert_eq!(asked.status.code(), Some(3), "{asked:?}");
-    assert!(String::from_utf8_lossy(&asked.stderr).contains("only a person may"));
+    assert!(String::from_utf8_lossy(&asked.stderr).contains("only the user may"));
 }

@@ -1,16 +1,16 @@
 //! From creation to the user's review, step by step.
 
-use orange_driver::{Answer, Asked, Changed, Driver, NewWork, Waiting};
-use orange_engine::input::{Ask, Request};
+use orange_driver::{Answer, ChangeReport, Driver, NewTaskRequest, TaskRequest, WaitPolicy};
+use orange_engine::input::{Request, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{Status, TaskId};
 use orange_engine::role::Role;
-use orange_engine::task::Tuning;
+use orange_engine::task::AgentSettings;
 
 use crate::support::{Stage, wait_for};
 
-pub fn work(summary: &str) -> NewWork {
-    NewWork {
+pub fn work(summary: &str) -> NewTaskRequest {
+    NewTaskRequest {
         project: None,
         by: Role::Human,
         summary: summary.to_owned(),
@@ -20,34 +20,34 @@ pub fn work(summary: &str) -> NewWork {
         harness: None,
         review_harness: None,
         status: None,
-        tuning: Tuning::default(),
+        agent_settings: AgentSettings::default(),
         queueing: orange_engine::task::Queueing::default(),
     }
 }
 
-pub fn create(driver: &Driver, new: &NewWork) -> TaskId {
-    match driver.requests.create(new, Waiting::Here).unwrap() {
+pub fn create(driver: &Driver, new: &NewTaskRequest) -> TaskId {
+    match driver.requests.create(new, WaitPolicy::Here).unwrap() {
         Answer::Done(changed) => changed.task.id,
         other => panic!("{other:?}"),
     }
 }
 
-pub fn ask(driver: &Driver, task: &TaskId, by: Role, ask: Ask) -> Answer {
-    let asked = Asked {
+pub fn ask(driver: &Driver, task: &TaskId, by: Role, ask: RequestKind) -> Answer {
+    let asked = TaskRequest {
         task: task.clone(),
         request: Request::new(by, ask),
-        waiting: Waiting::Here,
+        waiting: WaitPolicy::Here,
     };
     driver.requests.ask(&asked).unwrap()
 }
 
-pub fn to(status: &str) -> Ask {
-    Ask::Move {
+pub fn to(status: &str) -> RequestKind {
+    RequestKind::Move {
         to: Status::new(status),
     }
 }
 
-pub fn done(answer: Answer) -> Changed {
+pub fn expect_done(answer: Answer) -> ChangeReport {
     match answer {
         Answer::Done(changed) => *changed,
         other => panic!("{other:?}"),
@@ -73,13 +73,18 @@ fn a_task_goes_from_the_queue_to_a_persons_review() {
     assert!(text.contains("## Context\n\n### Title"), "{text}");
     assert!(text.contains("#### Plan"), "{text}");
 
-    let changed = done(ask(&driver, &id, Role::Human, Ask::Verb(Verb::Spawn)));
+    let changed = expect_done(ask(
+        &driver,
+        &id,
+        Role::Human,
+        RequestKind::Verb(Verb::Spawn),
+    ));
     assert_eq!(changed.task.status.as_str(), "planning");
     assert_eq!(stage.panes(), ["worker:0"]);
     assert!(stage.worktree(&id).join("TASK.md").is_file());
     wait_for("the plan", || stage.path("scripts/planned").exists());
 
-    let changed = done(ask(&driver, &id, Role::Worker, to("working")));
+    let changed = expect_done(ask(&driver, &id, Role::Worker, to("working")));
     assert_eq!(
         changed.task.status.as_str(),
         "working",
@@ -88,7 +93,7 @@ fn a_task_goes_from_the_queue_to_a_persons_review() {
     );
     stage.script("go", "");
     stage.wait_for_turn("worker-1");
-    let changed = done(ask(&driver, &id, Role::Worker, to("agent-review")));
+    let changed = expect_done(ask(&driver, &id, Role::Worker, to("agent-review")));
     assert_eq!(changed.task.status.as_str(), "agent-review");
     assert_eq!(stage.panes(), ["reviewer:0", "worker:0"]);
     stage.wait_for_turn("reviewer-1");
@@ -96,7 +101,7 @@ fn a_task_goes_from_the_queue_to_a_persons_review() {
     // The worker cannot pass its own review, whichever role wrote the verdict.
     let refused = ask(&driver, &id, Role::Worker, to("reviewing"));
     assert!(matches!(refused, Answer::Refused(_)), "{refused:?}");
-    let changed = done(ask(&driver, &id, Role::Reviewer, to("reviewing")));
+    let changed = expect_done(ask(&driver, &id, Role::Reviewer, to("reviewing")));
     assert_eq!(changed.task.status.as_str(), "reviewing");
     assert!(changed.task.pending.is_empty(), "{}", stage.told(&id));
     assert_eq!(stage.panes(), ["worker:0"]);
@@ -106,7 +111,7 @@ fn a_task_goes_from_the_queue_to_a_persons_review() {
 
     // Asking again does not cause a second transition.
     let again = ask(&driver, &id, Role::Reviewer, to("reviewing"));
-    assert!(matches!(again, Answer::Already(_)), "{again:?}");
+    assert!(matches!(again, Answer::AlreadyDone(_)), "{again:?}");
 
     // The work is on its branch, TASK.md is not.
     let log = stage.git(&format!("log --format=%s main..orange-tasks/{id}"));
@@ -114,7 +119,12 @@ fn a_task_goes_from_the_queue_to_a_persons_review() {
     let status = stage.git_in(&stage.worktree(&id), "status --porcelain");
     assert_eq!(String::from_utf8(status.stdout).unwrap(), "");
 
-    done(ask(&driver, &id, Role::Human, Ask::Verb(Verb::Cancel)));
+    expect_done(ask(
+        &driver,
+        &id,
+        Role::Human,
+        RequestKind::Verb(Verb::Cancel),
+    ));
     assert_eq!(stage.panes(), [] as [&str; 0]);
     assert!(stage.store().workspace_of(&id).unwrap().is_none());
     assert!(stage.task_text(&id).contains("## Review"));

@@ -11,27 +11,27 @@
 )]
 #![cfg(target_os = "linux")]
 
-mod binding;
 #[cfg(feature = "crash-points")]
 mod crashes;
 mod dashboard;
-mod delivering;
-mod following;
+mod delivery;
+mod failures;
+mod follower;
 mod hooks;
 mod hostile;
 mod identity;
-#[path = "../judging/mod.rs"]
-mod judging;
 mod library;
-mod lives;
-mod midst;
-mod naming;
+mod lifecycles;
 mod progress;
-mod racing;
+mod races;
+mod reentrant_calls;
 mod roles;
+#[path = "../schema_check/mod.rs"]
+mod schema_check;
 mod settings;
 mod supervisor;
 #[path = "../support/mod.rs"]
 #[expect(dead_code, reason = "the tests of the commands use the rest")]
 mod support;
-mod troubles;
+mod task_names;
+mod workflow_binding;

@@ -8,22 +8,18 @@ use crate::support::{Stage, Terminal};
 
 /// How a slow start is requested, and whether its progress is shown.
 const SLOW: [(&str, &str, bool); 4] = [
-    ("seen", "orange task create a Mend --wait 600", true),
+    ("seen", "orange task create a Fix --wait 600", true),
     (
         "quiet",
-        "orange --quiet task create b Mend --wait 600",
+        "orange --quiet task create b Fix --wait 600",
         false,
     ),
     (
         "json",
-        "orange task create c Mend --json --wait 600 >json",
+        "orange task create c Fix --json --wait 600 >json",
         false,
     ),
-    (
-        "piped",
-        "orange task create d Mend --wait 600 2>said",
-        false,
-    ),
+    ("piped", "orange task create d Fix --wait 600 2>said", false),
 ];
 
 #[test]
@@ -37,7 +33,7 @@ fn how_far_it_is_is_seen_by_a_person_alone() {
         let screen = terminal.finish();
         assert!(screen.contains("[exit 0]"), "{line}: {screen}");
         assert!(!screen.contains("acquire_workspace,"), "{line}: {screen}");
-        let written = terminal.written();
+        let written = terminal.all_output();
         let seconds = written.contains(": acquire_workspace, 2 s");
         assert_eq!(seconds, is_seen, "{line}: {written:?}");
         assert_eq!(written.contains("acquire_workspace,"), is_seen, "{line}");
@@ -47,16 +43,16 @@ fn how_far_it_is_is_seen_by_a_person_alone() {
     // Quick work shows no progress.
     let terminal = Terminal::start(&stage, "fast", 80, "orange workflow check minimal");
     terminal.finish();
-    assert!(!terminal.written().contains("checking"));
+    assert!(!terminal.all_output().contains("checking"));
 }
 
 #[test]
 fn a_narrow_terminal_is_never_broken_by_how_far_it_is() {
     let stage = Stage::new("default");
     stage.configure("setup", &json!(["sleep", "3"]));
-    let line = "orange task create a Mend --wait 600";
+    let line = "orange task create a Fix --wait 600";
     let terminal = Terminal::start(&stage, "narrow", 20, line);
     let screen = terminal.finish();
     assert!(!screen.contains("acquire"), "{screen}");
-    assert!(terminal.written().contains("acquire_work…"));
+    assert!(terminal.all_output().contains("acquire_work…"));
 }

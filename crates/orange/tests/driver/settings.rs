@@ -19,10 +19,7 @@ fn the_settings_hold_where_the_project_says_nothing() {
     );
     fs::rename(&own, &aside).unwrap();
     let (code, said) = stage.call(&["task", "create", "Add a line"]);
-    assert_eq!(
-        code, 2,
-        "nobody names a harness, and none is installed: {said}"
-    );
+    assert_eq!(code, 2, "no harness is named or installed: {said}");
     fs::rename(&aside, &own).unwrap();
     let found = stage.create(&["Add a line"]);
     assert_eq!(
@@ -44,7 +41,7 @@ fn the_settings_hold_where_the_project_says_nothing() {
 
     // The project's own setting wins.
     stage.configure("pool_size", &2.into());
-    stage.wait_for_rest(&second);
+    stage.wait_until_idle(&second);
     stage.must(&["task", "spawn", second.as_str(), "--wait", "60"]);
 }
 
@@ -59,7 +56,7 @@ fn settings_with_a_mistake_stop_what_needs_them_and_nothing_else() {
     let (code, said) = stage.call(&["task", "show", id.as_str()]);
     assert_eq!(code, 0, "{said}");
     let (code, said) = stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
-    assert_eq!(code, 3, "which limits there are cannot be told: {said}");
+    assert_eq!(code, 3, "the limits cannot be read: {said}");
     assert!(said.contains("unknown key `pool.sice`"), "{said}");
     assert_eq!(stage.task(&id).status.as_str(), "pending");
     fs::write(stage.path("home/config.toml"), "").unwrap();

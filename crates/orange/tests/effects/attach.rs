@@ -56,7 +56,7 @@ fn a_person_is_shown_the_window_of_the_run() {
     wait_for("the switch", || clients(&stage) == seen);
 
     stage.close_terminal();
-    assert!(stage.is_alive(&reviewer), "a person who leaves ends nobody");
+    assert!(stage.is_alive(&reviewer), "detaching kills no agent");
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn it_rings_where_a_person_looks_on_and_not_in_a_program_that_watches() {
     let stage = Stage::new();
     assert_eq!(stage.tmux.ring().unwrap(), 0, "there is no server");
     let pane = stage.start(&Run::default());
-    assert_eq!(stage.tmux.ring().unwrap(), 0, "nobody looks on");
+    assert_eq!(stage.tmux.ring().unwrap(), 0, "no client is attached");
 
     let path = stage.environment.variable("PATH").unwrap();
     let environment = Environment::of([("PATH", path), ("TERM", "xterm".as_ref())]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use orange_effects::command::{Ending, Invocation};
+use orange_effects::command::{CommandExit, Invocation};
 
 use crate::stage::{is_running, variables, wait_for};
 
@@ -54,26 +54,29 @@ fn every_byte_comes_back_within_the_bound() {
     let input: Vec<u8> = (0..=255).cycle().take(4 * 1024 * 1024).collect();
     let cat = Invocation::new("cat", variables(&[])).input(input.clone());
     let finished = cat.run().unwrap();
-    assert!(finished.stdout.bytes == input && !finished.stdout.is_cut);
+    assert!(finished.stdout.bytes == input && !finished.stdout.is_truncated);
     let cut = cat.limit(1000).run().unwrap();
     assert_eq!(
         cut.ending,
-        Ending::Code(0),
+        CommandExit::Code(0),
         "a full buffer must not block the program"
     );
-    assert!(cut.stdout.bytes == input[..1000] && cut.stdout.is_cut);
+    assert!(cut.stdout.bytes == input[..1000] && cut.stdout.is_truncated);
 }
 
 #[test]
 fn input_that_nobody_reads_is_no_failure() {
     let finished = Invocation::new("true", variables(&[])).input(vec![0; 1024 * 1024]);
-    assert_eq!(finished.run().unwrap().ending, Ending::Code(0));
+    assert_eq!(finished.run().unwrap().ending, CommandExit::Code(0));
 }
 
 #[test]
 fn the_ending_is_data() {
-    assert_eq!(sh("exit 7").run().unwrap().ending, Ending::Code(7));
-    assert_eq!(sh("kill -9 $$").run().unwrap().ending, Ending::Signal(9));
+    assert_eq!(sh("exit 7").run().unwrap().ending, CommandExit::Code(7));
+    assert_eq!(
+        sh("kill -9 $$").run().unwrap().ending,
+        CommandExit::Signal(9)
+    );
     let directory = sh("pwd").directory("/");
     assert_eq!(said(&directory), "/\n");
 }
@@ -86,13 +89,13 @@ fn a_timeout_ends_the_whole_group() {
     let finished = slow.run().unwrap();
     assert_eq!(
         finished.ending,
-        Ending::TimedOut(Duration::from_millis(300))
+        CommandExit::TimedOut(Duration::from_millis(300))
     );
     let child = String::from_utf8(finished.stdout.bytes).unwrap();
     let child = child.trim().parse().unwrap();
     wait_for("the child to go", || !is_running(child));
     let message = slow.require_success().unwrap_err().to_string();
-    assert!(message.contains("was ended after 300 ms"), "{message}");
+    assert!(message.contains("timed out after 300 ms"), "{message}");
 }
 
 #[test]
@@ -126,11 +129,11 @@ fn one_that_never_stops_talking_is_ended_in_time() {
         .timeout(Duration::from_millis(300));
     let finished = finished.run().unwrap();
     assert!(
-        matches!(finished.ending, Ending::TimedOut(_)),
+        matches!(finished.ending, CommandExit::TimedOut(_)),
         "{:?}",
         finished.ending
     );
-    assert!(finished.stdout.is_cut && finished.stdout.bytes.len() == 1000);
+    assert!(finished.stdout.is_truncated && finished.stdout.bytes.len() == 1000);
 }
 
 #[test]
@@ -150,7 +153,7 @@ fn what_was_said_is_all_there_however_busy_the_machine_is() {
 }
 
 #[test]
-fn what_somebody_else_says_later_is_not_waited_for() {
+fn late_output_of_child_processes_is_not_awaited() {
     let finished = sh("(sleep 5; echo late) & echo early").run().unwrap();
     assert_eq!(finished.stdout.bytes, b"early\n");
 }

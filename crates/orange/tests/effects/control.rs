@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use orange_config::clock::Deadline;
 use orange_effects::process::ProcessIdentity;
-use orange_effects::tmux::{Called, Control, Heard, Listed, Pane, PaneState, Roll, Tmux};
+use orange_effects::tmux::{
+    Control, ControlEvent, ListedPane, Pane, PaneEntry, PaneSnapshot, PaneState, Tmux,
+};
 use serde_json::json;
 
 use crate::stage::{Run, Stage};
@@ -24,7 +26,7 @@ fn start(stage: &Stage, id: &str) -> Pane {
     })
 }
 
-fn connect(tmux: &Tmux) -> (Control, Receiver<Heard>) {
+fn connect(tmux: &Tmux) -> (Control, Receiver<ControlEvent>) {
     let (sender, heard) = channel();
     let control = tmux.control(move |it| {
         let _nobody = sender.send(it);
@@ -32,13 +34,13 @@ fn connect(tmux: &Tmux) -> (Control, Receiver<Heard>) {
     (control.unwrap(), heard)
 }
 
-fn roll(control: &mut Control, heard: &Receiver<Heard>) -> Roll {
-    control.call_the_roll().unwrap();
+fn wait_for_snapshot(control: &mut Control, heard: &Receiver<ControlEvent>) -> PaneSnapshot {
+    control.request_panes().unwrap();
     loop {
         match heard.recv_timeout(SOON).unwrap() {
-            Heard::Roll(roll) => return roll.unwrap(),
-            Heard::Changed => {}
-            Heard::Ended => panic!("the connection has ended"),
+            ControlEvent::Panes(roll) => return roll.unwrap(),
+            ControlEvent::Changed => {}
+            ControlEvent::Ended => panic!("the connection has ended"),
         }
     }
 }
@@ -50,24 +52,30 @@ fn it_shows_what_a_call_shows_and_hears_what_goes() {
     let second = start(&stage, "b");
     let (mut control, heard) = connect(&stage.tmux);
     let listing = stage.tmux.list().unwrap();
-    let called = |listed: &Listed| Called {
+    let called = |listed: &ListedPane| PaneEntry {
         pane: listed.pane,
         pid: listed.pid,
         is_running: listed.state == PaneState::Running,
         run: listed.run.clone(),
     };
-    let expected = Roll {
+    let expected = PaneSnapshot {
         panes: listing.panes.iter().map(called).collect(),
         server: listing.server,
     };
-    assert_eq!(roll(&mut control, &heard), expected);
+    assert_eq!(wait_for_snapshot(&mut control, &heard), expected);
     assert_eq!(expected.panes.len(), 2);
     stage.raw_tmux(&["kill-window", "-t", &second.window.to_string()]);
     let mut told = std::iter::from_fn(|| heard.recv_timeout(SOON).ok());
-    assert!(told.any(|it| matches!(it, Heard::Changed)), "nobody told");
+    assert!(
+        told.any(|it| matches!(it, ControlEvent::Changed)),
+        "no notification"
+    );
     // With the last session the server may exit, and with it the connection.
     stage.raw_tmux(&["kill-session", "-t", &first.session.to_string()]);
-    assert!(told.any(|it| matches!(it, Heard::Ended)), "nobody told");
+    assert!(
+        told.any(|it| matches!(it, ControlEvent::Ended)),
+        "no notification"
+    );
 }
 
 #[test]
@@ -75,7 +83,7 @@ fn where_no_server_is_none_is_started() {
     let stage = Stage::new();
     let (_control, heard) = connect(&stage.tmux);
     let told = heard.recv_timeout(SOON).unwrap();
-    assert!(matches!(told, Heard::Ended), "{told:?}");
+    assert!(matches!(told, ControlEvent::Ended), "{told:?}");
     assert!(stage.tmux.list().is_err(), "a server runs");
 }
 
@@ -85,7 +93,7 @@ fn lesson_44_clients_end_when_nobody_needs_them() {
     start(&stage, "a");
     for _ in 0..20 {
         let (mut control, heard) = connect(&stage.tmux);
-        roll(&mut control, &heard);
+        wait_for_snapshot(&mut control, &heard);
         drop(control);
     }
     assert_eq!(stage.raw_tmux(&["list-clients"]), "");
@@ -131,7 +139,7 @@ fn a_client_whose_listener_is_gone_is_asked_to_go_and_no_other() {
     assert!(Deadline::after(SOON).wait_for(|| attached() == 3));
     assert_eq!(stage.tmux.end_abandoned_clients().unwrap(), 0);
     assert!(!others.iter_mut().any(has_ended));
-    assert_eq!(roll(&mut control, &heard).panes.len(), 1);
+    assert_eq!(wait_for_snapshot(&mut control, &heard).panes.len(), 1);
     for mut other in others {
         drop(other.stdin.take());
         other.wait().unwrap();

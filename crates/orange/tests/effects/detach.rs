@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use orange_effects::command::{Invocation, detached};
+use orange_effects::command::{Invocation, start_detached};
 use orange_effects::process;
 
-use crate::stage::{PATIENCE, Stage, is_running, variables};
+use crate::stage::{Stage, TIMEOUT, is_running, variables};
 
 /// Parent, group and session ids of a process.
-fn family(pid: u32) -> [u32; 3] {
+fn process_ids(pid: u32) -> [u32; 3] {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let rest = stat.rsplit(')').next().unwrap().to_owned();
     let fields: Vec<&str> = rest.split_whitespace().collect();
@@ -19,7 +19,7 @@ fn family(pid: u32) -> [u32; 3] {
 #[test]
 fn it_has_a_session_of_its_own_and_no_parent_here() {
     let stage = Stage::new();
-    stage.end_later("r1");
+    stage.kill_on_drop("r1");
     let run = stage.id("r1");
     let script = format!(
         "tr '\\0' '\\n' </proc/self/environ >{0}/new; mv {0}/new {0}/env; exec sleep 1000",
@@ -29,16 +29,16 @@ fn it_has_a_session_of_its_own_and_no_parent_here() {
         .arguments(["-c", &script])
         .directory("/");
     let orange = Path::new(env!("CARGO_BIN_EXE_orange"));
-    let pid = detached(orange, &program).unwrap();
-    let environment = String::from_utf8(stage.written("env")).unwrap();
+    let pid = start_detached(orange, &program).unwrap();
+    let environment = String::from_utf8(stage.wait_for_file("env")).unwrap();
     assert!(environment.contains(&format!("ORANGE_RUN_ID={run}")));
     let own = std::process::id();
-    let [parent, group, session] = family(pid);
-    let [_, our_group, our_session] = family(own);
+    let [parent, group, session] = process_ids(pid);
+    let [_, our_group, our_session] = process_ids(own);
     assert_ne!(parent, own);
     assert!(group != our_group && session != our_session);
     assert!(is_running(pid));
-    let ended = process::end(&run, &[], &[], PATIENCE).unwrap();
+    let ended = process::end_run_processes(&run, &[], &[], TIMEOUT).unwrap();
     assert_eq!(ended.processes[0].pid, pid);
 }
 
@@ -46,6 +46,6 @@ fn it_has_a_session_of_its_own_and_no_parent_here() {
 fn one_that_cannot_start_is_said() {
     let orange = Path::new(env!("CARGO_BIN_EXE_orange"));
     let program = Invocation::new("no-such-program", variables(&[]));
-    let error = detached(orange, &program).unwrap_err().to_string();
+    let error = start_detached(orange, &program).unwrap_err().to_string();
     assert!(error.contains("the program was not found"), "{error}");
 }

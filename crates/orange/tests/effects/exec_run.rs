@@ -65,10 +65,7 @@ fn what_is_printed_may_go_into_a_file_and_is_added_to_it() {
         let output = exec_run(&file);
         assert!(!file.exists(), "the secret leaves the disk");
         assert_eq!(output.status.code(), Some(3));
-        let said = format!(
-            "sh runs headless; what it prints goes into {}\n",
-            kept.display()
-        );
+        let said = format!("sh runs headless; its output goes to {}\n", kept.display());
         assert_eq!(stdout(&output), said, "and no more");
         assert_eq!(stderr(&output), "told\n");
         let printed = fs::read_to_string(&kept).unwrap();

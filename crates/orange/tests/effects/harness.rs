@@ -6,7 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use orange_config::{
-    Environment, Harness, HarnessError, Harnesses, Home, Level, MAX_PROMPT_ARGUMENT, Manner, Values,
+    Environment, Harness, HarnessError, Harnesses, Home, Level, MAX_PROMPT_ARGUMENT, StartMode,
+    Values,
 };
 use orange_effects::run::RunFile;
 use orange_effects::tmux::Observation;
@@ -36,15 +37,15 @@ fn harness(arguments: &str) -> Harness {
     Harness::parse("x.toml", &text).unwrap()
 }
 
-fn filled(arguments: &str, values: &Values<'_>) -> Vec<OsString> {
+fn command_line(arguments: &str, values: &Values<'_>) -> Vec<OsString> {
     harness(arguments)
-        .arguments(Manner::Interactive, Level::Full, values)
+        .arguments(StartMode::Interactive, Level::Full, values)
         .unwrap()
 }
 
 fn refused(arguments: &str, values: &Values<'_>) -> String {
     let error = harness(arguments)
-        .arguments(Manner::Interactive, Level::Full, values)
+        .arguments(StartMode::Interactive, Level::Full, values)
         .unwrap_err();
     assert!(!error.hint().is_empty());
     error.to_string()
@@ -76,7 +77,7 @@ fn the_smallest_definition_works_as_it_stands() {
     let ended = Observation::Dead(Evidence::Exit { code: 0 });
     wait_for("the agent to end", || stage.tmux.observe(&pane) == ended);
     let prompt_file = file.with_file_name("prompt.md");
-    let told = String::from_utf8(stage.written("kept")).unwrap();
+    let told = String::from_utf8(stage.wait_for_file("kept")).unwrap();
     assert_eq!(told, format!("--prompt-file\n{}\n", prompt_file.display()));
     assert_eq!(fs::read_to_string(prompt_file).unwrap(), "do it");
 }
@@ -96,7 +97,7 @@ fn the_examples_of_the_description_are_definitions() {
         .trim()
         .strip_prefix("full = ")
         .unwrap();
-    assert_eq!(filled(arguments, &values("-p")), ["run", "--", "-p"]);
+    assert_eq!(command_line(arguments, &values("-p")), ["run", "--", "-p"]);
     let transcript = format!("{whole}{}", examples.next().unwrap());
     let transcript = Harness::parse("script.toml", &transcript).unwrap();
     assert!(transcript.transcript_error.is_some());
@@ -140,7 +141,7 @@ HOOKS = '{"file":"{run_folder}/hooks.json"}'
     for wrong in ["", "../run.json", ".hidden", "a/b"] {
         let text = text.replace("name = \"hooks.json\"", &format!("name = \"{wrong}\""));
         let refused = Harness::parse("a.toml", &text).unwrap_err().to_string();
-        assert!(refused.contains("no name of a file"), "{refused}");
+        assert!(refused.contains("not a valid file name"), "{refused}");
     }
 }
 
@@ -148,21 +149,21 @@ HOOKS = '{"file":"{run_folder}/hooks.json"}'
 fn a_group_comes_and_goes_as_a_whole() {
     let arguments =
         r#"["run", ["--model", "{model}"], ["-c", "effort={effort}", "-x"], "{prompt}"]"#;
-    assert_eq!(filled(arguments, &values("p")), ["run", "p"]);
+    assert_eq!(command_line(arguments, &values("p")), ["run", "p"]);
     let all = Values {
         model: Some("m"),
         effort: Some("high"),
         ..values("p")
     };
     let expected = ["run", "--model", "m", "-c", "effort=high", "-x", "p"];
-    assert_eq!(filled(arguments, &all), expected);
+    assert_eq!(command_line(arguments, &all), expected);
 }
 
 #[test]
 fn other_braces_stand_for_themselves() {
     let arguments = r#"['{"a":{"b":1}}', "{}", "{A}", "{", "}{prompt}{", "{{prompt}}"]"#;
     let expected = ["{\"a\":{\"b\":1}}", "{}", "{A}", "{", "}p{", "{p}"];
-    assert_eq!(filled(arguments, &values("p")), expected);
+    assert_eq!(command_line(arguments, &values("p")), expected);
 }
 
 #[test]
@@ -172,22 +173,28 @@ fn what_a_value_says_is_not_read_again() {
         ..values("{model} $(id)")
     };
     let expected = ["{prompt}", "{model} $(id)"];
-    assert_eq!(filled(r#"[["{model}"], "{prompt}"]"#, &sly), expected);
+    assert_eq!(command_line(r#"[["{model}"], "{prompt}"]"#, &sly), expected);
 }
 
 #[test]
 fn lesson_27_a_prompt_is_never_a_flag() {
     let by_file = "Your instructions are in the file /runs/r1/prompt.md. Read all of it, then do \
                    what it says.";
-    assert_eq!(filled(r#"["{prompt}"]"#, &values("--version")), [by_file]);
-    assert_eq!(filled(r#"["--", "{prompt}"]"#, &values("-p")), ["--", "-p"]);
     assert_eq!(
-        filled(r#"["--prompt={prompt}"]"#, &values("-p")),
+        command_line(r#"["{prompt}"]"#, &values("--version")),
+        [by_file]
+    );
+    assert_eq!(
+        command_line(r#"["--", "{prompt}"]"#, &values("-p")),
+        ["--", "-p"]
+    );
+    assert_eq!(
+        command_line(r#"["--prompt={prompt}"]"#, &values("-p")),
         ["--prompt=-p"]
     );
     // The definition itself closes a flag that takes many values; the flag stays as written.
     let variadic = r#"["--tools=a,b", "{prompt}"]"#;
-    assert_eq!(filled(variadic, &values("p")), ["--tools=a,b", "p"]);
+    assert_eq!(command_line(variadic, &values("p")), ["--tools=a,b", "p"]);
     let model = Values {
         model: Some("-x"),
         ..values("p")
@@ -199,28 +206,31 @@ fn lesson_27_a_prompt_is_never_a_flag() {
 #[test]
 fn a_long_prompt_goes_by_file() {
     let fits = "x".repeat(MAX_PROMPT_ARGUMENT);
-    assert_eq!(filled(r#"["{prompt}"]"#, &values(&fits)), [fits.as_str()]);
+    assert_eq!(
+        command_line(r#"["{prompt}"]"#, &values(&fits)),
+        [fits.as_str()]
+    );
     let long = "x".repeat(MAX_PROMPT_ARGUMENT + 1);
-    let filled = filled(r#"["{prompt}"]"#, &values(&long));
+    let filled = command_line(r#"["{prompt}"]"#, &values(&long));
     assert!(filled[0].to_str().unwrap().contains("/runs/r1/prompt.md"));
     let system = Values {
         system_prompt: Some(&"x".repeat(131_072)),
         ..values("p")
     };
     let message = refused(r#"[["{system_prompt}"]]"#, &system);
-    assert!(message.contains("system_prompt is longer"), "{message}");
+    assert!(message.contains("system_prompt is too long"), "{message}");
 }
 
 #[test]
 fn nul_is_refused() {
     let message = refused(r#"["x"]"#, &values("a\0b"));
-    assert!(message.contains("prompt holds a NUL"), "{message}");
+    assert!(message.contains("prompt contains a NUL"), "{message}");
 }
 
 #[test]
 fn a_level_that_is_not_offered_is_said() {
     let error = harness("[]")
-        .arguments(Manner::Interactive, Level::Reduced, &values("p"))
+        .arguments(StartMode::Interactive, Level::Reduced, &values("p"))
         .unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -247,17 +257,17 @@ const MISTAKES: &[(&str, usize, &str)] = &[
     (
         "name = \"X y\"\nbinary = \"x\"\n[args]\nfull = []",
         1,
-        "`X y` is no name",
+        "`X y` is not a valid harness name",
     ),
     (
         "name = \"x\"\nbinary = \"./x\"\n[args]\nfull = []",
         2,
-        "does not say where",
+        "is neither an absolute path",
     ),
     (
         "name = \"x\"\nbinary = \"\"\n[args]\nfull = []",
         2,
-        "does not say where",
+        "is neither an absolute path",
     ),
     (
         "name = \"x\"\nbinary = \"x\"\n[args]\n",
@@ -272,7 +282,7 @@ const MISTAKES: &[(&str, usize, &str)] = &[
     (
         "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [\n  \"a\",\n  \"{promt}\",\n]",
         6,
-        "`{promt}` is no placeholder",
+        "`{promt}` is not a placeholder",
     ),
     (
         "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [\"{model}\"]",
@@ -297,12 +307,12 @@ const MISTAKES: &[(&str, usize, &str)] = &[
     (
         "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment]\npass = [\"A=B\"]",
         6,
-        "no name of a variable",
+        "not a valid variable name",
     ),
     (
         "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment]\npass = [\"*\"]",
         6,
-        "no name of a variable",
+        "not a valid variable name",
     ),
     (
         "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment]\nset = { ORANGE_ROLE = \"human\" }",
@@ -312,7 +322,7 @@ const MISTAKES: &[(&str, usize, &str)] = &[
     (
         "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment.set]\n\"A*\" = \"1\"",
         6,
-        "no name of a variable",
+        "not a valid variable name",
     ),
     ("name = \"x\"\nname = \"x\"", 2, "duplicate"),
     (
@@ -323,12 +333,12 @@ const MISTAKES: &[(&str, usize, &str)] = &[
     (
         "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[args.headless]\nfull = [\"{promt}\"]",
         6,
-        "`{promt}` is no placeholder",
+        "`{promt}` is not a placeholder",
     ),
     (
         "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[result]\ntext = [{ keys = [\"a\"] }]",
         5,
-        "there are no arguments for one",
+        "is only for headless runs",
     ),
     (
         "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\nheadless.full = []\n[result]\ntxt = []",
@@ -459,7 +469,7 @@ fn a_reviewer_is_started_as_a_reviewer_where_the_definition_tells_how() {
     let both = format!("{plain}{told}");
     for (text, expected) in [(plain, "r"), (both.as_str(), "v")] {
         let harness = Harness::parse("x.toml", text).unwrap();
-        let arguments = harness.arguments(Manner::Interactive, Level::Review, &values("p"));
+        let arguments = harness.arguments(StartMode::Interactive, Level::Review, &values("p"));
         assert_eq!(arguments.unwrap(), [expected]);
     }
     let harness = Harness::parse("x.toml", &both).unwrap();
@@ -469,7 +479,7 @@ fn a_reviewer_is_started_as_a_reviewer_where_the_definition_tells_how() {
 }
 
 #[test]
-fn who_runs_headless_has_arguments_of_its_own_where_the_definition_tells() {
+fn a_headless_run_uses_its_own_arguments_if_defined() {
     let plain = "name = \"x\"\nbinary = \"x\"\n[args]\nevery = [\"e\"]\nfull = [\"f\"]\nreduced = [\"r\"]\n";
     let headless = format!("{plain}[args.headless]\nfull = [\"h\", [\"-m\", \"{{model}}\"]]\n");
     let own = format!("{headless}every = []\n");
@@ -480,19 +490,19 @@ fn who_runs_headless_has_arguments_of_its_own_where_the_definition_tells() {
             .unwrap()
     };
     for text in [plain, &headless, &own] {
-        assert_eq!(arguments(text, Manner::Interactive), ["e", "f"]);
+        assert_eq!(arguments(text, StartMode::Interactive), ["e", "f"]);
     }
-    assert_eq!(arguments(plain, Manner::Headless), ["e", "f"]);
-    assert_eq!(arguments(&headless, Manner::Headless), ["e", "h"]);
-    assert_eq!(arguments(&own, Manner::Headless), ["h"]);
+    assert_eq!(arguments(plain, StartMode::Headless), ["e", "f"]);
+    assert_eq!(arguments(&headless, StartMode::Headless), ["e", "h"]);
+    assert_eq!(arguments(&own, StartMode::Headless), ["h"]);
     let harness = Harness::parse("x.toml", &headless).unwrap();
-    assert!(harness.takes(Manner::Headless, "model"));
-    assert!(!harness.takes(Manner::Interactive, "model"));
+    assert!(harness.accepts(StartMode::Headless, "model"));
+    assert!(!harness.accepts(StartMode::Interactive, "model"));
     assert!(
         harness.require_setting("model", "m").is_err(),
         "not always taken"
     );
-    let missing = harness.arguments(Manner::Headless, Level::Reduced, &values("p"));
+    let missing = harness.arguments(StartMode::Headless, Level::Reduced, &values("p"));
     let missing = missing.unwrap_err();
     assert!(
         missing
@@ -517,7 +527,7 @@ fn lesson_27_no_shipped_agent_takes_a_prompt_for_a_flag() {
             harness.can_be_headless() && harness.result.is_some(),
             "{name}"
         );
-        for manner in [Manner::Interactive, Manner::Headless] {
+        for manner in [StartMode::Interactive, StartMode::Headless] {
             for level in [Level::Full, Level::Reduced, Level::Review] {
                 let arguments = harness.arguments(manner, level, &values(prompt)).unwrap();
                 let last = arguments.last().unwrap().to_str().unwrap();
@@ -553,7 +563,10 @@ fn a_file_for_the_worktree_stays_below_a_folder_of_it() {
         "",
     ] {
         let error = parse(path).unwrap_err();
-        assert!(error.to_string().contains("is no place"), "{path}: {error}");
+        assert!(
+            error.to_string().contains("is not a valid path"),
+            "{path}: {error}"
+        );
         assert!(error.hint().contains(".agent/rules.toml"), "{error}");
     }
 }

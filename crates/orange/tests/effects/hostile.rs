@@ -17,13 +17,18 @@ const KEEPER: &str = "\
     cp \"$file\" \"$OUT/$ORANGE_RUN_ID/prompt\"
     mv \"$OUT/$ORANGE_RUN_ID\" \"$OUT/$ORANGE_RUN_ID.kept\"";
 
-fn keeper(stage: &Stage) -> Harness {
+fn recording_harness(stage: &Stage) -> Harness {
     stage.harness(KEEPER, r#""{prompt_file}", "--", "{prompt}", "<{prompt}>""#)
 }
 
 /// Sends a prompt through a run file, a pane and `exec-run`; returns arguments and prompt as
 /// received.
-fn sent(stage: &Stage, harness: &Harness, id: &str, prompt: &str) -> (Vec<Vec<u8>>, Vec<u8>) {
+fn received_text(
+    stage: &Stage,
+    harness: &Harness,
+    id: &str,
+    prompt: &str,
+) -> (Vec<Vec<u8>>, Vec<u8>) {
     let run = Run {
         id,
         prompt,
@@ -32,8 +37,8 @@ fn sent(stage: &Stage, harness: &Harness, id: &str, prompt: &str) -> (Vec<Vec<u8
     let file = stage.launch_with(&run, harness).unwrap();
     stage.try_start(&run, &file).unwrap();
     let kept = stage.id(id);
-    let prompt = stage.written(&format!("{kept}.kept/prompt"));
-    let mut arguments = stage.written(&format!("{kept}.kept/arguments"));
+    let prompt = stage.wait_for_file(&format!("{kept}.kept/prompt"));
+    let mut arguments = stage.wait_for_file(&format!("{kept}.kept/arguments"));
     assert_eq!(arguments.pop(), Some(0));
     let arguments = arguments.split(|byte| *byte == 0).map(<[u8]>::to_vec);
     (arguments.collect(), prompt)
@@ -91,7 +96,7 @@ fn hostile() -> impl Strategy<Value = String> {
 #[test]
 fn any_text_arrives_byte_for_byte() {
     let stage = Stage::new();
-    let harness = keeper(&stage);
+    let harness = recording_harness(&stage);
     let number = Cell::new(0);
     let config = Config {
         cases: 40,
@@ -101,7 +106,7 @@ fn any_text_arrives_byte_for_byte() {
     let law = |prompt: String| {
         number.set(number.get() + 1);
         let id = format!("r{}", number.get());
-        let (arguments, file) = sent(&stage, &harness, &id, &prompt);
+        let (arguments, file) = received_text(&stage, &harness, &id, &prompt);
         prop_assert_eq!(&file, prompt.as_bytes());
         let expected = [
             b"--".to_vec(),
@@ -117,10 +122,10 @@ fn any_text_arrives_byte_for_byte() {
 #[test]
 fn a_megabyte_goes_by_file() {
     let stage = Stage::new();
-    let harness = keeper(&stage);
+    let harness = recording_harness(&stage);
     let prompt = "-n 'ä🦀' $(id) \u{1b}[31m\n;".repeat(60_000);
     assert!(prompt.len() > 1024 * 1024);
-    let (arguments, file) = sent(&stage, &harness, "r1", &prompt);
+    let (arguments, file) = received_text(&stage, &harness, "r1", &prompt);
     assert!(file == prompt.as_bytes());
     let told = String::from_utf8(arguments[1].clone()).unwrap();
     assert!(
@@ -134,7 +139,7 @@ fn lesson_27_a_prompt_that_looks_like_a_flag_is_none() {
     let stage = Stage::new();
     let harness = stage.harness(KEEPER, r#""{prompt_file}", "{prompt}""#);
     for (id, prompt) in [("r1", "--help"), ("r2", "-")] {
-        let (arguments, file) = sent(&stage, &harness, id, prompt);
+        let (arguments, file) = received_text(&stage, &harness, id, prompt);
         assert!(arguments[0].starts_with(b"Your instructions"));
         assert_eq!(file, prompt.as_bytes());
     }
@@ -147,7 +152,9 @@ fn nul_is_refused_before_anything_is_written() {
         prompt: "a\0b",
         ..Run::default()
     };
-    let error = stage.launch_with(&run, &keeper(&stage)).unwrap_err();
+    let error = stage
+        .launch_with(&run, &recording_harness(&stage))
+        .unwrap_err();
     assert!(error.to_string().contains("NUL"), "{error}");
     assert!(fs::read_dir(stage.path("runs")).is_err());
 }

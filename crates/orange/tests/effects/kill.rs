@@ -50,7 +50,7 @@ fn lesson_9_a_branch_with_dots_is_found_and_killed() {
 }
 
 #[test]
-fn lesson_15_nobody_survives() {
+fn lesson_15_no_process_survives() {
     let stage = Stage::new();
     let deaf = "trap \"\" HUP TERM INT; echo $$ >$OUT/$0.new; mv $OUT/$0.new $OUT/$0; while :; do sleep 1; done";
     let script = format!(
@@ -114,7 +114,7 @@ fn lesson_15_a_child_that_only_its_parent_knew_does_not_survive_it() {
 #[test]
 fn what_was_detached_from_the_run_is_not_of_the_run() {
     let stage = Stage::new();
-    stage.end_later("performer");
+    stage.kill_on_drop("performer");
     let orange = env!("CARGO_BIN_EXE_orange");
     let performer = stage.id("performer");
     let script = format!(
@@ -217,7 +217,7 @@ fn the_scrollback_is_kept() {
         script: &script,
         ..Run::default()
     });
-    stage.written("said");
+    stage.wait_for_file("said");
     wait_for("the last line", || {
         stage.raw_tmux(&["capture-pane", "-p"]).contains("line 299")
     });

@@ -8,7 +8,7 @@ use crate::stage::{Run, Stage, wait_for};
 const READER: &str = "printf '> '; while IFS= read -r line; do printf '%s\\n' \"$line\" >>$OUT/got; printf '\\n> '; done";
 
 fn is_unsent(stage: &Stage, pane: &Pane, line: &str) -> bool {
-    let ground = stage.tmux.ground(pane, line).unwrap();
+    let ground = stage.tmux.typing_state(pane, line).unwrap();
     assert_eq!(ground.obstacle, None);
     ground.screen.is_unsent()
 }
@@ -42,7 +42,7 @@ fn lesson_24_a_nudge_arrives_whole_and_is_sent_by_its_own_enter() {
         });
         assert!(!is_unsent(&stage, &pane, line));
     }
-    let got = String::from_utf8(stage.written("got")).unwrap();
+    let got = String::from_utf8(stage.wait_for_file("got")).unwrap();
     assert_eq!(got.lines().count(), 3);
     assert_eq!(stage.raw_tmux(&["list-buffers"]), "");
 }
@@ -60,7 +60,7 @@ fn a_program_that_knows_pastes_is_told_that_it_is_one() {
     wait_for("the paste", || {
         std::fs::metadata(stage.path("bytes")).is_ok_and(|it| it.len() == 17)
     });
-    assert_eq!(stage.written("bytes"), b"\x1b[200~hello\x1b[201~");
+    assert_eq!(stage.wait_for_file("bytes"), b"\x1b[200~hello\x1b[201~");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn beside_a_person_who_types_nothing_is_certain() {
     wait_for("the person", || {
         !stage.raw_tmux(&["list-clients"]).is_empty()
     });
-    let ground = stage.tmux.ground(&pane, "hello").unwrap();
+    let ground = stage.tmux.typing_state(&pane, "hello").unwrap();
     assert_eq!(ground.obstacle, Some(Obstacle::Typing));
 }
 
@@ -113,7 +113,7 @@ fn a_pane_in_which_somebody_scrolls_is_left_alone() {
     wait_for("the prompt", || screen(&stage).contains('>'));
     let target = pane.pane.to_string();
     stage.raw_tmux(&["copy-mode", "-t", &target]);
-    let ground = stage.tmux.ground(&pane, "hello").unwrap();
+    let ground = stage.tmux.typing_state(&pane, "hello").unwrap();
     assert_eq!(ground.obstacle, Some(Obstacle::Scrolled));
     assert!(matches!(
         stage.tmux.paste(&pane, "hello"),
@@ -126,7 +126,7 @@ fn a_pane_in_which_somebody_scrolls_is_left_alone() {
     stage.raw_tmux(&["send-keys", "-t", &target, "-X", "cancel"]);
     stage.tmux.paste(&pane, "hello").unwrap();
     stage.tmux.press_enter(&pane).unwrap();
-    assert_eq!(stage.written("got"), b"hello\n");
+    assert_eq!(stage.wait_for_file("got"), b"hello\n");
 }
 
 #[test]

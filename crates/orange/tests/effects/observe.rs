@@ -126,7 +126,7 @@ fn a_server_that_is_gone_took_the_run_along_only_if_its_process_is_gone() {
         script: "trap '' HUP; echo $$ >$OUT/new; mv $OUT/new $OUT/deaf; while :; do sleep 1; done",
         ..Run::default()
     });
-    stage.written("deaf");
+    stage.wait_for_file("deaf");
     stage.kill_server();
     wait_until(&stage, &mortal, &Observation::Dead(Evidence::Environment));
     let why = stage.tmux.observe(&deaf);
@@ -240,7 +240,7 @@ fn a_program_that_is_missing_is_no_crash() {
 }
 
 #[test]
-fn strange_names_of_other_panes_disturb_nobody() {
+fn strange_names_of_other_panes_are_ignored() {
     let stage = Stage::new();
     let pane = stage.start(&Run::default());
     for name in [

@@ -3,15 +3,15 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use orange_effects::command::{Ending, Invocation};
-use orange_effects::process::{self, Life, ProcessIdentity};
+use orange_effects::command::{CommandExit, Invocation};
+use orange_effects::process::{self, Liveness, ProcessIdentity};
 use orange_engine::evidence::Evidence;
 
-use crate::stage::{PATIENCE, Stage, is_running, variables, wait_for};
+use crate::stage::{Stage, TIMEOUT, is_running, variables, wait_for};
 
 /// Starts a script as a run, in its own session.
 fn start(stage: &Stage, run: &str, script: &str) -> u32 {
-    stage.end_later(run);
+    stage.kill_on_drop(run);
     let out = stage.root.path().display().to_string();
     let id = stage.id(run);
     let inner = stage.id("inner-1");
@@ -23,11 +23,11 @@ fn start(stage: &Stage, run: &str, script: &str) -> u32 {
     let variables = variables(&set);
     let program = Invocation::new("sh", variables).arguments(["-c", script]);
     let orange = std::path::Path::new(env!("CARGO_BIN_EXE_orange"));
-    orange_effects::command::detached(orange, &program).unwrap()
+    orange_effects::command::start_detached(orange, &program).unwrap()
 }
 
 fn end(stage: &Stage, run: &str, spared: &[u32]) -> Vec<u32> {
-    let ended = process::end(&stage.id(run), &[], spared, PATIENCE).unwrap();
+    let ended = process::end_run_processes(&stage.id(run), &[], spared, TIMEOUT).unwrap();
     ended.processes.iter().map(|process| process.pid).collect()
 }
 
@@ -40,7 +40,9 @@ fn lesson_15_stubborn_children_are_ended_too() {
         env -i sh -c 'echo $$; exec sleep 1000' >$OUT/clean & wait";
     let agent = start(&stage, "stubborn-1", script);
     let children = ["deaf", "apart"].map(|name| stage.pid(name));
-    wait_for("the clean child", || !stage.written("clean").is_empty());
+    wait_for("the clean child", || {
+        !stage.wait_for_file("clean").is_empty()
+    });
     let clean = stage.pid("clean");
     let ended = end(&stage, "stubborn-1", &[]);
     for pid in [agent, clean].into_iter().chain(children) {
@@ -73,7 +75,10 @@ fn lesson_8_run_1_does_not_end_run_10() {
     let one = start(&stage, "number-1", "exec sleep 1000");
     let ten = start(&stage, "number-10", "exec sleep 1000");
     wait_for("both", || {
-        process::carrying(&stage.id("number-10")).unwrap().len() == 1
+        process::processes_of_run(&stage.id("number-10"))
+            .unwrap()
+            .len()
+            == 1
     });
     assert_eq!(end(&stage, "number-1", &[]), [one]);
     assert!(is_running(ten));
@@ -82,13 +87,16 @@ fn lesson_8_run_1_does_not_end_run_10() {
 #[test]
 fn another_run_below_this_one_is_another_run() {
     let stage = Stage::new();
-    stage.end_later("inner-1");
+    stage.kill_on_drop("inner-1");
     let script =
         "ORANGE_RUN_ID=$INNER sleep 1000 & echo $! >$OUT/new; mv $OUT/new $OUT/inner; wait";
     start(&stage, "outer-1", script);
     let inner = stage.pid("inner");
     wait_for("the inner run", || {
-        process::carrying(&stage.id("inner-1")).unwrap().len() == 1
+        process::processes_of_run(&stage.id("inner-1"))
+            .unwrap()
+            .len()
+            == 1
     });
     assert!(!end(&stage, "outer-1", &[]).contains(&inner));
     assert!(is_running(inner));
@@ -112,12 +120,12 @@ fn an_end_that_the_parent_has_not_noticed_is_told() {
         let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
         let own = std::process::id();
         wait_for("the end", || {
-            process::unnoticed_end(child.id(), own).is_some()
+            process::unreaped_exit(child.id(), own).is_some()
         });
-        assert_eq!(process::unnoticed_end(child.id(), own), Some(expected));
-        assert_eq!(process::unnoticed_end(child.id(), 1), None);
+        assert_eq!(process::unreaped_exit(child.id(), own), Some(expected));
+        assert_eq!(process::unreaped_exit(child.id(), 1), None);
         child.wait().unwrap();
-        assert_eq!(process::unnoticed_end(child.id(), own), None);
+        assert_eq!(process::unreaped_exit(child.id(), own), None);
     }
 }
 
@@ -130,9 +138,9 @@ fn output_that_a_stranger_holds_open_is_not_waited_for() {
     let began = Instant::now();
     let finished = program.arguments(["-c", script]).run().unwrap();
     let took = began.elapsed();
-    let ended = process::end(&run, &[], &[], PATIENCE).unwrap();
+    let ended = process::end_run_processes(&run, &[], &[], TIMEOUT).unwrap();
     assert_eq!(ended.processes.len(), 1);
-    assert_eq!(finished.ending, Ending::Code(3));
+    assert_eq!(finished.ending, CommandExit::Code(3));
     assert_eq!(finished.stdout.bytes, b"early\n");
     assert!(took < Duration::from_secs(10), "{took:?}");
 }
@@ -142,9 +150,9 @@ fn a_process_is_gone_when_it_ended_and_not_before() {
     let stage = Stage::new();
     let pid = start(&stage, "life-1", "exec sleep 1000");
     let identity = ProcessIdentity::of(pid).unwrap();
-    assert_eq!(identity.life(), Life::Alive);
+    assert_eq!(identity.liveness(), Liveness::Alive);
     let written = serde_json::to_string(&identity).unwrap();
     end(&stage, "life-1", &[]);
     let read: ProcessIdentity = serde_json::from_str(&written).unwrap();
-    assert_eq!(read.life(), Life::Gone);
+    assert_eq!(read.liveness(), Liveness::Gone);
 }

@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use orange_config::clock::Deadline;
-use orange_config::{Environment, Harness, Home, Manner};
-use orange_effects::process::{self, Patience};
+use orange_config::{Environment, Harness, Home, StartMode};
+use orange_effects::process::{self, KillTimeouts};
 use orange_effects::run::{Launch, LaunchError};
 use orange_effects::tmux::{
-    Attach, Kill, Killed, Observation, Pane, Socket, Start, Started, Tmux, TmuxError,
+    AttachCommand, KillRequest, KillResult, Observation, Pane, Socket, StartRequest, StartResult,
+    Tmux, TmuxError,
 };
 use orange_engine::language::workflow::Permissions;
 use orange_engine::names::{BranchName, ProjectName, RunId, TaskId};
@@ -25,9 +26,9 @@ use tempfile::TempDir;
 pub const SOON: Duration = Duration::from_secs(20);
 
 /// Timeouts for ending a run; short, because stubborn agents never exit when asked.
-pub const PATIENCE: Patience = Patience {
-    asked: Duration::from_millis(300),
-    killed: Duration::from_secs(10),
+pub const TIMEOUT: KillTimeouts = KillTimeouts {
+    after_term: Duration::from_millis(300),
+    after_kill: Duration::from_secs(10),
 };
 
 /// An agent that does nothing until it is killed.
@@ -119,7 +120,7 @@ impl Stage {
     }
 
     /// The content of a file that an agent or a test writes, once it exists.
-    pub fn written(&self, name: &str) -> Vec<u8> {
+    pub fn wait_for_file(&self, name: &str) -> Vec<u8> {
         let path = self.path(name);
         wait_for(&format!("{name} to be written"), || path.exists());
         fs::read(path).unwrap()
@@ -127,7 +128,7 @@ impl Stage {
 
     /// A pid that an agent wrote.
     pub fn pid(&self, name: &str) -> u32 {
-        let text = String::from_utf8(self.written(name)).unwrap();
+        let text = String::from_utf8(self.wait_for_file(name)).unwrap();
         text.trim().parse().unwrap()
     }
 
@@ -159,7 +160,7 @@ impl Stage {
             role: &Role::from(run.role),
             proof: "secret-proof",
             harness,
-            manner: Manner::Interactive,
+            start_mode: StartMode::Interactive,
             output: run.output,
             permissions: Permissions::Full,
             prompt: run.prompt,
@@ -175,7 +176,7 @@ impl Stage {
         launch.write(&self.path("runs").join(run.id))
     }
 
-    pub fn try_start(&self, run: &Run<'_>, run_file: &Path) -> Result<Started, TmuxError> {
+    pub fn try_start(&self, run: &Run<'_>, run_file: &Path) -> Result<StartResult, TmuxError> {
         self.try_start_on(&self.tmux, run, run_file)
     }
 
@@ -184,9 +185,9 @@ impl Stage {
         tmux: &Tmux,
         run: &Run<'_>,
         run_file: &Path,
-    ) -> Result<Started, TmuxError> {
-        self.end_later(run.id);
-        tmux.start(&Start {
+    ) -> Result<StartResult, TmuxError> {
+        self.kill_on_drop(run.id);
+        tmux.start(&StartRequest {
             run: &self.id(run.id),
             task: &TaskId::new(run.task),
             role: &Role::from(run.role),
@@ -203,11 +204,11 @@ impl Stage {
         self.try_start(run, &run_file).unwrap().pane
     }
 
-    pub fn kill(&self, id: &str) -> Killed {
+    pub fn kill(&self, id: &str) -> KillResult {
         self.try_kill(id).unwrap()
     }
 
-    pub fn try_kill(&self, id: &str) -> Result<Killed, TmuxError> {
+    pub fn try_kill(&self, id: &str) -> Result<KillResult, TmuxError> {
         self.kill_with(&self.tmux, id, None, None)
     }
 
@@ -218,13 +219,13 @@ impl Stage {
         id: &str,
         recorded: Option<&Pane>,
         scrollback: Option<&Path>,
-    ) -> Result<Killed, TmuxError> {
-        tmux.kill(&Kill {
+    ) -> Result<KillResult, TmuxError> {
+        tmux.kill(&KillRequest {
             run: &self.id(id),
             recorded,
             scrollback,
             spared: &[],
-            patience: PATIENCE,
+            timeouts: TIMEOUT,
         })
     }
 
@@ -249,7 +250,7 @@ impl Stage {
     }
 
     /// Attaches in a separate terminal, emulated by another tmux server.
-    pub fn attach_in_terminal(&self, attach: &Attach) {
+    pub fn attach_in_terminal(&self, attach: &AttachCommand) {
         let command = attach.command.to_string();
         let command = command.trim_matches('`');
         let command = command.replace('$', "\\$").replace(';', "\\;");
@@ -269,7 +270,7 @@ impl Stage {
     }
 
     /// Ends a run's processes when the test ends, even if the code under test did not start them.
-    pub fn end_later(&self, id: &str) {
+    pub fn kill_on_drop(&self, id: &str) {
         self.runs.borrow_mut().push(self.id(id));
     }
 }
@@ -279,7 +280,7 @@ impl Drop for Stage {
         self.close_terminal();
         self.raw_tmux(&["kill-server"]);
         for run in self.runs.borrow().iter() {
-            let _tidied = process::end(run, &[], &[], PATIENCE);
+            let _tidied = process::end_run_processes(run, &[], &[], TIMEOUT);
         }
     }
 }
@@ -309,7 +310,7 @@ pub fn variables(pairs: &[(&str, &str)]) -> BTreeMap<OsString, OsString> {
 pub fn wait_for(what: &str, condition: impl FnMut() -> bool) {
     assert!(
         Deadline::after(SOON).wait_for(condition),
-        "waited in vain for {what}"
+        "timed out waiting for {what}"
     );
 }
 

@@ -16,7 +16,7 @@ fn starting_twice_is_starting_once() {
     let file = stage.launch(&run);
     let first = stage.try_start(&run, &file).unwrap();
     let second = stage.try_start(&run, &file).unwrap();
-    assert!(!first.was_there && second.was_there);
+    assert!(!first.already_existed && second.already_existed);
     assert_eq!(first.pane, second.pane);
     assert!(stage.is_alive(&first.pane));
     assert_eq!(stage.tmux.list().unwrap().panes.len(), 1);
@@ -96,7 +96,7 @@ fn lesson_9_what_tmux_calls_the_session_is_stored() {
 }
 
 #[test]
-fn lesson_16_a_session_that_is_left_over_stops_nobody() {
+fn lesson_16_a_leftover_session_blocks_no_start() {
     let stage = Stage::new();
     let ended = stage.start(&Run {
         id: "r1",

@@ -3,13 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use orange_effects::git::{AcquireRefusal, Acquisition, Freshness, Head, Operation, Released};
+use orange_effects::git::{
+    AcquireRefusal, AcquireResult, Freshness, Head, Operation, ReleaseResult,
+};
 use orange_engine::names::{BranchName, TaskId};
 
-use crate::yard::{Yard, files};
+use crate::repo_fixture::{RepoFixture, files};
 
 /// A bare remote with the same content as the repository.
-fn add_remote(yard: &Yard) -> PathBuf {
+fn add_remote(yard: &RepoFixture) -> PathBuf {
     let remote = yard.path("remote.git");
     yard.git(
         &yard.path(""),
@@ -22,7 +24,7 @@ fn add_remote(yard: &Yard) -> PathBuf {
 }
 
 /// A commit pushed from another clone.
-fn push(yard: &Yard, branch: &str) -> String {
+fn push(yard: &RepoFixture, branch: &str) -> String {
     let other = yard.path("other");
     if !other.exists() {
         yard.git(&yard.path(""), &["clone", "-q", "remote.git", "other"]);
@@ -48,28 +50,28 @@ fn on(head: &Head) -> (&str, &str) {
 
 #[test]
 fn without_a_remote_a_new_branch_starts_from_the_default_branch() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     let base = yard.commit(&yard.app(), "late", "late\n");
     let acquired = yard.acquire(&git, "t1", "orange-tasks/t1");
     assert_eq!(acquired.freshness, Freshness::NoRemote);
     assert_eq!(on(&acquired.head), ("orange-tasks/t1", &*base));
-    assert!(acquired.is_new_branch && !acquired.was_there);
+    assert!(acquired.is_new_branch && !acquired.was_acquired);
     // Acquiring twice is the same as once, whatever the agent has changed meanwhile.
     fs::write(yard.slot().join("late"), "changed\n").unwrap();
     let before = files(&yard.slot());
     let again = yard.acquire(&git, "t1", "orange-tasks/t1");
-    assert!(again.was_there && !again.is_new_branch);
+    assert!(again.was_acquired && !again.is_new_branch);
     assert_eq!(files(&yard.slot()), before);
     assert_eq!(
         yard.refusal(&git, "t2", "other"),
-        AcquireRefusal::Taken(TaskId::new("t1"))
+        AcquireRefusal::HasOtherTask(TaskId::new("t1"))
     );
 }
 
 #[test]
 fn lesson_46_the_base_is_as_fresh_as_the_remote() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     add_remote(&yard);
     let pushed = push(&yard, "main");
     let own = yard.git(&yard.app(), &["rev-parse", "main"]);
@@ -87,7 +89,7 @@ fn lesson_46_the_base_is_as_fresh_as_the_remote() {
 
 #[test]
 fn a_remote_that_is_a_relative_path_is_meant_from_the_checkout() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     add_remote(&yard);
     let set = ["remote", "set-url", "origin", "../remote.git"];
     yard.git(&yard.app(), &set);
@@ -100,7 +102,7 @@ fn a_remote_that_is_a_relative_path_is_meant_from_the_checkout() {
 
 #[test]
 fn own_commits_on_the_default_branch_count_unless_others_have_more() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     add_remote(&yard);
     let own = yard.commit(&yard.app(), "own", "own\n");
     let git = yard.open();
@@ -113,7 +115,7 @@ fn own_commits_on_the_default_branch_count_unless_others_have_more() {
 
 #[test]
 fn a_remote_that_cannot_be_asked_is_data() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let remote = add_remote(&yard);
     fs::remove_dir_all(remote).unwrap();
     let git = yard.open();
@@ -127,7 +129,7 @@ fn a_remote_that_cannot_be_asked_is_data() {
 
 #[test]
 fn a_branch_that_exists_is_reused_and_never_moved() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     add_remote(&yard);
     let theirs = push(&yard, "theirs");
     yard.git(&yard.app(), &["branch", "mine"]);
@@ -138,7 +140,7 @@ fn a_branch_that_exists_is_reused_and_never_moved() {
     assert_eq!(on(&acquired.head), ("theirs", &*theirs));
     assert_eq!(
         yard.release(&git, "t1"),
-        Released::Free {
+        ReleaseResult::Free {
             rescues: Vec::new()
         }
     );
@@ -149,7 +151,7 @@ fn a_branch_that_exists_is_reused_and_never_moved() {
 
 #[test]
 fn whatever_the_refspecs_say_no_branch_of_ours_is_fetched_over() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     add_remote(&yard);
     let own = yard.commit(&yard.app(), "own", "own\n");
     yard.git(
@@ -168,7 +170,7 @@ fn whatever_the_refspecs_say_no_branch_of_ours_is_fetched_over() {
 
 #[test]
 fn a_branch_that_is_checked_out_elsewhere_is_refused() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     yard.git(&yard.app(), &["switch", "-q", "-c", "mine"]);
     let elsewhere = AcquireRefusal::CheckedOutElsewhere(yard.app().canonicalize().unwrap());
@@ -186,7 +188,7 @@ fn a_branch_that_is_checked_out_elsewhere_is_refused() {
 
 #[test]
 fn lesson_32_a_branch_that_is_being_rebased_is_checked_out_there() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     yard.git(&yard.app(), &["switch", "-q", "-c", "mine"]);
     yard.commit(&yard.app(), "a", "a\n");
     yard.commit(&yard.app(), "b", "b\n");
@@ -199,7 +201,7 @@ fn lesson_32_a_branch_that_is_being_rebased_is_checked_out_there() {
 
 #[test]
 fn lesson_32_a_rebase_in_the_workspace_is_still_the_branch() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     yard.acquire(&git, "t1", "fix");
     yard.commit(&yard.slot(), "a", "a\n");
@@ -210,13 +212,13 @@ fn lesson_32_a_rebase_in_the_workspace_is_still_the_branch() {
         &["-c", sequence, "rebase", "-q", "-i", "main"],
     );
     let again = yard.acquire(&git, "t1", "fix");
-    assert!(again.was_there && matches!(again.head, Head::Detached(_)));
+    assert!(again.was_acquired && matches!(again.head, Head::Detached(_)));
     assert_eq!(again.operations, [Operation::Rebase]);
 }
 
 #[test]
 fn lesson_33_a_renamed_branch_is_found_by_its_new_name_only() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     yard.acquire(&git, "t1", "orange-tasks/t1");
     yard.git(
@@ -229,13 +231,13 @@ fn lesson_33_a_renamed_branch_is_found_by_its_new_name_only() {
         matches!(refusal, AcquireRefusal::OnAnotherBranch { .. }),
         "{refusal:?}"
     );
-    assert!(yard.acquire(&git, "t1", "meaningful").was_there);
+    assert!(yard.acquire(&git, "t1", "meaningful").was_acquired);
     assert_eq!(yard.branches(), before);
 }
 
 #[test]
 fn a_repository_with_a_task_file_of_its_own_is_refused() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     yard.commit(&yard.app(), "TASK.md", "theirs\n");
     let git = yard.open();
     let refusal = yard.refusal(&git, "t1", "fix");
@@ -247,7 +249,7 @@ fn a_repository_with_a_task_file_of_its_own_is_refused() {
 
 #[test]
 fn lesson_47_a_committed_task_file_is_reported() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     assert!(!yard.acquire(&git, "t1", "fix").is_task_file_tracked);
     yard.commit(&yard.slot(), "TASK.md", "committed by force\n");
@@ -256,7 +258,7 @@ fn lesson_47_a_committed_task_file_is_reported() {
 
 #[test]
 fn excludes_are_added_once_and_other_lines_stay() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let exclude = yard.app().join(".git/info/exclude");
     fs::write(&exclude, "# mine\n*.mine").unwrap();
     let git = yard.open();
@@ -275,7 +277,7 @@ fn excludes_are_added_once_and_other_lines_stay() {
 
 #[test]
 fn ignored_files_are_never_overwritten() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     yard.git(&yard.app(), &["switch", "-q", "-c", "tracks-it"]);
     yard.commit(&yard.app(), "x.log", "tracked there\n");
@@ -285,7 +287,7 @@ fn ignored_files_are_never_overwritten() {
     yard.release(&git, "t1");
     for _twice in 0..2 {
         let refusal = yard.refusal(&git, "t2", "tracks-it");
-        let AcquireRefusal::InTheWay(words) = &refusal else {
+        let AcquireRefusal::IgnoredFilesInTheWay(words) = &refusal else {
             panic!("{refusal:?}");
         };
         assert!(words.contains("x.log"), "{words}");
@@ -296,7 +298,7 @@ fn ignored_files_are_never_overwritten() {
 
 #[test]
 fn what_was_ignored_and_is_not_any_more_is_reported_and_stays() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     yard.acquire(&git, "t1", "fix");
     yard.commit(&yard.slot(), ".gitignore", "*\n");
@@ -312,7 +314,7 @@ fn what_was_ignored_and_is_not_any_more_is_reported_and_stays() {
 
 #[test]
 fn an_idle_workspace_with_somebodys_work_is_refused() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     yard.acquire(&git, "t1", "fix");
     yard.release(&git, "t1");
@@ -326,7 +328,7 @@ fn an_idle_workspace_with_somebodys_work_is_refused() {
         let before = files(&yard.slot());
         let refusal = yard.refusal(&git, "t2", "next");
         assert!(
-            matches!(refusal, AcquireRefusal::NotAtRest { .. }),
+            matches!(refusal, AcquireRefusal::NotClean { .. }),
             "{refusal:?}"
         );
         assert_eq!(files(&yard.slot()), before);
@@ -338,7 +340,7 @@ fn an_idle_workspace_with_somebodys_work_is_refused() {
 
 #[test]
 fn shallow_clones_work() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     yard.commit(&yard.app(), "second", "second\n");
     let from = format!("file://{}", yard.app().display());
     fs::rename(yard.app(), yard.path("origin")).unwrap();
@@ -349,15 +351,15 @@ fn shallow_clones_work() {
     assert_eq!(acquired.freshness, Freshness::Fresh);
     assert!(acquired.worktree.condition().unwrap().is_shallow);
     fs::write(yard.slot().join("new"), "new\n").unwrap();
-    let Released::Free { rescues } = yard.release(&git, "t1") else {
-        panic!("it can be given back");
+    let ReleaseResult::Free { rescues } = yard.release(&git, "t1") else {
+        panic!("it can be released");
     };
     assert_eq!(rescues.len(), 1);
 }
 
 #[test]
 fn hostile_names_are_refused_before_anything_happens() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     for name in [
         "",
@@ -378,8 +380,8 @@ fn hostile_names_are_refused_before_anything_happens() {
     assert!(!yard.slot().exists());
     for name in ["(detached)", "ä/🦀", "refs/heads/x", "a'b\"c"] {
         let acquired = match yard.try_acquire(&git, "t1", name).unwrap() {
-            Acquisition::Acquired(acquired) => acquired,
-            Acquisition::Refused(refusal) => panic!("{refusal:?}"),
+            AcquireResult::Acquired(acquired) => acquired,
+            AcquireResult::Refused(refusal) => panic!("{refusal:?}"),
         };
         assert_eq!(acquired.head.branch().unwrap().as_str(), name);
         yard.release(&git, "t1");
@@ -388,7 +390,7 @@ fn hostile_names_are_refused_before_anything_happens() {
 
 #[test]
 fn a_branch_that_cannot_be_made_is_an_error_in_gits_words() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     yard.git(&yard.app(), &["branch", "a"]);
     let error = yard.try_acquire(&git, "t1", "a/b").unwrap_err().to_string();
@@ -396,7 +398,7 @@ fn a_branch_that_cannot_be_made_is_an_error_in_gits_words() {
     // The next attempt may be for another branch.
     assert_eq!(
         yard.release(&git, "t1"),
-        Released::Free {
+        ReleaseResult::Free {
             rescues: Vec::new()
         }
     );
@@ -405,7 +407,7 @@ fn a_branch_that_cannot_be_made_is_an_error_in_gits_words() {
 
 #[test]
 fn a_detached_head_in_the_workspace_is_not_taken_for_the_branch() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     yard.acquire(&git, "t1", "fix");
     yard.git(&yard.slot(), &["switch", "-q", "--detach"]);
@@ -425,12 +427,12 @@ fn a_detached_head_in_the_workspace_is_not_taken_for_the_branch() {
     // The user's own checkout may be on any branch.
     yard.git(&yard.app(), &["switch", "-q", "--detach"]);
     yard.git(&yard.slot(), &["switch", "-q", "fix"]);
-    assert!(yard.acquire(&git, "t1", "fix").was_there);
+    assert!(yard.acquire(&git, "t1", "fix").was_acquired);
 }
 
 #[test]
 fn a_sparse_checkout_stays_sparse_for_the_next_task() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     yard.acquire(&git, "t1", "fix");
     let set = ["sparse-checkout", "set", "--no-cone", "/*", "!/src/"];
@@ -446,11 +448,11 @@ fn a_sparse_checkout_stays_sparse_for_the_next_task() {
     assert!(acquired.worktree.condition().unwrap().is_sparse);
     assert!(yard.slot().join("root").is_file() && !yard.slot().join("src").exists());
     fs::write(yard.slot().join("root"), "changed\n").unwrap();
-    let Released::Free { rescues } = yard.release(&git, "t2") else {
-        panic!("it can be given back");
+    let ReleaseResult::Free { rescues } = yard.release(&git, "t2") else {
+        panic!("it can be released");
     };
     assert_eq!(
-        git.rescued_paths(&rescues[0]).unwrap(),
+        git.rescue_paths(&rescues[0]).unwrap(),
         [PathBuf::from("root")]
     );
 }
@@ -458,7 +460,7 @@ fn a_sparse_checkout_stays_sparse_for_the_next_task() {
 #[test]
 fn a_large_repository_is_checked_out_and_given_back() {
     const FILES: usize = 20_000;
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let mut stream = String::from("commit refs/heads/large\ncommitter A <a@b.c> 0 +0000\n");
     stream += "data 5\nlarge\nfrom refs/heads/main^0\n";
     for number in 0..FILES {
@@ -488,9 +490,9 @@ fn a_large_repository_is_checked_out_and_given_back() {
         fs::write(yard.slot().join(path), format!("changed {number}\n")).unwrap();
     }
     let before = files(&yard.slot());
-    let Released::Free { rescues } = yard.release(&git, "t1") else {
-        panic!("it can be given back");
+    let ReleaseResult::Free { rescues } = yard.release(&git, "t1") else {
+        panic!("it can be released");
     };
-    let saved = crate::yard::committed(&yard, rescues[0].commit.as_str());
+    let saved = crate::repo_fixture::commit_files(&yard, rescues[0].commit.as_str());
     assert_eq!(saved, before);
 }

@@ -2,32 +2,32 @@
 
 use std::fs;
 
-use orange_effects::git::{AskFacts, Git, GitError, Operation};
+use orange_effects::git::{FactsRequest, Git, GitError, Operation};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::language::gates::GitCondition::{
     BranchNotDefault, Clean, CommitsAhead, TaskFileUntracked,
 };
 use orange_engine::names::BranchName;
 
-use crate::yard::{Yard, environment};
+use crate::repo_fixture::{RepoFixture, environment};
 
-fn facts(yard: &Yard, git: &Git, branch: &str) -> Vec<GitCondition> {
+fn facts(yard: &RepoFixture, git: &Git, branch: &str) -> Vec<GitCondition> {
     let worktree = git.worktree(&yard.slot()).unwrap();
-    let ask = AskFacts {
+    let ask = FactsRequest {
         branch: &BranchName::new(branch),
         default: &BranchName::new("main"),
         task_file: "TASK.md",
-        named: None,
+        commit: None,
     };
     let facts = worktree.facts(&ask).unwrap();
     let head = yard.git(&yard.app(), &["rev-parse", branch]);
     assert_eq!(facts.head.as_str(), head.trim());
-    facts.holds
+    facts.met_conditions
 }
 
 #[test]
 fn each_condition_holds_and_fails() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     yard.acquire(&git, "t1", "fix");
     assert_eq!(
@@ -49,7 +49,7 @@ fn each_condition_holds_and_fails() {
 
 #[test]
 fn lesson_47_a_task_file_that_was_ever_committed_is_seen() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     yard.acquire(&git, "t1", "fix");
     fs::write(yard.slot().join("TASK.md"), "x\n").unwrap();
@@ -73,7 +73,7 @@ fn lesson_47_a_task_file_that_was_ever_committed_is_seen() {
 
 #[test]
 fn lesson_32_during_a_rebase_the_branch_is_known_and_nothing_is_clean() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     yard.acquire(&git, "t1", "fix");
     yard.commit(&yard.slot(), "a", "a\n");
@@ -92,7 +92,7 @@ fn lesson_32_during_a_rebase_the_branch_is_known_and_nothing_is_clean() {
 
 #[test]
 fn the_default_branch_is_found_in_order() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     // The configuration is read when the repository is opened.
     let found = || yard.open().default_branch(None).unwrap().to_string();
     assert_eq!(found(), "main");
@@ -123,7 +123,7 @@ fn the_default_branch_is_found_in_order() {
 
 #[test]
 fn a_repository_without_a_commit_says_what_to_do() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     yard.git(&yard.path(""), &["init", "-q", "-b", "main", "empty"]);
     let git = Git::open("git", &yard.path("empty"), &yard.environment()).unwrap();
     let error = git.default_branch(None).unwrap_err();
@@ -134,7 +134,7 @@ fn a_repository_without_a_commit_says_what_to_do() {
 
 #[test]
 fn what_is_no_repository_is_refused_with_gits_words() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let nowhere = yard.path("home");
     let error = Git::open("git", &nowhere, &environment(&nowhere)).unwrap_err();
     let error = error.to_string();
@@ -149,7 +149,7 @@ fn what_is_no_repository_is_refused_with_gits_words() {
 
 #[test]
 fn a_sha256_repository_works() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     fs::remove_dir_all(yard.app()).unwrap();
     yard.git(
         &yard.path(""),

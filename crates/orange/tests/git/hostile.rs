@@ -8,8 +8,8 @@ use std::path::Path;
 
 use orange_engine::names::ProjectName;
 
-use crate::ground::{Ground, told};
-use crate::yard::files;
+use crate::home_fixture::{HomeFixture, told};
+use crate::repo_fixture::files;
 
 /// Names that are not valid branches, and could be an option, a path or a trick.
 fn refused() -> Vec<String> {
@@ -68,7 +68,7 @@ const ODD: &[&str] = &[
 
 #[test]
 fn a_hostile_branch_is_refused_before_anything_happens() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     let id = ground.create(None);
     let before = files(&ground.yard.app());
     for name in refused() {
@@ -90,7 +90,7 @@ fn a_hostile_branch_is_refused_before_anything_happens() {
 
 #[test]
 fn an_odd_branch_is_that_branch_byte_for_byte() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     for name in ODD {
         let id = ground.create(Some(name));
         let task = ground.go(&id, "held");
@@ -108,7 +108,7 @@ fn an_odd_branch_is_that_branch_byte_for_byte() {
 
 #[test]
 fn a_hostile_project_is_refused_and_an_odd_path_is_that_path() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     let add = |path: &Path, name: &str| {
         let mut orange = ground.orange(&["project", "add", "--name", name]);
         told(&orange.current_dir(path).output().unwrap())
@@ -163,7 +163,7 @@ fn a_hostile_project_is_refused_and_an_odd_path_is_that_path() {
 }
 
 /// A directory outside of everything, which must not change.
-fn outside(ground: &Ground) -> std::path::PathBuf {
+fn outside(ground: &HomeFixture) -> std::path::PathBuf {
     let outside = ground.yard.path("outside");
     fs::create_dir_all(outside.join("src")).unwrap();
     for name in ["TASK.md", "README", "src/main.rs", "target"] {
@@ -174,8 +174,8 @@ fn outside(ground: &Ground) -> std::path::PathBuf {
 
 #[test]
 fn a_task_file_that_became_a_link_changes_nothing_outside() {
-    let ground = Ground::new(1);
-    let id = ground.hold();
+    let ground = HomeFixture::new(1);
+    let id = ground.create_with_workspace();
     let outside = outside(&ground);
     let before = files(&outside);
     let file = ground.yard.slot().join("TASK.md");
@@ -193,7 +193,7 @@ fn a_task_file_that_became_a_link_changes_nothing_outside() {
 
 #[test]
 fn a_branch_that_brings_a_link_as_task_file_is_refused() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     let outside = outside(&ground);
     let before = files(&outside);
     let app = ground.yard.app();
@@ -210,8 +210,8 @@ fn a_branch_that_brings_a_link_as_task_file_is_refused() {
 
 #[test]
 fn a_worktree_that_became_a_link_changes_nothing_outside() {
-    let ground = Ground::new(2);
-    let id = ground.hold();
+    let ground = HomeFixture::new(2);
+    let id = ground.create_with_workspace();
     let outside = outside(&ground);
     let before = files(&outside);
     let slot = ground.yard.slot();
@@ -235,8 +235,8 @@ fn a_worktree_that_became_a_link_changes_nothing_outside() {
 
 #[test]
 fn folders_that_became_links_change_nothing_outside() {
-    let ground = Ground::new(1);
-    let id = ground.hold();
+    let ground = HomeFixture::new(1);
+    let id = ground.create_with_workspace();
     let outside = outside(&ground);
     let before = files(&outside);
     let slot = ground.yard.slot();

@@ -10,30 +10,30 @@
 )]
 
 mod checkout;
+mod concurrent_writes;
 #[cfg(target_os = "linux")]
-mod collect;
-mod dirt;
+mod contention;
+mod dirty_states;
+mod dirty_states_table;
 mod facts;
 #[cfg(target_os = "linux")]
-mod ground;
+mod home_fixture;
 #[cfg(target_os = "linux")]
 mod hostile;
-mod killed;
+mod kill_points;
+mod merge;
+mod merge_kill_points;
 #[cfg(target_os = "linux")]
-mod many;
-mod meanwhile;
-mod merging;
-mod merging_killed;
-mod merging_remote;
+mod merge_laws;
+mod merge_remote;
 #[cfg(target_os = "linux")]
-mod misled;
-mod planted;
+mod no_loss_table;
+mod planted_programs;
 mod pool;
+mod repo_fixture;
 #[cfg(target_os = "linux")]
-mod reviewed;
-#[cfg(target_os = "linux")]
-mod roads;
-mod table;
+mod tampered_config;
 #[cfg(target_os = "linux")]
 mod working_copy;
-mod yard;
+#[cfg(target_os = "linux")]
+mod workspace_commands;

@@ -3,12 +3,12 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use orange_effects::git::{AcquireRefusal, Phase, Released, Restored, SlotRefusal};
+use orange_effects::git::{AcquireRefusal, Phase, ReleaseResult, RestoreResult, SlotRefusal};
 use orange_engine::names::TaskId;
 
-use crate::yard::{WORKSPACE, Yard, begin_count, counted, files, numbered};
+use crate::repo_fixture::{RepoFixture, WORKSPACE, begin_count, counted, files, numbering_script};
 
-fn slot_refusal(yard: &Yard) -> SlotRefusal {
+fn slot_refusal(yard: &RepoFixture) -> SlotRefusal {
     let git = yard.open();
     match yard.refusal(&git, "t1", "fix") {
         AcquireRefusal::Slot(refusal) => refusal,
@@ -18,7 +18,7 @@ fn slot_refusal(yard: &Yard) -> SlotRefusal {
 
 #[test]
 fn what_others_made_is_never_touched() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let path = yard.slot().display().to_string();
     yard.git(
         &yard.app(),
@@ -31,14 +31,14 @@ fn what_others_made_is_never_touched() {
     let git = yard.open();
     assert_eq!(
         yard.release(&git, "t1"),
-        Released::Refused(SlotRefusal::NotOurs(real))
+        ReleaseResult::Refused(SlotRefusal::NotOurs(real))
     );
     assert_eq!(files(&yard.slot()), before);
 }
 
 #[test]
 fn lesson_34_a_directory_that_is_no_worktree_is_not_taken_for_one() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     fs::create_dir_all(yard.slot()).unwrap();
     fs::write(yard.slot().join("something"), "x").unwrap();
     let real = yard.slot().canonicalize().unwrap();
@@ -52,7 +52,7 @@ fn lesson_34_a_directory_that_is_no_worktree_is_not_taken_for_one() {
 
 #[test]
 fn a_link_is_no_workspace() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let outside = yard.path("outside");
     fs::create_dir_all(&outside).unwrap();
     fs::create_dir_all(yard.path("workspaces")).unwrap();
@@ -63,7 +63,7 @@ fn a_link_is_no_workspace() {
 
 #[test]
 fn an_empty_directory_becomes_the_workspace() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     fs::create_dir_all(yard.slot()).unwrap();
     let git = yard.open();
     yard.acquire(&git, "t1", "fix");
@@ -71,12 +71,12 @@ fn an_empty_directory_becomes_the_workspace() {
 
 #[test]
 fn lesson_34_a_creation_that_failed_is_finished_or_made_again() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     // Each fails at a different git call, as with a full disk.
     for at in (1..).step_by(2) {
         let script = format!(
             "{}[ $n = {at} ] && exit 128\nexec $real \"$@\"",
-            numbered(&yard.path("n"))
+            numbering_script(&yard.path("n"))
         );
         let failing = yard.wrapper(&format!("git-{at}"), &script);
         begin_count(&yard.path("n"));
@@ -114,15 +114,15 @@ fn lesson_34_a_creation_that_failed_is_finished_or_made_again() {
 
 #[test]
 fn a_directory_that_somebody_deleted_loses_nothing_that_was_staged() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     yard.acquire(&git, "t1", "fix");
     fs::write(yard.slot().join("README"), "staged\n").unwrap();
     fs::write(yard.slot().join("new"), "staged\n").unwrap();
     yard.git(&yard.slot(), &["add", "README", "new"]);
     fs::remove_dir_all(yard.slot()).unwrap();
-    let Released::Free { rescues } = yard.release(&git, "t1") else {
-        panic!("it can be given back");
+    let ReleaseResult::Free { rescues } = yard.release(&git, "t1") else {
+        panic!("it can be released");
     };
     assert!(
         yard.slot().join("src/main.rs").is_file(),
@@ -130,7 +130,7 @@ fn a_directory_that_somebody_deleted_loses_nothing_that_was_staged() {
     );
     let back = yard.acquire(&git, "t1", "fix");
     let restored = back.worktree.restore(&rescues[0]).unwrap();
-    assert!(matches!(restored, Restored::Whole { .. }));
+    assert!(matches!(restored, RestoreResult::Done { .. }));
     assert_eq!(fs::read(yard.slot().join("new")).unwrap(), b"staged\n");
     assert_eq!(fs::read(yard.slot().join("README")).unwrap(), b"staged\n");
     assert!(
@@ -138,12 +138,12 @@ fn a_directory_that_somebody_deleted_loses_nothing_that_was_staged() {
         "what was committed is not deleted"
     );
     fs::remove_dir_all(yard.slot()).unwrap();
-    assert!(yard.acquire(&git, "t1", "fix").was_there);
+    assert!(yard.acquire(&git, "t1", "fix").was_acquired);
 }
 
 #[test]
 fn a_workspace_that_became_a_repository_of_its_own_is_left_alone() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     yard.acquire(&git, "t1", "fix");
     fs::remove_file(yard.slot().join(".git")).unwrap();
@@ -152,7 +152,7 @@ fn a_workspace_that_became_a_repository_of_its_own_is_left_alone() {
     assert!(matches!(slot_refusal(&yard), SlotRefusal::Broken { .. }));
     let released = yard.release(&git, "t1");
     assert!(
-        matches!(released, Released::Refused(SlotRefusal::Broken { .. })),
+        matches!(released, ReleaseResult::Refused(SlotRefusal::Broken { .. })),
         "{released:?}"
     );
     assert_eq!(files(&yard.slot()), before);
@@ -160,12 +160,12 @@ fn a_workspace_that_became_a_repository_of_its_own_is_left_alone() {
 
 #[test]
 fn another_tasks_workspace_is_not_released() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
-    assert_eq!(yard.release(&git, "t1"), Released::Absent);
+    assert_eq!(yard.release(&git, "t1"), ReleaseResult::Absent);
     yard.acquire(&git, "t1", "fix");
     let task = TaskId::new("t1");
-    assert_eq!(yard.release(&git, "t2"), Released::NotThatTasks { task });
+    assert_eq!(yard.release(&git, "t2"), ReleaseResult::OtherTask { task });
     let worktree = git.worktree(&yard.slot()).unwrap();
     let marker = worktree.marker().unwrap().unwrap();
     assert_eq!(marker.workspace.as_str(), WORKSPACE);
@@ -176,7 +176,7 @@ fn another_tasks_workspace_is_not_released() {
 
 #[test]
 fn lesson_4_the_persons_own_checkout_is_no_workspace() {
-    let yard = Yard::new();
+    let yard = RepoFixture::new();
     let git = yard.open();
     let name = orange_engine::names::WorkspaceName::new("app");
     let slot = orange_effects::git::Slot {

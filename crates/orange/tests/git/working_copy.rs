@@ -8,7 +8,7 @@ use std::process::Command;
 use orange_engine::event::Fact;
 use orange_engine::names::TaskId;
 
-use crate::ground::{Ground, carrying, wait_for};
+use crate::home_fixture::{HomeFixture, processes_with, wait_for};
 
 fn write(path: impl AsRef<Path>, text: &str) {
     let path = path.as_ref();
@@ -16,10 +16,10 @@ fn write(path: impl AsRef<Path>, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-fn given_up(ground: &Ground, id: &TaskId) -> String {
+fn given_up(ground: &HomeFixture, id: &TaskId) -> String {
     let events = ground.store().events(id, 0).unwrap();
     let errors = events.iter().filter_map(|it| match &it.event.fact {
-        Fact::EffectGivenUp { error, .. } => Some(error.clone()),
+        Fact::EffectFailed { error, .. } => Some(error.clone()),
         _ => None,
     });
     errors.collect::<Vec<_>>().join("\n")
@@ -27,7 +27,7 @@ fn given_up(ground: &Ground, id: &TaskId) -> String {
 
 #[test]
 fn lesson_46_what_worktreeinclude_names_is_copied_and_nothing_else() {
-    let ground = Ground::new(2);
+    let ground = HomeFixture::new(2);
     let app = ground.yard.app();
     write(app.join(".env"), "SECRET=1\n");
     fs::set_permissions(app.join(".env"), fs::Permissions::from_mode(0o600)).unwrap();
@@ -44,7 +44,7 @@ fn lesson_46_what_worktreeinclude_names_is_copied_and_nothing_else() {
         "# comment\n.env\ncache/*\nnotes\n!cache/not\n",
     );
     write(app.join("cache/not"), "taken out again\n");
-    let id = ground.hold();
+    let id = ground.create_with_workspace();
     let slot = ground.yard.slot();
     let read = |name: &str| fs::read_to_string(slot.join(name)).ok();
     assert_eq!(read(".env").as_deref(), Some("SECRET=1\n"));
@@ -77,11 +77,11 @@ fn lesson_46_what_worktreeinclude_names_is_copied_and_nothing_else() {
 
 #[test]
 fn what_is_in_the_workspace_already_is_not_replaced() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     let app = ground.yard.app();
     write(app.join(".env"), "OLD=1\n");
     write(app.join(".worktreeinclude"), ".env\n");
-    let id = ground.hold();
+    let id = ground.create_with_workspace();
     let slot = ground.yard.slot();
     write(slot.join(".env"), "CHANGED=1\n");
     ground.go(&id, "open");
@@ -95,14 +95,14 @@ fn what_is_in_the_workspace_already_is_not_replaced() {
 
 #[test]
 fn what_the_branch_does_not_ignore_is_not_copied() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     let app = ground.yard.app();
     ground.yard.git(&app, &["switch", "-q", "-c", "fix"]);
     ground.yard.commit(&app, ".gitignore", "*.log\n");
     ground.yard.git(&app, &["switch", "-q", "main"]);
     write(app.join(".env"), "SECRET=1\n");
     write(app.join(".worktreeinclude"), ".env\n");
-    let id = ground.hold();
+    let id = ground.create_with_workspace();
     assert!(
         !ground.yard.slot().join(".env").exists(),
         "it could be committed"
@@ -113,7 +113,7 @@ fn what_the_branch_does_not_ignore_is_not_copied() {
 
 #[test]
 fn a_link_planted_in_the_workspace_leads_no_copy_outside() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     let app = ground.yard.app();
     write(app.join("cache/a/secret"), "SECRET=1\n");
     write(app.join(".env"), "SECRET=1\n");
@@ -121,7 +121,7 @@ fn a_link_planted_in_the_workspace_leads_no_copy_outside() {
     let outside = ground.yard.path("outside");
     fs::create_dir_all(&outside).unwrap();
     write(outside.join("target"), "mine\n");
-    let id = ground.hold();
+    let id = ground.create_with_workspace();
     let slot = ground.yard.slot();
     fs::remove_dir_all(slot.join("cache")).unwrap();
     fs::remove_file(slot.join(".env")).unwrap();
@@ -144,23 +144,23 @@ fn a_link_planted_in_the_workspace_leads_no_copy_outside() {
 
 #[test]
 fn a_list_that_is_a_link_is_no_list() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     let app = ground.yard.app();
     write(app.join(".env"), "SECRET=1\n");
     write(ground.yard.path("elsewhere"), ".env\n");
     symlink(ground.yard.path("elsewhere"), app.join(".worktreeinclude")).unwrap();
-    ground.hold();
+    ground.create_with_workspace();
     assert!(!ground.yard.slot().join(".env").exists());
 }
 
 #[test]
 fn scripts_know_their_task_their_workspace_and_their_ports() {
-    let ground = Ground::new(2);
+    let ground = HomeFixture::new(2);
     let out = ground.yard.path("out").display().to_string();
     let line = format!("echo said-by-it; echo $0 $ORANGE_TASK_ID $ORANGE_PORT_OFFSET $PWD >>{out}");
     ground.configure_script("setup", &line);
     ground.configure_script("teardown", &line);
-    let first = ground.hold();
+    let first = ground.create_with_workspace();
     let second = ground.create(Some("other"));
     ground.go(&second, "held");
     ground.go(&first, "closed");
@@ -195,11 +195,11 @@ fn scripts_know_their_task_their_workspace_and_their_ports() {
 
 #[test]
 fn an_agent_knows_its_ports() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     let out = ground.yard.path("out").display().to_string();
     let script = format!("echo $ORANGE_PORT_OFFSET >{out}; exec sleep 600");
     fs::write(ground.yard.path("agent.sh"), script).unwrap();
-    let id = ground.hold();
+    let id = ground.create_with_workspace();
     ground.go(&id, "manned");
     wait_for("the agent", || {
         fs::read_to_string(&out).is_ok_and(|told| told == "100\n")
@@ -208,7 +208,7 @@ fn an_agent_knows_its_ports() {
 
 #[test]
 fn a_setup_that_fails_is_a_failed_start_that_names_its_log() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     ground.configure_script("setup", "echo what went wrong >&2; exit 7");
     let id = ground.create(Some("fix"));
     let task = ground.go(&id, "held");
@@ -228,24 +228,24 @@ fn a_setup_that_fails_is_a_failed_start_that_names_its_log() {
 
 #[test]
 fn a_setup_that_does_not_end_is_ended_with_all_it_started() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     ground.configure_script("setup", "sleep 600 & sleep 600");
     ground.configure("setup_timeout", &1.into());
     let id = ground.create(Some("fix"));
     ground.go(&id, "held");
     let error = given_up(&ground, &id);
-    assert!(error.contains("was ended after 1000 ms"), "{error}");
+    assert!(error.contains("timed out after 1000 ms"), "{error}");
     let variable = format!("ORANGE_TASK_ID={id}");
     wait_for("its processes to go", || {
-        carrying(variable.as_bytes()).is_empty()
+        processes_with(variable.as_bytes()).is_empty()
     });
 }
 
 #[test]
-fn a_teardown_that_fails_keeps_nobody_from_the_workspace_and_is_said() {
-    let ground = Ground::new(1);
+fn a_failed_teardown_is_reported_and_does_not_block_the_workspace() {
+    let ground = HomeFixture::new(1);
     ground.configure_script("teardown", "exit 9");
-    let id = ground.hold();
+    let id = ground.create_with_workspace();
     fs::write(ground.yard.slot().join("README"), "unsaved\n").unwrap();
     ground.go(&id, "closed");
     assert!(ground.store().workspace_of(&id).unwrap().is_none());
@@ -263,41 +263,41 @@ fn a_teardown_that_fails_keeps_nobody_from_the_workspace_and_is_said() {
 
 #[test]
 fn what_a_setup_left_running_ends_with_the_task() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     ground.configure_script("setup", "sleep 600 >/dev/null 2>&1 &");
-    let id = ground.hold();
+    let id = ground.create_with_workspace();
     let variable = format!("ORANGE_TASK_ID={id}");
-    assert_eq!(carrying(variable.as_bytes()).len(), 1);
+    assert_eq!(processes_with(variable.as_bytes()).len(), 1);
     ground.go(&id, "open");
-    assert_eq!(carrying(variable.as_bytes()), [] as [u32; 0]);
+    assert_eq!(processes_with(variable.as_bytes()), [] as [u32; 0]);
 }
 
 /// The performer dies while its script runs; its successor kills that script and runs it again.
 #[test]
 fn a_setup_whose_performer_was_killed_is_run_again_alone() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     let out = ground.yard.path("out").display().to_string();
     let line =
         format!("echo begun >>{out}; [ $(wc -l <{out}) -gt 1 ] || sleep 600; echo done >>{out}");
     ground.configure_script("setup", &line);
     let id = ground.create(Some("fix"));
     let to = orange_engine::names::Status::new("held");
-    let ask = orange_engine::input::Ask::Move { to };
-    ground.ask_waiting(&id, ask, orange_driver::Waiting::Not);
+    let ask = orange_engine::input::RequestKind::Move { to };
+    ground.ask_waiting(&id, ask, orange_driver::WaitPolicy::Skip);
     let mut performer = ground.orange(&["perform", id.as_str()]).spawn().unwrap();
     wait_for("the setup", || fs::exists(&out).unwrap());
     performer.kill().unwrap();
     performer.wait().unwrap();
-    ground.driver().performer.perform_to_the_end(&id).unwrap();
+    ground.driver().performer.perform_until_done(&id).unwrap();
     assert_eq!(ground.task(&id).status.as_str(), "held");
     assert_eq!(fs::read_to_string(&out).unwrap(), "begun\nbegun\ndone\n");
     let variable = format!("ORANGE_TASK_ID={id}");
-    assert_eq!(carrying(variable.as_bytes()), [] as [u32; 0]);
+    assert_eq!(processes_with(variable.as_bytes()), [] as [u32; 0]);
 }
 
 #[test]
 fn a_script_of_the_repository_is_never_run() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     let app = ground.yard.app();
     let evidence = ground.yard.path("evidence").display().to_string();
     let script = format!("#!/bin/sh\ntouch {evidence}\n");
@@ -314,7 +314,7 @@ fn a_script_of_the_repository_is_never_run() {
     }
     ground.yard.git(&app, &["add", "-A"]);
     ground.yard.git(&app, &["commit", "-q", "-m", "scripts"]);
-    let id = ground.hold();
+    let id = ground.create_with_workspace();
     assert!(ground.yard.slot().join("setup.sh").is_file());
     ground.go(&id, "closed");
     assert!(!Path::new(&evidence).exists());
@@ -325,21 +325,18 @@ fn a_script_of_the_repository_is_never_run() {
 
 #[test]
 fn a_remote_that_cannot_be_asked_is_said() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     let nowhere = ground.yard.path("nowhere.git").display().to_string();
     let add = ["remote", "add", "origin", &nowhere];
     ground.yard.git(&ground.yard.app(), &add);
-    let id = ground.hold();
+    let id = ground.create_with_workspace();
     let attention = ground.task(&id).attention.join("\n");
-    assert!(
-        attention.contains("remote could not be asked"),
-        "{attention}"
-    );
+    assert!(attention.contains("the fetch failed"), "{attention}");
 }
 
 #[test]
 fn lesson_46_empty_submodules_are_said_and_setup_can_fill_them() {
-    let ground = Ground::new(1);
+    let ground = HomeFixture::new(1);
     let yard = &ground.yard;
     let library = yard.path("library");
     yard.git(&yard.path(""), &["init", "-q", "-b", "main", "library"]);
@@ -349,7 +346,7 @@ fn lesson_46_empty_submodules_are_said_and_setup_can_fill_them() {
     let add = ["-c", allow, "submodule", "--quiet", "add", &from, "lib"];
     yard.git(&yard.app(), &add);
     yard.git(&yard.app(), &["commit", "-q", "-m", "with a submodule"]);
-    let id = ground.hold();
+    let id = ground.create_with_workspace();
     let attention = ground.task(&id).attention.join("\n");
     assert!(
         attention.contains("`lib`") && attention.contains("git submodule"),

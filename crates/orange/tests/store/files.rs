@@ -8,12 +8,14 @@ use orange_engine::document::{Document, Frontmatter, SectionName};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use orange_store::{
-    Projected, Reading, Released, StoreError, Unknown, Wish, archive_section, bind, import, peek,
-    project, release,
+    ImportResult, ProjectionReport, ReleaseOutcome, StatusEdit, StoreError, UnreadableReason,
+    archive_section, bind, import, peek, project, release,
 };
 
-use crate::kit::{World, new_task, status};
-use crate::sandbox::{Life, Sandbox, imported, imported_at, instant, minimal, nudge, source};
+use crate::fixtures::{World, new_task, status};
+use crate::sandbox::{
+    RecordedTask, Sandbox, import_at, import_now, instant, minimal, nudge, source,
+};
 
 const HOSTILE: &str = "\u{feff}---\r\n# a comment\r\nmine: [1, 2]\r\nstatus:   'old'  # note\r\n\
     ---\r\n\r\n## Context\r\n\r\n```\n## Not a section\n---\n```\n\ttabs \u{0} \u{202e} 🍊\r\n\
@@ -24,7 +26,7 @@ fn begin(text: &str) -> (Sandbox, orange_store::Store, TaskId) {
     let mut store = sandbox.store();
     let workflow = minimal();
     let world = World::create_with(&workflow, &new_task("Add: a thing", None), Some(text)).unwrap();
-    let id = Life::of(&mut store, world).world.task.id;
+    let id = RecordedTask::of(&mut store, world).world.task.id;
     project(&mut store, &id, instant(1)).unwrap();
     (sandbox, store, id)
 }
@@ -179,7 +181,7 @@ fn what_cannot_be_told_is_unknown_and_left_alone() {
         fs::write(&path, content).unwrap();
         let reading = import(&mut store, &id, instant(1)).unwrap();
         assert!(
-            matches!(reading, Reading::Unknown(_)),
+            matches!(reading, ImportResult::Unknown(_)),
             "{content:?}: {reading:?}"
         );
         let projected = project(&mut store, &id, instant(1)).unwrap();
@@ -199,11 +201,11 @@ fn a_link_in_the_place_of_the_file_leads_nowhere() {
         symlink(&victim, path).unwrap();
     };
     lead_astray(&sandbox.task_file());
-    let unknown = Reading::Unknown(Unknown::NotRegular);
+    let unknown = ImportResult::Unknown(UnreadableReason::NotRegular);
     assert_eq!(peek(&store, &id).unwrap(), unknown);
     assert_eq!(import(&mut store, &id, instant(1)).unwrap(), unknown);
     let projected = project(&mut store, &id, instant(1)).unwrap();
-    assert_eq!(projected.deferred, Some(Unknown::NotRegular));
+    assert_eq!(projected.deferred, Some(UnreadableReason::NotRegular));
 
     // The same in a worktree; removing it removes the link, not its target.
     fs::remove_file(sandbox.task_file()).unwrap();
@@ -213,14 +215,14 @@ fn a_link_in_the_place_of_the_file_leads_nowhere() {
     assert_eq!(import(&mut store, &id, instant(1)).unwrap(), unknown);
     assert_eq!(
         release(&mut store, &id, instant(1)).unwrap(),
-        Released::Restored
+        ReleaseOutcome::Restored
     );
     assert!(!inside.is_symlink());
     assert_eq!(
         fs::read_to_string(&victim).unwrap(),
         "## Handoff\n\nDONE: not mine\n"
     );
-    assert_eq!(imported(&mut store, &id).document.text(), "## Context\n");
+    assert_eq!(import_now(&mut store, &id).document.text(), "## Context\n");
 }
 
 #[test]
@@ -229,7 +231,7 @@ fn a_file_that_is_deleted_comes_back_from_the_last_import() {
     let (sandbox, mut store, id) = begin("## Context\n\nold\n");
     let text = "---\nmine: 1\n---\n## Context\n\nnew words\n";
     fs::write(sandbox.task_file(), text).unwrap();
-    let read = imported(&mut store, &id);
+    let read = import_now(&mut store, &id);
     assert!(!read.restored);
     let workflow = minimal();
     let mut world = World::create(&workflow, &new_task("Add: a thing", None)).unwrap();
@@ -246,7 +248,7 @@ fn a_file_that_is_deleted_comes_back_from_the_last_import() {
     };
     store.record(&commit).unwrap();
     fs::remove_file(sandbox.task_file()).unwrap();
-    let read = imported(&mut store, &id);
+    let read = import_now(&mut store, &id);
     assert!(read.restored);
     assert_eq!(read.document.text(), text);
     fs::remove_file(sandbox.task_file()).unwrap();
@@ -258,56 +260,65 @@ fn a_file_that_is_deleted_comes_back_from_the_last_import() {
     );
     // Reading restores nothing.
     fs::remove_file(sandbox.task_file()).unwrap();
-    assert!(matches!(peek(&store, &id).unwrap(), Reading::Unknown(_)));
+    assert!(matches!(
+        peek(&store, &id).unwrap(),
+        ImportResult::Unknown(_)
+    ));
     assert!(!sandbox.task_file().exists());
 }
 
 #[test]
-fn a_status_written_by_hand_is_a_wish_with_its_version() {
+fn a_hand_edited_status_is_a_request_with_its_version() {
     let (sandbox, mut store, id) = begin("## Context\n");
-    assert_eq!(imported(&mut store, &id).wish, None);
+    assert_eq!(import_now(&mut store, &id).status_edit, None);
     let text = fs::read_to_string(sandbox.task_file()).unwrap();
     let edited = text.replace("status: pending", "status: working");
     fs::write(sandbox.task_file(), &edited).unwrap();
-    let wish = Wish {
+    let wish = StatusEdit {
         to: status("working"),
         version: 2,
         in_worktree: false,
     };
-    assert_eq!(imported(&mut store, &id).wish, Some(wish.clone()));
+    assert_eq!(import_now(&mut store, &id).status_edit, Some(wish.clone()));
     // A projection that comes first passes it on instead of swallowing it.
     nudge(&mut store, &id);
     let projected = project(&mut store, &id, instant(1)).unwrap();
     assert_eq!(projected.wish.as_ref(), Some(&wish));
-    assert_eq!(imported(&mut store, &id).wish, None);
+    assert_eq!(import_now(&mut store, &id).status_edit, None);
     // It is kept until it is decided, whatever else is written meanwhile.
     project(&mut store, &id, instant(2)).unwrap();
-    assert_eq!(store.kept_wish(&id).unwrap().as_ref(), Some(&wish));
-    let other = Wish {
+    assert_eq!(
+        store.pending_status_edit(&id).unwrap().as_ref(),
+        Some(&wish)
+    );
+    let other = StatusEdit {
         to: status("done"),
         ..wish.clone()
     };
-    store.forget_wish(&id, &other).unwrap();
-    assert_eq!(store.kept_wish(&id).unwrap().as_ref(), Some(&wish));
-    store.forget_wish(&id, &wish).unwrap();
-    assert_eq!(store.kept_wish(&id).unwrap(), None);
+    store.clear_status_edit(&id, &other).unwrap();
+    assert_eq!(
+        store.pending_status_edit(&id).unwrap().as_ref(),
+        Some(&wish)
+    );
+    store.clear_status_edit(&id, &wish).unwrap();
+    assert_eq!(store.pending_status_edit(&id).unwrap(), None);
     let text = fs::read_to_string(sandbox.task_file()).unwrap();
     assert_eq!(field(&text, "status").as_deref(), Some("pending"));
 }
 
 #[test]
-fn a_status_of_an_earlier_projection_is_no_wish() {
+fn a_status_of_an_earlier_projection_is_not_a_request() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = Life::begin(&mut store, &workflow);
+    let mut life = RecordedTask::begin(&mut store, &workflow);
     let id = life.world.task.id.clone();
     project(&mut store, &id, instant(1)).unwrap();
     life.world.move_to(Role::Human, "working");
     life.catch_up(&mut store).unwrap();
     let projected = project(&mut store, &id, instant(1)).unwrap();
-    assert_eq!(projected, Projected::default());
-    assert_eq!(imported(&mut store, &id).wish, None);
+    assert_eq!(projected, ProjectionReport::default());
+    assert_eq!(import_now(&mut store, &id).status_edit, None);
 }
 
 #[test]
@@ -321,7 +332,7 @@ fn what_is_appended_to_a_replaced_file_reaches_the_live_one() {
     nudge(&mut store, &id);
     project(&mut store, &id, instant(1)).unwrap();
     opened.write_all(b"DONE: one\nDONE: tw").unwrap();
-    let read = imported(&mut store, &id);
+    let read = import_now(&mut store, &id);
     assert!(
         read.document.text().ends_with("\nDONE: one\n"),
         "{}",
@@ -329,25 +340,25 @@ fn what_is_appended_to_a_replaced_file_reaches_the_live_one() {
     );
     // The partial line is taken as it is when there is no further chance.
     opened.write_all(b"o").unwrap();
-    let read = imported(&mut store, &id);
+    let read = import_now(&mut store, &id);
     assert!(read.document.text().ends_with("\nDONE: one\nDONE: two"));
     let status = field(read.document.text(), "version");
     assert_eq!(status.as_deref(), Some("3"));
     // An agent may have it open for longer than two imports take.
-    imported(&mut store, &id);
+    import_now(&mut store, &id);
     opened.write_all(b"\nDONE: three\n").unwrap();
-    let read = imported_at(&mut store, &id, 50);
+    let read = import_at(&mut store, &id, 50);
     assert!(read.document.text().ends_with("\nDONE: three\n"));
     // Then nothing is left to read again.
     for seconds in [100, 200, 300] {
-        imported_at(&mut store, &id, seconds);
+        import_at(&mut store, &id, seconds);
     }
     let left = fs::read_dir(sandbox.task_directory().join("replaced")).unwrap();
     assert_eq!(left.count(), 0);
 }
 
 #[test]
-fn a_replaced_file_that_is_written_anew_takes_the_place_of_what_nobody_touched() {
+fn a_rewritten_replaced_file_replaces_an_unchanged_task_file() {
     use std::io::{Seek as _, Write as _};
     let (sandbox, mut store, id) = begin("## Handoff\n\nold\n");
     let mut opened = fs::OpenOptions::new()
@@ -362,7 +373,7 @@ fn a_replaced_file_that_is_written_anew_takes_the_place_of_what_nobody_touched()
         opened.write_all(text.as_bytes()).unwrap();
     };
     rewrite(&mut opened, "## Handoff\n\nDONE: new\n");
-    let read = imported(&mut store, &id);
+    let read = import_now(&mut store, &id);
     assert_eq!(
         (read.document.text(), read.strays),
         ("## Handoff\n\nDONE: new\n", 0)
@@ -371,7 +382,7 @@ fn a_replaced_file_that_is_written_anew_takes_the_place_of_what_nobody_touched()
     // When both were written, the live one stays and the other is kept as an import.
     rewrite(&mut opened, "## Handoff\n\nDONE: too late\n");
     fs::write(sandbox.task_file(), "## Handoff\n\nDONE: live\n").unwrap();
-    let read = imported(&mut store, &id);
+    let read = import_now(&mut store, &id);
     assert_eq!(
         (read.document.text(), read.strays),
         ("## Handoff\n\nDONE: live\n", 1)
@@ -385,11 +396,11 @@ fn a_replaced_file_that_is_written_anew_takes_the_place_of_what_nobody_touched()
 #[test]
 fn a_section_is_set_aside_once() {
     let (sandbox, mut store, id) = begin("## Review\n\nVerdict: FAIL\n\n## Notes\n\nkept\n");
-    let section = SectionName::titled("Review");
+    let section = SectionName::from_title("Review");
     let before = fs::read_to_string(sandbox.task_file()).unwrap();
     for _ in 0..2 {
         let done = archive_section(&mut store, &id, &section, instant(1)).unwrap();
-        assert_eq!(done, Projected::default());
+        assert_eq!(done, ProjectionReport::default());
         let after = fs::read_to_string(sandbox.task_file()).unwrap();
         assert_eq!(after, before.replace("## Review", "## Review (archived)"));
     }

@@ -4,19 +4,19 @@ use std::fs;
 
 use orange_engine::Workflow;
 use orange_engine::evidence::Evidence;
-use orange_engine::input::{Ask, Observation};
+use orange_engine::input::{Observation, RequestKind};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::role::Role;
 use orange_engine::task::PendingState;
-use orange_store::{Rebuilt, Store, StoreError, bind, project, rebuild, release};
+use orange_store::{RebuildReport, Store, StoreError, bind, project, rebuild, release};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use crate::kit::{World, git_facts, new_task, request, shipped_workflow};
-use crate::sandbox::{Life, Sandbox, instant};
+use crate::fixtures::{World, git_facts, new_task, request, shipped_workflow};
+use crate::sandbox::{RecordedTask, Sandbox, instant};
 
 #[derive(Clone, Debug)]
-enum Happening {
+enum Step {
     Write(&'static str),
     Move(Role, Index),
     Import(Role, bool),
@@ -36,7 +36,7 @@ const FILES: [&str; 4] = [
     "## Handoff\n\nDONE: b\n\n## Review\n\nVerdict: FAIL\n\nno\n",
 ];
 
-fn happening() -> impl Strategy<Value = Happening> {
+fn happening() -> impl Strategy<Value = Step> {
     let role = || {
         select(vec![
             Role::Worker,
@@ -52,19 +52,19 @@ fn happening() -> impl Strategy<Value = Happening> {
         Evidence::Environment,
     ]);
     prop_oneof![
-        3 => select(FILES.to_vec()).prop_map(Happening::Write),
-        8 => (role(), any::<Index>()).prop_map(|(role, to)| Happening::Move(role, to)),
-        1 => (role(), any::<bool>()).prop_map(|(role, asked)| Happening::Import(role, asked)),
-        8 => any::<Index>().prop_map(Happening::Done),
-        1 => any::<Index>().prop_map(Happening::GivenUp),
-        1 => Just(Happening::Retry),
-        2 => (agent(), evidence).prop_map(|(role, evidence)| Happening::Ends(role, evidence)),
-        1 => Just(Happening::Respawn),
-        2 => Just(Happening::Project),
+        3 => select(FILES.to_vec()).prop_map(Step::Write),
+        8 => (role(), any::<Index>()).prop_map(|(role, to)| Step::Move(role, to)),
+        1 => (role(), any::<bool>()).prop_map(|(role, asked)| Step::Import(role, asked)),
+        8 => any::<Index>().prop_map(Step::Done),
+        1 => any::<Index>().prop_map(Step::GivenUp),
+        1 => Just(Step::Retry),
+        2 => (agent(), evidence).prop_map(|(role, evidence)| Step::Ends(role, evidence)),
+        1 => Just(Step::Respawn),
+        2 => Just(Step::Project),
     ]
 }
 
-fn happen(world: &mut World<'_>, happening: &Happening) {
+fn apply(world: &mut World<'_>, happening: &Step) {
     let pending = |world: &World<'_>, index: &Index| {
         let waiting: Vec<_> = world
             .task
@@ -75,18 +75,18 @@ fn happen(world: &mut World<'_>, happening: &Happening) {
         (!waiting.is_empty()).then(|| index.get(&waiting).planned.clone())
     };
     match happening {
-        Happening::Write(text) => world.file = Some((*text).to_owned()),
-        Happening::Move(by, to) => {
+        Step::Write(text) => world.file = Some((*text).to_owned()),
+        Step::Move(by, to) => {
             let to = to.get(&world.workflow.states).name.clone();
-            world.step(request(by.clone(), Ask::Move { to }));
+            world.step(request(by.clone(), RequestKind::Move { to }));
         }
-        Happening::Import(by, asked) => {
+        Step::Import(by, asked) => {
             world.observe(Observation::DocumentRead {
                 by: by.clone(),
-                asked: *asked,
+                is_request: *asked,
             });
         }
-        Happening::Done(index) => {
+        Step::Done(index) => {
             if let Some(planned) = pending(world, index) {
                 let outcome = world.outcome_of(&planned.effect);
                 world.observe(Observation::EffectDone {
@@ -95,19 +95,19 @@ fn happen(world: &mut World<'_>, happening: &Happening) {
                 });
             }
         }
-        Happening::GivenUp(index) => {
+        Step::GivenUp(index) => {
             if let Some(planned) = pending(world, index) {
                 let error = String::from("it broke");
-                world.observe(Observation::EffectGivenUp {
+                world.observe(Observation::EffectFailed {
                     effect: planned.id,
                     error,
                 });
             }
         }
-        Happening::Retry => {
-            world.step(request(Role::Human, Ask::RetryEffects));
+        Step::Retry => {
+            world.step(request(Role::Human, RequestKind::RetryEffects));
         }
-        Happening::Ends(role, evidence) => {
+        Step::Ends(role, evidence) => {
             if world.task.runs.contains_key(role) {
                 let run = world.task.runs[role].id.clone();
                 world.facts.reports.entry(run.clone()).or_insert(None);
@@ -115,19 +115,19 @@ fn happen(world: &mut World<'_>, happening: &Happening) {
                 world.step(orange_engine::Cause::Observation(Observation::RunEnded {
                     run,
                     evidence,
-                    said: None,
+                    output_line: None,
                 }));
             }
         }
-        Happening::Respawn => {
-            world.step(request(Role::Human, Ask::Respawn { role: None }));
+        Step::Respawn => {
+            world.step(request(Role::Human, RequestKind::Respawn { role: None }));
         }
-        Happening::Project => {}
+        Step::Project => {}
     }
 }
 
 /// Everything in the database about a task, except notes and sequence numbers.
-fn remembered(
+fn stored_state(
     store: &Store,
     id: &orange_engine::names::TaskId,
 ) -> impl PartialEq + std::fmt::Debug + use<> {
@@ -146,32 +146,32 @@ fn remembered(
     )
 }
 
-fn lose_and_rebuild(sandbox: &Sandbox) -> Rebuilt {
+fn lose_and_rebuild(sandbox: &Sandbox) -> RebuildReport {
     for suffix in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{suffix}", sandbox.home.database().display()));
     }
     assert!(matches!(
         Store::open(&sandbox.home),
-        Err(StoreError::Lost { .. })
+        Err(StoreError::DatabaseLost { .. })
     ));
     rebuild(&sandbox.home).unwrap()
 }
 
-fn live(workflow: &Workflow, history: &[Happening]) {
+fn live(workflow: &Workflow, history: &[Step]) {
     let sandbox = Sandbox::in_memory();
     let mut store = sandbox.store();
     let mut world = World::create(workflow, &new_task("Add a thing", None)).unwrap();
     world.facts.git = Some(git_facts(
         &GitCondition::ALL.map(|(_, condition)| condition),
     ));
-    let mut life = Life::of(&mut store, world);
+    let mut life = RecordedTask::of(&mut store, world);
     let id = life.world.task.id.clone();
     let inside = sandbox.worktree().join("TASK.md");
     project(&mut store, &id, instant(1)).unwrap();
     for (at, happening) in history.iter().enumerate() {
-        happen(&mut life.world, happening);
+        apply(&mut life.world, happening);
         life.catch_up(&mut store);
-        if matches!(happening, Happening::Project) {
+        if matches!(happening, Step::Project) {
             if at % 2 == 0 {
                 bind(&mut store, &id, &inside, instant(2)).unwrap();
             } else {
@@ -197,14 +197,14 @@ fn live(workflow: &Workflow, history: &[Happening]) {
     assert_eq!(rows, engine);
 
     project(&mut store, &id, instant(1)).unwrap();
-    let before = remembered(&store, &id);
+    let before = stored_state(&store, &id);
     drop(store);
     let report = lose_and_rebuild(&sandbox);
     assert_eq!(report.skipped, []);
     assert_eq!(report.tasks.len(), 1);
     let store = sandbox.store();
     assert_eq!(store.require(&id).unwrap().task, life.world.task);
-    assert_eq!(remembered(&store, &id), before);
+    assert_eq!(stored_state(&store, &id), before);
 }
 
 proptest! {

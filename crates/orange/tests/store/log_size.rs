@@ -12,10 +12,10 @@ use std::thread;
 use orange_config::Home;
 use orange_engine::event::{Event, Fact};
 use orange_engine::names::TaskId;
-use orange_store::{Commit, Record, Store};
+use orange_store::{Commit, CommitOutcome, Store};
 use rusqlite::Connection;
 
-use crate::sandbox::{Life, Sandbox, home_at, instant, minimal, nudge};
+use crate::sandbox::{RecordedTask, Sandbox, home_at, instant, minimal, nudge};
 
 const COMMITS: usize = 300;
 
@@ -67,15 +67,15 @@ fn commit_once(home: &Home) {
             limits: None,
             workflow_text: None,
         });
-        if matches!(recorded.unwrap(), Record::Recorded(_)) {
+        if matches!(recorded.unwrap(), CommitOutcome::Recorded(_)) {
             return;
         }
     }
 }
 
-fn prepared() -> Sandbox {
+fn prepare() -> Sandbox {
     let sandbox = Sandbox::in_memory();
-    Life::begin(&mut sandbox.store(), &minimal());
+    RecordedTask::begin(&mut sandbox.store(), &minimal());
     sandbox
 }
 
@@ -85,7 +85,7 @@ fn commits_by_separate_processes_keep_the_log_short() {
     if let Some(home) = home_argument() {
         return commit_once(&home);
     }
-    let sandbox = prepared();
+    let sandbox = prepare();
     let mut longest = 0;
     for _ in 0..COMMITS {
         commit_elsewhere(&sandbox.home);
@@ -98,7 +98,7 @@ fn commits_by_separate_processes_keep_the_log_short() {
 
 #[test]
 fn a_log_that_grew_long_is_cut_by_the_next_commit() {
-    let sandbox = prepared();
+    let sandbox = prepare();
     {
         let mut store = sandbox.store();
         // An old reader keeps the log from being truncated, and a commit does not wait for it.
@@ -116,7 +116,7 @@ fn a_log_that_grew_long_is_cut_by_the_next_commit() {
 
 #[test]
 fn readers_and_writers_at_once_keep_the_log_short() {
-    let sandbox = prepared();
+    let sandbox = prepare();
     let home = &sandbox.home;
     thread::scope(|scope| {
         for _ in 0..2 {

@@ -7,16 +7,17 @@
     reason = "a test stops at the first thing that is not as it should be"
 )]
 
+mod file_location;
 mod files;
 mod histories;
 mod log_size;
 mod notes;
-mod opening;
-mod parking;
-mod placing;
-mod racing;
-mod rebuilding;
-mod recording;
+mod old_home;
+mod open;
+mod parked_harnesses;
+mod races;
+mod rebuild;
+mod record;
 mod sandbox;
 mod writers;
 
@@ -24,5 +25,5 @@ mod writers;
     dead_code,
     reason = "the engine's own tests use all of it, these only a part"
 )]
-#[path = "../../../orange-engine/tests/engine/kit.rs"]
-mod kit;
+#[path = "../../../orange-engine/tests/engine/fixtures.rs"]
+mod fixtures;

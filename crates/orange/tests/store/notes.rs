@@ -7,10 +7,10 @@ use orange_engine::input::CommandResult;
 use orange_engine::names::RunId;
 use orange_engine::role::Role;
 use orange_store::{
-    GateAnswer, GateCommand, NewMessage, ProcessIdentity, RunPlace, RunSetup, StoreError,
+    GateCommand, GateResult, NewMessage, ProcessIdentity, RunPlace, RunSetup, StoreError,
 };
 
-use crate::sandbox::{Life, Sandbox, instant, minimal};
+use crate::sandbox::{RecordedTask, Sandbox, instant, minimal};
 
 pub fn setup() -> RunSetup {
     RunSetup {
@@ -43,7 +43,7 @@ fn a_run_is_noted_before_and_after_it_starts() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = Life::begin(&mut store, &workflow);
+    let mut life = RecordedTask::begin(&mut store, &workflow);
     life.world.move_to(Role::Human, "working");
     life.catch_up(&mut store).unwrap();
     let id = life.world.task.id.clone();
@@ -66,7 +66,7 @@ fn a_message_is_written_once_per_effect_and_read_once() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let id = Life::begin(&mut store, &workflow).world.task.id;
+    let id = RecordedTask::begin(&mut store, &workflow).world.task.id;
     let text = "first\nline 2; `$(x)` \u{0} 🍊";
     let message = |effect: Option<u64>, at| NewMessage {
         to: Role::Worker,
@@ -114,7 +114,7 @@ fn an_answer_of_a_gates_command_is_used_once_and_for_its_status() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let id = Life::begin(&mut store, &workflow).world.task.id;
+    let id = RecordedTask::begin(&mut store, &workflow).world.task.id;
     let command = vec![String::from("cargo"), String::from("te\"st")];
     let wanted = |entered| GateCommand {
         command: command.clone(),
@@ -122,33 +122,33 @@ fn an_answer_of_a_gates_command_is_used_once_and_for_its_status() {
         timeout: 60,
         answer: None,
     };
-    let answer = GateAnswer {
+    let answer = GateResult {
         result: CommandResult::Exited(1),
         state: String::from("abc"),
     };
     store
-        .want_gate_command(&id, &wanted(3), instant(1))
+        .request_gate_command(&id, &wanted(3), instant(1))
         .unwrap();
     store
-        .want_gate_command(&id, &wanted(3), instant(2))
+        .request_gate_command(&id, &wanted(3), instant(2))
         .unwrap();
     assert_eq!(store.gate_commands(&id).unwrap(), [wanted(3)]);
 
     // For another status it is requested again, and the old command's result does not count.
     store
-        .want_gate_command(&id, &wanted(9), instant(3))
+        .request_gate_command(&id, &wanted(9), instant(3))
         .unwrap();
-    store.answer_gate_command(&id, &wanted(3), &answer).unwrap();
+    store.record_gate_result(&id, &wanted(3), &answer).unwrap();
     assert_eq!(store.gate_commands(&id).unwrap(), [wanted(9)]);
 
-    store.answer_gate_command(&id, &wanted(9), &answer).unwrap();
+    store.record_gate_result(&id, &wanted(9), &answer).unwrap();
     let mut answered = wanted(9);
     answered.answer = Some(answer.clone());
     assert_eq!(store.gate_commands(&id).unwrap(), [answered.clone()]);
     assert_eq!(
-        store.take_gate_command(&id, &command).unwrap(),
+        store.claim_gate_command(&id, &command).unwrap(),
         Some(answered)
     );
-    assert_eq!(store.take_gate_command(&id, &command).unwrap(), None);
+    assert_eq!(store.claim_gate_command(&id, &command).unwrap(), None);
     assert_eq!(store.gate_commands(&id).unwrap(), []);
 }

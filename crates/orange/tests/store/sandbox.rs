@@ -8,11 +8,13 @@ use orange_engine::document::Document;
 use orange_engine::event::{Event, Fact};
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
-use orange_engine::{Task, Workflow, shipped};
-use orange_store::{Commit, Creation, Imported, Reading, Record, Recorded, Store, import};
+use orange_engine::{Task, Workflow, shipped_workflows};
+use orange_store::{
+    Commit, CommitOutcome, CommittedTask, Creation, ImportResult, ImportedDocument, Store, import,
+};
 use tempfile::TempDir;
 
-use crate::kit::{World, document, shipped_workflow};
+use crate::fixtures::{World, document, shipped_workflow};
 
 pub struct Sandbox {
     _directory: TempDir,
@@ -64,7 +66,9 @@ pub fn home_at(path: &Path) -> Home {
 }
 
 pub fn source(workflow: &Workflow) -> &'static str {
-    shipped::named(workflow.name.as_str()).unwrap().source
+    shipped_workflows::find(workflow.name.as_str())
+        .unwrap()
+        .source
 }
 
 pub fn instant(seconds: i64) -> Timestamp {
@@ -91,36 +95,36 @@ pub fn nudge(store: &mut Store, task: &TaskId) -> Task {
         workflow_text: None,
     };
     match store.record(&commit).unwrap() {
-        Record::Recorded(recorded) => recorded.task,
+        CommitOutcome::Recorded(recorded) => recorded.task,
         other => panic!("{other:?}"),
     }
 }
 
 /// Imports TASK.md, which must be readable.
-pub fn imported(store: &mut Store, task: &TaskId) -> Imported {
-    imported_at(store, task, 5)
+pub fn import_now(store: &mut Store, task: &TaskId) -> ImportedDocument {
+    import_at(store, task, 5)
 }
 
 /// The same, this many seconds after the epoch.
-pub fn imported_at(store: &mut Store, task: &TaskId, seconds: i64) -> Imported {
+pub fn import_at(store: &mut Store, task: &TaskId, seconds: i64) -> ImportedDocument {
     match import(store, task, instant(seconds)).unwrap() {
-        Reading::Read(imported) => *imported,
-        Reading::Unknown(unknown) => panic!("{unknown}"),
+        ImportResult::Read(imported) => *imported,
+        ImportResult::Unknown(unknown) => panic!("{unknown}"),
     }
 }
 
 /// A world whose events are recorded in a store as they happen.
-pub struct Life<'a> {
+pub struct RecordedTask<'a> {
     pub world: World<'a>,
     recorded: usize,
 }
 
-impl<'a> Life<'a> {
-    pub fn begin(store: &mut Store, workflow: &'a Workflow) -> Life<'a> {
-        Life::of(store, World::begin(workflow))
+impl<'a> RecordedTask<'a> {
+    pub fn begin(store: &mut Store, workflow: &'a Workflow) -> RecordedTask<'a> {
+        RecordedTask::of(store, World::begin(workflow))
     }
 
-    pub fn of(store: &mut Store, world: World<'a>) -> Life<'a> {
+    pub fn of(store: &mut Store, world: World<'a>) -> RecordedTask<'a> {
         let text = document(world.file.as_deref().unwrap());
         let created = store
             .create(&Creation {
@@ -130,14 +134,14 @@ impl<'a> Life<'a> {
             })
             .unwrap();
         assert_eq!(created.task, world.task);
-        Life {
+        RecordedTask {
             recorded: world.events.len(),
             world,
         }
     }
 
     /// Records what happened in the world since the last call.
-    pub fn catch_up(&mut self, store: &mut Store) -> Option<Recorded> {
+    pub fn catch_up(&mut self, store: &mut Store) -> Option<CommittedTask> {
         let new = &self.world.events[self.recorded..];
         if new.is_empty() {
             return None;
@@ -156,7 +160,7 @@ fn commit(
     version: usize,
     events: &[Event],
     document: &Document,
-) -> Recorded {
+) -> CommittedTask {
     let answer = store.record(&Commit {
         task,
         version: version as u64,
@@ -167,7 +171,7 @@ fn commit(
         workflow_text: None,
     });
     match answer.unwrap() {
-        Record::Recorded(recorded) => *recorded,
+        CommitOutcome::Recorded(recorded) => *recorded,
         other => panic!("{other:?}"),
     }
 }

@@ -13,10 +13,10 @@ use std::thread;
 use orange_engine::document::{Document, Frontmatter};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
-use orange_store::{Reading, Store, bind, import, project};
+use orange_store::{ImportResult, Store, bind, import, project};
 
-use crate::kit::{World, new_task};
-use crate::sandbox::{Life, Sandbox, instant, minimal, nudge};
+use crate::fixtures::{World, new_task};
+use crate::sandbox::{RecordedTask, Sandbox, instant, minimal, nudge};
 
 const PROJECTIONS: usize = 300;
 
@@ -72,7 +72,7 @@ fn begin() -> (Sandbox, Store, TaskId) {
     let workflow = minimal();
     let text = Some("---\nmine: kept\n---\n## Notes\n\n");
     let world = World::create_with(&workflow, &new_task("A", None), text).unwrap();
-    let id = Life::of(&mut store, world).world.task.id;
+    let id = RecordedTask::of(&mut store, world).world.task.id;
     project(&mut store, &id, instant(1)).unwrap();
     bind(
         &mut store,
@@ -97,11 +97,11 @@ fn work(store: &mut Store, id: &TaskId) {
 
 /// Reads the document and stores it, as every call does.
 fn keep_import(store: &mut Store, id: &TaskId) {
-    if let Reading::Read(read) = import(store, id, instant(3)).unwrap() {
+    if let ImportResult::Read(read) = import(store, id, instant(3)).unwrap() {
         let import = orange_store::Import {
             version: 1,
             by: Role::Worker,
-            asked: false,
+            with_request: false,
             stray: false,
             text: read.document.text(),
             at: instant(3),
@@ -126,7 +126,7 @@ fn said(sandbox: &Sandbox, store: &mut Store, id: &TaskId) -> Vec<String> {
     texts
 }
 
-fn hold_frontmatter(sandbox: &Sandbox, store: &Store, id: &TaskId) {
+fn check_frontmatter(sandbox: &Sandbox, store: &Store, id: &TaskId) {
     let task = store.require(id).unwrap().task;
     let text = fs::read(sandbox.task_file()).unwrap();
     let document = Document::parse(&text).unwrap();
@@ -138,7 +138,7 @@ fn hold_frontmatter(sandbox: &Sandbox, store: &Store, id: &TaskId) {
     assert_eq!(fields.text("mine"), Some("kept"));
 }
 
-fn hold_lines(texts: &[String], name: &str, count: usize) {
+fn check_lines(texts: &[String], name: &str, count: usize) {
     let lines: std::collections::BTreeSet<&str> =
         texts.iter().flat_map(|text| text.lines()).collect();
     let missing: Vec<usize> = (1..=count)
@@ -173,9 +173,9 @@ fn no_line_is_lost_while_agents_append() {
     for name in ["one", "two"] {
         let count = counted(&worktree, name);
         assert!(count > 20, "the agent wrote {count} lines");
-        hold_lines(&texts, name, count);
+        check_lines(&texts, name, count);
     }
-    hold_frontmatter(&sandbox, &store, &id);
+    check_frontmatter(&sandbox, &store, &id);
 }
 
 /// Rewrites the whole file from memory, always with its first frontmatter.
@@ -193,8 +193,8 @@ fn agents_rewrite(put: &str) {
     let texts = said(&sandbox, &mut store, &id);
     let count = counted(&worktree, "whole");
     assert!(count > 20, "the agent wrote {count} times");
-    hold_lines(&texts, "whole", count);
-    hold_frontmatter(&sandbox, &store, &id);
+    check_lines(&texts, "whole", count);
+    check_frontmatter(&sandbox, &store, &id);
 }
 
 #[test]
@@ -233,6 +233,6 @@ fn two_who_project_at_once_do_not_disturb_each_other() {
     }
     agent.finish(&worktree);
     let texts = said(&sandbox, &mut store, &id);
-    hold_lines(&texts, "one", counted(&worktree, "one"));
-    hold_frontmatter(&sandbox, &store, &id);
+    check_lines(&texts, "one", counted(&worktree, "one"));
+    check_frontmatter(&sandbox, &store, &id);
 }

@@ -1,14 +1,14 @@
 #!/bin/sh
-# The scripted agent: for each turn it does what scripts/<role>-<turn> beside it says.
+# The scripted agent: each turn runs scripts/<role>-<turn> beside it.
 #
 # A turn begins when the agent starts and whenever a line is typed into its pane. Turns are counted
-# per role across starts, so that an agent that was brought back goes on with the next script. A
+# per role across starts, so that a respawned agent continues with the next script. A
 # script is shell: it may `exit 7`, `kill -9 $$`, and use the words below.
 
 SCRIPTS=${0%/*}/scripts
 
-# section NAME: adds a section with what is on the standard input to TASK.md, by one write. What is
-# handed over must be committed, so work that a script does not mention is done first.
+# section NAME: adds a section with the standard input to TASK.md, in one write. A handoff needs a
+# commit, so this makes one if the script has not.
 section() {
     text=$(cat)
     if [ "$1" = Handoff ] && [ -z "$(git log --format=%h main..HEAD 2>/dev/null)" ]; then
@@ -24,18 +24,18 @@ commit() {
     git commit -qm "$1"
 }
 
-# pause NAME: goes on when the test has written that file.
+# pause NAME: waits until the test has written that file.
 pause() {
     until [ -e "$SCRIPTS/$1" ]; do sleep 0.02; done
 }
 
-# hang: does nothing for ever, whatever is typed.
+# hang: never reacts, whatever is typed.
 hang() {
     touch "$SCRIPTS/hangs"
     while :; do sleep 600; done
 }
 
-# ask ARGUMENTS: calls orange, and keeps what it says.
+# ask ARGUMENTS: calls orange, and records its output.
 ask() {
     said=$(orange "$@" 2>&1)
     code=$?
@@ -43,7 +43,7 @@ ask() {
     return $code
 }
 
-# remember, rewrite: TASK.md whole from memory, as an agent with an editor tool writes it.
+# remember, rewrite: write all of TASK.md from memory, as an agent with an editor tool does.
 remember() {
     cp TASK.md "$SCRIPTS/memory"
 }
@@ -57,7 +57,7 @@ edit_status() {
     rm .edited
 }
 
-# children: leaves one that ignores HUP and TERM, and one in a session of its own.
+# children: leaves one that ignores HUP and TERM, and one in its own session.
 children() {
     (trap '' HUP TERM; exec sleep 600) &
     echo $! >> "$SCRIPTS/children"
@@ -65,7 +65,7 @@ children() {
     until [ "$(wc -l < "$SCRIPTS/children")" -ge 2 ]; do sleep 0.02; done
 }
 
-# box: an input box of its own; it reads up to Enter into $typed.
+# box: its own input box; reads up to Enter into $typed.
 box() {
     stty raw -echo
     printf '> '
@@ -86,7 +86,7 @@ keys() {
     done
 }
 
-# swallow COUNT: loses so many Enters; what was sent at last is in `sent`.
+# swallow COUNT: drops so many Enters; the text finally sent is in `sent`.
 swallow() {
     box
     lost=$1
@@ -96,7 +96,7 @@ swallow() {
     printf '%s\n' "$typed" >> "$SCRIPTS/sent"
 }
 
-# flicker: loses the first Enter, and shows nothing for a moment before it shows all of it again.
+# flicker: drops the first Enter, and clears its box for a moment before it shows the text again.
 flicker() {
     box
     printf '\r\033[K'
@@ -109,7 +109,7 @@ flicker() {
     printf '%s\n' "$typed" >> "$SCRIPTS/sent"
 }
 
-# dialog: asks a question of its own instead of taking in what was typed.
+# dialog: asks its own question instead of reading what was typed.
 dialog() {
     box
     printf '\r\n\r\nUpdate available\r\n❯ 1. Install\r\n  2. Skip\r\n'

@@ -40,12 +40,16 @@ verbs:
   cancel: closed
 "#;
 
-pub fn staged(hook: &str, gate: &str) -> (Stage, TaskId) {
-    staged_as(hook, gate, |text| text)
+pub fn start_with_gate(hook: &str, gate: &str) -> (Stage, TaskId) {
+    start_with_workflow(hook, gate, |text| text)
 }
 
 /// The same with a modified workflow text.
-pub fn staged_as(hook: &str, gate: &str, change: impl FnOnce(String) -> String) -> (Stage, TaskId) {
+pub fn start_with_workflow(
+    hook: &str,
+    gate: &str,
+    change: impl FnOnce(String) -> String,
+) -> (Stage, TaskId) {
     let stage = Stage::new("default");
     let out = stage.path("scripts").display().to_string();
     fs::create_dir_all(stage.path("home/workflows")).unwrap();
@@ -61,7 +65,7 @@ pub fn staged_as(hook: &str, gate: &str, change: impl FnOnce(String) -> String) 
 pub const COUNTED: &str = "echo asked >> $OUT/asked\nuntil [ -e $OUT/answer ]; do sleep 0.02; done\n\
                        exit $(cat $OUT/answer)";
 
-pub fn times_asked(stage: &Stage) -> usize {
+pub fn gate_calls(stage: &Stage) -> usize {
     let asked = fs::read_to_string(stage.path("scripts/asked"));
     asked.unwrap_or_default().lines().count()
 }

@@ -2,17 +2,17 @@
 
 pub mod gates;
 pub mod program;
+pub mod reporting_agent;
 pub mod repository;
 pub mod scripts;
-pub mod serving;
 pub mod stage;
+pub mod supervisor;
 pub mod terminal;
-pub mod told;
 pub mod transcript;
 
-pub use gates::{COUNTED, staged};
+pub use gates::{COUNTED, start_with_gate};
+pub use reporting_agent::ReportingAgent;
 pub use scripts::{FIX, PASS, PLAN_AND_WORK, log, way};
-pub use serving::Serving;
 pub use stage::{SOON, Stage, environment, wait_for};
+pub use supervisor::RunningSupervisor;
 pub use terminal::Terminal;
-pub use told::Told;

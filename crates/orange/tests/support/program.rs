@@ -5,7 +5,7 @@ use std::process::Output;
 use orange_engine::names::TaskId;
 use serde_json::Value;
 
-use crate::judging::judge;
+use crate::schema_check::judge;
 use crate::support::Stage;
 
 impl Stage {

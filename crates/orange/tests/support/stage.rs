@@ -10,7 +10,7 @@ use std::time::Duration;
 use orange_config::clock::Deadline;
 use orange_config::{Environment, Home};
 use orange_driver::{Bounds, Driver};
-use orange_effects::process::{self, Patience};
+use orange_effects::process::{self, KillTimeouts};
 use orange_engine::Task;
 use orange_engine::names::{HarnessName, ProjectName, TaskId};
 use orange_store::{Store, TaskFilter};
@@ -37,7 +37,7 @@ pub struct Stage {
 
 impl Stage {
     /// Makes the definition say that agents report this event.
-    pub fn let_agents_tell(&self, event: &str) {
+    pub fn declare_event(&self, event: &str) {
         let path = self.path("home/harnesses/script.toml");
         let definition = fs::read_to_string(&path).unwrap();
         fs::write(&path, format!("events = [\"{event}\"]\n{definition}")).unwrap();
@@ -103,18 +103,21 @@ impl Stage {
         let bounds = Bounds {
             tries: 3,
             backoff: Duration::from_millis(20),
-            patience: Patience {
-                asked: Duration::from_millis(300),
-                killed: Duration::from_secs(10),
+            kill_timeouts: KillTimeouts {
+                after_term: Duration::from_millis(300),
+                after_kill: Duration::from_secs(10),
             },
         };
         let driver = Driver::new(&self.environment, orange).unwrap();
-        driver.bounded(bounds)
+        driver.with_bounds(bounds)
     }
 
     /// Sets what an agent does in a turn.
     pub fn script(&self, turn: &str, text: &str) {
-        fs::write(self.path("scripts").join(turn), text).unwrap();
+        // Renamed into place, because an agent may be waiting for it and must not read a part.
+        let whole = self.path("scripts").join(format!(".{turn}"));
+        fs::write(&whole, text).unwrap();
+        fs::rename(&whole, self.path("scripts").join(turn)).unwrap();
     }
 
     /// Waits until an agent has finished a turn.
@@ -145,7 +148,7 @@ impl Stage {
     }
 
     /// Waits until nothing is pending.
-    pub fn wait_for_rest(&self, id: &TaskId) {
+    pub fn wait_until_idle(&self, id: &TaskId) {
         let held = Deadline::after(SOON).wait_for(|| self.task(id).pending.is_empty());
         assert!(held, "effects are left:\n{}", self.told(id));
     }
@@ -158,7 +161,7 @@ impl Stage {
         let inbox = self.store().inbox(id).unwrap();
         self.lose_database();
         let (code, _) = self.call(&["task", "show", id.as_str()]);
-        assert_eq!(code, 3, "a lost database is no empty one");
+        assert_eq!(code, 3, "a lost database is not an empty one");
         let (code, rebuilt) = self.json(&["rebuild", "--json"]);
         assert_eq!(code, 0, "{rebuilt}");
         let tasks = rebuilt["tasks"].as_array().unwrap();
@@ -256,7 +259,7 @@ impl Stage {
         orange
     }
 
-    fn end_everything(&self) {
+    fn kill_everything(&self) {
         // The server first, so that nothing new starts in it.
         self.tmux(&["kill-server"]);
         let marker = format!("ORANGE_HOME={}", self.home().path().display());
@@ -278,9 +281,9 @@ impl Stage {
         let Ok(store) = Store::open_read_only(&self.home()) else {
             return;
         };
-        let patience = Patience {
-            asked: Duration::from_millis(100),
-            killed: Duration::from_secs(10),
+        let patience = KillTimeouts {
+            after_term: Duration::from_millis(100),
+            after_kill: Duration::from_secs(10),
         };
         for summary in store
             .list(&TaskFilter::default())
@@ -288,7 +291,7 @@ impl Stage {
             .flat_map(|it| it.tasks)
         {
             for run in store.runs(&summary.task.id).into_iter().flatten() {
-                let _tidied = process::end(&run.id, &[], &[], patience);
+                let _tidied = process::end_run_processes(&run.id, &[], &[], patience);
             }
         }
     }
@@ -296,7 +299,7 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        self.end_everything();
+        self.kill_everything();
     }
 }
 
@@ -318,6 +321,6 @@ pub fn environment(root: &Path, more: &[(&str, &str)]) -> Environment {
 pub fn wait_for(what: &str, condition: impl FnMut() -> bool) {
     assert!(
         Deadline::after(SOON).wait_for(condition),
-        "waited in vain for {what}"
+        "timed out waiting for {what}"
     );
 }

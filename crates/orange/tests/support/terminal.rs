@@ -62,14 +62,18 @@ impl<'a> Terminal<'a> {
     }
 
     /// The screen's content, with its colours.
-    pub fn coloured(&self) -> String {
+    pub fn coloured_screen(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-e"])
     }
 
     /// Waits until the screen contains a text.
     pub fn wait_for(&self, text: &str) {
         let is_shown = Deadline::after(SOON).wait_for(|| self.screen().contains(text));
-        assert!(is_shown, "waited in vain for `{text}`:\n{}", self.screen());
+        assert!(
+            is_shown,
+            "timed out waiting for `{text}`:\n{}",
+            self.screen()
+        );
     }
 
     /// Waits until the line has finished; returns the screen.
@@ -85,14 +89,14 @@ impl<'a> Terminal<'a> {
     }
 
     /// The same, with wrapped lines joined.
-    pub fn joined(&self) -> String {
+    pub fn unwrapped_screen(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-J"])
             .trim_end()
             .to_owned()
     }
 
     /// Everything that was ever written, erased or not, once it is complete.
-    pub fn written(&self) -> String {
+    pub fn all_output(&self) -> String {
         let read = || {
             let bytes = fs::read(self.path("written")).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()

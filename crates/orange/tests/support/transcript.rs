@@ -32,11 +32,11 @@ impl Stage {
             text(&output.stdout),
             output.status.code().unwrap_or(-1)
         );
-        self.plain(&said)
+        self.normalize(&said)
     }
 
     /// The text with ids, times and paths replaced; tasks are numbered in order of creation.
-    pub fn plain(&self, text: &str) -> String {
+    pub fn normalize(&self, text: &str) -> String {
         let text = text.replace(self.path("").to_str().unwrap(), "[ROOT]/");
         let names = self.names();
         let mut plain = String::new();

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use orange_check::diff::diff;
 use orange_engine::decision::Decision;
-use orange_engine::input::{Ask, Request};
+use orange_engine::input::{Request, RequestKind};
 use orange_engine::names::Status;
 use orange_engine::role::Role;
 use orange_engine::{Cause, Workflow, load};
@@ -12,36 +12,38 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
-use super::{BASE, same};
-use crate::happenings::{Happening, anything, cause, config};
-use crate::kit::{World, load_clean};
+use super::{BASE, equivalent_edits};
+use crate::fixtures::{World, load_clean};
+use crate::random_histories::{Happening, anything, cause, config};
 
 /// Two workflows that compare as equal, and the edit that separates their texts.
-struct Alike {
+struct EquivalentPair {
     what: String,
     old: Workflow,
     new: Workflow,
 }
 
-static ALIKE: LazyLock<Vec<Alike>> = LazyLock::new(|| {
-    let same = same().into_iter().map(|(what, new)| Alike {
-        what: what.to_owned(),
-        old: load_clean(BASE),
-        new,
-    });
+static ALIKE: LazyLock<Vec<EquivalentPair>> = LazyLock::new(|| {
+    let same = equivalent_edits()
+        .into_iter()
+        .map(|(what, new)| EquivalentPair {
+            what: what.to_owned(),
+            old: load_clean(BASE),
+            new,
+        });
     let sources = [
         BASE,
         include_str!("../../../../orange-engine/tests/engine/everything.yml"),
     ];
     let mutants = sources.iter().flat_map(|source| mutants(source));
-    let all: Vec<Alike> = same.chain(mutants).collect();
+    let all: Vec<EquivalentPair> = same.chain(mutants).collect();
     assert!(all.len() > 50, "there are only {}", all.len());
     all
 });
 
 /// Mutants of the text that differ in one line, load, and compare as equal. A reported change must
 /// be reported in both directions.
-fn mutants(source: &str) -> Vec<Alike> {
+fn mutants(source: &str) -> Vec<EquivalentPair> {
     let old = load_clean(source);
     let lines: Vec<&str> = source.lines().collect();
     let mut found = Vec::new();
@@ -65,7 +67,7 @@ fn mutants(source: &str) -> Vec<Alike> {
             assert_eq!(is_same, diff(&new, &old).is_empty(), "{what}");
             if is_same {
                 let old = old.clone();
-                found.push(Alike { what, old, new });
+                found.push(EquivalentPair { what, old, new });
             }
         }
     }
@@ -82,7 +84,7 @@ fn without_last_item(line: &str) -> String {
 }
 
 /// Everything a user or an agent could observe about a task.
-fn seen(world: &World<'_>, alike: &Alike) -> Value {
+fn observable(world: &World<'_>, alike: &EquivalentPair) -> Value {
     let task = &world.task;
     let fields = alike.old.fields.keys().map(|it| (it, task.value(it)));
     let runs = task.runs.iter();
@@ -90,7 +92,7 @@ fn seen(world: &World<'_>, alike: &Alike) -> Value {
     let pending = task.pending.iter().map(|pending| {
         let planned = &pending.planned;
         let mut effect = json!([planned.effect, planned.on_error, planned.timeout]);
-        plain(&mut effect);
+        normalize(&mut effect);
         effect
     });
     json!({
@@ -109,14 +111,14 @@ fn seen(world: &World<'_>, alike: &Alike) -> Value {
 }
 
 /// Drops generated names and insignificant line endings.
-fn plain(value: &mut Value) {
+fn normalize(value: &mut Value) {
     match value {
         Value::Object(entries) => {
             entries.remove("run");
             entries.remove("runs");
-            entries.values_mut().for_each(plain);
+            entries.values_mut().for_each(normalize);
         }
-        Value::Array(items) => items.iter_mut().for_each(plain),
+        Value::Array(items) => items.iter_mut().for_each(normalize),
         Value::String(text) => text.truncate(text.trim_end().len()),
         _ => {}
     }
@@ -124,18 +126,18 @@ fn plain(value: &mut Value) {
 
 fn answer(decision: &Decision) -> &'static str {
     match decision {
-        Decision::Plan(plan) if plan.already => "already",
+        Decision::Plan(plan) if plan.is_already_done => "already",
         Decision::Plan(_) => "plan",
         Decision::Refusal(_) => "refusal",
         Decision::Needs(_) => "needs",
     }
 }
 
-fn asking(by: Role, to: Status) -> Request {
+fn request(by: Role, to: Status) -> Request {
     Request {
         by,
-        ask: Ask::Move { to },
-        confirmed: false,
+        kind: RequestKind::Move { to },
+        is_confirmed: false,
         message: Some(String::from("please")),
         head: None,
     }
@@ -165,8 +167,8 @@ proptest! {
             let (before, now) = match happening {
                 Happening::Move(role, to, yes) => {
                     let to = to.get(&alike.old.states).name.clone();
-                    let mut request = asking(role.clone(), to);
-                    request.confirmed = *yes;
+                    let mut request = request(role.clone(), to);
+                    request.is_confirmed = *yes;
                     let asked = Cause::Request(request);
                     (Some(asked.clone()), Some(asked))
                 }
@@ -180,7 +182,7 @@ proptest! {
                 answer(&answers.0), answer(&answers.1),
                 "{}: {:?}\n{:?}", &alike.what, happening, answers
             );
-            prop_assert_eq!(seen(&old, alike), seen(&new, alike), "{}: {:?}", &alike.what, happening);
+            prop_assert_eq!(observable(&old, alike), observable(&new, alike), "{}: {:?}", &alike.what, happening);
         }
     }
 }

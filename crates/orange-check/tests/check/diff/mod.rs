@@ -4,10 +4,10 @@ mod laws;
 
 use std::fmt::Write as _;
 
-use orange_check::diff::{Difference, Sign, diff, lines};
-use orange_engine::{Workflow, load, shipped};
+use orange_check::diff::{Sign, WorkflowChange, diff, lines};
+use orange_engine::{Workflow, load, shipped_workflows};
 
-use crate::kit::load_clean;
+use crate::fixtures::load_clean;
 
 /// A workflow with a little of everything.
 pub(crate) const BASE: &str = include_str!("base.yml");
@@ -15,10 +15,10 @@ pub(crate) const BASE: &str = include_str!("base.yml");
 const NOTHING: [String; 0] = [];
 
 /// A description of the edit, and the edited workflow.
-pub(crate) type Edited = (&'static str, Workflow);
+pub(crate) type EditedWorkflow = (&'static str, Workflow);
 
 /// The base after each edit in a file.
-fn edited(file: &'static str) -> Vec<Edited> {
+fn edited_workflows(file: &'static str) -> Vec<EditedWorkflow> {
     let edits = file.split("\n# ").skip(1).map(|edit| {
         let (what, pieces) = edit.split_once('\n').unwrap();
         let pieces = pieces.lines().filter(|line| !line.is_empty());
@@ -43,11 +43,11 @@ fn changed<'a>(pieces: impl IntoIterator<Item = (&'a str, &'a str)>) -> Workflow
 }
 
 /// Edits that do not change behaviour.
-pub(crate) fn same() -> Vec<Edited> {
-    edited(include_str!("same.txt"))
+pub(crate) fn equivalent_edits() -> Vec<EditedWorkflow> {
+    edited_workflows(include_str!("same.txt"))
 }
 
-fn sentence(difference: &Difference) -> String {
+fn sentence(difference: &WorkflowChange) -> String {
     let status = difference.status.as_ref().map(ToString::to_string);
     let sign = match difference.sign() {
         Sign::Added => '+',
@@ -64,7 +64,7 @@ fn sentences(old: &Workflow, new: &Workflow) -> Vec<String> {
 #[test]
 fn what_only_reads_differently_is_no_difference() {
     let base = load_clean(BASE);
-    for (what, other) in same() {
+    for (what, other) in equivalent_edits() {
         assert_eq!(sentences(&base, &other), NOTHING, "{what}");
         assert_eq!(sentences(&other, &base), NOTHING, "{what}, backwards");
     }
@@ -74,7 +74,7 @@ fn what_only_reads_differently_is_no_difference() {
 fn every_difference_has_a_sentence() {
     let base = load_clean(BASE);
     let mut text = String::new();
-    for (what, other) in edited(include_str!("different.txt")) {
+    for (what, other) in edited_workflows(include_str!("different.txt")) {
         let found = sentences(&base, &other);
         assert_ne!(found, NOTHING, "{what}");
         assert_ne!(sentences(&other, &base), NOTHING, "{what}, backwards");
@@ -87,13 +87,13 @@ fn every_difference_has_a_sentence() {
 
 #[test]
 fn with_a_state_goes_everything_that_could_happen_there() {
-    let edits = edited(include_str!("different.txt"));
+    let edits = edited_workflows(include_str!("different.txt"));
     let (_, with_parked) = edits
         .iter()
         .find(|(what, _)| *what == "a new state")
         .unwrap();
     let found = sentences(with_parked, &load_clean(BASE));
-    assert_eq!(found, ["parked - the state is gone"]);
+    assert_eq!(found, ["parked - the state is removed"]);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn long_messages_that_begin_alike_differ() {
         changed([("Again: {message}", to.as_str())])
     };
     let found = sentences(&message("{message}"), &message("please"));
-    let expected = "asked ~ to `busy` by the human: `notify_worker` has message \"Again, and this time with more care than…\", which goes on differently";
+    let expected = "asked ~ to `busy` by the human: `notify_worker` has message \"Again, and this time with more care than…\", which continues differently";
     assert_eq!(found, [expected]);
 }
 
@@ -128,7 +128,7 @@ fn only_the_lines_that_changed_are_listed() {
 }
 
 fn everything() -> Vec<(&'static str, Workflow)> {
-    let shipped = shipped::ALL.iter().map(|it| (it.name, it.source));
+    let shipped = shipped_workflows::ALL.iter().map(|it| (it.name, it.source));
     let others = [
         (
             "everything",
@@ -164,7 +164,7 @@ fn any_two_workflows_can_be_compared() {
                     "{text}"
                 );
                 let json = serde_json::to_value(difference).unwrap();
-                assert!(json["change"].is_string(), "{json}");
+                assert!(json["kind"].is_string(), "{json}");
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use orange_check::check::{Checked, Finding, FindingCode, Severity, check};
-use orange_engine::{load, shipped};
+use orange_check::check::{CheckReport, Finding, FindingCode, Severity, check};
+use orange_engine::{load, shipped_workflows};
 
-use crate::kit::load_clean;
+use crate::fixtures::load_clean;
 use crate::witness;
 
 const MISTAKES: [(&str, &str); 4] = [
@@ -30,7 +30,7 @@ struct Row {
     title: &'static str,
     edits: Vec<Edit>,
     wanted: &'static str,
-    mended: Vec<Edit>,
+    fixed: Vec<Edit>,
 }
 
 fn rows(table: &'static str) -> Vec<Row> {
@@ -44,7 +44,7 @@ fn rows(table: &'static str) -> Vec<Row> {
             title,
             edits,
             wanted: wanted.next().unwrap_or_default(),
-            mended: parts.next().map(self::edits).unwrap_or_default(),
+            fixed: parts.next().map(self::edits).unwrap_or_default(),
         }
     });
     rows.collect()
@@ -89,17 +89,17 @@ fn edited(source: &str, edits: &[Edit], what: &str) -> String {
 }
 
 fn shipped_source(name: &str) -> &'static str {
-    shipped::named(name).unwrap().source
+    shipped_workflows::find(name).unwrap().source
 }
 
-fn wrong(checked: &Checked) -> Vec<&Finding> {
+fn wrong(checked: &CheckReport) -> Vec<&Finding> {
     let findings = checked.findings.iter();
     findings
         .filter(|finding| finding.severity != Severity::Note)
         .collect()
 }
 
-fn listed(checked: &Checked) -> String {
+fn listed(checked: &CheckReport) -> String {
     let lines = checked
         .findings
         .iter()
@@ -108,7 +108,7 @@ fn listed(checked: &Checked) -> String {
 }
 
 /// Checks a text, replays every story, and returns the findings.
-fn findings_of(source: &str) -> Checked {
+fn findings_of(source: &str) -> CheckReport {
     let workflow = load_clean(source);
     let checked = check(&workflow);
     for finding in &checked.findings {
@@ -204,7 +204,7 @@ fn every_hint_leads_to_a_clean_file() {
         let mut findings = checked.findings.iter();
         let hinted = findings.any(|it| it.code.as_str() == code && it.hint.contains(row.wanted));
         assert!(hinted, "{what}\n{checked:#?}");
-        let mended = edited(&mistaken, &row.mended, &what);
+        let mended = edited(&mistaken, &row.fixed, &what);
         let checked = findings_of(&mended);
         assert!(wrong(&checked).is_empty(), "{what}\n{}", listed(&checked));
     }
@@ -218,7 +218,7 @@ const WITHOUT_A_MISTAKE: [FindingCode; 3] = [
 ];
 
 #[test]
-fn every_kind_of_finding_has_a_mistake_and_a_hint_that_mends_it() {
+fn every_kind_of_finding_has_a_mistake_and_a_hint_that_fixes_it() {
     let tables = MISTAKES.map(|(_, table)| rows(table));
     assert!(tables.iter().all(|rows| rows.len() >= 25));
     let mistakes = tables.iter().flatten();

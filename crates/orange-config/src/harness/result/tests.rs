@@ -85,56 +85,56 @@ fn what_agents_print_when_they_fail_has_a_class() {
         (
             shipped!("claude"),
             recorded!("claude-no-quota"),
-            Class::Quota,
+            FailureClass::Quota,
             "rate_limit_error: API Error: Request rejected (429)",
         ),
         (
             shipped!("claude"),
             recorded!("claude-no-login"),
-            Class::Login,
+            FailureClass::Login,
             "authentication_error: Invalid API key",
         ),
         (
             shipped!("codex"),
             recorded!("codex-no-quota"),
-            Class::Quota,
+            FailureClass::Quota,
             "Quota exceeded. Check your plan",
         ),
         (
             shipped!("codex"),
             recorded!("codex-no-login"),
-            Class::Login,
+            FailureClass::Login,
             "unexpected status 401 Unauthorized",
         ),
         // Without quota it retries forever, and its plugin reports that.
         (
             shipped!("opencode"),
             recorded!("opencode-no-login"),
-            Class::Login,
+            FailureClass::Login,
             "Incorrect API key provided.",
         ),
         (
             shipped!("pi"),
             recorded!("pi-no-quota"),
-            Class::Quota,
+            FailureClass::Quota,
             "429: {\"code\":\"insufficient_quota\"",
         ),
         (
             shipped!("pi"),
             recorded!("pi-no-login"),
-            Class::Login,
+            FailureClass::Login,
             "401: {\"code\":\"invalid_api_key\"",
         ),
         (
             shipped!("gemini"),
             recorded!("gemini-no-quota"),
-            Class::Quota,
+            FailureClass::Quota,
             "[API Error: You have exhausted your daily quota",
         ),
         (
             shipped!("gemini"),
             recorded!("gemini-no-login"),
-            Class::Login,
+            FailureClass::Login,
             "[API Error: {\"error\":{\"code\":400,\"message\":\"API key not valid.\"",
         ),
     ] {
@@ -167,7 +167,7 @@ fn a_recording_that_was_cut_anywhere_is_no_success() {
     assert_eq!(read(&harness, &whole[..end]).text.unwrap(), SAID);
 }
 
-fn places(text: &str) -> ResultPlaces {
+fn places(text: &str) -> ResultLocations {
     toml::from_str(text).unwrap()
 }
 
@@ -217,7 +217,7 @@ fn the_last_word_counts() {
     let result = read_plain(bad);
     assert_eq!(result.status, ResultStatus::Failed);
     assert_eq!(result.error.as_deref(), Some("k: w"));
-    assert_eq!(result.error_class, Some(Class::Crash));
+    assert_eq!(result.error_class, Some(FailureClass::Crash));
     let result = read_plain(&format!("{bad}\n{{\"is\":\"again\"}}"));
     assert_eq!((result.status, result.error), (ResultStatus::Unclear, None));
     let result = read_plain(&format!("{bad}\n{{\"is\":\"again\"}}\n{{\"is\":\"good\"}}"));
@@ -225,7 +225,7 @@ fn the_last_word_counts() {
     assert_eq!((result.error, result.error_class), (None, None));
     let result = read_plain("{\"is\":\"bad\"}");
     assert_eq!((result.status, result.error), (ResultStatus::Failed, None));
-    assert_eq!(result.error_class, Some(Class::Crash));
+    assert_eq!(result.error_class, Some(FailureClass::Crash));
 }
 
 #[test]

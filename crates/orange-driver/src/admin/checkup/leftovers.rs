@@ -11,30 +11,30 @@ use rustix::process::{Pid, test_kill_process};
 use super::{Checkup, Health};
 use crate::DriverError;
 use crate::admin::Admin;
-use crate::steps::pinned;
+use crate::steps::pinned_workflow;
 
 /// How many names a finding lists.
-const SHOWN: usize = 5;
+const MAX_NAMES: usize = 5;
 
 /// One kind of leftover: the names found, and a description.
-struct Left {
+struct Leftovers {
     names: Vec<String>,
-    what: &'static str,
-    mend: String,
+    description: &'static str,
+    fix: String,
 }
 
 impl Admin {
     /// Looks for things that nothing uses any more. Adds one finding per kind, or one that says
     /// there are none.
     pub(crate) fn check_leftovers(&self, found: &mut Vec<Checkup>) {
-        let mut left = vec![self.drafts(), self.set_aside()];
+        let mut left = vec![self.drafts(), self.set_aside_files()];
         // Another check reports problems with the database.
         if let Ok(store) = Store::open_read_only(&self.context.home) {
-            match self.left_in(&store) {
+            match self.find_leftovers(&store) {
                 Ok(more) => left.extend(more),
                 Err(error) => {
                     let unknown = Checkup::new("leftovers", Health::Unknown, error.to_string());
-                    found.push(unknown.mended_by("run `orange task list`, which says what to do"));
+                    found.push(unknown.with_fix("run `orange task list` to see what to do"));
                 }
             }
         }
@@ -42,36 +42,41 @@ impl Admin {
         if left.is_empty() {
             found.push(Checkup::new("leftovers", Health::Good, "none"));
         }
-        for Left { names, what, mend } in left {
-            let shown: Vec<&str> = names.iter().map(String::as_str).take(SHOWN).collect();
-            let more = match names.len().saturating_sub(SHOWN) {
+        for Leftovers {
+            names,
+            description,
+            fix,
+        } in left
+        {
+            let shown: Vec<&str> = names.iter().map(String::as_str).take(MAX_NAMES).collect();
+            let more = match names.len().saturating_sub(MAX_NAMES) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let told = format!("{what}: `{}`{more}", shown.join("`, `"));
-            found.push(Checkup::new("leftovers", Health::Doubtful, told).mended_by(mend));
+            let told = format!("{description}: `{}`{more}", shown.join("`, `"));
+            found.push(Checkup::new("leftovers", Health::Doubtful, told).with_fix(fix));
         }
     }
 
-    fn left_in(&self, store: &Store) -> Result<Vec<Left>, DriverError> {
+    fn find_leftovers(&self, store: &Store) -> Result<Vec<Leftovers>, DriverError> {
         let orphans = self.agents.orphans(store)?;
         let orphans = orphans
             .iter()
             .map(|it| format!("{} of {}", it.run, it.task));
         let mut left = vec![
-            Left {
+            Leftovers {
                 names: orphans.collect(),
-                what: "runs that nobody has a use for and that still have a pane or a process",
-                mend: String::from("run `orange serve --detach`, which ends them"),
+                description: "runs that no task needs and that still have a pane or a process",
+                fix: String::from("run `orange serve --detach` to end them"),
             },
             self.unknown_tasks(store)?,
         ];
-        left.extend(self.workspaces_left(store)?);
+        left.extend(self.leftover_workspaces(store)?);
         Ok(left)
     }
 
     /// Texts that were being written when the editor, or the process waiting for it, was killed.
-    fn drafts(&self) -> Left {
+    fn drafts(&self) -> Leftovers {
         let is_left = |path: &PathBuf| {
             let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
             let pid = name
@@ -84,31 +89,28 @@ impl Admin {
             .into_iter()
             .filter(is_left);
         let names = texts(drafts);
-        let mend = match names.first() {
+        let fix = match names.first() {
             Some(first) => format!("read it with `less {first}`, then remove it"),
             None => String::new(),
         };
-        Left {
+        Leftovers {
             names,
-            what: "texts that were being written when an editor was killed",
-            mend,
+            description: "drafts that a killed editor left",
+            fix,
         }
     }
 
-    fn set_aside(&self) -> Left {
+    fn set_aside_files(&self) -> Leftovers {
         let folder = self.context.home.set_aside();
-        Left {
+        Leftovers {
             names: texts(entries(&folder).into_iter()),
-            what: "files that git ignores, moved aside by `orange workspace gc --yes`",
-            mend: format!(
-                "when you need none of them, run `rm -r {}`",
-                folder.display()
-            ),
+            description: "files that git ignores, moved aside by `orange workspace gc --yes`",
+            fix: format!("if you need none of them, run `rm -r {}`", folder.display()),
         }
     }
 
     /// Task directories that the database does not know.
-    fn unknown_tasks(&self, store: &Store) -> Result<Left, DriverError> {
+    fn unknown_tasks(&self, store: &Store) -> Result<Leftovers, DriverError> {
         let mut unknown = Vec::new();
         for path in entries(&self.context.home.tasks())
             .iter()
@@ -121,15 +123,15 @@ impl Admin {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Left {
+        Ok(Leftovers {
             names: texts(unknown.into_iter()),
-            what: "directories of tasks that the database does not know",
-            mend: String::from("run `orange rebuild --move-aside`, which reads them again"),
+            description: "task directories that are not in the database",
+            fix: String::from("run `orange rebuild --move-aside` to read them again"),
         })
     }
 
     /// Worktrees that are unused, unusable or unknown.
-    fn workspaces_left(&self, store: &Store) -> Result<Vec<Left>, DriverError> {
+    fn leftover_workspaces(&self, store: &Store) -> Result<Vec<Leftovers>, DriverError> {
         let (mut ended, mut retired, mut halves, mut unknown) = (vec![], vec![], vec![], vec![]);
         for path in entries(&self.context.home.workspaces()) {
             let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
@@ -144,45 +146,45 @@ impl Admin {
                 Some(it) if !path.join(".git").exists() && it.state == WorkspaceState::Free => {
                     halves.push(path);
                 }
-                Some(it) if holder_has_ended(store, &it)? => ended.push(path),
+                Some(it) if has_finished_holder(store, &it)? => ended.push(path),
                 Some(_) => {}
             }
         }
-        let gc = || String::from("run `orange workspace gc`, which says what stands in the way");
+        let gc = || String::from("run `orange workspace gc` to see what blocks them");
         let look = |paths: &[PathBuf]| match paths.first() {
             Some(first) => {
                 let first = first.display();
-                format!("look into it with `ls -la {first}`, then `mv {first} {first}.old`")
+                format!("check it with `ls -la {first}`, then run `mv {first} {first}.old`")
             }
             None => String::new(),
         };
-        let mends = [gc(), gc(), look(&halves), look(&unknown)];
+        let fixes = [gc(), gc(), look(&halves), look(&unknown)];
         let whats = [
-            "worktrees that tasks hold which have ended",
-            "worktrees that were taken out of the pool as they are",
-            "worktrees that were never finished",
-            "folders among the worktrees that are in no pool",
+            "worktrees that finished tasks still hold",
+            "worktrees that were retired from the pool",
+            "worktrees that were not created completely",
+            "directories among the worktrees that are not in the pool",
         ];
         let kinds = [ended, retired, halves, unknown]
             .into_iter()
             .zip(whats)
-            .zip(mends);
-        let left = kinds.map(|((paths, what), mend)| Left {
+            .zip(fixes);
+        let left = kinds.map(|((paths, what), fix)| Leftovers {
             names: texts(paths.into_iter()),
-            what,
-            mend,
+            description: what,
+            fix,
         });
         Ok(left.collect())
     }
 }
 
 /// Whether a workspace is held by a finished task with no pending effects.
-fn holder_has_ended(store: &Store, record: &WorkspaceRecord) -> Result<bool, DriverError> {
+fn has_finished_holder(store: &Store, record: &WorkspaceRecord) -> Result<bool, DriverError> {
     let (WorkspaceState::Bound(task) | WorkspaceState::Reserved(task)) = &record.state else {
         return Ok(false);
     };
     let stored = store.require(task)?;
-    let is_over = pinned(&stored)?.is_terminal(&stored.task.status);
+    let is_over = pinned_workflow(&stored)?.is_terminal(&stored.task.status);
     Ok(is_over && stored.task.pending.is_empty())
 }
 

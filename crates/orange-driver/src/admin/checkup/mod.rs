@@ -1,17 +1,17 @@
 //! Checks what agents need, before a task has to wait for it.
 
 mod disks;
-mod kept_work;
 mod leftovers;
+mod rescues;
 mod skills;
 
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
-use orange_config::{Harness, Harnesses, Project, Ready};
+use orange_config::{Harness, Harnesses, Project, ReadyState};
 use orange_effects::command::Invocation;
-use orange_effects::version::numbers;
+use orange_effects::version::parse_version;
 use orange_engine::names::HarnessName;
 use orange_store::{Store, StoreError};
 use serde::Serialize;
@@ -20,59 +20,59 @@ use crate::DriverError;
 use crate::admin::Admin;
 
 /// The required programs, the flag that prints their version, and the minimum version.
-const NEEDED: [(&str, &str, (u32, u32)); 2] =
+const REQUIRED_PROGRAMS: [(&str, &str, (u32, u32)); 2] =
     [("git", "--version", (2, 38)), ("tmux", "-V", (3, 3))];
 
 /// How long a program may take to print its version; some start slowly.
-const PATIENCE: Duration = Duration::from_secs(30);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How it stands with one thing.
+/// The result of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Health {
-    /// As it should be.
+    /// No problem.
     Good,
-    /// Not there, and nobody asked for it.
+    /// Not installed, and nothing needs it.
     Absent,
-    /// It could stand in the way of something that nobody asked for yet.
+    /// It could cause a problem later.
     Doubtful,
-    /// It stands in the way.
+    /// It blocks agents.
     Bad,
-    /// It cannot be told.
+    /// It could not be determined.
     Unknown,
 }
 
-/// One thing that was looked at.
+/// One check of `orange doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Checkup {
-    /// What: a program, a harness, a harness in a project.
-    pub what: String,
-    /// How it stands.
+    /// What was checked: a program, a harness, a harness in a project.
+    pub subject: String,
+    /// The result.
     pub health: Health,
     /// What was found.
-    pub found: String,
-    /// What mends it.
-    pub mend: Option<String>,
+    pub message: String,
+    /// How to fix it.
+    pub fix: Option<String>,
 }
 
 impl Checkup {
     fn new(what: impl Into<String>, health: Health, found: impl Into<String>) -> Self {
         Self {
-            what: what.into(),
+            subject: what.into(),
             health,
-            found: found.into(),
-            mend: None,
+            message: found.into(),
+            fix: None,
         }
     }
 
-    fn mended_by(mut self, mend: impl Into<String>) -> Self {
-        self.mend = Some(mend.into());
+    fn with_fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = Some(fix.into());
         self
     }
 }
 
 /// A project and the harnesses that its tasks use.
-struct Using {
+struct ProjectHarnesses {
     project: Project,
     harnesses: Vec<HarnessName>,
 }
@@ -80,7 +80,7 @@ struct Using {
 impl Admin {
     /// Checks everything that agents need. Changes nothing.
     pub fn check_up(&self) -> Result<Vec<Checkup>, DriverError> {
-        let mut found: Vec<Checkup> = NEEDED
+        let mut found: Vec<Checkup> = REQUIRED_PROGRAMS
             .iter()
             .map(|(program, flag, needed)| self.check_program(program, flag, *needed))
             .collect();
@@ -99,7 +99,7 @@ impl Admin {
                 named.extend(self.context.first_installed(&harnesses));
             }
             let project = project.clone();
-            using.push(Using {
+            using.push(ProjectHarnesses {
                 project,
                 harnesses: named,
             });
@@ -112,7 +112,7 @@ impl Admin {
                 }
                 Err(error) => {
                     let bad = Checkup::new(name, Health::Bad, error.to_string());
-                    found.push(bad.mended_by(error.hint()));
+                    found.push(bad.with_fix(error.hint()));
                 }
             }
         }
@@ -121,13 +121,13 @@ impl Admin {
 
     fn check_program(&self, program: &str, flag: &str, needed: (u32, u32)) -> Checkup {
         let at_least = format!("{}.{}", needed.0, needed.1);
-        let mend = format!("install {program} {at_least} or newer");
-        match self.asked_version(OsStr::new(program), flag) {
-            Err(why) => Checkup::new(program, Health::Bad, why).mended_by(mend),
-            Ok(said) => match numbers(&said) {
+        let fix = format!("install {program} {at_least} or newer");
+        match self.read_version(OsStr::new(program), flag) {
+            Err(why) => Checkup::new(program, Health::Bad, why).with_fix(fix),
+            Ok(said) => match parse_version(&said) {
                 Some(found) if found < needed => {
                     let older = format!("{said}, which is older than {at_least}");
-                    Checkup::new(program, Health::Bad, older).mended_by(mend)
+                    Checkup::new(program, Health::Bad, older).with_fix(fix)
                 }
                 _ => Checkup::new(
                     program,
@@ -144,19 +144,24 @@ impl Admin {
         match Store::open_read_only(&self.context.home) {
             Ok(_) => Checkup::new(what, Health::Good, path.to_string()),
             Err(StoreError::Missing { .. }) => {
-                Checkup::new(what, Health::Good, format!("{path}, without tasks yet"))
+                Checkup::new(what, Health::Good, format!("{path}, no tasks yet"))
             }
             Err(error) => Checkup::new(what, Health::Bad, error.to_string())
-                .mended_by("run `orange task list`, which says what to do"),
+                .with_fix("run `orange task list` to see what to do"),
         }
     }
 
-    fn check_harness(&self, harness: &Harness, using: &[Using], found: &mut Vec<Checkup>) {
+    fn check_harness(
+        &self,
+        harness: &Harness,
+        using: &[ProjectHarnesses],
+        found: &mut Vec<Checkup>,
+    ) {
         let name = harness.name.as_str();
         let users = using
             .iter()
             .filter(|it| it.harnesses.contains(&harness.name));
-        let users: Vec<&Using> = users.collect();
+        let users: Vec<&ProjectHarnesses> = users.collect();
         let trouble = match users.as_slice() {
             [] => Health::Doubtful,
             _ => Health::Bad,
@@ -169,7 +174,7 @@ impl Admin {
                     _ => Health::Absent,
                 };
                 let absent = Checkup::new(name, absent, error.to_string());
-                found.push(absent.mended_by(error.hint()));
+                found.push(absent.with_fix(error.hint()));
                 return;
             }
         };
@@ -186,15 +191,15 @@ impl Admin {
                     Some(path) => format!("{name} in {}", path.display()),
                     None => name.to_owned(),
                 };
-                let checkup = match readiness.look(&self.context.environment, place) {
-                    Ready::Yes => Checkup::new(what, Health::Good, &readiness.what),
-                    Ready::No => {
-                        let not = format!("not so yet: {}", readiness.what);
-                        Checkup::new(what, trouble, not).mended_by(&readiness.mend)
+                let checkup = match readiness.check(&self.context.environment, place) {
+                    ReadyState::Yes => Checkup::new(what, Health::Good, &readiness.what),
+                    ReadyState::No => {
+                        let not = format!("not ready; required: {}", readiness.what);
+                        Checkup::new(what, trouble, not).with_fix(&readiness.fix)
                     }
-                    Ready::Unknown(why) => {
-                        let unknown = format!("cannot be told: {}: {why}", readiness.what);
-                        Checkup::new(what, Health::Unknown, unknown).mended_by(&readiness.mend)
+                    ReadyState::Unknown(why) => {
+                        let unknown = format!("cannot check whether {}: {why}", readiness.what);
+                        Checkup::new(what, Health::Unknown, unknown).with_fix(&readiness.fix)
                     }
                 };
                 found.push(checkup);
@@ -209,31 +214,29 @@ impl Admin {
         let Some(tested) = Harnesses::tested_version(&harness.name) else {
             return Checkup::new(name, Health::Good, shown);
         };
-        match self.asked_version(program.as_os_str(), "--version") {
-            Ok(said) if said.split([' ', 'v']).any(|word| word == tested) => Checkup::new(
-                name,
-                Health::Good,
-                format!("{said}, the version that is tested"),
-            ),
+        match self.read_version(program.as_os_str(), "--version") {
+            Ok(said) if said.split([' ', 'v']).any(|word| word == tested) => {
+                Checkup::new(name, Health::Good, format!("{said}, the tested version"))
+            }
             Ok(said) => Checkup::new(
                 name,
                 Health::Doubtful,
-                format!("{said}; the version that is tested is {tested}"),
+                format!("{said}; the tested version is {tested}"),
             ),
             Err(why) => Checkup::new(name, Health::Unknown, why)
-                .mended_by(format!("run `{shown} --version`")),
+                .with_fix(format!("run `{shown} --version`")),
         }
     }
 
     /// The last line that a program prints about its version.
-    fn asked_version(&self, program: &OsStr, flag: &str) -> Result<String, String> {
-        let asked = Invocation::new(program, self.context.environment.passed([]));
-        let asked = asked.arguments([flag]).timeout(PATIENCE);
+    fn read_version(&self, program: &OsStr, flag: &str) -> Result<String, String> {
+        let asked = Invocation::new(program, self.context.environment.passed_variables([]));
+        let asked = asked.arguments([flag]).timeout(VERSION_TIMEOUT);
         let finished = asked.require_success().map_err(|error| error.to_string())?;
         let said = String::from_utf8_lossy(&finished.stdout.bytes).into_owned();
         let mut lines = said.lines().rev().map(str::trim);
         let last = lines.find(|line| !line.is_empty());
         last.map(str::to_owned)
-            .ok_or_else(|| String::from("it says no version"))
+            .ok_or_else(|| String::from("it prints no version"))
     }
 }

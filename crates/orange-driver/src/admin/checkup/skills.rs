@@ -1,11 +1,11 @@
 //! Checks whether installed skills are up to date.
 
 use orange_config::Harness;
-use orange_effects::skill_file::{self, Found};
+use orange_effects::skill_file::{self, SkillState};
 
 use super::{Checkup, Health};
 use crate::admin::Admin;
-use crate::admin::skills::{move_away, why_left};
+use crate::admin::skills::{move_away_hint, reason_kept};
 
 impl Admin {
     /// Checks the skill of an agent that is installed and supports skills.
@@ -18,25 +18,25 @@ impl Admin {
         let install = format!("run `orange install --harness {name}`");
         Some(match (skill_file::look(&skills), self.skill_text()) {
             (Err(error), _) => {
-                Checkup::new(what, Health::Unknown, error.to_string()).mended_by(install)
+                Checkup::new(what, Health::Unknown, error.to_string()).with_fix(install)
             }
             (_, Err(error)) => Checkup::new(what, Health::Unknown, error.to_string())
-                .mended_by("run `orange workflow check`"),
-            (Ok(Found::Absent), _) => {
-                Checkup::new(what, Health::Absent, "not installed").mended_by(install)
+                .with_fix("run `orange workflow check`"),
+            (Ok(SkillState::Absent), _) => {
+                Checkup::new(what, Health::Absent, "not installed").with_fix(install)
             }
-            (Ok(Found::Own(found)), Ok((text, _))) if found == text => {
-                Checkup::new(what, Health::Good, "it tells what the workflows say")
+            (Ok(SkillState::Own(found)), Ok((text, _))) if found == text => {
+                Checkup::new(what, Health::Good, "up to date")
             }
-            (Ok(Found::Own(_)), Ok(_)) => {
-                let older = "it tells of workflows as they were";
-                Checkup::new(what, Health::Doubtful, older).mended_by(install)
+            (Ok(SkillState::Own(_)), Ok(_)) => {
+                let older = "out of date: the workflows have changed";
+                Checkup::new(what, Health::Doubtful, older).with_fix(install)
             }
             (Ok(found), Ok(_)) => {
-                let mend = move_away(&found, &skill_file::path(&skills));
-                let theirs = format!("nobody keeps it true: {}", why_left(&found));
+                let fix = move_away_hint(&found, &skill_file::path(&skills));
+                let theirs = format!("not kept up to date: {}", reason_kept(&found));
                 Checkup::new(what, Health::Doubtful, theirs)
-                    .mended_by(format!("{mend}, then {install}"))
+                    .with_fix(format!("{fix}, then {install}"))
             }
         })
     }

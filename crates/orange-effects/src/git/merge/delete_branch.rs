@@ -36,7 +36,7 @@ impl Git {
         let Some(commit) = self.branch(branch)? else {
             return Ok(Deletion::Absent);
         };
-        if let Some(path) = self.checked_out(branch)? {
+        if let Some(path) = self.checkout_of(branch)? {
             return Ok(Deletion::CheckedOut(path));
         }
         let contained = match self.branch(default)? {
@@ -64,7 +64,7 @@ impl Git {
         };
         let words = ["ls-remote", "--quiet", "--symref"];
         let call = self.call_remote(words, &remote);
-        let call = call.and(["HEAD", &name]);
+        let call = call.with_arguments(["HEAD", &name]);
         let text = String::from_utf8_lossy(&call.bytes()?).into_owned();
         let rows = || text.lines().filter_map(|line| line.split_once('\t'));
         let is_their_default = rows().any(|row| row == (&*format!("ref: {name}"), "HEAD"));
@@ -76,15 +76,19 @@ impl Git {
             return Ok(Deletion::Absent);
         };
         let commit = CommitId::new(commit);
-        if !self.is_kept(&commit, default)? {
+        if !self.is_contained_elsewhere(&commit, default)? {
             return Ok(Deletion::NotContained(commit));
         }
-        let words = self.push_nothing(&remote, branch, &commit)?;
+        let words = self.push_deletion(&remote, branch, &commit)?;
         Ok(words.map_or(Deletion::Deleted(commit), Deletion::Rejected))
     }
 
     /// Whether a local branch or tag, or the remote's default branch, contains a commit.
-    fn is_kept(&self, commit: &CommitId, default: &BranchName) -> Result<bool, GitError> {
+    fn is_contained_elsewhere(
+        &self,
+        commit: &CommitId,
+        default: &BranchName,
+    ) -> Result<bool, GitError> {
         let object = format!("{commit}^{{commit}}");
         let known = self.call(["rev-parse", "--verify", "--quiet", &object]);
         if known.answer()?.is_none() {
@@ -92,8 +96,8 @@ impl Git {
         }
         let theirs = self.tips(default)?.theirs;
         let ask = self.call(["rev-list", "--max-count=1", commit.as_str(), "--not"]);
-        let ask = ask.and(["--branches", "--tags"]);
-        let ask = ask.and(theirs.iter().map(CommitId::as_str));
+        let ask = ask.with_arguments(["--branches", "--tags"]);
+        let ask = ask.with_arguments(theirs.iter().map(CommitId::as_str));
         Ok(ask.bytes()?.is_empty())
     }
 }

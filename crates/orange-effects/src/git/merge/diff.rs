@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use orange_engine::names::{BranchName, CommitId};
 
-use crate::git::repository::call::{Call, parts, path, zero_ended};
-use crate::git::worktree::status::Look;
+use crate::git::repository::call::{Call, join_zero_terminated, path, split_zero_terminated};
+use crate::git::worktree::status::WorktreeStatus;
 use crate::git::{Git, GitError, Worktree};
-use crate::place::Kind;
+use crate::safe_directory::EntryKind;
 
 /// How many uncommitted new files are shown.
 const NEW_SHOWN: usize = 1000;
@@ -24,7 +24,7 @@ const NEW_LARGEST: u64 = 8 * 1024 * 1024;
 
 /// Which diff to make.
 #[derive(Clone, Copy, Debug)]
-pub struct AskDiff<'a> {
+pub struct DiffRequest<'a> {
     /// The task's branch.
     pub branch: &'a BranchName,
     pub default: &'a BranchName,
@@ -38,32 +38,32 @@ pub struct AskDiff<'a> {
 
 /// A diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct BranchDiff {
     /// Where the branch forked from the default branch.
     pub base: CommitId,
     pub head: CommitId,
     /// How many commits the branch has since.
     pub commits: u64,
     /// The changes in those commits.
-    pub committed: Part,
+    pub committed: DiffPart,
     /// Uncommitted changes; `None` when there are none.
-    pub uncommitted: Option<Part>,
+    pub uncommitted: Option<DiffPart>,
 }
 
 /// One part of a diff.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct DiffPart {
     /// The files, ordered by path.
-    pub files: Vec<FileDifference>,
+    pub files: Vec<FileDiff>,
     /// The diff as git prints it.
     pub text: Vec<u8>,
     /// What exists but is not shown: new files that are large or too many, repositories, pipes.
-    pub left_out: Vec<PathBuf>,
+    pub omitted: Vec<PathBuf>,
 }
 
 /// The size of a file's changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileDifference {
+pub struct FileDiff {
     pub path: PathBuf,
     /// Added lines; `None` for a binary file.
     pub added: Option<u64>,
@@ -85,7 +85,7 @@ const PLAIN: [&str; 8] = [
 
 impl Git {
     /// The changes in the branch's commits.
-    pub fn diff(&self, ask: &AskDiff<'_>) -> Result<Difference, GitError> {
+    pub fn diff(&self, ask: &DiffRequest<'_>) -> Result<BranchDiff, GitError> {
         let there = self.branch(ask.branch)?;
         // The branch was deleted after it was merged.
         let merged = || ask.merged.map(|(_, head)| head.clone());
@@ -95,11 +95,16 @@ impl Git {
         self.committed(ask, head)
     }
 
-    fn committed(&self, ask: &AskDiff<'_>, head: CommitId) -> Result<Difference, GitError> {
-        let base = self.fork(ask, &head)?;
+    fn committed(&self, ask: &DiffRequest<'_>, head: CommitId) -> Result<BranchDiff, GitError> {
+        let base = self.fork_point(ask, &head)?;
         let range = [base.to_string(), head.to_string()];
-        let differ = |options: &[&str]| self.call(PLAIN).working().and(options).and(&range);
-        Ok(Difference {
+        let differ = |options: &[&str]| {
+            self.call(PLAIN)
+                .with_long_timeout()
+                .with_arguments(options)
+                .with_arguments(&range)
+        };
+        Ok(BranchDiff {
             commits: self.count(&base, &head)?,
             committed: part(ask, &differ)?,
             uncommitted: None,
@@ -113,23 +118,28 @@ impl Git {
         let range = format!("{base}..{head}");
         let call = self.call(["rev-list", "--count", &range]);
         let said = call.text()?;
-        said.parse().map_err(|_| call.garbled(said.as_bytes()))
+        said.parse()
+            .map_err(|_| call.malformed_output(said.as_bytes()))
     }
 
     /// The commit at which a branch forked from the default branch. Once the default branch
     /// contains all of it, this is known from the merge.
-    pub(crate) fn fork(&self, ask: &AskDiff<'_>, head: &CommitId) -> Result<CommitId, GitError> {
+    pub(crate) fn fork_point(
+        &self,
+        ask: &DiffRequest<'_>,
+        head: &CommitId,
+    ) -> Result<CommitId, GitError> {
         let default = self.base(ask.default)?.commit;
-        let found = self.meeting(&default, head)?;
+        let found = self.merge_base(&default, head)?;
         match ask.merged {
             Some((base, _)) if found.as_ref() == Some(head) => {
-                Ok(self.meeting(base, head)?.unwrap_or_else(|| base.clone()))
+                Ok(self.merge_base(base, head)?.unwrap_or_else(|| base.clone()))
             }
             _ => Ok(found.unwrap_or(default)),
         }
     }
 
-    fn meeting(&self, one: &CommitId, other: &CommitId) -> Result<Option<CommitId>, GitError> {
+    fn merge_base(&self, one: &CommitId, other: &CommitId) -> Result<Option<CommitId>, GitError> {
         let call = self.call(["merge-base", one.as_str(), other.as_str()]);
         let found = call.answer()?;
         let found = found.map(|found| String::from_utf8_lossy(&found).trim().to_owned());
@@ -140,7 +150,7 @@ impl Git {
 impl Worktree<'_> {
     /// The changes in the branch's commits, and separately the uncommitted work, including new
     /// files.
-    pub fn diff(&self, ask: &AskDiff<'_>) -> Result<Difference, GitError> {
+    pub fn diff(&self, ask: &DiffRequest<'_>) -> Result<BranchDiff, GitError> {
         let look = self.look()?;
         let head = look.head.commit().ok_or_else(|| GitError::NoCommit {
             branch: ask.branch.to_string(),
@@ -158,60 +168,67 @@ impl Worktree<'_> {
     /// Compares the files with HEAD through a temporary index and temporary objects.
     fn uncommitted(
         &self,
-        ask: &AskDiff<'_>,
-        look: &Look,
+        ask: &DiffRequest<'_>,
+        look: &WorktreeStatus,
         head: &CommitId,
         folder: &Path,
-    ) -> Result<Part, GitError> {
-        let (shown, left_out) = self.chosen(look)?;
+    ) -> Result<DiffPart, GitError> {
+        let (shown, left_out) = self.select_paths(look)?;
         let index = folder.join("index");
         if let Some(bytes) = self.index_bytes()? {
             fs::write(&index, bytes).map_err(GitError::system("write", &index))?;
         }
-        self.show_hidden(&index, look)?;
+        self.unhide_files(&index, look)?;
         let objects = folder.join("objects");
-        fs::create_dir(&objects).map_err(GitError::system("make", &objects))?;
+        fs::create_dir(&objects).map_err(GitError::system("create", &objects))?;
         // Quoted, because a colon would end the path.
         let mut theirs =
-            crate::git::repository::call::quoted(&self.git().own.path().join("objects"));
+            crate::git::repository::call::quote_path(&self.git().own.path().join("objects"));
         theirs.pop();
         let theirs = std::ffi::OsStr::from_bytes(&theirs);
         let call = |words: &[&str]| {
-            let call = self.call_on(&index, words).working();
+            let call = self.call_on(&index, words).with_long_timeout();
             let call = call.variable("GIT_OBJECT_DIRECTORY", &objects);
             call.variable("GIT_ALTERNATE_OBJECT_DIRECTORIES", theirs)
         };
         let for_now = ["-c", "core.fsync=none", "-c", "core.looseCompression=0"];
         let update = ["update-index", "--add", "--remove", "--replace", "-z"];
-        let update = call(&for_now).and(update).and(["--stdin"]);
-        update.input(zero_ended(shown)).succeed()?;
+        let update = call(&for_now)
+            .with_arguments(update)
+            .with_arguments(["--stdin"]);
+        update.input(join_zero_terminated(shown)).succeed()?;
         let differ = |options: &[&str]| {
-            let call = call(&PLAIN)
-                .and(options)
-                .and(["--cached", head.as_str(), "--"]);
+            let call = call(&PLAIN).with_arguments(options).with_arguments([
+                "--cached",
+                head.as_str(),
+                "--",
+            ]);
             call.variable("GIT_ATTR_SOURCE", self.git().no_attributes())
         };
         let mut part = part(ask, &differ)?;
-        part.left_out = left_out;
+        part.omitted = left_out;
         Ok(part)
     }
 
     /// The paths to compare, and those that are not shown.
-    fn chosen<'l>(&self, look: &'l Look) -> Result<(Vec<&'l Path>, Vec<PathBuf>), GitError> {
+    fn select_paths<'l>(
+        &self,
+        look: &'l WorktreeStatus,
+    ) -> Result<(Vec<&'l Path>, Vec<PathBuf>), GitError> {
         let known: BTreeSet<&Path> = look.index.iter().map(|it| it.path.as_path()).collect();
         let place = self.place()?;
         let mut shown: Vec<&Path> = look.moved_submodules.iter().map(PathBuf::as_path).collect();
         let mut left_out = look.repositories.clone();
         let mut new = 0;
         for path in look.changes.keys() {
-            let kind = place.kind(path).map_err(self.failed("look at", path))?;
-            let is_new = !known.contains(path.as_path()) && kind != Kind::Absent;
+            let kind = place.kind(path).map_err(self.file_error("inspect", path))?;
+            let is_new = !known.contains(path.as_path()) && kind != EntryKind::Absent;
             let is_large = || {
                 let found = fs::symlink_metadata(self.path().join(path));
                 found.is_ok_and(|found| found.len() > NEW_LARGEST)
             };
             new += usize::from(is_new);
-            if kind == Kind::Other || is_new && (new > NEW_SHOWN || is_large()) {
+            if kind == EntryKind::Other || is_new && (new > NEW_SHOWN || is_large()) {
                 left_out.push(path.clone());
             } else {
                 shown.push(path);
@@ -221,15 +238,15 @@ impl Worktree<'_> {
     }
 }
 
-fn part(ask: &AskDiff<'_>, differ: &impl Fn(&[&str]) -> Call) -> Result<Part, GitError> {
-    Ok(Part {
+fn part(ask: &DiffRequest<'_>, differ: &impl Fn(&[&str]) -> Call) -> Result<DiffPart, GitError> {
+    Ok(DiffPart {
         files: files(differ)?,
         text: text(ask, differ)?,
-        left_out: Vec::new(),
+        omitted: Vec::new(),
     })
 }
 
-fn text(ask: &AskDiff<'_>, differ: &impl Fn(&[&str]) -> Call) -> Result<Vec<u8>, GitError> {
+fn text(ask: &DiffRequest<'_>, differ: &impl Fn(&[&str]) -> Call) -> Result<Vec<u8>, GitError> {
     let colour = if ask.colour {
         "--color=always"
     } else {
@@ -239,19 +256,19 @@ fn text(ask: &AskDiff<'_>, differ: &impl Fn(&[&str]) -> Call) -> Result<Vec<u8>,
     differ(&[colour, shape]).bytes()
 }
 
-fn files(differ: &impl Fn(&[&str]) -> Call) -> Result<Vec<FileDifference>, GitError> {
+fn files(differ: &impl Fn(&[&str]) -> Call) -> Result<Vec<FileDiff>, GitError> {
     let call = differ(&["--numstat", "-z", "--no-renames"]);
     let bytes = call.bytes()?;
     let mut files = Vec::new();
-    for part in parts(&bytes) {
+    for part in split_zero_terminated(&bytes) {
         let mut fields = part.splitn(3, |byte| *byte == b'\t');
         let (Some(added), Some(removed), Some(name)) =
             (fields.next(), fields.next(), fields.next())
         else {
-            return Err(call.garbled(part));
+            return Err(call.malformed_output(part));
         };
         let count = |field: &[u8]| String::from_utf8_lossy(field).parse().ok();
-        files.push(FileDifference {
+        files.push(FileDiff {
             path: path(name),
             added: count(added),
             removed: count(removed),

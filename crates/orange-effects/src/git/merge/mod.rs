@@ -7,10 +7,10 @@
 
 pub(crate) mod delete_branch;
 pub(crate) mod diff;
-pub(crate) mod extent;
-pub(crate) mod forward;
-pub(crate) mod interrupted;
+pub(crate) mod diff_size;
+pub(crate) mod fast_forward;
 pub(crate) mod push;
+pub(crate) mod recovery;
 pub(crate) mod refusal;
 pub(crate) mod result;
 
@@ -25,14 +25,14 @@ use orange_engine::time::Timestamp;
 use super::repository::base::Tips;
 use super::repository::settings::Remote;
 use super::{Freshness, Git, GitError, MergeObstacle, MergeRefusal};
-use crate::git::merge::forward::Forward;
+use crate::git::merge::fast_forward::FastForward;
 
 /// The lock that serializes merges into one repository; it is released when its holder exits.
 const LOCK: &str = "orange-merge.lock";
 
 /// What to merge, how, and the state that the decision was based on.
 #[derive(Clone, Copy)]
-pub struct MergeBranch<'a> {
+pub struct MergeRequest<'a> {
     pub task: &'a TaskId,
     /// The task's summary, for the commit message.
     pub summary: &'a str,
@@ -53,12 +53,12 @@ pub struct MergeBranch<'a> {
     /// Whether to push to the remote first, if there is one.
     pub push: bool,
     /// Whether the merge was cancelled; checked before anything moves.
-    pub is_called_off: &'a dyn Fn() -> bool,
+    pub is_cancelled: &'a dyn Fn() -> bool,
 }
 
 /// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Merging {
+pub enum MergeOutcome {
     /// The default branch contains it.
     Merged {
         /// The default branch's commit.
@@ -76,22 +76,25 @@ pub enum Merging {
 
 impl Git {
     /// Makes sure that the default branch contains a branch.
-    pub fn merge(&self, merge: &MergeBranch<'_>) -> Result<Merging, GitError> {
+    pub fn merge(&self, merge: &MergeRequest<'_>) -> Result<MergeOutcome, GitError> {
         let merged = self.try_merge(merge)?;
         Ok(merged.unwrap_or_else(|stopped| {
-            Merging::Refused(Box::new(MergeRefusal {
+            MergeOutcome::Refused(Box::new(MergeRefusal {
                 task: merge.task.clone(),
                 branch: merge.branch.clone(),
                 default: merge.default.clone(),
                 strategy: merge.strategy,
                 obstacle: stopped.obstacle,
-                has_it: stopped.has_it,
+                pushed_remote: stopped.pushed_remote,
             }))
         }))
     }
 
-    fn try_merge(&self, merge: &MergeBranch<'_>) -> Result<Result<Merging, Stopped>, GitError> {
-        let _alone = self.take_turn()?;
+    fn try_merge(
+        &self,
+        merge: &MergeRequest<'_>,
+    ) -> Result<Result<MergeOutcome, MergeFailure>, GitError> {
+        let _alone = self.lock_merges()?;
         let remote = if merge.push { self.remote()? } else { None };
         let remote = remote.as_ref();
         if let (Some(remote), Freshness::Stale(reason)) = (remote, self.fetch_for(merge)?) {
@@ -110,7 +113,7 @@ impl Git {
         {
             let is_everywhere = self.is_merged(local, merge)? && self.is_merged(theirs, merge)?;
             return Ok(if is_everywhere {
-                Ok(self.merged(merge, remote, local.clone(), true)?)
+                Ok(self.current_result(merge, remote, local.clone(), true)?)
             } else {
                 Err(MergeObstacle::Diverged.into())
             });
@@ -128,22 +131,22 @@ impl Git {
                 Err(obstacle) => return Ok(Err(obstacle.into())),
             }
         };
-        match self.bring(merge, remote, &now, &to)? {
-            Ok(()) => self.merged(merge, remote, to, was_there).map(Ok),
+        match self.push_and_move(merge, remote, &now, &to)? {
+            Ok(()) => self.current_result(merge, remote, to, was_there).map(Ok),
             Err(stopped) => Ok(Err(stopped)),
         }
     }
 
     /// The current state. A retry of a merge that another process completed sees the same.
-    fn merged(
+    fn current_result(
         &self,
-        merge: &MergeBranch<'_>,
+        merge: &MergeRequest<'_>,
         remote: Option<&Remote>,
         commit: CommitId,
         was_there: bool,
-    ) -> Result<Merging, GitError> {
+    ) -> Result<MergeOutcome, GitError> {
         let checkouts = self.checkouts(merge.default)?.into_iter().flatten();
-        Ok(Merging::Merged {
+        Ok(MergeOutcome::Merged {
             commit,
             was_there,
             pushed_to: remote.map(Remote::told),
@@ -151,7 +154,7 @@ impl Git {
         })
     }
 
-    fn fetch_for(&self, merge: &MergeBranch<'_>) -> Result<Freshness, GitError> {
+    fn fetch_for(&self, merge: &MergeRequest<'_>) -> Result<Freshness, GitError> {
         if merge.push {
             return self.fetch(&[merge.default]);
         }
@@ -161,28 +164,28 @@ impl Git {
     /// Pushes to the remote, then moves the local branch with the checkouts that are on it.
     ///
     /// Obstacles to the second step are checked before the first.
-    fn bring(
+    fn push_and_move(
         &self,
-        merge: &MergeBranch<'_>,
+        merge: &MergeRequest<'_>,
         remote: Option<&Remote>,
         now: &Tips,
         to: &CommitId,
-    ) -> Result<Result<(), Stopped>, GitError> {
-        let forward = Forward {
+    ) -> Result<Result<(), MergeFailure>, GitError> {
+        let forward = FastForward {
             branch: merge.default,
             from: now.local.as_ref(),
             to,
         };
         let is_there = now.theirs.as_ref() == Some(to);
-        let stopped = |obstacle: MergeObstacle, has_it: Option<&Remote>| Stopped {
+        let stopped = |obstacle: MergeObstacle, has_it: Option<&Remote>| MergeFailure {
             obstacle,
-            has_it: has_it.map(Remote::told),
+            pushed_remote: has_it.map(Remote::told),
         };
-        if let Some(obstacle) = self.in_the_way(&forward)? {
+        if let Some(obstacle) = self.find_obstacle(&forward)? {
             return Ok(Err(stopped(obstacle, remote.filter(|_| is_there))));
         }
-        if (merge.is_called_off)() {
-            return Ok(Err(MergeObstacle::CalledOff.into()));
+        if (merge.is_cancelled)() {
+            return Ok(Err(MergeObstacle::Cancelled.into()));
         }
         if let Some(remote) = remote.filter(|_| !is_there)
             && let Some(words) = self.push_commit(remote, to, merge.default)?
@@ -190,12 +193,12 @@ impl Git {
             let remote = remote.told();
             return Ok(Err(MergeObstacle::Rejected { remote, words }.into()));
         }
-        let moved = self.forward(&forward)?;
+        let moved = self.fast_forward(&forward)?;
         Ok(moved.map_err(|obstacle| stopped(obstacle, remote)))
     }
 
     /// Waits for merges that are in progress.
-    fn take_turn(&self) -> Result<File, GitError> {
+    fn lock_merges(&self) -> Result<File, GitError> {
         let path = self.directory().join(LOCK);
         let mut options = OpenOptions::new();
         let options = options.write(true).create(true).truncate(false);
@@ -213,24 +216,24 @@ impl Git {
         });
         match (failed, is_ours) {
             (Some(error), _) => Err(GitError::system("lock", &path)(error)),
-            (None, false) => Err(GitError::Merging(self.directory().to_owned())),
+            (None, false) => Err(GitError::MergeInProgress(self.directory().to_owned())),
             (None, true) => Ok(lock),
         }
     }
 }
 
 /// What prevents the merge, and how far it got.
-struct Stopped {
+struct MergeFailure {
     obstacle: MergeObstacle,
     /// The remote that already has it.
-    has_it: Option<String>,
+    pushed_remote: Option<String>,
 }
 
-impl From<MergeObstacle> for Stopped {
+impl From<MergeObstacle> for MergeFailure {
     fn from(obstacle: MergeObstacle) -> Self {
         Self {
             obstacle,
-            has_it: None,
+            pushed_remote: None,
         }
     }
 }

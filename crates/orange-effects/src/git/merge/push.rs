@@ -8,9 +8,9 @@ use crate::git::{Git, GitError};
 
 /// The result of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pushed {
+pub enum PushResult {
     /// The remote has the branch's commit.
-    There,
+    Done,
     /// There is no remote.
     NoRemote,
     /// The remote rejected it, in its own words.
@@ -29,16 +29,16 @@ const PLAIN: [&str; 6] = [
 
 impl Git {
     /// Pushes a branch to the remote. Never forces: the remote's commit must be an ancestor.
-    pub fn push_branch(&self, branch: &BranchName) -> Result<Pushed, GitError> {
+    pub fn push_branch(&self, branch: &BranchName) -> Result<PushResult, GitError> {
         let Some(remote) = self.remote()? else {
-            return Ok(Pushed::NoRemote);
+            return Ok(PushResult::NoRemote);
         };
         let commit = self.branch(branch)?.ok_or_else(|| GitError::NoCommit {
             branch: branch.to_string(),
         })?;
         Ok(match self.push_commit(&remote, &commit, branch)? {
-            None => Pushed::There,
-            Some(words) => Pushed::Rejected(words),
+            None => PushResult::Done,
+            Some(words) => PushResult::Rejected(words),
         })
     }
 
@@ -54,7 +54,7 @@ impl Git {
     }
 
     /// Deletes the remote's branch if it still has this commit.
-    pub(crate) fn push_nothing(
+    pub(crate) fn push_deletion(
         &self,
         remote: &Remote,
         branch: &BranchName,
@@ -73,7 +73,7 @@ impl Git {
     ) -> Result<Option<String>, GitError> {
         let words = PLAIN.iter().chain(options);
         let call = self.call_remote(words, remote);
-        let words = call.and([refspec]).objection()?;
+        let words = call.with_arguments([refspec]).refusal()?;
         Ok(words.map(|words| {
             let lines = words.lines().map(str::trim_end);
             let lines: Vec<&str> = lines.filter(|it| !it.starts_with("hint:")).collect();

@@ -9,7 +9,7 @@ use orange_engine::names::{BranchName, CommitId, TaskId};
 use crate::git::Operation;
 
 /// How many files a message lists.
-const NAMED: usize = 8;
+const MAX_FILES: usize = 8;
 
 /// A merge that failed: no branch and no file of this repository changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct MergeRefusal {
     pub strategy: MergeStrategy,
     pub obstacle: MergeObstacle,
     /// The remote that already has the result.
-    pub has_it: Option<String>,
+    pub pushed_remote: Option<String>,
 }
 
 /// What prevents a merge.
@@ -49,24 +49,24 @@ pub enum MergeObstacle {
     /// The task's file would become part of the repository.
     TaskFile(String),
     /// A checkout of the default branch has uncommitted changes.
-    Uncommitted {
+    UncommittedChanges {
         checkout: PathBuf,
         files: Vec<PathBuf>,
     },
     /// A checkout of the default branch has untracked files where the merge would write.
-    InTheWay {
+    UntrackedFiles {
         checkout: PathBuf,
         /// The files, including ignored ones.
         files: Vec<PathBuf>,
     },
     /// A checkout of the default branch needs a filter program for files that the merge would
     /// write, but only the repository's own configuration names it.
-    Filtered {
+    NeedsFilter {
         checkout: PathBuf,
         files: Vec<PathBuf>,
     },
     /// A checkout of the default branch has an unfinished operation.
-    HalfDone {
+    OperationInProgress {
         checkout: PathBuf,
         operations: Vec<Operation>,
     },
@@ -75,7 +75,7 @@ pub enum MergeObstacle {
     /// The remote rejected the push.
     Rejected { remote: String, words: String },
     /// The merge was cancelled.
-    CalledOff,
+    Cancelled,
 }
 
 impl fmt::Display for MergeRefusal {
@@ -86,17 +86,17 @@ impl fmt::Display for MergeRefusal {
             default,
             strategy,
             obstacle,
-            has_it,
+            pushed_remote,
         } = self;
-        match has_it {
+        match pushed_remote {
             None => write!(
                 formatter,
                 "cannot merge `{branch}` into `{default}`: {obstacle}; "
             )?,
             Some(remote) => write!(
                 formatter,
-                "`{remote}` has `{branch}` in its `{default}` already, but `{default}` here cannot \
-                 follow: {obstacle}; "
+                "`{remote}` already has `{branch}` in its `{default}`, but the local `{default}` \
+                 cannot be updated: {obstacle}; "
             )?,
         }
         let mut again = format!("orange task merge {task}");
@@ -105,14 +105,11 @@ impl fmt::Display for MergeRefusal {
         }
         match obstacle {
             MergeObstacle::BranchMoved { .. } | MergeObstacle::DefaultMoved { .. } => {
-                write!(
-                    formatter,
-                    "look at what is new, then run `{again}` once more"
-                )
+                write!(formatter, "check what is new, then run `{again}` again")
             }
             MergeObstacle::Diverged => write!(
                 formatter,
-                "bring them together with `git pull --rebase` on `{default}`, then run `{again}`"
+                "reconcile them with `git pull --rebase` on `{default}`, then run `{again}`"
             ),
             MergeObstacle::NotFastForward => write!(
                 formatter,
@@ -125,37 +122,37 @@ impl fmt::Display for MergeRefusal {
             ),
             MergeObstacle::TaskFile(file) => write!(
                 formatter,
-                "take it out of the branch's commits with `git rm --cached {file}` and \
+                "remove it from the branch's commits with `git rm --cached {file}` and \
                  `git commit --amend`, or with `git rebase -i`, then run `{again}`"
             ),
-            MergeObstacle::Uncommitted { checkout, .. } => write!(
+            MergeObstacle::UncommittedChanges { checkout, .. } => write!(
                 formatter,
-                "commit them, or put them aside with `git -C '{}' stash`, then run `{again}`",
+                "commit them, or stash them with `git -C '{}' stash`, then run `{again}`",
                 checkout.display()
             ),
-            MergeObstacle::InTheWay { .. } => {
+            MergeObstacle::UntrackedFiles { .. } => {
                 write!(formatter, "move them away, then run `{again}`")
             }
-            MergeObstacle::Filtered { checkout, .. } => write!(
+            MergeObstacle::NeedsFilter { checkout, .. } => write!(
                 formatter,
-                "take it off the branch with `git -C '{}' switch --detach`, then run `{again}`",
+                "detach it with `git -C '{}' switch --detach`, then run `{again}`",
                 checkout.display()
             ),
-            MergeObstacle::HalfDone { checkout, .. } => write!(
+            MergeObstacle::OperationInProgress { checkout, .. } => write!(
                 formatter,
-                "end it, which `git -C '{}' status` explains, then run `{again}`",
+                "finish or abort it (see `git -C '{}' status`), then run `{again}`",
                 checkout.display()
             ),
             MergeObstacle::Unusable { .. } => write!(
                 formatter,
-                "repair it, or forget it with `git worktree prune`, then run `{again}`"
+                "repair it, or remove its record with `git worktree prune`, then run `{again}`"
             ),
             MergeObstacle::Rejected { .. } => write!(
                 formatter,
-                "do what the remote asks for, then run `{again}`, or leave it alone with \
+                "do what the remote requires, then run `{again}`, or merge without a push: \
                  `{again} --local`"
             ),
-            MergeObstacle::CalledOff => write!(formatter, "run `{again}` if it is wanted again"),
+            MergeObstacle::Cancelled => write!(formatter, "run `{again}` to merge it after all"),
         }
     }
 }
@@ -164,7 +161,10 @@ impl fmt::Display for MergeObstacle {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BranchMoved { expected, found } => {
-                let found = found.as_ref().map_or("gone", |found| short(found));
+                let found = match found {
+                    Some(found) => format!("at {}", short(found)),
+                    None => String::from("gone"),
+                };
                 write!(
                     formatter,
                     "the branch was at {} when the merge was decided, and is {found} now",
@@ -173,67 +173,70 @@ impl fmt::Display for MergeObstacle {
             }
             Self::DefaultMoved { expected, found } => write!(
                 formatter,
-                "it was at {} when the merge was decided, and is {} now",
+                "the default branch was at {} when the merge was decided, and is at {} now",
                 short(expected),
                 short(found)
             ),
-            Self::Diverged => formatter.write_str("it and that of the remote have diverged"),
-            Self::NotFastForward => formatter
-                .write_str("it has commits that the branch lacks, so it cannot be forwarded"),
-            Self::Conflicts(files) => write!(formatter, "both changed {}", named(files)),
+            Self::Diverged => {
+                formatter.write_str("the default branch and the remote's have diverged")
+            }
+            Self::NotFastForward => formatter.write_str(
+                "the default branch has moved since this branch was created, so it cannot be \
+                 fast-forwarded",
+            ),
+            Self::Conflicts(files) => write!(formatter, "both branches changed {}", named(files)),
             Self::TaskFile(file) => write!(formatter, "`{file}` was committed to the branch"),
-            Self::Uncommitted { checkout, files } => write!(
+            Self::UncommittedChanges { checkout, files } => write!(
                 formatter,
-                "`{}` is on it and has uncommitted changes in {}",
+                "the checkout `{}` has uncommitted changes in {}",
                 checkout.display(),
                 named(files)
             ),
-            Self::InTheWay { checkout, files } => write!(
+            Self::UntrackedFiles { checkout, files } => write!(
                 formatter,
-                "`{}` is on it and has files where the merge would write: {}",
+                "the checkout `{}` has untracked files where the merge would write: {}",
                 checkout.display(),
                 named(files)
             ),
-            Self::Filtered { checkout, files } => write!(
+            Self::NeedsFilter { checkout, files } => write!(
                 formatter,
-                "`{}` is on it, and a filter that only the repository configures would have to \
-                 write {}",
+                "the checkout `{}` needs a filter that only the repository configures to write {}",
                 checkout.display(),
                 named(files)
             ),
-            Self::HalfDone {
+            Self::OperationInProgress {
                 checkout,
                 operations,
             } => {
                 let words: Vec<String> = operations.iter().map(ToString::to_string).collect();
                 write!(
                     formatter,
-                    "a {} is in progress in `{}`, which is on it",
+                    "a {} is in progress in the checkout `{}`",
                     words.join(" and a "),
                     checkout.display()
                 )
             }
             Self::Unusable { checkout, reason } => write!(
                 formatter,
-                "`{}` is on it and cannot be brought along: {reason}",
+                "the checkout `{}` cannot be updated: {reason}",
                 checkout.display()
             ),
             Self::Rejected { remote, words } => {
-                write!(formatter, "`{remote}` does not take it: {words}")
+                write!(formatter, "`{remote}` rejected it: {words}")
             }
-            Self::CalledOff => formatter.write_str("it was called off before anything moved"),
+            Self::Cancelled => formatter.write_str("the merge was cancelled before anything moved"),
         }
     }
 }
 
 /// The files in backticks, and how many more there are.
 fn named(files: &[PathBuf]) -> String {
-    let shown = files.iter().take(NAMED);
+    let shown = files.iter().take(MAX_FILES);
     let shown: Vec<String> = shown
         .map(|file| format!("`{}`", file.display().to_string().escape_debug()))
         .collect();
     let shown = shown.join(", ");
-    match files.len().saturating_sub(NAMED) {
+    match files.len().saturating_sub(MAX_FILES) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }

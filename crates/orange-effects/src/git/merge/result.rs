@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use orange_engine::effect::MergeStrategy;
 use orange_engine::names::CommitId;
 
-use crate::command::Ending;
-use crate::git::repository::call::{parts, path};
+use crate::command::CommandExit;
+use crate::git::repository::call::{path, split_zero_terminated};
 use crate::git::repository::name::root_file;
-use crate::git::{Git, GitError, MergeBranch, MergeObstacle};
+use crate::git::{Git, GitError, MergeObstacle, MergeRequest};
 
 /// The trailer in our commits that names the merged commit of the branch.
-const HEAD: &str = "Orange-Head";
+const HEAD_TRAILER: &str = "Orange-Head";
 
 /// How many commits a squash message lists.
-const NAMED: usize = 50;
+const MAX_SUBJECTS: usize = 50;
 
 /// The longest first line of a message.
 const LONGEST: usize = 200;
@@ -28,7 +28,7 @@ impl Git {
     pub(crate) fn is_merged(
         &self,
         tip: &CommitId,
-        merge: &MergeBranch<'_>,
+        merge: &MergeRequest<'_>,
     ) -> Result<bool, GitError> {
         if self.contains(tip, merge.head)? {
             return Ok(true);
@@ -37,9 +37,10 @@ impl Git {
             return Ok(false);
         }
         let range = format!("{}..{tip}", merge.base);
-        let format = format!("--format=%H %(trailers:key={HEAD},valueonly,separator=%x2C)");
+        let format = format!("--format=%H %(trailers:key={HEAD_TRAILER},valueonly,separator=%x2C)");
         let call = self.call(["rev-list", "--first-parent", "--no-commit-header", &format]);
-        let text = String::from_utf8_lossy(&call.and([&*range, "--"]).bytes()?).into_owned();
+        let text =
+            String::from_utf8_lossy(&call.with_arguments([&*range, "--"]).bytes()?).into_owned();
         for line in text.lines() {
             let Some((commit, head)) = line.split_once(' ') else {
                 continue;
@@ -66,7 +67,7 @@ impl Git {
     /// The commit that the default branch should have.
     pub(crate) fn result(
         &self,
-        merge: &MergeBranch<'_>,
+        merge: &MergeRequest<'_>,
     ) -> Result<Result<CommitId, MergeObstacle>, GitError> {
         let found = self.branch(merge.branch)?;
         if found.as_ref() != Some(merge.tip) {
@@ -117,29 +118,29 @@ impl Git {
             base.as_str(),
             head.as_str(),
         ];
-        let call = self.call_as_of(base.as_str(), words).working();
+        let call = self.call_as_of(base.as_str(), words).with_long_timeout();
         let finished = call.finish()?;
         let has_conflicts = match finished.ending {
-            Ending::Code(0) => false,
-            Ending::Code(1) => true,
-            Ending::Code(UNKNOWN_OPTION) => {
+            CommandExit::Code(0) => false,
+            CommandExit::Code(1) => true,
+            CommandExit::Code(UNKNOWN_OPTION) => {
                 let version = self.call(["version"]).text()?;
                 return Err(GitError::TooOld { version });
             }
-            _ => return Err(call.failed(finished)),
+            _ => return Err(call.error_for(finished)),
         };
         let answer = &finished.stdout.bytes;
-        let mut parts = parts(answer);
+        let mut parts = split_zero_terminated(answer);
         let tree = parts.next().map(String::from_utf8_lossy);
         let tree = tree.filter(|tree| tree.len() == self.id_digits());
-        let tree = tree.ok_or_else(|| call.garbled(answer))?;
+        let tree = tree.ok_or_else(|| call.malformed_output(answer))?;
         if has_conflicts {
             return Ok(Err(parts.map(path).collect()));
         }
         Ok(Ok(tree.into_owned()))
     }
 
-    fn commit(&self, merge: &MergeBranch<'_>, tree: &str) -> Result<CommitId, GitError> {
+    fn commit(&self, merge: &MergeRequest<'_>, tree: &str) -> Result<CommitId, GitError> {
         let mut words = vec!["commit-tree", tree, "-p", merge.base.as_str()];
         if merge.strategy == MergeStrategy::Merge {
             words.extend(["-p", merge.head.as_str()]);
@@ -148,13 +149,13 @@ impl Git {
         let message = self.message(merge)?;
         // An agent can write the repository's settings, so the user's own name is tried first.
         for identity in [Vec::new(), self.settings.identity()] {
-            let call = self.call_by_person(merge.at, &identity, &words);
+            let call = self.call_as_user(merge.at, &identity, &words);
             let error = match call.input(message.clone()).text() {
                 Ok(made) => return Ok(CommitId::new(made)),
                 Err(error) => error,
             };
             // git uses the same code for every failure; check whether it knows the user.
-            let known = self.call_by_person(merge.at, &identity, ["var", "GIT_COMMITTER_IDENT"]);
+            let known = self.call_as_user(merge.at, &identity, ["var", "GIT_COMMITTER_IDENT"]);
             if known.text().is_ok() {
                 return Err(error);
             }
@@ -163,8 +164,8 @@ impl Git {
     }
 
     /// The commit message. It is deterministic, so that a retry creates the same commit.
-    fn message(&self, merge: &MergeBranch<'_>) -> Result<String, GitError> {
-        let MergeBranch {
+    fn message(&self, merge: &MergeRequest<'_>) -> Result<String, GitError> {
+        let MergeRequest {
             task, branch, head, ..
         } = merge;
         let summary = one_line(merge.summary);
@@ -177,19 +178,21 @@ impl Git {
         if merge.strategy == MergeStrategy::Squash {
             let range = format!("{}..{head}", merge.base);
             let words = ["rev-list", "--reverse", "--no-merges", "--no-commit-header"];
-            let call = self.call(words).and(["--format=%s", &range, "--"]);
+            let call = self
+                .call(words)
+                .with_arguments(["--format=%s", &range, "--"]);
             let subjects = String::from_utf8_lossy(&call.bytes()?).into_owned();
             let subjects: Vec<&str> = subjects.lines().collect();
             if subjects.len() > 1 {
-                let named = subjects.iter().take(NAMED);
+                let named = subjects.iter().take(MAX_SUBJECTS);
                 lines.extend(named.map(|subject| format!("* {}", one_line(subject))));
-                let more = subjects.len().saturating_sub(NAMED);
+                let more = subjects.len().saturating_sub(MAX_SUBJECTS);
                 lines.extend((more > 0).then(|| format!("* and {more} more")));
                 lines.push(String::new());
             }
         }
         lines.push(format!("Orange-Task: {task}"));
-        lines.push(format!("{HEAD}: {head}"));
+        lines.push(format!("{HEAD_TRAILER}: {head}"));
         lines.push(String::new());
         Ok(lines.join("\n"))
     }

@@ -7,22 +7,22 @@ use std::time::Duration;
 use orange_config::clock::Deadline;
 use orange_engine::names::{BranchName, CommitId, TaskId};
 
-use super::saved::Saved;
-use crate::command::Ending;
+use super::saved_contents::SavedContents;
+use crate::command::CommandExit;
 use crate::git::repository::name::{branch_ref, root_file, task_part};
 use crate::git::worktree::is_same_place;
-use crate::git::worktree::status::Look;
+use crate::git::worktree::status::WorktreeStatus;
 use crate::git::{
-    AcquireRefusal, Base, Freshness, Git, GitError, Head, Listed, Marker, Operation, Phase,
-    Release, Released, Slot, SlotRefusal, Worktree,
+    AcquireRefusal, Base, Freshness, Git, GitError, Head, ListedWorktree, Marker, Operation, Phase,
+    ReleaseRequest, ReleaseResult, Slot, SlotRefusal, Worktree,
 };
 
 /// How long a look at an unused workspace stays valid.
-const MOMENT: Duration = Duration::from_secs(1);
+const LOOK_VALIDITY: Duration = Duration::from_secs(1);
 
 /// A workspace that a task should get.
 #[derive(Clone, Copy, Debug)]
-pub struct Acquire<'a> {
+pub struct AcquireRequest<'a> {
     /// The workspace; the store has bound it to the task.
     pub slot: Slot<'a>,
     pub task: &'a TaskId,
@@ -42,16 +42,16 @@ pub struct Acquire<'a> {
     clippy::large_enum_variant,
     reason = "one is made per start and taken apart at once"
 )]
-pub enum Acquisition<'a> {
+pub enum AcquireResult<'a> {
     /// The workspace is on the branch.
-    Acquired(Acquired<'a>),
+    Acquired(AcquiredWorkspace<'a>),
     /// It is not, and nothing in it has changed.
     Refused(AcquireRefusal),
 }
 
 /// A workspace on a task's branch.
 #[derive(Debug)]
-pub struct Acquired<'a> {
+pub struct AcquiredWorkspace<'a> {
     pub worktree: Worktree<'a>,
     /// HEAD; detached while a rebase of the branch is in progress.
     pub head: Head,
@@ -60,7 +60,7 @@ pub struct Acquired<'a> {
     /// The result of the fetch.
     pub freshness: Freshness,
     /// Whether all of this was already the case.
-    pub was_there: bool,
+    pub was_acquired: bool,
     /// Whether the branch was just created.
     pub is_new_branch: bool,
     /// The operations in progress in it.
@@ -77,7 +77,7 @@ pub struct Acquired<'a> {
 }
 
 /// What is known about the target before the workspace is changed.
-struct Aim {
+struct AcquireTarget {
     base: Base,
     freshness: Freshness,
     target: CommitId,
@@ -85,23 +85,23 @@ struct Aim {
     /// Another worktree that has the branch checked out.
     elsewhere: Option<PathBuf>,
     /// The state of the workspace, read during the fetch.
-    ahead: Option<Look>,
+    early_look: Option<WorktreeStatus>,
 }
 
 impl Git {
     /// Puts a workspace on a task's branch; one that is already on it is left as it is.
-    pub fn acquire(&self, acquire: &Acquire<'_>) -> Result<Acquisition<'_>, GitError> {
+    pub fn acquire(&self, acquire: &AcquireRequest<'_>) -> Result<AcquireResult<'_>, GitError> {
         let done = self.try_acquire(acquire)?;
         Ok(match done {
-            Ok(acquired) => Acquisition::Acquired(acquired),
-            Err(refusal) => Acquisition::Refused(refusal),
+            Ok(acquired) => AcquireResult::Acquired(acquired),
+            Err(refusal) => AcquireResult::Refused(refusal),
         })
     }
 
     fn try_acquire(
         &self,
-        acquire: &Acquire<'_>,
-    ) -> Result<Result<Acquired<'_>, AcquireRefusal>, GitError> {
+        acquire: &AcquireRequest<'_>,
+    ) -> Result<Result<AcquiredWorkspace<'_>, AcquireRefusal>, GitError> {
         task_part(acquire.task)?;
         branch_ref(acquire.branch)?;
         let task_file = root_file(acquire.task_file)?;
@@ -127,16 +127,16 @@ impl Git {
             Ok(worktree) => worktree,
             Err(refusal) => return Ok(Err(AcquireRefusal::Slot(refusal))),
         };
-        let is_on_it = |it: &&Listed| it.branch.as_ref() == Some(acquire.branch);
+        let is_on_it = |it: &&ListedWorktree| it.branch.as_ref() == Some(acquire.branch);
         let elsewhere = listed.iter().filter(is_on_it);
         let mut elsewhere = elsewhere.filter(|it| !is_same_place(&it.path, worktree.path()));
-        let aim = Aim {
+        let aim = AcquireTarget {
             freshness,
             is_new_branch: local.is_none(),
             target: local.or(theirs).unwrap_or_else(|| base.commit.clone()),
             base,
             elsewhere: elsewhere.next().map(|it| it.path.clone()),
-            ahead,
+            early_look: ahead,
         };
         worktree.take(acquire, aim)
     }
@@ -146,11 +146,11 @@ impl Git {
     fn fetch_and_look(
         &self,
         default: &BranchName,
-        acquire: &Acquire<'_>,
-    ) -> (Result<Freshness, GitError>, Option<Look>) {
-        let moment = Deadline::after(MOMENT);
+        acquire: &AcquireRequest<'_>,
+    ) -> (Result<Freshness, GitError>, Option<WorktreeStatus>) {
+        let moment = Deadline::after(LOOK_VALIDITY);
         let (freshness, look) = thread::scope(|scope| {
-            let look = scope.spawn(|| self.look_ahead(&acquire.slot));
+            let look = scope.spawn(|| self.read_in_advance(&acquire.slot));
             let freshness = self.fetch(&[default, acquire.branch]);
             (freshness, look.join().ok().flatten())
         });
@@ -161,52 +161,52 @@ impl Git {
 impl<'a> Worktree<'a> {
     fn take(
         self,
-        acquire: &Acquire<'_>,
-        mut aim: Aim,
-    ) -> Result<Result<Acquired<'a>, AcquireRefusal>, GitError> {
+        acquire: &AcquireRequest<'_>,
+        mut aim: AcquireTarget,
+    ) -> Result<Result<AcquiredWorkspace<'a>, AcquireRefusal>, GitError> {
         let Some(mut marker) = self.marker()? else {
             let refusal = SlotRefusal::NotOurs(self.path().to_owned());
             return Ok(Err(AcquireRefusal::Slot(refusal)));
         };
         if let Some(task) = marker.phase.task().filter(|task| *task != acquire.task) {
-            return Ok(Err(AcquireRefusal::Taken(task.clone())));
+            return Ok(Err(AcquireRefusal::HasOtherTask(task.clone())));
         }
         if let Phase::Bound { .. } = marker.phase {
-            return self.keep(acquire, aim, &mut marker);
+            return self.keep_bound(acquire, aim, &mut marker);
         }
         if let Phase::Releasing { .. } = marker.phase {
-            let release = Release {
+            let release = ReleaseRequest {
                 slot: acquire.slot,
                 task: acquire.task,
                 default: acquire.default,
             };
             match self.git().release(&release)? {
-                Released::Free { .. } => marker.phase = Phase::Idle,
+                ReleaseResult::Free { .. } => marker.phase = Phase::Idle,
                 other => return Ok(Err(AcquireRefusal::NotReleased(Box::new(other)))),
             }
         }
         if let Some(path) = aim.elsewhere.take() {
             return Ok(Err(AcquireRefusal::CheckedOutElsewhere(path)));
         }
-        let ahead = aim.ahead.take();
-        let rest = match self.require_rest(&marker, &aim, ahead)? {
+        let ahead = aim.early_look.take();
+        let rest = match self.require_clean(&marker, &aim, ahead)? {
             Ok(rest) => rest,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let look = match self.go(acquire, &aim, &mut marker, rest)? {
+        let look = match self.switch_to_branch(acquire, &aim, &mut marker, rest)? {
             Ok(look) => look,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        self.arrived(acquire, aim, look, false).map(Ok)
+        self.acquired_workspace(acquire, aim, look, false).map(Ok)
     }
 
     /// A workspace that the task already has. Nothing in it is changed.
-    fn keep(
+    fn keep_bound(
         self,
-        acquire: &Acquire<'_>,
-        aim: Aim,
+        acquire: &AcquireRequest<'_>,
+        aim: AcquireTarget,
         marker: &mut Marker,
-    ) -> Result<Result<Acquired<'a>, AcquireRefusal>, GitError> {
+    ) -> Result<Result<AcquiredWorkspace<'a>, AcquireRefusal>, GitError> {
         let look = self.look()?;
         let head = &look.head;
         let under_way = Operation::branch_in(self.directory());
@@ -223,33 +223,33 @@ impl<'a> Worktree<'a> {
         if marker.phase != phase {
             self.set_phase(marker, phase)?;
         }
-        self.arrived(acquire, aim, look, true).map(Ok)
+        self.acquired_workspace(acquire, aim, look, true).map(Ok)
     }
 
     /// Makes sure that the workspace is clean: what a killed attempt left is repaired; anything
     /// else may be unsaved work and is refused.
-    fn require_rest(
+    fn require_clean(
         &self,
         marker: &Marker,
-        aim: &Aim,
-        ahead: Option<Look>,
-    ) -> Result<Result<Look, AcquireRefusal>, GitError> {
+        aim: &AcquireTarget,
+        ahead: Option<WorktreeStatus>,
+    ) -> Result<Result<WorktreeStatus, AcquireRefusal>, GitError> {
         self.require_unlocked()?;
         let ahead = ahead.filter(|look| self.is_head(&look.head));
         let look = match &marker.phase {
             Phase::Acquiring { .. } => {
-                self.put_back(|| self.on_the_way(marker))?;
+                self.restore_held(|| self.switch_contents(marker))?;
                 let head = self.head()?;
-                let missing = || GitError::Changing(self.path().to_owned());
+                let missing = || GitError::FilesChanging(self.path().to_owned());
                 let commit = head.commit().ok_or_else(missing)?;
-                let saved = || self.on_the_way(marker)?.and_commit(self.git(), commit);
-                self.settle(commit, saved)?.1
+                let saved = || self.switch_contents(marker)?.and_commit(self.git(), commit);
+                self.reset_to_head(commit, saved)?.1
             }
             _ => match ahead {
                 Some(look) => look,
                 None => match self.look() {
-                    Err(GitError::NoFile(path)) => {
-                        let refusal = SlotRefusal::NoFile(path);
+                    Err(GitError::NotRegularFile(path)) => {
+                        let refusal = SlotRefusal::NotRegularFile(path);
                         return Ok(Err(AcquireRefusal::Slot(refusal)));
                     }
                     look => look?,
@@ -268,11 +268,11 @@ impl<'a> Worktree<'a> {
         let is_at_rest = paths.is_empty()
             && look.operations.is_empty()
             && is_on_its_way
-            && (look.head.commit().is_some_and(is_known) || !self.is_adrift(&look.head)?);
+            && (look.head.commit().is_some_and(is_known) || !self.is_unreachable(&look.head)?);
         Ok(if is_at_rest {
             Ok(look)
         } else {
-            Err(AcquireRefusal::NotAtRest {
+            Err(AcquireRefusal::NotClean {
                 head: look.head,
                 paths,
                 operations: look.operations,
@@ -281,8 +281,8 @@ impl<'a> Worktree<'a> {
     }
 
     /// The commits between which a switch may have been killed.
-    fn on_the_way(&self, marker: &Marker) -> Result<Saved, GitError> {
-        let saved = Saved::default();
+    fn switch_contents(&self, marker: &Marker) -> Result<SavedContents, GitError> {
+        let saved = SavedContents::default();
         match &marker.phase {
             Phase::Acquiring { from, to, .. } => saved
                 .and_commit(self.git(), from)?
@@ -292,14 +292,14 @@ impl<'a> Worktree<'a> {
     }
 
     /// Switches from a clean commit to the branch.
-    fn go(
+    fn switch_to_branch(
         &self,
-        acquire: &Acquire<'_>,
-        aim: &Aim,
+        acquire: &AcquireRequest<'_>,
+        aim: &AcquireTarget,
         marker: &mut Marker,
-        mut look: Look,
-    ) -> Result<Result<Look, AcquireRefusal>, GitError> {
-        let changing = || GitError::Changing(self.path().to_owned());
+        mut look: WorktreeStatus,
+    ) -> Result<Result<WorktreeStatus, AcquireRefusal>, GitError> {
+        let changing = || GitError::FilesChanging(self.path().to_owned());
         let name = branch_ref(acquire.branch)?;
         let target = aim.target.as_str();
         if look.head.branch() != Some(acquire.branch) {
@@ -313,14 +313,21 @@ impl<'a> Worktree<'a> {
             self.set_phase(marker, phase)?;
             if !(look.is_at(&aim.target) && self.is_head(&look.head)) {
                 let switch = ["switch", "--quiet", "--no-overwrite-ignore", "--detach"];
-                if let Some(words) = self.call(switch).and([target]).working().objection()? {
+                if let Some(words) = self
+                    .call(switch)
+                    .with_arguments([target])
+                    .with_long_timeout()
+                    .refusal()?
+                {
                     self.set_phase(marker, Phase::Idle)?;
-                    return Ok(Err(AcquireRefusal::InTheWay(words)));
+                    return Ok(Err(AcquireRefusal::IgnoredFilesInTheWay(words)));
                 }
                 // A switch does not rewrite files that differ only by their attributes; they are
                 // written again here. Other differences were ignored before, or have just appeared,
                 // and stay.
-                look = self.settle(&aim.target, || self.on_the_way(marker))?.1;
+                look = self
+                    .reset_to_head(&aim.target, || self.switch_contents(marker))?
+                    .1;
             }
             if aim.is_new_branch {
                 self.begin_branch(&name, &aim.target)?;
@@ -328,7 +335,7 @@ impl<'a> Worktree<'a> {
                 if self.git().branch(acquire.branch)?.as_ref() != Some(&aim.target) {
                     return Err(changing());
                 }
-                self.go_onto(&name)?;
+                self.set_head(&name)?;
             }
             look.head = self.head_at(&name, acquire.branch, &aim.target)?;
         }
@@ -350,40 +357,40 @@ impl<'a> Worktree<'a> {
         let update = ["update-ref", "-m", "orange: new branch"];
         let lines =
             format!("create {name} {at}\noption no-deref\nsymref-update HEAD {name} oid {at}\n");
-        let both = self.call(update).and(["--stdin"]).input(lines);
+        let both = self.call(update).with_arguments(["--stdin"]).input(lines);
         let finished = both.finish()?;
         match finished.ending {
-            Ending::Code(0) => Ok(()),
+            CommandExit::Code(0) => Ok(()),
             // git before 2.46 cannot do both at once, and has done nothing.
-            Ending::Code(_) if finished.stderr.has(b"unknown command") => {
-                let call = self.call(update).and([name, at.as_str()]);
-                call.and([self.git().no_id()]).succeed()?;
-                self.go_onto(name)
+            CommandExit::Code(_) if finished.stderr.has(b"unknown command") => {
+                let call = self.call(update).with_arguments([name, at.as_str()]);
+                call.with_arguments([self.git().null_id()]).succeed()?;
+                self.set_head(name)
             }
-            _ => Err(both.failed(finished)),
+            _ => Err(both.error_for(finished)),
         }
     }
 
-    fn go_onto(&self, name: &str) -> Result<(), GitError> {
+    fn set_head(&self, name: &str) -> Result<(), GitError> {
         let call = self.call(["symbolic-ref", "-m", "orange: to the branch", "HEAD"]);
-        call.and([name]).succeed()
+        call.with_arguments([name]).succeed()
     }
 
-    fn arrived(
+    fn acquired_workspace(
         self,
-        acquire: &Acquire<'_>,
-        aim: Aim,
-        look: Look,
+        acquire: &AcquireRequest<'_>,
+        aim: AcquireTarget,
+        look: WorktreeStatus,
         was_there: bool,
-    ) -> Result<Acquired<'a>, GitError> {
+    ) -> Result<AcquiredWorkspace<'a>, GitError> {
         let empty_submodules = self.empty_submodules(&look)?;
-        Ok(Acquired {
+        Ok(AcquiredWorkspace {
             is_task_file_tracked: look.has(acquire.task_file),
             worktree: self,
             empty_submodules,
             base: aim.base,
             freshness: aim.freshness,
-            was_there,
+            was_acquired: was_there,
             is_new_branch: aim.is_new_branch && !was_there,
             operations: look.operations,
             changes: look.changes.into_keys().collect(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use orange_engine::names::{BranchName, TaskId};
 
-use crate::git::{Head, Operation, Released, SlotRefusal};
+use crate::git::{Head, Operation, ReleaseResult, SlotRefusal};
 
 /// Why a task cannot have the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,11 +21,11 @@ pub enum AcquireRefusal {
     /// The branch is checked out in another worktree, which was not changed.
     CheckedOutElsewhere(PathBuf),
     /// Another task has it.
-    Taken(TaskId),
+    HasOtherTask(TaskId),
     /// The task's agent switched to another branch.
     OnAnotherBranch { head: Head },
     /// It contains unsaved work.
-    NotAtRest {
+    NotClean {
         head: Head,
         /// Files, submodules and repositories.
         paths: Vec<PathBuf>,
@@ -33,9 +33,9 @@ pub enum AcquireRefusal {
         operations: Vec<Operation>,
     },
     /// git refuses to check the branch out, in its own words: ignored files are in the way.
-    InTheWay(String),
+    IgnoredFilesInTheWay(String),
     /// An earlier attempt began to release it, and completing that failed.
-    NotReleased(Box<Released>),
+    NotReleased(Box<ReleaseResult>),
 }
 
 impl AcquireRefusal {
@@ -43,10 +43,7 @@ impl AcquireRefusal {
     pub fn hint(&self) -> String {
         match self {
             Self::Slot(SlotRefusal::Occupied(path) | SlotRefusal::NotOurs(path)) => {
-                format!(
-                    "move `{}` away, or let another workspace be used",
-                    path.display()
-                )
+                format!("move `{}` away, or use another workspace", path.display())
             }
             Self::Slot(SlotRefusal::Broken { path, reason }) => {
                 format!(
@@ -54,11 +51,11 @@ impl AcquireRefusal {
                     path.display()
                 )
             }
-            Self::Slot(refusal @ SlotRefusal::NoFile(_)) => {
-                format!("{refusal}, and git would wait for it; remove it")
+            Self::Slot(refusal @ SlotRefusal::NotRegularFile(_)) => {
+                format!("{refusal}, and git would block on it; remove it")
             }
             Self::DefaultBranch(branch) => format!(
-                "`{branch}` is the default branch: name another with \
+                "`{branch}` is the default branch: choose another with \
                  `orange task update --branch <name>`"
             ),
             Self::TaskFileTracked { file } => format!(
@@ -69,18 +66,18 @@ impl AcquireRefusal {
                 "the branch is checked out in `{0}`: run `git -C '{0}' switch --detach`",
                 path.display()
             ),
-            Self::Taken(task) => {
-                format!("wait for task `{task}`, or let another workspace be used")
+            Self::HasOtherTask(task) => {
+                format!("wait for task `{task}`, or use another workspace")
             }
             Self::OnAnotherBranch { .. } => {
                 "run `orange task update --branch <name>` if the branch was renamed".to_owned()
             }
-            Self::NotAtRest { paths, .. } => format!(
-                "save what is in it and leave it clean and detached ({} paths differ)",
+            Self::NotClean { paths, .. } => format!(
+                "save what is in it, then clean it and detach HEAD ({} paths differ)",
                 paths.len()
             ),
-            Self::InTheWay(words) => format!("move these files away: {words}"),
-            Self::NotReleased(_) => "look at what stands in the way of its release".to_owned(),
+            Self::IgnoredFilesInTheWay(words) => format!("move these files away: {words}"),
+            Self::NotReleased(_) => "check what blocks its release".to_owned(),
         }
     }
 }

@@ -78,10 +78,12 @@ impl Marker {
         }
         let bytes = private_file::read(&path, LIMIT)?;
         let marker = serde_json::from_slice(&bytes);
-        marker.map(Some).map_err(|error| GitError::NotThatWorktree {
-            path: record.to_owned(),
-            reason: format!("its marker `{}` makes no sense: {error}", path.display()),
-        })
+        marker
+            .map(Some)
+            .map_err(|error| GitError::WorktreeMismatch {
+                path: record.to_owned(),
+                reason: format!("its marker `{}` is invalid: {error}", path.display()),
+            })
     }
 
     /// Writes it atomically.

@@ -6,10 +6,10 @@
 
 pub(crate) mod acquire;
 pub(crate) mod acquire_refusal;
-pub(crate) mod held;
 pub(crate) mod marker;
 pub(crate) mod release;
-pub(crate) mod saved;
+pub(crate) mod remove_files;
+pub(crate) mod saved_contents;
 pub(crate) mod settle;
 
 use std::fmt;
@@ -22,9 +22,9 @@ use orange_engine::names::{BranchName, CommitId, WorkspaceName};
 
 use super::repository::name::folder_name;
 use super::worktree::is_same_place;
-use super::worktree::status::Look;
-use super::{Git, GitError, Listed, Marker, Phase, Worktree};
-use crate::git::pool::saved::Saved;
+use super::worktree::status::WorktreeStatus;
+use super::{Git, GitError, ListedWorktree, Marker, Phase, Worktree};
+use crate::git::pool::saved_contents::SavedContents;
 use crate::private_file;
 
 /// The lock reason of our worktrees, so that neither git nor the user removes one by accident.
@@ -47,7 +47,7 @@ pub enum SlotRefusal {
     /// It is a worktree that orange did not create, or another workspace.
     NotOurs(PathBuf),
     /// A pipe, socket or device is where git expects a file, and would block it.
-    NoFile(PathBuf),
+    NotRegularFile(PathBuf),
     /// It was ours, and is no longer a worktree of this repository.
     Broken {
         path: PathBuf,
@@ -65,18 +65,22 @@ impl fmt::Display for SlotRefusal {
             SlotRefusal::NotOurs(path) => {
                 write!(
                     formatter,
-                    "`{}` is somebody else's worktree",
+                    "`{}` is not a worktree of this workspace",
                     path.display()
                 )
             }
-            SlotRefusal::NoFile(path) => {
+            SlotRefusal::NotRegularFile(path) => {
                 let shown = path.to_string_lossy();
-                write!(formatter, "`{}` is no file", shown.escape_debug())
+                write!(
+                    formatter,
+                    "`{}` is not a regular file",
+                    shown.escape_debug()
+                )
             }
             SlotRefusal::Broken { path, reason } => {
                 write!(
                     formatter,
-                    "`{}` is no worktree any more: {reason}",
+                    "`{}` is no longer a worktree: {reason}",
                     path.display()
                 )
             }
@@ -85,7 +89,7 @@ impl fmt::Display for SlotRefusal {
 }
 
 /// What exists at a path.
-enum There {
+enum SlotState {
     Nothing,
     Unfinished,
     Gone { record: PathBuf },
@@ -98,18 +102,18 @@ impl Git {
     pub(super) fn workspace(
         &self,
         slot: &Slot<'_>,
-        listed: &[Listed],
+        listed: &[ListedWorktree],
         at: &CommitId,
     ) -> Result<Result<Worktree<'_>, SlotRefusal>, GitError> {
         let path = slot.real_path()?;
-        match self.there(slot.name, &path, listed)? {
-            There::Refused(refusal) => return Ok(Err(refusal)),
-            There::Ready => {}
-            There::Gone { record } => bring_back(&path, &record)?,
-            There::Nothing => self.make(slot.name, &path, at)?,
-            There::Unfinished => {
-                self.forget(&path)?;
-                self.make(slot.name, &path, at)?;
+        match self.slot_state(slot.name, &path, listed)? {
+            SlotState::Refused(refusal) => return Ok(Err(refusal)),
+            SlotState::Ready => {}
+            SlotState::Gone { record } => bring_back(&path, &record)?,
+            SlotState::Nothing => self.create_worktree(slot.name, &path, at)?,
+            SlotState::Unfinished => {
+                self.remove_unfinished(&path)?;
+                self.create_worktree(slot.name, &path, at)?;
             }
         }
         let worktree = self.worktree(&path)?;
@@ -119,17 +123,17 @@ impl Git {
 
     /// Reads a workspace that exists, is complete and is free. If that is not possible, the caller
     /// that acquires it finds the same problem and reports it.
-    pub(super) fn look_ahead(&self, slot: &Slot<'_>) -> Option<Look> {
+    pub(super) fn read_in_advance(&self, slot: &Slot<'_>) -> Option<WorktreeStatus> {
         let path = slot.real_path().ok()?;
         let listed = self.worktrees().ok()?;
-        let there = self.there(slot.name, &path, &listed).ok()?;
+        let there = self.slot_state(slot.name, &path, &listed).ok()?;
         let worktree = self.worktree(&path).ok()?;
         let marker = worktree.marker().ok()??;
-        let is_idle = matches!(there, There::Ready)
+        let is_idle = matches!(there, SlotState::Ready)
             && marker.phase == Phase::Idle
             && !marker.is_refilling
             && !worktree.is_locked();
-        is_idle.then(|| worktree.look_at_rest().ok())?
+        is_idle.then(|| worktree.read_all_unused().ok())?
     }
 
     /// Creates the workspace at a slot before its first use, if there is none.
@@ -150,45 +154,47 @@ impl Git {
         slot: &Slot<'_>,
     ) -> Result<Result<Option<Worktree<'_>>, SlotRefusal>, GitError> {
         let path = slot.real_path()?;
-        match self.there(slot.name, &path, &self.worktrees()?)? {
-            There::Refused(refusal) => return Ok(Err(refusal)),
-            There::Nothing | There::Unfinished => return Ok(Ok(None)),
-            There::Ready => {}
-            There::Gone { record } => bring_back(&path, &record)?,
+        match self.slot_state(slot.name, &path, &self.worktrees()?)? {
+            SlotState::Refused(refusal) => return Ok(Err(refusal)),
+            SlotState::Nothing | SlotState::Unfinished => return Ok(Ok(None)),
+            SlotState::Ready => {}
+            SlotState::Gone { record } => bring_back(&path, &record)?,
         }
         let worktree = self.worktree(&path)?;
         worktree.refill()?;
         Ok(Ok(Some(worktree)))
     }
 
-    fn there(
+    fn slot_state(
         &self,
         name: &WorkspaceName,
         path: &Path,
-        listed: &[Listed],
-    ) -> Result<There, GitError> {
+        listed: &[ListedWorktree],
+    ) -> Result<SlotState, GitError> {
         let mut listed = listed.iter();
         let listed = listed.find(|listed| is_same_place(&listed.path, path));
         let kind = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            kind => Some(kind.map_err(GitError::system("look at", path))?),
+            kind => Some(kind.map_err(GitError::system("inspect", path))?),
         };
         let refused =
-            |refusal: fn(PathBuf) -> SlotRefusal| There::Refused(refusal(path.to_owned()));
+            |refusal: fn(PathBuf) -> SlotRefusal| SlotState::Refused(refusal(path.to_owned()));
         match (listed, kind) {
-            (None, None) => Ok(There::Nothing),
-            (None, Some(kind)) if kind.is_dir() && names(path)?.is_empty() => Ok(There::Nothing),
+            (None, None) => Ok(SlotState::Nothing),
+            (None, Some(kind)) if kind.is_dir() && names(path)?.is_empty() => {
+                Ok(SlotState::Nothing)
+            }
             (None, Some(_)) => Ok(refused(SlotRefusal::Occupied)),
             (Some(_), Some(kind)) if !kind.is_dir() => Ok(refused(SlotRefusal::Occupied)),
-            (Some(listed), Some(_)) => self.registered(name, path, listed),
+            (Some(listed), Some(_)) => self.classify_registered(name, path, listed),
             (Some(listed), None) => {
                 let Some(record) = self.record_at(path)? else {
                     return Ok(refused(SlotRefusal::NotOurs));
                 };
                 let is_marked = Marker::read(&record)?.is_some();
                 Ok(match (is_locked_by_us(listed), is_marked) {
-                    (true, true) => There::Gone { record },
-                    (true, false) => There::Unfinished,
+                    (true, true) => SlotState::Gone { record },
+                    (true, false) => SlotState::Unfinished,
                     (false, _) => refused(SlotRefusal::NotOurs),
                 })
             }
@@ -196,34 +202,39 @@ impl Git {
     }
 
     /// Classifies a worktree that git has on record and whose directory exists.
-    fn registered(
+    fn classify_registered(
         &self,
         name: &WorkspaceName,
         path: &Path,
-        listed: &Listed,
-    ) -> Result<There, GitError> {
+        listed: &ListedWorktree,
+    ) -> Result<SlotState, GitError> {
         let is_empty = names(path)?.iter().all(|it| it == ".git") && !path.join(".git").is_dir();
         let worktree = match self.worktree(path) {
             Ok(worktree) => worktree,
-            Err(GitError::NotThatWorktree { path, reason }) => {
+            Err(GitError::WorktreeMismatch { path, reason }) => {
                 let record = self.record_at(&path)?.filter(|_| is_locked_by_us(listed));
                 return Ok(match record.filter(|_| is_empty) {
-                    None => There::Refused(SlotRefusal::Broken { path, reason }),
-                    Some(record) if Marker::read(&record)?.is_some() => There::Gone { record },
-                    Some(_) => There::Unfinished,
+                    None => SlotState::Refused(SlotRefusal::Broken { path, reason }),
+                    Some(record) if Marker::read(&record)?.is_some() => SlotState::Gone { record },
+                    Some(_) => SlotState::Unfinished,
                 });
             }
             Err(error) => return Err(error),
         };
         let has_index = worktree.directory().join("index").exists();
         Ok(match worktree.marker()? {
-            Some(marker) if marker.workspace == *name => There::Ready,
-            None if is_locked_by_us(listed) && is_empty && !has_index => There::Unfinished,
-            _ => There::Refused(SlotRefusal::NotOurs(path.to_owned())),
+            Some(marker) if marker.workspace == *name => SlotState::Ready,
+            None if is_locked_by_us(listed) && is_empty && !has_index => SlotState::Unfinished,
+            _ => SlotState::Refused(SlotRefusal::NotOurs(path.to_owned())),
         })
     }
 
-    fn make(&self, name: &WorkspaceName, path: &Path, at: &CommitId) -> Result<(), GitError> {
+    fn create_worktree(
+        &self,
+        name: &WorkspaceName,
+        path: &Path,
+        at: &CommitId,
+    ) -> Result<(), GitError> {
         let words = [
             "worktree",
             "add",
@@ -232,9 +243,11 @@ impl Git {
             "--no-checkout",
             "--lock",
         ];
-        let call = self.call_recording(words).and(["--reason", LOCK, "--"]);
-        let call = call.working();
-        call.and([path.as_os_str(), at.as_str().as_ref()])
+        let call = self
+            .call_recording(words)
+            .with_arguments(["--reason", LOCK, "--"]);
+        let call = call.with_long_timeout();
+        call.with_arguments([path.as_os_str(), at.as_str().as_ref()])
             .succeed()?;
         let marker = Marker {
             workspace: name.clone(),
@@ -245,7 +258,7 @@ impl Git {
     }
 
     /// Removes an incomplete worktree that is empty.
-    fn forget(&self, path: &Path) -> Result<(), GitError> {
+    fn remove_unfinished(&self, path: &Path) -> Result<(), GitError> {
         let failed = GitError::system("remove", path);
         let entry = path.join(".git");
         if fs::symlink_metadata(&entry).is_ok_and(|it| it.is_file()) {
@@ -257,7 +270,7 @@ impl Git {
             removed => removed.map_err(&failed)?,
         }
         let call = self.call_recording(["worktree", "remove", "--force", "--force", "--"]);
-        call.and([path]).succeed()
+        call.with_arguments([path]).succeed()
     }
 
     /// git's own directory for a worktree that should be at a path.
@@ -297,7 +310,9 @@ impl Worktree<'_> {
         }
         let look = self.look()?;
         // A process killed while filling left an incomplete file; anything unsaved stays.
-        let judged = Saved::default().and_index(&look).judge(self, &look)?;
+        let judged = SavedContents::default()
+            .and_index(&look)
+            .judge(self, &look)?;
         self.remove_proved(&judged.proved)?;
         self.fill()?;
         marker.is_refilling = false;
@@ -313,7 +328,7 @@ impl Slot<'_> {
             return Err(GitError::BadName {
                 what: "a workspace's directory",
                 value: self.path.display().to_string(),
-                reason: "it is no absolute path that ends in the workspace's name",
+                reason: "it is not an absolute path that ends in the workspace's name",
             });
         }
         let folder = private_file::make_folder(self.path)?;
@@ -324,12 +339,12 @@ impl Slot<'_> {
     }
 }
 
-fn is_locked_by_us(listed: &Listed) -> bool {
+fn is_locked_by_us(listed: &ListedWorktree) -> bool {
     listed.locked.as_deref() == Some(LOCK)
 }
 
 fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>, GitError> {
-    let failed = GitError::system("look into", folder);
+    let failed = GitError::system("list", folder);
     let entries = fs::read_dir(folder).map_err(&failed)?;
     entries
         .map(|entry| Ok(entry.map_err(&failed)?.file_name()))
@@ -338,7 +353,7 @@ fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>, GitError> {
 
 /// Recreates the directory of a workspace that was deleted by hand.
 fn bring_back(path: &Path, record: &Path) -> Result<(), GitError> {
-    let failed = GitError::system("make", path);
+    let failed = GitError::system("create", path);
     if let Some(mut marker) = Marker::read(record)? {
         marker.is_refilling = true;
         marker.write(record)?;

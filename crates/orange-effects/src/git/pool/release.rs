@@ -6,18 +6,18 @@ use std::path::PathBuf;
 
 use orange_engine::names::{BranchName, CommitId, TaskId};
 
-use super::saved::Saved;
-use super::settle::Settled;
-use crate::git::worktree::status::Look;
-use crate::git::{Git, GitError, Marker, Phase, Rescued, Slot, SlotRefusal, Worktree};
-use crate::place::Kind;
+use super::saved_contents::SavedContents;
+use super::settle::SettleResult;
+use crate::git::worktree::status::WorktreeStatus;
+use crate::git::{Git, GitError, Marker, Phase, Rescue, Slot, SlotRefusal, Worktree};
+use crate::safe_directory::EntryKind;
 
 /// How often a worktree that keeps changing is saved and cleaned before we give up.
 const ROUNDS: usize = 3;
 
 /// A workspace to release.
 #[derive(Clone, Copy, Debug)]
-pub struct Release<'a> {
+pub struct ReleaseRequest<'a> {
     pub slot: Slot<'a>,
     pub task: &'a TaskId,
     /// The default branch, if configured; it matters only for a branch without a commit.
@@ -26,22 +26,22 @@ pub struct Release<'a> {
 
 /// The result of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Released {
+pub enum ReleaseResult {
     /// It is free: HEAD is detached, and every file except ignored ones is as in HEAD.
     Free {
         /// What was saved in the process.
-        rescues: Vec<Rescued>,
+        rescues: Vec<Rescue>,
     },
     /// It cannot be cleaned without losing something, so it is left as it is.
     Retired {
         obstacles: Vec<Obstacle>,
         /// What was saved anyway.
-        rescues: Vec<Rescued>,
+        rescues: Vec<Rescue>,
     },
     /// There is no such workspace.
     Absent,
     /// It belongs to another task; it was not changed.
-    NotThatTasks { task: TaskId },
+    OtherTask { task: TaskId },
     /// The directory cannot be used.
     Refused(SlotRefusal),
 }
@@ -54,7 +54,7 @@ pub enum Obstacle {
     /// A nested repository, of which a rescue would save nothing.
     Repository(PathBuf),
     /// A pipe, a socket or a device.
-    NoFile(PathBuf),
+    NotRegularFile(PathBuf),
     /// A file that still differs, for example because an ignored file is in its way.
     Stuck(PathBuf),
     /// There is no commit for HEAD to stay on.
@@ -64,11 +64,11 @@ pub enum Obstacle {
 impl fmt::Display for Obstacle {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (path, what) = match self {
-            Obstacle::DirtySubmodule(path) => (path, "is a submodule with work of its own"),
-            Obstacle::Repository(path) => (path, "is a repository of its own"),
-            Obstacle::NoFile(path) => (path, "is no file"),
-            Obstacle::Stuck(path) => (path, "stays different"),
-            Obstacle::NoCommit => return formatter.write_str("there is no commit to rest on"),
+            Obstacle::DirtySubmodule(path) => (path, "is a submodule with uncommitted work"),
+            Obstacle::Repository(path) => (path, "is a nested repository"),
+            Obstacle::NotRegularFile(path) => (path, "is not a regular file"),
+            Obstacle::Stuck(path) => (path, "still differs"),
+            Obstacle::NoCommit => return formatter.write_str("there is no commit to reset to"),
         };
         let shown = path.to_string_lossy();
         write!(formatter, "`{}` {what}", shown.escape_debug())
@@ -77,53 +77,57 @@ impl fmt::Display for Obstacle {
 
 impl Git {
     /// Releases a workspace. Whatever was unsaved is in a rescue, or still in its place.
-    pub fn release(&self, release: &Release<'_>) -> Result<Released, GitError> {
+    pub fn release(&self, release: &ReleaseRequest<'_>) -> Result<ReleaseResult, GitError> {
         let worktree = match self.existing_workspace(&release.slot)? {
             Ok(Some(worktree)) => worktree,
-            Ok(None) => return Ok(Released::Absent),
-            Err(refusal) => return Ok(Released::Refused(refusal)),
+            Ok(None) => return Ok(ReleaseResult::Absent),
+            Err(refusal) => return Ok(ReleaseResult::Refused(refusal)),
         };
         let Some(mut marker) = worktree.marker()? else {
-            return Ok(Released::Absent);
+            return Ok(ReleaseResult::Absent);
         };
         match marker.phase.task() {
             None => {
-                return Ok(Released::Free {
+                return Ok(ReleaseResult::Free {
                     rescues: Vec::new(),
                 });
             }
             Some(task) if task != release.task => {
                 let task = task.clone();
-                return Ok(Released::NotThatTasks { task });
+                return Ok(ReleaseResult::OtherTask { task });
             }
             Some(_) => {}
         }
-        worktree.empty(release, &mut marker)
+        worktree.save_and_clean(release, &mut marker)
     }
 }
 
 impl Worktree<'_> {
-    fn empty(&self, release: &Release<'_>, marker: &mut Marker) -> Result<Released, GitError> {
+    fn save_and_clean(
+        &self,
+        release: &ReleaseRequest<'_>,
+        marker: &mut Marker,
+    ) -> Result<ReleaseResult, GitError> {
         let mut rescues = Vec::new();
         let mut stuck = BTreeSet::new();
         for _round in 0..ROUNDS {
             self.require_unlocked()?;
-            self.put_back(|| self.saved_so_far(marker))?;
+            self.restore_held(|| self.saved_so_far(marker))?;
             let look = match self.look() {
-                Err(GitError::NoFile(path)) => {
+                Err(GitError::NotRegularFile(path)) => {
                     let path = path.strip_prefix(self.path()).unwrap_or(&path).to_owned();
-                    let obstacles = vec![Obstacle::NoFile(path)];
-                    return Ok(Released::Retired { obstacles, rescues });
+                    let obstacles = vec![Obstacle::NotRegularFile(path)];
+                    return Ok(ReleaseResult::Retired { obstacles, rescues });
                 }
                 look => look?,
             };
             let obstacles = self.obstacles(&look)?;
             if !obstacles.is_empty() {
-                return Ok(Released::Retired { obstacles, rescues });
+                return Ok(ReleaseResult::Retired { obstacles, rescues });
             }
-            let Some(rest) = self.rest(&look, release.default) else {
+            let Some(rest) = self.resting_commit(&look, release.default) else {
                 let obstacles = vec![Obstacle::NoCommit];
-                return Ok(Released::Retired { obstacles, rescues });
+                return Ok(ReleaseResult::Retired { obstacles, rescues });
             };
             let head = look.head.clone();
             if !self.is_saved(&look, marker)?
@@ -138,21 +142,21 @@ impl Worktree<'_> {
             }
             let commit = self.detach(&head, &rest)?;
             let saved = || self.saved_so_far(marker)?.and_commit(self.git(), &commit);
-            stuck = match self.settle(&commit, saved)?.0 {
-                Settled::Clean => {
+            stuck = match self.reset_to_head(&commit, saved)?.0 {
+                SettleResult::Clean => {
                     self.quit_operations()?;
                     self.set_phase(marker, Phase::Idle)?;
-                    return Ok(Released::Free { rescues });
+                    return Ok(ReleaseResult::Free { rescues });
                 }
-                Settled::Unproved(paths) | Settled::Stuck(paths) => paths,
+                SettleResult::Unproved(paths) | SettleResult::Stuck(paths) => paths,
             };
         }
         let obstacles = stuck.into_iter().map(Obstacle::Stuck).collect();
-        Ok(Released::Retired { obstacles, rescues })
+        Ok(ReleaseResult::Retired { obstacles, rescues })
     }
 
     /// Everything that an earlier attempt has saved, or that acquiring wrote.
-    fn saved_so_far(&self, marker: &Marker) -> Result<Saved, GitError> {
+    fn saved_so_far(&self, marker: &Marker) -> Result<SavedContents, GitError> {
         let git = self.git();
         match &marker.phase {
             Phase::Releasing { task, rescue } => {
@@ -161,48 +165,53 @@ impl Worktree<'_> {
                 match known.next() {
                     Some(rescued) => {
                         let content = git.content(&rescued)?;
-                        Ok(Saved::default().and_rescue(&rescued, &content))
+                        Ok(SavedContents::default().and_rescue(&rescued, &content))
                     }
-                    None => Ok(Saved::default()),
+                    None => Ok(SavedContents::default()),
                 }
             }
-            Phase::Acquiring { from, to, .. } => {
-                Saved::default().and_commit(git, from)?.and_commit(git, to)
-            }
-            Phase::Idle | Phase::Bound { .. } => Ok(Saved::default()),
+            Phase::Acquiring { from, to, .. } => SavedContents::default()
+                .and_commit(git, from)?
+                .and_commit(git, to),
+            Phase::Idle | Phase::Bound { .. } => Ok(SavedContents::default()),
         }
     }
 
     /// Whether an earlier attempt has saved everything that is unsaved now.
-    fn is_saved(&self, look: &Look, marker: &Marker) -> Result<bool, GitError> {
+    fn is_saved(&self, look: &WorktreeStatus, marker: &Marker) -> Result<bool, GitError> {
         if !self.is_unsaved(look)? {
             return Ok(true);
         }
         match (&marker.phase, look.head.commit()) {
             (Phase::Releasing { .. } | Phase::Acquiring { .. }, Some(head)) => {
                 let saved = self.saved_so_far(marker)?.and_commit(self.git(), head)?;
-                Ok(saved.judge(self, look)?.unproved.is_empty() && !self.is_adrift(&look.head)?)
+                Ok(saved.judge(self, look)?.unproved.is_empty()
+                    && !self.is_unreachable(&look.head)?)
             }
             _ => Ok(false),
         }
     }
 
-    fn obstacles(&self, look: &Look) -> Result<Vec<Obstacle>, GitError> {
+    fn obstacles(&self, look: &WorktreeStatus) -> Result<Vec<Obstacle>, GitError> {
         let mut obstacles = Vec::new();
         let dirty = self.dirty_submodules(look)?.into_iter();
         obstacles.extend(dirty.map(Obstacle::DirtySubmodule));
         obstacles.extend(look.repositories.iter().cloned().map(Obstacle::Repository));
         let place = self.place()?;
         for path in look.changes.keys() {
-            if place.kind(path).map_err(self.failed("look at", path))? == Kind::Other {
-                obstacles.push(Obstacle::NoFile(path.clone()));
+            if place.kind(path).map_err(self.file_error("inspect", path))? == EntryKind::Other {
+                obstacles.push(Obstacle::NotRegularFile(path.clone()));
             }
         }
         Ok(obstacles)
     }
 
     /// The commit that HEAD stays on.
-    fn rest(&self, look: &Look, default: Option<&BranchName>) -> Option<CommitId> {
+    fn resting_commit(
+        &self,
+        look: &WorktreeStatus,
+        default: Option<&BranchName>,
+    ) -> Option<CommitId> {
         let base = || {
             let default = self.git().default_branch(default).ok()?;
             Some(self.git().base(&default).ok()?.commit)

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use orange_engine::names::CommitId;
 
-use super::saved::Saved;
-use crate::git::repository::call::zero_ended;
-use crate::git::worktree::entry::{Indexed, REPOSITORY};
-use crate::git::worktree::status::{Head, Look, is_file};
+use super::saved_contents::SavedContents;
+use crate::git::repository::call::join_zero_terminated;
+use crate::git::worktree::entry::{GITLINK, IndexEntry};
+use crate::git::worktree::status::{Head, WorktreeStatus, is_file};
 use crate::git::{GitError, Worktree};
-use crate::place::Kind;
+use crate::safe_directory::EntryKind;
 
 /// The result of settling.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Settled {
+pub(crate) enum SettleResult {
     /// Every file is as in HEAD.
     Clean,
     /// These are saved nowhere, and were not changed.
@@ -31,44 +31,44 @@ impl Worktree<'_> {
             Head::Branch { commit, .. } => commit.as_ref().unwrap_or(otherwise),
         };
         let why = ["-m", "orange: leave the branch"];
-        let call = self.call(["update-ref", "--no-deref"]).and(why);
-        call.and(["HEAD", commit.as_str()]).succeed()?;
+        let call = self.call(["update-ref", "--no-deref"]).with_arguments(why);
+        call.with_arguments(["HEAD", commit.as_str()]).succeed()?;
         match self.head()? {
             Head::Detached(now) if now == *commit => Ok(now),
-            _ => Err(GitError::Changing(self.path().to_owned())),
+            _ => Err(GitError::FilesChanging(self.path().to_owned())),
         }
     }
 
     /// Resets index and files to HEAD, which is at `commit`. Also returns the last look.
-    pub(crate) fn settle(
+    pub(crate) fn reset_to_head(
         &self,
         commit: &CommitId,
-        saved: impl FnOnce() -> Result<Saved, GitError>,
-    ) -> Result<(Settled, Look), GitError> {
+        saved: impl FnOnce() -> Result<SavedContents, GitError>,
+    ) -> Result<(SettleResult, WorktreeStatus), GitError> {
         self.require_unlocked()?;
         let index = self.index_bytes()?;
         let look = self.look()?;
         if look.changes.is_empty() {
-            return Ok((verdict(&look), look));
+            return Ok((settle_result(&look), look));
         }
         let judged = saved()?.judge(self, &look)?;
         if !judged.unproved.is_empty() {
-            return Ok((Settled::Unproved(judged.unproved), look));
+            return Ok((SettleResult::Unproved(judged.unproved), look));
         }
         let different = self.remove_proved(&judged.proved)?;
         if !different.is_empty() {
-            return Ok((Settled::Unproved(different), look));
+            return Ok((SettleResult::Unproved(different), look));
         }
         let scratch = self.scratch()?;
-        self.show_hidden(&scratch, &look)?;
+        self.unhide_files(&scratch, &look)?;
         let reset = ["read-tree", "--reset", commit.as_str()];
         self.call_on(&scratch, reset).succeed()?;
         if !self.swap_index(index.as_deref(), &scratch)? {
-            return Ok((Settled::Stuck(look.paths()), look));
+            return Ok((SettleResult::Stuck(look.paths()), look));
         }
         self.fill()?;
         let look = self.look()?;
-        Ok((verdict(&look), look))
+        Ok((settle_result(&look), look))
     }
 
     /// Writes the files that the index has and the disk lacks; replaces nothing.
@@ -76,19 +76,19 @@ impl Worktree<'_> {
         let index = self.index()?;
         let place = self.place()?;
         let mut missing: Vec<&Path> = Vec::new();
-        let expected = |it: &&Indexed| it.stage == 0 && !it.is_skipped;
+        let expected = |it: &&IndexEntry| it.stage == 0 && !it.is_skipped;
         for indexed in index.iter().filter(expected) {
             let path = indexed.path.as_path();
-            if place.kind(path).map_err(self.failed("look at", path))? != Kind::Absent {
+            if place.kind(path).map_err(self.file_error("inspect", path))? != EntryKind::Absent {
                 continue;
             }
             if is_file(indexed.entry.mode) {
                 missing.push(path);
-            } else if indexed.entry.mode == REPOSITORY {
+            } else if indexed.entry.mode == GITLINK {
                 // A submodule that is not checked out is an empty directory, else it counts as
                 // deleted.
                 let made = place.make_folder(path);
-                made.map_err(self.failed("make", path))?;
+                made.map_err(self.file_error("create", path))?;
             }
         }
         if missing.is_empty() {
@@ -96,14 +96,14 @@ impl Worktree<'_> {
         }
         let call = self
             .call(["checkout-index", "-u", "-q", "-z", "--stdin"])
-            .working();
+            .with_long_timeout();
         // A file that appeared meanwhile is not replaced, and git reports that by its exit code.
-        let _replaced_nothing = call.input(zero_ended(missing)).answer()?;
+        let _replaced_nothing = call.input(join_zero_terminated(missing)).answer()?;
         Ok(())
     }
 
     /// Makes git check files again that it was told not to check.
-    pub(crate) fn show_hidden(&self, index: &Path, look: &Look) -> Result<(), GitError> {
+    pub(crate) fn unhide_files(&self, index: &Path, look: &WorktreeStatus) -> Result<(), GitError> {
         let hidden = look
             .index
             .iter()
@@ -123,17 +123,17 @@ impl Worktree<'_> {
         ] {
             if !paths.is_empty() {
                 let call = self.call_on(index, ["update-index", flag, "-z", "--stdin"]);
-                call.input(zero_ended(paths)).succeed()?;
+                call.input(join_zero_terminated(paths)).succeed()?;
             }
         }
         Ok(())
     }
 }
 
-fn verdict(look: &Look) -> Settled {
+fn settle_result(look: &WorktreeStatus) -> SettleResult {
     if look.is_clean() {
-        return Settled::Clean;
+        return SettleResult::Clean;
     }
     let others = look.repositories.iter().chain(&look.moved_submodules);
-    Settled::Stuck(look.changes.keys().chain(others).cloned().collect())
+    SettleResult::Stuck(look.changes.keys().chain(others).cloned().collect())
 }

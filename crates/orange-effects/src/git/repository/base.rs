@@ -111,7 +111,7 @@ impl Git {
             "--no-write-fetch-head",
             "--refmap=",
         ];
-        let call = self.call_remote(words, &remote).and(refspecs);
+        let call = self.call_remote(words, &remote).with_arguments(refspecs);
         Ok(match call.succeed() {
             Ok(()) => Freshness::Fresh,
             Err(error) => Freshness::Stale(error.to_string()),

@@ -10,7 +10,7 @@ use orange_engine::time::Timestamp;
 
 use super::caller::{IDENTITY, Variables};
 use super::settings::{Remote, Setting};
-use crate::command::{Ending, Finished, Invocation};
+use crate::command::{CommandExit, CommandOutput, Invocation};
 use crate::git::{Git, GitError};
 
 /// One git command.
@@ -45,12 +45,14 @@ impl Git {
         self.place(&mut variables, self.directory());
         variables.insert("GIT_ATTR_SOURCE".into(), commit.into());
         // Without a worktree, git looks for files in the directory it runs in: this one has none.
-        self.caller.invoke(variables, self.own.path()).and(words)
+        self.caller
+            .invoke(variables, self.own.path())
+            .with_arguments(words)
     }
 
     /// The same, in the user's name as their own configuration has it, unless another name is
     /// given, at a given time.
-    pub(crate) fn call_by_person<A: AsRef<OsStr>>(
+    pub(crate) fn call_as_user<A: AsRef<OsStr>>(
         &self,
         at: Timestamp,
         identity: &[Setting],
@@ -69,8 +71,8 @@ impl Git {
         let known = ["-c", "user.useConfigOnly=true"];
         self.caller
             .invoke(variables, self.own.path())
-            .and(known)
-            .and(words)
+            .with_arguments(known)
+            .with_arguments(words)
     }
 
     /// A command about git's records of worktrees, whose paths follow from the repository's own
@@ -81,7 +83,9 @@ impl Git {
     ) -> Call {
         let mut variables = self.caller.variables(&[]);
         variables.insert("GIT_DIR".into(), self.directory().into());
-        self.caller.invoke(variables, self.directory()).and(words)
+        self.caller
+            .invoke(variables, self.directory())
+            .with_arguments(words)
     }
 
     /// Makes git use a directory of the repository, with ours as the shared (common) directory.
@@ -91,7 +95,7 @@ impl Git {
     }
 
     /// The names that the user's own configuration defines in a section.
-    pub(crate) fn users_names(&self, section: &str) -> Result<BTreeSet<String>, GitError> {
+    pub(crate) fn user_names(&self, section: &str) -> Result<BTreeSet<String>, GitError> {
         let pattern = format!("^{section}\\..*\\.");
         let call = self.call(["config", "--name-only", "-z", "--get-regexp", &pattern]);
         let said = call.answer()?.unwrap_or_default();
@@ -100,7 +104,7 @@ impl Git {
             let (name, _) = key.split_once('.')?.1.rsplit_once('.')?;
             Some(name.to_owned())
         };
-        Ok(parts(&said).filter_map(name).collect())
+        Ok(split_zero_terminated(&said).filter_map(name).collect())
     }
 
     /// A command that contacts the remote, with the network timeout.
@@ -122,7 +126,9 @@ impl Git {
         let call = self
             .caller
             .invoke(variables, above.unwrap_or(self.directory()));
-        let call = call.and(words).and(["--", &remote.name]);
+        let call = call
+            .with_arguments(words)
+            .with_arguments(["--", &remote.name]);
         call.timeout(self.network_timeout())
     }
 
@@ -141,7 +147,7 @@ impl Call {
         Self { invocation, work }
     }
 
-    pub fn and<A: AsRef<OsStr>>(self, words: impl IntoIterator<Item = A>) -> Self {
+    pub fn with_arguments<A: AsRef<OsStr>>(self, words: impl IntoIterator<Item = A>) -> Self {
         self.with(|it| it.arguments(words))
     }
 
@@ -158,7 +164,7 @@ impl Call {
     }
 
     /// For a command that reads or writes many files: a longer timeout.
-    pub fn working(self) -> Self {
+    pub fn with_long_timeout(self) -> Self {
         let work = self.work;
         self.timeout(work)
     }
@@ -173,43 +179,43 @@ impl Call {
 
     /// Its output, if it succeeded.
     pub fn bytes(&self) -> Result<Vec<u8>, GitError> {
-        self.whole(self.invocation.require_success()?)
+        self.require_complete(self.invocation.require_success()?)
     }
 
     /// Its result, whatever the exit status.
-    pub fn finish(&self) -> Result<Finished, GitError> {
+    pub fn finish(&self) -> Result<CommandOutput, GitError> {
         let finished = self.invocation.run()?;
-        if finished.stdout.is_cut {
+        if finished.stdout.is_truncated {
             return Err(GitError::TooLong(self.invocation.to_string()));
         }
         Ok(finished)
     }
 
     /// The error for a result that the caller does not accept.
-    pub fn failed(&self, finished: Finished) -> GitError {
-        self.invocation.failed(finished).into()
+    pub fn error_for(&self, finished: CommandOutput) -> GitError {
+        self.invocation.error_for(finished).into()
     }
 
     /// Its output, or `None` if it exited with code 1.
     pub fn answer(&self) -> Result<Option<Vec<u8>>, GitError> {
         let finished = self.invocation.run()?;
         match finished.ending {
-            Ending::Code(0) => self.whole(finished).map(Some),
-            Ending::Code(1) => Ok(None),
-            _ => Err(self.invocation.failed(finished).into()),
+            CommandExit::Code(0) => self.require_complete(finished).map(Some),
+            CommandExit::Code(1) => Ok(None),
+            _ => Err(self.invocation.error_for(finished).into()),
         }
     }
 
     /// `None` if it succeeded, or its error output if it exited with code 1.
-    pub fn objection(&self) -> Result<Option<String>, GitError> {
+    pub fn refusal(&self) -> Result<Option<String>, GitError> {
         let finished = self.invocation.run()?;
         match finished.ending {
-            Ending::Code(0) => Ok(None),
-            Ending::Code(1) => {
+            CommandExit::Code(0) => Ok(None),
+            CommandExit::Code(1) => {
                 let words = String::from_utf8_lossy(&finished.stderr.bytes);
                 Ok(Some(words.trim().to_owned()))
             }
-            _ => Err(self.invocation.failed(finished).into()),
+            _ => Err(self.invocation.error_for(finished).into()),
         }
     }
 
@@ -220,7 +226,8 @@ impl Call {
     /// The one line of its output.
     pub fn text(&self) -> Result<String, GitError> {
         let bytes = self.bytes()?;
-        let text = String::from_utf8(bytes).map_err(|error| self.garbled(error.as_bytes()))?;
+        let text =
+            String::from_utf8(bytes).map_err(|error| self.malformed_output(error.as_bytes()))?;
         Ok(text.trim_end_matches('\n').to_owned())
     }
 
@@ -228,13 +235,13 @@ impl Call {
     pub fn path(&self) -> Result<PathBuf, GitError> {
         let mut bytes = self.bytes()?;
         if bytes.pop() != Some(b'\n') || bytes.is_empty() {
-            return Err(self.garbled(&bytes));
+            return Err(self.malformed_output(&bytes));
         }
         Ok(OsString::from_vec(bytes).into())
     }
 
     /// The error for malformed output.
-    pub fn garbled(&self, answer: &[u8]) -> GitError {
+    pub fn malformed_output(&self, answer: &[u8]) -> GitError {
         let answer = String::from_utf8_lossy(answer);
         GitError::Garbled {
             call: self.invocation.to_string(),
@@ -242,8 +249,8 @@ impl Call {
         }
     }
 
-    fn whole(&self, finished: Finished) -> Result<Vec<u8>, GitError> {
-        if finished.stdout.is_cut {
+    fn require_complete(&self, finished: CommandOutput) -> Result<Vec<u8>, GitError> {
+        if finished.stdout.is_truncated {
             return Err(GitError::TooLong(self.invocation.to_string()));
         }
         Ok(finished.stdout.bytes)
@@ -251,7 +258,7 @@ impl Call {
 }
 
 /// The parts of an output in which every part ends with a zero byte.
-pub(crate) fn parts(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn split_zero_terminated(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes
         .strip_suffix(b"\0")
         .into_iter()
@@ -264,7 +271,7 @@ pub(crate) fn path(bytes: &[u8]) -> PathBuf {
 }
 
 /// Paths as git reads them with `-z`.
-pub(crate) fn zero_ended<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Vec<u8> {
+pub(crate) fn join_zero_terminated<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for path in paths {
         bytes.extend_from_slice(path.as_os_str().as_bytes());
@@ -274,7 +281,7 @@ pub(crate) fn zero_ended<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Vec<u
 }
 
 /// A quoted path, for commands that read one path per line.
-pub(crate) fn quoted(path: &Path) -> Vec<u8> {
+pub(crate) fn quote_path(path: &Path) -> Vec<u8> {
     let mut quoted = vec![b'"'];
     for byte in path.as_os_str().as_bytes() {
         match byte {

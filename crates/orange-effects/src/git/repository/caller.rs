@@ -60,17 +60,17 @@ pub(crate) type Variables = BTreeMap<OsString, OsString>;
 
 /// Everything that all git commands share.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller {
+pub(crate) struct GitProgram {
     program: OsString,
     environment: Variables,
     /// The repository's settings that are passed to git.
-    pub told: Vec<Setting>,
+    pub passed_settings: Vec<Setting>,
     pub timeouts: Timeouts,
     /// Where we may create our own directories, in order of preference.
     pub folders: Vec<PathBuf>,
 }
 
-impl Caller {
+impl GitProgram {
     pub fn new(program: OsString, environment: &Environment) -> Self {
         let home = Home::resolve(environment).ok();
         let temporary = environment.variable("TMPDIR").map(PathBuf::from);
@@ -79,8 +79,8 @@ impl Caller {
         let folders = home.map(|home| home.git()).into_iter();
         Self {
             program,
-            environment: environment.passed([]),
-            told: Vec::new(),
+            environment: environment.passed_variables([]),
+            passed_settings: Vec::new(),
             timeouts: Timeouts {
                 look: Duration::from_secs(30),
                 work: Duration::from_mins(5),
@@ -94,7 +94,7 @@ impl Caller {
     }
 
     /// A command that finds out which repository a directory belongs to.
-    pub fn discovering(&self, directory: &Path) -> Call {
+    pub fn discovery_call(&self, directory: &Path) -> Call {
         self.invoke(self.variables(&[]), directory)
     }
 
@@ -119,7 +119,7 @@ impl Caller {
         set("GIT_NO_REPLACE_OBJECTS", "1".as_ref());
         set("GIT_GRAFT_FILE", "/dev/null".as_ref());
         let fixed = SETTINGS.iter().copied();
-        let known = self.told.iter().chain(settings);
+        let known = self.passed_settings.iter().chain(settings);
         let known = known.map(|(key, value)| (&**key, &**value));
         let mut count = 0;
         for (key, value) in fixed.chain(known) {

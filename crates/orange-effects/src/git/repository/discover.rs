@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::caller::Caller;
+use super::caller::GitProgram;
 use crate::git::GitError;
 
 /// The git directory of a checkout, in the simple case: it is inside the checkout itself, has no
@@ -28,11 +28,11 @@ pub(crate) fn git_directory(checkout: &Path) -> Option<PathBuf> {
     found.canonicalize().ok()
 }
 
-impl Caller {
+impl GitProgram {
     /// The same by git's own search, upwards from a directory.
-    pub(crate) fn ask_for_directory(&self, directory: &Path) -> Result<PathBuf, GitError> {
+    pub(crate) fn find_git_directory(&self, directory: &Path) -> Result<PathBuf, GitError> {
         let ask = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
-        let found = self.discovering(directory).and(ask).path();
+        let found = self.discovery_call(directory).with_arguments(ask).path();
         found.map_err(|error| GitError::NotARepository {
             path: directory.to_owned(),
             reason: error.to_string(),

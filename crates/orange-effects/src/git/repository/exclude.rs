@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 
 use super::name::tree_file;
-use super::own::{LIMIT, read_file};
+use super::own_directory::{LIMIT, read_file};
 use crate::git::{Git, GitError};
 
 impl Git {

@@ -6,7 +6,7 @@ pub(crate) mod caller;
 pub(crate) mod discover;
 pub(crate) mod exclude;
 pub(crate) mod name;
-pub(crate) mod own;
+pub(crate) mod own_directory;
 pub(crate) mod refs;
 pub(crate) mod remote;
 pub(crate) mod settings;
@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use caller::{Caller, Timeouts};
+use caller::{GitProgram, Timeouts};
 use orange_config::Environment;
-use own::OwnDirectory;
-use remote::Registered;
+use own_directory::OwnDirectory;
+use remote::RegisteredRemote;
 use settings::Settings;
 
 use super::GitError;
@@ -32,11 +32,11 @@ use super::GitError;
 /// configuration is read only once, when it is opened.
 #[derive(Clone, Debug)]
 pub struct Git {
-    pub(in crate::git) caller: Caller,
+    pub(in crate::git) caller: GitProgram,
     pub(in crate::git) directory: PathBuf,
     pub(in crate::git) own: Arc<OwnDirectory>,
     pub(in crate::git) settings: Settings,
-    pub(in crate::git) registered: Option<Registered>,
+    pub(in crate::git) registered: Option<RegisteredRemote>,
 }
 
 impl Git {
@@ -46,18 +46,21 @@ impl Git {
         directory: &Path,
         environment: &Environment,
     ) -> Result<Self, GitError> {
-        let caller = Caller::new(program.into(), environment);
+        let caller = GitProgram::new(program.into(), environment);
         let directory = match discover::git_directory(directory) {
             Some(found) => found,
-            None => caller.ask_for_directory(directory)?,
+            None => caller.find_git_directory(directory)?,
         };
         Self::open_at(caller, directory)
     }
 
     /// The repository with this git directory.
-    pub(in crate::git) fn open_at(caller: Caller, directory: PathBuf) -> Result<Self, GitError> {
+    pub(in crate::git) fn open_at(
+        caller: GitProgram,
+        directory: PathBuf,
+    ) -> Result<Self, GitError> {
         let settings = Settings::read(&directory.join("config"))?;
-        let own = OwnDirectory::make(&caller.folders, &directory, &settings.format())?;
+        let own = OwnDirectory::create(&caller.folders, &directory, &settings.format())?;
         own.take_excludes(&directory)?;
         let mut git = Self {
             caller,
@@ -66,32 +69,36 @@ impl Git {
             settings,
             registered: None,
         };
-        git.caller.told = git.settings.carried();
+        git.caller.passed_settings = git.settings.passed_settings();
         // A partial clone fetches missing objects while it is read.
-        if let Some(remote) = git.settings.remote().filter(|it| it.promised.is_some()) {
-            git.caller.told.extend(remote.settings());
+        if let Some(remote) = git
+            .settings
+            .remote()
+            .filter(|it| it.partial_clone_filter.is_some())
+        {
+            git.caller.passed_settings.extend(remote.settings());
         }
-        git.switch_off_merge_drivers()?;
+        git.disable_merge_drivers()?;
         Ok(git)
     }
 
     /// Where the repository names a merge driver that the user does not have, changes on both sides
     /// conflict: merging such a file as text is not what its attributes request.
-    fn switch_off_merge_drivers(&mut self) -> Result<(), GitError> {
+    fn disable_merge_drivers(&mut self) -> Result<(), GitError> {
         let named = self.settings.names("merge", &[".driver"]);
         if named.is_empty() {
             return Ok(());
         }
-        let users = self.users_names("merge")?;
+        let users = self.user_names("merge")?;
         let off = named.difference(&users);
         let off = off.map(|name| (format!("merge.{name}.driver"), String::from("false")));
-        self.caller.told.extend(off);
+        self.caller.passed_settings.extend(off);
         Ok(())
     }
 
     /// Sets the timeouts: for local commands, for the network, for a lock held by another process.
     #[must_use]
-    pub fn patience(mut self, local: Duration, network: Duration, lock: Duration) -> Self {
+    pub fn timeouts(mut self, local: Duration, network: Duration, lock: Duration) -> Self {
         self.caller.timeouts = Timeouts {
             look: local,
             work: local,
@@ -106,7 +113,7 @@ impl Git {
     }
 
     /// The null object id.
-    pub(in crate::git) fn no_id(&self) -> String {
+    pub(in crate::git) fn null_id(&self) -> String {
         "0".repeat(self.id_digits())
     }
 

@@ -8,7 +8,7 @@ use crate::git::GitError;
 const LONGEST: usize = 200;
 
 /// The branch of a task when the user named none.
-pub fn usual_branch(task: &TaskId) -> BranchName {
+pub fn default_task_branch(task: &TaskId) -> BranchName {
     BranchName::new(format!("orange-tasks/{task}"))
 }
 
@@ -158,7 +158,7 @@ mod tests {
         assert!(folder_name(&WorkspaceName::new("app--12")).is_ok());
         assert!(root_file("TASK.md").is_ok());
         assert_eq!(
-            usual_branch(&TaskId::new("k3f9")).as_str(),
+            default_task_branch(&TaskId::new("k3f9")).as_str(),
             "orange-tasks/k3f9"
         );
     }

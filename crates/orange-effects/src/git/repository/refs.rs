@@ -7,7 +7,7 @@ use std::path::Path;
 
 use orange_engine::names::{BranchName, CommitId};
 
-use super::own::read_file;
+use super::own_directory::read_file;
 use crate::git::{Git, GitError};
 
 /// Where git stores refs that have no file.
@@ -34,7 +34,7 @@ impl Git {
 
     fn refs_by_git(&self, names: &[String]) -> Result<Refs, GitError> {
         let format = "--format=%(refname)%00%(objectname)%00%(symref)%00";
-        let call = self.call(["for-each-ref", format]).and(names);
+        let call = self.call(["for-each-ref", format]).with_arguments(names);
         let text = String::from_utf8_lossy(&call.bytes()?).into_owned();
         let parts: Vec<&str> = text.split('\0').map(str::trim).collect();
         let mut refs = Refs::default();
@@ -75,7 +75,7 @@ impl Git {
         if missing.is_empty() {
             return Some(refs);
         }
-        let packed = self.packed()?;
+        let packed = self.read_packed_refs()?;
         for line in packed.lines() {
             if let Some((id, name)) = line.split_once(' ')
                 && missing.contains(&name)
@@ -93,14 +93,14 @@ impl Git {
             let folder = self.directory().join(prefix);
             let is_gone = fs::symlink_metadata(folder)
                 .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-            let packed = self.packed().filter(|_| is_gone)?;
+            let packed = self.read_packed_refs().filter(|_| is_gone)?;
             let mut names = packed.lines().filter_map(|line| line.split_once(' '));
             Some(!names.any(|(_, name)| name.starts_with(prefix)))
         };
         self.settings.has_plain_files() && is_empty() == Some(true)
     }
 
-    fn packed(&self) -> Option<String> {
+    fn read_packed_refs(&self) -> Option<String> {
         let packed = read_if_there(&self.directory().join(PACKED)).ok()?;
         String::from_utf8(packed.unwrap_or_default()).ok()
     }

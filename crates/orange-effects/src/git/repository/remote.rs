@@ -30,7 +30,7 @@ impl fmt::Display for RemoteAddress {
 
 /// The recorded remote of a project.
 #[derive(Clone, Debug)]
-pub(crate) struct Registered {
+pub(crate) struct RegisteredRemote {
     project: String,
     address: Option<RemoteAddress>,
 }
@@ -49,10 +49,10 @@ impl Git {
     #[must_use]
     pub fn with_registered_remote(mut self, project: &str, address: Option<RemoteAddress>) -> Self {
         let project = project.to_owned();
-        self.registered = Some(Registered { project, address });
+        self.registered = Some(RegisteredRemote { project, address });
         if self.remote().is_err() {
             // Objects that are missing here are not fetched from elsewhere either.
-            let told = &mut self.caller.told;
+            let told = &mut self.caller.passed_settings;
             told.retain(|(key, _)| !key.starts_with("remote."));
         }
         self
@@ -77,7 +77,7 @@ impl Git {
         };
         let told = |address: &Option<RemoteAddress>| match address {
             Some(address) => address.to_string(),
-            None => String::from("that there is none"),
+            None => String::from("no remote"),
         };
         let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
         let mut accept = format!("orange project update {} --remote ", registered.project);

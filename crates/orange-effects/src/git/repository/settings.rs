@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::own::read_file;
+use super::own_directory::read_file;
 use super::remote::without_password;
 use super::settings_text::parse;
 use crate::git::GitError;
@@ -17,7 +17,7 @@ use crate::git::GitError;
 const LIMIT: u64 = 4 * 1024 * 1024;
 
 /// Settings that describe how files are stored on this disk, and nothing else.
-const CARRIED: &[&str] = &[
+const PASSED_KEYS: &[&str] = &[
     "core.autocrlf",
     "core.eol",
     "core.filemode",
@@ -57,7 +57,7 @@ pub(crate) struct Remote {
     /// The address to push to, if it differs.
     pub push_url: Option<String>,
     /// For a partial clone, the filter: missing objects can be fetched from this remote.
-    pub promised: Option<String>,
+    pub partial_clone_filter: Option<String>,
 }
 
 impl Remote {
@@ -67,7 +67,7 @@ impl Remote {
         let tracked = format!("+refs/heads/*:refs/remotes/{name}/*");
         let mut settings = vec![("url", self.url.clone()), ("fetch", tracked)];
         settings.extend(self.push_url.clone().map(|it| ("pushurl", it)));
-        if let Some(filter) = self.promised.clone() {
+        if let Some(filter) = self.partial_clone_filter.clone() {
             settings.push(("promisor", String::from("true")));
             settings.push(("partialclonefilter", filter));
         }
@@ -119,7 +119,7 @@ impl Settings {
         found.next().map(|(_, value)| value.as_str())
     }
 
-    fn listed(&self, keys: &[&str]) -> Vec<Setting> {
+    fn select(&self, keys: &[&str]) -> Vec<Setting> {
         let found = keys.iter().filter_map(|key| Some((*key, self.last(key)?)));
         found
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
@@ -127,13 +127,13 @@ impl Settings {
     }
 
     /// The settings about the repository's files that are passed to git.
-    pub fn carried(&self) -> Vec<Setting> {
-        self.listed(CARRIED)
+    pub fn passed_settings(&self) -> Vec<Setting> {
+        self.select(PASSED_KEYS)
     }
 
     /// The author of commits, if the repository sets one.
     pub fn identity(&self) -> Vec<Setting> {
-        self.listed(IDENTITY)
+        self.select(IDENTITY)
     }
 
     /// Whether each worktree may have its own settings.
@@ -215,7 +215,7 @@ impl Settings {
         let url = first("url")?;
         Some(Remote {
             push_url: first("pushurl").filter(|it| *it != url),
-            promised: first("promisor")
+            partial_clone_filter: first("promisor")
                 .filter(|it| it != "false")
                 .map(|_| first("partialclonefilter").unwrap_or_default()),
             url,
@@ -252,7 +252,7 @@ mod tests {
              [filter \"x\"]\nclean = evil\n[include]\npath = /evil\n[url \"/evil\"]\ninsteadOf = /a\n",
         );
         assert_eq!(
-            found.carried(),
+            found.passed_settings(),
             [(String::from("core.filemode"), String::from("false"))]
         );
         assert_eq!(

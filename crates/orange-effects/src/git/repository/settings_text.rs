@@ -14,11 +14,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Setting>, usize> {
         rest: text.chars().peekable(),
         line: 1,
     };
-    reader.settings().map_err(|Garbled| reader.line)
+    reader.settings().map_err(|SyntaxError| reader.line)
 }
 
 /// The text is malformed here.
-struct Garbled;
+struct SyntaxError;
 
 struct Reader<'a> {
     rest: Peekable<Chars<'a>>,
@@ -32,7 +32,7 @@ impl Reader<'_> {
         next
     }
 
-    fn settings(&mut self) -> Result<Vec<Setting>, Garbled> {
+    fn settings(&mut self) -> Result<Vec<Setting>, SyntaxError> {
         let mut section: Option<String> = None;
         let mut found = Vec::new();
         while let Some(next) = self.rest.peek().copied() {
@@ -46,10 +46,10 @@ impl Reader<'_> {
             } else if next.is_ascii_alphabetic() {
                 let key = self.word("-");
                 let value = self.value()?;
-                let section = section.as_ref().ok_or(Garbled)?;
+                let section = section.as_ref().ok_or(SyntaxError)?;
                 found.push((format!("{section}.{}", key.to_ascii_lowercase()), value));
             } else {
-                return Err(Garbled);
+                return Err(SyntaxError);
             }
         }
         Ok(found)
@@ -81,10 +81,10 @@ impl Reader<'_> {
     }
 
     /// The name between brackets; a quoted part keeps its case.
-    fn section(&mut self) -> Result<String, Garbled> {
+    fn section(&mut self) -> Result<String, SyntaxError> {
         let mut section = self.word("-.").to_ascii_lowercase();
         if section.is_empty() {
-            return Err(Garbled);
+            return Err(SyntaxError);
         }
         self.skip_blanks();
         if self.rest.peek() == Some(&'"') {
@@ -93,9 +93,9 @@ impl Reader<'_> {
             loop {
                 match self.next() {
                     Some('"') => break,
-                    Some('\n') | None => return Err(Garbled),
+                    Some('\n') | None => return Err(SyntaxError),
                     Some('\\') => match self.next() {
-                        Some('\n') | None => return Err(Garbled),
+                        Some('\n') | None => return Err(SyntaxError),
                         Some(escaped) => section.push(escaped),
                     },
                     Some(other) => section.push(other),
@@ -104,12 +104,12 @@ impl Reader<'_> {
         }
         match self.next() {
             Some(']') => Ok(section),
-            _ => Err(Garbled),
+            _ => Err(SyntaxError),
         }
     }
 
     /// The value of a key; one without a value is true.
-    fn value(&mut self) -> Result<String, Garbled> {
+    fn value(&mut self) -> Result<String, SyntaxError> {
         self.skip_blanks();
         match self.rest.peek() {
             None | Some('\n' | '#' | ';') => {
@@ -117,7 +117,7 @@ impl Reader<'_> {
                 return Ok(String::from("true"));
             }
             Some('=') => self.next(),
-            Some(_) => return Err(Garbled),
+            Some(_) => return Err(SyntaxError),
         };
         self.skip_blanks();
         let mut value = String::new();
@@ -126,7 +126,7 @@ impl Reader<'_> {
         let mut is_quoted = false;
         loop {
             match self.next() {
-                None | Some('\n') if is_quoted => return Err(Garbled),
+                None | Some('\n') if is_quoted => return Err(SyntaxError),
                 None | Some('\n') => break,
                 Some('"') => {
                     is_quoted = !is_quoted;
@@ -140,7 +140,7 @@ impl Reader<'_> {
                         Some('t') => value.push('\t'),
                         Some('b') => value.push('\u{8}'),
                         Some(escaped @ ('"' | '\\')) => value.push(escaped),
-                        _ => return Err(Garbled),
+                        _ => return Err(SyntaxError),
                     }
                     length = value.len();
                 }

@@ -5,9 +5,9 @@
 //! index are only read. The ref is written last, after a second look has found every byte in the
 //! commit.
 
-pub(crate) mod rescued;
+pub(crate) mod rescues;
 pub(crate) mod restore;
-pub(crate) mod returned;
+pub(crate) mod restored_refs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 use orange_engine::names::{CommitId, TaskId};
 
 use super::repository::name::task_part;
-use super::worktree::disk::{Found, Keep};
+use super::worktree::disk::{DiskEntry, HashMode};
 use super::worktree::entry::{Entry, FILE};
-use super::worktree::status::Look;
-use super::{About, GitError, Operation, Rescued, Worktree};
-use crate::git::rescue::rescued::{STAGES, STATE};
+use super::worktree::status::WorktreeStatus;
+use super::{GitError, Operation, Rescue, RescueOrigin, Worktree};
+use crate::git::rescue::rescues::{STAGES, STATE};
 
 /// How often a worktree that changes is read again before that is an error.
 const ROUNDS: usize = 3;
@@ -36,7 +36,7 @@ impl Worktree<'_> {
     /// commit that only HEAD contains. What the task's newest rescue already has is not saved
     /// twice. Ignored files are not saved, and nested repositories cannot be: a caller that removes
     /// anything must check [`Worktree::condition`] first, as [`super::Git::release`] does.
-    pub fn rescue(&self, task: &TaskId) -> Result<Option<Rescued>, GitError> {
+    pub fn rescue(&self, task: &TaskId) -> Result<Option<Rescue>, GitError> {
         self.rescue_from(task, self.look()?)
     }
 
@@ -44,23 +44,24 @@ impl Worktree<'_> {
     pub(super) fn rescue_from(
         &self,
         task: &TaskId,
-        mut look: Look,
-    ) -> Result<Option<Rescued>, GitError> {
+        mut look: WorktreeStatus,
+    ) -> Result<Option<Rescue>, GitError> {
         task_part(task)?;
         for _round in 0..ROUNDS {
             if !self.is_unsaved(&look)? {
                 return Ok(None);
             }
-            let found = self.on_disk(&look.paths(), Keep::Write)?;
-            let unsavable =
-                |(path, found): (&PathBuf, &Found)| (*found == Found::Other).then(|| path.clone());
+            let found = self.on_disk(&look.paths(), HashMode::Write)?;
+            let unsavable = |(path, found): (&PathBuf, &DiskEntry)| {
+                (*found == DiskEntry::Other).then(|| path.clone())
+            };
             if let Some(path) = found.iter().find_map(unsavable) {
                 return Err(GitError::NotSaved {
                     reference: self.path().display().to_string(),
-                    reason: format!("`{}` is no file", path.display()),
+                    reason: format!("`{}` is not a regular file", path.display()),
                 });
             }
-            let about = About {
+            let about = RescueOrigin {
                 task: task.clone(),
                 branch: look
                     .head
@@ -72,37 +73,37 @@ impl Worktree<'_> {
             };
             let (commit, parents) = self.commit_of(&look, &found, &about)?;
             let again = self.look()?;
-            if self.holds_everything(&look, &again, &found, &commit)? {
-                let rescued = Rescued::new(commit, about, parents);
-                return self.git().keep_rescue(rescued).map(Some);
+            if self.is_complete(&look, &again, &found, &commit)? {
+                let rescued = Rescue::new(commit, about, parents);
+                return self.git().create_rescue_ref(rescued).map(Some);
             }
             look = again;
         }
-        Err(GitError::Changing(self.path().to_owned()))
+        Err(GitError::FilesChanging(self.path().to_owned()))
     }
 
     /// Whether anything exists only in this worktree.
-    pub(super) fn is_unsaved(&self, look: &Look) -> Result<bool, GitError> {
+    pub(super) fn is_unsaved(&self, look: &WorktreeStatus) -> Result<bool, GitError> {
         let is_unsaved = !look.changes.is_empty() || !look.operations.is_empty();
-        Ok(is_unsaved || self.is_adrift(&look.head)?)
+        Ok(is_unsaved || self.is_unreachable(&look.head)?)
     }
 
     fn commit_of(
         &self,
-        look: &Look,
-        found: &BTreeMap<PathBuf, Found>,
-        about: &About,
+        look: &WorktreeStatus,
+        found: &BTreeMap<PathBuf, DiskEntry>,
+        about: &RescueOrigin,
     ) -> Result<(CommitId, Parents), GitError> {
         let scratch = self.scratch()?;
         let unmerged = look.changes.iter().filter(|(_, change)| change.is_unmerged);
         let unmerged: Vec<&Path> = unmerged.map(|(path, _)| path.as_path()).collect();
-        self.put(&scratch, unmerged.iter().map(|path| (*path, None)))?;
+        self.update_index_entries(&scratch, unmerged.iter().map(|path| (*path, None)))?;
         let index = self.call_on(&scratch, ["write-tree"]).text()?;
         let files = found.iter().map(|(path, found)| match found {
-            Found::Entry(entry) => (path.as_path(), Some(entry)),
+            DiskEntry::Entry(entry) => (path.as_path(), Some(entry)),
             _ => (path.as_path(), None),
         });
-        self.put(&scratch, files)?;
+        self.update_index_entries(&scratch, files)?;
         let tree = self.call_on(&scratch, ["write-tree"]).text()?;
 
         let head: Parents = about.head.iter().map(ToString::to_string).collect();
@@ -119,7 +120,7 @@ impl Worktree<'_> {
 
     /// Commits the files of operations in progress and the stages of unresolved paths; commits that
     /// they name become parents, so that git keeps them.
-    fn commit_state(&self, look: &Look, scratch: &Path) -> Result<String, GitError> {
+    fn commit_state(&self, look: &WorktreeStatus, scratch: &Path) -> Result<String, GitError> {
         let names = Operation::state_in(self.directory());
         let files: Vec<PathBuf> = names
             .iter()
@@ -139,7 +140,7 @@ impl Worktree<'_> {
         let entries = entries
             .iter()
             .map(|(path, entry)| (path.as_path(), Some(entry)));
-        self.put(scratch, entries)?;
+        self.update_index_entries(scratch, entries)?;
         let tree = self.call_on(scratch, ["write-tree"]).text()?;
         self.commit_tree(&tree, &parents, "orange: what was in progress")
     }
@@ -177,24 +178,24 @@ impl Worktree<'_> {
         let kind = |line: &str| line.split(' ').nth(1).map(str::to_owned);
         let kinds: Vec<String> = text.lines().filter_map(kind).collect();
         if kinds.len() != ids.len() {
-            return Err(call.garbled(text.as_bytes()));
+            return Err(call.malformed_output(text.as_bytes()));
         }
         Ok(ids.iter().cloned().zip(kinds).collect())
     }
 
     /// Whether a second look finds the same as the first, and all of it is in the commit.
-    fn holds_everything(
+    fn is_complete(
         &self,
-        first: &Look,
-        second: &Look,
-        found: &BTreeMap<PathBuf, Found>,
+        first: &WorktreeStatus,
+        second: &WorktreeStatus,
+        found: &BTreeMap<PathBuf, DiskEntry>,
         commit: &CommitId,
     ) -> Result<bool, GitError> {
         let is_same = second.changes == first.changes
             && second.index == first.index
             && second.head == first.head
             && second.operations == first.operations;
-        if !is_same || self.on_disk(&second.paths(), Keep::Hash)? != *found {
+        if !is_same || self.on_disk(&second.paths(), HashMode::Hash)? != *found {
             return Ok(false);
         }
         let tree = self.git().tree(commit.as_str())?;
@@ -202,7 +203,7 @@ impl Worktree<'_> {
         for (path, found) in found {
             let kept = tree.get(path);
             let is_kept = match found {
-                Found::Entry(entry) => kept == Some(entry),
+                DiskEntry::Entry(entry) => kept == Some(entry),
                 _ => kept.is_none(),
             };
             if !is_kept {
@@ -224,12 +225,12 @@ impl Worktree<'_> {
     }
 
     /// Sets or removes paths of an index other than the worktree's.
-    fn put<'p>(
+    fn update_index_entries<'p>(
         &self,
         index: &Path,
         entries: impl Iterator<Item = (&'p Path, Option<&'p Entry>)>,
     ) -> Result<(), GitError> {
-        let nothing = self.git().no_id();
+        let nothing = self.git().null_id();
         let mut input = Vec::new();
         for (path, entry) in entries {
             let line = match entry {
@@ -256,7 +257,7 @@ impl Worktree<'_> {
         let mut call = self.call(["commit-tree", tree]);
         let mut seen = BTreeSet::new();
         for parent in parents.iter().filter(|parent| seen.insert(parent.as_str())) {
-            call = call.and(["-p", parent]);
+            call = call.with_arguments(["-p", parent]);
         }
         call.input(message).text()
     }

@@ -8,22 +8,22 @@ use std::path::{Path, PathBuf};
 
 use orange_engine::names::{BranchName, CommitId};
 
-use super::rescued::Content;
-use crate::git::pool::saved::Saved;
+use super::rescues::Content;
+use crate::git::pool::saved_contents::SavedContents;
 use crate::git::repository::name::branch_ref;
-use crate::git::worktree::disk::{Found, Keep};
-use crate::git::worktree::entry::{Entry, Indexed, LINK, REPOSITORY, Tree};
-use crate::git::{Git, GitError, Rescued, Worktree};
-use crate::place::{Kind, Place};
+use crate::git::worktree::disk::{DiskEntry, HashMode};
+use crate::git::worktree::entry::{Entry, GITLINK, IndexEntry, LINK, Tree};
+use crate::git::{Git, GitError, Rescue, Worktree};
+use crate::safe_directory::{EntryKind, SafeDirectory};
 
 /// Where files are written before they are moved into place, below the root.
 const NEW: &str = ".orange-new";
 
 /// The result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Restored {
+pub enum RestoreResult {
     /// Every byte of it is restored.
-    Whole {
+    Done {
         /// The paths that it changes.
         paths: Vec<PathBuf>,
     },
@@ -35,7 +35,7 @@ pub enum Restored {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoreRefusal {
     /// These are neither as in the rescue nor as in the commit it is based on.
-    Different(Vec<PathBuf>),
+    FilesDiffer(Vec<PathBuf>),
     /// The branch exists with different content.
     BranchExists(BranchName),
 }
@@ -43,13 +43,13 @@ pub enum RestoreRefusal {
 impl fmt::Display for RestoreRefusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RestoreRefusal::Different(paths) => {
+            RestoreRefusal::FilesDiffer(paths) => {
                 let first = paths.first().map(|path| path.to_string_lossy());
                 let first = first.unwrap_or_default();
                 let first = first.escape_debug();
                 write!(
                     formatter,
-                    "{} of its files are others by now (`{first}`)",
+                    "{} of its files have changed since then (`{first}`)",
                     paths.len()
                 )
             }
@@ -72,23 +72,23 @@ impl Worktree<'_> {
     ///
     /// A path changes only if it is as in the commit that the rescue is based on. Operations in
     /// progress are not restored; the rescue keeps their files.
-    pub fn restore(&self, rescued: &Rescued) -> Result<Restored, GitError> {
+    pub fn restore(&self, rescued: &Rescue) -> Result<RestoreResult, GitError> {
         let git = self.git();
         self.require_unlocked()?;
         let content = git.content(rescued)?;
-        let saved = Saved::default().and_rescue(rescued, &content);
-        self.put_back(|| Ok(Saved::default().and_rescue(rescued, &content)))?;
-        git.tidy_new(&self.place()?, self.path(), &content.work)?;
+        let saved = SavedContents::default().and_rescue(rescued, &content);
+        self.restore_held(|| Ok(SavedContents::default().and_rescue(rescued, &content)))?;
+        git.remove_unfinished_restore(&self.place()?, self.path(), &content.work)?;
         let paths = content.paths();
         let steps = self.steps(&saved, &paths, &content.work)?;
-        let staged = staged(&self.index()?, &content);
+        let staged = index_input(&self.index()?, &content);
         let (steps, staged) = match (steps, staged) {
             (Ok(steps), Ok(staged)) => (steps, staged),
             (steps, staged) => {
                 let one = steps.err().unwrap_or_default().into_iter();
                 let all: BTreeSet<PathBuf> = one.chain(staged.err().unwrap_or_default()).collect();
-                let refusal = RestoreRefusal::Different(all.into_iter().collect());
-                return Ok(Restored::Refused(refusal));
+                let refusal = RestoreRefusal::FilesDiffer(all.into_iter().collect());
+                return Ok(RestoreResult::Refused(refusal));
             }
         };
         self.perform(&steps)?;
@@ -98,55 +98,56 @@ impl Worktree<'_> {
         }
         self.call(["update-index", "-q", "--refresh"]).answer()?;
         let work = &content.work;
-        let found = self.on_disk(&paths, Keep::Hash)?;
-        let is_back = |(path, found): (&PathBuf, &Found)| match found {
-            Found::Entry(entry) => work.get(path) == Some(entry),
-            Found::Absent => !work.contains_key(path),
+        let found = self.on_disk(&paths, HashMode::Hash)?;
+        let is_back = |(path, found): (&PathBuf, &DiskEntry)| match found {
+            DiskEntry::Entry(entry) => work.get(path) == Some(entry),
+            DiskEntry::Absent => !work.contains_key(path),
             // A nested repository, or a directory where a file was.
-            Found::Folder => work.get(path).is_none_or(|it| it.mode == REPOSITORY),
-            Found::Other => false,
+            DiskEntry::Folder => work.get(path).is_none_or(|it| it.mode == GITLINK),
+            DiskEntry::Other => false,
         };
         if found.iter().all(is_back) {
-            Ok(Restored::Whole {
+            Ok(RestoreResult::Done {
                 paths: paths.into_iter().collect(),
             })
         } else {
-            Err(GitError::Changing(self.path().to_owned()))
+            Err(GitError::FilesChanging(self.path().to_owned()))
         }
     }
 
     /// The changes to make on disk, or the paths that differ.
     fn steps(
         &self,
-        saved: &Saved,
+        saved: &SavedContents,
         paths: &BTreeSet<PathBuf>,
         work: &Tree,
     ) -> Result<Result<BTreeMap<PathBuf, Step>, Vec<PathBuf>>, GitError> {
         let place = self.place()?;
-        let found = self.on_disk(paths, Keep::Hash)?;
+        let found = self.on_disk(paths, HashMode::Hash)?;
         let proved = saved.judge_found(self, &found, false)?.proved;
         let goes = |path: &Path| proved.contains_key(path) && !work.contains_key(path);
         let mut steps = BTreeMap::new();
         let mut different = Vec::new();
         for (path, found) in &found {
-            let wanted = work.get(path).filter(|it| it.mode != REPOSITORY);
+            let wanted = work.get(path).filter(|it| it.mode != GITLINK);
             let is_free = match found {
-                Found::Entry(entry) if Some(entry) == wanted => continue,
-                Found::Absent | Found::Folder if wanted.is_none() => continue,
-                Found::Entry(_) => proved.contains_key(path),
-                Found::Absent => {
+                DiskEntry::Entry(entry) if Some(entry) == wanted => continue,
+                DiskEntry::Absent | DiskEntry::Folder if wanted.is_none() => continue,
+                DiskEntry::Entry(_) => proved.contains_key(path),
+                DiskEntry::Absent => {
                     let mut above = path.ancestors().skip(1);
                     let is_in_the_way = |it: &Path| {
-                        let is_file = matches!(place.kind(it), Ok(Kind::Entry(_) | Kind::Other));
+                        let is_file =
+                            matches!(place.kind(it), Ok(EntryKind::Entry(_) | EntryKind::Other));
                         is_file && !goes(it)
                     };
                     !above.any(|it| !it.as_os_str().is_empty() && is_in_the_way(it))
                 }
-                Found::Folder => {
-                    let inside = place.files(path).map_err(self.failed("look into", path))?;
+                DiskEntry::Folder => {
+                    let inside = place.files(path).map_err(self.file_error("list", path))?;
                     !inside.is_empty() && inside.iter().all(|file| goes(file))
                 }
-                Found::Other => false,
+                DiskEntry::Other => false,
             };
             if is_free {
                 let step = Step {
@@ -172,7 +173,7 @@ impl Worktree<'_> {
         let removed = removed.filter_map(|(path, step)| Some((path.clone(), step.remove.clone()?)));
         let different = self.remove_proved(&removed.collect())?;
         if !different.is_empty() {
-            return Err(GitError::Changing(self.path().to_owned()));
+            return Err(GitError::FilesChanging(self.path().to_owned()));
         }
         for (path, step) in steps {
             if let Some(entry) = &step.write {
@@ -187,7 +188,7 @@ impl Git {
     /// Creates a branch from a rescue: one commit on top of the commit that it is based on.
     pub fn restore_to_branch(
         &self,
-        rescued: &Rescued,
+        rescued: &Rescue,
         branch: &BranchName,
     ) -> Result<Result<CommitId, RestoreRefusal>, GitError> {
         let name = branch_ref(branch)?;
@@ -211,43 +212,43 @@ impl Git {
         }
         let mut call = self.call(["commit-tree", &tree]);
         if let Some(head) = head {
-            call = call.and(["-p", head.as_str()]);
+            call = call.with_arguments(["-p", head.as_str()]);
         }
         let message = format!("Unsaved work of task {}\n", rescued.about.task);
         let commit = CommitId::new(call.input(message).text()?);
-        let nothing = self.no_id();
+        let nothing = self.null_id();
         let call = self.call(["update-ref", "-m", "orange: restore", &name]);
-        call.and([commit.as_str(), &nothing]).succeed()?;
+        call.with_arguments([commit.as_str(), &nothing]).succeed()?;
         Ok(Ok(commit))
     }
 
     /// Writes the files that a rescue changes into a directory, replacing nothing.
     pub fn restore_to_folder(
         &self,
-        rescued: &Rescued,
+        rescued: &Rescue,
         folder: &Path,
-    ) -> Result<Restored, GitError> {
-        let place = Place::open(folder).map_err(GitError::system("open", folder))?;
+    ) -> Result<RestoreResult, GitError> {
+        let place = SafeDirectory::open(folder).map_err(GitError::system("open", folder))?;
         let content = self.content(rescued)?;
         let work = &content.work;
-        if let Some(path) = work.keys().find(|path| is_gits(path)) {
-            let reason = format!("it holds `{}`, which git never writes", path.display());
+        if let Some(path) = work.keys().find(|path| is_in_git_directory(path)) {
+            let reason = format!("it contains `{}`, which git never writes", path.display());
             return Err(rescued.about.unreadable(&reason));
         }
-        self.tidy_new(&place, folder, work)?;
+        self.remove_unfinished_restore(&place, folder, work)?;
         let paths: Vec<PathBuf> = content.paths().into_iter().collect();
         let mut missing = Vec::new();
         let mut different = Vec::new();
         for path in &paths {
-            let Some(entry) = work.get(path).filter(|it| it.mode != REPOSITORY) else {
+            let Some(entry) = work.get(path).filter(|it| it.mode != GITLINK) else {
                 continue;
             };
             let kind = place
                 .kind(path)
-                .map_err(GitError::system("look at", path))?;
+                .map_err(GitError::system("inspect", path))?;
             match kind {
-                Kind::Absent => missing.push((path, entry)),
-                Kind::Entry(mode) if mode == entry.mode => {
+                EntryKind::Absent => missing.push((path, entry)),
+                EntryKind::Entry(mode) if mode == entry.mode => {
                     let content = content_at(&place, folder, path, entry.mode)?;
                     if content != self.blob(&entry.id)? {
                         different.push(path.clone());
@@ -257,21 +258,28 @@ impl Git {
             }
         }
         if !different.is_empty() {
-            return Ok(Restored::Refused(RestoreRefusal::Different(different)));
+            return Ok(RestoreResult::Refused(RestoreRefusal::FilesDiffer(
+                different,
+            )));
         }
         for (path, entry) in missing {
             self.write_entry(&place, path, entry)?;
         }
-        Ok(Restored::Whole { paths })
+        Ok(RestoreResult::Done { paths })
     }
 
     /// Removes files of the rescue that a killed process had not yet moved into place.
-    fn tidy_new(&self, place: &Place, root: &Path, work: &Tree) -> Result<(), GitError> {
+    fn remove_unfinished_restore(
+        &self,
+        place: &SafeDirectory,
+        root: &Path,
+        work: &Tree,
+    ) -> Result<(), GitError> {
         let new = Path::new(NEW);
-        let failed = GitError::system("tidy", &root.join(new));
+        let failed = GitError::system("clean up", &root.join(new));
         for file in place.files(new).map_err(&failed)? {
             let path = file.strip_prefix(new).unwrap_or(&file);
-            let (Some(entry), Kind::Entry(mode)) =
+            let (Some(entry), EntryKind::Entry(mode)) =
                 (work.get(path), place.kind(&file).map_err(&failed)?)
             else {
                 continue;
@@ -290,7 +298,12 @@ impl Git {
     }
 
     /// Writes a file or link to a free path, byte for byte as it was saved.
-    fn write_entry(&self, place: &Place, path: &Path, entry: &Entry) -> Result<(), GitError> {
+    fn write_entry(
+        &self,
+        place: &SafeDirectory,
+        path: &Path,
+        entry: &Entry,
+    ) -> Result<(), GitError> {
         let content = self.blob(&entry.id)?;
         // Written aside and then moved, so that a killed process leaves no partial file in place.
         let aside = Path::new(NEW).join(path);
@@ -311,12 +324,17 @@ impl Git {
 
 /// Whether a path is in a git directory, which no rescued worktree can have contained. Some file
 /// systems are case-insensitive.
-fn is_gits(path: &Path) -> bool {
+fn is_in_git_directory(path: &Path) -> bool {
     let mut names = path.components().map(std::path::Component::as_os_str);
     names.any(|name| name.eq_ignore_ascii_case(".git"))
 }
 
-fn content_at(place: &Place, root: &Path, path: &Path, mode: u32) -> Result<Vec<u8>, GitError> {
+fn content_at(
+    place: &SafeDirectory,
+    root: &Path,
+    path: &Path,
+    mode: u32,
+) -> Result<Vec<u8>, GitError> {
     let full = root.join(path);
     let read = if mode == LINK {
         place.read_link(path)
@@ -327,7 +345,7 @@ fn content_at(place: &Place, root: &Path, path: &Path, mode: u32) -> Result<Vec<
 }
 
 /// The input for updating the index, or the paths that differ in it.
-fn staged(index: &[Indexed], content: &Content) -> Result<Vec<u8>, Vec<PathBuf>> {
+fn index_input(index: &[IndexEntry], content: &Content) -> Result<Vec<u8>, Vec<PathBuf>> {
     let before = &content.before;
     let mut now: BTreeMap<&Path, Stages<'_>> = BTreeMap::new();
     for indexed in index {

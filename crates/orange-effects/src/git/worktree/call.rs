@@ -13,7 +13,10 @@ impl Worktree<'_> {
     }
 
     /// The same, allowed to update the index with its findings, if no other process has it locked.
-    pub(crate) fn call_noting<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
+    pub(crate) fn call_updating_index<A: AsRef<OsStr>>(
+        &self,
+        words: impl IntoIterator<Item = A>,
+    ) -> Call {
         self.invoke(&[("GIT_OPTIONAL_LOCKS", "1".as_ref())], words)
     }
 
@@ -47,6 +50,8 @@ impl Worktree<'_> {
         for (name, value) in more {
             variables.insert((*name).into(), (*value).into());
         }
-        git.caller.invoke(variables, self.path()).and(words)
+        git.caller
+            .invoke(variables, self.path())
+            .with_arguments(words)
     }
 }

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::entry::{Entry, LINK};
-use crate::git::repository::call::{Call, quoted};
+use crate::git::repository::call::{Call, quote_path};
 use crate::git::{GitError, Worktree};
-use crate::place::{Kind, Place};
+use crate::safe_directory::{EntryKind, SafeDirectory};
 
 /// How often files that change meanwhile are read again.
-const LOOKS: usize = 3;
+const MAX_READS: usize = 3;
 
 /// What is on disk at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum DiskEntry {
     Absent,
     Entry(Entry),
     Folder,
@@ -22,7 +22,7 @@ pub(crate) enum Found {
 
 /// Whether contents are also written to the repository.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keep {
+pub(crate) enum HashMode {
     Hash,
     Write,
 }
@@ -32,43 +32,43 @@ impl Worktree<'_> {
     pub(crate) fn on_disk(
         &self,
         paths: &BTreeSet<PathBuf>,
-        keep: Keep,
-    ) -> Result<BTreeMap<PathBuf, Found>, GitError> {
+        keep: HashMode,
+    ) -> Result<BTreeMap<PathBuf, DiskEntry>, GitError> {
         let place = self.place()?;
         let mut looks = 1;
         loop {
-            match self.look_at(&place, paths, keep) {
+            match self.read_entries(&place, paths, keep) {
                 // A file that vanished meanwhile is not unreadable, so look again.
-                Err(_) if looks < LOOKS => looks += 1,
+                Err(_) if looks < MAX_READS => looks += 1,
                 found => return found,
             }
         }
     }
 
-    fn look_at(
+    fn read_entries(
         &self,
-        place: &Place,
+        place: &SafeDirectory,
         paths: &BTreeSet<PathBuf>,
-        keep: Keep,
-    ) -> Result<BTreeMap<PathBuf, Found>, GitError> {
+        keep: HashMode,
+    ) -> Result<BTreeMap<PathBuf, DiskEntry>, GitError> {
         let mut found = BTreeMap::new();
         let mut files = Vec::new();
         for path in paths {
-            let kind = place.kind(path).map_err(self.failed("look at", path))?;
+            let kind = place.kind(path).map_err(self.file_error("inspect", path))?;
             let seen = match kind {
-                Kind::Absent => Found::Absent,
-                Kind::Folder => Found::Folder,
-                Kind::Other => Found::Other,
-                Kind::Entry(LINK) => {
+                EntryKind::Absent => DiskEntry::Absent,
+                EntryKind::Folder => DiskEntry::Folder,
+                EntryKind::Other => DiskEntry::Other,
+                EntryKind::Entry(LINK) => {
                     let target = place.read_link(path);
-                    let target = target.map_err(self.failed("read the link", path))?;
+                    let target = target.map_err(self.file_error("read the link", path))?;
                     let call = self
                         .call(writing(&["hash-object", "--stdin"], keep))
                         .input(target);
                     let id = call.text()?;
-                    Found::Entry(Entry { mode: LINK, id })
+                    DiskEntry::Entry(Entry { mode: LINK, id })
                 }
-                Kind::Entry(mode) => {
+                EntryKind::Entry(mode) => {
                     files.push((path, mode));
                     continue;
                 }
@@ -79,14 +79,14 @@ impl Worktree<'_> {
         let call = self.call(writing(&words, keep));
         let ids = hashes(call, files.iter().map(|(path, _)| path.as_path()))?;
         for ((path, mode), id) in files.into_iter().zip(ids) {
-            found.insert(path.clone(), Found::Entry(Entry { mode, id }));
+            found.insert(path.clone(), DiskEntry::Entry(Entry { mode, id }));
         }
         Ok(found)
     }
 
     /// The hashes that `git add` would give these files: filters and line endings are normalized.
     /// The attributes are the worktree's, or those of a commit that it was on.
-    pub(crate) fn as_added(
+    pub(crate) fn hash_as_added(
         &self,
         files: &[&Path],
         attributes_of: Option<&str>,
@@ -106,9 +106,9 @@ impl Worktree<'_> {
     }
 }
 
-fn writing<'a>(words: &[&'a str], keep: Keep) -> Vec<&'a str> {
+fn writing<'a>(words: &[&'a str], keep: HashMode) -> Vec<&'a str> {
     let mut words = words.to_vec();
-    if keep == Keep::Write {
+    if keep == HashMode::Write {
         words.push("-w");
     }
     words
@@ -118,18 +118,18 @@ fn hashes<'a>(call: Call, files: impl Iterator<Item = &'a Path>) -> Result<Vec<S
     let mut count = 0;
     let mut input = Vec::new();
     for file in files {
-        input.extend(quoted(file));
+        input.extend(quote_path(file));
         count += 1;
     }
     if count == 0 {
         return Ok(Vec::new());
     }
-    let call = call.input(input).working();
+    let call = call.input(input).with_long_timeout();
     let text = call.text()?;
     let ids: Vec<String> = text.lines().map(str::to_owned).collect();
     if ids.len() == count {
         Ok(ids)
     } else {
-        Err(call.garbled(text.as_bytes()))
+        Err(call.malformed_output(text.as_bytes()))
     }
 }

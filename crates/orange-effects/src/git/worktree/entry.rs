@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::git::repository::call::{Call, parts, path};
+use crate::git::repository::call::{Call, path, split_zero_terminated};
 use crate::git::{Git, GitError};
 
-pub(crate) use crate::place::{EXECUTABLE, FILE, LINK};
+pub(crate) use crate::safe_directory::{EXECUTABLE, FILE, LINK};
 
 /// A nested repository, of which only the commit is known.
-pub(crate) const REPOSITORY: u32 = 0o160_000;
+pub(crate) const GITLINK: u32 = 0o160_000;
 
 /// Mode and content, the content by its hash.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ pub(crate) type Tree = BTreeMap<PathBuf, Entry>;
 
 /// A path of the index, in one of its stages.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Indexed {
+pub(crate) struct IndexEntry {
     pub path: PathBuf,
     pub entry: Entry,
     /// 0, or 1 to 3 while a merge is not resolved.
@@ -40,10 +40,10 @@ impl Git {
         let call = self.call(["ls-tree", "-r", "-z", "--full-tree", commit]);
         let bytes = call.bytes()?;
         let mut tree = Tree::new();
-        for part in parts(&bytes) {
+        for part in split_zero_terminated(&bytes) {
             let (fields, path) = split(&call, part)?;
             let [mode, _kind, id] = fields[..] else {
-                return Err(call.garbled(part));
+                return Err(call.malformed_output(part));
             };
             tree.insert(path, entry(&call, mode, id)?);
         }
@@ -52,18 +52,18 @@ impl Git {
 }
 
 /// Reads `git ls-files -z --stage -v`.
-pub(crate) fn indexed(call: &Call) -> Result<Vec<Indexed>, GitError> {
+pub(crate) fn parse_index(call: &Call) -> Result<Vec<IndexEntry>, GitError> {
     let bytes = call.bytes()?;
     let mut index = Vec::new();
-    for part in parts(&bytes) {
+    for part in split_zero_terminated(&bytes) {
         let (fields, path) = split(call, part)?;
         let [tag, mode, id, stage] = fields[..] else {
-            return Err(call.garbled(part));
+            return Err(call.malformed_output(part));
         };
-        index.push(Indexed {
+        index.push(IndexEntry {
             path,
             entry: entry(call, mode, id)?,
-            stage: stage.parse().map_err(|_| call.garbled(part))?,
+            stage: stage.parse().map_err(|_| call.malformed_output(part))?,
             is_hidden: tag.starts_with(|it: char| it.is_ascii_lowercase()),
             is_skipped: tag.eq_ignore_ascii_case("s"),
         });
@@ -73,7 +73,7 @@ pub(crate) fn indexed(call: &Call) -> Result<Vec<Indexed>, GitError> {
 
 /// Splits `fields<TAB>path`.
 fn split<'a>(call: &Call, part: &'a [u8]) -> Result<(Vec<&'a str>, PathBuf), GitError> {
-    let garbled = || call.garbled(part);
+    let garbled = || call.malformed_output(part);
     let tab = part.iter().position(|byte| *byte == b'\t');
     let (fields, rest) = part
         .split_at_checked(tab.ok_or_else(garbled)?)
@@ -84,7 +84,7 @@ fn split<'a>(call: &Call, part: &'a [u8]) -> Result<(Vec<&'a str>, PathBuf), Git
 }
 
 fn entry(call: &Call, mode: &str, id: &str) -> Result<Entry, GitError> {
-    let mode = u32::from_str_radix(mode, 8).map_err(|_| call.garbled(mode.as_bytes()))?;
+    let mode = u32::from_str_radix(mode, 8).map_err(|_| call.malformed_output(mode.as_bytes()))?;
     // Old repositories have group-writable files; on disk that mode never occurs.
     let mode = match mode {
         0o100_664 => FILE,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use orange_engine::input::{GitFacts, NamedCommit, Unclean};
+use orange_engine::input::{GitFacts, NamedCommit, UncommittedWork};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::names::{BranchName, CommitId};
 
@@ -12,14 +12,14 @@ use crate::git::{Git, GitError, Head, Operation, Worktree};
 
 /// What to gather facts about.
 #[derive(Clone, Copy, Debug)]
-pub struct AskFacts<'a> {
+pub struct FactsRequest<'a> {
     /// The task's branch.
     pub branch: &'a BranchName,
     pub default: &'a BranchName,
     /// The name of the task's file.
     pub task_file: &'a str,
     /// A commit whose relation to the branch is also requested.
-    pub named: Option<&'a CommitId>,
+    pub commit: Option<&'a CommitId>,
 }
 
 /// The state of a worktree.
@@ -52,16 +52,16 @@ impl Condition {
     }
 
     /// What the worktree has beyond a branch's commit.
-    fn unclean(&self, branch: &BranchName, commit: &CommitId) -> Unclean {
+    fn unclean_parts(&self, branch: &BranchName, commit: &CommitId) -> UncommittedWork {
         let shown = |path: &PathBuf| path.to_string_lossy().escape_debug().to_string();
         let operations = self.operations.iter();
         let operations = operations.map(|it| format!("a {it} is in progress in the worktree"));
         let submodules = self.dirty_submodules.iter();
         let submodules =
-            submodules.map(|it| format!("the submodule `{}` is not committed", shown(it)));
+            submodules.map(|it| format!("the submodule `{}` has uncommitted work", shown(it)));
         let repositories = self.repositories.iter().map(|it| {
             let path = shown(it);
-            format!("`{path}` is a repository of its own, which no commit of the branch has")
+            format!("`{path}` is a nested repository, which no commit of the branch contains")
         });
         // Another branch at the same commit has no work of its own.
         let elsewhere = (self.head.commit() != Some(commit)).then(|| {
@@ -72,7 +72,7 @@ impl Condition {
             format!("the worktree is on {on}, not on `{branch}`")
         });
         let others = elsewhere.into_iter().chain(operations);
-        Unclean {
+        UncommittedWork {
             files: self.changes.iter().map(shown).collect(),
             others: others.chain(submodules).chain(repositories).collect(),
         }
@@ -96,7 +96,7 @@ impl Worktree<'_> {
     }
 
     /// Gathers the facts that gates need, all for the branch's current commit.
-    pub fn facts(&self, ask: &AskFacts<'_>) -> Result<GitFacts, GitError> {
+    pub fn facts(&self, ask: &FactsRequest<'_>) -> Result<GitFacts, GitError> {
         let condition = self.condition()?;
         let is_staged = self.is_staged(root_file(ask.task_file)?)?;
         self.git().facts_of(ask, Some(&condition), is_staged)
@@ -117,13 +117,13 @@ impl Worktree<'_> {
 
 impl Git {
     /// The facts for a branch that no worktree is on: nothing is uncommitted then.
-    pub fn facts(&self, ask: &AskFacts<'_>) -> Result<GitFacts, GitError> {
+    pub fn facts(&self, ask: &FactsRequest<'_>) -> Result<GitFacts, GitError> {
         self.facts_of(ask, None, false)
     }
 
     fn facts_of(
         &self,
-        ask: &AskFacts<'_>,
+        ask: &FactsRequest<'_>,
         condition: Option<&Condition>,
         is_staged: bool,
     ) -> Result<GitFacts, GitError> {
@@ -133,10 +133,10 @@ impl Git {
         })?;
         let tips = self.tips(ask.default)?;
         let start = &tips.base.commit;
-        let unclean = condition.map(|it| it.unclean(ask.branch, &head));
+        let unclean = condition.map(|it| it.unclean_parts(ask.branch, &head));
         let unclean = unclean.unwrap_or_default();
         let mut holds = Vec::new();
-        if unclean == Unclean::default() {
+        if unclean == UncommittedWork::default() {
             holds.push(GitCondition::Clean);
         }
         if self.commits_between(start, &head, None)? {
@@ -152,13 +152,13 @@ impl Git {
             holds.push(GitCondition::TaskFileUntracked);
         }
         let base = tips.target().clone();
-        let named = ask.named.map(|commit| self.named(commit, &head, &base));
+        let named = ask.commit.map(|commit| self.named(commit, &head, &base));
         Ok(GitFacts {
             named: named.transpose()?,
             head,
             base,
-            holds,
-            unclean,
+            met_conditions: holds,
+            uncommitted: unclean,
         })
     }
 
@@ -217,7 +217,7 @@ impl Git {
     ) -> Result<bool, GitError> {
         let range = format!("{from}..{to}");
         let call = self.call(["rev-list", "--max-count=1", &range, "--"]);
-        Ok(!call.and(file).bytes()?.is_empty())
+        Ok(!call.with_arguments(file).bytes()?.is_empty())
     }
 
     fn is_shallow(&self) -> bool {

@@ -12,9 +12,9 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use super::entry::LINK;
-use crate::git::repository::call::{parts, path, zero_ended};
+use crate::git::repository::call::{join_zero_terminated, path, split_zero_terminated};
 use crate::git::{GitError, Worktree};
-use crate::place::{Kind, Place};
+use crate::safe_directory::{EntryKind, SafeDirectory};
 
 /// The list, in the syntax of `.gitignore`, at the root of the checkout.
 const FILE: &str = ".worktreeinclude";
@@ -24,7 +24,7 @@ const COPY: &str = "copy";
 
 /// The result of copying.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Included {
+pub struct IncludeResult {
     /// The files that are new in the worktree.
     pub copied: Vec<PathBuf>,
     /// Listed but not copied: not ignored in the worktree, behind a link, a link that points
@@ -38,27 +38,33 @@ impl Worktree<'_> {
     ///
     /// Safe to repeat: existing files are not changed, and an incomplete copy of a killed process
     /// never reached its place.
-    pub fn include(&self, checkout: &Worktree<'_>, incoming: &Path) -> Result<Included, GitError> {
+    pub fn include(
+        &self,
+        checkout: &Worktree<'_>,
+        incoming: &Path,
+    ) -> Result<IncludeResult, GitError> {
         let from = checkout.place()?;
         let list = Path::new(FILE);
-        let kind = from.kind(list).map_err(checkout.failed("look at", list))?;
-        if !matches!(kind, Kind::Entry(mode) if mode != LINK) {
-            return Ok(Included::default());
+        let kind = from
+            .kind(list)
+            .map_err(checkout.file_error("inspect", list))?;
+        if !matches!(kind, EntryKind::Entry(mode) if mode != LINK) {
+            return Ok(IncludeResult::default());
         }
         let mut patterns = OsString::from("--exclude-from=");
         patterns.push(checkout.path().join(list));
         let call = checkout.call(["ls-files", "-z", "--others", "--ignored"]);
-        let named = call.and([patterns]).bytes()?;
-        let named: BTreeSet<PathBuf> = parts(&named).map(path).collect();
+        let named = call.with_arguments([patterns]).bytes()?;
+        let named: BTreeSet<PathBuf> = split_zero_terminated(&named).map(path).collect();
         let named = checkout.ignored(&named)?;
         let to = self.place()?;
-        let mut included = Included::default();
+        let mut included = IncludeResult::default();
         let mut wanted = BTreeSet::new();
         for path in named {
-            let failed = self.failed("look at", &path);
-            if is_behind_something(&to, &path).map_err(&failed)? {
+            let failed = self.file_error("inspect", &path);
+            if has_blocked_parent(&to, &path).map_err(&failed)? {
                 included.left_out.push(path);
-            } else if to.kind(&path).map_err(&failed)? == Kind::Absent {
+            } else if to.kind(&path).map_err(&failed)? == EntryKind::Absent {
                 wanted.insert(path);
             }
         }
@@ -68,10 +74,10 @@ impl Worktree<'_> {
         if ignored.is_empty() {
             return Ok(included);
         }
-        let incoming = Incoming::open(incoming)?;
+        let incoming = IncomingDirectory::open(incoming)?;
         for path in ignored {
             let copied = incoming.copy(&from, &to, &path);
-            if copied.map_err(self.failed("copy", &path))? {
+            if copied.map_err(self.file_error("copy", &path))? {
                 included.copied.push(path);
             } else {
                 included.left_out.push(path);
@@ -87,26 +93,27 @@ impl Worktree<'_> {
         }
         // This command does not accept literal paths; with this prefix none is parsed as a pattern.
         let dotted: Vec<PathBuf> = paths.iter().map(|it| Path::new(".").join(it)).collect();
-        let input = zero_ended(dotted.iter().map(PathBuf::as_path));
+        let input = join_zero_terminated(dotted.iter().map(PathBuf::as_path));
         let call = self.call(["--no-literal-pathspecs", "check-ignore", "-z", "--stdin"]);
         let said = call.input(input).answer()?.unwrap_or_default();
-        let said = parts(&said).map(|part| path(part.strip_prefix(b"./").unwrap_or(part)));
+        let said =
+            split_zero_terminated(&said).map(|part| path(part.strip_prefix(b"./").unwrap_or(part)));
         let said: BTreeSet<PathBuf> = said.collect();
         Ok(paths.intersection(&said).cloned().collect())
     }
 }
 
 /// The directory in which copies are completed before they are moved into place.
-struct Incoming {
+struct IncomingDirectory {
     path: PathBuf,
-    place: Place,
+    place: SafeDirectory,
 }
 
-impl Incoming {
+impl IncomingDirectory {
     fn open(path: &Path) -> Result<Self, GitError> {
-        let failed = GitError::system("make", path);
+        let failed = GitError::system("create", path);
         fs::create_dir_all(path).map_err(&failed)?;
-        let place = Place::open(path).map_err(&failed)?;
+        let place = SafeDirectory::open(path).map_err(&failed)?;
         // A killed process left an incomplete copy; the file itself is in the checkout.
         place.remove(Path::new(COPY)).map_err(&failed)?;
         Ok(Self {
@@ -116,17 +123,17 @@ impl Incoming {
     }
 
     /// Copies one file or link; returns whether that was possible.
-    fn copy(&self, from: &Place, to: &Place, path: &Path) -> io::Result<bool> {
+    fn copy(&self, from: &SafeDirectory, to: &SafeDirectory, path: &Path) -> io::Result<bool> {
         match from.kind(path)? {
-            Kind::Entry(LINK) => {
+            EntryKind::Entry(LINK) => {
                 let target = from.read_link(path)?;
-                if !stays_inside(path, Path::new(OsStr::from_bytes(&target))) {
+                if !is_inside(path, Path::new(OsStr::from_bytes(&target))) {
                     return Ok(false);
                 }
                 to.create(path, LINK, &target)?;
                 Ok(true)
             }
-            Kind::Entry(_) => {
+            EntryKind::Entry(_) => {
                 let mut source = from.open_file(path)?;
                 let mode = source.metadata()?.permissions().mode() & 0o777;
                 let copy = self.path.join(COPY);
@@ -140,7 +147,7 @@ impl Incoming {
                     io::copy(&mut source, &mut file)?;
                 }
                 file.set_permissions(fs::Permissions::from_mode(mode))?;
-                let moved = to.take_in(&self.place, Path::new(COPY), path)?;
+                let moved = to.move_from(&self.place, Path::new(COPY), path)?;
                 if !moved {
                     self.place.remove(Path::new(COPY))?;
                 }
@@ -163,12 +170,12 @@ fn is_cloned(_source: &File, _copy: &File) -> bool {
 }
 
 /// Whether a parent of a path exists and is not a directory.
-fn is_behind_something(place: &Place, path: &Path) -> io::Result<bool> {
+fn has_blocked_parent(place: &SafeDirectory, path: &Path) -> io::Result<bool> {
     for above in path.ancestors().skip(1) {
         if above.as_os_str().is_empty() {
             continue;
         }
-        if matches!(place.kind(above)?, Kind::Entry(_) | Kind::Other) {
+        if matches!(place.kind(above)?, EntryKind::Entry(_) | EntryKind::Other) {
             return Ok(true);
         }
     }
@@ -176,7 +183,7 @@ fn is_behind_something(place: &Place, path: &Path) -> io::Result<bool> {
 }
 
 /// Whether a link's target, taken literally, is below the same root.
-fn stays_inside(path: &Path, target: &Path) -> bool {
+fn is_inside(path: &Path, target: &Path) -> bool {
     let mut depth = path.components().count().saturating_sub(1);
     for component in target.components() {
         match component {
@@ -195,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_link_that_leads_outside_is_recognised() {
-        let inside = |path: &str, target: &str| stays_inside(Path::new(path), Path::new(target));
+        let inside = |path: &str, target: &str| is_inside(Path::new(path), Path::new(target));
         assert!(inside("a/b", "c") && inside("a/b", "../c") && inside("a", "./b/../c"));
         assert!(!inside("a", "../b") && !inside("a/b", "../../c") && !inside("a", "/etc/passwd"));
     }

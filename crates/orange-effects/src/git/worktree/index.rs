@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::git::repository::own::read_file;
+use crate::git::repository::own_directory::read_file;
 use crate::git::{GitError, Worktree};
 
 /// The copy, in git's directory for the worktree.

@@ -9,7 +9,7 @@ use crate::git::{GitError, Worktree};
 use crate::process;
 
 /// The new name of a lock that no process holds any more.
-const LEFT: &str = "orange-left-index.lock";
+const ABANDONED_LOCK: &str = "orange-left-index.lock";
 
 impl Worktree<'_> {
     pub(crate) fn is_locked(&self) -> bool {
@@ -34,11 +34,12 @@ impl Worktree<'_> {
         let Err(GitError::Locked { worktree, lock }) = self.await_unlocked() else {
             return Ok(());
         };
-        let is_nobodys = process::working_in(&worktree, "git").is_ok_and(|found| found.is_empty());
+        let is_nobodys =
+            process::processes_in(&worktree, "git").is_ok_and(|found| found.is_empty());
         if !is_nobodys {
             return Err(GitError::Locked { worktree, lock });
         }
-        let left: PathBuf = self.directory().join(LEFT);
-        fs::rename(&lock, left).map_err(GitError::system("set aside", &lock))
+        let left: PathBuf = self.directory().join(ABANDONED_LOCK);
+        fs::rename(&lock, left).map_err(GitError::system("move aside", &lock))
     }
 }

@@ -1,15 +1,15 @@
 //! The worktrees of a repository, and proof that one belongs to it.
 
+pub(crate) mod agent_files;
 pub(crate) mod call;
 pub(crate) mod disk;
 pub(crate) mod entry;
 pub(crate) mod facts;
-pub(crate) mod given;
-pub(crate) mod ignored;
+pub(crate) mod ignored_files;
 pub(crate) mod include;
 pub(crate) mod index;
 pub(crate) mod lock;
-pub(crate) mod nested;
+pub(crate) mod nested_repositories;
 pub(crate) mod operation;
 pub(crate) mod pipes;
 pub(crate) mod state;
@@ -22,18 +22,18 @@ use std::path::{Path, PathBuf};
 
 use orange_engine::names::BranchName;
 
-use super::repository::call::{parts, path};
-use super::repository::own::read_file;
+use super::repository::call::{path, split_zero_terminated};
+use super::repository::own_directory::read_file;
 use super::repository::settings::{Setting, Settings};
 use super::{Git, GitError, Operation};
-use crate::place::Place;
+use crate::safe_directory::SafeDirectory;
 
 /// Upper bound on the record of a path.
 const LIMIT: u64 = 64 * 1024;
 
 /// A worktree in git's records.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedWorktree {
     pub path: PathBuf,
     /// The branch it is on, or that a rebase in it is about.
     pub branch: Option<BranchName>,
@@ -49,18 +49,21 @@ pub struct Worktree<'a> {
     directory: PathBuf,
     /// Its settings in addition to the repository's.
     settings: Settings,
-    told: Vec<Setting>,
+    passed_settings: Vec<Setting>,
 }
 
 impl Git {
     /// The root of the worktree that contains a directory, whichever repository it belongs to.
-    pub fn top(&self, directory: &Path) -> Result<PathBuf, GitError> {
+    pub fn toplevel(&self, directory: &Path) -> Result<PathBuf, GitError> {
         let ask = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
-        self.caller.discovering(directory).and(ask).path()
+        self.caller
+            .discovery_call(directory)
+            .with_arguments(ask)
+            .path()
     }
 
     /// Every recorded worktree, the main one first.
-    pub fn worktrees(&self) -> Result<Vec<Listed>, GitError> {
+    pub fn worktrees(&self) -> Result<Vec<ListedWorktree>, GitError> {
         let mut found = match self.worktrees_in_files() {
             Some(found) => found,
             None => self.worktrees_by_git()?,
@@ -75,7 +78,7 @@ impl Git {
     }
 
     /// The same from git's record files; `None` when in doubt.
-    fn worktrees_in_files(&self) -> Option<Vec<Listed>> {
+    fn worktrees_in_files(&self) -> Option<Vec<ListedWorktree>> {
         let main = self.directory.parent();
         let main = main.filter(|_| self.directory.ends_with(".git"))?;
         let mut found = Vec::new();
@@ -95,14 +98,14 @@ impl Git {
             }
             let locked = read_file(&record.join("locked"), LIMIT).ok()?;
             let locked = locked.map(|it| String::from_utf8_lossy(&it).trim().to_owned());
-            found.push(Listed {
+            found.push(ListedWorktree {
                 path: place.parent()?.to_owned(),
                 branch: self.head_in_file(&record)?.0,
                 locked,
             });
         }
         found.sort_by(|one, other| one.path.cmp(&other.path));
-        let main = Listed {
+        let main = ListedWorktree {
             path: main.to_owned(),
             branch: self.head_in_file(&self.directory)?.0,
             locked: None,
@@ -111,23 +114,25 @@ impl Git {
         Some(found)
     }
 
-    fn worktrees_by_git(&self) -> Result<Vec<Listed>, GitError> {
+    fn worktrees_by_git(&self) -> Result<Vec<ListedWorktree>, GitError> {
         let call = self.call_recording(["worktree", "list", "--porcelain", "-z"]);
         let bytes = call.bytes()?;
-        let mut found: Vec<Listed> = Vec::new();
-        for part in parts(&bytes).filter(|part| !part.is_empty()) {
+        let mut found: Vec<ListedWorktree> = Vec::new();
+        for part in split_zero_terminated(&bytes).filter(|part| !part.is_empty()) {
             let space = part.iter().position(|byte| *byte == b' ');
             let (word, rest) = part.split_at(space.unwrap_or(part.len()));
             let rest = rest.get(1..).unwrap_or_default();
             if word == b"worktree" {
-                found.push(Listed {
+                found.push(ListedWorktree {
                     path: path(rest),
                     branch: None,
                     locked: None,
                 });
                 continue;
             }
-            let last = found.last_mut().ok_or_else(|| call.garbled(part))?;
+            let last = found
+                .last_mut()
+                .ok_or_else(|| call.malformed_output(part))?;
             let text = String::from_utf8_lossy(rest);
             match word {
                 b"branch" => {
@@ -142,7 +147,7 @@ impl Git {
     }
 
     /// The worktree in which a branch is checked out, if any.
-    pub fn checked_out(&self, branch: &BranchName) -> Result<Option<PathBuf>, GitError> {
+    pub fn checkout_of(&self, branch: &BranchName) -> Result<Option<PathBuf>, GitError> {
         let found = self.worktrees()?.into_iter();
         let mut found = found.filter(|listed| listed.branch.as_ref() == Some(branch));
         Ok(found.next().map(|listed| listed.path))
@@ -150,7 +155,7 @@ impl Git {
 
     /// The worktree at a directory, if the directory and git's record refer to each other.
     pub fn worktree(&self, path: &Path) -> Result<Worktree<'_>, GitError> {
-        let wrong = |reason: &str| GitError::NotThatWorktree {
+        let wrong = |reason: &str| GitError::WorktreeMismatch {
             path: path.to_owned(),
             reason: reason.to_owned(),
         };
@@ -167,7 +172,7 @@ impl Git {
             git: self,
             path: real,
             directory,
-            told: settings.carried(),
+            passed_settings: settings.passed_settings(),
             settings: self.settings.clone().and(settings),
         })
     }
@@ -179,13 +184,13 @@ impl Git {
             path: path.to_owned(),
             directory: self.directory.clone(),
             settings: self.settings.clone(),
-            told: Vec::new(),
+            passed_settings: Vec::new(),
         }
     }
 
     /// git's own directory for the worktree at a path.
     fn record_of(&self, path: &Path) -> Result<PathBuf, GitError> {
-        let wrong = |reason: &str| GitError::NotThatWorktree {
+        let wrong = |reason: &str| GitError::WorktreeMismatch {
             path: path.to_owned(),
             reason: reason.to_owned(),
         };
@@ -197,28 +202,29 @@ impl Git {
             let is_main = self.directory.canonicalize().is_ok_and(|own| own == real);
             return is_main
                 .then(|| self.directory.clone())
-                .ok_or_else(|| wrong("it is a repository of its own"));
+                .ok_or_else(|| wrong("it is a separate repository"));
         }
         if !kind.is_file() {
-            return Err(wrong("its `.git` is no file"));
+            return Err(wrong("its `.git` is not a regular file"));
         }
         let text = read_file(&entry, LIMIT).ok().flatten();
         let text = text.ok_or_else(|| wrong("its `.git` cannot be read"))?;
         let target = text.strip_prefix(b"gitdir: ").unwrap_or_default();
         let target = path.join(super::repository::call::path(target.trim_ascii_end()));
         let target = target.canonicalize();
-        let target = target.map_err(|_| wrong("its `.git` names what does not exist"))?;
+        let target =
+            target.map_err(|_| wrong("its `.git` points to a directory that does not exist"))?;
         let records = self.directory.join("worktrees").canonicalize();
         if records.ok().as_deref() != target.parent() {
             return Err(wrong("it belongs to another repository"));
         }
         let back = read_file(&target.join("gitdir"), LIMIT).ok().flatten();
-        let back = back.ok_or_else(|| wrong("git has no record of its place"))?;
+        let back = back.ok_or_else(|| wrong("git has no record of its path"))?;
         let back = target.join(super::repository::call::path(back.trim_ascii_end()));
         let is_same = back.canonicalize().ok() == entry.canonicalize().ok();
         is_same
             .then_some(target)
-            .ok_or_else(|| wrong("git has it on record at another place"))
+            .ok_or_else(|| wrong("git has recorded it at another path"))
     }
 }
 
@@ -249,15 +255,15 @@ impl<'a> Worktree<'a> {
 
     /// The settings of its own configuration that are passed to git.
     pub(super) fn told(&self) -> &[Setting] {
-        &self.told
+        &self.passed_settings
     }
 
-    pub(super) fn place(&self) -> Result<Place, GitError> {
-        Place::open(&self.path).map_err(GitError::system("open", &self.path))
+    pub(super) fn place(&self) -> Result<SafeDirectory, GitError> {
+        SafeDirectory::open(&self.path).map_err(GitError::system("open", &self.path))
     }
 
     /// Turns an I/O error about one of its files into a `GitError`.
-    pub(super) fn failed(
+    pub(super) fn file_error(
         &self,
         verb: &'static str,
         file: &Path,

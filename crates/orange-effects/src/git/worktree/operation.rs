@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::{GitError, Worktree};
 
-/// Something of git's that takes several steps, and is between two of them.
+/// A git operation in progress.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -17,7 +17,7 @@ use crate::git::{GitError, Worktree};
 pub enum Operation {
     /// A rebase.
     Rebase,
-    /// Patches from mails.
+    /// `git am`.
     Am,
     /// A merge.
     Merge,
@@ -25,7 +25,7 @@ pub enum Operation {
     CherryPick,
     /// A revert.
     Revert,
-    /// A bisection.
+    /// A bisect.
     Bisect,
 }
 
@@ -70,11 +70,11 @@ impl fmt::Display for Operation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Operation::Rebase => "rebase",
-            Operation::Am => "sequence of patches",
+            Operation::Am => "`git am`",
             Operation::Merge => "merge",
             Operation::CherryPick => "cherry-pick",
             Operation::Revert => "revert",
-            Operation::Bisect => "bisection",
+            Operation::Bisect => "bisect",
         })
     }
 }

@@ -5,15 +5,15 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use sha2::{Digest as _, Sha256};
 
-use super::disk::{Found, Keep};
+use super::disk::{DiskEntry, HashMode};
 use crate::git::{GitError, Worktree};
 
 impl Worktree<'_> {
     /// A hash that changes whenever a commit, the index or a file changes; ignored files do not
     /// count.
-    pub fn state(&self) -> Result<String, GitError> {
+    pub fn state_hash(&self) -> Result<String, GitError> {
         let look = self.look()?;
-        let found = self.on_disk(&look.paths(), Keep::Hash)?;
+        let found = self.on_disk(&look.paths(), HashMode::Hash)?;
         let mut hash = Sha256::new();
         let mut add = |part: &[u8]| {
             hash.update(part.len().to_le_bytes());
@@ -28,10 +28,10 @@ impl Worktree<'_> {
         for (path, found) in &found {
             add(path.as_os_str().as_bytes());
             let held = match found {
-                Found::Entry(entry) => format!("{:o} {}", entry.mode, entry.id),
-                Found::Absent => String::from("absent"),
-                Found::Folder => String::from("folder"),
-                Found::Other => String::from("other"),
+                DiskEntry::Entry(entry) => format!("{:o} {}", entry.mode, entry.id),
+                DiskEntry::Absent => String::from("absent"),
+                DiskEntry::Folder => String::from("folder"),
+                DiskEntry::Other => String::from("other"),
             };
             add(held.as_bytes());
         }

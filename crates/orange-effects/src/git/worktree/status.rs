@@ -7,13 +7,13 @@ use std::thread;
 
 use orange_engine::names::{BranchName, CommitId};
 
-use super::entry::{EXECUTABLE, FILE, Indexed, LINK, REPOSITORY, indexed};
-use crate::git::repository::call::{Call, parts, path};
+use super::entry::{EXECUTABLE, FILE, GITLINK, IndexEntry, LINK, parse_index};
+use crate::git::repository::call::{Call, path, split_zero_terminated};
 use crate::git::{GitError, Operation, Worktree};
-use crate::place::Kind;
+use crate::safe_directory::EntryKind;
 
 /// Where files are moved before removal, below the root: a move must stay on one file system.
-pub(crate) const HELD: &str = ".orange-held";
+pub(crate) const HELD_FOLDER: &str = ".orange-held";
 
 /// The command that lists everything that differs.
 const STATUS: &[&str] = &[
@@ -69,9 +69,9 @@ pub(crate) struct Change {
 
 /// The result of one look at a worktree.
 #[derive(Clone, Debug)]
-pub(crate) struct Look {
+pub(crate) struct WorktreeStatus {
     pub head: Head,
-    pub index: Vec<Indexed>,
+    pub index: Vec<IndexEntry>,
     /// Files that differ; ignored ones do not count.
     pub changes: BTreeMap<PathBuf, Change>,
     /// Nested repositories that the index does not know.
@@ -81,7 +81,7 @@ pub(crate) struct Look {
     pub operations: Vec<Operation>,
 }
 
-impl Look {
+impl WorktreeStatus {
     /// Whether every file except ignored ones is as in HEAD.
     pub fn is_clean(&self) -> bool {
         self.changes.is_empty() && self.repositories.is_empty() && self.moved_submodules.is_empty()
@@ -103,9 +103,9 @@ impl Look {
     }
 
     /// The submodules that the index knows.
-    pub fn submodules(&self) -> impl Iterator<Item = &Indexed> {
+    pub fn submodules(&self) -> impl Iterator<Item = &IndexEntry> {
         let index = self.index.iter();
-        index.filter(|it| it.entry.mode == REPOSITORY && it.stage == 0)
+        index.filter(|it| it.entry.mode == GITLINK && it.stage == 0)
     }
 }
 
@@ -116,7 +116,7 @@ impl Worktree<'_> {
         if let Ok(text) = &said {
             let (commit, name) = text
                 .split_once('\n')
-                .ok_or_else(|| call.garbled(text.as_bytes()))?;
+                .ok_or_else(|| call.malformed_output(text.as_bytes()))?;
             let commit = CommitId::new(commit);
             return Ok(match name.strip_prefix("refs/heads/") {
                 Some(name) => Head::Branch {
@@ -138,7 +138,7 @@ impl Worktree<'_> {
                 commit: None,
             }),
             (_, Err(error)) => Err(error),
-            (_, Ok(_)) => Err(ask.garbled(full.as_bytes())),
+            (_, Ok(_)) => Err(ask.malformed_output(full.as_bytes())),
         }
     }
 
@@ -168,22 +168,22 @@ impl Worktree<'_> {
         }
     }
 
-    pub(crate) fn index(&self) -> Result<Vec<Indexed>, GitError> {
-        indexed(&self.call(["ls-files", "-z", "--stage", "-v"]))
+    pub(crate) fn index(&self) -> Result<Vec<IndexEntry>, GitError> {
+        parse_index(&self.call(["ls-files", "-z", "--stage", "-v"]))
     }
 
     /// Reads everything; writes nothing, not even the index.
-    pub(crate) fn look(&self) -> Result<Look, GitError> {
-        self.look_by(|words| self.call(words))
+    pub(crate) fn look(&self) -> Result<WorktreeStatus, GitError> {
+        self.read_all_with(|words| self.call(words))
     }
 
     /// The same in a worktree that no one else uses: git may record in the index which files are
     /// unchanged, so that the next look need not read them.
-    pub(crate) fn look_at_rest(&self) -> Result<Look, GitError> {
-        self.look_by(|words| self.call_noting(words))
+    pub(crate) fn read_all_unused(&self) -> Result<WorktreeStatus, GitError> {
+        self.read_all_with(|words| self.call_updating_index(words))
     }
 
-    fn look_by(&self, ask: impl Fn(&[&str]) -> Call) -> Result<Look, GitError> {
+    fn read_all_with(&self, ask: impl Fn(&[&str]) -> Call) -> Result<WorktreeStatus, GitError> {
         self.require_files()?;
         let call = ask(STATUS);
         let (index, status) = thread::scope(|scope| {
@@ -191,8 +191,8 @@ impl Worktree<'_> {
             let status = call.bytes();
             (index.join(), status)
         });
-        let index = index.map_err(|_| GitError::Changing(self.path().to_owned()))?;
-        let mut look = Look {
+        let index = index.map_err(|_| GitError::FilesChanging(self.path().to_owned()))?;
+        let mut look = WorktreeStatus {
             // Read below.
             head: Head::Detached(CommitId::new("")),
             index: index?,
@@ -201,14 +201,19 @@ impl Worktree<'_> {
             moved_submodules: Vec::new(),
             operations: Operation::found_in(self.directory()),
         };
-        let status = status.map_err(|error| self.held_by(error))?;
+        let status = status.map_err(|error| self.explain_block(error))?;
         self.read_status(&mut look, &call, &status)?;
         self.find_hidden(&mut look)?;
         self.find_held(&mut look)?;
         Ok(look)
     }
 
-    fn read_status(&self, look: &mut Look, call: &Call, bytes: &[u8]) -> Result<(), GitError> {
+    fn read_status(
+        &self,
+        look: &mut WorktreeStatus,
+        call: &Call,
+        bytes: &[u8],
+    ) -> Result<(), GitError> {
         look.head = match head_in(bytes) {
             Some(head) => head,
             // A branch may have the same name as the word for a detached HEAD, so check the file
@@ -218,16 +223,16 @@ impl Worktree<'_> {
                 None => self.head()?,
             },
         };
-        for part in parts(bytes).filter(|part| !part.starts_with(b"#")) {
+        for part in split_zero_terminated(bytes).filter(|part| !part.starts_with(b"#")) {
             let count = match part.first() {
                 Some(b'?') => 2,
                 Some(b'1') => 9,
                 Some(b'u') => 11,
-                _ => return Err(call.garbled(part)),
+                _ => return Err(call.malformed_output(part)),
             };
             let fields: Vec<&[u8]> = part.splitn(count, |byte| *byte == b' ').collect();
             let name = fields.last().filter(|_| fields.len() == count);
-            let name = *name.ok_or_else(|| call.garbled(part))?;
+            let name = *name.ok_or_else(|| call.malformed_output(part))?;
             let codes = fields.get(1).copied().unwrap_or_default();
             let is_submodule = fields.get(2).is_some_and(|field| field.starts_with(b"S"));
             if let Some(folder) = name.strip_suffix(b"/") {
@@ -251,33 +256,34 @@ impl Worktree<'_> {
 
     /// The commit of a detached HEAD, if git's status and HEAD itself agree.
     fn detached_in(&self, status: &[u8]) -> Option<CommitId> {
-        let mut lines = parts(status).filter_map(|part| part.strip_prefix(b"# branch.oid "));
+        let mut lines =
+            split_zero_terminated(status).filter_map(|part| part.strip_prefix(b"# branch.oid "));
         let said = std::str::from_utf8(lines.next()?).ok()?;
         let text = fs::read(self.directory().join("HEAD")).ok()?;
         (text.trim_ascii_end() == said.as_bytes()).then(|| CommitId::new(said))
     }
 
     /// Finds changes of files that git was told not to check (assume-unchanged, skip-worktree).
-    fn find_hidden(&self, look: &mut Look) -> Result<(), GitError> {
+    fn find_hidden(&self, look: &mut WorktreeStatus) -> Result<(), GitError> {
         let place = self.place()?;
         let mut files = Vec::new();
         let mut changed = Vec::new();
         for indexed in look.index.iter().filter(|it| it.is_hidden || it.is_skipped) {
-            if indexed.entry.mode == REPOSITORY || indexed.stage != 0 {
+            if indexed.entry.mode == GITLINK || indexed.stage != 0 {
                 continue;
             }
             let path = &indexed.path;
-            let kind = place.kind(path).map_err(self.failed("look at", path))?;
+            let kind = place.kind(path).map_err(self.file_error("inspect", path))?;
             match kind {
-                Kind::Absent if indexed.is_skipped => {}
-                Kind::Entry(mode) if mode == indexed.entry.mode && mode != LINK => {
+                EntryKind::Absent if indexed.is_skipped => {}
+                EntryKind::Entry(mode) if mode == indexed.entry.mode && mode != LINK => {
                     files.push(indexed);
                 }
                 _ => changed.push(path.clone()),
             }
         }
         let paths: Vec<&Path> = files.iter().map(|it| it.path.as_path()).collect();
-        let ids = self.as_added(&paths, None)?;
+        let ids = self.hash_as_added(&paths, None)?;
         let differing = files.iter().zip(ids).filter(|(it, id)| it.entry.id != *id);
         changed.extend(differing.map(|(it, _)| it.path.clone()));
         for path in changed {
@@ -287,22 +293,22 @@ impl Worktree<'_> {
     }
 
     /// Files that were moved aside are unsaved work, even if a pattern ignores their directory.
-    fn find_held(&self, look: &mut Look) -> Result<(), GitError> {
-        let held = Path::new(HELD);
+    fn find_held(&self, look: &mut WorktreeStatus) -> Result<(), GitError> {
+        let held = Path::new(HELD_FOLDER);
         let files = self.place()?.files(held);
-        for file in files.map_err(self.failed("look into", held))? {
+        for file in files.map_err(self.file_error("list", held))? {
             look.changes.entry(file).or_default().is_on_disk = true;
         }
         Ok(())
     }
 
     /// Whether no branch, tag or rescue contains HEAD's commit.
-    pub(crate) fn is_adrift(&self, head: &Head) -> Result<bool, GitError> {
+    pub(crate) fn is_unreachable(&self, head: &Head) -> Result<bool, GitError> {
         let Head::Detached(commit) = head else {
             return Ok(false);
         };
         let ask = self.call(["rev-list", "--max-count=1", commit.as_str(), "--not"]);
-        let ask = ask.and([
+        let ask = ask.with_arguments([
             "--branches",
             "--tags",
             "--remotes",
@@ -320,7 +326,8 @@ pub(crate) fn is_file(mode: u32) -> bool {
 /// HEAD according to the header of `git status`, if that is certain.
 fn head_in(status: &[u8]) -> Option<Head> {
     let line = |word: &str| {
-        let mut lines = parts(status).filter_map(|part| part.strip_prefix(word.as_bytes()));
+        let mut lines =
+            split_zero_terminated(status).filter_map(|part| part.strip_prefix(word.as_bytes()));
         lines.next().and_then(|rest| std::str::from_utf8(rest).ok())
     };
     let (commit, name) = (line("# branch.oid ")?, line("# branch.head ")?);

@@ -1,9 +1,9 @@
 //! What an agent's death means: exit rules, first match first.
 
 use crate::decide::edges;
-use crate::decide::gates::{self, Answer};
+use crate::decide::gates::{self, GateResult};
+use crate::decide::plan_builder::{NeededFacts, PlanBuilder};
 use crate::decide::respawn;
-use crate::decide::steps::{Needed, Steps};
 use crate::decide::transition;
 use crate::decide::verdict;
 use crate::event::Fact;
@@ -12,7 +12,7 @@ use crate::language::exit_rules::{CrashRule, ExitCase, ExitOutcome, ExitRule, On
 use crate::language::gates::Gate;
 use crate::language::workflow::Trigger;
 use crate::names::{RunId, Status};
-use crate::refusal::Missing;
+use crate::refusal::Blocker;
 use crate::role::Role;
 
 pub(super) struct Death<'a> {
@@ -30,48 +30,48 @@ pub(super) struct Death<'a> {
 /// A death that is not the agent's own fault matches no rule: it counts nothing and moves nothing.
 /// If the harness is the reason, the same plan brings the agent back; its start waits, like every
 /// start on that harness, until the harness can be used again.
-pub(super) fn judge(steps: &mut Steps<'_>, death: &Death<'_>) -> Result<(), Needed> {
+pub(super) fn judge(steps: &mut PlanBuilder<'_>, death: &Death<'_>) -> Result<(), NeededFacts> {
     let Death { role, evidence, .. } = *death;
-    steps.import_seen(&Role::Engine);
+    steps.import_for_observation(&Role::Engine);
     steps.record(Fact::RunEnded {
         run: death.run.clone(),
         role: role.clone(),
         evidence: evidence.clone(),
-        said: death.said.cloned(),
+        output_line: death.said.cloned(),
     });
     let Some(state) = steps.workflow.state(&steps.task.status) else {
         return Ok(());
     };
     let expected = state.expects.contains(role);
-    if evidence.is_the_agents_own() && follow_rules(steps, role, expected, evidence)? {
+    if evidence.is_agent_failure() && follow_rules(steps, role, expected, evidence)? {
         return Ok(());
     }
     let what = format!("the {role} {evidence}");
-    if !evidence.is_the_harnesses() {
+    if !evidence.is_harness_failure() {
         if expected {
             steps.raise_attention(what);
         }
         return Ok(());
     }
-    let brought = expected.then(|| respawn::bring_back(steps, &Role::Engine, Some(role), 0));
+    let brought = expected.then(|| respawn::respawn(steps, &Role::Engine, Some(role), 0));
     if brought != Some(Ok(())) {
         // An agent that reported it cannot continue may still be running.
         let plan = steps.next_version();
         steps.end_leftovers(plan, role);
     }
     if let Some(Err(missing)) = brought {
-        steps.raise_attention(nothing_done(&what, &missing));
+        steps.raise_attention(describe_failure(&what, &missing));
     }
     Ok(())
 }
 
 /// Applies the exit rules and returns whether they fully handled the death.
 fn follow_rules(
-    steps: &mut Steps<'_>,
+    steps: &mut PlanBuilder<'_>,
     role: &Role,
     expected: bool,
     evidence: &Evidence,
-) -> Result<bool, Needed> {
+) -> Result<bool, NeededFacts> {
     let mut noted = false;
     for rule in rules(steps, role, expected) {
         let is_approval = rule.has_artifact.iter().any(verdict::is_approval);
@@ -82,13 +82,13 @@ fn follow_rules(
         if failed && !noted {
             noted = true;
             let error = format!("the {role} {evidence}");
-            steps.record(Fact::ErrorNoted { error });
+            steps.record(Fact::ErrorRecorded { error });
         }
         match &rule.outcome {
             // An advance that is refused leaves the death to the rules below.
             ExitOutcome::Advance(cases) => {
                 if advance(steps, cases, role, evidence)? {
-                    if failed && transition::is_with_person(steps) {
+                    if failed && transition::is_waiting_for_user(steps) {
                         steps.raise_attention(format!("the {role} {evidence}"));
                     }
                     return Ok(true);
@@ -111,7 +111,7 @@ fn may_approve(evidence: &Evidence) -> bool {
 }
 
 /// The rules for the current status and this role, in order.
-fn rules<'a>(steps: &Steps<'a>, role: &Role, expected: bool) -> Vec<&'a ExitRule> {
+fn rules<'a>(steps: &PlanBuilder<'a>, role: &Role, expected: bool) -> Vec<&'a ExitRule> {
     let rules = steps.workflow.exit_rules.iter();
     rules
         .filter(|rule| {
@@ -121,13 +121,13 @@ fn rules<'a>(steps: &Steps<'a>, role: &Role, expected: bool) -> Vec<&'a ExitRule
         .collect()
 }
 
-fn all_hold(gates: &[Gate], steps: &Steps<'_>) -> Result<bool, Needed> {
+fn all_hold(gates: &[Gate], steps: &PlanBuilder<'_>) -> Result<bool, NeededFacts> {
     let mut needed = Vec::new();
     for gate in gates {
-        match gates::ask(gate, steps) {
-            Answer::Holds(_) => {}
-            Answer::Fails(_) => return Ok(false),
-            Answer::Needs(fact) => needed.push(fact),
+        match gates::check(gate, steps) {
+            GateResult::Passes(_) => {}
+            GateResult::Fails(_) => return Ok(false),
+            GateResult::Needs(fact) => needed.push(fact),
         }
     }
     if needed.is_empty() {
@@ -138,11 +138,11 @@ fn all_hold(gates: &[Gate], steps: &Steps<'_>) -> Result<bool, Needed> {
 }
 
 fn advance(
-    steps: &mut Steps<'_>,
+    steps: &mut PlanBuilder<'_>,
     cases: &[ExitCase],
     role: &Role,
     evidence: &Evidence,
-) -> Result<bool, Needed> {
+) -> Result<bool, NeededFacts> {
     let case = cases.iter().find(|case| {
         let when = case.when.as_ref();
         when.is_none_or(|when| when.holds(|field| steps.task.value(field)))
@@ -151,31 +151,31 @@ fn advance(
         return Ok(false);
     };
     let reason = format!("the {role} {evidence}");
-    let mut edges = edges::leading_by_rule(steps, &case.then, Trigger::Exit);
+    let mut edges = edges::edges_to_by_rule(steps, &case.then, Trigger::Exit);
     edges.retain(|edge| may_approve(evidence) || !edge.gates.iter().any(verdict::is_approval));
-    let taken = transition::by_engine(steps, &edges, &case.then, Trigger::Exit, &reason)?;
+    let taken = transition::take_by_engine(steps, &edges, &case.then, Trigger::Exit, &reason)?;
     Ok(taken.is_ok())
 }
 
 /// Takes the transition if its gates hold, or returns what is missing.
 fn by_rule(
-    steps: &mut Steps<'_>,
+    steps: &mut PlanBuilder<'_>,
     to: &Status,
     trigger: Trigger,
     reason: &str,
-) -> Result<Result<(), Vec<Missing>>, Needed> {
-    let edges = edges::leading_by_rule(steps, to, trigger);
-    transition::by_engine(steps, &edges, to, trigger, reason)
+) -> Result<Result<(), Vec<Blocker>>, NeededFacts> {
+    let edges = edges::edges_to_by_rule(steps, to, trigger);
+    transition::take_by_engine(steps, &edges, to, trigger, reason)
 }
 
 fn count_crash(
-    steps: &mut Steps<'_>,
+    steps: &mut PlanBuilder<'_>,
     rule: &CrashRule,
     role: &Role,
     evidence: &Evidence,
-) -> Result<(), Needed> {
+) -> Result<(), NeededFacts> {
     // Crashes of the previous status are kept only until this transition counts as a success.
-    let before = if steps.task.crashes_are_old {
+    let before = if steps.task.crash_count_is_stale {
         0
     } else {
         steps.task.crash_count
@@ -199,7 +199,7 @@ fn count_crash(
         },
         (None, true) => Some(Vec::new()),
         (_, false) if rule.on_crash == OnCrash::Respawn => {
-            match respawn::bring_back(steps, &Role::Engine, Some(role), delay(rule, crash_count)) {
+            match respawn::respawn(steps, &Role::Engine, Some(role), delay(rule, crash_count)) {
                 Ok(()) => return Ok(()),
                 Err(missing) => Some(missing),
             }
@@ -209,15 +209,15 @@ fn count_crash(
     let reason = match in_the_way {
         None => what,
         Some(missing) if missing.is_empty() => {
-            format!("{what}, and the workflow names no state for that")
+            format!("{what}, but the workflow names no state for that")
         }
-        Some(missing) => nothing_done(&what, &missing),
+        Some(missing) => describe_failure(&what, &missing),
     };
     steps.raise_attention(reason);
     Ok(())
 }
 
-fn nothing_done(what: &str, missing: &[Missing]) -> String {
+fn describe_failure(what: &str, missing: &[Blocker]) -> String {
     let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
     format!("{what}, and nothing could be done: {}", missing.join("; "))
 }

@@ -5,8 +5,8 @@ mod report;
 
 use crate::decide::edges;
 use crate::decide::merge;
-use crate::decide::steps::{Needed, Steps};
-use crate::decide::transition::{self, Taken};
+use crate::decide::plan_builder::{NeededFacts, PlanBuilder};
+use crate::decide::transition::{self, TransitionPlan};
 use crate::decision::Decision;
 use crate::effect::{Effect, EffectId, EffectOutcome};
 use crate::event::Fact;
@@ -26,29 +26,29 @@ pub(super) fn decide(
     input: &Input,
     observation: &Observation,
 ) -> Decision {
-    let mut steps = Steps::new(workflow, task, &input.known, Some(&input.cause));
+    let mut steps = PlanBuilder::new(workflow, task, &input.context, Some(&input.cause));
     let needed = match observation {
-        Observation::DocumentRead { by, asked } => read_document(&mut steps, by, *asked),
+        Observation::DocumentRead { by, is_request } => read_document(&mut steps, by, *is_request),
         Observation::RunEnded {
             run,
             evidence,
-            said,
-        } => end_run(&mut steps, run, evidence, said.as_ref()),
+            output_line,
+        } => end_run(&mut steps, run, evidence, output_line.as_ref()),
         Observation::EffectDone { effect, outcome } => finish_effect(&mut steps, *effect, outcome),
-        Observation::EffectGivenUp { effect, error } => give_up(&mut steps, *effect, error),
-        Observation::Merged { commit } => see_merge(&mut steps, commit),
-        Observation::PullRequest { state } => see_pull_request(&mut steps, *state),
+        Observation::EffectFailed { effect, error } => fail_effect(&mut steps, *effect, error),
+        Observation::Merged { commit } => observe_merge(&mut steps, commit),
+        Observation::PullRequest { state } => observe_pull_request(&mut steps, *state),
         Observation::TimedOut => time_out(&mut steps),
         Observation::ReportArrived { run, report } => report::receive(&mut steps, run, report),
         // It may be noticed again and again; it is raised once.
-        Observation::Noticed { what } => {
-            if !steps.task.attention.contains(what) {
-                steps.raise_attention(what.clone());
+        Observation::AttentionNeeded { reason } => {
+            if !steps.task.attention.contains(reason) {
+                steps.raise_attention(reason.clone());
             }
             Ok(())
         }
         Observation::ChildAdded { child } => {
-            if !steps.task.children.contains_key(child) && !is_over(&steps) {
+            if !steps.task.children.contains_key(child) && !has_ended(&steps) {
                 let child = child.clone();
                 steps.record(Fact::ChildAdded { child });
             }
@@ -58,22 +58,24 @@ pub(super) fn decide(
     };
     match needed {
         Ok(()) => steps.finish(),
-        Err(facts) => Steps::new(workflow, task, &input.known, Some(&input.cause)).need(facts),
+        Err(facts) => {
+            PlanBuilder::new(workflow, task, &input.context, Some(&input.cause)).need(facts)
+        }
     }
 }
 
-pub(super) fn is_over(steps: &Steps<'_>) -> bool {
+pub(super) fn has_ended(steps: &PlanBuilder<'_>) -> bool {
     steps.workflow.is_terminal(&steps.task.status)
 }
 
-fn read_document(steps: &mut Steps<'_>, by: &Role, asked: bool) -> Result<(), Needed> {
+fn read_document(steps: &mut PlanBuilder<'_>, by: &Role, asked: bool) -> Result<(), NeededFacts> {
     if steps.document().is_none() {
         return Err(vec![FactNeeded::Document]);
     }
     if asked {
-        steps.import_asked(by);
+        steps.import_for_request(by);
     } else {
-        steps.import_seen(by);
+        steps.import_for_observation(by);
     }
     Ok(())
 }
@@ -83,16 +85,16 @@ fn read_document(steps: &mut Steps<'_>, by: &Role, asked: bool) -> Result<(), Ne
 /// A headless run ends right after it reports, so its report is read before its death is judged:
 /// finished work counts, whichever of the two is seen first.
 fn end_run(
-    steps: &mut Steps<'_>,
+    steps: &mut PlanBuilder<'_>,
     run: &RunId,
     evidence: &Evidence,
     said: Option<&String>,
-) -> Result<(), Needed> {
+) -> Result<(), NeededFacts> {
     let Some(role) = live_role(steps, run) else {
         return Ok(());
     };
     let may_report = steps.task.runs.get(&role).is_some_and(|run| run.headless);
-    if may_report && steps.task.report.is_none() && !is_over(steps) {
+    if may_report && steps.task.report.is_none() && !has_ended(steps) {
         let reports = steps.facts().map(|facts| &facts.reports);
         match reports.and_then(|reports| reports.get(run)) {
             None => return Err(vec![FactNeeded::Report { run: run.clone() }]),
@@ -112,17 +114,17 @@ fn end_run(
     exit::judge(steps, &death)
 }
 
-pub(super) fn live_role(steps: &Steps<'_>, run: &RunId) -> Option<Role> {
+pub(super) fn live_role(steps: &PlanBuilder<'_>, run: &RunId) -> Option<Role> {
     let mut runs = steps.task.runs.iter();
     runs.find(|(_, known)| known.id == *run && known.state.is_live())
         .map(|(role, _)| role.clone())
 }
 
 fn finish_effect(
-    steps: &mut Steps<'_>,
+    steps: &mut PlanBuilder<'_>,
     id: EffectId,
     outcome: &EffectOutcome,
-) -> Result<(), Needed> {
+) -> Result<(), NeededFacts> {
     let Some(pending) = steps.task.pending_effect(id) else {
         // The merge was cancelled too late to stop it; the user must learn that it happened. A
         // merge that was requested since then will find it.
@@ -133,7 +135,7 @@ fn finish_effect(
         {
             let (branch, commit) = (&steps.task.branch, &merged.commit);
             steps.raise_attention(format!(
-                "`{branch}` was merged as {commit}, although that had been called off"
+                "`{branch}` was merged as {commit}, although the merge had been cancelled"
             ));
         }
         return Ok(());
@@ -146,7 +148,7 @@ fn finish_effect(
     match &effect {
         // Any status change cancels a merge, so the task is still where the merge was requested.
         Effect::Merge(merge) => {
-            steps.import_seen(&Role::Engine);
+            steps.import_for_observation(&Role::Engine);
             let commit = match outcome {
                 EffectOutcome::Merged(merged) => &merged.commit,
                 _ => &merge.head,
@@ -163,15 +165,15 @@ fn finish_effect(
     Ok(())
 }
 
-fn give_up(steps: &mut Steps<'_>, id: EffectId, error: &str) -> Result<(), Needed> {
+fn fail_effect(steps: &mut PlanBuilder<'_>, id: EffectId, error: &str) -> Result<(), NeededFacts> {
     let Some(pending) = steps.task.pending_effect(id) else {
         return Ok(());
     };
-    if matches!(pending.state, PendingState::GivenUp { .. }) {
+    if matches!(pending.state, PendingState::Failed { .. }) {
         return Ok(());
     }
     let planned = pending.planned.clone();
-    steps.record(Fact::EffectGivenUp {
+    steps.record(Fact::EffectFailed {
         effect: id,
         error: error.to_owned(),
     });
@@ -197,13 +199,13 @@ fn give_up(steps: &mut Steps<'_>, id: EffectId, error: &str) -> Result<(), Neede
         Effect::Spawn(_) | Effect::AcquireWorkspace { .. }
     );
     // A failed respawn does not change the status: entering it had succeeded.
-    let is_entry = steps.task.unsettled == Some(planned.plan);
-    if is_start && is_entry && !is_over(steps) {
+    let is_entry = steps.task.unfinished_plan == Some(planned.plan);
+    if is_start && is_entry && !has_ended(steps) {
         let shown = format!("{}: {error}", planned.effect.label());
         let error = shown.clone();
-        steps.record(Fact::ErrorNoted { error });
-        steps.import_seen(&Role::Engine);
-        follow(steps, Trigger::SpawnFailed, &shown)?;
+        steps.record(Fact::ErrorRecorded { error });
+        steps.import_for_observation(&Role::Engine);
+        take_first_open_edge(steps, Trigger::SpawnFailed, &shown)?;
         // The new status clears the attention list, but the failed start still needs the user.
         steps.raise_attention(shown);
     }
@@ -212,23 +214,23 @@ fn give_up(steps: &mut Steps<'_>, id: EffectId, error: &str) -> Result<(), Neede
 }
 
 /// Moves the task because of something that has happened, whatever its gates would say.
-fn happen(
-    steps: &mut Steps<'_>,
+fn take_observed_edge(
+    steps: &mut PlanBuilder<'_>,
     seen: Fact,
     trigger: Trigger,
     shown: String,
-) -> Result<(), Needed> {
-    if is_over(steps) {
+) -> Result<(), NeededFacts> {
+    if has_ended(steps) {
         return Ok(());
     }
-    let edge = edges::triggered(steps, trigger)
+    let edge = edges::edges_by_trigger(steps, trigger)
         .into_iter()
         .find(|edge| edges::guard_holds(edge, steps));
     let target = edge.and_then(|edge| edges::target(edge, steps));
     if let (Some(edge), Some(to)) = (edge, target) {
-        steps.import_seen(&Role::Engine);
+        steps.import_for_observation(&Role::Engine);
         steps.record(seen);
-        let taken = Taken {
+        let taken = TransitionPlan {
             edge,
             to,
             trigger,
@@ -238,7 +240,7 @@ fn happen(
         };
         return transition::take(steps, taken);
     }
-    let reason = format!("{shown}, and the workflow does not say what follows");
+    let reason = format!("{shown}, but the workflow has no transition for that");
     // The world is polled again and again; this is recorded once.
     if !steps.task.attention.contains(&reason) {
         steps.record(seen);
@@ -248,28 +250,31 @@ fn happen(
 }
 
 /// While our own merge is running, any merge we observe is its work, and it reports that itself.
-fn see_merge(steps: &mut Steps<'_>, commit: &CommitId) -> Result<(), Needed> {
-    if steps.task.merging().is_some() {
+fn observe_merge(steps: &mut PlanBuilder<'_>, commit: &CommitId) -> Result<(), NeededFacts> {
+    if steps.task.pending_merge().is_some() {
         return Ok(());
     }
     let seen = Fact::MergeObserved {
         commit: commit.clone(),
     };
     let shown = format!("the branch was merged as {commit}");
-    happen(steps, seen, Trigger::Merged, shown)
+    take_observed_edge(steps, seen, Trigger::Merged, shown)
 }
 
-fn see_pull_request(steps: &mut Steps<'_>, state: PullRequestState) -> Result<(), Needed> {
+fn observe_pull_request(
+    steps: &mut PlanBuilder<'_>,
+    state: PullRequestState,
+) -> Result<(), NeededFacts> {
     let (trigger, shown) = match state {
         PullRequestState::Open => return Ok(()),
         PullRequestState::Merged => (Trigger::PrMerged, "the pull request was merged"),
         PullRequestState::Closed => (Trigger::PrClosed, "the pull request was closed"),
     };
     let seen = Fact::PullRequestObserved { state };
-    happen(steps, seen, trigger, shown.to_owned())
+    take_observed_edge(steps, seen, trigger, shown.to_owned())
 }
 
-fn time_out(steps: &mut Steps<'_>) -> Result<(), Needed> {
+fn time_out(steps: &mut PlanBuilder<'_>) -> Result<(), NeededFacts> {
     let state = steps.workflow.state(&steps.task.status);
     let Some(timeout) = state.and_then(|state| state.timeout.as_ref()) else {
         return Ok(());
@@ -279,11 +284,12 @@ fn time_out(steps: &mut Steps<'_>) -> Result<(), Needed> {
         return Ok(());
     }
     let mut trial = steps.clone();
-    trial.import_seen(&Role::Engine);
-    let edges = edges::leading(&trial, &timeout.then, Trigger::Timeout);
+    trial.import_for_observation(&Role::Engine);
+    let edges = edges::edges_to(&trial, &timeout.then, Trigger::Timeout);
     let reason = format!("the status has lasted {lasted} s");
     // A timeout whose gates do not hold is tried again at the next poll and leaves no trace.
-    if transition::by_engine(&mut trial, &edges, &timeout.then, Trigger::Timeout, &reason)?.is_ok()
+    if transition::take_by_engine(&mut trial, &edges, &timeout.then, Trigger::Timeout, &reason)?
+        .is_ok()
     {
         *steps = trial;
     }
@@ -291,8 +297,12 @@ fn time_out(steps: &mut Steps<'_>) -> Result<(), Needed> {
 }
 
 /// The end of a child may be seen before its creation was recorded.
-fn end_child(steps: &mut Steps<'_>, child: &TaskId, status: &Status) -> Result<(), Needed> {
-    if matches!(steps.task.children.get(child), Some(Some(_))) || is_over(steps) {
+fn end_child(
+    steps: &mut PlanBuilder<'_>,
+    child: &TaskId,
+    status: &Status,
+) -> Result<(), NeededFacts> {
+    if matches!(steps.task.children.get(child), Some(Some(_))) || has_ended(steps) {
         return Ok(());
     }
     steps.record(Fact::ChildEnded {
@@ -303,26 +313,30 @@ fn end_child(steps: &mut Steps<'_>, child: &TaskId, status: &Status) -> Result<(
 }
 
 /// Moves on once every child has ended and no more are being created.
-fn wake_after_children(steps: &mut Steps<'_>) -> Result<(), Needed> {
+fn wake_after_children(steps: &mut PlanBuilder<'_>) -> Result<(), NeededFacts> {
     let creating = steps.task.pending.iter().any(|pending| {
         matches!(pending.planned.effect, Effect::CreateChildren { .. })
             && pending.state == PendingState::Waiting
     });
     let all_ended = steps.task.children.values().all(Option::is_some);
-    if all_ended && !creating && !is_over(steps) {
-        steps.import_seen(&Role::Engine);
-        follow(steps, Trigger::ChildrenDone, "every child task has ended")?;
+    if all_ended && !creating && !has_ended(steps) {
+        steps.import_for_observation(&Role::Engine);
+        take_first_open_edge(steps, Trigger::ChildrenDone, "every child task has ended")?;
     }
     Ok(())
 }
 
 /// Takes the first open edge with this trigger, in file order.
-fn follow(steps: &mut Steps<'_>, trigger: Trigger, shown: &str) -> Result<bool, Needed> {
-    for edge in edges::triggered(steps, trigger) {
+fn take_first_open_edge(
+    steps: &mut PlanBuilder<'_>,
+    trigger: Trigger,
+    shown: &str,
+) -> Result<bool, NeededFacts> {
+    for edge in edges::edges_by_trigger(steps, trigger) {
         let Some(to) = edges::target(edge, steps) else {
             continue;
         };
-        if transition::by_engine(steps, &[edge], &to, trigger, shown)?.is_ok() {
+        if transition::take_by_engine(steps, &[edge], &to, trigger, shown)?.is_ok() {
             return Ok(true);
         }
     }

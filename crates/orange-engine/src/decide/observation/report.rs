@@ -1,39 +1,43 @@
 //! What the report of a headless run leads to.
 
-use super::{is_over, live_role};
+use super::{has_ended, live_role};
 use crate::decide::edges;
-use crate::decide::steps::{Needed, Steps};
+use crate::decide::plan_builder::{NeededFacts, PlanBuilder};
 use crate::decide::transition;
 use crate::event::Fact;
 use crate::language::workflow::Trigger;
 use crate::names::RunId;
-use crate::refusal::{GateFailure, Missing};
+use crate::refusal::{Blocker, GateFailure};
 use crate::report::{Outcome, Report};
 use crate::role::Role;
 
 /// A report counts only for the run that is live now, never for an earlier attempt.
-pub(super) fn receive(steps: &mut Steps<'_>, run: &RunId, report: &Report) -> Result<(), Needed> {
-    if live_role(steps, run).is_none() || is_over(steps) {
+pub(super) fn receive(
+    steps: &mut PlanBuilder<'_>,
+    run: &RunId,
+    report: &Report,
+) -> Result<(), NeededFacts> {
+    if live_role(steps, run).is_none() || has_ended(steps) {
         return Ok(());
     }
-    steps.import_seen(&Role::Engine);
+    steps.import_for_observation(&Role::Engine);
     steps.record(Fact::ReportReceived {
         run: run.clone(),
         report: report.clone(),
     });
     if let Some(error) = report.error() {
-        steps.record(Fact::ErrorNoted { error });
+        steps.record(Fact::ErrorRecorded { error });
     }
     let mut told = if report.outcome() == Outcome::Done {
         String::from("the run reported `done`")
     } else {
         report.explanation()
     };
-    let is_followed = follow(steps, &mut told)?;
+    let is_followed = take_report_edge(steps, &mut told)?;
     if !is_followed {
-        told.push_str(", and the workflow does not say what follows");
+        told.push_str(", but the workflow has no transition for that");
     }
-    if !is_followed || transition::is_with_person(steps) {
+    if !is_followed || transition::is_waiting_for_user(steps) {
         steps.raise_attention(told);
     }
     Ok(())
@@ -44,20 +48,20 @@ pub(super) fn receive(steps: &mut Steps<'_>, run: &RunId, report: &Report) -> Re
 /// If an edge matches the report but something else closes it, such as uncommitted work, the run
 /// left something undone: that is an error of the run, and the reason why the task takes another
 /// edge.
-fn follow(steps: &mut Steps<'_>, told: &mut String) -> Result<bool, Needed> {
-    for edge in edges::triggered(steps, Trigger::Report) {
+fn take_report_edge(steps: &mut PlanBuilder<'_>, told: &mut String) -> Result<bool, NeededFacts> {
+    for edge in edges::edges_by_trigger(steps, Trigger::Report) {
         let Some(to) = edges::target(edge, steps) else {
             continue;
         };
         let reason = told.clone();
-        match transition::by_engine(steps, &[edge], &to, Trigger::Report, &reason)? {
+        match transition::take_by_engine(steps, &[edge], &to, Trigger::Report, &reason)? {
             Ok(()) => return Ok(true),
-            Err(missing) if missing.iter().all(is_beside_the_report) => {
+            Err(missing) if missing.iter().all(is_unrelated_to_report) => {
                 let mut missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
                 missing.dedup();
                 *told = format!("{told}, but {}", missing.join(", and "));
                 let error = told.clone();
-                steps.record(Fact::ErrorNoted { error });
+                steps.record(Fact::ErrorRecorded { error });
             }
             Err(_) => {}
         }
@@ -65,9 +69,9 @@ fn follow(steps: &mut Steps<'_>, told: &mut String) -> Result<bool, Needed> {
     Ok(false)
 }
 
-fn is_beside_the_report(missing: &Missing) -> bool {
+fn is_unrelated_to_report(missing: &Blocker) -> bool {
     match missing {
-        Missing::GateFailed { failure } => !matches!(
+        Blocker::GateFailed { failure } => !matches!(
             failure,
             GateFailure::ReportMissing | GateFailure::ReportDiffers { .. }
         ),

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Asking, already, closed_by};
+use super::{RequestDecision, already_done, blocked_by};
 use crate::decide::create::existing_sections;
-use crate::decide::transition::notice_absent;
+use crate::decide::transition::report_absent_agents;
 use crate::decision::Decision;
 use crate::document::{SectionHash, SectionName};
 use crate::event::Fact;
@@ -12,25 +12,25 @@ use crate::input::FactNeeded;
 use crate::language::Workflow;
 use crate::language::workflow::Kind;
 use crate::names::Status;
-use crate::refusal::{Attempt, Missing};
+use crate::refusal::{Attempt, Blocker};
 use crate::task::PendingState;
 
-impl<'a> Asking<'a> {
+impl<'a> RequestDecision<'a> {
     /// The new workflow must have the status with the same meaning. No effect may be pending,
     /// because a planned effect belongs to the workflow that planned it.
     pub(super) fn adopt(mut self, workflow: &'a Workflow) -> Decision {
-        let attempt = Attempt::Adopt {
+        let attempt = Attempt::ChangeWorkflow {
             workflow: workflow.name.clone(),
         };
         let in_the_way = self
-            .only_human()
-            .or_else(|| self.terminal())
-            .or_else(|| self.unfit(workflow));
+            .check_human()
+            .or_else(|| self.check_not_ended())
+            .or_else(|| self.check_fits(workflow));
         if let Some(missing) = in_the_way {
-            return self.refuse(attempt, closed_by(missing));
+            return self.refuse(attempt, blocked_by(missing));
         }
         if *workflow == *self.steps.workflow {
-            return already();
+            return already_done();
         }
         if self.steps.document().is_none() {
             return self.steps.need(vec![FactNeeded::Document]);
@@ -48,16 +48,16 @@ impl<'a> Asking<'a> {
             sections,
         });
         self.steps.workflow = workflow;
-        notice_absent(&mut self.steps);
+        report_absent_agents(&mut self.steps);
         self.steps.finish()
     }
 
     /// Why the task could not continue in the new workflow.
-    fn unfit(&self, workflow: &Workflow) -> Option<Missing> {
+    fn check_fits(&self, workflow: &Workflow) -> Option<Blocker> {
         let task = &self.steps.task;
         let mut pending = task.pending.iter();
         if pending.any(|it| it.state == PendingState::Waiting) {
-            return Some(Missing::NotSettled);
+            return Some(Blocker::EffectsRunning);
         }
         let (name, status) = (workflow.name.clone(), task.status.clone());
         let Some(there) = workflow.state(&status) else {
@@ -67,18 +67,18 @@ impl<'a> Asking<'a> {
                 .iter()
                 .filter(|it| it.kind != Kind::Terminal);
             let open = open.filter(|it| here(&it.name) == Some(it.kind));
-            return Some(Missing::StatusAbsent {
+            return Some(Blocker::StatusAbsent {
                 workflow: name,
                 status,
                 statuses: open.map(|state| state.name.clone()).collect(),
             });
         };
         let here = self.steps.workflow.state(&status)?.kind;
-        (here != there.kind).then_some(Missing::KindDiffers {
+        (here != there.kind).then_some(Blocker::KindDiffers {
             workflow: name,
             status,
-            here,
-            there: there.kind,
+            current_kind: here,
+            other_kind: there.kind,
         })
     }
 }

@@ -1,27 +1,27 @@
 //! Decides requests.
 
 mod adopt;
-pub(super) mod obstacles;
-mod put_away;
+pub(super) mod checks;
+mod delete;
 mod tell;
 
-use crate::decide::edges::{self, Asker, Choice, Closed};
+use crate::decide::edges::{self, Caller, Choice, ClosedEdge};
 use crate::decide::hints;
-use crate::decide::merge::{self, Blocked};
+use crate::decide::merge::{self, MergeBlocker};
+use crate::decide::plan_builder::PlanBuilder;
 use crate::decide::respawn;
-use crate::decide::steps::Steps;
 use crate::decide::submission;
-use crate::decide::transition::{self, Taken};
+use crate::decide::transition::{self, TransitionPlan};
 use crate::decision::{Decision, Plan};
 use crate::effect::{Effect, MergeStrategy, PlannedEffect};
 use crate::event::Fact;
-use crate::input::{Ask, FactNeeded, Input, Request};
+use crate::input::{FactNeeded, Input, Request, RequestKind};
 use crate::language::Workflow;
 use crate::language::gates::GitCondition;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Target, Trigger};
 use crate::names::{BranchName, Status};
-use crate::refusal::{Attempt, GateFailure, Missing, Refusal};
+use crate::refusal::{Attempt, Blocker, GateFailure, Refusal};
 use crate::role::Role;
 use crate::task::{PendingEffect, PendingState, Task};
 
@@ -31,20 +31,20 @@ pub(super) fn decide(
     input: &Input,
     request: &Request,
 ) -> Decision {
-    let mut steps = Steps::new(workflow, task, &input.known, Some(&input.cause));
+    let mut steps = PlanBuilder::new(workflow, task, &input.context, Some(&input.cause));
     steps.confirm_start(&request.by);
-    let asking = Asking { steps, request };
-    match &request.ask {
-        Ask::Move { to } => asking.move_to(to),
-        Ask::Verb(Verb::Merge) => asking.merge(MergeStrategy::default(), false),
-        Ask::Verb(Verb::Retry) => asking.try_again(),
-        Ask::Verb(verb) => asking.verb(*verb),
-        Ask::Merge {
+    let asking = RequestDecision { steps, request };
+    match &request.kind {
+        RequestKind::Move { to } => asking.move_to(to),
+        RequestKind::Verb(Verb::Merge) => asking.merge(MergeStrategy::default(), false),
+        RequestKind::Verb(Verb::Retry) => asking.try_again(),
+        RequestKind::Verb(verb) => asking.verb(*verb),
+        RequestKind::Merge {
             strategy, local, ..
         } => asking.merge(*strategy, *local),
-        Ask::Respawn { role } => asking.respawn(role.as_ref()),
-        Ask::HandEdit { to, version } => asking.hand_edit(to, *version),
-        Ask::Amend {
+        RequestKind::Respawn { role } => asking.respawn(role.as_ref()),
+        RequestKind::HandEdit { to, version } => asking.hand_edit(to, *version),
+        RequestKind::Amend {
             summary,
             branch,
             priority,
@@ -53,37 +53,40 @@ pub(super) fn decide(
             let amended = asking.amend(summary.as_deref(), branch.as_ref(), *priority);
             amended.map_or_else(|decision| *decision, |asking| asking.then_move(to.as_ref()))
         }
-        Ask::Adopt { workflow, .. } => asking.adopt(workflow),
-        Ask::Delete => asking.delete(),
-        Ask::BringBack => asking.bring_back(),
-        Ask::Tell { role } => asking.tell(role.as_ref()),
-        Ask::RetryEffects => asking.retry(|_, _| true),
-        Ask::ClearAttention => asking.clear_attention(),
-        Ask::RetryReleases => asking.retry(is_for_release),
+        RequestKind::ChangeWorkflow { workflow, .. } => asking.adopt(workflow),
+        RequestKind::Delete => asking.delete(),
+        RequestKind::Restore => asking.restore(),
+        RequestKind::Tell { role } => asking.tell(role.as_ref()),
+        RequestKind::RetryEffects => asking.retry(|_, _| true),
+        RequestKind::ClearAttention => asking.clear_attention(),
+        RequestKind::RetryReleases => asking.retry(is_for_release),
     }
 }
 
 /// A request that is being decided.
-pub(super) struct Asking<'a> {
-    pub(super) steps: Steps<'a>,
+pub(super) struct RequestDecision<'a> {
+    pub(super) steps: PlanBuilder<'a>,
     pub(super) request: &'a Request,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> RequestDecision<'a> {
     fn move_to(mut self, to: &Status) -> Decision {
         let attempt = Attempt::Move {
             from: self.steps.task.status.clone(),
             to: to.clone(),
         };
         if self.is_already_in(to) {
-            return already();
+            return already_done();
         }
-        if let Some(missing) = self.unreachable(to).or_else(|| self.merging()) {
-            return self.refuse(attempt, closed_by(missing));
+        if let Some(missing) = self
+            .check_reachable(to)
+            .or_else(|| self.check_not_merging())
+        {
+            return self.refuse(attempt, blocked_by(missing));
         }
-        self.steps.import_asked(&self.request.by);
-        let edges = edges::leading(&self.steps, to, Trigger::Request);
-        match edges::choose(&edges, self.asker(), &self.steps) {
+        self.steps.import_for_request(&self.request.by);
+        let edges = edges::edges_to(&self.steps, to, Trigger::Request);
+        match edges::choose(&edges, self.caller(), &self.steps) {
             Choice::Open { edge, because } => self.take(edge, to.clone(), because),
             Choice::Closed(closed) => self.refuse(attempt, closed),
             Choice::Needs(facts) => self.steps.need(facts),
@@ -100,22 +103,22 @@ impl<'a> Asking<'a> {
             self.is_already_in(to) && self.may_have_led_here(verb) || self.is_started(verb, to)
         });
         let in_the_way = self
-            .terminal()
-            .or_else(|| self.out_of_place(verb))
-            .or_else(|| self.still_running(verb))
-            .or_else(|| self.not_settled(verb))
-            .or_else(|| self.merging());
+            .check_not_ended()
+            .or_else(|| self.check_verb_available(verb))
+            .or_else(|| self.check_not_running(verb))
+            .or_else(|| self.check_settled(verb))
+            .or_else(|| self.check_not_merging());
         if let Some(missing) = in_the_way {
             if is_already {
-                return already();
+                return already_done();
             }
-            return self.refuse(attempt, closed_by(missing));
+            return self.refuse(attempt, blocked_by(missing));
         }
-        self.steps.import_asked(&self.request.by);
+        self.steps.import_for_request(&self.request.by);
         let mut first = None;
         for to in targets {
-            let edges = edges::leading(&self.steps, &to, Trigger::Request);
-            match edges::choose(&edges, self.asker(), &self.steps) {
+            let edges = edges::edges_to(&self.steps, &to, Trigger::Request);
+            match edges::choose(&edges, self.caller(), &self.steps) {
                 Choice::Open { edge, because } => return self.take(edge, to, because),
                 Choice::Needs(facts) => return self.steps.need(facts),
                 Choice::Closed(closed) if closed.reachable => return self.refuse(attempt, closed),
@@ -126,9 +129,9 @@ impl<'a> Asking<'a> {
             }
         }
         if is_already {
-            return already();
+            return already_done();
         }
-        let closed = first.unwrap_or_else(|| closed_by(Missing::VerbUnavailable { verb }));
+        let closed = first.unwrap_or_else(|| blocked_by(Blocker::VerbUnavailable { verb }));
         self.refuse(attempt, closed)
     }
 
@@ -149,35 +152,35 @@ impl<'a> Asking<'a> {
         let targets = self.targets(Verb::Merge);
         let is_merged = targets.contains(&self.steps.task.status)
             && self.steps.task.entered.trigger == Some(Trigger::Merged);
-        if is_merged || self.steps.task.merging().is_some() {
-            return already();
+        if is_merged || self.steps.task.pending_merge().is_some() {
+            return already_done();
         }
-        if let Some(missing) = self.terminal() {
-            return self.refuse(attempt, closed_by(missing));
+        if let Some(missing) = self.check_not_ended() {
+            return self.refuse(attempt, blocked_by(missing));
         }
-        self.steps.import_asked(&self.request.by);
-        let asker = self.asker();
+        self.steps.import_for_request(&self.request.by);
+        let asker = self.caller();
         match merge::start(&mut self.steps, strategy, local, asker) {
             Ok(()) => self.steps.finish(),
-            Err(Blocked::Refused(closed)) => self.refuse(attempt, closed),
-            Err(Blocked::Needs(facts)) => self.steps.need(facts),
+            Err(MergeBlocker::Refused(closed)) => self.refuse(attempt, closed),
+            Err(MergeBlocker::Needs(facts)) => self.steps.need(facts),
         }
     }
 
     fn respawn(mut self, role: Option<&Role>) -> Decision {
         let from = self.steps.task.status.clone();
         let attempt = Attempt::Respawn { from };
-        if let Some(missing) = self.terminal().or_else(|| self.only_human()) {
-            return self.refuse(attempt, closed_by(missing));
+        if let Some(missing) = self.check_not_ended().or_else(|| self.check_human()) {
+            return self.refuse(attempt, blocked_by(missing));
         }
-        if respawn::is_on_its_way(&self.steps, role) {
-            return already();
+        if respawn::is_starting(&self.steps, role) {
+            return already_done();
         }
-        match respawn::bring_back(&mut self.steps, &self.request.by, role, 0) {
+        match respawn::respawn(&mut self.steps, &self.request.by, role, 0) {
             Ok(()) => self.steps.finish(),
             Err(missing) => self.refuse(
                 attempt,
-                Closed {
+                ClosedEdge {
                     missing,
                     unchecked: Vec::new(),
                     reachable: false,
@@ -194,14 +197,14 @@ impl<'a> Asking<'a> {
         let task = &self.steps.task;
         let of_the_day = (task.entered.version..=task.version).contains(&version);
         if !of_the_day || *to == task.status {
-            return Decision::Plan(Plan::nothing());
+            return Decision::Plan(Plan::empty());
         }
         let mut rejected = self.steps.clone();
         let by = self.request.by.clone();
         let reason = if by == Role::Human {
             format!(
-                "TASK.md asks for `{to}`, and nobody can tell who wrote that; if you want it, run \
-                 `orange task update {} --status {to}`",
+                "TASK.md requests `{to}`, but orange cannot tell who wrote that; if you want it, \
+                 run `orange task update {} --status {to}`",
                 task.id
             )
         } else {
@@ -230,10 +233,10 @@ impl<'a> Asking<'a> {
         let summary = summary.filter(|summary| *summary != task.summary);
         let branch = branch.filter(|branch| **branch != task.branch);
         let priority = priority.filter(|priority| *priority != task.queueing.priority);
-        let not_allowed = || self.only_human().filter(|_| priority.is_some());
-        let in_the_way = self.terminal().or_else(|| self.not_expected());
+        let not_allowed = || self.check_human().filter(|_| priority.is_some());
+        let in_the_way = self.check_not_ended().or_else(|| self.check_expected());
         if let Some(missing) = in_the_way.or_else(not_allowed) {
-            return Err(Box::new(self.refuse(Attempt::Amend, closed_by(missing))));
+            return Err(Box::new(self.refuse(Attempt::Amend, blocked_by(missing))));
         }
         if summary.is_none() && branch.is_none() && priority.is_none() {
             return Ok(self);
@@ -242,11 +245,11 @@ impl<'a> Asking<'a> {
             let condition = GitCondition::BranchNotDefault;
             match self.steps.facts().and_then(|facts| facts.git.as_ref()) {
                 None => return Err(Box::new(self.steps.need(vec![FactNeeded::Git]))),
-                Some(git) if git.holds.contains(&condition) => {}
+                Some(git) if git.met_conditions.contains(&condition) => {}
                 Some(_) => {
                     let failure = GateFailure::Git { condition };
-                    let missing = Missing::GateFailed { failure };
-                    return Err(Box::new(self.refuse(Attempt::Amend, closed_by(missing))));
+                    let missing = Blocker::GateFailed { failure };
+                    return Err(Box::new(self.refuse(Attempt::Amend, blocked_by(missing))));
                 }
             }
         }
@@ -264,12 +267,12 @@ impl<'a> Asking<'a> {
         let is_amended = self.steps.is_amended();
         match to.filter(|to| !self.is_already_in(to)) {
             None if is_amended => self.steps.finish(),
-            None => already(),
+            None => already_done(),
             Some(to) => match self.move_to(to) {
                 Decision::Refusal(mut refusal) if is_amended => {
                     refusal.hints.push(String::from(
-                        "nothing was changed: repeat the whole command once that is there, or \
-                         leave `--status` out to change the rest",
+                        "nothing was changed: repeat the whole command once that is fixed, or \
+                         leave out `--status` to change the rest",
                     ));
                     Decision::Refusal(refusal)
                 }
@@ -280,8 +283,8 @@ impl<'a> Asking<'a> {
 
     /// Also works for a task that has ended: it must not keep its workspace.
     fn retry(mut self, is_meant: fn(&Task, &PlannedEffect) -> bool) -> Decision {
-        if let Some(missing) = self.only_human() {
-            return self.refuse(Attempt::RetryEffects, closed_by(missing));
+        if let Some(missing) = self.check_human() {
+            return self.refuse(Attempt::RetryEffects, blocked_by(missing));
         }
         let task = &self.steps.task;
         let failed = task
@@ -297,9 +300,9 @@ impl<'a> Asking<'a> {
             // them.
             let mut pending = task.pending.iter();
             if pending.any(|it| is_meant(task, &it.planned)) {
-                return already();
+                return already_done();
             }
-            return self.refuse(Attempt::RetryEffects, closed_by(Missing::NothingToDo));
+            return self.refuse(Attempt::RetryEffects, blocked_by(Blocker::NothingToDo));
         }
         for effect in failed {
             self.steps.record(Fact::EffectRetried { effect });
@@ -308,7 +311,7 @@ impl<'a> Asking<'a> {
     }
 
     fn take(mut self, edge: &Edge, to: Status, because: Vec<String>) -> Decision {
-        let taken = Taken {
+        let taken = TransitionPlan {
             edge,
             to,
             trigger: Trigger::Request,
@@ -322,18 +325,18 @@ impl<'a> Asking<'a> {
         }
     }
 
-    fn asker(&self) -> Asker<'a> {
-        Asker {
+    fn caller(&self) -> Caller<'a> {
+        Caller {
             role: &self.request.by,
-            confirmed: self.request.confirmed,
+            confirmed: self.request.is_confirmed,
         }
     }
 
     /// Repeating a merge names the commit that it would have taken, so a confirmation covers only
     /// that commit.
     fn attempt_of(&self, verb: Verb) -> Attempt {
-        let (strategy, local) = match self.request.ask {
-            Ask::Merge {
+        let (strategy, local) = match self.request.kind {
+            RequestKind::Merge {
                 strategy, local, ..
             } => (Some(strategy), local),
             _ => (None, false),
@@ -343,7 +346,7 @@ impl<'a> Asking<'a> {
             from: self.steps.task.status.clone(),
             strategy: strategy.filter(|it| *it != MergeStrategy::default()),
             local,
-            head: submission::wanted_by(&self.steps, self.request, verb),
+            head: submission::merge_candidate(&self.steps, self.request, verb),
         }
     }
 
@@ -358,7 +361,7 @@ impl<'a> Asking<'a> {
             .collect()
     }
 
-    pub(super) fn refuse(&self, attempt: Attempt, closed: Closed) -> Decision {
+    pub(super) fn refuse(&self, attempt: Attempt, closed: ClosedEdge) -> Decision {
         let mut refusal = Refusal {
             task: self.steps.task.id.clone(),
             by: self.request.by.clone(),
@@ -367,7 +370,7 @@ impl<'a> Asking<'a> {
             unchecked: closed.unchecked,
             hints: Vec::new(),
         };
-        refusal.hints = hints::for_refusal(&refusal);
+        refusal.hints = hints::hints_for(&refusal);
         Decision::Refusal(refusal)
     }
 }
@@ -385,15 +388,15 @@ fn is_for_release(task: &Task, planned: &PlannedEffect) -> bool {
         || matches!(planned.effect, Effect::Kill(_)) && task.pending.iter().any(follows)
 }
 
-pub(super) fn already() -> Decision {
+pub(super) fn already_done() -> Decision {
     Decision::Plan(Plan {
         events: Vec::new(),
-        already: true,
+        is_already_done: true,
     })
 }
 
-pub(super) fn closed_by(missing: Missing) -> Closed {
-    Closed {
+pub(super) fn blocked_by(missing: Blocker) -> ClosedEdge {
+    ClosedEdge {
         missing: vec![missing],
         unchecked: Vec::new(),
         reachable: false,

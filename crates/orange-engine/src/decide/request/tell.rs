@@ -1,31 +1,31 @@
 //! A message from the user to an agent; the status stays.
 
-use super::{Asking, closed_by};
+use super::{RequestDecision, blocked_by};
 use crate::decision::Decision;
 use crate::effect::{Effect, NotifyRole};
 use crate::language::hooks::OnError;
-use crate::refusal::{Attempt, Missing};
+use crate::refusal::{Attempt, Blocker};
 use crate::role::Role;
 
-impl Asking<'_> {
+impl RequestDecision<'_> {
     /// An agent must be running to read it: a message does not start one, because the user did not
     /// ask for that.
     pub(super) fn tell(mut self, role: Option<&Role>) -> Decision {
-        if let Some(missing) = self.terminal().or_else(|| self.only_human()) {
-            return self.refuse(Attempt::Tell, closed_by(missing));
+        if let Some(missing) = self.check_not_ended().or_else(|| self.check_human()) {
+            return self.refuse(Attempt::Tell, blocked_by(missing));
         }
         let Some(role) = self.reader(role) else {
             let role = role.cloned();
-            return self.refuse(Attempt::Tell, closed_by(Missing::NobodyThere { role }));
+            return self.refuse(Attempt::Tell, blocked_by(Blocker::NoAgentRunning { role }));
         };
         let said = self.request.message.as_deref().unwrap_or_default().trim();
         if said.is_empty() {
-            return self.refuse(Attempt::Tell, closed_by(Missing::NothingToDo));
+            return self.refuse(Attempt::Tell, blocked_by(Blocker::NothingToDo));
         }
         let notify = Effect::NotifyRole(NotifyRole {
             role,
-            message: format!("The person says: {said}"),
-            otherwise: None,
+            message: format!("The user says: {said}"),
+            spawn_if_absent: None,
         });
         let plan = self.steps.next_version();
         self.steps.plan_effect(plan, notify, OnError::Continue);

@@ -55,7 +55,7 @@ impl Reader<'_> {
                 if !shadowed && !own {
                     edges.push(Edge {
                         from: from.clone(),
-                        from_any: true,
+                        is_from_active: true,
                         ..edge.clone()
                     });
                 }
@@ -79,7 +79,11 @@ impl Reader<'_> {
         mapping.take("gates");
         self.finish(&mapping, what);
 
-        let label = format!("transition `{}` -> `{}`", shown(from), shown(to));
+        let label = format!(
+            "transition `{}` -> `{}`",
+            format_node(from),
+            format_node(to)
+        );
         let sources = from.map(|node| self.sources(node, &label));
         let target = to.and_then(|node| self.edge_target(node, &label));
         let trigger = trigger.map(|node| self.one_of(node, "`trigger`", &Trigger::ALL));
@@ -110,7 +114,7 @@ impl Reader<'_> {
             confirm,
             set,
             hooks,
-            from_any: false,
+            is_from_active: false,
             at: node.at,
         };
         Some((sources?, edge))
@@ -142,11 +146,12 @@ impl Reader<'_> {
                 continue;
             };
             if self.states.get(&status) == Some(&true) {
-                let message = format!("{label}: `{status}` is terminal, so nothing may leave it");
+                let message =
+                    format!("{label}: `{status}` is terminal, so no transition may leave it");
                 let code = ProblemCode::TransitionFromTerminal;
                 self.problems.add(code, item.at, message);
             } else if sources.named.contains(&status) {
-                let message = format!("{label}: `{status}` stands twice in `from`");
+                let message = format!("{label}: `{status}` appears twice in `from`");
                 self.problems
                     .add(ProblemCode::InvalidValue, item.at, message);
             } else {
@@ -176,7 +181,7 @@ impl Reader<'_> {
             .filter_map(|item| self.role(item, label))
             .collect();
         if roles.is_empty() && items.is_empty() {
-            let message = format!("{label}: `by` names nobody; leave it out for anyone");
+            let message = format!("{label}: `by` is empty; leave it out to allow anyone");
             self.problems
                 .add(ProblemCode::InvalidValue, node.at, message);
         }
@@ -190,11 +195,11 @@ struct Sources {
     any_active: bool,
 }
 
-fn shown(node: Option<&Node>) -> String {
+fn format_node(node: Option<&Node>) -> String {
     match node.map(|node| &node.value) {
         Some(Value::Scalar { text, .. }) => text.chars().take(64).collect(),
         Some(Value::Sequence(items)) => {
-            let names: Vec<String> = items.iter().map(|item| shown(Some(item))).collect();
+            let names: Vec<String> = items.iter().map(|item| format_node(Some(item))).collect();
             names.join(", ")
         }
         _ => String::from("?"),

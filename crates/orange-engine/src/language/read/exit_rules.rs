@@ -2,7 +2,7 @@
 
 use super::Reader;
 use super::mapping::Mapping;
-use crate::language::declared::Naming;
+use crate::language::declarations::NameKind;
 use crate::language::defaults;
 use crate::language::exit_rules::{CrashRule, ExitCase, ExitOutcome, ExitRule, OnCrash};
 use crate::language::intervals;
@@ -38,7 +38,7 @@ impl Reader<'_> {
         if let Some(node) = interval {
             self.duration(node, "`poll_interval`");
             self.names
-                .declare(Naming::PollInterval, "poll_interval", node.at);
+                .declare(NameKind::PollInterval, "poll_interval", node.at);
         }
         let rules = rules.map(|node| {
             let items = self.list(node, "`rules`").iter();
@@ -67,7 +67,7 @@ impl Reader<'_> {
         if let Some(node) = no_artifact
             && (self.boolean(node, "`no_artifact`") == Some(false) || has_artifact.is_some())
         {
-            let message = "`no_artifact: true` means that no rule above matched, and stands alone";
+            let message = "`no_artifact` must be `true`, and excludes `has_artifact`";
             self.problems
                 .add(ProblemCode::InvalidValue, node.at, message);
         }
@@ -118,7 +118,7 @@ impl Reader<'_> {
     ) -> Option<CrashRule> {
         let stuck_after = nodes.stuck_after.and_then(|node| {
             let text = self.text(node, "`stuck_after`")?;
-            self.names.used(Naming::Limit, text);
+            self.names.mark_used(NameKind::Limit, text);
             match self.limits.get(text) {
                 Some(limit) => Some(*limit),
                 None => self.number(node, "`stuck_after`"),
@@ -195,15 +195,15 @@ impl Reader<'_> {
         if guards.len() < cases.len() {
             return;
         }
-        let missing = match intervals::uncovered(&guards) {
+        let missing = match intervals::find_uncovered(&guards) {
             Ok(None) => return,
-            Ok(Some(witness)) if witness.is_empty() => String::from("at all"),
-            Ok(Some(witness)) => format!("when {}", rules::shown(&witness)),
+            Ok(Some(witness)) if witness.is_empty() => String::from("has no case"),
+            Ok(Some(witness)) => format!("has no case for {}", rules::format_witness(&witness)),
             Err(intervals::TooComplicated) => {
-                String::from("that could be proved: the guards are too complicated")
+                String::from("cannot be checked: its guards are too complicated")
             }
         };
-        let message = format!("{label}: `then_when` has no answer {missing}");
+        let message = format!("{label}: `then_when` {missing}");
         let hint = "add a case for it, or end with `- else: <state>`";
         let code = ProblemCode::ThenWhenNotExhaustive;
         self.problems.add_with_hint(code, node.at, message, hint);

@@ -1,14 +1,14 @@
 //! Reads gates, named and inline.
 
 use super::Reader;
-use super::mapping::{Mapping, known};
+use super::mapping::{Mapping, suggest_declared};
 use crate::document::SectionName;
 use crate::document::reading::{Verdict, VerdictMode};
-use crate::language::declared::Naming;
+use crate::language::declarations::NameKind;
 use crate::language::defaults;
 use crate::language::gates::{
     ChecksState, CommandGate, Gate, GateKind, GitCondition, GitGate, PullRequestGate,
-    PullRequestState, ReportField, ReportGate, ReportWanted, SectionGate,
+    PullRequestState, ReportCondition, ReportField, ReportGate, SectionGate,
 };
 use crate::language::problem::ProblemCode;
 use crate::language::yaml::{Node, Value};
@@ -38,7 +38,7 @@ impl Reader<'_> {
     pub(super) fn named_gates(&mut self, node: &Node) {
         for (key, value) in self.entries(node, "`gates`") {
             self.check_name(&key.text, key.at, &format!("gate `{}`", key.text));
-            self.names.declare(Naming::Gate, &key.text, key.at);
+            self.names.declare(NameKind::Gate, &key.text, key.at);
             let name = GateName::new(&key.text);
             let gate = self.gate(value).map(|mut gate| {
                 gate.name = Some(name.clone());
@@ -50,7 +50,7 @@ impl Reader<'_> {
 
     /// One gate or several, each by name or inline.
     pub(super) fn gate_list(&mut self, node: &Node) -> Vec<Gate> {
-        let items = self.some(node, "a list of gates").iter();
+        let items = self.require_items(node, "a list of gates").iter();
         items.filter_map(|item| self.gate(item)).collect()
     }
 
@@ -58,12 +58,12 @@ impl Reader<'_> {
         if let Value::Scalar { text, .. } = &node.value {
             // A gate that could not be read was already reported at its declaration; its use is not
             // a problem.
-            self.names.used(Naming::Gate, text);
+            self.names.mark_used(NameKind::Gate, text);
             let gate = self.gates.get(text.as_str()).cloned();
             if gate.is_none() {
                 let names: Vec<&str> = self.gates.keys().map(GateName::as_str).collect();
                 let message = format!("gate `{text}` does not exist");
-                let hint = known("gates", text, &names);
+                let hint = suggest_declared("gates", text, &names);
                 self.problems
                     .add_with_hint(ProblemCode::GateUnknown, node.at, message, hint);
             }
@@ -127,7 +127,7 @@ impl Reader<'_> {
         }
         let fields = fields
             .map(|node| {
-                let items = self.some(node, "`fields`").iter();
+                let items = self.require_items(node, "`fields`").iter();
                 items
                     .filter_map(|item| self.text(item, "`fields`").map(str::to_owned))
                     .collect()
@@ -135,7 +135,7 @@ impl Reader<'_> {
             .unwrap_or_default();
         let verdict = verdict.and_then(|node| self.one_of(node, "`verdict`", &VERDICTS));
         if let (Some(node), None) = (verdict_mode, verdict) {
-            let message = "`verdict_mode` says how a `verdict` is read, and there is none";
+            let message = "`verdict_mode` says how a `verdict` is read, but there is none";
             self.problems
                 .add(ProblemCode::InvalidValue, node.at, message);
         }
@@ -143,7 +143,7 @@ impl Reader<'_> {
             verdict_mode.and_then(|node| self.one_of(node, "`verdict_mode`", &VERDICT_MODES));
         let from_role: Vec<Role> = from_role
             .map(|node| {
-                let items = self.some(node, "`from_role`").iter();
+                let items = self.require_items(node, "`from_role`").iter();
                 items.filter_map(|item| self.judge_role(item)).collect()
             })
             .unwrap_or_default();
@@ -162,7 +162,7 @@ impl Reader<'_> {
     fn judge_role(&mut self, node: &Node) -> Option<Role> {
         let role = self.role(node, "`from_role`")?;
         if role == Role::Engine {
-            let message = "`from_role`: the engine reads sections and vouches for none";
+            let message = "`from_role`: the engine cannot vouch for a section";
             self.problems
                 .add(ProblemCode::InvalidValue, node.at, message);
             return None;
@@ -177,15 +177,15 @@ impl Reader<'_> {
         let at = gate.at;
         let field = self.one_of(field, "`report`", &ReportField::ALL);
         let is: Option<Vec<String>> = is.map(|node| {
-            let items = self.some(node, "`is`").iter();
+            let items = self.require_items(node, "`is`").iter();
             items
                 .filter_map(|item| self.text(item, "`is`").map(str::to_owned))
                 .collect()
         });
         let empty = empty.and_then(|node| self.boolean(node, "`empty`"));
         let wanted = match (is, empty) {
-            (Some(words), None) => ReportWanted::Is(words),
-            (None, Some(empty)) => ReportWanted::Empty(empty),
+            (Some(words), None) => ReportCondition::Is(words),
+            (None, Some(empty)) => ReportCondition::Empty(empty),
             _ => {
                 let message = "a `report` gate needs exactly one of `is` and `empty`";
                 self.problems.add(ProblemCode::InvalidValue, at, message);
@@ -200,7 +200,7 @@ impl Reader<'_> {
 
     fn git_gate(&mut self, gate: &mut Mapping<'_>) -> Option<GitGate> {
         let node = gate.take("git")?;
-        let items = self.some(node, "`git`").iter();
+        let items = self.require_items(node, "`git`").iter();
         let conditions: Vec<GitCondition> = items
             .filter_map(|item| self.one_of(item, "`git`", &GitCondition::ALL))
             .collect();

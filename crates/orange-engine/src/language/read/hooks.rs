@@ -1,7 +1,7 @@
 //! Reads hooks and their parameters.
 
 use super::Reader;
-use super::mapping::{Mapping, items, suggested};
+use super::mapping::{Mapping, items, suggest};
 use crate::language::defaults;
 use crate::language::hooks::{Action, Channel, HarnessChoice, Hook, OnError, SpawnHook};
 use crate::language::problem::ProblemCode;
@@ -67,7 +67,7 @@ impl Reader<'_> {
         let text = self.text(name, "`action`")?;
         let Some(known) = ACTIONS.into_iter().find(|action| *action == text) else {
             let message = format!("hook `{text}` does not exist");
-            let hint = suggested(text, &ACTIONS, |all| format!("the hooks are {all}"));
+            let hint = suggest(text, &ACTIONS, |all| format!("the hooks are {all}"));
             self.problems
                 .add_with_hint(ProblemCode::ActionUnknown, name.at, message, hint);
             return None;
@@ -81,7 +81,7 @@ impl Reader<'_> {
         let on_error = on_error.and_then(|node| self.one_of(node, "`on_error`", &ON_ERROR));
         let action = action?;
         Some(Hook {
-            on_error: on_error.unwrap_or_else(|| action.usual_on_error()),
+            on_error: on_error.unwrap_or_else(|| action.default_on_error()),
             action,
             timeout,
             at: node.at,

@@ -60,7 +60,7 @@ impl Reader<'_> {
         for (key, _) in mapping.entries {
             if !mapping.taken.contains(&key.text.as_str()) {
                 let message = format!("{what} has no key `{}`", key.text);
-                let hint = suggested(&key.text, &mapping.taken, |all| format!("it takes {all}"));
+                let hint = suggest(&key.text, &mapping.taken, |all| format!("it takes {all}"));
                 self.problems
                     .add_with_hint(ProblemCode::UnknownKey, key.at, message, hint);
             }
@@ -88,7 +88,7 @@ impl Reader<'_> {
         match &node.value {
             Value::Mapping(entries) => entries,
             // `states:` with nothing below it reads as an empty text.
-            value if value.is_nothing() => &[],
+            value if value.is_empty() => &[],
             _ => {
                 self.wrong_type(node, what, "a mapping");
                 &[]
@@ -100,7 +100,7 @@ impl Reader<'_> {
     pub(super) fn list<'node>(&mut self, node: &'node Node, what: &str) -> &'node [Node] {
         match &node.value {
             Value::Sequence(items) => items,
-            value if value.is_nothing() => &[],
+            value if value.is_empty() => &[],
             _ => {
                 self.wrong_type(node, what, "a list");
                 &[]
@@ -109,10 +109,10 @@ impl Reader<'_> {
     }
 
     /// The items of a list that must not be empty; a single value counts as a list of one.
-    pub(super) fn some<'node>(&mut self, node: &'node Node, what: &str) -> &'node [Node] {
+    pub(super) fn require_items<'node>(&mut self, node: &'node Node, what: &str) -> &'node [Node] {
         let items = items(node);
         if items.is_empty() {
-            let message = format!("{what} is empty, and so would mean nothing");
+            let message = format!("{what} must not be empty");
             self.problems
                 .add(ProblemCode::InvalidValue, node.at, message);
         }
@@ -121,7 +121,7 @@ impl Reader<'_> {
 
     /// A single value as text; a missing value is not a text.
     pub(super) fn text<'node>(&mut self, node: &'node Node, what: &str) -> Option<&'node str> {
-        if node.value.is_nothing() {
+        if node.value.is_empty() {
             self.empty(node, what);
             return None;
         }
@@ -169,7 +169,7 @@ impl Reader<'_> {
         let found = words.iter().find(|(word, _)| *word == text);
         if found.is_none() {
             let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            let message = format!("{what} must be {}, not `{text}`", either(&known));
+            let message = format!("{what} must be {}, not `{text}`", join_or(&known));
             let code = ProblemCode::InvalidValue;
             match nearest(text, known) {
                 Some(meant) => {
@@ -209,7 +209,7 @@ impl Reader<'_> {
         };
         if items.is_empty() {
             let message = format!("{what} must be a list of a program and its arguments");
-            let hint = "write it like `[cargo, test]`; no shell reads it";
+            let hint = "write it like `[cargo, test]`; it does not run in a shell";
             self.problems
                 .add_with_hint(ProblemCode::InvalidValue, node.at, message, hint);
             return None;
@@ -225,7 +225,7 @@ impl Reader<'_> {
         let rest = self.problems.rest_of_line(node.at);
         if rest.contains('#') {
             let hint =
-                "`#` begins a comment; put a text that has one in quotes, like \"## Handoff\"";
+                "`#` begins a comment; put a text that contains it in quotes, like \"## Handoff\"";
             self.problems
                 .add_with_hint(ProblemCode::WrongType, node.at, message, hint);
         } else {
@@ -243,22 +243,22 @@ impl Reader<'_> {
 pub(super) fn items(node: &Node) -> &[Node] {
     match &node.value {
         Value::Sequence(items) => items,
-        value if value.is_nothing() => &[],
+        value if value.is_empty() => &[],
         _ => std::slice::from_ref(node),
     }
 }
 
 /// The names of a kind that the file declares itself, the likeliest first.
-pub(super) fn known(kind: &str, word: &str, names: &[&str]) -> String {
+pub(super) fn suggest_declared(kind: &str, word: &str, names: &[&str]) -> String {
     if names.is_empty() {
         return format!("the file declares no {kind}; add it under `{kind}`");
     }
-    suggested(word, names, |all| format!("the {kind} are {all}"))
+    suggest(word, names, |all| format!("the {kind} are {all}"))
 }
 
 /// The name that was probably meant, else all of them.
-pub(super) fn suggested(word: &str, names: &[&str], all: impl Fn(&str) -> String) -> String {
-    let all = all(&listed(names));
+pub(super) fn suggest(word: &str, names: &[&str], all: impl Fn(&str) -> String) -> String {
+    let all = all(&join_and(names));
     match nearest(word, names.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`? {all}"),
         None => all,
@@ -266,13 +266,13 @@ pub(super) fn suggested(word: &str, names: &[&str], all: impl Fn(&str) -> String
 }
 
 /// `a`, `b` and `c`.
-pub(super) fn listed(words: &[&str]) -> String {
-    wording::all(quoted(words))
+pub(super) fn join_and(words: &[&str]) -> String {
+    wording::join_and(quoted(words))
 }
 
 /// `a`, `b` or `c`.
-pub(super) fn either(words: &[&str]) -> String {
-    wording::either(quoted(words))
+pub(super) fn join_or(words: &[&str]) -> String {
+    wording::join_or(quoted(words))
 }
 
 fn quoted(words: &[&str]) -> impl Iterator<Item = String> {

@@ -10,7 +10,7 @@ mod states;
 
 use std::collections::BTreeMap;
 
-use super::declared::Names;
+use super::declarations::Names;
 use super::defaults;
 use super::gates::Gate;
 use super::problem::{Problem, ProblemCode, Problems};
@@ -25,14 +25,14 @@ use crate::role::Role;
 
 /// The result of loading a file.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct LoadResult {
     /// The workflow, if the file has the shape of one; bind it only when there are no problems.
     pub workflow: Option<Workflow>,
     /// Everything that is wrong, in file order.
     pub problems: Vec<Problem>,
 }
 
-impl Loaded {
+impl LoadResult {
     /// The workflow, if nothing is wrong with it.
     pub fn into_result(self) -> Result<Workflow, Vec<Problem>> {
         match self.workflow {
@@ -43,7 +43,7 @@ impl Loaded {
 }
 
 /// Reads and checks a workflow.
-pub fn load(source: &str) -> Loaded {
+pub fn load(source: &str) -> LoadResult {
     let mut reader = Reader {
         problems: Problems::new(source),
         limits: Limits::new(),
@@ -57,7 +57,7 @@ pub fn load(source: &str) -> Loaded {
     let workflow = yaml::parse(source, &mut reader.problems)
         .and_then(|root| reader.workflow(&root))
         .inspect(|workflow| rules::check(workflow, &mut reader.problems));
-    Loaded {
+    LoadResult {
         workflow,
         problems: reader.problems.into_sorted(),
     }
@@ -145,7 +145,7 @@ impl Reader<'_> {
             entries,
             edges,
             verbs,
-            verb_places,
+            verb_sources: verb_places,
             exit_rules,
             prompts: readable(&self.prompts),
             declared: self.names.take(),

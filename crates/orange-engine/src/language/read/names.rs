@@ -1,12 +1,12 @@
 //! Reads named things: version, roles, limits, fields, prompts, verbs.
 
 use super::Reader;
-use super::mapping::{either, items, known, suggested};
-use crate::language::declared::Naming;
+use super::mapping::{items, join_or, suggest, suggest_declared};
+use crate::language::declarations::NameKind;
 use crate::language::defaults;
 use crate::language::problem::{Position, ProblemCode};
 use crate::language::prompt::Prompt;
-use crate::language::verbs::{Verb, VerbPlaces, Verbs};
+use crate::language::verbs::{Verb, VerbSources, Verbs};
 use crate::language::when::{When, is_name};
 use crate::language::workflow::{Change, NewValue, Target};
 use crate::language::yaml::{Node, Value};
@@ -20,7 +20,9 @@ impl Reader<'_> {
             return;
         };
         if text != "1" {
-            let message = format!("version `{text}` is not known; this program reads version 1");
+            let message = format!(
+                "version `{text}` is not supported; this version of orange reads version 1"
+            );
             let code = ProblemCode::UnknownVersion;
             self.problems.add(code, node.at, message);
         }
@@ -58,13 +60,13 @@ impl Reader<'_> {
             };
             // An invalid name is reported here, so its uses are not reported as well.
             self.check_name(name, item.at, "a role");
-            let role = Role::named(name);
+            let role = Role::from_name(name);
             if !matches!(role, Role::Other(_)) || self.roles.contains(&role) {
-                let message = format!("role `{name}` is already there");
+                let message = format!("role `{name}` already exists");
                 self.problems
                     .add(ProblemCode::InvalidValue, item.at, message);
             } else {
-                self.names.declare(Naming::Role, name, item.at);
+                self.names.declare(NameKind::Role, name, item.at);
                 self.roles.push(role);
             }
         }
@@ -82,9 +84,9 @@ impl Reader<'_> {
 
     fn role_among(&mut self, node: &Node, what: &str, built_in: &[&str]) -> Option<Role> {
         let text = self.text(node, what)?;
-        let role = Role::named(text);
+        let role = Role::from_name(text);
         if self.roles.contains(&role) || built_in.contains(&text) {
-            self.names.used(Naming::Role, text);
+            self.names.mark_used(NameKind::Role, text);
             return Some(role);
         }
         let message = if matches!(role, Role::Other(_)) {
@@ -94,7 +96,7 @@ impl Reader<'_> {
         };
         let mut known = built_in.to_vec();
         known.extend(self.roles.iter().map(Role::as_str));
-        let hint = format!("use {}, or declare it under `roles`", either(&known));
+        let hint = format!("use {}, or declare it under `roles`", join_or(&known));
         self.problems
             .add_with_hint(ProblemCode::RoleUnknown, node.at, message, hint);
         None
@@ -106,7 +108,7 @@ impl Reader<'_> {
             // An unreadable value is reported here, so uses of the limit are not reported as well.
             let number = self.number(value, &what).unwrap_or(1);
             if self.check_number_name(&key.text, key.at, &what) {
-                self.names.declare(Naming::Limit, &key.text, key.at);
+                self.names.declare(NameKind::Limit, &key.text, key.at);
                 self.limits.insert(LimitName::new(&key.text), number);
             }
         }
@@ -116,20 +118,20 @@ impl Reader<'_> {
         for (key, value) in self.entries(node, "`fields`") {
             let what = format!("field `{}`", key.text);
             if defaults::is_derived(&key.text) {
-                let message = format!("{what} is kept by orange and cannot be declared");
+                let message = format!("{what} is computed by orange and cannot be declared");
                 self.problems
                     .add(ProblemCode::InvalidValue, key.at, message);
                 continue;
             }
             if self.limits.contains_key(key.text.as_str()) {
-                let message = format!("{what} has the name of a limit");
+                let message = format!("{what} has the same name as a limit");
                 self.problems
                     .add(ProblemCode::InvalidValue, key.at, message);
                 continue;
             }
             let number = self.number(value, &what).unwrap_or(0);
             if self.check_number_name(&key.text, key.at, &what) {
-                self.names.declare(Naming::Field, &key.text, key.at);
+                self.names.declare(NameKind::Field, &key.text, key.at);
                 self.fields.insert(FieldName::new(&key.text), number);
             }
         }
@@ -150,7 +152,7 @@ impl Reader<'_> {
         for (key, value) in self.entries(node, "`prompts`") {
             let what = format!("prompt `{}`", key.text);
             self.check_name(&key.text, key.at, &what);
-            self.names.declare(Naming::Prompt, &key.text, key.at);
+            self.names.declare(NameKind::Prompt, &key.text, key.at);
             let prompt = self.prompt(value, &what);
             self.prompts.insert(PromptName::new(&key.text), prompt);
         }
@@ -176,8 +178,8 @@ impl Reader<'_> {
             }
         };
         for variable in prompt.variables() {
-            self.names.used(Naming::Field, variable);
-            self.names.used(Naming::Limit, variable);
+            self.names.mark_used(NameKind::Field, variable);
+            self.names.mark_used(NameKind::Limit, variable);
             if !defaults::is_text_variable(variable)
                 && !self.fields.contains_key(variable)
                 && !self.limits.contains_key(variable)
@@ -186,7 +188,7 @@ impl Reader<'_> {
                 let mut known: Vec<&str> = defaults::TEXT_VARIABLES.to_vec();
                 known.extend(self.fields.keys().map(FieldName::as_str));
                 known.extend(self.limits.keys().map(LimitName::as_str));
-                let hint = suggested(variable, &known, |all| format!("the variables are {all}"));
+                let hint = suggest(variable, &known, |all| format!("the variables are {all}"));
                 let message = format!("{what} uses `{{{variable}}}`, which does not exist");
                 let offset = text.find(&format!("{{{variable}}}")).unwrap_or(0);
                 let at = inside(node, text[..offset].chars().count());
@@ -207,12 +209,12 @@ impl Reader<'_> {
         let text = self.text(node, what)?;
         if !self.prompts.contains_key(text) {
             let names: Vec<&str> = self.prompts.keys().map(PromptName::as_str).collect();
-            let hint = known("prompts", text, &names);
+            let hint = suggest_declared("prompts", text, &names);
             let message = format!("{what} uses prompt `{text}`, which does not exist");
             self.problems.add_with_hint(code, node.at, message, hint);
             return None;
         }
-        self.names.used(Naming::Prompt, text);
+        self.names.mark_used(NameKind::Prompt, text);
         Some(PromptName::new(text))
     }
 
@@ -223,11 +225,11 @@ impl Reader<'_> {
                 let mut known = true;
                 let is_part = |part: char| part.is_ascii_alphanumeric() || part == '_';
                 for word in text.split(|part: char| !is_part(part)) {
-                    self.names.used(Naming::Limit, word);
+                    self.names.mark_used(NameKind::Limit, word);
                 }
                 for comparison in when.comparisons() {
                     let field = comparison.field.as_str();
-                    self.names.used(Naming::Field, field);
+                    self.names.mark_used(NameKind::Field, field);
                     known &=
                         self.check_field(&comparison.field, node.at, &defaults::DERIVED_FIELDS);
                 }
@@ -252,7 +254,7 @@ impl Reader<'_> {
         if !known {
             let mut names: Vec<&str> = self.fields.keys().map(FieldName::as_str).collect();
             names.extend(derived);
-            let hint = suggested(field.as_str(), &names, |all| {
+            let hint = suggest(field.as_str(), &names, |all| {
                 format!("the fields are {all}; declare more under `fields`")
             });
             let message = format!("field `{field}` does not exist");
@@ -265,7 +267,7 @@ impl Reader<'_> {
     /// A field that a workflow may change.
     pub(super) fn settable_field(&mut self, text: &str, at: Position) -> Option<FieldName> {
         if defaults::is_derived(text) {
-            let message = format!("field `{text}` is kept by orange and cannot be set");
+            let message = format!("field `{text}` is computed by orange and cannot be set");
             self.problems.add(ProblemCode::InvalidValue, at, message);
             return None;
         }
@@ -293,18 +295,18 @@ impl Reader<'_> {
         changes
     }
 
-    pub(super) fn verbs(&mut self, node: &Node) -> (Verbs, VerbPlaces) {
-        let (mut verbs, mut places) = (Verbs::new(), VerbPlaces::new());
+    pub(super) fn verbs(&mut self, node: &Node) -> (Verbs, VerbSources) {
+        let (mut verbs, mut places) = (Verbs::new(), VerbSources::new());
         for (key, value) in self.entries(node, "`verbs`") {
             let Some((_, verb)) = Verb::ALL.iter().find(|(name, _)| *name == key.text) else {
                 let names: Vec<&str> = Verb::ALL.iter().map(|(name, _)| *name).collect();
                 let message = format!("verb `{}` does not exist", key.text);
-                let hint = suggested(&key.text, &names, |all| format!("the verbs are {all}"));
+                let hint = suggest(&key.text, &names, |all| format!("the verbs are {all}"));
                 self.problems
                     .add_with_hint(ProblemCode::UnknownKey, key.at, message, hint);
                 continue;
             };
-            self.names.declare(Naming::Verb, &key.text, key.at);
+            self.names.declare(NameKind::Verb, &key.text, key.at);
             let what = format!("verb `{verb}`");
             let mut to = Some(value);
             if matches!(value.value, Value::Mapping(_))
@@ -343,7 +345,7 @@ impl Reader<'_> {
         let text = self.text(node, what)?;
         if !self.states.contains_key(text) {
             let names: Vec<&str> = self.states.keys().map(Status::as_str).collect();
-            let hint = known("states", text, &names);
+            let hint = suggest_declared("states", text, &names);
             let message = format!("{what}: state `{text}` does not exist");
             self.problems.add_with_hint(code, node.at, message, hint);
             return None;

@@ -63,7 +63,7 @@ impl Reader<'_> {
             at,
         };
         // `done:` with nothing below it is a state with only defaults.
-        if node.value.is_nothing() {
+        if node.value.is_empty() {
             return draft;
         }
         let Some(mut state) = self.mapping(node, &what) else {
@@ -104,7 +104,7 @@ impl Reader<'_> {
         });
         if let Some(node) = respawn {
             for (key, value) in self.entries(node, "`respawn`") {
-                let role = Role::named(&key.text);
+                let role = Role::from_name(&key.text);
                 if self.agent_key(&role, key.at)
                     && let Some(respawn) = self.respawn(value, &what)
                 {
@@ -204,7 +204,7 @@ impl Reader<'_> {
 
     fn entry(&mut self, status: Status, at: Position, node: &Node) -> Entry {
         let mut entry = defaults::plain_entry(status, at);
-        if node.value.is_nothing() {
+        if node.value.is_empty() {
             return entry;
         }
         let what = format!("entry `{}`", entry.status);

@@ -13,17 +13,17 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::{Exit, Shape};
-use crate::output::{Output, Paragraph, Style, Text};
+use crate::output::{Output, Paragraph, Style, Text, with_local_times};
 
 pub const SHAPE: Shape = Shape::of::<ErrorBody<'static>>("orange.error/1");
 
-/// The body of an answer that is an error.
+/// The body of an error.
 #[derive(Serialize, JsonSchema)]
 struct ErrorBody<'a> {
     error: &'a Error,
 }
 
-/// An error as a program reads it.
+/// An error, in JSON.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ErrorFields")]
 pub struct Error {
@@ -68,24 +68,24 @@ impl Error {
 
     /// This process could not start, or become, another program.
     pub fn not_started(error: impl Display) -> Error {
-        Error::new(Exit::OutsideFailed, "program-not-started", error)
+        Error::new(Exit::ExternalFailed, "program-not-started", error)
     }
 
     pub fn dashboard(message: impl Display) -> Error {
         Error::new(Exit::Unexpected, "system-failed", message)
-            .hint("run `orange task list`: every step can be asked for in words too")
+            .hint("run `orange task list`: every step has a command too")
     }
 
     /// The user answered the confirmation with no.
     pub fn denied(verb: &str, task: &TaskId) -> Error {
-        not_confirmed(verb, task, "the answer was no")
+        not_confirmed(verb, task, "you answered no")
     }
 
     /// A confirmation is needed, and there is no terminal to ask at.
     pub fn unconfirmed(verb: &str, task: &TaskId) -> Error {
-        not_confirmed(verb, task, "nobody has confirmed it").hint(format!(
-            "run `orange task delete {task} --yes`; its directory is moved to the trash, and its \
-             branch, kept work and history stay"
+        not_confirmed(verb, task, "it needs confirmation").hint(format!(
+            "run `orange task delete {task} --yes` to confirm; its directory is moved to the \
+             trash, and its branch, kept work and history stay"
         ))
     }
 
@@ -119,7 +119,7 @@ impl From<Kind> for Exit {
             Kind::NotFound => Exit::NotFound,
             Kind::Refused => Exit::Refused,
             Kind::Busy => Exit::Busy,
-            Kind::OutsideFailed => Exit::OutsideFailed,
+            Kind::ExternalFailed => Exit::ExternalFailed,
             Kind::Unexpected => Exit::Unexpected,
         }
     }
@@ -206,7 +206,7 @@ impl From<io::Error> for Error {
 
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
-        let message = format!("cannot put the answer into JSON: {error}");
+        let message = format!("cannot encode the answer as JSON: {error}");
         Error::new(Exit::Unexpected, "answer-not-printed", message)
     }
 }
@@ -219,9 +219,10 @@ pub fn push_error(
     width: Option<usize>,
     margin: usize,
 ) {
+    let message = with_local_times(message);
     let error = Paragraph {
         lead: &[(Style::Bad, "error:")],
-        body: message,
+        body: &message,
         margin,
         indent: margin + "error: ".len(),
     };
@@ -230,7 +231,8 @@ pub fn push_error(
         if number == 0 {
             text.end_line();
         }
-        text.push_paragraph(&hint_paragraph(hint, margin), width);
+        let hint = with_local_times(hint);
+        text.push_paragraph(&hint_paragraph(&hint, margin), width);
     }
 }
 

@@ -21,7 +21,7 @@ pub enum Exit {
     /// Not finished yet; repeating the command reports the result.
     Busy = 5,
     /// A program that orange called has failed.
-    OutsideFailed = 6,
+    ExternalFailed = 6,
     /// Interrupted from the keyboard (SIGINT).
     Interrupted = 130,
     /// Terminated from outside (SIGTERM).

@@ -4,10 +4,10 @@ use orange_config::RunResult;
 use orange_driver::ResultOfRun;
 
 /// How many characters of an agent's text are shown; JSON and the logs have all of it.
-const SHOWN: usize = 200;
+const MAX_TEXT_CHARS: usize = 200;
 
 /// The result of each role's last run, in lines.
-pub fn told_results(results: &[ResultOfRun]) -> Vec<String> {
+pub fn result_lines(results: &[ResultOfRun]) -> Vec<String> {
     let is_last = |at: usize| {
         let later = results.get(at + 1..).unwrap_or_default();
         results
@@ -22,7 +22,7 @@ pub fn told_results(results: &[ResultOfRun]) -> Vec<String> {
 fn lines(role: &str, result: &RunResult) -> Vec<String> {
     let class = result.error_class.map(|it| format!(" ({})", it.as_str()));
     let said = result.error.as_ref().or(result.text.as_ref());
-    let said = said.map(|said| format!(": {}", shortened(said)));
+    let said = said.map(|said| format!(": {}", shorten(said)));
     let mut lines = vec![format!(
         "{role} {}{}{}",
         result.status.as_str(),
@@ -44,20 +44,20 @@ fn lines(role: &str, result: &RunResult) -> Vec<String> {
 }
 
 /// The beginning of a text, in one line.
-fn shortened(text: &str) -> String {
+fn shorten(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = words.join(" ");
-    if text.chars().count() <= SHOWN {
+    if text.chars().count() <= MAX_TEXT_CHARS {
         return text;
     }
-    text.chars().take(SHOWN - 1).chain(['…']).collect()
+    text.chars().take(MAX_TEXT_CHARS - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use orange_config::ResultStatus;
-    use orange_engine::death::Class;
+    use orange_engine::death::FailureClass;
     use orange_engine::names::RunId;
     use orange_engine::role::Role;
 
@@ -83,8 +83,8 @@ mod tests {
         let mut failed = result(Role::Worker, "Half");
         failed.result.status = ResultStatus::Failed;
         failed.result.error = Some(String::from("no quota\nleft"));
-        failed.result.error_class = Some(Class::Quota);
-        let told = told_results(&[
+        failed.result.error_class = Some(FailureClass::Quota);
+        let told = result_lines(&[
             result(Role::Worker, "First"),
             result(Role::Reviewer, "Good"),
             failed,
@@ -99,14 +99,14 @@ mod tests {
                 known
             ]
         );
-        assert!(told_results(&[]).is_empty());
+        assert!(result_lines(&[]).is_empty());
     }
 
     #[test]
     fn lesson_38_a_long_text_is_cut_between_characters() {
-        let told = told_results(&[result(Role::Worker, &"🦀".repeat(500))]);
+        let told = result_lines(&[result(Role::Worker, &"🦀".repeat(500))]);
         let said = told[0].strip_prefix("worker succeeded: ").unwrap();
-        assert_eq!(said.chars().count(), SHOWN);
+        assert_eq!(said.chars().count(), MAX_TEXT_CHARS);
         assert!(said.ends_with("🦀…"));
     }
 }

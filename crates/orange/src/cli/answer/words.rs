@@ -9,7 +9,7 @@ use orange_engine::time::Timestamp;
 pub use orange_engine::time::age;
 use serde::Serialize;
 
-pub fn counted(count: usize, noun: &str) -> String {
+pub fn count_noun(count: usize, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{ending}")
 }
@@ -19,7 +19,7 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
 /// The seconds in a duration such as `90s`, `10m`, `2h` or `3d`.
-pub fn span(text: &str) -> Option<u64> {
+pub fn parse_duration(text: &str) -> Option<u64> {
     let unit = text.chars().last()?;
     let count: u64 = text.strip_suffix(unit)?.parse().ok()?;
     let seconds = match unit {
@@ -40,21 +40,21 @@ pub fn ago(now: Timestamp, then: Timestamp) -> String {
 }
 
 /// Why a message has not reached its agent; `None` if it has.
-pub fn undelivered(message: &Message) -> Option<String> {
+pub fn undelivered_reason(message: &Message) -> Option<String> {
     let delivery = &message.delivery;
     if message.read_at.is_some() || delivery.confirmed_at.is_some() {
         return None;
     }
-    Some(match (&delivery.problem, delivery.told_at) {
+    Some(match (&delivery.problem, delivery.sent_at) {
         (Some(problem), _) => problem.clone(),
-        (None, Some(at)) => format!("it was told of it at {at}, and has not read it"),
-        (None, None) => String::from("nobody has told it yet"),
+        (None, Some(at)) => format!("the agent was nudged at {at}, but has not read it"),
+        (None, None) => String::from("the agent has not been nudged yet"),
     })
 }
 
-/// What an agent seems to be doing, with what that is taken from.
+/// What an agent seems to be doing, with the evidence.
 #[derive(Serialize, schemars::JsonSchema)]
-pub struct ToldActivity<'a> {
+pub struct ActivityBody<'a> {
     role: &'a str,
     run: &'a str,
     #[serde(flatten)]
@@ -62,8 +62,8 @@ pub struct ToldActivity<'a> {
 }
 
 /// What each agent seems to be doing, for JSON.
-pub fn told_activities(activities: &[RunActivity]) -> Vec<ToldActivity<'_>> {
-    let told = activities.iter().map(|it| ToldActivity {
+pub fn activity_bodies(activities: &[RunActivity]) -> Vec<ActivityBody<'_>> {
+    let told = activities.iter().map(|it| ActivityBody {
         role: it.role.as_str(),
         run: it.run.as_str(),
         activity: &it.activity,
@@ -72,34 +72,34 @@ pub fn told_activities(activities: &[RunActivity]) -> Vec<ToldActivity<'_>> {
 }
 
 /// What one agent seems to be doing, in words; `None` if that is not known.
-pub fn doing(activities: &[RunActivity], run: &RunId, now: Timestamp) -> Option<String> {
+pub fn activity_text(activities: &[RunActivity], run: &RunId, now: Timestamp) -> Option<String> {
     let found = activities.iter().find(|it| it.run == *run)?;
     if let Some(since) = found.activity.silent_since {
         let when = ago(now, since);
-        return Some(format!("has told nothing since it was started {when}"));
+        return Some(format!("has reported nothing since it was started {when}"));
     }
     let told = found.activity.evidence.as_ref()?;
-    let (doing, when, kind) = (found.activity.doing, ago(now, told.at), told.kind);
+    let (doing, when, kind) = (found.activity.state, ago(now, told.at), told.kind);
     let words = told.message.as_ref().map(|it| format!(": {it}"));
     let words = words.unwrap_or_default();
     Some(format!(
-        "seems to be {doing}: it told `{kind}` {when}{words}"
+        "seems to be {doing}: it reported `{kind}` {when}{words}"
     ))
 }
 
-/// A reason to wait, with its wording.
+/// A reason to wait, and its text.
 #[derive(Serialize, schemars::JsonSchema)]
-pub struct ToldWait<'a> {
+pub struct WaitBody<'a> {
     #[serde(flatten)]
     wait: &'a Wait,
-    told: String,
+    text: String,
 }
 
 /// Every reason to wait, for JSON, with its wording.
-pub fn told_waits(waits: &[Wait]) -> Vec<ToldWait<'_>> {
-    let told = waits.iter().map(|wait| ToldWait {
+pub fn wait_bodies(waits: &[Wait]) -> Vec<WaitBody<'_>> {
+    let told = waits.iter().map(|wait| WaitBody {
         wait,
-        told: wait.to_string(),
+        text: wait.to_string(),
     });
     told.collect()
 }
@@ -112,10 +112,10 @@ mod tests {
     fn a_span_has_a_unit() {
         let now = Timestamp::from_millis(1_000_000_000_000);
         let before = |seconds: i64| Timestamp::from_millis(now.millis() - seconds * 1000);
-        assert_eq!(span("10m"), Some(600));
-        assert_eq!(span("2d"), Some(172_800));
+        assert_eq!(parse_duration("10m"), Some(600));
+        assert_eq!(parse_duration("2d"), Some(172_800));
         for bad in ["", "m", "10", "-1m", "1.5h", "10é"] {
-            assert_eq!(span(bad), None, "{bad}");
+            assert_eq!(parse_duration(bad), None, "{bad}");
         }
         assert_eq!(ago(now, before(0)), "just now");
         assert_eq!(ago(now, before(90)), "1m ago");

@@ -8,7 +8,7 @@ use orange_config::Environment;
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
-/// See what is set, and who said so.
+/// Show settings and where they come from.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Show(show::Args),

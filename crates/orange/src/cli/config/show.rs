@@ -6,7 +6,7 @@ use orange_config::{Environment, Home, Setting, SettingOrigin};
 use orange_engine::names::ProjectName;
 use serde::Serialize;
 
-use crate::cli::request::driving::driver;
+use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
@@ -14,12 +14,12 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.config.show/1");
 
 /// Show every setting and its source.
 ///
-/// A variable of the environment wins over the project in `projects.json`, which wins over
-/// `config.toml` in the home of orange, which wins over what is built in. Every key may be left
-/// out, and so may the file. Of an address only the host is shown.
+/// An environment variable wins over the project in `projects.json`, which wins over `config.toml`
+/// in the home of orange, which wins over the built-in default. Every key is optional, and so is
+/// the file. Of a URL only the host is shown.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// As it is for this project; the one this directory belongs to when left out.
+    /// Show the settings of this project [default: the one of this directory].
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
 }
@@ -70,6 +70,6 @@ fn told(origin: &SettingOrigin, home: &Home) -> String {
         SettingOrigin::Environment { variable } => format!("${variable}"),
         SettingOrigin::Project { project, path } => format!("{} ({project})", inside(path)),
         SettingOrigin::File { path, line } => format!("{}:{line}", inside(path)),
-        SettingOrigin::BuiltIn => "built in".to_owned(),
+        SettingOrigin::Default => "built in".to_owned(),
     }
 }

@@ -7,18 +7,17 @@ use orange_driver::KnownHarness;
 use orange_engine::parking::{Parking, Reason};
 use serde::Serialize;
 
-use crate::cli::request::driving::driver;
+use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
-use crate::output::{Alignment, Cell, Output, Style, Table};
+use crate::output::{Alignment, Cell, Output, Style, Table, local_time};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.harness.list/1");
 
 /// List the harnesses.
 ///
-/// A harness is `ready` when its program is there, `missing` when it is not, `parked` until an
-/// instant or until a person runs `orange harness unpark`, or `broken`, when its definition has a
-/// mistake. Whether an agent is logged in, and would ask something first, is what `orange doctor`
-/// tells.
+/// A harness is `ready` if its program is installed, `missing` if not, `parked` until a time or
+/// until you run `orange harness unpark`, or `broken` if its definition has a mistake. `orange
+/// doctor` checks whether an agent is logged in, and whether it would ask a question first.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
@@ -32,9 +31,9 @@ struct Line<'a> {
     name: &'a str,
     /// `ready`, `missing`, `parked` or `broken`.
     state: &'static str,
-    /// The program, as the definition names it; nothing when that has a mistake.
+    /// The program, as the definition names it; absent if the definition has a mistake.
     binary: Option<&'a str>,
-    /// Where the program is.
+    /// The path of the program.
     program: Option<&'a Path>,
     /// What is wrong with the definition, or why the program cannot be run.
     problem: Option<&'a str>,
@@ -111,7 +110,7 @@ fn word(reason: Reason) -> &'static str {
 fn until(parked: Option<&Parking>) -> String {
     match parked.map(|parking| parking.until) {
         None => String::new(),
-        Some(Some(until)) => until.to_string(),
+        Some(Some(until)) => local_time(until),
         Some(None) => String::from("unparked"),
     }
 }

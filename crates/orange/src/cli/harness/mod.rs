@@ -9,10 +9,10 @@ use orange_config::Environment;
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
-/// Look after the coding agents that tasks are done with.
+/// List and unpark coding agents.
 ///
 /// A harness whose agent runs out of quota, or is not logged in, is parked: nothing is started on
-/// it, and what was to be started waits. A quota that is there again ends that by itself.
+/// it, and starts wait. When the quota is available again, it is unparked by itself.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Args),

@@ -5,8 +5,8 @@ use orange_engine::names::{HarnessName, TaskId};
 use orange_engine::parking::Parking;
 use serde::Serialize;
 
-use crate::cli::answer::words::counted;
-use crate::cli::request::driving::driver;
+use crate::cli::answer::words::count_noun;
+use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -14,8 +14,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.harness.unpark/1");
 
 /// Use a parked harness again.
 ///
-/// After you have logged in, or when it has quota earlier than it said. Whatever waits for the
-/// harness goes on; if it still cannot be used, the next agent that ends so parks it again.
+/// Run this after you have logged in, or when it has quota earlier than it said. Whatever waits for
+/// the harness continues; if it still cannot be used, the next agent that fails parks it again.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The harness.
@@ -26,9 +26,9 @@ pub struct Args {
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     harness: &'a str,
-    /// Why nothing was started on it; nothing when it was not parked.
-    was: Option<&'a Parking>,
-    /// The tasks for which something is to be done now.
+    /// Why it was parked; absent if it was not.
+    parking: Option<&'a Parking>,
+    /// The tasks that can continue now.
     tasks: &'a [TaskId],
 }
 
@@ -39,19 +39,19 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     if output.is_json() {
         let body = Body {
             harness: &args.name,
-            was: unparked.was.as_ref(),
+            parking: unparked.parking.as_ref(),
             tasks: &unparked.tasks,
         };
         return SHAPE.print(&body, output);
     }
     let mut text = Text::new();
     text.push(Style::Bold, &args.name);
-    let told = match &unparked.was {
+    let told = match &unparked.parking {
         None => String::from(": it was not parked"),
         Some(_) if unparked.tasks.is_empty() => String::from(": agents can be started on it again"),
         Some(_) => {
-            let count = counted(unparked.tasks.len(), "task");
-            format!(": agents can be started on it again; {count} may go on")
+            let count = count_noun(unparked.tasks.len(), "task");
+            format!(": agents can be started on it again; {count} can continue")
         }
     };
     text.push(Style::Plain, &told);

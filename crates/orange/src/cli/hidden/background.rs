@@ -5,12 +5,12 @@ use orange_driver::{Driver, DriverError};
 use orange_engine::names::TaskId;
 use serde_json::json;
 
-use crate::cli::request::driving::driver;
+use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit};
 
-/// Perform what was planned for a task, until nothing is left.
+/// Perform the planned effects of a task, until none is left.
 ///
-/// orange starts this for itself, outside every agent's process tree; nobody else needs it.
+/// orange starts this itself, outside every agent's process tree; you do not need it.
 #[derive(Debug, clap::Args)]
 pub struct Perform {
     /// The task.
@@ -20,7 +20,7 @@ pub struct Perform {
 
 /// Run the commands that the gates of a task wait for.
 ///
-/// orange starts this for itself, outside every agent's process tree; nobody else needs it.
+/// orange starts this itself, outside every agent's process tree; you do not need it.
 #[derive(Debug, clap::Args)]
 pub struct Gather {
     /// The task.
@@ -30,23 +30,23 @@ pub struct Gather {
 
 pub fn perform(args: &Perform, environment: &Environment) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    driver.context.refuse_runs("perform what was planned")?;
+    driver.context.refuse_runs("perform planned effects")?;
     let task = TaskId::new(&args.task);
-    let done = driver.performer.perform_to_the_end(&task).map(drop);
-    logged(done, "performing failed", &driver, &task)
+    let done = driver.performer.perform_until_done(&task).map(drop);
+    log_failure(done, "performing failed", &driver, &task)
 }
 
 pub fn gather(args: &Gather, environment: &Environment) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     driver.context.refuse_runs("run the commands of gates")?;
     let task = TaskId::new(&args.task);
-    let done = driver.steps.gather_wanted(&task).map(drop);
-    logged(done, "asking a gate's command failed", &driver, &task)
+    let done = driver.steps.gather_requested(&task).map(drop);
+    log_failure(done, "running a gate's command failed", &driver, &task)
 }
 
 /// Logs a failure, since no caller reads this process's output. If the log cannot be written, only
 /// the exit code remains.
-fn logged(
+fn log_failure(
     done: Result<(), DriverError>,
     what: &'static str,
     driver: &Driver,

@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 
 use orange_config::Environment;
-use orange_driver::{Invocation, lead_session};
+use orange_driver::{Invocation, create_session};
 
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
-/// Start a program in a session of its own, and print its process number.
+/// Start a program in its own session, and print its process id.
 ///
-/// orange calls this for itself; nobody else needs it.
+/// orange calls this itself; you do not need it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The program and its arguments.
@@ -23,10 +23,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         Some((program, arguments)) => (program.clone(), arguments),
         None => (OsString::new(), &[][..]),
     };
-    lead_session().map_err(Error::not_started)?;
+    create_session().map_err(Error::not_started)?;
     let pid = Invocation::new(program, environment.variables().clone())
         .arguments(arguments)
-        .leave_behind()
+        .start_unattended()
         .map_err(Error::not_started)?;
     output.answer_exactly(format!("{pid}\n").as_bytes())?;
     Ok(Exit::Ok)

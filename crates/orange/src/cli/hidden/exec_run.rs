@@ -10,10 +10,10 @@ use crate::output::Output;
 
 /// Become the agent that a run file describes.
 ///
-/// orange starts this in a pane; nobody else needs it.
+/// orange starts this in a pane; you do not need it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run file; nobody but you may be able to read it.
+    /// The run file; only you may be able to read it.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 }

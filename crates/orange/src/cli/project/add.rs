@@ -6,7 +6,7 @@ use orange_config::{Environment, Project};
 use orange_engine::names::{HarnessName, ProjectName};
 use serde::Serialize;
 
-use crate::cli::request::driving::driver;
+use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -16,15 +16,15 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.add/1");
 ///
 /// Writes it to `projects.json` in the home of orange, which you may edit: `workflow`, `harness`,
 /// `review_harness`, `pool_size` (how many tasks can have a worktree at once), `task_file`, `push`
-/// (whether a merge goes to the remote first), `delete_branch` (whether a branch goes once it is
-/// merged), and the scripts `setup` and `teardown`. The repository itself is not changed.
-/// Registering it again changes nothing.
+/// (push a merge to the remote first), `delete_branch` (delete the branch after merging), and the
+/// scripts `setup` and `teardown`. The repository itself is not changed. Registering it again
+/// changes nothing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A directory of the repository; the present one when left out.
+    /// A directory of the repository [default: the current directory].
     #[arg(value_name = "DIRECTORY")]
     pub directory: Option<PathBuf>,
-    /// What to call it; the name of the repository's directory when left out.
+    /// The project's name [default: the name of the repository's directory].
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// The workflow of its tasks.
@@ -66,7 +66,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let word = if is_new {
         "registered"
     } else {
-        "registered before"
+        "already registered"
     };
     let path = project.path.display();
     let told = format!(": {word}, `{path}`");

@@ -3,7 +3,7 @@
 use orange_config::{Environment, Project};
 use serde::Serialize;
 
-use crate::cli::request::driving::driver;
+use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
@@ -20,7 +20,7 @@ struct Body {
 
 pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let projects = driver.admin.registered()?;
+    let projects = driver.admin.list_projects()?;
     if output.is_json() {
         return SHAPE.print(&Body { projects }, output);
     }

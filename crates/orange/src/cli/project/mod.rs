@@ -12,7 +12,7 @@ use orange_config::Environment;
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
-/// Register the repositories that tasks are done in.
+/// Manage the repositories that tasks work in.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Add(add::Args),

@@ -1,21 +1,21 @@
 //! `orange project show`.
 
 use orange_config::{Environment, Project};
-use orange_driver::Belongings;
+use orange_driver::ProjectUsage;
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cli::request::driving::driver;
+use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.show/1");
 
-/// Show how a repository is registered.
+/// Show a registered repository.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The project; the one this directory belongs to when left out.
+    /// The project [default: the one of this directory].
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
 }
@@ -32,13 +32,17 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let name = args.name.as_deref().map(ProjectName::new);
     let project = driver.callers.project_for(name.as_ref())?;
-    let found = driver.admin.belongings(&project.name)?;
+    let found = driver.admin.project_usage(&project.name)?;
     if output.is_json() {
         let body = Body {
             project: &project,
-            open_tasks: found.open.iter().map(TaskId::as_str).collect(),
-            ended_tasks: found.ended,
-            held_workspaces: found.held.iter().map(WorkspaceName::as_str).collect(),
+            open_tasks: found.open_tasks.iter().map(TaskId::as_str).collect(),
+            ended_tasks: found.finished_tasks,
+            held_workspaces: found
+                .used_workspaces
+                .iter()
+                .map(WorkspaceName::as_str)
+                .collect(),
         };
         return SHAPE.print(&body, output);
     }
@@ -48,7 +52,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 /// Shows the keys by their names in the file, because `update` and an editor use those names.
-fn text(project: &Project, found: &Belongings, width: Option<usize>) -> Result<Text, Error> {
+fn text(project: &Project, found: &ProjectUsage, width: Option<usize>) -> Result<Text, Error> {
     let mut text = Text::new();
     let mut line = |name: &str, value: &str| {
         let name = format!("{name:<18}");
@@ -69,13 +73,16 @@ fn text(project: &Project, found: &Belongings, width: Option<usize>) -> Result<T
         };
         line(key, &shown);
     }
-    let open: Vec<&str> = found.open.iter().map(TaskId::as_str).collect();
+    let open: Vec<&str> = found.open_tasks.iter().map(TaskId::as_str).collect();
     let open = match open.as_slice() {
-        [] => String::from("none is open"),
+        [] => String::from("none open"),
         open => format!("{} open: {}", open.len(), open.join(", ")),
     };
-    line("tasks", &format!("{open}, {} ended", found.ended));
-    for workspace in &found.held {
+    line(
+        "tasks",
+        &format!("{open}, {} finished", found.finished_tasks),
+    );
+    for workspace in &found.used_workspaces {
         line("workspace", workspace.as_str());
     }
     Ok(text)

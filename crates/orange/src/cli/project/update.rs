@@ -5,7 +5,7 @@ use orange_driver::ProjectSettings;
 use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::Serialize;
 
-use crate::cli::request::driving::driver;
+use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -13,12 +13,12 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.update/1");
 
 /// Change a registered repository.
 ///
-/// Changes these keys in `projects.json`, and no other byte of that file. Tasks that exist keep
+/// Changes only these keys in `projects.json`, and no other byte of that file. Existing tasks keep
 /// their workflow and their agents. A script is a program and its arguments: words with white space
-/// between them, or a JSON array where an argument has white space in it; an empty text means none.
+/// between them, or a JSON array if an argument has white space in it; an empty text means none.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The project; the one this directory belongs to when left out.
+    /// The project [default: the one of this directory].
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
     /// The workflow of new tasks.
@@ -30,34 +30,34 @@ pub struct Args {
     /// The coding agent that reviews new tasks.
     #[arg(long, value_name = "NAME")]
     pub review_harness: Option<String>,
-    /// How many tasks can have a worktree at the same time.
+    /// How many tasks can have a worktree at once.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub pool_size: Option<u32>,
-    /// Whether a merge goes to the remote first.
+    /// Push a merge to the remote first.
     #[arg(long, value_name = "true|false")]
     pub push: Option<bool>,
     /// Accept this address of the remote; empty for none.
     #[arg(long, value_name = "URL")]
     pub remote: Option<String>,
-    /// Accept another address for pushes.
+    /// Accept a different address for pushes.
     #[arg(long, value_name = "URL")]
     pub push_remote: Option<String>,
-    /// Whether a branch goes once it is merged.
+    /// Delete the branch after merging.
     #[arg(long, value_name = "true|false")]
     pub delete_branch: Option<bool>,
-    /// The branch that work begins from and is merged into.
+    /// The branch that work starts from and is merged into.
     #[arg(long, value_name = "BRANCH")]
     pub default_branch: Option<String>,
-    /// What is run in a worktree once a task's branch is checked out.
+    /// Script to run in a worktree after a task's branch is checked out.
     #[arg(long, value_name = "SCRIPT", allow_hyphen_values = true)]
     pub setup: Option<String>,
-    /// How many seconds that may take.
+    /// Timeout of the setup script.
     #[arg(long, value_name = "SECONDS")]
     pub setup_timeout: Option<u64>,
-    /// What is run in a worktree before it is given back.
+    /// Script to run in a worktree before it is released.
     #[arg(long, value_name = "SCRIPT", allow_hyphen_values = true)]
     pub teardown: Option<String>,
-    /// How many seconds that may take.
+    /// Timeout of the teardown script.
     #[arg(long, value_name = "SECONDS")]
     pub teardown_timeout: Option<u64>,
 }
@@ -92,12 +92,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     };
     if settings == ProjectSettings::default() {
         return Err(Error::usage(format!(
-            "cannot change project `{name}`: nothing is named that should change"
+            "cannot change project `{name}`: no change was given"
         ))
         .hint(format!(
-            "name it, such as `orange project update {name} --workflow NAME`"
+            "pass an option, such as `orange project update {name} --workflow NAME`"
         ))
-        .hint("`orange project update --help` lists what can be changed"));
+        .hint("`orange project update --help` lists the options"));
     }
     let project = driver.admin.update_project(&name, &settings)?;
     if output.is_json() {

@@ -1,6 +1,6 @@
 //! What commands about tasks share: requests, waiting, outcomes.
 
-pub(crate) mod attending;
-pub(crate) mod driving;
-pub(crate) mod interrupted;
+pub(crate) mod interruption;
 pub(crate) mod outcome;
+pub(crate) mod progress;
+pub(crate) mod requests;

@@ -1,6 +1,6 @@
 //! The outcome of a request, in words.
 
-use orange_driver::Changed;
+use orange_driver::ChangeReport;
 use orange_engine::event::Fact;
 
 use crate::cli::hint_paragraph;
@@ -8,24 +8,24 @@ use crate::output::{Paragraph, Style, Text};
 
 #[derive(Clone, Copy)]
 pub enum Outcome {
-    Happened,
+    Done,
     Failed,
-    OnItsWay,
-    Before,
+    InFlight,
+    Already,
 }
 
 impl Outcome {
     pub fn code(self) -> &'static str {
         match self {
-            Outcome::Happened => "happened",
+            Outcome::Done => "succeeded",
             Outcome::Failed => "failed",
-            Outcome::OnItsWay => "on_its_way",
-            Outcome::Before => "already",
+            Outcome::InFlight => "in_flight",
+            Outcome::Already => "already",
         }
     }
 
     /// What happened, in one line.
-    pub fn told(self, changed: &Changed) -> String {
+    pub fn describe(self, changed: &ChangeReport) -> String {
         let status = &changed.task.status;
         let events = changed.events.iter().rev();
         let mut moves = events.filter_map(|event| match &event.fact {
@@ -33,30 +33,27 @@ impl Outcome {
             _ => None,
         });
         let mut told = match (self, moves.next()) {
-            (Outcome::Before, _) => format!("in `{status}` already"),
+            (Outcome::Already, _) => format!("already in `{status}`"),
             (_, None) => format!("in `{status}`"),
             (_, Some(moved)) if moved.to == *status => {
                 format!("from `{}` to `{status}`", moved.from)
             }
             // Another process has moved it on in the meantime.
             (_, Some(moved)) => {
-                format!(
-                    "from `{}` to `{}`, by now in `{status}`",
-                    moved.from, moved.to
-                )
+                format!("from `{}` to `{}`, now in `{status}`", moved.from, moved.to)
             }
         };
         for event in &changed.events {
-            told.push_str(&amended(&event.fact));
+            told.push_str(&amendment_text(&event.fact));
         }
-        if matches!(self, Outcome::OnItsWay) {
-            told.push_str(", effects are on their way");
+        if matches!(self, Outcome::InFlight) {
+            told.push_str(", effects are in progress");
         }
         told
     }
 }
 
-fn amended(fact: &Fact) -> String {
+fn amendment_text(fact: &Fact) -> String {
     match fact {
         Fact::TaskAmended {
             summary,
@@ -66,18 +63,18 @@ fn amended(fact: &Fact) -> String {
         } => {
             let summary = summary
                 .as_ref()
-                .map(|_| String::from(", with another summary"));
+                .map(|_| String::from(", with a new summary"));
             let branch = branch.as_ref().map(|it| format!(", on branch `{it}`"));
             let priority = priority.map(|it| format!(", with priority {it}"));
             [summary, branch, priority].into_iter().flatten().collect()
         }
-        Fact::WorkflowChanged { to, .. } => format!(", by the workflow `{to}`"),
+        Fact::WorkflowChanged { to, .. } => format!(", with the workflow `{to}`"),
         _ => String::new(),
     }
 }
 
 /// A warning if the task's files could not be written after the change was recorded.
-pub fn copies_complaint(changed: &Changed, width: Option<usize>) -> Text {
+pub fn stale_files_warning(changed: &ChangeReport, width: Option<usize>) -> Text {
     let mut text = Text::new();
     if let Some(error) = &changed.copies_failed {
         let task = &changed.task.id;

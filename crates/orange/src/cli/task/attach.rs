@@ -3,34 +3,34 @@
 use orange_config::Environment;
 use orange_engine::role::Role;
 
-use crate::cli::request::driving::driver;
+use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, narrate_hint};
 use crate::output::Output;
 
-/// Look at an agent in its terminal.
+/// Attach to an agent's terminal.
 ///
-/// Leave it with the detach key of tmux, usually `Ctrl-b d`; the agent goes on. From inside the
-/// tmux of orange the terminal is turned to the agent; inside another tmux it is shown within that
-/// one, and is left with `Ctrl-b Ctrl-b d`.
+/// Detach with the tmux key, usually `Ctrl-b d`; the agent keeps running. Inside the tmux of
+/// orange, your terminal switches to the agent; inside another tmux the agent is shown within it,
+/// and you detach with `Ctrl-b Ctrl-b d`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task.
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
-    /// Which agent; the one that the present status expects when left out.
+    /// The agent's role [default: the one that the current status expects].
     #[arg(long, value_name = "ROLE")]
     pub role: Option<String>,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let task = driver.callers.meant(args.task.as_deref())?;
-    let role = args.role.as_deref().map(Role::named);
+    let task = driver.callers.resolve_task(args.task.as_deref())?;
+    let role = args.role.as_deref().map(Role::from_name);
     let showing = driver.agents.attach(&task, role.as_ref())?;
     if showing.is_nested {
-        let hint = "this terminal is inside another tmux; leave the agent with the prefix pressed \
-                    twice, usually `Ctrl-b Ctrl-b d`";
+        let hint = "this terminal is inside another tmux; detach by pressing the prefix twice, \
+                    usually `Ctrl-b Ctrl-b d`";
         narrate_hint(hint, output);
     }
-    Err(Error::not_started(showing.begin()))
+    Err(Error::not_started(showing.exec()))
 }

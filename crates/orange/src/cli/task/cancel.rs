@@ -1,20 +1,22 @@
 //! `orange task cancel`.
 
 use orange_config::Environment;
-use orange_driver::{Answer, Driver, KeptWork};
-use orange_engine::input::Ask;
+use orange_driver::{Answer, Driver, RescueInfo};
+use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 
-use crate::cli::answer::words::counted;
-use crate::cli::request::driving::{Consent, Target, Wanted, answer, consent, driver, print};
+use crate::cli::answer::words::count_noun;
+use crate::cli::request::requests::{
+    Consent, RequestDraft, Target, ask_consent, driver, print, request_with_confirmation,
+};
 use crate::cli::{Error, Exit, hint_paragraph};
 use crate::output::{Output, Text};
 
 /// Cancel a task.
 ///
-/// Asks first at a terminal. Its agents are ended and its worktree is released. Commits stay on their branch, and what is
-/// not committed is kept: `orange task restore` brings it back.
+/// Asks first at a terminal. Stops its agents and releases its worktree. Commits stay on the
+/// branch, and uncommitted work is kept: `orange task restore` restores it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -24,14 +26,14 @@ pub struct Args {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     if !args.target.yes {
         let driver = driver(environment)?;
-        let task = driver.callers.meant(args.target.task.as_deref())?;
+        let task = driver.callers.resolve_task(args.target.task.as_deref())?;
         let question = question(&driver, &task)?;
-        if consent(&question, output)? == Consent::Denied {
+        if ask_consent(&question, output)? == Consent::Denied {
             return Err(Error::denied("cancel", &task));
         }
     }
-    let wanted = Wanted::plain(Ask::Verb(Verb::Cancel));
-    let came = answer(&args.target, wanted, environment, output)?;
+    let wanted = RequestDraft::plain(RequestKind::Verb(Verb::Cancel));
+    let came = request_with_confirmation(&args.target, wanted, environment, output)?;
     let ended = match &came {
         Answer::Done(changed) => Some(changed.task.id.clone()),
         _ => None,
@@ -43,7 +45,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             .workspaces
             .rescues_of(&task, None)
             .unwrap_or_default();
-        let waiting: Vec<&KeptWork> = kept.iter().filter(|it| !it.is_brought_back).collect();
+        let waiting: Vec<&RescueInfo> = kept.iter().filter(|it| !it.is_restored).collect();
         if let Some(last) = waiting.last() {
             output.narrate(&told(&task, last, output.narration_width()));
         }
@@ -56,17 +58,17 @@ fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
     let task = driver.views.show(task)?.stored.task;
     let (id, branch, summary) = (&task.id, &task.branch, &task.summary);
     Ok(format!(
-        "Cancel {id}, `{summary}`? Its agents are ended; branch `{branch}` and uncommitted work \
-         are kept."
+        "Cancel {id}, `{summary}`? Its agents are stopped; branch `{branch}` and uncommitted \
+         work are kept."
     ))
 }
 
 /// Says that uncommitted work was kept, and how to restore it.
-fn told(task: &TaskId, kept: &KeptWork, width: Option<usize>) -> Text {
-    let (number, count) = (kept.number, counted(kept.paths.len(), "file"));
+fn told(task: &TaskId, kept: &RescueInfo, width: Option<usize>) -> Text {
+    let (number, count) = (kept.number, count_noun(kept.paths.len(), "file"));
     let hint = format!(
-        "what was not committed is kept as rescue {number}, {count}; `orange task restore {task} \
-         {number} --branch NAME` brings it back"
+        "uncommitted work is kept as rescue {number}, {count}; restore it with `orange task \
+         restore {task} {number} --branch NAME`"
     );
     let mut text = Text::new();
     text.push_paragraph(&hint_paragraph(&hint, 0), width);

@@ -1,29 +1,29 @@
 //! `orange task delete`.
 
 use orange_config::Environment;
-use orange_driver::{Driver, PutAway};
+use orange_driver::{DeleteResult, Driver};
 use orange_engine::names::TaskId;
 use serde::Serialize;
 
-use crate::cli::request::driving::{Consent, consent, driver};
+use crate::cli::request::requests::{Consent, ask_consent, driver};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.delete/1");
 
-/// Put an ended task out of sight.
+/// Delete a finished task.
 ///
-/// It is not listed any more, and its directory is moved to `trash` in the home of orange. Its
-/// branch, the work that was kept for it and its history stay: `--undo` brings it back.
+/// It is no longer listed, and its directory is moved to `trash` in the home of orange. Its branch,
+/// its kept work and its history stay: `--undo` restores it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task, by its id, the beginning of it, or its branch.
+    /// The task's id, the start of its id, or its branch.
     #[arg(value_name = "TASK")]
     pub task: String,
-    /// Do not ask.
+    /// Skip the confirmation.
     #[arg(long)]
     pub yes: bool,
-    /// Bring it back; here the task is named by its whole id.
+    /// Restore the task; needs its full id.
     #[arg(long)]
     pub undo: bool,
 }
@@ -38,13 +38,13 @@ struct Body<'a> {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let task = driver.callers.meant(Some(&args.task))?;
+    let task = driver.callers.resolve_task(Some(&args.task))?;
     if !args.undo && !args.yes {
-        let consent = consent(&question(&driver, &task)?, output)?;
+        let consent = ask_consent(&question(&driver, &task)?, output)?;
         match consent {
             Consent::Given => {}
             Consent::Denied => return Err(Error::denied("delete", &task)),
-            Consent::Nobody => return Err(Error::unconfirmed("delete", &task)),
+            Consent::NotAsked => return Err(Error::unconfirmed("delete", &task)),
         }
     }
     let came = if args.undo {
@@ -53,8 +53,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         driver.requests.delete(&task)?
     };
     let (directory, already) = match came {
-        PutAway::Refused(refusal) => return Err(refusal.into()),
-        PutAway::Done { directory, already } => (directory, already),
+        DeleteResult::Refused(refusal) => return Err(refusal.into()),
+        DeleteResult::Done { directory, already } => (directory, already),
     };
     let directory = directory.map(|path| path.display().to_string());
     if output.is_json() {
@@ -68,9 +68,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     let word = match (args.undo, already) {
         (false, false) => "deleted",
-        (false, true) => "deleted before",
-        (true, false) => "back",
-        (true, true) => "there already",
+        (false, true) => "already deleted",
+        (true, false) => "restored",
+        (true, true) => "not deleted",
     };
     let place = directory.map(|it| format!(", its directory is `{it}`"));
     let mut text = Text::new();
@@ -80,7 +80,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     output.answer(&text)?;
     if !args.undo {
         let mut narration = Text::new();
-        let told = format!("`orange task delete {task} --undo` brings it back");
+        let told = format!("`orange task delete {task} --undo` restores it");
         narration.push(Style::Plain, &told);
         narration.end_line();
         output.narrate(&narration);
@@ -93,7 +93,7 @@ fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
     let task = driver.views.show(task)?.stored.task;
     let (id, branch, summary) = (&task.id, &task.branch, &task.summary);
     Ok(format!(
-        "Delete {id}, `{summary}`? Its directory goes to the trash; branch `{branch}`, kept work \
-         and history stay."
+        "Delete {id}, `{summary}`? Its directory is moved to the trash; branch `{branch}`, kept \
+         work and history stay."
     ))
 }

@@ -1,11 +1,11 @@
 //! `orange task diff`.
 
 use orange_config::Environment;
-use orange_driver::{Difference, Part};
+use orange_driver::{BranchDiff, DiffPart};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::request::driving::TaskArg;
+use crate::cli::request::requests::TaskArg;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -13,19 +13,19 @@ use crate::output::{Output, Style, Text};
 const SHORT: usize = 12;
 
 /// How many of the files that are not shown are listed by name.
-const NAMED: usize = 10;
+const MAX_NAMED_FILES: usize = 10;
 
 pub const SHAPE: Shape = Shape::of::<Body>("orange.task.diff/1");
 
-/// Show what a task has changed.
+/// Show a task's changes.
 ///
-/// Two parts: what its commits have changed since its branch left the default branch, and what is
-/// in its worktree but not committed, new files included. A merge takes the first part only.
+/// Two parts: the changes of its commits since its branch left the default branch, and the
+/// uncommitted changes in its worktree, including new files. A merge takes only the first part.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     pub task: TaskArg,
-    /// Only how much each file has changed.
+    /// Show only how much each file has changed.
     #[arg(long)]
     pub stat: bool,
 }
@@ -48,7 +48,7 @@ struct PartBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    left_out: Vec<String>,
+    omitted: Vec<String>,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
@@ -81,7 +81,7 @@ fn heading(line: &str) -> Text {
     Text::line(Style::Bold, line)
 }
 
-fn committed_heading(difference: &Difference) -> String {
+fn committed_heading(difference: &BranchDiff) -> String {
     let short = |commit: &str| commit.get(..SHORT).unwrap_or(commit).to_owned();
     let (base, head) = (
         short(difference.base.as_str()),
@@ -94,15 +94,15 @@ fn committed_heading(difference: &Difference) -> String {
     }
 }
 
-fn left_out(part: &Part) -> Text {
+fn left_out(part: &DiffPart) -> Text {
     let mut text = Text::new();
-    let named = part.left_out.iter().take(NAMED);
+    let named = part.omitted.iter().take(MAX_NAMED_FILES);
     for path in named {
         let path = path.to_string_lossy();
         text.push(Style::Plain, &format!("not shown: {}", path.escape_debug()));
         text.end_line();
     }
-    let more = part.left_out.len().saturating_sub(NAMED);
+    let more = part.omitted.len().saturating_sub(MAX_NAMED_FILES);
     if more > 0 {
         text.push(Style::Plain, &format!("not shown: {more} more"));
         text.end_line();
@@ -110,7 +110,7 @@ fn left_out(part: &Part) -> Text {
     text
 }
 
-fn body(task: String, difference: &Difference, stat: bool) -> Body {
+fn body(task: String, difference: &BranchDiff, stat: bool) -> Body {
     Body {
         task,
         base: difference.base.to_string(),
@@ -125,7 +125,7 @@ fn body(task: String, difference: &Difference, stat: bool) -> Body {
     }
 }
 
-fn part_body(part: &Part, stat: bool) -> PartBody {
+fn part_body(part: &DiffPart, stat: bool) -> PartBody {
     let files = part.files.iter().map(|file| {
         json!({
             "path": file.path.to_string_lossy(),
@@ -134,10 +134,10 @@ fn part_body(part: &Part, stat: bool) -> PartBody {
         })
     });
     let text = String::from_utf8_lossy(&part.text);
-    let left_out = part.left_out.iter().map(|it| it.to_string_lossy());
+    let left_out = part.omitted.iter().map(|it| it.to_string_lossy());
     PartBody {
         files: files.collect(),
         diff: (!stat).then(|| text.into_owned()),
-        left_out: left_out.map(std::borrow::Cow::into_owned).collect(),
+        omitted: left_out.map(std::borrow::Cow::into_owned).collect(),
     }
 }

@@ -3,25 +3,24 @@
 use orange_config::Environment;
 use orange_engine::effect::EffectOutcome;
 use orange_engine::event::{Event, Fact};
-use orange_engine::history::told;
+use orange_engine::history::describe;
 use serde::Serialize;
 
-use crate::cli::request::driving::TaskArg;
+use crate::cli::request::requests::TaskArg;
 use crate::cli::{Error, Exit, Shape};
-use crate::output::{Output, Style, Text};
+use crate::output::{Output, Style, Text, local_time};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.history/1");
 
-/// Tell what happened to a task.
+/// Show what happened to a task.
 ///
-/// The oldest first: each change of status with who asked and what was shown, what agents and
-/// effects came to, and what a person should know. With `--all` also what orange only keeps count
-/// of.
+/// Oldest first: each status change with who requested it and the evidence, the results of agents
+/// and effects, and what you should know. `--all` adds orange's own bookkeeping.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     pub task: TaskArg,
-    /// Everything that was recorded.
+    /// Show everything that was recorded.
     #[arg(long)]
     pub all: bool,
 }
@@ -36,7 +35,7 @@ struct Body<'a> {
 struct Line<'a> {
     #[serde(flatten)]
     event: &'a Event,
-    told: String,
+    text: String,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
@@ -45,7 +44,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     if output.is_json() {
         let lines = events.iter().map(|event| Line {
             event,
-            told: told(&event.fact, &events),
+            text: describe(&event.fact, &events),
         });
         let body = Body {
             task: task.as_str(),
@@ -55,15 +54,18 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     let width = output.answer_width();
     let mut text = Text::new();
-    for event in events.iter().filter(|it| args.all || matters(&it.fact)) {
-        let told = told(&event.fact, &events);
+    for event in events
+        .iter()
+        .filter(|it| args.all || is_shown_by_default(&it.fact))
+    {
+        let told = describe(&event.fact, &events);
         let mut lines = told.lines();
         let style = match &event.fact {
             Fact::StatusChanged(_) | Fact::TaskCreated(_) => Style::Bold,
-            Fact::AttentionRaised { .. } | Fact::EffectGivenUp { .. } => Style::Bad,
+            Fact::AttentionRaised { .. } | Fact::EffectFailed { .. } => Style::Bad,
             _ => Style::Plain,
         };
-        let at = format!("{}  ", event.at);
+        let at = format!("{}  ", local_time(event.at));
         let first = lines.next().unwrap_or_default();
         text.push_line(&[(Style::Plain, &at), (style, first)], 6, width);
         for line in lines {
@@ -76,7 +78,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 /// Whether the history shows this event without `--all`.
-pub fn matters(fact: &Fact) -> bool {
+pub fn is_shown_by_default(fact: &Fact) -> bool {
     let is_merge = matches!(
         fact,
         Fact::EffectDone {

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 
 use orange_config::Environment;
 use orange_config::clock;
-use orange_driver::{AgentState, Overview, TaskRow, Wanted};
-use orange_engine::activity::Doing;
+use orange_driver::{AgentState, ListFilter, Overview, TaskRow};
+use orange_engine::activity::ActivityState;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{ProjectName, Status};
 use orange_engine::time::Timestamp;
 use serde::Serialize;
 
 use crate::cli::answer::words::age;
-use crate::cli::request::driving::driver;
+use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Column, Grid, Output, Style, Text};
 
@@ -24,26 +24,25 @@ const WIDE: usize = 80;
 
 /// List the tasks.
 ///
-/// What needs a person comes first, then what agents work on, then what waits; of each, what has
-/// waited longest. A sign shows what became of the agent: ● it runs, ✗ it has ended, ○ there is
-/// none, ? nobody can tell. What it seems to be doing is shown where the agent tells it; one that
-/// should have told that it started and has not is silent. The age is how long the task has been
-/// where it is.
+/// Tasks that need you come first, then those that agents work on, then those that wait; within
+/// each group, the longest wait first. A sign shows the state of the agent: ● running, ✗ exited, ○
+/// none, ? unknown. DOING is what the agent reports; `silent` means that it was started but has not
+/// reported in. AGE is how long the task has been in its status.
 ///
-/// Inside a project only its tasks are listed. Tasks that have ended are left out unless a person
-/// should look at them.
+/// Inside a project only its tasks are listed. Finished tasks are left out unless they need your
+/// attention.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only those of this project.
+    /// List only the tasks of this project.
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     pub project: Option<String>,
-    /// Those of every project, also inside one.
+    /// List the tasks of all projects.
     #[arg(long)]
     pub all: bool,
-    /// Only those in this status, also when it is an end.
+    /// List only the tasks in this status, even a final one.
     #[arg(long, value_name = "STATUS")]
     pub status: Option<String>,
-    /// Also those that have ended.
+    /// Include finished tasks.
     #[arg(long)]
     pub all_statuses: bool,
 }
@@ -66,8 +65,8 @@ struct TaskBody<'a> {
     round: i64,
     entered_at: Option<Timestamp>,
     agent: &'static str,
-    /// What its agents seem to be doing, by what they told.
-    doing: Doing,
+    /// What its agents report that they are doing.
+    activity: ActivityState,
     attention: &'a [String],
 }
 
@@ -82,10 +81,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             .project_here(named.as_ref())?
             .map(|it| it.name)
     };
-    let overview = driver.views.list(&Wanted {
+    let overview = driver.views.list(&ListFilter {
         project: project.clone(),
         status: args.status.as_deref().map(Status::new),
-        ended: args.all_statuses,
+        include_finished: args.all_statuses,
     })?;
     if output.is_json() {
         let body = Body {
@@ -94,7 +93,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             tasks: overview
                 .tasks
                 .iter()
-                .map(|row| told_to_programs(row, &overview))
+                .map(|row| task_body(row, &overview))
                 .collect(),
         };
         return SHAPE.print(&body, output);
@@ -103,14 +102,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let grid = grid(&overview, project.is_some(), is_narrow);
     if overview.tasks.is_empty() {
         let width = output.narration_width();
-        output.narrate(&nothing(project.as_ref(), args.all_statuses, width));
+        output.narrate(&empty_text(project.as_ref(), args.all_statuses, width));
         return Ok(Exit::Ok);
     }
     output.answer_grid(&grid)?;
     Ok(Exit::Ok)
 }
 
-fn told_to_programs<'a>(row: &'a TaskRow, overview: &Overview) -> TaskBody<'a> {
+fn task_body<'a>(row: &'a TaskRow, overview: &Overview) -> TaskBody<'a> {
     TaskBody {
         id: row.id.as_str(),
         project: row.project.as_str(),
@@ -120,7 +119,7 @@ fn told_to_programs<'a>(row: &'a TaskRow, overview: &Overview) -> TaskBody<'a> {
         summary: &row.summary,
         round: row.round,
         entered_at: row.entered_at,
-        doing: overview.doing(row),
+        activity: overview.doing(row),
         agent: match overview.agent(row) {
             AgentState::None => "none",
             AgentState::Alive => "alive",
@@ -200,15 +199,16 @@ fn sign(agent: AgentState) -> (Style, Cow<'static, str>) {
 }
 
 /// What agents report that they are doing, in a word; empty if they report nothing.
-fn doing(doing: Doing) -> (Style, Cow<'static, str>) {
+fn doing(doing: ActivityState) -> (Style, Cow<'static, str>) {
     let style = match doing {
-        Doing::Working => Style::Good,
-        Doing::WaitingForPermission | Doing::WaitingForInput | Doing::Failed | Doing::Silent => {
-            Style::Warn
-        }
-        Doing::Idle | Doing::Unknown => Style::Dim,
+        ActivityState::Working => Style::Good,
+        ActivityState::WaitingForPermission
+        | ActivityState::WaitingForInput
+        | ActivityState::Failed
+        | ActivityState::Silent => Style::Warn,
+        ActivityState::Idle | ActivityState::Unknown => Style::Dim,
     };
-    (style, Cow::from(doing.word()))
+    (style, Cow::from(doing.label()))
 }
 
 fn status_style(row: &TaskRow) -> Style {
@@ -233,14 +233,14 @@ fn since(now: Timestamp, entered_at: Option<Timestamp>) -> Cow<'static, str> {
 }
 
 /// The text for an empty list.
-fn nothing(project: Option<&ProjectName>, with_ended: bool, width: Option<usize>) -> Text {
+fn empty_text(project: Option<&ProjectName>, with_ended: bool, width: Option<usize>) -> Text {
     let place = project.map_or(String::new(), |name| format!(" in project `{name}`"));
     let mut hints = vec!["`orange task create BRANCH \"SUMMARY\"` creates one"];
     if !with_ended {
-        hints.push("`--all-statuses` also lists those that have ended");
+        hints.push("`--all-statuses` includes finished tasks");
     }
     if project.is_some() {
-        hints.push("`--all` also lists those of other projects");
+        hints.push("`--all` includes other projects");
     }
     let mut text = Text::new();
     let told = format!("no tasks{place}; {}", hints.join(", "));

@@ -4,37 +4,37 @@ use std::time::Duration;
 
 use orange_config::Environment;
 use orange_config::clock;
-use orange_driver::{Driver, ShownByRun};
+use orange_driver::{Driver, RunOutput};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use serde::Serialize;
 
-use crate::cli::request::attending::{Manner, attend};
-use crate::cli::request::driving::TaskArg;
-use crate::cli::request::interrupted::Waited;
+use crate::cli::request::interruption::WaitSubject;
+use crate::cli::request::progress::{WaitMode, run_with_progress};
+use crate::cli::request::requests::TaskArg;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 /// Poll interval of `--follow`.
-const REST: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.logs/1");
 
-/// Show what an agent has shown.
+/// Show an agent's output.
 ///
-/// That of the latest start: as its pane shows it now, scrolled-off lines included, or as it was
-/// kept when the pane was closed. A headless run prints into a file; what it said last, or why it
-/// failed, comes after that.
+/// Shows the latest run: what its pane shows now, including scrolled-off lines, or what was kept
+/// when the pane was closed. A headless run prints into a file; its last message, or why it failed,
+/// follows the output.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     pub task: TaskArg,
-    /// Which agent: `worker`, `reviewer` or a role of the workflow; the one that was started last
-    /// when left out.
+    /// The agent's role: `worker`, `reviewer` or a role of the workflow [default: the one that was
+    /// started last].
     #[arg(long, value_name = "ROLE")]
     pub role: Option<String>,
-    /// Go on with what comes, until the agent ends. An agent that redraws its screen is followed
-    /// badly; `orange task attach` shows it as it is.
+    /// Print new output until the agent exits. This works badly for an agent that redraws its
+    /// screen; use `orange task attach` for it.
     #[arg(long, short, conflicts_with = "json")]
     pub follow: bool,
 }
@@ -43,12 +43,12 @@ pub struct Args {
 struct Body<'a> {
     task: &'a str,
     #[serde(flatten)]
-    shown: &'a ShownByRun,
+    shown: &'a RunOutput,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (driver, task) = args.task.find(environment)?;
-    let role = args.role.as_deref().map(Role::named);
+    let role = args.role.as_deref().map(Role::from_name);
     let shown = driver.agents.logs(&task, role.as_ref())?;
     if output.is_json() {
         let body = Body {
@@ -61,16 +61,19 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         print(&whole_lines(&shown.text, true), output)?;
         return Ok(Exit::Ok);
     }
-    let (followed, signal) = attend(driver.context.meanwhile(), Manner::printing(), || {
-        follow(&driver, &task, shown, output)
-    });
+    let (followed, signal) =
+        run_with_progress(driver.context.progress(), WaitMode::for_printing(), || {
+            follow(&driver, &task, shown, output)
+        });
     match (followed?, signal) {
-        (Followed::Stopped, Some(signal)) => Err(signal.during(&Waited::Agent(task))),
+        (FollowEnd::Stopped, Some(signal)) => {
+            Err(signal.interruption_error(&WaitSubject::Agent(task)))
+        }
         _ => Ok(Exit::Ok),
     }
 }
 
-enum Followed {
+enum FollowEnd {
     Ended,
     Stopped,
 }
@@ -78,9 +81,9 @@ enum Followed {
 fn follow(
     driver: &Driver,
     task: &TaskId,
-    mut shown: ShownByRun,
+    mut shown: RunOutput,
     output: &mut Output,
-) -> Result<Followed, Error> {
+) -> Result<FollowEnd, Error> {
     let mut printed: Vec<String> = Vec::new();
     loop {
         let lines = whole_lines(&shown.text, !shown.is_running);
@@ -88,12 +91,12 @@ fn follow(
         print(lines.get(known..).unwrap_or_default(), output)?;
         printed = lines;
         if !shown.is_running {
-            return Ok(Followed::Ended);
+            return Ok(FollowEnd::Ended);
         }
-        if driver.context.meanwhile().is_over() {
-            return Ok(Followed::Stopped);
+        if driver.context.progress().is_over() {
+            return Ok(FollowEnd::Stopped);
         }
-        clock::rest_until(clock::after(REST), REST);
+        clock::sleep_until(clock::after(POLL_INTERVAL), POLL_INTERVAL);
         shown = driver.agents.logs_of(task, &shown.run)?;
     }
 }

@@ -6,13 +6,14 @@ use orange_driver::Answer;
 use orange_engine::Task;
 use orange_engine::effect::{Effect, EffectOutcome, MergeStrategy};
 use orange_engine::event::{Event, Fact};
-use orange_engine::input::Ask;
-use orange_engine::merged::Merged;
+use orange_engine::input::RequestKind;
+use orange_engine::merge_result::MergeResult;
 use orange_engine::task::PendingState;
 use serde_json::json;
 
-use crate::cli::request::driving::{
-    Besides, Target, Wanted, answer, answer_unasked, driver, named_commit, print, print_with,
+use crate::cli::request::requests::{
+    Extras, RequestDraft, Target, driver, print, print_with, request_with_confirmation,
+    request_without_confirmation, resolve_head,
 };
 use crate::cli::{Error, Exit};
 use crate::output::Output;
@@ -29,17 +30,18 @@ use crate::output::Output;
 pub struct Args {
     #[command(flatten)]
     pub target: Target,
-    /// How: forward the default branch, add a merge commit, or add everything as one commit.
+    /// How to merge: fast-forward, merge commit or squash.
     #[arg(long, value_enum, value_name = "STRATEGY", default_value = "ff")]
     pub strategy: Strategy,
-    /// Merge this commit of the branch instead of the reviewed one; whatever else the task has is
-    /// kept, and left out.
+    /// Merge this commit of the branch instead of the reviewed one; the rest of the task's work is
+    /// kept, but not merged.
     #[arg(long, value_name = "COMMIT")]
     pub head: Option<String>,
-    /// Leave the remote alone, whatever the project says.
+    /// Do not push, even if the project says so.
     #[arg(long)]
     pub local: bool,
-    /// Also where the workflow asks first, such as before the review; you are asked then.
+    /// Merge even where the workflow asks for confirmation, such as before the review; you are
+    /// asked first.
     #[arg(long)]
     pub force: bool,
 }
@@ -47,11 +49,11 @@ pub struct Args {
 /// How a branch is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Strategy {
-    /// Forward the default branch to the branch; only where it has no commits of its own since.
+    /// Fast-forward only; fails if the default branch has moved.
     Ff,
-    /// Add a commit that joins both.
+    /// Add a merge commit.
     Merge,
-    /// Add one commit with everything that the branch has changed.
+    /// Add one commit with all changes of the branch.
     Squash,
 }
 
@@ -67,23 +69,23 @@ impl From<Strategy> for MergeStrategy {
 
 /// Requests the merge; returns an error if it failed.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let wanted = Wanted {
-        ask: Ask::Merge {
+    let wanted = RequestDraft {
+        ask: RequestKind::Merge {
             strategy: args.strategy.into(),
             local: args.local,
-            leave_rest: args.head.is_some(),
+            only_head: args.head.is_some(),
         },
         message: None,
-        head: named_commit(&args.target, args.head.as_deref(), environment)?,
+        head: resolve_head(&args.target, args.head.as_deref(), environment)?,
     };
     let came = if args.force {
-        answer(&args.target, wanted, environment, output)?
+        request_with_confirmation(&args.target, wanted, environment, output)?
     } else {
-        answer_unasked(&args.target, wanted, environment, output)?
+        request_without_confirmation(&args.target, wanted, environment, output)?
     };
     let task = match &came {
         Answer::Done(changed) => &changed.task,
-        Answer::Already(task) => task,
+        Answer::AlreadyDone(task) => task,
         Answer::StillRunning(_) | Answer::Refused(_) => {
             return print(came, output);
         }
@@ -92,14 +94,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     // The merge has happened, even if its event cannot be read now.
     let events = driver(environment)?.views.history(&task.id, 0);
     let events = events.unwrap_or_default();
-    let besides = Besides {
+    let besides = Extras {
         merged: merged(&events),
-        ..Besides::default()
+        ..Extras::default()
     };
     print_with(came, &besides, output)
 }
 
-fn merged(events: &[Event]) -> Option<&Merged> {
+fn merged(events: &[Event]) -> Option<&MergeResult> {
     events.iter().rev().find_map(|event| match &event.fact {
         Fact::EffectDone {
             outcome: EffectOutcome::Merged(merged),
@@ -111,7 +113,7 @@ fn merged(events: &[Event]) -> Option<&Merged> {
 
 fn require_merged(task: &Task) -> Result<(), Error> {
     for pending in &task.pending {
-        if let (Effect::Merge(_), PendingState::GivenUp { error }) =
+        if let (Effect::Merge(_), PendingState::Failed { error }) =
             (&pending.planned.effect, &pending.state)
         {
             // The error has the reason first, then the hint.

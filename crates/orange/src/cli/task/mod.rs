@@ -12,6 +12,7 @@ mod merge;
 pub(super) mod respawn;
 pub(super) mod restore;
 mod retry;
+mod short;
 pub(super) mod show;
 mod spawn;
 pub(super) mod unblock;
@@ -21,19 +22,19 @@ pub(super) mod wait;
 pub(super) mod why;
 
 use clap::Subcommand;
-pub use history::matters;
+pub use history::is_shown_by_default;
+pub use short::{SHORT_FORMS, Short};
 
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 use orange_config::Environment;
-use orange_engine::input::Ask;
+use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
-use orange_engine::role::Role;
 
-/// Create tasks, move them on, and look at them.
+/// Create, move and inspect tasks.
 ///
-/// An agent calls these too: inside its session the task is its own, and what it may ask for is
-/// what the workflow allows its role.
+/// Agents use these commands too: inside its session an agent's own task is the default, and it may
+/// request only what the workflow allows its role.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Create(Box<create::Args>),
@@ -76,22 +77,18 @@ impl Command {
             Command::Attach(args) => attach::run(args, environment, output),
             Command::Diff(args) => diff::run(args, environment, output),
             Command::Complete(args) => {
-                let ask = Ask::Verb(Verb::Complete);
+                let ask = RequestKind::Verb(Verb::Complete);
                 verbs::run(ask, &args.target, None, environment, output)
             }
             Command::Stuck(args) => {
-                let (ask, message) = (Ask::Verb(Verb::Stuck), args.message.as_ref());
+                let (ask, message) = (RequestKind::Verb(Verb::Stuck), args.message.as_ref());
                 verbs::run(ask, &args.target, message, environment, output)
             }
             Command::RequestChanges(args) => {
-                let (ask, message) = (Ask::Verb(Verb::RequestChanges), Some(&args.message));
+                let (ask, message) = (RequestKind::Verb(Verb::RequestChanges), Some(&args.message));
                 verbs::run(ask, &args.target, message, environment, output)
             }
-            Command::Tell(args) => {
-                let role = args.role.as_deref().map(Role::named);
-                let (ask, message) = (Ask::Tell { role }, Some(&args.message));
-                verbs::run(ask, &args.target, message, environment, output)
-            }
+            Command::Tell(args) => verbs::tell(args, environment, output),
             Command::Merge(args) => merge::run(args, environment, output),
             Command::Cancel(args) => cancel::run(args, environment, output),
             Command::Restore(args) => restore::run(args, environment, output),

@@ -3,34 +3,33 @@
 use std::time::Duration;
 
 use orange_config::Environment;
-use orange_driver::BroughtBack;
-use orange_engine::input::Ask;
+use orange_driver::RespawnReport;
+use orange_engine::input::RequestKind;
 use orange_engine::role::Role;
 use serde::Serialize;
 
-use crate::cli::request::attending::{Manner, attend};
-use crate::cli::request::driving::{Target, Wanted, ask, driver};
+use crate::cli::request::progress::{WaitMode, run_with_progress};
+use crate::cli::request::requests::{RequestDraft, Target, ask, driver};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.respawn.lost/1");
 
 /// Default of `--wait` in seconds, for all lost agents together.
-const USUAL_WAIT: u64 = 30;
+const DEFAULT_WAIT: u64 = 30;
 
-/// Bring an agent back that is gone.
+/// Respawn an agent that is gone.
 ///
-/// The status stays. What the dead one left running is ended first. With `--lost`, after a restart
-/// of the machine or of tmux, every agent that went away with it comes back.
+/// The status does not change. Processes that the dead agent left running are killed first. After a
+/// restart of the machine or of tmux, `--lost` respawns every agent that was lost with it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     pub target: Target,
-    /// Which agent: `worker`, `reviewer` or a role of the workflow; the one that is missing when
-    /// left out.
+    /// The agent's role: `worker`, `reviewer` or a role of the workflow [default: the missing one].
     #[arg(long, value_name = "ROLE")]
     pub role: Option<String>,
-    /// Every agent of every task that is provably gone with its machine or its tmux server.
+    /// Respawn every agent that is provably lost with its machine or tmux server.
     #[arg(long, conflicts_with_all = ["task", "role"])]
     pub lost: bool,
 }
@@ -43,30 +42,30 @@ struct Body<'a> {
 #[derive(Serialize, schemars::JsonSchema)]
 struct Line<'a> {
     task: &'a str,
-    brought_back: Vec<&'a str>,
+    respawned: Vec<&'a str>,
     problems: &'a [String],
-    on_its_way: bool,
+    in_flight: bool,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     if args.lost {
-        return bring_back_all(args, environment, output);
+        return respawn_lost(args, environment, output);
     }
-    let role = args.role.as_deref().map(Role::named);
-    let wanted = Wanted::plain(Ask::Respawn { role });
+    let role = args.role.as_deref().map(Role::from_name);
+    let wanted = RequestDraft::plain(RequestKind::Respawn { role });
     ask(&args.target, wanted, environment, output)
 }
 
-fn bring_back_all(
+fn respawn_lost(
     args: &Args,
     environment: &Environment,
     output: &mut Output,
 ) -> Result<Exit, Error> {
     let patience = &args.target.patience;
-    let bound = Duration::from_secs(patience.wait.unwrap_or(USUAL_WAIT));
+    let bound = Duration::from_secs(patience.wait.unwrap_or(DEFAULT_WAIT));
     let driver = driver(environment)?;
-    let manner = Manner::waiting(output);
-    let (found, signal) = attend(driver.context.meanwhile(), manner, || {
+    let manner = WaitMode::for_wait(output);
+    let (found, signal) = run_with_progress(driver.context.progress(), manner, || {
         driver.requests.respawn_lost(bound)
     });
     let found = found?;
@@ -87,16 +86,16 @@ fn bring_back_all(
     })
 }
 
-fn line(brought: &BroughtBack) -> Line<'_> {
+fn line(brought: &RespawnReport) -> Line<'_> {
     Line {
         task: brought.task.as_str(),
-        brought_back: brought.roles.iter().map(Role::as_str).collect(),
+        respawned: brought.roles.iter().map(Role::as_str).collect(),
         problems: &brought.problems,
-        on_its_way: !brought.is_settled,
+        in_flight: !brought.is_settled,
     }
 }
 
-fn text(found: &[BroughtBack], width: Option<usize>) -> Text {
+fn text(found: &[RespawnReport], width: Option<usize>) -> Text {
     let mut text = Text::new();
     if found.is_empty() {
         text.push(Style::Plain, "no agent is lost");
@@ -109,12 +108,9 @@ fn text(found: &[BroughtBack], width: Option<usize>) -> Text {
             let later = if brought.is_settled {
                 ""
             } else {
-                ", effects are on their way"
+                ", effects are in progress"
             };
-            told.push(format!(
-                "brought back the {}{later}",
-                roles.join(" and the ")
-            ));
+            told.push(format!("respawned the {}{later}", roles.join(" and the ")));
         }
         told.extend(brought.problems.iter().cloned());
         let told = format!(": {}", told.join("; "));

@@ -3,53 +3,52 @@
 use std::path::PathBuf;
 
 use orange_config::Environment;
-use orange_driver::{Destination, DriverError, KeptWork};
+use orange_driver::{Destination, DriverError, RescueInfo};
 use orange_engine::names::{BranchName, ProjectName};
 use serde::Serialize;
 
-use crate::cli::answer::words::counted;
-use crate::cli::request::driving::TaskArg;
+use crate::cli::answer::words::count_noun;
+use crate::cli::request::requests::TaskArg;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-pub const SHAPE: Shape = Shape::of::<Listed<'static>>("orange.task.restore/1");
+pub const SHAPE: Shape = Shape::of::<RescueList<'static>>("orange.task.restore/1");
 
-pub const RESTORED: Shape = Shape::of::<BroughtBack<'static>>("orange.task.restored/1");
+pub const RESTORED_SHAPE: Shape = Shape::of::<RestoredRescue<'static>>("orange.task.restored/1");
 
-/// Bring unsaved work back.
+/// Restore unsaved work.
 ///
-/// Whenever a worktree is given back, what was not committed in it is kept as a rescue of its task:
-/// files, what was staged, and what was in progress. Without a number the rescues are listed; with a
-/// number alone, its files. Nothing is ever overwritten, and a rescue that was brought back is still
-/// kept.
+/// When a worktree is released, its uncommitted work is kept as a rescue of the task: files, staged
+/// changes, and operations in progress. Without a number, lists the rescues; with only a number,
+/// lists its files. Nothing is ever overwritten, and a rescue stays after it was restored.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     pub task: TaskArg,
-    /// Which rescue.
+    /// The number of the rescue.
     #[arg(value_name = "NUMBER")]
     pub number: Option<u32>,
-    /// Bring it back as a new branch: one commit on top of the one that it belongs to.
+    /// Restore it as a new branch: one commit on top of the commit it belongs to.
     #[arg(long, value_name = "BRANCH", requires = "number", group = "to")]
     pub branch: Option<String>,
-    /// Bring its files back into a directory, which is made when it is missing.
+    /// Restore its files into this directory, which is created if missing.
     #[arg(long, value_name = "DIRECTORY", requires = "number", group = "to")]
     pub directory: Option<PathBuf>,
-    /// Bring it back into the task's present worktree.
+    /// Restore it into the task's current worktree.
     #[arg(long, requires = "number", group = "to")]
     pub worktree: bool,
-    /// The project, for a task that orange does not know any more.
+    /// The project, for a task that orange no longer knows.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct Listed<'a> {
-    rescues: &'a [KeptWork],
+struct RescueList<'a> {
+    rescues: &'a [RescueInfo],
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct BroughtBack<'a> {
+struct RestoredRescue<'a> {
     number: u32,
     paths: &'a [String],
 }
@@ -63,16 +62,19 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             .workspaces
             .restore(&task, project.as_ref(), number, &to)?;
         if output.is_json() {
-            let body = BroughtBack {
+            let body = RestoredRescue {
                 number,
                 paths: &paths,
             };
-            return RESTORED.print(&body, output);
+            return RESTORED_SHAPE.print(&body, output);
         }
         let mut text = Text::new();
         text.push(Style::Bold, task.as_str());
-        let count = counted(paths.len(), "file");
-        text.push(Style::Plain, &format!(": rescue {number} is back, {count}"));
+        let count = count_noun(paths.len(), "file");
+        text.push(
+            Style::Plain,
+            &format!(": rescue {number} restored, {count}"),
+        );
         text.end_line();
         output.answer(&text)?;
         return Ok(Exit::Ok);
@@ -85,7 +87,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         }
     }
     if output.is_json() {
-        return SHAPE.print(&Listed { rescues: &rescues }, output);
+        return SHAPE.print(&RescueList { rescues: &rescues }, output);
     }
     let width = output.answer_width();
     output.answer(&text(&rescues, args.number.is_some(), width))?;
@@ -99,18 +101,18 @@ fn destination(args: &Args) -> Option<Destination> {
     branch.map(Destination::Branch).or(directory).or(worktree)
 }
 
-fn text(rescues: &[KeptWork], with_files: bool, width: Option<usize>) -> Text {
+fn text(rescues: &[RescueInfo], with_files: bool, width: Option<usize>) -> Text {
     let mut text = Text::new();
     for kept in rescues {
         let branch = kept.branch.as_ref().map(ToString::to_string);
         let branch = branch.unwrap_or_else(|| String::from("no branch"));
-        let mut told = format!("  {branch}, {}", counted(kept.paths.len(), "file"));
+        let mut told = format!("  {branch}, {}", count_noun(kept.paths.len(), "file"));
         for operation in &kept.operations {
-            told.push_str(", in the middle of: ");
+            told.push_str(", in progress: ");
             told.push_str(&operation.to_string());
         }
-        if kept.is_brought_back {
-            told.push_str(", brought back");
+        if kept.is_restored {
+            told.push_str(", restored");
         }
         let number = kept.number.to_string();
         text.push_line(&[(Style::Bold, &number), (Style::Plain, &told)], 4, width);
@@ -124,7 +126,7 @@ fn text(rescues: &[KeptWork], with_files: bool, width: Option<usize>) -> Text {
         }
     }
     if rescues.is_empty() {
-        text.push(Style::Plain, "nothing was unsaved");
+        text.push(Style::Plain, "no unsaved work was kept");
         text.end_line();
     }
     text

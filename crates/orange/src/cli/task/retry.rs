@@ -2,15 +2,15 @@
 
 use orange_config::Environment;
 
-use crate::cli::request::driving::{Target, driver, print};
+use crate::cli::request::requests::{Target, driver, print};
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
-/// Try again.
+/// Retry what failed.
 ///
-/// Repeats what failed: a start, a merge, a worktree that could not be released. Effects that
-/// nothing performs, because the process that did was killed, are performed. Where nothing failed,
-/// takes the edge that the workflow names under `verbs: retry`; not while an agent is at the work.
+/// Repeats failed effects: a start, a merge, a worktree that could not be released. Also performs
+/// effects whose process was killed. If nothing failed, takes the edge that the workflow names
+/// under `verbs: retry`, but not while an agent is working.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -22,8 +22,8 @@ pub struct Args {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let patience = &args.target.patience;
-    let driver = driver(environment)?.gathering(patience.gathering());
-    let task = driver.callers.meant(args.target.task.as_deref())?;
+    let driver = driver(environment)?.with_gathering(patience.gathering());
+    let task = driver.callers.resolve_task(args.target.task.as_deref())?;
     let answer = driver
         .requests
         .retry(&task, args.message.as_ref(), patience.waiting())?;

@@ -2,7 +2,7 @@
 
 use orange_config::Environment;
 use orange_config::clock;
-use orange_driver::{Observation, ResultOfRun, Seen, Shown, Why};
+use orange_driver::{Explanation, Observation, ResultOfRun, RunObservation, TaskDetails};
 use orange_engine::Task;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
@@ -10,21 +10,20 @@ use orange_engine::task::Run;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::answer::results::told_results;
+use crate::cli::answer::results::result_lines;
 use crate::cli::answer::words::{
-    ToldActivity, ToldWait, ago, doing, told_activities, told_waits, undelivered,
+    ActivityBody, WaitBody, activity_bodies, activity_text, ago, undelivered_reason, wait_bodies,
 };
-use crate::cli::request::driving::TaskArg;
+use crate::cli::request::requests::TaskArg;
 use crate::cli::{Error, Exit, Shape};
-use crate::output::{Output, Style, Text};
+use crate::output::{Output, Style, Text, with_local_times};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.show/1");
 
-/// Show where a task is, and why.
+/// Show a task's status, and why.
 ///
-/// Also who works on it, as a look at its agents shows, what they seem to be doing, what is still
-/// to be done, what came of headless runs by their own word, and which messages are undelivered: no
-/// agent has read them with `orange inbox` yet, nor shown that it was told of them.
+/// Also shows its agents and what they report, effects in progress, the results of headless runs,
+/// and undelivered messages: those that no agent has read with `orange inbox` or confirmed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -38,18 +37,18 @@ struct Body<'a> {
     as_of: u64,
     workspace: Option<Value>,
     effects: Vec<Value>,
-    /// Whether effects are due and no process performs them; `orange task retry` does.
+    /// Whether effects are due and no process performs them; `orange task retry` performs them.
     unperformed: bool,
     runs: Value,
-    seen: Vec<Value>,
-    /// What its live agents seem to be doing, by what they told.
-    activities: Vec<ToldActivity<'a>>,
-    /// What came of its headless runs, as far as they printed it.
+    observations: Vec<Value>,
+    /// What its live agents report that they are doing.
+    activities: Vec<ActivityBody<'a>>,
+    /// The results of its headless runs, as far as they printed them.
     results: &'a [ResultOfRun],
     inbox: Value,
-    why: Option<&'a Why>,
-    /// What its start waits for, if it is in a queue.
-    waits: Vec<ToldWait<'a>>,
+    why: Option<&'a Explanation>,
+    /// What its start waits for, if it is queued.
+    waits: Vec<WaitBody<'a>>,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
@@ -67,9 +66,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 fn body<'a>(
-    shown: &'a Shown,
+    shown: &'a TaskDetails,
     results: &'a [ResultOfRun],
-    why: Option<&'a Why>,
+    why: Option<&'a Explanation>,
 ) -> Result<Body<'a>, Error> {
     let workspace = shown
         .workspace
@@ -79,7 +78,7 @@ fn body<'a>(
         json!({
             "effect": it.planned,
             "attempts": it.attempts,
-            "next_try_at": it.next_try_at,
+            "next_try_at": it.next_attempt_at,
             "error": it.error,
         })
     });
@@ -91,21 +90,21 @@ fn body<'a>(
         effects: effects.collect(),
         unperformed: shown.is_unperformed,
         runs: serde_json::to_value(&shown.runs)?,
-        seen: shown.seen.iter().map(seen).collect(),
-        activities: told_activities(&shown.activities),
+        observations: shown.seen.iter().map(observation_json).collect(),
+        activities: activity_bodies(&shown.activities),
         results,
         inbox: inbox(shown)?,
         why,
-        waits: told_waits(&shown.waits),
+        waits: wait_bodies(&shown.waits),
     })
 }
 
 /// The progress of effects that have not failed.
-pub(super) fn progress(shown: &Shown) -> &'static str {
+pub(super) fn progress(shown: &TaskDetails) -> &'static str {
     if shown.is_unperformed {
-        "nothing is performing this"
+        "no process is performing this"
     } else {
-        "on its way"
+        "in progress"
     }
 }
 
@@ -114,35 +113,32 @@ pub(super) fn perform_hint(task: &TaskId) -> String {
     format!("run: orange task retry {task}")
 }
 
-fn seen(it: &Seen) -> Value {
+fn observation_json(it: &RunObservation) -> Value {
     let (role, run) = (&it.role, &it.run);
     match &it.observation {
-        Observation::Alive => json!({ "role": role, "run": run, "seen": "alive" }),
+        Observation::Alive => json!({ "role": role, "run": run, "state": "alive" }),
         Observation::Dead(evidence) => {
-            json!({ "role": role, "run": run, "seen": "dead", "evidence": evidence })
+            json!({ "role": role, "run": run, "state": "dead", "evidence": evidence })
         }
         Observation::Unknown(reason) => {
-            json!({ "role": role, "run": run, "seen": "unknown", "reason": reason })
+            json!({ "role": role, "run": run, "state": "unknown", "reason": reason })
         }
     }
 }
 
 /// What is known of an agent: its recorded state, and what an observation, if any, has shown.
-fn told_of(role: &Role, run: &Run, seen: &[Seen]) -> String {
+fn agent_text(role: &Role, run: &Run, seen: &[RunObservation]) -> String {
     let seen = seen.iter().find(|it| it.run == run.id);
     let state = match seen.map(|it| &it.observation) {
         Some(Observation::Dead(evidence)) => {
             return format!(
-                "{role} dead ({evidence}), not judged yet: the next command that changes the task \
-                 does; run {}",
+                "{role} dead ({evidence}), not handled yet: the next command that changes the task \
+                 handles it; run {}",
                 run.id
             );
         }
         Some(Observation::Unknown(reason)) => {
-            return format!(
-                "{role} unknown ({reason}), so taken for alive; run {}",
-                run.id
-            );
+            return format!("{role} unknown ({reason}), assumed alive; run {}", run.id);
         }
         Some(Observation::Alive) | None => serde_json::to_value(&run.state).unwrap_or_default(),
     };
@@ -151,12 +147,12 @@ fn told_of(role: &Role, run: &Run, seen: &[Seen]) -> String {
 }
 
 /// The messages, each with whether it has been delivered, and if not, why.
-fn inbox(shown: &Shown) -> Result<Value, Error> {
+fn inbox(shown: &TaskDetails) -> Result<Value, Error> {
     let mut inbox = serde_json::to_value(&shown.inbox)?;
     let values = inbox.as_array_mut().into_iter().flatten();
     for (value, message) in values.zip(&shown.inbox) {
         if let Some(value) = value.as_object_mut() {
-            let reason = undelivered(message);
+            let reason = undelivered_reason(message);
             value.insert("undelivered".to_owned(), reason.is_some().into());
             value.insert("reason".to_owned(), reason.into());
         }
@@ -164,13 +160,19 @@ fn inbox(shown: &Shown) -> Result<Value, Error> {
     Ok(inbox)
 }
 
-fn text(shown: &Shown, results: &[ResultOfRun], why: Option<&Why>, width: Option<usize>) -> Text {
+fn text(
+    shown: &TaskDetails,
+    results: &[ResultOfRun],
+    why: Option<&Explanation>,
+    width: Option<usize>,
+) -> Text {
     let task = &shown.stored.task;
     let now = clock::now();
     let mut text = Text::new();
     let mut line = |name: &str, value: &str| {
         let name = format!("{name:<12}");
-        let parts = [(Style::Bold, name.as_str()), (Style::Plain, value)];
+        let value = with_local_times(value);
+        let parts = [(Style::Bold, name.as_str()), (Style::Plain, &*value)];
         text.push_line(&parts, name.len(), width);
     };
     line("task", &format!("{} ({})", task.id, task.project));
@@ -194,12 +196,12 @@ fn text(shown: &Shown, results: &[ResultOfRun], why: Option<&Why>, width: Option
         line("workspace", &workspace.path.display().to_string());
     }
     for (role, run) in &task.runs {
-        line("agent", &told_of(role, run, &shown.seen));
-        if let Some(doing) = doing(&shown.activities, &run.id, now) {
+        line("agent", &agent_text(role, run, &shown.seen));
+        if let Some(doing) = activity_text(&shown.activities, &run.id, now) {
             line("", &doing);
         }
     }
-    for (at, told) in told_results(results).iter().enumerate() {
+    for (at, told) in result_lines(results).iter().enumerate() {
         line(if at == 0 { "result" } else { "" }, told);
     }
     let progress = progress(shown);
@@ -215,7 +217,7 @@ fn text(shown: &Shown, results: &[ResultOfRun], why: Option<&Why>, width: Option
         line("attention", reason);
     }
     for message in &shown.inbox {
-        if let Some(reason) = undelivered(message) {
+        if let Some(reason) = undelivered_reason(message) {
             let when = ago(now, message.written_at);
             let told = format!("to the {}, {when}: {reason}", message.to);
             line("undelivered", &told);

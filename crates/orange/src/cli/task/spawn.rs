@@ -2,18 +2,20 @@
 
 use orange_config::Environment;
 use orange_driver::{Answer, Start};
-use orange_engine::input::Ask;
+use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 
-use crate::cli::request::driving::{Besides, Target, Wanted, answer, driver, print, print_with};
+use crate::cli::request::requests::{
+    Extras, RequestDraft, Target, driver, print, print_with, request_with_confirmation,
+};
 use crate::cli::task::create::waiting_hint;
 use crate::cli::{Error, Exit, narrate_hint};
 use crate::output::Output;
 
-/// Start the work of a task.
+/// Start the work on a task.
 ///
-/// Takes the edge that the workflow names under `verbs: spawn`: a worktree is bound, and an agent
-/// starts in it. An edge that leads into another queue is followed by the next one.
+/// Takes the edge that the workflow names under `verbs: spawn`: binds a worktree and starts an
+/// agent in it. If the edge leads into another queue, the next one is taken too.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -21,23 +23,23 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let wanted = Wanted::plain(Ask::Verb(Verb::Spawn));
+    let wanted = RequestDraft::plain(RequestKind::Verb(Verb::Spawn));
     let Target { patience, .. } = &args.target;
-    let first = answer(&args.target, wanted, environment, output)?;
+    let first = request_with_confirmation(&args.target, wanted, environment, output)?;
     let (first, start) = driver(environment)?
         .requests
-        .spawn_on(first, patience.waiting())?;
+        .continue_start(first, patience.waiting())?;
     let task = match &first {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
-        Answer::Already(_) | Answer::Refused(_) => return print(first, output),
+        Answer::AlreadyDone(_) | Answer::Refused(_) => return print(first, output),
     };
     match start {
-        Start::NotWanted | Start::ForAPerson => print(first, output),
-        Start::Asked(later) => print(first.followed_by(later?), output),
+        Start::NotRequested | Start::UserOnly => print(first, output),
+        Start::Requested(later) => print(first.followed_by(later?), output),
         Start::Waits(waits) => {
-            let besides = Besides {
+            let besides = Extras {
                 waits: &waits,
-                ..Besides::default()
+                ..Extras::default()
             };
             let exit = print_with(first, &besides, output)?;
             if !output.is_json() {

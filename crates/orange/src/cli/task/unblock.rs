@@ -1,21 +1,21 @@
 //! `orange task unblock`.
 
 use orange_config::Environment;
-use orange_driver::{Answer, Unblocked};
-use orange_engine::input::Ask;
+use orange_driver::{Answer, UnblockResult};
+use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 use serde::Serialize;
 
-use crate::cli::request::driving::{Target, Wanted, ask, driver};
+use crate::cli::request::requests::{RequestDraft, Target, ask, driver};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body>("orange.task.unblock.all/1");
 
-/// Let a blocked task go on.
+/// Unblock a task.
 ///
 /// Takes the edge that the workflow names under `verbs: unblock`, from the statuses it names there
-/// (otherwise from those that ask a person). Running tasks are left alone.
+/// (otherwise from those that wait for you). Running tasks are left alone.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -40,7 +40,7 @@ struct Line {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     if !args.all {
-        let wanted = Wanted::plain(Ask::Verb(Verb::Unblock));
+        let wanted = RequestDraft::plain(RequestKind::Verb(Verb::Unblock));
         return ask(&args.target, wanted, environment, output);
     }
     let patience = &args.target.patience;
@@ -73,12 +73,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(exit)
 }
 
-fn line(unblocked: &Unblocked) -> Line {
+fn line(unblocked: &UnblockResult) -> Line {
     let (status, problem) = match &unblocked.answer {
         Ok(Answer::Done(changed) | Answer::StillRunning(changed)) => {
             (Some(changed.task.status.to_string()), None)
         }
-        Ok(Answer::Already(task)) => (Some(task.status.to_string()), None),
+        Ok(Answer::AlreadyDone(task)) => (Some(task.status.to_string()), None),
         Ok(Answer::Refused(refusal)) => (None, Some(refusal.to_string())),
         Err(error) => (None, Some(error.to_string())),
     };

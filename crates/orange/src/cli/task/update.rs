@@ -1,45 +1,45 @@
 //! `orange task update`.
 
 use orange_config::Environment;
-use orange_engine::input::Ask;
+use orange_engine::input::RequestKind;
 use orange_engine::names::{BranchName, Status};
 
-use crate::cli::request::driving::{Target, Wanted, ask, driver, named_commit};
+use crate::cli::request::requests::{RequestDraft, Target, ask, driver, resolve_head};
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Change status, branch or workflow.
 ///
-/// The summary and the priority, too. Several at once are changed together or, if the status is
-/// refused, not at all.
+/// Also its summary and priority. Several changes are made together or, if the status is refused,
+/// not at all.
 ///
-/// A status is reached only by an edge of the workflow whose gates hold; a refusal says what is
-/// missing. TASK.md is read first, so write what the gate asks for before you ask.
+/// A status can be reached only by an edge of the workflow whose gates pass; a refusal lists what
+/// is missing. TASK.md is read first, so write what the gate requires before you run this.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("change").required(true).multiple(true).args(["status", "branch", "summary", "priority", "workflow"]))]
 pub struct Args {
     #[command(flatten)]
     pub target: Target,
-    /// Where the task should go.
+    /// The status to move to.
     #[arg(long, value_name = "STATUS", conflicts_with = "workflow")]
     pub status: Option<String>,
-    /// Rename the branch; without a value, take over the name of the worktree's branch.
+    /// Rename the branch; without a value, use the name of the worktree's branch.
     #[arg(long, value_name = "BRANCH", num_args = 0..=1, default_missing_value = "")]
     pub branch: Option<String>,
-    /// What is to be done, in a sentence.
+    /// What to do, in one sentence.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub summary: Option<String>,
-    /// The larger, the sooner it is started.
+    /// Higher starts sooner.
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub priority: Option<i64>,
-    /// The workflow it goes on by, if `orange workflow check` finds no error in it and it has the
-    /// present status with the same meaning.
+    /// Switch to this workflow; it must pass `orange workflow check` and have the current status
+    /// with the same meaning.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["branch", "summary", "priority"])]
     pub workflow: Option<String>,
     /// The commit your verdict is about, when the branch has moved since the handoff.
     #[arg(long, value_name = "COMMIT", requires = "status")]
     pub head: Option<String>,
-    /// What to say with it.
+    /// A message to pass on.
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
 }
@@ -48,19 +48,19 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let to = args.status.as_deref().map(Status::new);
     let amends = args.summary.is_some() || args.branch.is_some() || args.priority.is_some();
     let request = match (to, &args.workflow) {
-        (Some(to), _) if !amends => Ask::Move { to },
-        (_, Some(workflow)) => driver(environment)?.context.adopting(workflow)?,
-        (to, None) => Ask::Amend {
+        (Some(to), _) if !amends => RequestKind::Move { to },
+        (_, Some(workflow)) => driver(environment)?.context.adoption_request(workflow)?,
+        (to, None) => RequestKind::Amend {
             summary: args.summary.clone(),
             branch: branch(args, environment)?,
             priority: args.priority,
             to,
         },
     };
-    let wanted = Wanted {
+    let wanted = RequestDraft {
         ask: request,
         message: args.message.clone(),
-        head: named_commit(&args.target, args.head.as_deref(), environment)?,
+        head: resolve_head(&args.target, args.head.as_deref(), environment)?,
     };
     ask(&args.target, wanted, environment, output)
 }
@@ -70,7 +70,7 @@ fn branch(args: &Args, environment: &Environment) -> Result<Option<BranchName>, 
         None => None,
         Some("") => {
             let driver = driver(environment)?;
-            let task = driver.callers.meant(args.target.task.as_deref())?;
+            let task = driver.callers.resolve_task(args.target.task.as_deref())?;
             Some(driver.workspaces.branch_of_worktree(&task)?)
         }
         Some(named) => Some(BranchName::new(named)),

@@ -1,41 +1,42 @@
 //! `orange task complete`, `orange task stuck`, `orange task request-changes`, `orange task tell`.
 
 use orange_config::Environment;
-use orange_engine::input::Ask;
+use orange_engine::input::RequestKind;
+use orange_engine::role::Role;
 
-use crate::cli::request::driving::{Target, Wanted, ask};
+use crate::cli::request::requests::{RequestDraft, Target, ask};
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
-/// Say that the work is complete.
+/// Mark the work as complete.
 ///
-/// Takes the edge that the workflow names under `verbs: complete`, if its gates hold.
+/// Takes the edge that the workflow names under `verbs: complete`, if its gates pass.
 #[derive(Debug, clap::Args)]
 pub struct Complete {
     #[command(flatten)]
     pub target: Target,
 }
 
-/// Say that the work is stuck.
+/// Report that the work is stuck.
 ///
 /// Takes the edge that the workflow names under `verbs: stuck`.
 #[derive(Debug, clap::Args)]
 pub struct Stuck {
     #[command(flatten)]
     pub target: Target,
-    /// What to say with it.
+    /// A message to pass on.
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
 }
 
 /// Send the work back with a message.
 ///
-/// The agent gets the message in its inbox; one that is gone is started again.
+/// The agent gets the message in its inbox; an agent that is gone is started again.
 #[derive(Debug, clap::Args)]
 pub struct RequestChanges {
     #[command(flatten)]
     pub target: Target,
-    /// What should be different.
+    /// What to change.
     #[arg(
         long,
         short,
@@ -46,18 +47,18 @@ pub struct RequestChanges {
     pub message: String,
 }
 
-/// Tell an agent something.
+/// Send a message to an agent.
 ///
-/// The agent gets the message in its inbox, and a line in its terminal says so. The status stays
-/// as it is; to send work back, use `orange task request-changes`.
+/// The agent gets the message in its inbox, and a line in its terminal announces it. The status
+/// does not change; to send work back, use `orange task request-changes`.
 #[derive(Debug, clap::Args)]
 pub struct Tell {
     #[command(flatten)]
     pub target: Target,
-    /// Which agent; the one that the present status expects when left out.
+    /// The agent's role [default: the one that the current status expects].
     #[arg(long, value_name = "ROLE")]
     pub role: Option<String>,
-    /// What it is told.
+    /// The message.
     #[arg(
         long,
         short,
@@ -68,17 +69,24 @@ pub struct Tell {
     pub message: String,
 }
 
+/// Sends the message.
+pub fn tell(args: &Tell, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let role = args.role.as_deref().map(Role::from_name);
+    let (ask, message) = (RequestKind::Tell { role }, Some(&args.message));
+    run(ask, &args.target, message, environment, output)
+}
+
 /// Makes the request, with a message.
 pub fn run(
-    ask_for: Ask,
+    ask_for: RequestKind,
     target: &Target,
     message: Option<&String>,
     environment: &Environment,
     output: &mut Output,
 ) -> Result<Exit, Error> {
-    let wanted = Wanted {
+    let wanted = RequestDraft {
         message: message.cloned(),
-        ..Wanted::plain(ask_for)
+        ..RequestDraft::plain(ask_for)
     };
     ask(target, wanted, environment, output)
 }

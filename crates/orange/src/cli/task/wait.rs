@@ -3,29 +3,29 @@
 use std::time::Duration;
 
 use orange_config::Environment;
-use orange_driver::{Awaited, Until};
+use orange_driver::{WaitResult, WaitTarget};
 use orange_engine::Task;
 use orange_engine::names::Status;
 use serde::Serialize;
 
-use crate::cli::request::attending::{Manner, attend};
-use crate::cli::request::driving::TaskArg;
-use crate::cli::request::interrupted::Waited;
+use crate::cli::request::interruption::WaitSubject;
+use crate::cli::request::progress::{WaitMode, run_with_progress};
+use crate::cli::request::requests::TaskArg;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.wait/1");
 
-/// Wait until a task is somewhere.
+/// Wait until a task reaches a status.
 ///
-/// Exits with 0 when it is there, with 5 when the time is over, and with 3 when it has ended
-/// somewhere else. It only looks: an agent's death is judged by a command that changes the task.
+/// Exits with 0 when it does, with 5 on a timeout, and with 3 if the task has ended in another
+/// status. It only observes: an agent's death is handled by a command that changes the task.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     pub task: TaskArg,
-    /// Where: one status or several, `terminal` for any end, `human` for wherever a person is
-    /// asked.
+    /// The status, or several with commas; `terminal` for any final one, `human` for any that waits
+    /// for you.
     #[arg(
         long,
         value_name = "STATUS",
@@ -34,7 +34,7 @@ pub struct Args {
         num_args = 1
     )]
     pub until: Vec<String>,
-    /// Wait at most this many seconds; without it, for ever.
+    /// Wait at most this many seconds [default: no limit].
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
 }
@@ -47,19 +47,19 @@ struct Body<'a> {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (driver, task) = args.task.find(environment)?;
-    let wanted: Vec<Until> = args.until.iter().map(|word| until(word)).collect();
+    let wanted: Vec<WaitTarget> = args.until.iter().map(|word| until(word)).collect();
     let bound = args.timeout.map(Duration::from_secs);
-    let manner = Manner::waiting(output);
-    let (awaited, signal) = attend(driver.context.meanwhile(), manner, || {
+    let manner = WaitMode::for_wait(output);
+    let (awaited, signal) = run_with_progress(driver.context.progress(), manner, || {
         driver.views.await_status(&task, &wanted, bound)
     });
-    if let (Ok(Awaited::NotYet(_)), Some(signal)) = (&awaited, signal) {
-        return Err(signal.during(&Waited::Status(task)));
+    if let (Ok(WaitResult::NotYet(_)), Some(signal)) = (&awaited, signal) {
+        return Err(signal.interruption_error(&WaitSubject::Status(task)));
     }
     let (outcome, task, told, exit) = match awaited? {
-        Awaited::Reached(task) => ("reached", task, "in", Exit::Ok),
-        Awaited::Ended(task) => ("ended", task, "has ended in", Exit::Refused),
-        Awaited::NotYet(task) => ("not_yet", task, "still in", Exit::Busy),
+        WaitResult::Reached(task) => ("reached", task, "in", Exit::Ok),
+        WaitResult::Ended(task) => ("ended", task, "has ended in", Exit::Refused),
+        WaitResult::NotYet(task) => ("timeout", task, "still in", Exit::Busy),
     };
     if output.is_json() {
         let body = Body {
@@ -77,10 +77,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(exit)
 }
 
-fn until(word: &str) -> Until {
+fn until(word: &str) -> WaitTarget {
     match word {
-        "terminal" => Until::Terminal,
-        "human" => Until::Human,
-        status => Until::Status(Status::new(status)),
+        "terminal" => WaitTarget::Terminal,
+        "human" => WaitTarget::Human,
+        status => WaitTarget::Status(Status::new(status)),
     }
 }

@@ -2,32 +2,32 @@
 
 use orange_config::Environment;
 use orange_config::clock;
-use orange_driver::{Observation, Outlook, Seen, Shown, Why};
+use orange_driver::{Explanation, Observation, Outlook, RunObservation, TaskDetails};
+use orange_engine::next_step::NextStep;
 use orange_engine::role::Role;
 use orange_engine::task::{Run, RunState};
-use orange_engine::way::Way;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::answer::words::{
-    ToldActivity, ToldWait, doing, told_activities, told_waits, undelivered,
+    ActivityBody, WaitBody, activity_bodies, activity_text, undelivered_reason, wait_bodies,
 };
-use crate::cli::request::driving::TaskArg;
+use crate::cli::request::requests::TaskArg;
 use crate::cli::task::show::{perform_hint, progress};
 use crate::cli::{Error, Exit, Shape};
-use crate::output::{Output, Style, Text};
+use crate::output::{Output, Style, Text, with_local_times};
 
 /// The prefix of a command to run.
 const RUN: &str = "run: ";
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.why/1");
 
-/// Say why it is there, and what next.
+/// Explain the status and next steps.
 ///
-/// Also what every next step still needs, who may ask for it, and with which command.
+/// For every next step, shows what it still needs, who may request it, and with which command.
 ///
-/// Nothing is changed: TASK.md, the branch and the agents are looked at, as far as that can be done
-/// by looking. Commands of gates are not run.
+/// Nothing is changed: it only reads TASK.md, the branch and the state of the agents. Commands of
+/// gates are not run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -38,16 +38,16 @@ pub struct Args {
 struct Body<'a> {
     task: &'a str,
     status: &'a str,
-    why: Option<&'a Why>,
-    /// What its start waits for, if it is in a queue.
-    waits: Vec<ToldWait<'a>>,
+    why: Option<&'a Explanation>,
+    /// What its start waits for, if it is queued.
+    waits: Vec<WaitBody<'a>>,
     agents: Vec<Value>,
-    /// What the live agents seem to be doing, by what they told; it decides nothing.
-    activities: Vec<ToldActivity<'a>>,
-    ways: Vec<Value>,
+    /// What the live agents report that they are doing; it decides nothing.
+    activities: Vec<ActivityBody<'a>>,
+    next_steps: Vec<Value>,
     unknown: &'a [String],
     effects: Vec<Value>,
-    /// Whether effects are due and no process performs them; `orange task retry` does.
+    /// Whether effects are due and no process performs them; `orange task retry` performs them.
     unperformed: bool,
     undelivered: Vec<Value>,
 }
@@ -67,20 +67,20 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 fn body<'a>(
-    shown: &'a Shown,
-    why: Option<&'a Why>,
+    shown: &'a TaskDetails,
+    why: Option<&'a Explanation>,
     outlook: &'a Outlook,
 ) -> Result<Body<'a>, Error> {
     let task = &shown.stored.task;
     let agents = task.runs.iter().map(|(role, run)| {
         let told = agent(role, run, &shown.seen);
-        json!({ "role": role, "run": run.id, "told": told })
+        json!({ "role": role, "run": run.id, "text": told })
     });
     let mut ways = Vec::new();
     for way in &outlook.ways {
         let mut value = serde_json::to_value(way)?;
         let told: Vec<String> = way.missing.iter().map(ToString::to_string).collect();
-        value["told"] = json!(told);
+        value["missing_text"] = json!(told);
         ways.push(value);
     }
     let effects = shown.pending.iter().map(|it| {
@@ -88,17 +88,17 @@ fn body<'a>(
         json!({ "effect": label, "attempts": it.attempts, "error": it.error })
     });
     let undelivered = shown.inbox.iter().filter_map(|it| {
-        let reason = undelivered(it)?;
+        let reason = undelivered_reason(it)?;
         Some(json!({ "to": it.to, "written_at": it.written_at, "reason": reason }))
     });
     Ok(Body {
         task: task.id.as_str(),
         status: task.status.as_str(),
         why,
-        waits: told_waits(&shown.waits),
+        waits: wait_bodies(&shown.waits),
         agents: agents.collect(),
-        activities: told_activities(&shown.activities),
-        ways,
+        activities: activity_bodies(&shown.activities),
+        next_steps: ways,
         unknown: &outlook.unknown,
         effects: effects.collect(),
         unperformed: shown.is_unperformed,
@@ -106,14 +106,20 @@ fn body<'a>(
     })
 }
 
-fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook, width: Option<usize>) -> Text {
+fn text(
+    shown: &TaskDetails,
+    why: Option<&Explanation>,
+    outlook: &Outlook,
+    width: Option<usize>,
+) -> Text {
     let task = &shown.stored.task;
     let mut text = Text::new();
     let mut line = |style: Style, told: &str| {
+        let told = with_local_times(told);
         let margin = told.len() - told.trim_start().len();
         // A wrapped command cannot be copied.
         let width = width.filter(|_| !told.trim_start().starts_with(RUN));
-        text.push_line(&[(style, told)], margin + 4, width);
+        text.push_line(&[(style, &told)], margin + 4, width);
     };
     let told = why.map(ToString::to_string).unwrap_or_default();
     for (number, told) in told.lines().enumerate() {
@@ -147,7 +153,7 @@ fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook, width: Option<usize
             Style::Plain,
             &format!("  {}", agent(role, run, &shown.seen)),
         );
-        if let Some(doing) = doing(&shown.activities, &run.id, clock::now()) {
+        if let Some(doing) = activity_text(&shown.activities, &run.id, clock::now()) {
             line(Style::Plain, &format!("    {doing}"));
         }
     }
@@ -164,19 +170,19 @@ fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook, width: Option<usize
         line(Style::Plain, &format!("    {}", perform_hint(&task.id)));
     }
     for message in &shown.inbox {
-        if let Some(reason) = undelivered(message) {
+        if let Some(reason) = undelivered_reason(message) {
             let (to, at) = (&message.to, message.written_at);
-            let told = format!("undelivered: a message to the {to} of {at}: {reason}");
+            let told = format!("undelivered: message to the {to}, {at}: {reason}");
             line(Style::Bad, &told);
         }
     }
     if outlook.ways.is_empty() {
-        line(Style::Plain, "it has ended; nothing leads further");
+        line(Style::Plain, "it has ended; there is no next step");
     } else {
         line(Style::Bold, "next");
     }
     for way in &outlook.ways {
-        push_way(way, &mut line);
+        push_next_step(way, &mut line);
     }
     for unknown in &outlook.unknown {
         line(Style::Warn, &format!("unknown: {unknown}"));
@@ -184,9 +190,9 @@ fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook, width: Option<usize
     text
 }
 
-fn push_way(way: &Way, line: &mut impl FnMut(Style, &str)) {
+fn push_next_step(way: &NextStep, line: &mut impl FnMut(Style, &str)) {
     let to = way.to.as_ref().map(|to| format!("to `{to}`"));
-    let to = to.unwrap_or_else(|| String::from("back, but there is nothing to go back to"));
+    let to = to.unwrap_or_else(|| String::from("back, but there is no previous status"));
     let when = way.happens_when.as_ref();
     let when = when
         .map(|when| format!(", when {when}"))
@@ -197,8 +203,8 @@ fn push_way(way: &Way, line: &mut impl FnMut(Style, &str)) {
         who => format!(", by {}", who.join(" or ")),
     };
     line(Style::Plain, &format!("  {to}{when}{who}"));
-    for held in &way.holds {
-        line(Style::Good, &format!("    shown: {held}"));
+    for held in &way.passed {
+        line(Style::Good, &format!("    ok: {held}"));
     }
     for missing in &way.missing {
         line(Style::Plain, &format!("    needs: {missing}"));
@@ -206,7 +212,7 @@ fn push_way(way: &Way, line: &mut impl FnMut(Style, &str)) {
     for unchecked in &way.unchecked {
         line(
             Style::Plain,
-            &format!("    looked at only when asked for: {unchecked}"),
+            &format!("    checked only on request: {unchecked}"),
         );
     }
     if let Some(command) = &way.command {
@@ -215,27 +221,27 @@ fn push_way(way: &Way, line: &mut impl FnMut(Style, &str)) {
 }
 
 /// Why an agent counts as alive, dead or unknown.
-fn agent(role: &Role, run: &Run, seen: &[Seen]) -> String {
+fn agent(role: &Role, run: &Run, seen: &[RunObservation]) -> String {
     let seen = seen.iter().find(|it| it.run == run.id);
     let told = match (&run.state, seen.map(|it| &it.observation)) {
-        (RunState::Starting, _) => String::from("is being started"),
+        (RunState::Starting, _) => String::from("is starting"),
         (RunState::Ending, _) => {
-            String::from("is being ended by orange, so its death means nothing")
+            String::from("is being stopped by orange, so its exit changes nothing")
         }
         (RunState::Ended { evidence }, _) => {
-            format!("is dead, because it {evidence}; that was judged")
+            format!("is dead: it {evidence}; that was handled")
         }
         (RunState::Alive, Some(Observation::Alive)) => {
             String::from("is alive: its process runs in its pane")
         }
         (RunState::Alive, Some(Observation::Dead(evidence))) => format!(
-            "is dead, because it {evidence}; not judged yet, the next command that changes the \
-             task does"
+            "is dead: it {evidence}; not handled yet, the next command that changes the task \
+             handles it"
         ),
         (RunState::Alive, Some(Observation::Unknown(reason))) => {
-            format!("is unknown, so it counts as alive: {reason}")
+            format!("may be alive, and counts as alive: {reason}")
         }
-        (RunState::Alive, None) => String::from("counts as alive: nobody looked"),
+        (RunState::Alive, None) => String::from("counts as alive: not checked"),
     };
     format!("the {role} {told} (run {})", run.id)
 }

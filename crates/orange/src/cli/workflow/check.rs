@@ -2,18 +2,18 @@
 
 use std::fmt::Write as _;
 
-use orange_check::check::{self, Checked, Covered, Finding, Severity};
-use orange_config::{Environment, Examined, Source, examine};
-use orange_driver::Meanwhile;
+use orange_check::check::{self, CheckReport, Coverage, Finding, Severity};
+use orange_config::{Environment, LoadedWorkflow, Source, load_workflow};
+use orange_driver::Progress;
 use orange_engine::Workflow;
 use serde::Serialize;
 
-use super::finding::{self, ProblemBody};
-use super::proof::{self, FindingBody};
+use super::finding::{self, FindingBody};
+use super::problem::{self, ProblemBody};
 use super::source::SourceBody;
 use super::target::{self, Target, resolve};
-use crate::cli::answer::words::counted;
-use crate::cli::request::attending::{Manner, attend};
+use crate::cli::answer::words::count_noun;
+use crate::cli::request::progress::{WaitMode, run_with_progress};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Paragraph, Style, Text};
 
@@ -24,27 +24,28 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.check/1");
 /// First the load rules: known keys, existing states and prompts, no two transitions that could
 /// both be taken. Every problem of every workflow is reported at once, with line and column.
 ///
-/// Then everything a workflow can do is tried, by the same code that runs tasks: every status with
-/// every value of the counters that guards read, whoever is alive, with a workspace and without,
-/// and with each start failing. What goes wrong somewhere is told as the shortest story that leads
-/// there: a workspace that is never given back, a loop that nothing ends, an agent that passes its
-/// own review. What anybody could write into TASK.md counts as written.
+/// Then it tries everything that a workflow can do, with the same code that runs tasks: every
+/// status with every value of the counters that guards read, with every combination of live agents,
+/// with and without a workspace, and with each start failing. Each problem is reported as the
+/// shortest story that leads to it: a workspace that is never released, a loop that never ends, an
+/// agent that passes its own review. Anything that could be written into TASK.md counts as written.
 ///
-/// Errors refuse a workflow, and the exit code is 3. Warnings do not, unless `--strict` is given.
+/// A workflow with errors is refused, and the exit code is 3. Warnings do not refuse it, unless
+/// `--strict` is given.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Names of workflows, paths of files, or `-` for the standard input.
+    /// Workflow names, file paths, or `-` for the standard input.
     ///
-    /// Without any, everything that `orange workflow list` shows is checked.
+    /// Without arguments, checks everything that `orange workflow list` shows.
     ///
-    /// What has a path separator or ends in `.yml` or `.yaml` is a file. Else it is a name: your
-    /// own workflow first, then the shipped one.
+    /// An argument that has a path separator or ends in `.yml` or `.yaml` is a file. Otherwise it
+    /// is a name: your own workflow first, then the shipped one.
     #[arg(value_name = "NAME|FILE", value_parser = Target::parser())]
     pub workflows: Vec<Target>,
     /// Refuse workflows with warnings too.
     #[arg(long)]
     pub strict: bool,
-    /// Show notes: what is worth knowing and not wrong.
+    /// Show notes: worth knowing, but not wrong.
     #[arg(long)]
     pub notes: bool,
 }
@@ -64,19 +65,19 @@ struct Report<'a> {
     transitions: Option<usize>,
     problems: Vec<ProblemBody>,
     findings: Vec<FindingBody<'a>>,
-    covered: Option<Covered>,
+    coverage: Option<Coverage>,
 }
 
 /// One workflow with everything the check found out.
 struct Outcome {
     source: Source,
-    examined: Examined,
-    checked: Option<Checked>,
+    examined: LoadedWorkflow,
+    checked: Option<CheckReport>,
 }
 
 impl Outcome {
     fn new(source: Source) -> Self {
-        let examined = examine(&source);
+        let examined = load_workflow(&source);
         let checked = examined.workflow.as_ref().map(check::check);
         Self {
             source,
@@ -85,7 +86,7 @@ impl Outcome {
         }
     }
 
-    fn looked_at(&self) -> Option<(&Workflow, &Checked)> {
+    fn checked_workflow(&self) -> Option<(&Workflow, &CheckReport)> {
         Some((self.examined.workflow.as_ref()?, self.checked.as_ref()?))
     }
 
@@ -113,11 +114,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     } else {
         resolve("check", &args.workflows, environment)?
     };
-    let meanwhile = Meanwhile::default();
-    let manner = Manner::working(output);
-    let (results, _) = attend(&meanwhile, manner, || {
+    let meanwhile = Progress::default();
+    let manner = WaitMode::for_work(output);
+    let (results, _) = run_with_progress(&meanwhile, manner, || {
         let outcomes = sources.into_iter().map(|source| {
-            meanwhile.note(format!("checking {}", source.name));
+            meanwhile.report(format!("checking {}", source.name));
             Outcome::new(source)
         });
         outcomes.collect::<Vec<Outcome>>()
@@ -151,7 +152,7 @@ fn report(result: &Outcome, strict: bool) -> Report<'_> {
             .map(ProblemBody::from)
             .collect(),
         findings: findings.map(|it| FindingBody::new(it, text)).collect(),
-        covered: result.checked.as_ref().map(|it| it.covered),
+        coverage: result.checked.as_ref().map(|it| it.coverage),
     }
 }
 
@@ -162,12 +163,12 @@ fn to_text(results: &[Outcome], args: &Args, width: Option<usize>) -> Text {
             source, examined, ..
         } = result;
         for problem in &examined.findings {
-            finding::push(&mut text, source, problem, width);
+            problem::push(&mut text, source, problem, width);
             text.end_line();
         }
         for finding in result.findings() {
             if finding.severity != Severity::Note || args.notes {
-                proof::push(&mut text, source, &examined.text, finding, width);
+                finding::push(&mut text, source, &examined.text, finding, width);
                 text.end_line();
             }
         }
@@ -187,16 +188,20 @@ fn to_text(results: &[Outcome], args: &Args, width: Option<usize>) -> Text {
 /// `mine: ok (5 states, 9 transitions), 2 warnings; 16 situations, 138 steps: everything it can do`
 fn push_summary(text: &mut Text, outcome: &Outcome, strict: bool, width: Option<usize>) {
     let name = format!("{}:", outcome.source.name);
-    let (verdict, style, rest) = if let Some((workflow, checked)) = outcome.looked_at() {
+    let (verdict, style, rest) = if let Some((workflow, checked)) = outcome.checked_workflow() {
         let (verdict, style) = if outcome.is_ok(strict) {
             ("ok", Style::Good)
         } else {
             ("refused", Style::Bad)
         };
-        (verdict.to_owned(), style, looked_at(workflow, checked))
+        (
+            verdict.to_owned(),
+            style,
+            checked_workflow(workflow, checked),
+        )
     } else {
-        let problems = counted(outcome.examined.findings.len(), "problem");
-        let rest = String::from("what it does was not looked at");
+        let problems = count_noun(outcome.examined.findings.len(), "problem");
+        let rest = String::from("its behaviour was not checked");
         (format!("{problems};"), Style::Bad, rest)
     };
     let paragraph = Paragraph {
@@ -208,9 +213,9 @@ fn push_summary(text: &mut Text, outcome: &Outcome, strict: bool, width: Option<
     text.push_paragraph(&paragraph, width);
 }
 
-fn looked_at(workflow: &Workflow, checked: &Checked) -> String {
-    let states = counted(workflow.states.len(), "state");
-    let transitions = counted(workflow.edges.len(), "transition");
+fn checked_workflow(workflow: &Workflow, checked: &CheckReport) -> String {
+    let states = count_noun(workflow.states.len(), "state");
+    let transitions = count_noun(workflow.edges.len(), "transition");
     let mut said = format!("({states}, {transitions})");
     for (severity, noun) in [
         (Severity::Error, "error"),
@@ -219,21 +224,21 @@ fn looked_at(workflow: &Workflow, checked: &Checked) -> String {
     ] {
         let count = checked.count(severity);
         if count > 0 {
-            let _ = write!(said, ", {}", counted(count, noun));
+            let _ = write!(said, ", {}", count_noun(count, noun));
         }
     }
-    let Covered {
+    let Coverage {
         situations,
         steps,
         is_complete,
-    } = checked.covered;
+    } = checked.coverage;
     let all = if is_complete {
         "everything it can do"
     } else {
         "NOT everything it can do"
     };
-    let situations = counted(situations, "situation");
-    let steps = counted(steps, "step");
+    let situations = count_noun(situations, "situation");
+    let steps = count_noun(steps, "step");
     let _ = write!(said, "; {situations}, {steps}: {all}");
     said
 }

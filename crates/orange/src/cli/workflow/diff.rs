@@ -1,6 +1,6 @@
 //! `orange workflow diff`.
 
-use orange_check::diff::{Change, Difference, Sign, diff, lines};
+use orange_check::diff::{ChangeKind, Sign, WorkflowChange, diff, lines};
 use orange_config::Environment;
 use orange_engine::Workflow;
 use orange_engine::language::workflow::Kind;
@@ -9,30 +9,30 @@ use serde::Serialize;
 
 use super::source::SourceBody;
 use super::target::{Target, load, resolve_both};
-use crate::cli::answer::words::counted;
+use crate::cli::answer::words::count_noun;
 use crate::cli::{Error, Exit, Shape, narrate_hint_apart};
 use crate::output::{Output, Paragraph, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.diff/1");
 
 /// A difference that at least this many statuses share is shown once for all of them.
-const SEVERAL: usize = 3;
+const SHARED_BY_AT_LEAST: usize = 3;
 
 /// Compare what two workflows do.
 ///
-/// Shows what an edit of the YAML changes in behaviour, status by status: which transitions there
-/// are, who may ask for them and when, what they need, which hooks run, and what the exit of an
-/// agent means. Comments, anchors, names of gates and limits, the order of what has no order, and
-/// `"*active"` written out make no difference. Exits with 0 whether there are differences or not.
+/// Shows what an edit of the YAML changes in behaviour, status by status: which transitions exist,
+/// who may request them and when, what they need, which hooks run, and what the exit of an agent
+/// means. Comments, anchors, names of gates and limits, the order of unordered items, and
+/// `"*active"` written out make no difference. Exits with 0 whether there are changes or not.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The workflow as it was: a name, the path of a file, or `-` for the standard input.
+    /// The old workflow: a name, a file path, or `-` for the standard input.
     ///
-    /// What has a path separator or ends in `.yml` or `.yaml` is a file. Else it is a name: your
-    /// own workflow first, then the shipped one.
+    /// An argument that has a path separator or ends in `.yml` or `.yaml` is a file. Otherwise it
+    /// is a name: your own workflow first, then the shipped one.
     #[arg(value_name = "OLD", value_parser = Target::parser())]
     pub old: Target,
-    /// The workflow as it is, named in the same way.
+    /// The new workflow, named in the same way.
     #[arg(value_name = "NEW", value_parser = Target::parser())]
     pub new: Target,
     /// Show which lines of prompts and messages changed.
@@ -45,13 +45,13 @@ struct Body<'a> {
     old: SourceBody<'a>,
     new: SourceBody<'a>,
     same: bool,
-    differences: Vec<Row<'a>>,
+    changes: Vec<Row<'a>>,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Row<'a> {
     #[serde(flatten)]
-    difference: &'a Difference,
+    difference: &'a WorkflowChange,
     sign: Sign,
     message: String,
 }
@@ -71,7 +71,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             old: SourceBody::from(&old),
             new: SourceBody::from(&new),
             same: differences.is_empty(),
-            differences: differences.iter().map(row).collect(),
+            changes: differences.iter().map(row).collect(),
         };
         return SHAPE.print(&body, output);
     }
@@ -80,14 +80,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         prompts: args.prompts,
     };
     let mut text = Text::new();
-    let groups = grouped(&differences, &now);
+    let groups = group_changes(&differences, &now);
     for (heading, differences) in &groups {
         page.push_group(&mut text, heading, differences);
     }
     // A difference that several statuses share counts once.
     let verdict = match groups.iter().map(|(_, group)| group.len()).sum() {
-        0 => "no difference in behaviour".to_owned(),
-        count => format!("{} in behaviour", counted(count, "difference")),
+        0 => "no change in behaviour".to_owned(),
+        count => format!("{} in behaviour", count_noun(count, "change")),
     };
     text.push(Style::Plain, &verdict);
     text.end_line();
@@ -100,7 +100,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
-fn row(difference: &Difference) -> Row<'_> {
+fn row(difference: &WorkflowChange) -> Row<'_> {
     Row {
         difference,
         sign: difference.sign(),
@@ -108,19 +108,21 @@ fn row(difference: &Difference) -> Row<'_> {
     }
 }
 
-type Group<'a> = (String, Vec<&'a Difference>);
+type Group<'a> = (String, Vec<&'a WorkflowChange>);
 
 /// The differences by status, then those that several statuses share, each once.
-fn grouped<'a>(differences: &'a [Difference], new: &Workflow) -> Vec<Group<'a>> {
+fn group_changes<'a>(differences: &'a [WorkflowChange], new: &Workflow) -> Vec<Group<'a>> {
     let (mut groups, mut shared, mut whole): (Vec<Group<'a>>, Vec<Group<'a>>, Vec<Group<'a>>) =
         Default::default();
     for difference in differences {
-        let statuses = sharing(difference, differences);
+        let statuses = statuses_sharing(difference, differences);
         let (into, heading) = match &difference.status {
             None => (&mut whole, "the whole workflow".to_owned()),
-            Some(status) if statuses.len() < SEVERAL => (&mut groups, status.to_string()),
+            Some(status) if statuses.len() < SHARED_BY_AT_LEAST => {
+                (&mut groups, status.to_string())
+            }
             Some(status) if statuses.first() != Some(&status) => continue,
-            Some(_) => (&mut shared, several(&statuses, new)),
+            Some(_) => (&mut shared, shared_heading(&statuses, new)),
         };
         match into.iter_mut().find(|(other, _)| *other == heading) {
             Some((_, group)) => group.push(difference),
@@ -131,18 +133,18 @@ fn grouped<'a>(differences: &'a [Difference], new: &Workflow) -> Vec<Group<'a>> 
 }
 
 /// The statuses that have the same difference in a transition.
-fn sharing<'a>(difference: &Difference, all: &'a [Difference]) -> Vec<&'a Status> {
-    let here = |status: &Option<Status>| Difference {
+fn statuses_sharing<'a>(difference: &WorkflowChange, all: &'a [WorkflowChange]) -> Vec<&'a Status> {
+    let here = |status: &Option<Status>| WorkflowChange {
         status: status.clone(),
         ..difference.clone()
     };
     let same = all
         .iter()
-        .filter(|other| difference.way.is_some() && here(&other.status) == **other);
+        .filter(|other| difference.route.is_some() && here(&other.status) == **other);
     same.filter_map(|other| other.status.as_ref()).collect()
 }
 
-fn several(statuses: &[&Status], new: &Workflow) -> String {
+fn shared_heading(statuses: &[&Status], new: &Workflow) -> String {
     let states = new.states.iter();
     let mut active = states.filter(|state| state.kind != Kind::Terminal);
     if active.all(|state| statuses.contains(&&state.name)) {
@@ -158,17 +160,18 @@ struct Page {
 }
 
 impl Page {
-    fn push_group(&self, text: &mut Text, heading: &str, differences: &[&Difference]) {
+    fn push_group(&self, text: &mut Text, heading: &str, differences: &[&WorkflowChange]) {
         let words: Vec<(Style, &str)> = heading.split(' ').map(|it| (Style::Bold, it)).collect();
         self.push(text, &words, "", 0);
-        let same_way =
-            |one: &&Difference, two: &&Difference| one.way.is_some() && one.way == two.way;
+        let same_way = |one: &&WorkflowChange, two: &&WorkflowChange| {
+            one.route.is_some() && one.route == two.route
+        };
         for of_way in differences.chunk_by(same_way) {
             if let [only] = of_way {
                 self.push_difference(text, only, &only.to_string(), 2);
                 continue;
             }
-            let way = of_way.iter().find_map(|it| it.way.as_ref());
+            let way = of_way.iter().find_map(|it| it.route.as_ref());
             let way = way.map(|way| format!("{way}:")).unwrap_or_default();
             self.push(text, &[lead(Sign::Changed)], &way, 2);
             for difference in of_way {
@@ -178,7 +181,7 @@ impl Page {
         text.end_line();
     }
 
-    fn push_difference(&self, text: &mut Text, it: &Difference, sentence: &str, margin: usize) {
+    fn push_difference(&self, text: &mut Text, it: &WorkflowChange, sentence: &str, margin: usize) {
         self.push(text, &[lead(it.sign())], sentence, margin);
         if let Some((old, new)) = texts(it).filter(|_| self.prompts) {
             for (sign, line) in lines(old, new) {
@@ -207,8 +210,8 @@ fn lead(sign: Sign) -> (Style, &'static str) {
 }
 
 /// The old and new text of a prompt or message.
-fn texts(difference: &Difference) -> Option<(&str, &str)> {
-    let is_text = difference.change == Change::Prompt || difference.parameter == Some("message");
+fn texts(difference: &WorkflowChange) -> Option<(&str, &str)> {
+    let is_text = difference.kind == ChangeKind::Prompt || difference.parameter == Some("message");
     let texts = difference.old.as_deref().zip(difference.new.as_deref());
     texts.filter(|_| is_text)
 }

@@ -1,182 +1,121 @@
-//! Prints problems in a workflow, as text and as JSON.
+//! Prints the findings of `check`, as text and as JSON.
 
-use orange_config::{Finding, Source};
+use std::fmt::Write as _;
+
+use orange_check::check::{Finding, FindingCode, Severity, Story, StoryStep};
+use orange_config::Source;
 use orange_engine::language::Position;
+use orange_engine::names::Status;
 use serde::Serialize;
-use serde_json::json;
 
-use crate::cli::answer::words::counted;
-use crate::cli::{Error, Exit, hint_paragraph};
+use super::problem::{Head, INDENT, push_excerpt};
+use crate::cli::hint_paragraph;
 use crate::output::{Paragraph, Style, Text};
 
-/// The indentation of every line below the first of a problem.
-pub const INDENT: usize = 2;
-
-/// A problem, as a program reads it.
+/// A finding, in JSON.
 #[derive(Serialize, schemars::JsonSchema)]
-pub struct ProblemBody {
-    code: &'static str,
+pub struct FindingBody<'a> {
+    code: FindingCode,
+    severity: Severity,
     at: Option<Position>,
-    message: String,
-    hint: Option<String>,
+    message: &'a str,
+    hint: &'a str,
     excerpt: Option<String>,
+    story: Option<&'a Story>,
 }
 
-impl From<&Finding> for ProblemBody {
-    fn from(finding: &Finding) -> Self {
+impl<'a> FindingBody<'a> {
+    /// The finding, with the source line it refers to.
+    pub fn new(finding: &'a Finding, source: &str) -> Self {
         Self {
-            code: finding.code(),
-            at: finding.at(),
-            message: finding.message(),
-            hint: finding.hint(),
-            excerpt: match finding {
-                Finding::Problem(problem) => Some(problem.excerpt.clone()),
-                _ => None,
-            },
+            code: finding.code,
+            severity: finding.severity,
+            at: finding.at,
+            message: &finding.message,
+            hint: &finding.hint,
+            excerpt: finding.at.map(|at| at.line_of(source)),
+            story: finding.story.as_ref(),
         }
     }
 }
 
-/// The error for a workflow that does not load.
-pub fn invalid(verb: &str, name: &str, findings: &[Finding]) -> Error {
-    let problems: Vec<_> = findings.iter().map(ProblemBody::from).collect();
-    let count = counted(findings.len(), "problem");
-    let message = format!("cannot {verb} `{name}`: it has {count}");
-    Error::new(Exit::Refused, "workflow-invalid", message)
-        .hint(format!("run `orange workflow check {name}` to see them"))
-        .details(json!({ "name": name, "problems": problems }))
-}
-
-/// Adds a problem as text: place, code, message, excerpt, hint.
-pub fn push(text: &mut Text, source: &Source, finding: &Finding, width: Option<usize>) {
-    let head = Head {
-        source,
-        at: finding.at(),
-        label: "error",
-        style: Style::Bad,
-        code: finding.code(),
-    };
-    head.push(text, &finding.message(), width);
-    if let Finding::Problem(problem) = finding {
-        push_excerpt(text, problem.at, &problem.excerpt, INDENT, width);
-    }
-    if let Some(hint) = finding.hint() {
-        text.push_paragraph(&hint_paragraph(&hint, INDENT), width);
+pub fn style(severity: Severity) -> Style {
+    match severity {
+        Severity::Error => Style::Bad,
+        Severity::Warning => Style::Warn,
+        Severity::Note => Style::Plain,
     }
 }
 
-/// The start of a finding's first line.
-pub struct Head<'a> {
-    pub source: &'a Source,
-    pub at: Option<Position>,
-    pub label: &'a str,
-    pub style: Style,
-    pub code: &'a str,
-}
-
-impl Head<'_> {
-    pub fn push(&self, text: &mut Text, message: &str, width: Option<usize>) {
-        let file = self.source.path().map(|path| path.display().to_string());
-        let file = file.unwrap_or_else(|| self.source.name.clone());
-        let place = self.at.map(|at| format!("{file}:{at}"));
-        let place = place.unwrap_or(file);
-        let head = Paragraph {
-            lead: &[
-                (Style::Bold, &format!("{place}:")),
-                (self.style, &format!("{}[{}]:", self.label, self.code)),
-            ],
-            body: message,
-            margin: 0,
-            indent: INDENT,
-        };
-        text.push_paragraph(&head, width);
-    }
-}
-
-/// Adds as much of the line as fits, with a mark below the column; nothing if there is no mark.
-pub fn push_excerpt(
+/// Adds a finding as text: place, code, message, excerpt, story, hint.
+pub fn push(
     text: &mut Text,
-    at: Position,
-    line: &str,
-    indent: usize,
+    source: &Source,
+    lines: &str,
+    finding: &Finding,
     width: Option<usize>,
 ) {
-    let inner = width.map(|width| width.saturating_sub(indent));
-    let Some(picture) = windowed(at, line, inner) else {
+    let head = Head {
+        source,
+        at: finding.at,
+        label: &finding.severity.to_string(),
+        style: style(finding.severity),
+        code: finding.code.as_str(),
+    };
+    head.push(text, &finding.message, width);
+    // A note is only its message; there is nothing to do about it.
+    if finding.severity == Severity::Note {
         return;
-    };
-    for (line, style) in picture.lines().zip([Style::Plain, Style::Bad]) {
-        text.push(Style::Plain, &" ".repeat(indent));
-        text.push(style, line);
-        text.end_line();
     }
+    if let Some(at) = finding.at {
+        push_excerpt(text, at, &at.line_of(lines), INDENT, width);
+    }
+    if let Some(story) = &finding.story {
+        push_story(text, story, width);
+    }
+    text.push_paragraph(&hint_paragraph(&finding.hint, INDENT), width);
 }
 
-/// The part of the line around the mark; `None` if the mark is outside the line.
-fn windowed(mut at: Position, line: &str, width: Option<usize>) -> Option<String> {
-    let line: Vec<char> = line.trim_end().chars().collect();
-    let column = at.column.saturating_sub(1);
-    if line.is_empty() || column > line.len() {
-        return None;
-    }
-    let gutter = at.line.to_string().len() + " | ".len();
-    let room = width.map_or(usize::MAX, |width| width.saturating_sub(gutter).max(1));
-    if line.len() < room {
-        return Some(at.picture(&line.iter().collect::<String>()));
-    }
-    let start = if column + 1 < room {
-        0
-    } else {
-        column - room / 2
-    };
-    let end = line.len().min(start + room);
-    let mut part = line.get(start..end)?.to_vec();
-    if let Some(first) = part.first_mut().filter(|_| start > 0) {
-        *first = '…';
-    }
-    if let Some(last) = part.last_mut().filter(|_| end < line.len()) {
-        *last = '…';
-    }
-    at.column -= start;
-    Some(at.picture(&part.iter().collect::<String>()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shown(excerpt: &str, column: usize, width: Option<usize>) -> Option<String> {
-        windowed(Position { line: 7, column }, excerpt, width)
-    }
-
-    #[test]
-    fn a_line_that_fits_is_shown_whole() {
-        let whole = Some("7 | ab: cd\n  |     ^".to_owned());
-        assert_eq!(shown("ab: cd", 5, None), whole);
-        assert_eq!(shown("ab: cd  ", 5, Some(11)), whole);
-        let at_the_end = Some("7 | ab: cd\n  |       ^".to_owned());
-        assert_eq!(shown("ab: cd", 7, Some(11)), at_the_end);
-    }
-
-    #[test]
-    fn a_long_line_is_cut_around_the_mark() {
-        let line = "0123456789abcdefghij";
-        let start = Some("7 | 0123456…\n  |   ^".to_owned());
-        assert_eq!(shown(line, 3, Some(12)), start);
-        let middle = Some("7 | …789abc…\n  |     ^".to_owned());
-        assert_eq!(shown(line, 11, Some(12)), middle);
-        let end = Some("7 | …hij\n  |     ^".to_owned());
-        assert_eq!(shown(line, 21, Some(12)), end);
-    }
-
-    #[test]
-    fn no_terminal_is_too_narrow_and_no_mark_stands_alone() {
-        for width in 0..30 {
-            for column in 0..22 {
-                assert!(shown("0123456789abcdefghij", column, Some(width)).is_some());
-            }
+fn push_story(text: &mut Text, story: &Story, width: Option<usize>) {
+    text.push(Style::Plain, &" ".repeat(INDENT));
+    text.push(Style::Plain, "how it happens:");
+    text.end_line();
+    let digits = story.steps.len().to_string().len();
+    let mut before = None;
+    for (number, told) in story.steps.iter().enumerate() {
+        if story.repeats_from == Some(number) {
+            text.push(Style::Plain, &" ".repeat(2 * INDENT));
+            text.push(Style::Plain, "and then repeatedly:");
+            text.end_line();
         }
-        assert_eq!(shown("", 1, None), None);
-        assert_eq!(shown("short", 300, None), None);
+        let lead = format!("{:>digits$}.", number + 1);
+        let margin = 2 * INDENT;
+        let paragraph = Paragraph {
+            lead: &[(Style::Plain, &lead)],
+            body: &sentence(told, before),
+            margin,
+            indent: margin + lead.len() + 1,
+        };
+        text.push_paragraph(&paragraph, width);
+        before = Some(&told.status);
     }
+}
+
+/// What happens, the task's status after it, and the effects.
+fn sentence(told: &StoryStep, before: Option<&Status>) -> String {
+    let mut sentence = told.what.clone();
+    match before {
+        // The first step names its own status.
+        None => {}
+        Some(before) if *before == told.status => {
+            let _ = write!(sentence, " → still `{before}`");
+        }
+        Some(_) => {
+            let _ = write!(sentence, " → `{}`", told.status);
+        }
+    }
+    if !told.effects.is_empty() {
+        let _ = write!(sentence, " ({})", told.effects.join(", "));
+    }
+    sentence
 }

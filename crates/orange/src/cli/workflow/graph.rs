@@ -12,26 +12,26 @@ use crate::output::{Output, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.graph/1");
 
-/// Draw one workflow.
+/// Draw a workflow.
 ///
-/// The drawing has one arrow for every two states that a transition joins. Beside it stands what
-/// must come together: who may ask (`by`), what sets it off (`on`), its guard (`if`), its gates
-/// (`needs`), and whether a person is asked first. What holds for every active state is told once.
-/// Hooks are not drawn.
+/// The drawing has one arrow for every two states that a transition connects. Its label says what
+/// is required: who may request it (`by`), its trigger (`on`), its guard (`if`), its gates
+/// (`needs`), and whether you must confirm. What applies to every active state is shown once. Hooks
+/// are not drawn.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The name of a workflow, the path of a file, or `-` for the standard input.
+    /// A workflow name, a file path, or `-` for the standard input.
     ///
-    /// What has a path separator or ends in `.yml` or `.yaml` is a file. Else it is a name: your
-    /// own workflow first, then the shipped one.
+    /// An argument that has a path separator or ends in `.yml` or `.yaml` is a file. Otherwise it
+    /// is a name: your own workflow first, then the shipped one.
     #[arg(value_name = "NAME|FILE", value_parser = Target::parser())]
     pub workflow: Target,
-    /// The language of the drawing.
+    /// The format of the drawing.
     #[arg(long = "format", value_enum, default_value_t, conflicts_with = "json")]
     pub drawing: Drawing,
 }
 
-/// The languages of drawings.
+/// The formats of drawings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Drawing {
     /// Plain characters, at most 80 columns wide.
@@ -64,8 +64,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         }
         let drawing = match args.drawing {
             Drawing::Terminal => {
-                let width = output.answer_width().unwrap_or(terminal::USUAL_WIDTH);
-                terminal::draw(&workflow, width.min(terminal::USUAL_WIDTH))
+                let width = output.answer_width().unwrap_or(terminal::DEFAULT_WIDTH);
+                terminal::draw(&workflow, width.min(terminal::DEFAULT_WIDTH))
             }
             Drawing::Mermaid => mermaid::draw(&workflow),
             Drawing::Dot => dot::draw(&workflow),

@@ -1,11 +1,11 @@
 //! `orange workflow list`.
 
-use orange_config::{Environment, Examined, Home, Source, examine};
+use orange_config::{Environment, Home, LoadedWorkflow, Source, load_workflow};
 use serde::Serialize;
 
 use super::source::SourceBody;
 use super::target;
-use crate::cli::answer::words::counted;
+use crate::cli::answer::words::count_noun;
 use crate::cli::{Error, Exit, Shape, narrate_hint_apart};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
@@ -13,9 +13,9 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.list/1");
 
 /// List shipped workflows and your own.
 ///
-/// Your own are the files `workflows/*.yml` in the home of orange (`ORANGE_HOME`, else
-/// `~/orange`). One with the name of a shipped workflow overrides it. A file with problems is
-/// listed too; `orange workflow check` says what they are.
+/// Your own are the files `workflows/*.yml` in the home of orange (`ORANGE_HOME`, else `~/orange`).
+/// One with the name of a shipped workflow overrides it. A file with problems is listed too;
+/// `orange workflow check` shows them.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
@@ -38,10 +38,10 @@ struct Row<'a> {
 pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let home = Home::resolve(environment)?;
     let catalog = target::catalog(environment)?;
-    let examined: Vec<(&Source, Examined)> = catalog
+    let examined: Vec<(&Source, LoadedWorkflow)> = catalog
         .sources()
         .iter()
-        .map(|source| (source, examine(source)))
+        .map(|source| (source, load_workflow(source)))
         .collect();
     if output.is_json() {
         let workflows = examined.iter().map(row).collect();
@@ -64,7 +64,7 @@ fn hint(broken: &[&Source]) -> Option<String> {
     Some(format!("run `{command}` to see the problems"))
 }
 
-fn row<'a>((source, examined): &'a (&Source, Examined)) -> Row<'a> {
+fn row<'a>((source, examined): &'a (&Source, LoadedWorkflow)) -> Row<'a> {
     let workflow = examined.workflow.as_ref();
     Row {
         source: SourceBody::from(*source),
@@ -76,7 +76,7 @@ fn row<'a>((source, examined): &'a (&Source, Examined)) -> Row<'a> {
     }
 }
 
-fn table(examined: &[(&Source, Examined)], home: &Home) -> Table<3> {
+fn table(examined: &[(&Source, LoadedWorkflow)], home: &Home) -> Table<3> {
     let columns = [
         ("NAME", Alignment::Left),
         ("FROM", Alignment::Left),
@@ -98,7 +98,7 @@ fn table(examined: &[(&Source, Examined)], home: &Home) -> Table<3> {
     table
 }
 
-fn description(source: &Source, examined: &Examined) -> Cell {
+fn description(source: &Source, examined: &LoadedWorkflow) -> Cell {
     let mark = if source.overrides_shipped() {
         "[overrides shipped] "
     } else {
@@ -106,7 +106,7 @@ fn description(source: &Source, examined: &Examined) -> Cell {
     };
     match &examined.workflow {
         None => {
-            let problems = counted(examined.findings.len(), "problem");
+            let problems = count_noun(examined.findings.len(), "problem");
             Cell::new(Style::Bad, &format!("{mark}{problems}"))
         }
         Some(workflow) => {

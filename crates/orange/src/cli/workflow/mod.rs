@@ -6,7 +6,7 @@ mod finding;
 pub(super) mod graph;
 pub(super) mod list;
 pub(super) mod new;
-mod proof;
+mod problem;
 pub(super) mod schema;
 pub(super) mod show;
 pub(super) mod simulate;
@@ -19,7 +19,7 @@ use crate::cli::{Error, Exit};
 use crate::output::Output;
 use orange_config::Environment;
 
-/// List, show, draw, check, simulate, compare and start workflows.
+/// List, show, draw, check, simulate, compare and create workflows.
 ///
 /// A workflow is one YAML file: states, transitions, gates, hooks, exit rules and prompts.
 #[derive(Debug, Subcommand)]

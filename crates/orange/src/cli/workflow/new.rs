@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use orange_config::{Environment, Home, new_workflow};
-use orange_engine::shipped::{self, Shipped};
+use orange_engine::shipped_workflows::{self, ShippedWorkflow};
 use serde::Serialize;
 
 use crate::cli::{Error, Exit, Shape, narrate_hint_apart};
@@ -10,11 +10,11 @@ use crate::output::{Output, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.new/1");
 
-/// Start a workflow of your own.
+/// Create your own workflow.
 ///
 /// Writes `workflows/NAME.yml` in the home of orange (`ORANGE_HOME`, else `~/orange`): a copy of a
-/// shipped workflow under the new name, with a comment that says what to change first. A file that
-/// exists is never overwritten.
+/// shipped workflow under the new name, with a comment that says what to change first. An existing
+/// file is never overwritten.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The name of the new workflow: lower-case letters, digits, `-` and `_`.
@@ -22,13 +22,14 @@ pub struct Args {
     pub name: String,
     /// The shipped workflow to start from.
     #[arg(long, value_name = "SHIPPED", default_value = "minimal", value_parser = shipped_parser())]
-    pub from: &'static Shipped,
+    pub from: &'static ShippedWorkflow,
 }
 
-fn shipped_parser() -> impl TypedValueParser<Value = &'static Shipped> {
-    let names = shipped::ALL.iter().map(|shipped| shipped.name);
-    PossibleValuesParser::new(names)
-        .try_map(|name| shipped::named(&name).ok_or("there is no shipped workflow of that name"))
+fn shipped_parser() -> impl TypedValueParser<Value = &'static ShippedWorkflow> {
+    let names = shipped_workflows::ALL.iter().map(|shipped| shipped.name);
+    PossibleValuesParser::new(names).try_map(|name| {
+        shipped_workflows::find(&name).ok_or("there is no shipped workflow of that name")
+    })
 }
 
 #[derive(Serialize, schemars::JsonSchema)]

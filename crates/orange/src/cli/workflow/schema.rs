@@ -10,8 +10,8 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.workflow.schema/1");
 
 /// Print a JSON Schema for editors.
 ///
-/// An editor that knows it completes keys and words, explains them, and marks what is misspelt
-/// while you write; `orange workflow check` sees the rest. Save it once:
+/// With it, an editor completes keys and words, explains them, and marks misspellings as you type;
+/// `orange workflow check` finds the rest. Save it once:
 ///
 /// `orange workflow schema > ~/orange/workflow.schema.json`
 ///
@@ -19,7 +19,7 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.workflow.schema/1");
 ///
 /// `# yaml-language-server: $schema=../workflow.schema.json`
 ///
-/// With `--json` the schema stands inside an answer, under `json_schema`, as for every command; an
+/// With `--json` the schema is inside a result, under `json_schema`, as for every command; an
 /// editor needs it bare.
 #[derive(Debug, clap::Args)]
 pub struct Args {}

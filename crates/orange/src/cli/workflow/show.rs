@@ -12,17 +12,17 @@ use crate::output::Output;
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.show/1");
 
-/// Show one workflow.
+/// Show a workflow.
 ///
-/// Prints its text byte for byte, comments included. With `--json` it prints the workflow as
-/// orange understands it: names resolved, defaults filled in. To start your own from it, run
-/// `orange workflow new`.
+/// Prints its text byte for byte, including comments. With `--json`, prints the workflow as orange
+/// understands it: names resolved, defaults filled in. To create your own from it, run `orange
+/// workflow new`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The name of a workflow, the path of a file, or `-` for the standard input.
+    /// A workflow name, a file path, or `-` for the standard input.
     ///
-    /// What has a path separator or ends in `.yml` or `.yaml` is a file. Else it is a name: your
-    /// own workflow first, then the shipped one.
+    /// An argument that has a path separator or ends in `.yml` or `.yaml` is a file. Otherwise it
+    /// is a name: your own workflow first, then the shipped one.
     #[arg(value_name = "NAME|FILE", value_parser = Target::parser())]
     pub workflow: Target,
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf, is_separator};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use orange_config::{Catalog, Environment, Examined, Home, Source, examine};
+use orange_config::{Catalog, Environment, Home, LoadedWorkflow, Source, load_workflow};
 use orange_engine::Workflow;
 use orange_engine::language::nearest;
 use serde_json::json;
@@ -71,10 +71,10 @@ pub fn resolve(
     if missing.is_empty() {
         return Ok(found);
     }
-    Err(Missing {
+    Err(MissingTargets {
         verb,
         targets: missing,
-        together: Vec::new(),
+        required_together: Vec::new(),
         names: catalog(environment)?.names(),
     }
     .into())
@@ -93,10 +93,10 @@ pub fn resolve_both(
     }
     let missing = [(first, found.0), (second, found.1)];
     let missing = missing.into_iter().filter(|(_, source)| source.is_none());
-    Err(Missing {
+    Err(MissingTargets {
         verb,
         targets: missing.map(|(target, _)| target.clone()).collect(),
-        together: targets.map(Clone::clone).to_vec(),
+        required_together: targets.map(Clone::clone).to_vec(),
         names: catalog(environment)?.names(),
     }
     .into())
@@ -112,10 +112,10 @@ fn find(target: &Target, environment: &Environment) -> Result<Option<Source>, Er
 
 /// Loads the workflow of a source; the error lists all its problems.
 pub fn load(verb: &str, source: &Source) -> Result<Workflow, Error> {
-    let Examined {
+    let LoadedWorkflow {
         workflow, findings, ..
-    } = examine(source);
-    workflow.ok_or_else(|| super::finding::invalid(verb, &source.name, &findings))
+    } = load_workflow(source);
+    workflow.ok_or_else(|| super::problem::invalid(verb, &source.name, &findings))
 }
 
 /// Every workflow that can be named here.
@@ -123,15 +123,15 @@ pub fn catalog(environment: &Environment) -> Result<Catalog, Error> {
     Ok(Catalog::load(&Home::resolve(environment)?)?)
 }
 
-struct Missing {
+struct MissingTargets {
     verb: &'static str,
     targets: Vec<Target>,
     /// Every target, if the command needs all of them.
-    together: Vec<Target>,
+    required_together: Vec<Target>,
     names: Vec<String>,
 }
 
-fn quoted(values: &[impl fmt::Display]) -> String {
+fn quote_all(values: &[impl fmt::Display]) -> String {
     let quoted: Vec<_> = values.iter().map(|value| format!("`{value}`")).collect();
     quoted.join(", ")
 }
@@ -144,13 +144,13 @@ fn cause(targets: &[Target]) -> &'static str {
     }
 }
 
-impl From<Missing> for Error {
-    fn from(missing: Missing) -> Self {
+impl From<MissingTargets> for Error {
+    fn from(missing: MissingTargets) -> Self {
         let (targets, names) = (&missing.targets, &missing.names);
         let message = format!(
             "cannot {} {}: {}",
             missing.verb,
-            quoted(targets),
+            quote_all(targets),
             cause(targets)
         );
         let targets: Vec<_> = targets.iter().map(ToString::to_string).collect();
@@ -158,13 +158,13 @@ impl From<Missing> for Error {
             .hints(missing.commands())
             .hint(format!(
                 "the workflows are {}; `orange workflow list` describes them",
-                quoted(names)
+                quote_all(names)
             ))
             .details(json!({ "missing": targets, "names": names }))
     }
 }
 
-impl Missing {
+impl MissingTargets {
     /// Commands for the workflows that the user probably meant.
     fn commands(&self) -> Vec<String> {
         let verb = self.verb;
@@ -173,13 +173,13 @@ impl Missing {
         };
         let meant = |target: &Target| Some((target.clone(), self.meant(target)?));
         let all: Vec<(Target, String)> = self.targets.iter().filter_map(meant).collect();
-        if self.together.is_empty() {
+        if self.required_together.is_empty() {
             return all.iter().map(|(_, name)| hint(name, name)).collect();
         }
         if all.len() < self.targets.len() {
             return Vec::new();
         }
-        let replaced = self.together.iter().map(|target| {
+        let replaced = self.required_together.iter().map(|target| {
             let found = all.iter().find(|(missing, _)| missing == target);
             found.map_or_else(|| target.to_string(), |(_, name)| name.clone())
         });

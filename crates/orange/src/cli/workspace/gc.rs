@@ -1,32 +1,32 @@
 //! `orange workspace gc`.
 
 use orange_config::Environment;
-use orange_driver::{Collected, IgnoredIn, Waiting};
+use orange_driver::{GcReport, IgnoredFiles, WaitPolicy};
 use orange_engine::names::ProjectName;
 
-use crate::cli::answer::words::counted;
-use crate::cli::request::attending::{Manner, attend};
-use crate::cli::request::driving::{Consent, consent, driver};
+use crate::cli::answer::words::count_noun;
+use crate::cli::request::progress::{WaitMode, run_with_progress};
+use crate::cli::request::requests::{Consent, ask_consent, driver};
 use crate::cli::{Error, Exit, Shape, narrate_hint};
 use crate::output::{Output, Style, Text};
 
-pub const SHAPE: Shape = Shape::of::<Collected>("orange.workspace.gc/1");
+pub const SHAPE: Shape = Shape::of::<GcReport>("orange.workspace.gc/1");
 
 /// How many ignored files of a workspace are listed by name.
-const SHOWN: usize = 10;
+const MAX_SHOWN_PATHS: usize = 10;
 
-/// Put the pool of workspaces in order.
+/// Clean up the pool of workspaces.
 ///
-/// Releases that were given up are tried again, and retired workspaces that you have put in order
-/// come back into the pool. Files that git ignores in idle workspaces are listed, and you are asked:
-/// with yes they are moved aside, and rescues that are merged byte for byte are forgotten. Nothing that is unsaved
-/// is deleted, and worktrees that somebody else made are not touched.
+/// Retries failed releases, and takes retired workspaces that you have cleaned up back into the
+/// pool. Lists files that git ignores in idle workspaces and asks you: with yes they are moved
+/// aside, and rescues that are merged byte for byte are deleted. Unsaved work is never deleted, and
+/// worktrees that orange did not create are not touched.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only those of this project.
+    /// Clean up only the workspaces of this project.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Do not ask: move what is listed aside, and forget merged rescues.
+    /// Move ignored files aside and delete merged rescues without asking.
     #[arg(long)]
     pub yes: bool,
 }
@@ -35,11 +35,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
     let collect = |confirmed: bool, output: &Output| {
-        let manner = Manner::working(output);
-        let (collected, _) = attend(driver.context.meanwhile(), manner, || {
+        let manner = WaitMode::for_work(output);
+        let (collected, _) = run_with_progress(driver.context.progress(), manner, || {
             driver
                 .admin
-                .collect(project.as_ref(), confirmed, Waiting::USUAL)
+                .collect_garbage(project.as_ref(), confirmed, WaitPolicy::DEFAULT)
         });
         collected
     };
@@ -49,18 +49,18 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return Ok(exit(&collected));
     }
     output.answer(&text(&collected, output.answer_width()))?;
-    let is_asked = !collected.ignored.is_empty() || !collected.merged_rescues.is_empty();
+    let is_asked = !collected.ignored_files.is_empty() || !collected.merged_rescues.is_empty();
     if !is_asked || args.yes {
         return Ok(exit(&collected));
     }
-    let consent = consent(&question(&collected), output)?;
+    let consent = ask_consent(&question(&collected), output)?;
     if consent == Consent::Given {
         let collected = collect(true, output)?;
         output.answer(&text(&collected, output.answer_width()))?;
         return Ok(exit(&collected));
     }
-    if consent == Consent::Nobody {
-        let hint = "run `orange workspace gc --yes` to move ignored files aside and forget merged \
+    if consent == Consent::NotAsked {
+        let hint = "run `orange workspace gc --yes` to move ignored files aside and delete merged \
                     rescues";
         narrate_hint(hint, output);
     }
@@ -68,39 +68,43 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 /// Says what would be touched.
-fn question(collected: &Collected) -> String {
-    let ignored = collected.ignored.iter().map(|it| it.entries.len()).sum();
+fn question(collected: &GcReport) -> String {
+    let ignored = collected
+        .ignored_files
+        .iter()
+        .map(|it| it.entries.len())
+        .sum();
     let rescues = collected.merged_rescues.len();
     let moved = format!(
-        "Move {} aside, where you can look at them",
-        counted(ignored, "ignored path")
+        "Move {} aside, where you can inspect them",
+        count_noun(ignored, "ignored path")
     );
     let forgotten = format!(
-        "forget {}, which the default branch holds byte for byte",
-        counted(rescues, "rescue")
+        "delete {}, which the default branch contains byte for byte",
+        count_noun(rescues, "rescue")
     );
     match (ignored, rescues) {
         (_, 0) => format!("{moved}?"),
-        (0, _) => format!("F{}?", forgotten.trim_start_matches('f')),
+        (0, _) => format!("D{}?", forgotten.trim_start_matches('d')),
         _ => format!("{moved}, and {forgotten}?"),
     }
 }
 
 /// Any problem makes this a failure, even if other work succeeded.
-fn exit(collected: &Collected) -> Exit {
+fn exit(collected: &GcReport) -> Exit {
     if collected.problems.is_empty() {
         Exit::Ok
     } else {
-        Exit::OutsideFailed
+        Exit::ExternalFailed
     }
 }
 
-fn text(collected: &Collected, width: Option<usize>) -> Text {
+fn text(collected: &GcReport, width: Option<usize>) -> Text {
     let mut text = Text::new();
     if *collected
-        == (Collected {
+        == (GcReport {
             confirmed: collected.confirmed,
-            ..Collected::default()
+            ..GcReport::default()
         })
     {
         text.push(Style::Plain, "nothing to do");
@@ -110,13 +114,13 @@ fn text(collected: &Collected, width: Option<usize>) -> Text {
         let told = format!(": {told}");
         text.push_line(&[(Style::Bold, name), (Style::Plain, &told)], 4, width);
     };
-    for task in &collected.retried {
-        line(task.as_str(), "what was given up is tried again");
+    for task in &collected.retried_tasks {
+        line(task.as_str(), "retrying what failed");
     }
-    for name in &collected.freed {
+    for name in &collected.freed_workspaces {
         line(name.as_str(), "free again");
     }
-    for left in &collected.left {
+    for left in &collected.unusable_workspaces {
         let path = left.path.display();
         line(
             left.workspace.as_str(),
@@ -126,37 +130,37 @@ fn text(collected: &Collected, width: Option<usize>) -> Text {
     for problem in &collected.problems {
         let about = problem.workspace.as_ref();
         let about = about.map_or(problem.project.as_str(), |name| name.as_str());
-        line(about, &format!("not looked after: {}", problem.reason));
+        line(about, &format!("not cleaned up: {}", problem.reason));
     }
-    for ignored in &collected.ignored {
+    for ignored in &collected.ignored_files {
         line(ignored.workspace.as_str(), &told(ignored));
     }
     for reference in &collected.merged_rescues {
         let word = if collected.confirmed {
-            "forgotten, the default branch holds it"
+            "deleted, the default branch contains it"
         } else {
-            "merged, could be forgotten"
+            "merged, can be deleted"
         };
         line(reference, word);
     }
     text
 }
 
-fn told(ignored: &IgnoredIn) -> String {
-    let names = ignored.entries.iter().take(SHOWN);
+fn told(ignored: &IgnoredFiles) -> String {
+    let names = ignored.entries.iter().take(MAX_SHOWN_PATHS);
     let names: Vec<String> = names.map(|it| it.escape_debug().to_string()).collect();
-    let more = if ignored.entries.len() > SHOWN {
+    let more = if ignored.entries.len() > MAX_SHOWN_PATHS {
         ", …"
     } else {
         ""
     };
-    let count = counted(ignored.entries.len(), "ignored path");
+    let count = count_noun(ignored.entries.len(), "ignored path");
     let what = format!(
         "{count}, {} bytes: `{}`{more}",
         ignored.bytes,
         names.join("`, `")
     );
-    match &ignored.set_aside {
+    match &ignored.moved_to {
         None => what,
         Some(folder) => format!(
             "{what}; moved to `{0}`, remove them with `rm -r '{0}'`",

@@ -1,12 +1,12 @@
 //! `orange workspace list`.
 
 use orange_config::Environment;
-use orange_driver::Pooled;
+use orange_driver::WorkspaceInfo;
 use orange_engine::names::ProjectName;
 use serde::Serialize;
 
 use super::table;
-use crate::cli::request::driving::driver;
+use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::Output;
 
@@ -15,18 +15,17 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workspace.list/1");
 /// List the workspaces and their tasks.
 ///
 /// A workspace is `free`, `reserved` for a task or `bound` to it, or `retired`: left as it is,
-/// because it could not be given back without losing something. PORTS is what `ORANGE_PORT_OFFSET`
-/// says in it.
+/// because releasing it would lose something. PORTS is the value of `ORANGE_PORT_OFFSET` in it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only those of this project.
+    /// List only the workspaces of this project.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
-    workspaces: &'a [Pooled],
+    workspaces: &'a [WorkspaceInfo],
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {

@@ -6,15 +6,15 @@ pub(super) mod list;
 
 use clap::Subcommand;
 use orange_config::Environment;
-use orange_driver::Pooled;
+use orange_driver::WorkspaceInfo;
 
 use crate::cli::{Error, Exit};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
-/// Look after the worktrees that tasks are done in.
+/// Manage the worktrees that tasks use.
 ///
-/// Each project has a pool of them, made when they are needed and used again. Worktrees that
-/// somebody else made are never touched.
+/// Each project has a pool of them, created when needed and reused. Worktrees that orange did not
+/// create are never touched.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Args),
@@ -32,7 +32,7 @@ impl Command {
     }
 }
 
-fn table(workspaces: &[Pooled]) -> Table<4> {
+fn table(workspaces: &[WorkspaceInfo]) -> Table<4> {
     let columns = ["WORKSPACE", "STATE", "TASK", "PORTS"].map(|name| (name, Alignment::Left));
     let mut table = Table::new(columns, "PATH");
     for it in workspaces {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use orange_driver::Driver;
 
-use super::{Alive, Wish, wished};
+use super::{GatherRequest, LiveTasks, receive};
 use crate::tui::model::message::Message;
 
 /// Poll interval for what no message reports; an agent's end is recorded by the supervisor.
@@ -18,21 +18,21 @@ const SOON: Duration = Duration::from_millis(200);
 
 pub(super) fn look(
     driver: &Driver,
-    wishes: &Receiver<Wish>,
+    wishes: &Receiver<GatherRequest>,
     sender: &Sender<Message>,
-    alive: &Alive,
+    alive: &LiveTasks,
 ) {
     let mut last_rows = Vec::new();
     let mut last_seen = BTreeMap::new();
     let mut last_doing = BTreeMap::new();
     let mut rest = SOON;
     loop {
-        let Some(wished) = wished(wishes, rest) else {
+        let Some(wished) = receive(wishes, rest) else {
             return;
         };
         let has_changed = wished
             .iter()
-            .any(|it| matches!(it, Wish::Again(_) | Wish::Refresh));
+            .any(|it| matches!(it, GatherRequest::Reload(_) | GatherRequest::Refresh));
         if has_changed && rest == TICK {
             rest = SOON;
             continue;
@@ -45,7 +45,7 @@ pub(super) fn look(
         let is_other = rows != last_rows;
         if is_other || doing != last_doing {
             last_doing.clone_from(&doing);
-            if sender.send(Message::Doing(doing)).is_err() {
+            if sender.send(Message::Activity(doing)).is_err() {
                 return;
             }
         }

@@ -1,13 +1,14 @@
 //! Turns the driver's answers into styled lines.
 
 use orange_check::graph::terminal;
-use orange_driver::{Difference, Outlook, Part, Shown, Why};
+use orange_driver::{BranchDiff, DiffPart, Explanation, Outlook, TaskDetails};
 use orange_engine::Workflow;
 use orange_engine::event::{Event, Fact};
-use orange_engine::history::told;
+use orange_engine::history::describe;
 use orange_engine::role::Role;
 use ratatui::text::{Line, Span};
 
+use crate::output::local_time;
 use crate::tui::fit::{cut, fold};
 use crate::tui::model::detail::{Content, File};
 use crate::tui::theme::{Theme, Tone};
@@ -39,7 +40,7 @@ pub(super) fn task(text: &str, theme: Theme, width: usize) -> Vec<Line<'static>>
         lines.extend(folded.into_iter().map(|it| styled(it, tone, theme)));
     }
     if lines.iter().all(|line| line.width() == 0) {
-        let told = "nobody has written anything into TASK.md yet; e opens it in your editor";
+        let told = "TASK.md is still empty; e opens it in your editor";
         return vec![styled(told, Tone::Dim, theme)];
     }
     lines
@@ -51,7 +52,7 @@ fn body(text: &str) -> &str {
     below.map_or(text, |(_, body)| body.trim_start_matches('\n'))
 }
 
-pub(super) fn diff(difference: &Difference, theme: Theme) -> Content {
+pub(super) fn diff(difference: &BranchDiff, theme: Theme) -> Content {
     let mut all = files(&difference.committed, theme);
     let mut uncommitted = Vec::new();
     if let Some(part) = &difference.uncommitted {
@@ -62,12 +63,12 @@ pub(super) fn diff(difference: &Difference, theme: Theme) -> Content {
     }
     all.extend(uncommitted);
     if all.is_empty() {
-        return Content::Nothing(String::from("nothing has changed yet"));
+        return Content::Nothing(String::from("no changes yet"));
     }
     Content::Files(all)
 }
 
-fn files(part: &Part, theme: Theme) -> Vec<File> {
+fn files(part: &DiffPart, theme: Theme) -> Vec<File> {
     let text = String::from_utf8_lossy(&part.text);
     let mut files: Vec<File> = Vec::new();
     let mut is_header = false;
@@ -86,7 +87,7 @@ fn files(part: &Part, theme: Theme) -> Vec<File> {
         is_header &= !line.starts_with("@@");
         let tone = match line.as_bytes().first() {
             _ if line.starts_with("diff --git ") => continue,
-            _ if is_header && is_said_above(line) => continue,
+            _ if is_header && repeats_path(line) => continue,
             Some(b'+') => Tone::Added,
             Some(b'-') => Tone::Removed,
             Some(b'@') => Tone::Place,
@@ -113,7 +114,7 @@ fn files(part: &Part, theme: Theme) -> Vec<File> {
 }
 
 /// Whether a line before the first hunk only repeats the file's name.
-fn is_said_above(line: &str) -> bool {
+fn repeats_path(line: &str) -> bool {
     let begins = ["+++ ", "--- ", "index "];
     begins.iter().any(|begin| line.starts_with(begin))
 }
@@ -144,16 +145,16 @@ fn paths(text: &str) -> Vec<String> {
 
 pub(super) fn timeline(events: &[Event], theme: Theme, width: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
-    for event in events.iter().rev().filter(|it| matters(&it.fact)) {
+    for event in events.iter().rev().filter(|it| is_in_timeline(&it.fact)) {
         let tone = match &event.fact {
             Fact::StatusChanged(_) | Fact::TaskCreated(_) => Tone::Strong,
-            Fact::AttentionRaised { .. } | Fact::EffectGivenUp { .. } => Tone::Bad,
+            Fact::AttentionRaised { .. } | Fact::EffectFailed { .. } => Tone::Bad,
             _ => Tone::Plain,
         };
-        let at = event.at.to_string();
-        // Day and minute are enough of `2026-01-31T09:30:00.000Z`.
-        let at = at.get(5..16).unwrap_or(&at).replace('T', " ");
-        let text = told(&event.fact, events);
+        let at = local_time(event.at);
+        // Day and minute are enough of `2026-01-31 09:30:00`.
+        let at = at.get(5..16).unwrap_or(&at);
+        let text = describe(&event.fact, events);
         let room = width.saturating_sub(at.len() + 2);
         for (number, line) in fold(&text, room).into_iter().enumerate() {
             let before = match number {
@@ -170,7 +171,7 @@ pub(super) fn timeline(events: &[Event], theme: Theme, width: usize) -> Vec<Line
 }
 
 /// Whether the timeline shows this event.
-fn matters(fact: &Fact) -> bool {
+fn is_in_timeline(fact: &Fact) -> bool {
     !matches!(
         fact,
         Fact::DocumentImported { .. }
@@ -183,9 +184,9 @@ fn matters(fact: &Fact) -> bool {
 }
 
 /// Everything known about where a task is and where it can go.
-pub(super) struct Known<'a> {
-    pub shown: &'a Shown,
-    pub why: Option<&'a Why>,
+pub(super) struct WorkflowView<'a> {
+    pub shown: &'a TaskDetails,
+    pub why: Option<&'a Explanation>,
     pub outlook: &'a Outlook,
     pub workflow: &'a Workflow,
 }
@@ -194,7 +195,7 @@ pub(super) struct Known<'a> {
 const NEXT: &str = " ==> ";
 
 /// The usual path from the first status to the last, with the current one highlighted.
-fn usual_way(line: &str, status: &str, theme: Theme) -> Line<'static> {
+fn usual_path(line: &str, status: &str, theme: Theme) -> Line<'static> {
     let mut spans = Vec::new();
     for (number, part) in line.split(NEXT).enumerate() {
         let name = part.trim();
@@ -212,7 +213,7 @@ fn usual_way(line: &str, status: &str, theme: Theme) -> Line<'static> {
 }
 
 /// Why the task is where it is, where it can go, and the workflow with its status highlighted.
-pub(super) fn workflow(known: &Known<'_>, theme: Theme, width: usize) -> Vec<Line<'static>> {
+pub(super) fn workflow(known: &WorkflowView<'_>, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let task = &known.shown.stored.task;
     let mut lines = Vec::new();
     let mut push = |text: &str, tone: Tone, indent: usize| {
@@ -265,7 +266,7 @@ pub(super) fn workflow(known: &Known<'_>, theme: Theme, width: usize) -> Vec<Lin
     let status = task.status.as_str();
     for line in terminal::draw(known.workflow, width).lines() {
         if line.contains(NEXT) && !line.contains('|') {
-            lines.push(usual_way(line, status, theme));
+            lines.push(usual_path(line, status, theme));
             continue;
         }
         let node = line.trim_start_matches(['-', '>', ' ']);
@@ -292,13 +293,13 @@ mod tests {
         let text = "diff --git a/words/fr b/words/fr\nnew file mode 100644\n\
                     index 0000000..632e4fe\n--- /dev/null\n+++ b/words/fr\n\
                     @@ -0,0 +1,2 @@\n+Bonjour\n+++ tout\n";
-        let difference = Difference {
+        let difference = BranchDiff {
             base: CommitId::new("a"),
             head: CommitId::new("b"),
             commits: 1,
-            committed: Part {
+            committed: DiffPart {
                 text: text.as_bytes().to_vec(),
-                ..Part::default()
+                ..DiffPart::default()
             },
             uncommitted: None,
         };
@@ -320,7 +321,7 @@ mod tests {
 
     #[test]
     fn the_present_status_is_lit_on_the_usual_way() {
-        let line = usual_way("  new ==> here ==> there", "here", Theme::Plain);
+        let line = usual_path("  new ==> here ==> there", "here", Theme::Plain);
         assert_eq!(line.to_string(), "  new ==> here ==> there");
         let chosen = Theme::Plain.style(Tone::Chosen);
         let lit: Vec<_> = line.spans.iter().filter(|it| it.style == chosen).collect();

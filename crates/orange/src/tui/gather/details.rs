@@ -6,7 +6,7 @@ use std::time::Duration;
 use orange_driver::{Driver, DriverError};
 use orange_engine::names::TaskId;
 
-use super::{Wish, contents, wished};
+use super::{GatherRequest, contents, receive};
 use crate::tui::model::detail::{Content, Tab};
 use crate::tui::model::message::Message;
 use crate::tui::theme::Theme;
@@ -17,30 +17,30 @@ const TICK: Duration = Duration::from_secs(4);
 pub(super) fn load(
     driver: &Driver,
     theme: Theme,
-    wishes: &Receiver<Wish>,
+    wishes: &Receiver<GatherRequest>,
     sender: &Sender<Message>,
 ) {
     let mut aimed: Option<(TaskId, Tab, usize)> = None;
     let mut last: Option<Content> = None;
     loop {
-        let Some(wished) = wished(wishes, TICK) else {
+        let Some(wished) = receive(wishes, TICK) else {
             return;
         };
         let mut is_due = wished.is_empty();
         for wish in wished {
             match wish {
-                Wish::Aim(aim) => {
+                GatherRequest::Watch(aim) => {
                     let width = usize::from(aim.width.saturating_sub(2));
                     let now = aim.detail.map(|(id, tab)| (id, tab, width));
                     if now != aimed {
                         (aimed, last, is_due) = (now, None, true);
                     }
                 }
-                Wish::Again(tasks) => {
+                GatherRequest::Reload(tasks) => {
                     let id = aimed.as_ref().map(|(id, ..)| id);
                     is_due |= id.is_some_and(|id| tasks.contains(id));
                 }
-                Wish::Refresh => is_due = true,
+                GatherRequest::Refresh => is_due = true,
             }
         }
         let Some((task, tab, width)) = aimed.as_ref().filter(|_| is_due) else {
@@ -86,7 +86,7 @@ fn content(
             let workflow = driver.views.workflow_of(task)?;
             let why = driver.views.why(task)?;
             let outlook = driver.views.outlook(task)?;
-            let known = contents::Known {
+            let known = contents::WorkflowView {
                 shown: &shown,
                 why: why.as_ref(),
                 outlook: &outlook,

@@ -4,35 +4,35 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
-use orange_driver::{Driver, Glance, Glancer};
+use orange_driver::{Driver, SummaryReader, TaskSummary};
 use orange_engine::names::TaskId;
 
-use super::{Wish, wished};
+use super::{GatherRequest, receive};
 use crate::tui::model::message::Message;
 
 /// Poll interval for visible tasks: agents write into TASK.md without notice.
 const TICK: Duration = Duration::from_secs(4);
 
-pub(super) fn glance(driver: &Driver, wishes: &Receiver<Wish>, sender: &Sender<Message>) {
-    let mut glancer: Option<Glancer> = None;
+pub(super) fn glance(driver: &Driver, wishes: &Receiver<GatherRequest>, sender: &Sender<Message>) {
+    let mut glancer: Option<SummaryReader> = None;
     let mut visible: Vec<TaskId> = Vec::new();
-    let mut known: BTreeMap<TaskId, Glance> = BTreeMap::new();
+    let mut known: BTreeMap<TaskId, TaskSummary> = BTreeMap::new();
     loop {
-        let Some(wished) = wished(wishes, TICK) else {
+        let Some(wished) = receive(wishes, TICK) else {
             return;
         };
         // On a timeout or a refresh, everything may have changed.
         let mut is_all = wished.is_empty();
         for wish in wished {
             match wish {
-                Wish::Aim(aim) => visible = aim.visible,
-                Wish::Again(tasks) => known.retain(|id, _| !tasks.contains(id)),
-                Wish::Refresh => is_all = true,
+                GatherRequest::Watch(aim) => visible = aim.visible,
+                GatherRequest::Reload(tasks) => known.retain(|id, _| !tasks.contains(id)),
+                GatherRequest::Refresh => is_all = true,
             }
         }
         known.retain(|id, _| visible.contains(id));
         if glancer.is_none() {
-            glancer = driver.views.glancer().ok();
+            glancer = driver.views.summary_reader().ok();
         }
         let Some(glancer) = &mut glancer else {
             continue;
@@ -42,12 +42,12 @@ pub(super) fn glance(driver: &Driver, wishes: &Receiver<Wish>, sender: &Sender<M
                 continue;
             }
             // A task that cannot be read is retried at the next tick.
-            let Ok(glance) = glancer.glance(id) else {
+            let Ok(glance) = glancer.read_summary(id) else {
                 continue;
             };
             if known.get(id) != Some(&glance) {
                 known.insert(id.clone(), glance.clone());
-                let message = Message::Glanced(id.clone(), Box::new(glance));
+                let message = Message::Glance(id.clone(), Box::new(glance));
                 if sender.send(message).is_err() {
                     return;
                 }

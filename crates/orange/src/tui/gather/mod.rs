@@ -19,31 +19,31 @@ use std::time::Duration;
 use orange_driver::{Driver, TaskRow};
 use orange_engine::names::TaskId;
 
-use super::model::command::Aim;
+use super::model::command::Viewport;
 use super::model::message::Message;
 use super::theme::Theme;
 
 #[derive(Clone, Debug)]
-enum Wish {
-    Aim(Aim),
-    Again(Vec<TaskId>),
+enum GatherRequest {
+    Watch(Viewport),
+    Reload(Vec<TaskId>),
     Refresh,
 }
 
 #[derive(Debug)]
 pub struct Gatherers {
-    wishes: Vec<Sender<Wish>>,
+    senders: Vec<Sender<GatherRequest>>,
 }
 
 /// The tasks believed to have a living agent, for the thread that observes agents.
-type Alive = Arc<Mutex<Vec<TaskRow>>>;
+type LiveTasks = Arc<Mutex<Vec<TaskRow>>>;
 
 impl Gatherers {
     /// Starts the threads, which send what they find. They end when the receiver is gone.
     pub fn start(driver: &Driver, theme: Theme, sender: &Sender<Message>) -> Gatherers {
-        let alive = Alive::default();
+        let alive = LiveTasks::default();
         let mut wishes = Vec::new();
-        let mut start = |name: &str, work: Box<dyn FnOnce(Receiver<Wish>) + Send>| {
+        let mut start = |name: &str, work: Box<dyn FnOnce(Receiver<GatherRequest>) + Send>| {
             let (wish, wished) = mpsc::channel();
             let thread = thread::Builder::new().name(name.to_owned());
             // If a thread cannot be started, its part of the screen stays empty.
@@ -81,23 +81,23 @@ impl Gatherers {
             "screen",
             Box::new(move |wished| screen::watch(&by, theme, &wished, &to)),
         );
-        Gatherers { wishes }
+        Gatherers { senders: wishes }
     }
 
-    pub fn aim(&self, aim: &Aim) {
-        self.tell(&Wish::Aim(aim.clone()));
+    pub fn watch(&self, aim: &Viewport) {
+        self.tell(&GatherRequest::Watch(aim.clone()));
     }
 
-    pub fn again(&self, tasks: &[TaskId]) {
-        self.tell(&Wish::Again(tasks.to_vec()));
+    pub fn reload(&self, tasks: &[TaskId]) {
+        self.tell(&GatherRequest::Reload(tasks.to_vec()));
     }
 
     pub fn refresh(&self) {
-        self.tell(&Wish::Refresh);
+        self.tell(&GatherRequest::Refresh);
     }
 
-    fn tell(&self, wish: &Wish) {
-        for wishes in &self.wishes {
+    fn tell(&self, wish: &GatherRequest) {
+        for wishes in &self.senders {
             // A thread that has ended needs no message.
             let _ended = wishes.send(wish.clone());
         }
@@ -106,7 +106,7 @@ impl Gatherers {
 
 /// The requests that arrive within this time, empty on a timeout; `None` when the sender is gone.
 /// All pending ones are taken together, so that a slow thread never falls behind.
-fn wished(wishes: &Receiver<Wish>, within: Duration) -> Option<Vec<Wish>> {
+fn receive(wishes: &Receiver<GatherRequest>, within: Duration) -> Option<Vec<GatherRequest>> {
     match wishes.recv_timeout(within) {
         Ok(first) => Some(std::iter::once(first).chain(wishes.try_iter()).collect()),
         Err(RecvTimeoutError::Timeout) => Some(Vec::new()),

@@ -9,24 +9,24 @@ use orange_driver::{Driver, ListChange, TaskRow};
 use orange_engine::names::TaskId;
 use orange_engine::task::RunState;
 
-use super::{Alive, Wish, wished};
+use super::{GatherRequest, LiveTasks, receive};
 use crate::tui::model::message::Message;
 
 /// Poll intervals for new commits: while things happen, and when it is quiet.
 const POLL: Duration = Duration::from_millis(50);
-const CALM: Duration = Duration::from_millis(200);
+const IDLE_POLL: Duration = Duration::from_millis(200);
 
 /// How many polls without a commit count as quiet.
-const SILENCE: u32 = 100;
+const IDLE_AFTER: u32 = 100;
 
 /// How long to wait before a store that could not be read is tried again.
-const REST: Duration = Duration::from_millis(500);
+const RETRY_DELAY: Duration = Duration::from_millis(500);
 
 pub(super) fn follow(
     driver: &Driver,
-    wishes: &Receiver<Wish>,
+    wishes: &Receiver<GatherRequest>,
     sender: &Sender<Message>,
-    alive: &Alive,
+    alive: &LiveTasks,
 ) {
     let mut follower = driver.views.follower();
     let mut living: BTreeMap<TaskId, TaskRow> = BTreeMap::new();
@@ -36,12 +36,12 @@ pub(super) fn follow(
         orange_driver::crash_points::may_panic("the list");
         let rest = match follower.change() {
             Ok(change) => {
-                if had_trouble && sender.send(Message::Trouble(None)).is_err() {
+                if had_trouble && sender.send(Message::ListError(None)).is_err() {
                     return;
                 }
                 had_trouble = false;
                 // A home without a database has an empty list; report that once.
-                let change = change.or_else(|| is_first.then(nothing));
+                let change = change.or_else(|| is_first.then(empty_change));
                 is_first = false;
                 in_vain = in_vain.saturating_add(1);
                 if let Some(change) = change {
@@ -50,26 +50,30 @@ pub(super) fn follow(
                     if sender.send(Message::Changed(change.clone())).is_err() {
                         return;
                     }
-                    note(&change, &mut living, alive);
+                    share_live_tasks(&change, &mut living, alive);
                 }
-                if in_vain < SILENCE { POLL } else { CALM }
+                if in_vain < IDLE_AFTER {
+                    POLL
+                } else {
+                    IDLE_POLL
+                }
             }
             Err(error) => {
                 had_trouble = true;
-                let trouble = Message::Trouble(Some(error.to_string()));
+                let trouble = Message::ListError(Some(error.to_string()));
                 if sender.send(trouble).is_err() {
                     return;
                 }
-                REST
+                RETRY_DELAY
             }
         };
-        if wished(wishes, rest).is_none() {
+        if receive(wishes, rest).is_none() {
             return;
         }
     }
 }
 
-fn nothing() -> ListChange {
+fn empty_change() -> ListChange {
     ListChange {
         sequence: 0,
         is_whole: true,
@@ -79,7 +83,11 @@ fn nothing() -> ListChange {
 }
 
 /// Notes which tasks are believed to have a living agent, for the thread that observes them.
-fn note(change: &ListChange, living: &mut BTreeMap<TaskId, TaskRow>, alive: &Alive) {
+fn share_live_tasks(
+    change: &ListChange,
+    living: &mut BTreeMap<TaskId, TaskRow>,
+    alive: &LiveTasks,
+) {
     if change.is_whole {
         living.clear();
     }

@@ -7,7 +7,7 @@ use orange_driver::{AgentScreen, Driver};
 use orange_engine::names::TaskId;
 use ratatui::style::Style;
 
-use super::{Wish, wished};
+use super::{GatherRequest, receive};
 use crate::tui::ansi;
 use crate::tui::model::detail::{Content, Screen, Tab};
 use crate::tui::model::message::Message;
@@ -26,29 +26,29 @@ const IDLE: Duration = Duration::from_mins(1);
 pub(super) fn watch(
     driver: &Driver,
     theme: Theme,
-    wishes: &Receiver<Wish>,
+    wishes: &Receiver<GatherRequest>,
     sender: &Sender<Message>,
 ) {
-    let mut onlooker = driver.agents.onlooker();
+    let mut onlooker = driver.agents.screen_viewer();
     let mut watched: Option<(TaskId, usize)> = None;
     let mut last: Option<Result<Option<AgentScreen>, String>> = None;
     let mut rest = IDLE;
     loop {
-        let Some(wished) = wished(wishes, rest) else {
+        let Some(wished) = receive(wishes, rest) else {
             return;
         };
         for wish in wished {
             match wish {
-                Wish::Aim(aim) => {
+                GatherRequest::Watch(aim) => {
                     let is_watched = |(_, tab): &(TaskId, Tab)| *tab == Tab::Terminal;
                     let detail = aim.detail.filter(is_watched);
-                    let now = detail.map(|(id, _)| (id, aim.before));
+                    let now = detail.map(|(id, _)| (id, aim.scrollback));
                     if now != watched {
                         (watched, last) = (now, None);
                     }
                     rest = SHORTEST;
                 }
-                Wish::Again(_) | Wish::Refresh => rest = SHORTEST,
+                GatherRequest::Reload(_) | GatherRequest::Refresh => rest = SHORTEST,
             }
         }
         let Some((task, before)) = &watched else {
@@ -76,16 +76,16 @@ pub(super) fn watch(
 fn content(shown: &Result<Option<AgentScreen>, String>, theme: Theme) -> Content {
     match shown {
         Err(why) => Content::Nothing(why.clone()),
-        Ok(None) => Content::Nothing(String::from("no agent of it is there")),
+        Ok(None) => Content::Nothing(String::from("no agent is running for this task")),
         Ok(Some(screen)) => {
             let mut style = Style::new();
             let lines = screen.lines.iter();
             let lines = lines.map(|line| ansi::line(line, &mut style, theme));
-            let ended = if screen.is_running { "" } else { ", ended" };
+            let ended = if screen.is_running { "" } else { ", exited" };
             Content::Screen(Screen {
                 lines: lines.collect(),
                 cursor: screen.cursor,
-                about: format!("{}{ended}", screen.role),
+                caption: format!("{}{ended}", screen.role),
             })
         }
     }

@@ -1,11 +1,11 @@
 //! Commands: what `update` wants done.
 
-use orange_driver::Showing;
-use orange_engine::input::Ask;
+use orange_driver::AgentTerminal;
+use orange_engine::input::RequestKind;
 use orange_engine::names::{CommitId, TaskId};
 
 use super::detail::Tab;
-use super::form::Draft;
+use super::form::TaskDraft;
 
 /// Something to do outside of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,13 +14,13 @@ pub enum Command {
     /// Leave the terminal to the shell for a while.
     Suspend,
     Redraw,
-    Aim(Aim),
-    Again(Vec<TaskId>),
+    Watch(Viewport),
+    Reload(Vec<TaskId>),
     Refresh,
     /// Make a request to the driver.
     Act(u64, Action),
     Attach(TaskId),
-    Show(Box<Showing>),
+    Show(Box<AgentTerminal>),
     /// Open this text in the user's editor.
     EditText(String),
     /// Open the TASK.md of a task in the user's editor.
@@ -34,33 +34,33 @@ pub enum Command {
 
 /// What is visible, and so has to be gathered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Aim {
+pub struct Viewport {
     /// The visible tasks, in order.
     pub visible: Vec<TaskId>,
     /// The selected task, and which view of it.
     pub detail: Option<(TaskId, Tab)>,
     pub width: u16,
     /// How many lines of an agent's earlier output are wanted.
-    pub before: usize,
+    pub scrollback: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     Ask {
         task: TaskId,
-        ask: Ask,
+        ask: RequestKind,
         message: Option<String>,
         /// Whether the user has confirmed the question of the edge.
         confirmed: bool,
         head: Option<CommitId>,
     },
-    Create(Box<Draft>),
+    Create(Box<TaskDraft>),
     Delete(TaskId),
     Undelete(TaskId),
 }
 
 impl Action {
-    pub fn ask(task: &TaskId, ask: Ask) -> Action {
+    pub fn ask(task: &TaskId, ask: RequestKind) -> Action {
         Action::Ask {
             task: task.clone(),
             ask,
@@ -71,7 +71,7 @@ impl Action {
     }
 
     #[must_use]
-    pub fn confirmed(mut self) -> Action {
+    pub fn with_confirmation(mut self) -> Action {
         if let Action::Ask { confirmed, .. } = &mut self {
             *confirmed = true;
         }
@@ -80,7 +80,7 @@ impl Action {
 
     /// The same action, for the commit that was shown.
     #[must_use]
-    pub fn about(mut self, commit: Option<&CommitId>) -> Action {
+    pub fn for_commit(mut self, commit: Option<&CommitId>) -> Action {
         if let Action::Ask { head, .. } = &mut self {
             *head = commit.cloned();
         }
@@ -88,7 +88,7 @@ impl Action {
     }
 
     #[must_use]
-    pub fn saying(mut self, text: &str) -> Action {
+    pub fn with_message(mut self, text: &str) -> Action {
         if let Action::Ask { message, .. } = &mut self {
             let text = text.trim();
             *message = (!text.is_empty()).then(|| text.to_owned());
@@ -100,16 +100,33 @@ impl Action {
     pub fn told(&self) -> String {
         match self {
             Action::Ask { task, ask, .. } => match ask {
-                Ask::Move { to } => format!("moving {task} to {to}"),
-                Ask::Verb(verb) => format!("{verb} {task}"),
-                Ask::Merge { .. } => format!("merging {task}"),
-                Ask::Tell { .. } => format!("telling the agent of {task}"),
-                Ask::Respawn { .. } => format!("bringing the agent of {task} back"),
-                _ => format!("asking for {task}"),
+                RequestKind::Move { to } => format!("moving {task} to {to}"),
+                RequestKind::Verb(verb) => format!("{verb} {task}"),
+                RequestKind::Merge { .. } => format!("merging {task}"),
+                RequestKind::Tell { .. } => format!("sending a message to {task}"),
+                RequestKind::Respawn { .. } => format!("respawning the agent of {task}"),
+                _ => format!("updating {task}"),
             },
             Action::Create(_) => String::from("creating a task"),
             Action::Delete(task) => format!("deleting {task}"),
-            Action::Undelete(task) => format!("bringing {task} back"),
+            Action::Undelete(task) => format!("restoring {task}"),
+        }
+    }
+
+    /// The title of the dialog that reports its failure.
+    pub fn failure_title(&self) -> String {
+        match self {
+            Action::Ask { task, ask, .. } => match ask {
+                RequestKind::Move { to } => format!("Move to {to} failed: {task}"),
+                RequestKind::Verb(verb) => format!("Failed: {verb} {task}"),
+                RequestKind::Merge { .. } => format!("Merge failed: {task}"),
+                RequestKind::Tell { .. } => format!("Message not delivered: {task}"),
+                RequestKind::Respawn { .. } => format!("Respawn failed: {task}"),
+                _ => format!("Update failed: {task}"),
+            },
+            Action::Create(_) => String::from("Task not created"),
+            Action::Delete(task) => format!("Delete failed: {task}"),
+            Action::Undelete(task) => format!("Restore failed: {task}"),
         }
     }
 }

@@ -58,7 +58,7 @@ pub struct Screen {
     /// Column and line of the cursor.
     pub cursor: Option<(u16, u16)>,
     /// Which agent it is, and whether it has ended.
-    pub about: String,
+    pub caption: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub struct Detail {
     pub tab: Tab,
     /// Whether it replaces the list.
     pub is_zoomed: bool,
-    pub of: Option<TaskId>,
+    pub task: Option<TaskId>,
     contents: [Content; 5],
     scrolls: [usize; 5],
     /// The selected file of a diff.
@@ -83,9 +83,9 @@ pub struct Detail {
 
 impl Detail {
     /// Starts over for another task; the tab stays.
-    pub fn turn_to(&mut self, task: Option<&TaskId>) {
-        if self.of.as_ref() != task {
-            self.of = task.cloned();
+    pub fn select_task(&mut self, task: Option<&TaskId>) {
+        if self.task.as_ref() != task {
+            self.task = task.cloned();
             self.contents = Default::default();
             self.scrolls = [0; 5];
             self.file = 0;

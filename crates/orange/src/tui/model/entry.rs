@@ -1,11 +1,11 @@
 //! A task in the list, with everything known about it.
 
-use orange_driver::{AgentState, Extent, Glance, TaskRow};
-use orange_engine::activity::Doing;
+use orange_driver::{AgentState, DiffSize, TaskRow, TaskSummary};
+use orange_engine::activity::ActivityState;
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Kind;
+use orange_engine::next_step::NextStep;
 use orange_engine::task::RunState;
-use orange_engine::way::Way;
 
 use super::list::Zone;
 
@@ -14,15 +14,15 @@ pub struct Entry {
     /// The row in the store, as of the list's commit.
     pub row: TaskRow,
     /// The observed state of its agents; `None` before the first observation.
-    pub seen: Option<AgentState>,
+    pub agent_state: Option<AgentState>,
     /// What the agent reports that it is doing; a hint, never a status.
-    pub doing: Option<Doing>,
-    pub glance: Option<Glance>,
-    pub extent: Option<Extent>,
+    pub activity: Option<ActivityState>,
+    pub glance: Option<TaskSummary>,
+    pub extent: Option<DiffSize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entering {
+pub enum EnterAction {
     Attach,
     Spawn,
     Respawn,
@@ -34,8 +34,8 @@ impl Entry {
     pub fn new(row: TaskRow) -> Entry {
         Entry {
             row,
-            seen: None,
-            doing: None,
+            agent_state: None,
+            activity: None,
             glance: None,
             extent: None,
         }
@@ -43,9 +43,9 @@ impl Entry {
 
     /// Takes over the recorded row. What was observed stays until the next observation, unless the
     /// agents have changed.
-    pub fn renew(&mut self, row: TaskRow) {
+    pub fn set_row(&mut self, row: TaskRow) {
         if self.row.runs != row.runs {
-            (self.seen, self.doing) = (None, None);
+            (self.agent_state, self.activity) = (None, None);
         }
         // The transitions of the old status do not apply to the new one.
         if self.row.status != row.status {
@@ -56,7 +56,7 @@ impl Entry {
 
     pub fn zone(&self) -> Zone {
         match self.row.kind {
-            _ if !self.row.attention.is_empty() || self.asks().is_some() => Zone::NeedsYou,
+            _ if !self.row.attention.is_empty() || self.user_request().is_some() => Zone::NeedsYou,
             Some(Kind::Human) | None => Zone::NeedsYou,
             Some(Kind::Agent) => Zone::Running,
             Some(Kind::Waiting | Kind::Queued | Kind::Terminal) => Zone::QueueAndDone,
@@ -64,8 +64,8 @@ impl Entry {
     }
 
     /// What an agent asks the user for outside of the workflow, as it reported itself.
-    pub fn asks(&self) -> Option<Doing> {
-        let waits = self.doing.filter(|doing| doing.is_waiting());
+    pub fn user_request(&self) -> Option<ActivityState> {
+        let waits = self.activity.filter(|doing| doing.is_waiting());
         waits.filter(|_| self.row.kind != Some(Kind::Human) && self.has_agent())
     }
 
@@ -73,9 +73,9 @@ impl Entry {
     pub fn agent(&self) -> AgentState {
         let mut runs = self.row.runs.values();
         let seen = self
-            .seen
+            .agent_state
             .filter(|_| runs.any(|run| run.state == RunState::Alive));
-        seen.unwrap_or_else(|| AgentState::unseen(&self.row))
+        seen.unwrap_or_else(|| AgentState::from_record(&self.row))
     }
 
     /// Whether it has an agent that can be shown or sent a message.
@@ -84,30 +84,30 @@ impl Entry {
         is_live && self.agent() != AgentState::Dead
     }
 
-    pub fn entering(&self) -> Entering {
+    pub fn enter_action(&self) -> EnterAction {
         if self.has_agent() {
-            return Entering::Attach;
+            return EnterAction::Attach;
         }
         if self.way(Verb::Spawn).is_some() {
-            return Entering::Spawn;
+            return EnterAction::Spawn;
         }
         let can_respawn = self.glance.as_ref().is_some_and(|it| it.respawn.is_some());
         match (can_respawn, self.row.runs.is_empty()) {
-            (true, _) => Entering::Respawn,
+            (true, _) => EnterAction::Respawn,
             // A dead agent's pane still shows its last output.
-            (false, false) => Entering::Attach,
-            (false, true) => Entering::View,
+            (false, false) => EnterAction::Attach,
+            (false, true) => EnterAction::View,
         }
     }
 
-    pub fn ways(&self) -> impl Iterator<Item = &Way> {
+    pub fn ways(&self) -> impl Iterator<Item = &NextStep> {
         let ways = self.glance.iter().flat_map(|glance| &glance.ways);
-        ways.filter(|way| way.is_for_person() && way.to.is_some())
+        ways.filter(|way| way.is_open_to_user() && way.to.is_some())
     }
 
     /// The transition that a verb stands for; prefers one that is not missing anything.
-    pub fn way(&self, verb: Verb) -> Option<&Way> {
-        let means = |way: &&Way| way.verbs.contains(&verb);
+    pub fn way(&self, verb: Verb) -> Option<&NextStep> {
+        let means = |way: &&NextStep| way.verbs.contains(&verb);
         let open = self.ways().filter(means).find(|way| way.missing.is_empty());
         open.or_else(|| self.ways().find(means))
     }
@@ -123,7 +123,7 @@ impl Entry {
         first.unwrap_or("(no summary: the agent asks)").trim()
     }
 
-    pub fn searched(&self) -> String {
+    pub fn search_text(&self) -> String {
         let row = &self.row;
         format!(
             "{} {} {} {} {}",

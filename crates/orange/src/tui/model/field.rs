@@ -24,11 +24,11 @@ impl Field {
     }
 
     /// The line and the column of the cursor, in characters.
-    pub fn place(&self) -> (usize, usize) {
+    pub fn cursor_position(&self) -> (usize, usize) {
         let before = &self.text[..self.cursor];
         let line = before.matches('\n').count();
         let start = before.rfind('\n').map_or(0, |at| at + 1);
-        (line, crate::output::count(&before[start..]))
+        (line, crate::output::display_width(&before[start..]))
     }
 
     /// Types a text, without characters that would move the cursor.
@@ -145,7 +145,7 @@ mod tests {
         field.left();
         field.backspace();
         assert_eq!(field.text(), "a漢🦀");
-        assert_eq!(field.place(), (0, 1));
+        assert_eq!(field.cursor_position(), (0, 1));
         field.delete();
         assert_eq!(field.text(), "a🦀");
         field.end();
@@ -174,14 +174,14 @@ mod tests {
     #[test]
     fn the_cursor_moves_between_lines() {
         let mut field = Field::of("first\nab\nthird");
-        assert_eq!(field.place(), (2, 5));
+        assert_eq!(field.cursor_position(), (2, 5));
         assert!(field.up());
-        assert_eq!(field.place(), (1, 2));
+        assert_eq!(field.cursor_position(), (1, 2));
         assert!(field.up());
         assert!(!field.up());
         assert!(field.down());
         field.home();
-        assert_eq!(field.place(), (1, 0));
+        assert_eq!(field.cursor_position(), (1, 0));
         assert!(field.down());
         assert!(!field.down());
     }

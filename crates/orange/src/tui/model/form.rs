@@ -32,12 +32,12 @@ pub struct Form {
     pub harness: Choice,
     pub workflow: Choice,
     pub after: Field,
-    pub waits: bool,
+    pub starts_later: bool,
     pub focus: Part,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Draft {
+pub struct TaskDraft {
     pub summary: String,
     pub context: Option<String>,
     pub branch: Option<String>,
@@ -45,7 +45,7 @@ pub struct Draft {
     pub harness: Option<String>,
     pub workflow: Option<String>,
     pub after: Vec<String>,
-    pub starts: bool,
+    pub starts_now: bool,
 }
 
 impl Part {
@@ -121,7 +121,7 @@ impl Form {
     }
 
     /// Takes over the options, which are loaded while the form is open.
-    pub fn offer(&mut self, choices: &Choices) {
+    pub fn set_choices(&mut self, choices: &Choices) {
         for (choice, options) in [
             (&mut self.project, &choices.projects),
             (&mut self.harness, &choices.harnesses),
@@ -152,20 +152,20 @@ impl Form {
     }
 
     /// Moves the focus by this many parts.
-    pub fn go(&mut self, by: isize) {
+    pub fn move_focus(&mut self, by: isize) {
         let count = Part::ALL.len();
         let at = (self.focus as usize).saturating_add(count);
         self.focus = Part::ALL[at.saturating_add_signed(by) % count];
     }
 
-    pub fn draft(&self) -> Draft {
+    pub fn draft(&self) -> TaskDraft {
         let given = |field: &Field| {
             let text = field.text().trim();
             (!text.is_empty()).then(|| text.to_owned())
         };
         let after = self.after.text().split([',', ' ']);
         let after = after.filter(|it| !it.is_empty()).map(str::to_owned);
-        Draft {
+        TaskDraft {
             summary: given(&self.summary).unwrap_or_default(),
             context: given(&self.context),
             branch: given(&self.branch),
@@ -173,7 +173,7 @@ impl Form {
             harness: self.harness.chosen().map(str::to_owned),
             workflow: self.workflow.chosen().map(str::to_owned),
             after: after.collect(),
-            starts: !self.waits,
+            starts_now: !self.starts_later,
         }
     }
 }

@@ -9,7 +9,7 @@ use orange_engine::names::{ProjectName, TaskId};
 use orange_engine::time::Timestamp;
 
 use super::entry::Entry;
-use crate::tui::fuzzy::fit;
+use crate::tui::fuzzy::match_cost;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Zone {
@@ -48,8 +48,8 @@ pub struct List {
     /// The commit that the list is as of.
     pub sequence: u64,
     pub is_loaded: bool,
-    pub here: Option<ProjectName>,
-    pub is_everywhere: bool,
+    pub project: Option<ProjectName>,
+    pub shows_all_projects: bool,
     pub filter: Filter,
     pub search: String,
     pub sort: Sort,
@@ -67,9 +67,9 @@ impl Filter {
     pub const ALL: [(Filter, &'static str); 5] = [
         (Filter::Open, "open tasks"),
         (Filter::Only(Zone::NeedsYou), "what needs you"),
-        (Filter::Only(Zone::Running), "what runs"),
+        (Filter::Only(Zone::Running), "what is running"),
         (Filter::Only(Zone::QueueAndDone), "queue and done"),
-        (Filter::Everything, "everything, ended tasks too"),
+        (Filter::Everything, "all tasks, finished ones too"),
     ];
 }
 
@@ -110,8 +110,8 @@ impl List {
             tasks: BTreeMap::new(),
             sequence: 0,
             is_loaded: false,
-            is_everywhere: is_everywhere || here.is_none(),
-            here,
+            shows_all_projects: is_everywhere || here.is_none(),
+            project: here,
             filter: Filter::Open,
             search: String::new(),
             sort: Sort::Waiting,
@@ -123,13 +123,13 @@ impl List {
         }
     }
 
-    pub fn take(&mut self, change: ListChange) {
+    pub fn apply_change(&mut self, change: ListChange) {
         if change.is_whole {
             self.tasks.clear();
         }
         for row in change.rows {
             match self.tasks.get_mut(&row.id) {
-                Some(entry) => entry.renew(row),
+                Some(entry) => entry.set_row(row),
                 None => {
                     self.tasks.insert(row.id.clone(), Entry::new(row));
                 }
@@ -188,24 +188,24 @@ impl List {
 
     pub fn select(&mut self, id: &TaskId) {
         self.selected = Some(id.clone());
-        self.hold();
+        self.keep_selection();
     }
 
     /// Moves the selection by this many tasks, or as far as there are tasks.
-    pub fn go(&mut self, by: isize) {
+    pub fn move_selection(&mut self, by: isize) {
         let tasks: Vec<&TaskId> = self.shown().collect();
         let Some(last) = tasks.len().checked_sub(1) else {
             return;
         };
         let at = self.position.min(last).saturating_add_signed(by).min(last);
         self.selected = Some(tasks[at].clone());
-        self.hold();
+        self.keep_selection();
     }
 
-    pub fn go_to_best(&mut self) {
+    pub fn select_best_match(&mut self) {
         let cost = |id: &&TaskId| {
             let entry = self.tasks.get(*id)?;
-            fit(&self.search, &entry.searched())
+            match_cost(&self.search, &entry.search_text())
         };
         if let Some(best) = self.shown().min_by_key(cost).cloned() {
             self.select(&best);
@@ -224,13 +224,13 @@ impl List {
     pub fn arrange(&mut self) {
         let mut chosen: Vec<&Entry> = Vec::new();
         for entry in self.tasks.values() {
-            if self.is_in_scope(entry) && self.passes(entry) && self.is_found(entry) {
+            if self.is_in_scope(entry) && self.matches_filter(entry) && self.matches_search(entry) {
                 chosen.push(entry);
             }
         }
         let search = &self.search;
         chosen.sort_by_cached_key(|entry| {
-            let cost = (!search.is_empty()).then(|| fit(search, &entry.searched()));
+            let cost = (!search.is_empty()).then(|| match_cost(search, &entry.search_text()));
             (self.group(entry), cost, self.rank(entry))
         });
         let mut lines: Vec<Line> = Vec::with_capacity(chosen.len() + 3);
@@ -251,11 +251,11 @@ impl List {
             lines.push(Line::Task(entry.row.id.clone()));
         }
         self.lines = lines;
-        self.hold();
+        self.keep_selection();
     }
 
     /// Keeps the selection, or selects the task that is now in its place.
-    fn hold(&mut self) {
+    fn keep_selection(&mut self) {
         let at = self
             .shown()
             .position(|id| Some(id) == self.selected.as_ref());
@@ -289,11 +289,11 @@ impl List {
     }
 
     fn is_in_scope(&self, entry: &Entry) -> bool {
-        let here = self.here.as_ref().filter(|_| !self.is_everywhere);
+        let here = self.project.as_ref().filter(|_| !self.shows_all_projects);
         here.is_none_or(|here| entry.row.project == *here)
     }
 
-    fn passes(&self, entry: &Entry) -> bool {
+    fn matches_filter(&self, entry: &Entry) -> bool {
         // A search also finds tasks that have ended or were deleted.
         match self.filter {
             Filter::Everything => true,
@@ -306,8 +306,8 @@ impl List {
         }
     }
 
-    fn is_found(&self, entry: &Entry) -> bool {
-        self.search.is_empty() || fit(&self.search, &entry.searched()).is_some()
+    fn matches_search(&self, entry: &Entry) -> bool {
+        self.search.is_empty() || match_cost(&self.search, &entry.search_text()).is_some()
     }
 
     fn group(&self, entry: &Entry) -> (u8, String) {

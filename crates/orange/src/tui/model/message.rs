@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use orange_driver::{AgentState, Extent, Glance, ListChange, Pooled, Showing};
-use orange_engine::activity::Doing;
+use orange_driver::{AgentState, AgentTerminal, DiffSize, ListChange, TaskSummary, WorkspaceInfo};
+use orange_engine::activity::ActivityState;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
 use super::command::Action;
 use super::detail::{Content, Tab};
-use super::mode::Told;
+use super::mode::Alert;
 use super::{Choices, Supervision};
 
 #[derive(Clone, Debug)]
@@ -23,29 +23,29 @@ pub enum Message {
     Tick(Timestamp),
     Changed(ListChange),
     /// Why the list cannot be read; `None` when it can again.
-    Trouble(Option<String>),
+    ListError(Option<String>),
     /// The observed state of the agents that are believed alive.
     Agents(BTreeMap<TaskId, AgentState>),
     /// What the agents that are believed alive report that they are doing.
-    Doing(BTreeMap<TaskId, Doing>),
-    Glanced(TaskId, Box<Glance>),
+    Activity(BTreeMap<TaskId, ActivityState>),
+    Glance(TaskId, Box<TaskSummary>),
     /// How much a task has changed.
-    Measured(TaskId, Extent),
+    Extent(TaskId, DiffSize),
     /// The content of a view of a task.
     Loaded(TaskId, Tab, Content),
-    Supervised(Supervision),
+    Supervision(Supervision),
     /// The options for a new task.
     Choices(Choices),
-    Workspaces(Result<Vec<Pooled>, String>),
+    Workspaces(Result<Vec<WorkspaceInfo>, String>),
     /// The action waits until another process releases the database.
-    HeldUp(u64),
-    Answered(u64, Came),
+    Blocked(u64),
+    Answered(u64, ActionResult),
     /// The text from the user's editor, or why there is none.
     Edited(Result<String, String>),
     /// How to show an agent of a task, or why that is not possible.
-    Found(TaskId, Result<Box<Showing>, Told>),
+    AgentFound(TaskId, Result<Box<AgentTerminal>, Alert>),
     /// The dashboard has the terminal again; or why it could not hand it over.
-    Returned(Result<(), Told>),
+    TerminalReturned(Result<(), Alert>),
     /// A signal asks the program to suspend.
     Suspend,
     Continued,
@@ -53,15 +53,15 @@ pub enum Message {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Came {
+pub enum ActionResult {
     Done {
         task: Option<TaskId>,
-        told: String,
+        text: String,
     },
-    Asked {
+    NeedsConfirmation {
         question: String,
         then: Action,
     },
     /// All or part of it failed.
-    Failed(Told),
+    Failed(Alert),
 }

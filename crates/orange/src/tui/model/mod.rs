@@ -13,7 +13,7 @@ pub mod needs;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 
-use self::command::{Action, Aim};
+use self::command::{Action, Viewport};
 use self::detail::Detail;
 use self::list::List;
 use self::mode::Mode;
@@ -31,20 +31,20 @@ pub struct Model {
     pub detail: Detail,
     pub mode: Mode,
     pub notice: Option<Notice>,
-    pub doing: Vec<Doing>,
+    pub pending: Vec<PendingAction>,
     /// The task whose agent is being looked up, to be shown.
-    pub looked_for: Option<TaskId>,
+    pub attach_target: Option<TaskId>,
     /// The number of the next action.
     pub next_number: u64,
     pub supervision: Supervision,
     /// Why the list may be outdated.
-    pub trouble: Option<String>,
+    pub list_error: Option<String>,
     /// Tasks that were deleted in this dashboard; undo restores the last one first.
     pub deleted: Vec<TaskId>,
     /// The options for a new task.
     pub choices: Choices,
     /// What was requested last, so that nothing is requested twice.
-    pub aim: Aim,
+    pub viewport: Viewport,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,18 +56,18 @@ pub struct Notice {
 
 /// An action that has not been answered yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doing {
+pub struct PendingAction {
     pub number: u64,
     pub action: Action,
     /// Whether it waits until another process releases the database.
-    pub is_held_up: bool,
+    pub is_blocked: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supervision {
     Here,
     Elsewhere,
-    Nobody,
+    Absent,
 }
 
 /// The options for a new task.
@@ -89,18 +89,18 @@ impl Model {
             detail: Detail::default(),
             mode: Mode::Browse,
             notice: None,
-            doing: Vec::new(),
-            looked_for: None,
+            pending: Vec::new(),
+            attach_target: None,
             next_number: 1,
-            supervision: Supervision::Nobody,
-            trouble: None,
+            supervision: Supervision::Absent,
+            list_error: None,
             deleted: Vec::new(),
             choices: Choices::default(),
-            aim: Aim::default(),
+            viewport: Viewport::default(),
         }
     }
 
-    pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
+    pub fn set_notice(&mut self, tone: Tone, text: impl Into<String>) {
         self.notice = Some(Notice {
             tone,
             text: text.into(),

@@ -1,6 +1,6 @@
 //! The mode, which decides what keys do.
 
-use orange_driver::Pooled;
+use orange_driver::WorkspaceInfo;
 use orange_engine::names::TaskId;
 
 use super::command::Action;
@@ -15,27 +15,27 @@ pub enum Mode {
     /// Reading the help about keys.
     Help(usize),
     Confirm(Question),
-    Write(Letter),
+    Write(MessageDraft),
     Create(Box<Form>),
     Palette(Field, usize),
     /// Choosing a status to move a task to.
     Moves(usize),
     Filter(usize),
-    Workspaces(Option<Vec<Pooled>>, usize),
-    Told(Told),
+    Workspaces(Option<Vec<WorkspaceInfo>>, usize),
+    Alert(Alert),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    pub asked: String,
+    pub text: String,
     pub consequences: Vec<String>,
-    pub then: Action,
+    pub action: Action,
     /// Other ways to say yes: the key, what it means, and the action.
-    pub others: Vec<(&'static str, &'static str, Action)>,
+    pub alternatives: Vec<(&'static str, &'static str, Action)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter {
+pub struct MessageDraft {
     pub title: String,
     pub task: TaskId,
     pub action: Action,
@@ -45,7 +45,7 @@ pub struct Letter {
 
 /// An answer in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Alert {
     pub title: String,
     pub lines: Vec<String>,
     pub hints: Vec<String>,

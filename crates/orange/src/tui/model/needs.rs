@@ -1,7 +1,7 @@
 //! What a task's gate is still missing, in a few words.
 
 use orange_engine::language::gates::GitCondition;
-use orange_engine::refusal::{GateFailure, Missing};
+use orange_engine::refusal::{Blocker, GateFailure};
 
 use super::entry::Entry;
 use super::list::Zone;
@@ -14,12 +14,12 @@ pub fn needs(entry: &Entry) -> Option<String> {
     let ways = entry.glance.iter().flat_map(|glance| &glance.ways);
     let mut missing = ways.flat_map(|way| &way.missing);
     missing.find_map(|missing| match missing {
-        Missing::GateFailed { failure } => Some(told(failure)),
+        Blocker::GateFailed { failure } => Some(describe(failure)),
         _ => None,
     })
 }
 
-fn told(failure: &GateFailure) -> String {
+fn describe(failure: &GateFailure) -> String {
     match failure {
         GateFailure::SectionMissing { section, .. } => format!("needs {section}"),
         GateFailure::SectionEmpty { section, .. } => format!("{section} is empty"),
@@ -34,7 +34,7 @@ fn told(failure: &GateFailure) -> String {
             String::from("needs a verdict")
         }
         GateFailure::NotFromRole { roles, .. } => {
-            let role = roles.first().map_or("somebody", |role| role.as_str());
+            let role = roles.first().map_or("right role", |role| role.as_str());
             format!("needs the {role}")
         }
         GateFailure::NotFresh { section, .. } => format!("needs new {section}"),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use insta::assert_snapshot;
 use orange_engine::effect::MergeStrategy;
-use orange_engine::input::Ask;
+use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 use ratatui::buffer::Buffer;
@@ -19,7 +19,7 @@ use crate::tui::model::command::{Action, Command};
 use crate::tui::model::detail::{Content, File, Tab};
 use crate::tui::model::field::Field;
 use crate::tui::model::message::Message;
-use crate::tui::model::mode::{Mode, Told};
+use crate::tui::model::mode::{Alert, Mode};
 use crate::tui::model::{Choices, Model};
 use crate::tui::update::update;
 use crate::tui::view::draw_on;
@@ -92,7 +92,7 @@ fn effect(before: &Model, key: KeyEvent) -> Option<String> {
         let list = &model.list;
         format!(
             "{:?} {:?} search={:?} everywhere={} by_project={}",
-            list.filter, list.sort, list.search, list.is_everywhere, list.by_project
+            list.filter, list.sort, list.search, list.shows_all_projects, list.by_project
         )
     };
     if list(&after) != list(before) {
@@ -165,7 +165,7 @@ fn samples() -> Vec<Sample> {
     ended.list.search = String::from("nothing like this");
     ended.list.arrange();
     add("browse_nothing", &ended, false);
-    add("browse_diff", &differing(), false);
+    add("browse_diff", &model_with_diff(), false);
 
     let mut model = model();
     choose(&mut model, "k3f9");
@@ -174,7 +174,7 @@ fn samples() -> Vec<Sample> {
     add("confirm", &model, false);
     model.mode = Mode::Help(3);
     add("help", &model, false);
-    model.mode = Mode::Told(Told {
+    model.mode = Mode::Alert(Alert {
         title: String::from("t"),
         lines: vec![String::from("why")],
         hints: vec![String::from("how")],
@@ -217,7 +217,7 @@ fn samples() -> Vec<Sample> {
     samples
 }
 
-fn differing() -> Model {
+fn model_with_diff() -> Model {
     let mut model = model();
     choose(&mut model, "k3f9");
     press(&mut model, key(KeyCode::Char('3')));
@@ -332,16 +332,16 @@ fn what_is_written_is_asked_for() {
     let mut model = model();
     choose(&mut model, "k3f9");
     press(&mut model, key(KeyCode::Char('r')));
-    assert_eq!(press(&mut model, control('s')), [], "nothing was said yet");
+    assert_eq!(press(&mut model, control('s')), [], "nothing is typed yet");
     enter(&mut model, "smaller");
     press(&mut model, key(KeyCode::Enter));
     enter(&mut model, "commits");
     let asked = press(&mut model, control('s'));
     let task = TaskId::new("k3f9");
-    let ask = Ask::Verb(Verb::RequestChanges);
-    let action = Action::ask(&task, ask).saying("smaller\ncommits");
+    let ask = RequestKind::Verb(Verb::RequestChanges);
+    let action = Action::ask(&task, ask).with_message("smaller\ncommits");
     assert_eq!(asked, [Command::Act(1, action)]);
-    assert_eq!(model.doing.len(), 1);
+    assert_eq!(model.pending.len(), 1);
     assert_eq!(model.mode, Mode::Browse);
 }
 
@@ -357,10 +357,10 @@ fn a_merge_says_how() {
         press(&mut model, key(KeyCode::Char('m')));
         assert_eq!(press(&mut model, key(KeyCode::Char('z'))), []);
         let asked = press(&mut model, key(KeyCode::Char(letter)));
-        let ask = Ask::Merge {
+        let ask = RequestKind::Merge {
             strategy,
             local: false,
-            leave_rest: false,
+            only_head: false,
         };
         let action = Action::ask(&TaskId::new("k3f9"), ask);
         assert_eq!(asked, [Command::Act(1, action)]);

@@ -1,6 +1,6 @@
 //! The dashboard without a terminal: keys, messages and views.
 
-mod arriving;
+mod incoming;
 mod keys;
 mod sample;
 mod views;

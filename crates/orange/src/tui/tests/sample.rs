@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use orange_driver::{ChildCount, Extent, Glance, ListChange, TaskRow};
+use orange_driver::{ChildCount, DiffSize, ListChange, TaskRow, TaskSummary};
 use orange_engine::attention::Need;
 use orange_engine::document::SectionName;
 use orange_engine::evidence::Evidence;
@@ -11,11 +11,11 @@ use orange_engine::language::workflow::{Kind, Trigger};
 use orange_engine::names::{
     CommitId, HarnessName, ProjectName, RunId, Status, TaskId, WorkflowName,
 };
-use orange_engine::refusal::{GateFailure, Missing};
+use orange_engine::next_step::NextStep;
+use orange_engine::refusal::{Blocker, GateFailure};
 use orange_engine::role::Role;
 use orange_engine::task::{Run, RunState, Submission};
 use orange_engine::time::Timestamp;
-use orange_engine::way::Way;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::tui::model::command::Command;
@@ -60,9 +60,9 @@ pub fn with_worker(mut row: TaskRow, state: RunState) -> TaskRow {
     row
 }
 
-pub fn way(to: &str, verbs: &[Verb]) -> Way {
+pub fn way(to: &str, verbs: &[Verb]) -> NextStep {
     let is_merge = verbs.contains(&Verb::Merge);
-    Way {
+    NextStep {
         to: Some(Status::new(to)),
         trigger: if is_merge {
             Trigger::Merged
@@ -71,17 +71,17 @@ pub fn way(to: &str, verbs: &[Verb]) -> Way {
         },
         happens_when: None,
         by: vec![Role::Human],
-        holds: Vec::new(),
+        passed: Vec::new(),
         missing: Vec::new(),
         unchecked: Vec::new(),
         command: None,
         verbs: verbs.to_vec(),
-        takes_message: verbs.contains(&Verb::RequestChanges),
+        accepts_message: verbs.contains(&Verb::RequestChanges),
     }
 }
 
-pub fn glance(ways: Vec<Way>) -> Glance {
-    Glance {
+pub fn glance(ways: Vec<NextStep>) -> TaskSummary {
+    TaskSummary {
         harness: HarnessName::new("claude"),
         workflow: WorkflowName::new("default"),
         ways,
@@ -157,9 +157,9 @@ pub fn model() -> Model {
     let cancel = || way("cancelled", &[Verb::Cancel]);
     let mut handoff = way("agent-review", &[]);
     handoff.by.push(Role::Worker);
-    handoff.missing = vec![Missing::GateFailed {
+    handoff.missing = vec![Blocker::GateFailed {
         failure: GateFailure::SectionMissing {
-            section: SectionName::titled("Handoff"),
+            section: SectionName::from_title("Handoff"),
             fields: vec![String::from("DONE")],
             verdict: None,
         },
@@ -188,16 +188,16 @@ pub fn model() -> Model {
             commit: CommitId::new("5d0c2f9e41ab"),
             passed_by: Some(Role::Reviewer),
         });
-        let message = Message::Glanced(TaskId::new(id), Box::new(glance));
+        let message = Message::Glance(TaskId::new(id), Box::new(glance));
         update(&mut model, message);
     }
-    let extent = Extent {
+    let extent = DiffSize {
         commits: 3,
         added: 120,
         removed: 4,
         head: None,
     };
-    update(&mut model, Message::Measured(TaskId::new("k3f9"), extent));
+    update(&mut model, Message::Extent(TaskId::new("k3f9"), extent));
     model
 }
 
@@ -218,7 +218,7 @@ pub fn control(letter: char) -> KeyEvent {
 pub fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     let commands = update(model, Message::Key(key)).into_iter();
     commands
-        .filter(|it| !matches!(it, Command::Aim(_)))
+        .filter(|it| !matches!(it, Command::Watch(_)))
         .collect()
 }
 

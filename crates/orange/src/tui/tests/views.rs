@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;
-use orange_driver::{ListChange, Pooled};
-use orange_engine::activity::Doing;
+use orange_driver::{ListChange, WorkspaceInfo};
+use orange_engine::activity::ActivityState;
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyCode;
@@ -16,15 +16,15 @@ use super::sample::{choose, control, enter, key, model, press};
 use crate::tui::model::Model;
 use crate::tui::model::detail::{Content, File, Screen, Tab};
 use crate::tui::model::list::List;
-use crate::tui::model::message::{Came, Message};
-use crate::tui::model::mode::{Mode, Told};
+use crate::tui::model::message::{ActionResult, Message};
+use crate::tui::model::mode::{Alert, Mode};
 use crate::tui::theme::{Theme, Tone};
 use crate::tui::update::update;
 use crate::tui::view::draw_on;
 
 const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 40), (200, 60)];
 
-fn drawn(model: &Model) -> Buffer {
+fn render(model: &Model) -> Buffer {
     let area = Rect::new(0, 0, model.width, model.height);
     let mut buffer = Buffer::empty(area);
     draw_on(model, area, &mut buffer);
@@ -40,10 +40,12 @@ fn text(buffer: &Buffer) -> String {
             let symbol = buffer[(x, y)].symbol();
             line.push_str(symbol);
             // A wide character also takes the next cell.
-            x += u16::try_from(crate::output::count(symbol)).unwrap().max(1);
+            x += u16::try_from(crate::output::display_width(symbol))
+                .unwrap()
+                .max(1);
         }
         assert!(
-            crate::output::count(&line) <= usize::from(buffer.area.width),
+            crate::output::display_width(&line) <= usize::from(buffer.area.width),
             "{line}"
         );
         text.push_str(line.trim_end());
@@ -91,10 +93,10 @@ fn snapshot(name: &str, model: &Model) {
     for (width, height) in SIZES {
         let mut sized = model.clone();
         update(&mut sized, Message::Resized(width, height));
-        let dark = text(&drawn(&sized));
+        let dark = text(&render(&sized));
         for theme in [Theme::Light, Theme::Plain] {
             sized.theme = theme;
-            let buffer = drawn(&sized);
+            let buffer = render(&sized);
             assert_eq!(text(&buffer), dark, "{name} reads differently in {theme:?}");
             let is_plain =
                 |cell: &ratatui::buffer::Cell| cell.fg == Color::Reset && cell.bg == Color::Reset;
@@ -114,11 +116,11 @@ fn snapshot(name: &str, model: &Model) {
         let mut model = model.clone();
         model.theme = theme;
         update(&mut model, Message::Resized(80, 24));
-        assert_snapshot!(format!("{name}_{word}"), styles(&drawn(&model)));
+        assert_snapshot!(format!("{name}_{word}"), styles(&render(&model)));
     }
 }
 
-fn reviewed() -> Model {
+fn model_in_review() -> Model {
     let mut model = model();
     choose(&mut model, "k3f9");
     model
@@ -132,12 +134,12 @@ fn plain(texts: &[&str]) -> Vec<Line<'static>> {
 
 #[test]
 fn the_list_and_a_terminal() {
-    let mut model = reviewed();
+    let mut model = model_in_review();
     let lines = plain(&["$ cargo test", "running 12 tests", "", "> "]);
     let screen = Content::Screen(Screen {
         lines,
         cursor: Some((2, 3)),
-        about: String::from("worker"),
+        caption: String::from("worker"),
     });
     update(
         &mut model,
@@ -148,13 +150,13 @@ fn the_list_and_a_terminal() {
 
 #[test]
 fn a_terminal_has_its_own_colours() {
-    let mut model = reviewed();
+    let mut model = model_in_review();
     let red = Theme::Dark.style(Tone::Bad);
     let line = Line::from(vec![Span::raw("plain "), Span::styled("red", red)]);
     let screen = Content::Screen(Screen {
         lines: vec![line],
         cursor: None,
-        about: String::new(),
+        caption: String::new(),
     });
     update(
         &mut model,
@@ -162,9 +164,9 @@ fn a_terminal_has_its_own_colours() {
     );
     update(&mut model, Message::Resized(80, 24));
     assert!(
-        styles(&drawn(&model)).contains("Red BOLD: red"),
+        styles(&render(&model)).contains("Red BOLD: red"),
         "{}",
-        styles(&drawn(&model))
+        styles(&render(&model))
     );
 }
 
@@ -179,7 +181,7 @@ fn a_task_a_timeline_and_a_workflow() {
         (
             Tab::Timeline,
             "timeline",
-            plain(&["11-15 14:29  from `a` to `b`: the worker asked for it"]),
+            plain(&["11-15 14:29  from `a` to `b`: requested by the worker"]),
         ),
         (
             Tab::Workflow,
@@ -187,7 +189,7 @@ fn a_task_a_timeline_and_a_workflow() {
             plain(&["in `reviewing`", "  → done, when the branch is merged"]),
         ),
     ] {
-        let mut model = reviewed();
+        let mut model = model_in_review();
         press(&mut model, key(KeyCode::Char(char::from(b'1' + tab as u8))));
         update(
             &mut model,
@@ -199,7 +201,7 @@ fn a_task_a_timeline_and_a_workflow() {
 
 #[test]
 fn a_difference_with_a_folded_file() {
-    let mut model = reviewed();
+    let mut model = model_in_review();
     press(&mut model, key(KeyCode::Char('3')));
     let file = |path: &str| File {
         path: path.to_owned(),
@@ -233,14 +235,14 @@ fn the_first_run() {
 
 #[test]
 fn questions_answers_and_menus() {
-    let mut asked = reviewed();
+    let mut asked = model_in_review();
     press(&mut asked, key(KeyCode::Char('m')));
     snapshot("merge", &asked);
-    let mut asked = reviewed();
+    let mut asked = model_in_review();
     press(&mut asked, key(KeyCode::Char('x')));
     snapshot("cancel", &asked);
-    let mut told = reviewed();
-    told.mode = Mode::Told(Told {
+    let mut told = model_in_review();
+    told.mode = Mode::Alert(Alert {
         title: String::from("Refused: moving k3f9 to agent-review"),
         lines: vec![String::from(
             "cannot move task `k3f9` from `working` to `agent-review`: `## Handoff` is missing in \
@@ -253,11 +255,11 @@ fn questions_answers_and_menus() {
     });
     snapshot("told", &told);
     for (name, letter) in [("moves", 't'), ("filter", 'f'), ("help", '?')] {
-        let mut model = reviewed();
+        let mut model = model_in_review();
         press(&mut model, key(KeyCode::Char(letter)));
         snapshot(name, &model);
     }
-    let mut palette = reviewed();
+    let mut palette = model_in_review();
     press(&mut palette, key(KeyCode::Char(':')));
     enter(&mut palette, "wo");
     snapshot("palette", &palette);
@@ -265,9 +267,9 @@ fn questions_answers_and_menus() {
 
 #[test]
 fn the_workspaces() {
-    let mut model = reviewed();
+    let mut model = model_in_review();
     press(&mut model, key(KeyCode::Char('w')));
-    let found = Pooled {
+    let found = WorkspaceInfo {
         name: WorkspaceName::new("app--1"),
         project: ProjectName::new("app"),
         number: 1,
@@ -275,7 +277,7 @@ fn the_workspaces() {
         state: "bound",
         task: Some(TaskId::new("k3f9")),
         port_offset: Some(10),
-        is_made: true,
+        exists: true,
     };
     update(&mut model, Message::Workspaces(Ok(vec![found])));
     snapshot("workspaces", &model);
@@ -283,17 +285,17 @@ fn the_workspaces() {
 
 #[test]
 fn texts_that_are_typed() {
-    let mut model = reviewed();
+    let mut model = model_in_review();
     press(&mut model, key(KeyCode::Char('r')));
     enter(&mut model, "Smaller commits, please");
     snapshot("write", &model);
-    let mut model = reviewed();
+    let mut model = model_in_review();
     press(&mut model, key(KeyCode::Char('c')));
     enter(&mut model, "Measure it");
     press(&mut model, key(KeyCode::Tab));
     press(&mut model, key(KeyCode::Tab));
     snapshot("create", &model);
-    let mut model = reviewed();
+    let mut model = model_in_review();
     press(&mut model, key(KeyCode::Char('/')));
     enter(&mut model, "cache");
     snapshot("search", &model);
@@ -301,23 +303,23 @@ fn texts_that_are_typed() {
 
 #[test]
 fn other_arrangements_of_the_list() {
-    let mut model = reviewed();
+    let mut model = model_in_review();
     press(&mut model, key(KeyCode::Char('a')));
     press(&mut model, key(KeyCode::Char('b')));
     snapshot("by_project", &model);
-    let mut model = reviewed();
+    let mut model = model_in_review();
     press(&mut model, key(KeyCode::Char('a')));
     let trouble = String::from("cannot list changed tasks: database is locked");
-    update(&mut model, Message::Trouble(Some(trouble)));
+    update(&mut model, Message::ListError(Some(trouble)));
     snapshot("trouble", &model);
-    let mut model = reviewed();
+    let mut model = model_in_review();
     press(&mut model, key(KeyCode::Char('i')));
     enter(&mut model, "hello");
     press(&mut model, control('s'));
     snapshot("doing", &model);
-    let came = Came::Done {
+    let came = ActionResult::Done {
         task: None,
-        told: String::from("k3f9: reviewing → working"),
+        text: String::from("k3f9: reviewing → working"),
     };
     update(&mut model, Message::Answered(1, came));
     snapshot("done", &model);
@@ -325,7 +327,7 @@ fn other_arrangements_of_the_list() {
 
 #[test]
 fn no_size_is_too_small_to_draw() {
-    let mut model = reviewed();
+    let mut model = model_in_review();
     for mode in ["", "?", "c", "t", "r", ":", "/", "w", "f", "m"] {
         press(&mut model, key(KeyCode::Esc));
         if let Some(letter) = mode.chars().next() {
@@ -334,7 +336,7 @@ fn no_size_is_too_small_to_draw() {
         for width in [0, 1, 2, 5, 12, 30, 59, 70, 119, 120] {
             for height in [0, 1, 2, 3, 4, 7, 22, 40] {
                 update(&mut model, Message::Resized(width, height));
-                drawn(&model);
+                render(&model);
             }
         }
     }
@@ -344,15 +346,15 @@ fn no_size_is_too_small_to_draw() {
 fn what_agents_say_of_themselves() {
     let mut model = model();
     let told = [
-        ("k3f9", Doing::Idle),
-        ("p2mm", Doing::Unknown),
-        ("w0rk", Doing::WaitingForPermission),
+        ("k3f9", ActivityState::Idle),
+        ("p2mm", ActivityState::Unknown),
+        ("w0rk", ActivityState::WaitingForPermission),
     ];
     let told = told.map(|(id, doing)| (TaskId::new(id), doing));
-    update(&mut model, Message::Doing(told.into_iter().collect()));
+    update(&mut model, Message::Activity(told.into_iter().collect()));
     snapshot("said", &model);
-    let silent = [(TaskId::new("w0rk"), Doing::Silent)];
-    update(&mut model, Message::Doing(silent.into_iter().collect()));
-    let shown = text(&drawn(&model));
+    let silent = [(TaskId::new("w0rk"), ActivityState::Silent)];
+    update(&mut model, Message::Activity(silent.into_iter().collect()));
+    let shown = text(&render(&model));
     assert!(shown.contains("says nothing"), "{shown}");
 }

@@ -1,18 +1,18 @@
 //! Changes the model: pure, without a clock or I/O.
 
-mod arriving;
-mod browsing;
-mod choosing;
-mod clicking;
-mod creating;
-mod typing;
+mod browse;
+mod dialogs;
+mod form;
+mod incoming;
+mod mouse;
+mod text;
 
 use orange_engine::names::TaskId;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::layout::layout;
 use super::model::Model;
-use super::model::command::{Aim, Command};
+use super::model::command::{Command, Viewport};
 use super::model::detail::Tab;
 use super::model::message::Message;
 use super::model::mode::Mode;
@@ -22,8 +22,8 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Command> {
     let mut commands = match message {
         Message::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
         Message::Key(key) => press(model, key),
-        Message::Mouse(mouse) => clicking::click(model, mouse),
-        Message::Paste(text) => typing::paste(model, &text),
+        Message::Mouse(mouse) => mouse::click(model, mouse),
+        Message::Paste(text) => text::paste(model, &text),
         Message::Resized(width, height) => {
             (model.width, model.height) = (width, height);
             Vec::new()
@@ -31,9 +31,9 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Command> {
         Message::Suspend => vec![Command::Suspend],
         Message::Continued => vec![Command::Redraw],
         Message::End => vec![Command::Quit],
-        other => arriving::arrive(model, other),
+        other => incoming::receive(model, other),
     };
-    settle(model, &mut commands);
+    update_derived(model, &mut commands);
     commands
 }
 
@@ -47,38 +47,38 @@ fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         return vec![Command::Suspend];
     }
     match &model.mode {
-        Mode::Browse => browsing::press(model, key),
-        Mode::Search(_) => typing::search(model, key),
-        Mode::Write(_) => typing::write(model, key),
-        Mode::Create(_) => creating::press(model, key),
-        Mode::Palette(..) => choosing::palette(model, key),
-        Mode::Moves(_) => choosing::moves(model, key),
-        Mode::Filter(_) => choosing::filter(model, key),
-        Mode::Workspaces(..) => choosing::workspaces(model, key),
-        Mode::Confirm(_) => choosing::confirm(model, key),
-        Mode::Help(_) => choosing::help(model, key),
-        Mode::Told(_) => choosing::told(model, key),
+        Mode::Browse => browse::press(model, key),
+        Mode::Search(_) => text::search(model, key),
+        Mode::Write(_) => text::write(model, key),
+        Mode::Create(_) => form::press(model, key),
+        Mode::Palette(..) => dialogs::palette(model, key),
+        Mode::Moves(_) => dialogs::moves(model, key),
+        Mode::Filter(_) => dialogs::filter(model, key),
+        Mode::Workspaces(..) => dialogs::workspaces(model, key),
+        Mode::Confirm(_) => dialogs::confirm(model, key),
+        Mode::Help(_) => dialogs::help(model, key),
+        Mode::Alert(_) => dialogs::told(model, key),
     }
 }
 
 /// Updates everything that depends on other state, and requests what is visible now.
-fn settle(model: &mut Model, commands: &mut Vec<Command>) {
+fn update_derived(model: &mut Model, commands: &mut Vec<Command>) {
     let selected = model.list.selected().map(|entry| entry.row.id.clone());
     if selected.is_none() {
         model.detail.is_zoomed = false;
     }
-    model.detail.turn_to(selected.as_ref());
+    model.detail.select_task(selected.as_ref());
     let places = layout(model);
     let height = places.list.map_or(0, |area| area.height.into());
     model.list.scroll_to_selected(height);
-    let aim = aim(model, height, selected);
-    if aim != model.aim {
-        model.aim = aim.clone();
-        commands.push(Command::Aim(aim));
+    let aim = viewport(model, height, selected);
+    if aim != model.viewport {
+        model.viewport = aim.clone();
+        commands.push(Command::Watch(aim));
     }
 }
 
-fn aim(model: &Model, height: usize, selected: Option<TaskId>) -> Aim {
+fn viewport(model: &Model, height: usize, selected: Option<TaskId>) -> Viewport {
     let lines = model.list.lines().iter().skip(model.list.top).take(height);
     let mut visible: Vec<TaskId> = lines
         .filter_map(|line| match line {
@@ -92,30 +92,30 @@ fn aim(model: &Model, height: usize, selected: Option<TaskId>) -> Aim {
     }
     let detail = layout(model).detail;
     let before = match model.detail.tab {
-        Tab::Terminal if model.detail.scroll() > 0 => BEFORE,
+        Tab::Terminal if model.detail.scroll() > 0 => MAX_SCROLLBACK,
         _ => 0,
     };
-    Aim {
+    Viewport {
         visible,
         detail: selected
             .filter(|_| detail.is_some())
             .map(|id| (id, model.detail.tab)),
         width: detail.map_or(0, |area| area.width),
-        before,
+        scrollback: before,
     }
 }
 
 /// How many lines of an agent's earlier output can be scrolled to.
-const BEFORE: usize = 2000;
+const MAX_SCROLLBACK: usize = 2000;
 
-fn act(model: &mut Model, action: super::model::command::Action) -> Vec<Command> {
+fn start_action(model: &mut Model, action: super::model::command::Action) -> Vec<Command> {
     let number = model.next_number;
     model.next_number += 1;
     model.notice = None;
-    model.doing.push(super::model::Doing {
+    model.pending.push(super::model::PendingAction {
         number,
         action: action.clone(),
-        is_held_up: false,
+        is_blocked: false,
     });
     vec![Command::Act(number, action)]
 }

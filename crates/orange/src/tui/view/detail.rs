@@ -39,12 +39,12 @@ pub(super) fn draw_tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
     }
     if let Some(entry) = model.list.selected() {
         let about = match model.detail.content() {
-            Content::Screen(screen) if !screen.about.is_empty() => {
-                format!(" {} {} ", entry.row.id, screen.about)
+            Content::Screen(screen) if !screen.caption.is_empty() => {
+                format!(" {} {} ", entry.row.id, screen.caption)
             }
             _ => format!(" {} ", entry.row.id),
         };
-        let width = u16::try_from(crate::output::count(&about)).unwrap_or(u16::MAX);
+        let width = u16::try_from(crate::output::display_width(&about)).unwrap_or(u16::MAX);
         if end + width + 2 < area.right() {
             let at = (area.right() - width - 1, area.y);
             let style = theme.style(Tone::Strong).remove_modifier(Modifier::DIM);
@@ -56,8 +56,8 @@ pub(super) fn draw_tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
 pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     let scroll = model.detail.scroll();
     match model.detail.content() {
-        Content::Pending => say(model, "reading …", area, buffer),
-        Content::Nothing(why) => say(model, why, area, buffer),
+        Content::Pending => draw_text(model, "loading …", area, buffer),
+        Content::Nothing(why) => draw_text(model, why, area, buffer),
         Content::Screen(screen) => draw_screen(model, screen, scroll, area, buffer),
         Content::Lines(lines) => {
             let shown = lines.iter().skip(scroll).take(area.height.into());
@@ -69,7 +69,7 @@ pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-fn say(model: &Model, text: &str, area: Rect, buffer: &mut Buffer) {
+fn draw_text(model: &Model, text: &str, area: Rect, buffer: &mut Buffer) {
     let style = model.theme.style(Tone::Dim);
     let lines = fold(text, area.width.saturating_sub(2).into());
     for (y, line) in (area.y..area.bottom()).zip(lines) {
@@ -111,7 +111,7 @@ fn draw_screen(model: &Model, screen: &Screen, scroll: usize, area: Rect, buffer
         }
     }
     if scroll > 0 {
-        let told = format!(" {scroll} lines up, J comes down ");
+        let told = format!(" {scroll} lines up, J goes down ");
         let width = u16::try_from(told.len()).unwrap_or(0).min(area.width);
         let at = (area.right() - width, area.bottom().saturating_sub(1));
         put(buffer, at, width, &told, model.theme.style(Tone::Chosen));

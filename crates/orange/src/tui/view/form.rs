@@ -69,7 +69,7 @@ pub(super) fn draw(model: &Model, form: &Form, area: Rect, buffer: &mut Buffer) 
                 buffer,
             ),
             Part::Start => {
-                let text = if form.waits {
+                let text = if form.starts_later {
                     "later, with Enter"
                 } else {
                     "as soon as there is room"
@@ -78,7 +78,7 @@ pub(super) fn draw(model: &Model, form: &Form, area: Rect, buffer: &mut Buffer) 
             }
         }
         let hint = match part {
-            Part::Summary if form.summary.text().is_empty() && !has_focus => "what is to be done",
+            Part::Summary if form.summary.text().is_empty() && !has_focus => "what to do",
             Part::Branch if form.branch.text().is_empty() && !has_focus => "named after the task",
             Part::After if form.after.text().is_empty() && !has_focus => "no other task",
             _ => "",

@@ -11,14 +11,11 @@ use crate::tui::theme::Tone;
 
 /// What the signs in the list mean.
 const SIGNS: [(&str, &str); 6] = [
-    ("●  ✗  ○", "an agent runs; it has ended; there is none"),
-    ("?", "nobody can tell whether it runs, or what it does"),
-    (
-        "waiting",
-        "what an agent says it does: working, waiting, idle",
-    ),
+    ("●  ✗  ○", "an agent is running; it has exited; none"),
+    ("?", "unknown whether it runs, or what it does"),
+    ("waiting", "what an agent reports: working, waiting, idle"),
     ("r1/2", "the first review of at most two"),
-    ("3c +9 -1", "three commits, nine lines more, one less"),
+    ("3c +9 -1", "three commits, nine lines added, one removed"),
     (
         "mouse",
         "click a task, a view or a key below; the wheel scrolls",
@@ -35,7 +32,7 @@ fn lines(model: &Model) -> Vec<Vec<(Tone, String)>> {
     let columns = (model.width.saturating_sub(6) / COLUMN).clamp(1, 3);
     for some in all.chunks(columns.into()) {
         let parts = some.iter().flat_map(|it| {
-            let (key, label) = (format!("{:<6}", it.shown), format!("{:<17}", it.label));
+            let (key, label) = (format!("{:<6}", it.key_label), format!("{:<17}", it.label));
             [(Tone::Key, key), (Tone::Plain, label)]
         });
         lines.push(parts.collect());
@@ -55,7 +52,7 @@ pub fn help_height(model: &Model) -> usize {
 pub(super) fn draw(model: &Model, scroll: usize, area: Rect, buffer: &mut Buffer) {
     let lines = lines(model);
     let title = match model.list.selected() {
-        Some(entry) => format!("Keys, with {} in {}", entry.row.id, entry.row.status),
+        Some(entry) => format!("Keys for {} in {}", entry.row.id, entry.row.status),
         None => String::from("Keys"),
     };
     let inside = frame(model, &title, lines.len(), area, buffer);

@@ -1,14 +1,14 @@
 //! Draws the tasks in their zones, one line each.
 
 use orange_driver::AgentState;
-use orange_engine::activity::Doing;
+use orange_engine::activity::ActivityState;
 use orange_engine::language::workflow::Kind;
 use orange_engine::time::age;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::output::count;
+use crate::output::display_width;
 use crate::tui::fit::{fold, put};
 use crate::tui::model::Model;
 use crate::tui::model::entry::Entry;
@@ -77,8 +77,8 @@ fn widths(model: &Model, entries: &[&Entry], width: u16) -> Widths {
         u16::try_from(widest).unwrap_or(u16::MAX)
     };
     let mut widths = Widths {
-        id: widest(&|entry| count(entry.row.id.as_str())).min(8),
-        status: widest(&|entry| count(&entry.row.status_text())).min(20),
+        id: widest(&|entry| display_width(entry.row.id.as_str())).min(8),
+        status: widest(&|entry| display_width(&entry.row.status_text())).min(20),
         age: 4,
         ..Widths::default()
     };
@@ -93,18 +93,18 @@ fn widths(model: &Model, entries: &[&Entry], width: u16) -> Widths {
         }
         if has_room { wanted } else { 0 }
     };
-    widths.round = grant(widest(&|entry| count(&round(entry))));
-    if model.list.is_everywhere && !model.list.by_project {
-        widths.project = grant(widest(&|entry| count(entry.row.project.as_str())).min(12));
+    widths.round = grant(widest(&|entry| display_width(&round(entry))));
+    if model.list.shows_all_projects && !model.list.by_project {
+        widths.project = grant(widest(&|entry| display_width(entry.row.project.as_str())).min(12));
     }
-    widths.extent = grant(widest(&|entry| count(&extent(entry))));
-    widths.agent = grant(widest(&|entry| count(&agent(entry, false))).min(16));
+    widths.extent = grant(widest(&|entry| display_width(&extent(entry))));
+    widths.agent = grant(widest(&|entry| display_width(&agent(entry, false))).min(16));
     widths.is_agent_short = widths.agent == 0;
     if widths.is_agent_short {
-        widths.agent = grant(widest(&|entry| count(&agent(entry, true))).min(8));
+        widths.agent = grant(widest(&|entry| display_width(&agent(entry, true))).min(8));
     }
     if width >= 130 {
-        widths.branch = grant(widest(&|entry| count(&entry.row.branch)).min(28));
+        widths.branch = grant(widest(&|entry| display_width(&entry.row.branch)).min(28));
     }
     widths.summary = left;
     widths
@@ -170,13 +170,13 @@ fn summary(
 ) {
     let beside = match entry.row.attention.first() {
         Some(reason) => Some((Tone::Bad, format!("! {reason}"))),
-        None if entry.asks() == Some(Doing::WaitingForPermission) => {
+        None if entry.user_request() == Some(ActivityState::WaitingForPermission) => {
             Some((Tone::Warn, String::from("asks permission")))
         }
-        None if entry.asks() == Some(Doing::Silent) => {
+        None if entry.user_request() == Some(ActivityState::Silent) => {
             Some((Tone::Warn, String::from("says nothing")))
         }
-        None if entry.asks().is_some() => Some((Tone::Warn, String::from("asks you"))),
+        None if entry.user_request().is_some() => Some((Tone::Warn, String::from("asks you"))),
         None if entry.glance.as_ref().is_some_and(|it| it.unread > 0) => {
             Some((Tone::Warn, String::from("message unread")))
         }
@@ -192,7 +192,9 @@ fn summary(
     } else {
         width * 3 / 5
     };
-    let taken = u16::try_from(count(&beside)).unwrap_or(u16::MAX).min(most);
+    let taken = u16::try_from(display_width(&beside))
+        .unwrap_or(u16::MAX)
+        .min(most);
     let left = width - taken - 2;
     put(buffer, (x, y), left, entry.summary(), style(Tone::Plain));
     put(buffer, (x + width - taken, y), taken, &beside, style(tone));
@@ -231,11 +233,11 @@ fn agent(entry: &Entry, is_short: bool) -> String {
     let Some(glance) = &entry.glance else {
         return String::new();
     };
-    let doing = entry.doing.filter(|_| entry.has_agent());
+    let doing = entry.activity.filter(|_| entry.has_agent());
     let doing = doing.map(|doing| match doing {
         // It runs, but reports nothing.
-        Doing::Unknown => "?",
-        doing => doing.word(),
+        ActivityState::Unknown => "?",
+        doing => doing.label(),
     });
     match doing {
         Some(doing) if is_short && doing != "?" => doing.to_owned(),
@@ -257,11 +259,11 @@ fn extent(entry: &Entry) -> String {
 pub(super) fn nothing(model: &Model, area: Rect, buffer: &mut Buffer) {
     let here = model
         .list
-        .here
+        .project
         .as_ref()
-        .filter(|_| !model.list.is_everywhere);
-    let lines: Vec<(Tone, String)> = if !model.list.is_loaded && model.trouble.is_none() {
-        vec![(Tone::Dim, String::from("reading …"))]
+        .filter(|_| !model.list.shows_all_projects);
+    let lines: Vec<(Tone, String)> = if !model.list.is_loaded && model.list_error.is_none() {
+        vec![(Tone::Dim, String::from("loading …"))]
     } else if model.list.is_empty() {
         let place = here.map_or(String::from("yet"), |name| format!("in `{name}` yet"));
         vec![
@@ -270,8 +272,8 @@ pub(super) fn nothing(model: &Model, area: Rect, buffer: &mut Buffer) {
             (
                 Tone::Plain,
                 String::from(
-                    "A task is work that an agent does in a worktree of its own: it plans, works, \
-                     is reviewed, and you merge.",
+                    "A task is work that an agent does in its own worktree: it plans, works, is \
+                     reviewed, and you merge.",
                 ),
             ),
             (Tone::Plain, String::new()),

@@ -16,7 +16,7 @@ use super::layout::layout;
 use super::model::mode::Mode;
 use super::model::{Model, Supervision};
 use super::theme::Tone;
-use crate::output::count;
+use crate::output::display_width;
 
 pub use help::help_height;
 
@@ -62,7 +62,7 @@ pub fn draw_on(model: &Model, area: Rect, buffer: &mut Buffer) {
 
 fn header(model: &Model, area: Rect, buffer: &mut Buffer) {
     let theme = model.theme;
-    let place = match (&model.list.here, model.list.is_everywhere) {
+    let place = match (&model.list.project, model.list.shows_all_projects) {
         (Some(here), false) => here.to_string(),
         _ => String::from("all projects"),
     };
@@ -82,13 +82,13 @@ fn header(model: &Model, area: Rect, buffer: &mut Buffer) {
         let left = area.right().saturating_sub(x);
         x += put(buffer, (x, area.y), left, &text, theme.style(tone)) + 2;
     }
-    let (tone, supervision) = match (&model.trouble, model.supervision) {
-        (Some(_), _) => (Tone::Bad, "! the list may be old"),
+    let (tone, supervision) = match (&model.list_error, model.supervision) {
+        (Some(_), _) => (Tone::Bad, "! list may be stale"),
         (None, Supervision::Here) => (Tone::Dim, "supervising"),
         (None, Supervision::Elsewhere) => (Tone::Dim, "supervised"),
-        (None, Supervision::Nobody) => (Tone::Warn, "nobody supervises"),
+        (None, Supervision::Absent) => (Tone::Warn, "no supervisor"),
     };
-    let width = u16::try_from(count(supervision)).unwrap_or(0);
+    let width = u16::try_from(display_width(supervision)).unwrap_or(0);
     if x + width < area.right() {
         let at = area.right() - width - 1;
         put(buffer, (at, area.y), width, supervision, theme.style(tone));
@@ -110,7 +110,7 @@ fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
             text,
             theme.style(Tone::Plain),
         );
-        let column = u16::try_from(field.place().1).unwrap_or(u16::MAX);
+        let column = u16::try_from(field.cursor_position().1).unwrap_or(u16::MAX);
         cursor(
             buffer,
             (at.0.saturating_add(taken).saturating_add(column), at.1),
@@ -118,17 +118,17 @@ fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
         );
         return;
     }
-    let (tone, text) = if let Some(trouble) = &model.trouble {
+    let (tone, text) = if let Some(trouble) = &model.list_error {
         (Tone::Bad, trouble.clone())
     } else if let Some(notice) = &model.notice {
         (notice.tone, notice.text.clone())
-    } else if let Some(doing) = model.doing.last() {
-        let more = match model.doing.len() {
+    } else if let Some(doing) = model.pending.last() {
+        let more = match model.pending.len() {
             1 => String::new(),
             count => format!(" and {} more", count - 1),
         };
         let told = doing.action.told();
-        if doing.is_held_up {
+        if doing.is_blocked {
             let why = "waits: another process is writing to the database";
             (Tone::Warn, format!("{told}{more} {why} …"))
         } else {

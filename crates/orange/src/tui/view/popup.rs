@@ -1,17 +1,17 @@
 //! Draws popups above everything else: questions, menus, answers.
 
-use orange_driver::Pooled;
+use orange_driver::WorkspaceInfo;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Block, Borders, Clear, Widget as _};
 
 use super::cursor;
 use crate::tui::fit::{fold, put};
-use crate::tui::keys::found;
+use crate::tui::keys::matching_bindings;
 use crate::tui::model::Model;
 use crate::tui::model::field::Field;
 use crate::tui::model::list::Filter;
-use crate::tui::model::mode::{Letter, Mode, Question, Told};
+use crate::tui::model::mode::{Alert, MessageDraft, Mode, Question};
 use crate::tui::theme::Tone;
 
 /// The maximum width of a popup.
@@ -20,7 +20,7 @@ const WIDEST: u16 = 76;
 pub(super) fn draw(model: &Model, mode: &Mode, area: Rect, buffer: &mut Buffer) {
     match mode {
         Mode::Confirm(question) => confirm(model, question, area, buffer),
-        Mode::Told(told) => tell(model, told, area, buffer),
+        Mode::Alert(told) => tell(model, told, area, buffer),
         Mode::Write(letter) => write(model, letter, area, buffer),
         Mode::Palette(field, chosen) => palette(model, field, *chosen, area, buffer),
         Mode::Moves(chosen) => moves(model, *chosen, area, buffer),
@@ -101,7 +101,7 @@ fn put_lines(model: &Model, lines: &[(Tone, String)], area: Rect, buffer: &mut B
 fn confirm(model: &Model, question: &Question, area: Rect, buffer: &mut Buffer) {
     let width = room(area);
     let mut lines = Vec::new();
-    for line in fold(&question.asked, width) {
+    for line in fold(&question.text, width) {
         lines.push((Tone::Strong, line));
     }
     lines.push((Tone::Plain, String::new()));
@@ -113,7 +113,7 @@ fn confirm(model: &Model, question: &Question, area: Rect, buffer: &mut Buffer) 
         );
     }
     lines.push((Tone::Plain, String::new()));
-    let others = question.others.iter();
+    let others = question.alternatives.iter();
     let others = others.map(|(key, means, _)| format!("   {key} {means}"));
     let keys = format!("y yes{}   n no", others.collect::<String>());
     lines.push((Tone::Key, keys));
@@ -121,7 +121,7 @@ fn confirm(model: &Model, question: &Question, area: Rect, buffer: &mut Buffer) 
     put_lines(model, &lines, inside, buffer);
 }
 
-fn tell(model: &Model, told: &Told, area: Rect, buffer: &mut Buffer) {
+fn tell(model: &Model, told: &Alert, area: Rect, buffer: &mut Buffer) {
     let width = room(area);
     let mut lines = Vec::new();
     for line in &told.lines {
@@ -136,7 +136,7 @@ fn tell(model: &Model, told: &Told, area: Rect, buffer: &mut Buffer) {
     put_lines(model, &lines, inside, buffer);
 }
 
-fn write(model: &Model, letter: &Letter, area: Rect, buffer: &mut Buffer) {
+fn write(model: &Model, letter: &MessageDraft, area: Rect, buffer: &mut Buffer) {
     // The agent's output, which the message is about, stays visible below.
     let height = (area.height / 4).clamp(4, 10);
     let top = Rect {
@@ -150,7 +150,7 @@ fn write(model: &Model, letter: &Letter, area: Rect, buffer: &mut Buffer) {
 /// Draws a text that is being typed, scrolled to its cursor.
 pub(super) fn field(model: &Model, text: &Field, area: Rect, has_focus: bool, buffer: &mut Buffer) {
     let style = model.theme.style(Tone::Plain);
-    let (line, column) = text.place();
+    let (line, column) = text.cursor_position();
     let height = usize::from(area.height).max(1);
     let width = usize::from(area.width).max(1);
     let first = (line + 1).saturating_sub(height);
@@ -203,10 +203,10 @@ fn list(model: &Model, lines: &[String], chosen: usize, area: Rect, buffer: &mut
 }
 
 fn palette(model: &Model, typed: &Field, chosen: usize, area: Rect, buffer: &mut Buffer) {
-    let matching = found(model, typed.text());
+    let matching = matching_bindings(model, typed.text());
     let lines: Vec<String> = matching
         .iter()
-        .map(|it| format!("{:<6} {}", it.shown, it.label))
+        .map(|it| format!("{:<6} {}", it.key_label, it.label))
         .collect();
     let height = usize::from(area.height.saturating_sub(6)).min(16);
     let inside = frame(model, "Commands", height + 1, area, buffer);
@@ -253,14 +253,14 @@ fn moves(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
 
 fn workspaces(
     model: &Model,
-    found: Option<&[Pooled]>,
+    found: Option<&[WorkspaceInfo]>,
     chosen: usize,
     area: Rect,
     buffer: &mut Buffer,
 ) {
     let lines: Vec<String> = match found {
-        None => vec![String::from("reading …")],
-        Some([]) => vec![String::from("no workspace was made yet")],
+        None => vec![String::from("loading …")],
+        Some([]) => vec![String::from("no workspaces yet")],
         Some(all) => all
             .iter()
             .map(|it| {

@@ -5,11 +5,12 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::judging::judge;
+use crate::sandbox::every_command;
+use crate::schema_check::judge;
 use crate::support::Stage;
 
 /// How a command is tested. All run on one stage, in this order.
-struct Tried {
+struct CommandCase {
     command: &'static str,
     /// The arguments for a successful answer; or which test covers that.
     done: Result<&'static str, &'static str>,
@@ -19,12 +20,12 @@ struct Tried {
     refused: (&'static str, &'static str),
 }
 
-const fn tried(
+const fn case(
     command: &'static str,
     done: &'static str,
     refused: (&'static str, &'static str),
-) -> Tried {
-    Tried {
+) -> CommandCase {
+    CommandCase {
         command,
         done: Ok(done),
         json: Some(done),
@@ -37,10 +38,10 @@ const fn in_words(
     command: &'static str,
     done: &'static str,
     refused: (&'static str, &'static str),
-) -> Tried {
-    Tried {
+) -> CommandCase {
+    CommandCase {
         json: None,
-        ..tried(command, done, refused)
+        ..case(command, done, refused)
     }
 }
 
@@ -49,8 +50,8 @@ const fn elsewhere(
     command: &'static str,
     test: &'static str,
     refused: (&'static str, &'static str),
-) -> Tried {
-    Tried {
+) -> CommandCase {
+    CommandCase {
         command,
         done: Err(test),
         json: None,
@@ -64,84 +65,84 @@ const NO_PROJECT: (&str, &str) = ("--project tea", "project-not-found");
 
 const TOO_MUCH: (&str, &str) = ("one two three", "usage");
 
-const COMMANDS: &[Tried] = &[
-    tried("project add", "", ("/", "project-unusable")),
-    tried("project list", "", TOO_MUCH),
-    tried("project show", "app", ("tea", "project-not-found")),
-    tried(
+const COMMANDS: &[CommandCase] = &[
+    case("project add", "", ("/", "project-unusable")),
+    case("project list", "", TOO_MUCH),
+    case("project show", "app", ("tea", "project-not-found")),
+    case(
         "project update",
         "--push false",
         ("tea --push true", "project-not-found"),
     ),
-    tried("workflow list", "", TOO_MUCH),
-    tried(
+    case("workflow list", "", TOO_MUCH),
+    case(
         "workflow show",
         "default",
         ("nothing", "workflow-not-found"),
     ),
-    tried(
+    case(
         "workflow check",
         "default",
         ("nothing", "workflow-not-found"),
     ),
-    tried(
+    case(
         "workflow graph",
         "default",
         ("nothing", "workflow-not-found"),
     ),
-    tried(
+    case(
         "workflow diff",
         "default minimal",
         ("default nothing", "workflow-not-found"),
     ),
-    tried(
+    case(
         "workflow simulate",
         "default",
         ("nothing", "workflow-not-found"),
     ),
-    tried("workflow schema", "", TOO_MUCH),
-    Tried {
+    case("workflow schema", "", TOO_MUCH),
+    CommandCase {
         json: Some("mine-too"),
-        ..tried("workflow new", "mine", ("default", "workflow-name-shipped"))
+        ..case("workflow new", "mine", ("default", "workflow-name-shipped"))
     },
-    tried(
+    case(
         "schema",
         "orange.task.show/1",
         ("nothing", "schema-not-found"),
     ),
     in_words("completions", "bash", ("tcsh", "usage")),
     in_words("man", "", TOO_MUCH),
-    tried("config show", "", TOO_MUCH),
-    tried("workspace init", "1", ("99", "pool-too-small")),
-    Tried {
+    case("config show", "", TOO_MUCH),
+    case("workspace init", "1", ("99", "pool-too-small")),
+    CommandCase {
         json: Some("two Second --no-spawn"),
-        ..tried(
+        ..case(
             "task create",
             "one First --no-spawn",
             ("Again --project tea", "project-not-found"),
         )
     },
-    tried("task list", "", NO_PROJECT),
-    tried("harness list", "", TOO_MUCH),
-    tried("harness unpark", "script", ("nobody", "harness-unusable")),
+    case("task list", "", NO_PROJECT),
+    case("harness list", "", TOO_MUCH),
+    case("harness unpark", "script", ("nobody", "harness-unusable")),
     elsewhere(
         "install",
         "it_tells_of_every_workflow_in_use_and_of_no_other",
         ("", "no-skills"),
     ),
-    tried("doctor", "", TOO_MUCH),
-    tried("task spawn", "one --wait 60", NO_TASK),
-    tried("task show", "one", NO_TASK),
-    tried("task why", "one", NO_TASK),
-    tried("task history", "one", NO_TASK),
-    tried("task logs", "one", ("two", "no-output")),
-    tried("task diff", "one", NO_TASK),
-    tried(
+    case("doctor", "", TOO_MUCH),
+    case("task spawn", "one --wait 60", NO_TASK),
+    case("task show", "one", NO_TASK),
+    case("task why", "one", NO_TASK),
+    case("task history", "one", NO_TASK),
+    case("task logs", "one", ("two", "no-output")),
+    case("task diff", "one", NO_TASK),
+    case(
         "task wait",
         "one --until working",
         ("one --until nowhere", "status-unknown"),
     ),
-    tried(
+    case(
         "task update",
         "one --summary Better",
         ("one --status nowhere", "refused"),
@@ -149,22 +150,22 @@ const COMMANDS: &[Tried] = &[
     elsewhere(
         "task attach",
         "from_inside_another_server_it_is_attached_within",
-        ("two", "nobody-there"),
+        ("two", "no-agent"),
     ),
-    tried("task respawn", "--lost", ("two", "refused")),
+    case("task respawn", "--lost", ("two", "refused")),
     elsewhere(
         "task stuck",
         "what_was_said_with_stuck_is_shown",
         ("two", "refused"),
     ),
-    tried("task complete", "one --wait 60", ("two", "refused")),
-    tried("attention", "", TOO_MUCH),
+    case("task complete", "one --wait 60", ("two", "refused")),
+    case("attention", "", TOO_MUCH),
     elsewhere(
         "task tell",
         "changes_are_requested_and_messages_written",
         ("two -m Hello", "refused"),
     ),
-    tried(
+    case(
         "task request-changes",
         "one -m More --wait 60",
         ("two -m More", "refused"),
@@ -174,28 +175,28 @@ const COMMANDS: &[Tried] = &[
         "retry_takes_the_verb_where_nothing_failed",
         NO_TASK,
     ),
-    tried("task unblock", "--all", ("two", "refused")),
-    tried("inbox", "one", NO_TASK),
-    tried("task merge", "one --yes --wait 60", ("two", "fact-unknown")),
-    tried("task cancel", "two --wait 60", NO_TASK),
-    tried("task restore", "two", ("two 7", "rescue-not-found")),
-    tried("workspace list", "", NO_PROJECT),
-    tried("workspace gc", "", NO_PROJECT),
-    tried("log", "", ("--task nothing", "task-not-found")),
-    tried("rebuild", "--move-aside", ("", "database-there")),
-    Tried {
+    case("task unblock", "--all", ("two", "refused")),
+    case("inbox", "one", NO_TASK),
+    case("task merge", "one --yes --wait 60", ("two", "fact-unknown")),
+    case("task cancel", "two --wait 60", NO_TASK),
+    case("task restore", "two", ("two 7", "rescue-not-found")),
+    case("workspace list", "", NO_PROJECT),
+    case("workspace gc", "", NO_PROJECT),
+    case("log", "", ("--task nothing", "task-not-found")),
+    case("rebuild", "--move-aside", ("", "database-exists")),
+    CommandCase {
         json: Some("one --yes"),
-        ..tried("task delete", "two --yes", ("one", "not-confirmed"))
+        ..case("task delete", "two --yes", ("one", "not-confirmed"))
     },
-    elsewhere("serve", "somebody_else_is_at_it", TOO_MUCH),
+    elsewhere("serve", "a_second_supervisor_is_refused", TOO_MUCH),
     elsewhere(
         "demo",
         "it_plays_to_two_merges_and_leaves_nothing",
         TOO_MUCH,
     ),
-    Tried {
+    CommandCase {
         json: None,
-        ..tried("project remove", "app", ("tea", "project-not-found"))
+        ..case("project remove", "app", ("tea", "project-not-found"))
     },
 ];
 
@@ -214,7 +215,7 @@ const TESTS: &[&str] = &[
     include_str!("codes.rs"),
 ];
 
-fn typed<'a>(command: &'a str, arguments: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+fn words<'a>(command: &'a str, arguments: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let words = command.split(' ').chain(arguments.split(' '));
     let words = words.filter(|word| !word.is_empty());
     words.chain(more.iter().copied()).collect()
@@ -237,11 +238,11 @@ fn every_command_answers_people_and_programs_and_refuses() {
     stage.script("worker-1", works);
     stage.script("worker-2", works);
     for tried in COMMANDS {
-        let Tried {
+        let CommandCase {
             command, refused, ..
         } = tried;
         let run = |arguments: &str, more: &[&str]| {
-            let words = typed(command, arguments, more);
+            let words = words(command, arguments, more);
             (words.join(" "), stage.orange(&words).output().unwrap())
         };
         let (line, output) = run(refused.0, &["--json"]);
@@ -279,15 +280,12 @@ fn every_command_answers_people_and_programs_and_refuses() {
 #[test]
 fn no_command_is_left_out() {
     let stage = Stage::new("default");
-    let help = stage.must(&["--help"]);
-    let lines = help.lines().skip_while(|line| *line != "Commands:");
-    let commands = lines.skip(1).take_while(|line| !line.is_empty());
-    let commands = commands.filter_map(|line| line.trim_start().split("  ").next());
+    let commands = every_command(|line| stage.must(&line.split(' ').collect::<Vec<_>>()));
+    let commands = commands.iter().map(String::as_str);
     let commands: BTreeSet<&str> = commands.filter(|it| *it != SILENT).collect();
     let tried: BTreeSet<&str> = COMMANDS.iter().map(|it| it.command).collect();
-    assert!(commands.len() > 30, "{help}");
     assert_eq!(tried, commands);
-    assert_eq!(COMMANDS.len(), commands.len(), "a command is there twice");
+    assert_eq!(COMMANDS.len(), commands.len(), "a command appears twice");
     for test in COMMANDS.iter().filter_map(|it| it.done.err()) {
         let mut texts = TESTS.iter();
         let is_there = |text: &&str| text.contains(&format!("fn {test}"));

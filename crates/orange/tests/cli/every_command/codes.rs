@@ -7,8 +7,8 @@ use std::process::{Command, Output};
 use orange_engine::names::TaskId;
 use serde_json::Value;
 
-use crate::judging::judge;
-use crate::support::{COUNTED, Stage, staged, wait_for};
+use crate::schema_check::judge;
+use crate::support::{COUNTED, Stage, start_with_gate, wait_for};
 
 /// The exit code and the error code in a JSON answer.
 #[track_caller]
@@ -29,11 +29,11 @@ impl Stage {
     /// Calls the program as a user does, with `--json`.
     #[track_caller]
     fn expect(&self, line: &str, exit: i32, code: &str) {
-        let output = self.asking(line).output().unwrap();
+        let output = self.ask_program(line).output().unwrap();
         assert_code(&output, exit, code);
     }
 
-    fn asking(&self, line: &str) -> Command {
+    fn ask_program(&self, line: &str) -> Command {
         let words: Vec<&str> = line.split(' ').chain(["--json"]).collect();
         self.orange(&words)
     }
@@ -53,10 +53,10 @@ impl Stage {
     fn with_worker(&self) -> (TaskId, [(&'static str, String); 3]) {
         let tells = "echo $ORANGE_RUN_ID > $SCRIPTS/run; echo $ORANGE_RUN_PROOF > $SCRIPTS/proof";
         self.script("worker-1", tells);
-        let id = self.create(&["fix", "Mend it"]);
+        let id = self.create(&["fix", "Fix it"]);
         self.must(&["task", "spawn", "fix", "--wait", "60"]);
         self.wait_for_turn("worker-1");
-        self.wait_for_rest(&id);
+        self.wait_until_idle(&id);
         let told = |name: &str| {
             let text = fs::read_to_string(self.path("scripts").join(name)).unwrap();
             text.trim().to_owned()
@@ -74,18 +74,18 @@ impl Stage {
 fn what_was_named_or_left_out() {
     let stage = Stage::new("default");
     stage.expect("task show fix", 4, "store-missing");
-    stage.create(&["fix", "Mend it"]);
+    stage.create(&["fix", "Fix it"]);
     stage.expect("task show", 2, "task-unclear");
     stage.expect("task show nothing", 4, "task-not-found");
     stage.expect("task wait fix --until nowhere", 2, "status-unknown");
-    stage.expect("task attach fix", 4, "nobody-there");
+    stage.expect("task attach fix", 4, "no-agent");
     stage.expect("task logs fix", 4, "no-output");
     stage.expect("task restore fix 7", 4, "rescue-not-found");
-    stage.expect("task create Mend --branch a..b", 2, "name-invalid");
+    stage.expect("task create Fix --branch a..b", 2, "name-invalid");
     stage.expect("workspace init 99", 2, "pool-too-small");
     stage.must(&["task", "cancel", "fix", "--wait", "60"]);
     stage.expect("task delete fix", 3, "not-confirmed");
-    let mut showing = stage.asking("config show");
+    let mut showing = stage.ask_program("config show");
     let output = showing.env("ORANGE_LOG", "loud").output().unwrap();
     assert_code(&output, 2, "variable-invalid");
 }
@@ -96,7 +96,7 @@ fn which_project_is_meant() {
     let other = stage.path("other");
     fs::create_dir(&other).unwrap();
     let at = |line: &str| {
-        let mut command = stage.asking(line);
+        let mut command = stage.ask_program(line);
         command.current_dir(&other).output().unwrap()
     };
     assert_code(&at("project add"), 3, "project-unusable");
@@ -110,24 +110,24 @@ fn which_project_is_meant() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     // An installed agent would be used instead.
     fs::remove_file(stage.path("home/harnesses/script.toml")).unwrap();
-    assert_code(&at("task create fix Mend"), 2, "harness-unset");
+    assert_code(&at("task create fix Fix"), 2, "harness-unset");
     stage.expect(
         "project update --default-branch nowhere",
         4,
         "branch-not-found",
     );
-    let mut elsewhere = stage.asking("project show");
+    let mut elsewhere = stage.ask_program("project show");
     let output = elsewhere.current_dir("/").output().unwrap();
     assert_code(&output, 2, "project-unclear");
 }
 
 #[test]
-fn who_asks() {
+fn caller_errors() {
     let stage = Stage::new("default");
     let (_, variables) = stage.with_worker();
-    stage.create(&["other", "Mend more"]);
+    stage.create(&["other", "Fix more"]);
     let as_worker = |line: &str, proof: Option<&str>| {
-        let mut command = stage.asking(line);
+        let mut command = stage.ask_program(line);
         command.envs(variables.clone());
         if let Some(proof) = proof {
             command.env("ORANGE_RUN_PROOF", proof);
@@ -142,7 +142,7 @@ fn who_asks() {
     );
     // An empty variable counts as unset, so this is an id without its proof.
     assert_code(&as_worker("task cancel fix", Some("")), 3, "caller-unknown");
-    assert_code(&as_worker("rebuild", None), 3, "for-a-person");
+    assert_code(&as_worker("rebuild", None), 3, "user-only");
 }
 
 #[test]
@@ -174,13 +174,16 @@ fn programs_that_fail() {
     let stage = Stage::new("default");
     let (id, _) = stage.with_worker();
     let path = stage.program("tmux", "echo no >&2; exit 7");
-    let output = stage.asking("task logs fix").env("PATH", path).output();
+    let output = stage
+        .ask_program("task logs fix")
+        .env("PATH", path)
+        .output();
     assert_code(&output.unwrap(), 6, "program-failed");
-    let output = stage.asking("task diff fix").env("PATH", "/").output();
+    let output = stage.ask_program("task diff fix").env("PATH", "/").output();
     assert_code(&output.unwrap(), 6, "git-failed");
     // The service manager would misread the name.
     let odd = stage.path("a b");
-    let mut unit = stage.asking("serve --unit systemd");
+    let mut unit = stage.ask_program("serve --unit systemd");
     let output = unit.env("ORANGE_HOME", odd).output().unwrap();
     assert_code(&output, 6, "program-not-started");
     assert_eq!(stage.task(&id).status.as_str(), "planning");
@@ -189,7 +192,7 @@ fn programs_that_fail() {
 #[test]
 fn a_file_that_is_no_file() {
     let stage = Stage::new("default");
-    stage.create(&["fix", "Mend it"]);
+    stage.create(&["fix", "Fix it"]);
     let log = stage.path("home/orange.log");
     let _absent = fs::remove_file(&log);
     fs::create_dir(&log).unwrap();
@@ -199,7 +202,7 @@ fn a_file_that_is_no_file() {
 #[test]
 fn a_database_in_trouble() {
     let stage = Stage::new("default");
-    stage.create(&["fix", "Mend it"]);
+    stage.create(&["fix", "Fix it"]);
     let database = stage.home().database();
     let writer = rusqlite::Connection::open(&database).unwrap();
     writer.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -224,7 +227,7 @@ fn a_database_in_trouble() {
 }
 
 #[test]
-fn somebody_else_is_at_it() {
+fn a_second_supervisor_is_refused() {
     let stage = Stage::new("default");
     let (code, answer) = stage.json(&["serve", "--detach", "--json"]);
     assert_eq!(
@@ -233,7 +236,7 @@ fn somebody_else_is_at_it() {
         "{answer}"
     );
     let pid = &answer["pid"];
-    stage.expect("serve --detach", 5, "supervised");
+    stage.expect("serve --detach", 5, "already-supervised");
     let (code, ended) = stage.json(&["serve", "--stop", "--json"]);
     assert_eq!(
         (code, &ended["is_supervised"]),
@@ -247,7 +250,7 @@ fn somebody_else_is_at_it() {
     // A supervisor that exits at once is noticed by the process that started it.
     let config = stage.path("home/config.toml");
     fs::write(&config, "nonsense = 1\n").unwrap();
-    stage.expect("serve --detach", 6, "not-supervising");
+    stage.expect("serve --detach", 6, "supervisor-not-started");
     fs::remove_file(config).unwrap();
 
     stage.must(&["workspace", "init", "1"]);
@@ -265,7 +268,7 @@ fn somebody_else_is_at_it() {
 
 #[test]
 fn a_gate_that_takes_long() {
-    let (stage, id) = staged("exit 0", COUNTED);
+    let (stage, id) = start_with_gate("exit 0", COUNTED);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
     let line = format!("task update {id} --status closed --wait 1");
     stage.expect(&line, 5, "gate-running");
@@ -280,10 +283,10 @@ fn a_gate_that_takes_long() {
 fn a_task_that_changes_all_the_time() {
     let stage = Stage::new("minimal");
     stage.script("worker-1", WORKS);
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_status(&id, "reviewing");
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     stage.expect("task merge fix --head nowhere", 4, "commit-not-found");
     // The branch is renamed whenever it is inspected, so the gathered facts never apply.
     let git = Command::new("sh").args(["-c", "command -v git"]).output();
@@ -301,7 +304,7 @@ fn a_task_that_changes_all_the_time() {
         git.trim()
     );
     let path = stage.program("git", &changes);
-    let mut merge = stage.asking(&format!("task merge {id} --local --wait 600"));
+    let mut merge = stage.ask_program(&format!("task merge {id} --local --wait 600"));
     let output = merge.env("PATH", path).output().unwrap();
     assert_code(&output, 5, "task-contended");
     assert_eq!(stage.task(&id).status.as_str(), "reviewing");

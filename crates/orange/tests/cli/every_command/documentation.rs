@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const PAGE: &str = include_str!("../../../../../docs/errors.md");
 
 const SOURCES: [&str; 2] = [
-    include_str!("../../../../orange-config/src/workflows/examine.rs"),
+    include_str!("../../../../orange-config/src/workflows/load.rs"),
     include_str!("../../../../orange-engine/src/language/problem.rs"),
 ];
 
@@ -41,7 +41,7 @@ fn errors() -> BTreeSet<(String, String)> {
 
 /// The codes in the sources: those of errors, and the problems of a workflow, each as the right
 /// side of a `match`.
-fn given() -> BTreeSet<String> {
+fn codes_in_source() -> BTreeSet<String> {
     let lines = SOURCES.iter().flat_map(|source| source.lines());
     let literals = lines.filter_map(|line| match line.split_once("=> \"") {
         Some((_, right)) => right.strip_suffix("\","),
@@ -65,8 +65,8 @@ fn first_columns() -> impl Iterator<Item = &'static str> {
 fn every_error_code_is_explained() {
     let explained = first_columns().filter(|cell| is_code(cell));
     let explained: BTreeSet<String> = explained.map(str::to_owned).collect();
-    assert!(given().len() > 25, "the codes were not found");
-    assert_eq!(explained, given());
+    assert!(codes_in_source().len() > 25, "the codes were not found");
+    assert_eq!(explained, codes_in_source());
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn every_error_code_is_reached_by_a_test() {
         let mut tests = tests.iter();
         tests.any(|test| shapes.iter().any(|shape| test.contains(shape)))
     };
-    let unreached = given().into_iter().filter(|code| !is_read(code));
+    let unreached = codes_in_source().into_iter().filter(|code| !is_read(code));
     let unreached: Vec<String> = unreached.collect();
     let excused: Vec<&str> = UNREAD.iter().map(|(code, _)| *code).collect();
     assert_eq!(unreached, excused, "no test reaches these codes");

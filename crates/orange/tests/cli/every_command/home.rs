@@ -25,7 +25,7 @@ fn without_the_variable_the_home_is_below_the_persons() {
 
 #[test]
 fn a_home_that_is_not_known_is_said_so() {
-    let sandbox = Sandbox::new().file("small.yml", SMALL);
+    let sandbox = Sandbox::new().with_file("small.yml", SMALL);
     let run = |line: &str| {
         let mut command = sandbox.command(line);
         command.env_clear();

@@ -7,12 +7,12 @@ mod codes;
 mod documentation;
 mod help;
 mod home;
-mod printing;
-#[cfg(target_os = "linux")]
-mod printing_tasks;
+mod output;
 #[cfg(target_os = "linux")]
 mod quiet;
 mod reference;
 mod schemas;
+#[cfg(target_os = "linux")]
+mod task_output;
 pub mod terminal;
 mod usage;

@@ -5,7 +5,7 @@ use crate::support::Stage;
 #[test]
 fn quiet_leaves_answers_and_errors() {
     let stage = Stage::new("default");
-    let id = stage.create(&["fix", "Mend it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     let both = |arguments: &[&str]| {
         let output = stage.orange(arguments).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use insta::assert_snapshot;
 
 use crate::sandbox::{BROKEN, SMALL, Sandbox, utf8};
-use crate::workflow_diff::edited;
+use crate::workflow_diff::edited_workflow;
 
 /// Far longer than a run takes, so that only a hang reaches it.
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -117,10 +117,10 @@ fn sandbox() -> Sandbox {
     let long = "    when: review_round <";
     let longer = format!("{long} {}", "and review_round < ".repeat(5));
     Sandbox::new()
-        .own("default.yml", SMALL.replace("small", "default"))
-        .own("broken.yml", BROKEN)
-        .file("broken.yml", BROKEN.replace(long, &longer))
-        .file("edited.yml", edited())
+        .with_workflow("default.yml", SMALL.replace("small", "default"))
+        .with_workflow("broken.yml", BROKEN)
+        .with_file("broken.yml", BROKEN.replace(long, &longer))
+        .with_file("edited.yml", edited_workflow())
 }
 
 #[test]

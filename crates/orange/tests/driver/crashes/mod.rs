@@ -5,14 +5,14 @@
 //! no answer asks again, one further command is given, and everything visible about the task must
 //! match the run without deaths.
 
-mod life;
-mod orders;
-mod picture;
+mod crash_marks;
 mod restart;
+mod scene_run;
+mod snapshot;
 mod table;
 
-use life::Life;
-use picture::Picture;
+use scene_run::SceneRun;
+use snapshot::TaskSnapshot;
 use table::{EXCUSED, Scene, scenes, shipped};
 
 /// The marks at which a death is tried, one by one.
@@ -27,28 +27,28 @@ const COMMITS_AND_EFFECTS: [&str; 4] = [
 const PAIRS: u64 = 1;
 
 /// Runs a scene with deaths at these marks; returns the picture and the marks that were reached.
-fn live(scene: &Scene, deaths: &[usize]) -> (Picture, Vec<String>) {
-    let life = Life::begin(scene);
-    orders::order(&life.stage, &COMMITS_AND_EFFECTS, deaths);
+fn run_scene(scene: &Scene, deaths: &[usize]) -> (TaskSnapshot, Vec<String>) {
+    let life = SceneRun::begin(scene);
+    crash_marks::set_crash_marks(&life.stage, &COMMITS_AND_EFFECTS, deaths);
     life.ask_until_answered(deaths.len());
     // The caller may be gone long before everything is done, or before the first death.
     let first = deaths.iter().min().copied();
     crate::support::stage::wait_for("a death, or rest", || {
         let rests = life.stage.task(&life.id).pending.is_empty();
-        let reached = orders::reached(&life.stage);
+        let reached = crash_marks::reached_marks(&life.stage);
         let is_dead = first.is_some_and(|first| reached.len() > first);
         // Stored data can be visible a moment before the mark that says so.
         let is_midway = reached.last().is_some_and(|mark| mark.contains("before"));
         is_dead || rests && !is_midway
     });
-    let reached = orders::reached(&life.stage);
-    life.give_one_further_command(deaths.len());
-    (Picture::of(&life), reached)
+    let reached = crash_marks::reached_marks(&life.stage);
+    life.run_recovery_command(deaths.len());
+    (TaskSnapshot::of(&life), reached)
 }
 
 /// Tries every single death in a scene.
 fn die_everywhere(scene: &Scene) {
-    let (expected, reached) = live(scene, &[]);
+    let (expected, reached) = run_scene(scene, &[]);
     let last = expected.way.last().map(String::as_str);
     assert_eq!(last, Some(scene.to), "{scene:?}: {expected:#?}");
     assert!(
@@ -56,20 +56,20 @@ fn die_everywhere(scene: &Scene) {
         "{scene:?}: {reached:?}"
     );
     for (death, mark) in reached.iter().enumerate() {
-        let (found, _) = live(scene, &[death]);
+        let (found, _) = run_scene(scene, &[death]);
         assert_eq!(found, expected, "{scene:?}: killed at mark {death}, {mark}");
     }
 }
 
 /// Some pairs of deaths, the second soon after the first, during its recovery.
 fn die_twice(scene: &Scene, state: &mut u64, pairs: u64) {
-    let (expected, reached) = live(scene, &[]);
+    let (expected, reached) = run_scene(scene, &[]);
     let marks = u64::try_from(reached.len()).unwrap();
     for _ in 0..pairs {
-        let first = crate::troubles::deaths::next(state) % marks;
-        let second = first + 1 + crate::troubles::deaths::next(state) % 6;
+        let first = crate::failures::deaths::next(state) % marks;
+        let second = first + 1 + crate::failures::deaths::next(state) % 6;
         let deaths = [first, second].map(|death| usize::try_from(death).unwrap());
-        let (found, _) = live(scene, &deaths);
+        let (found, _) = run_scene(scene, &deaths);
         assert_eq!(found, expected, "{scene:?}: killed at marks {deaths:?}");
     }
 }
@@ -83,13 +83,13 @@ fn part(number: usize) -> Vec<Scene> {
 
 const PARTS: usize = 12;
 
-fn live_through(number: usize) {
+fn run_part(number: usize) {
     for scene in part(number) {
         die_everywhere(&scene);
     }
 }
 
-fn live_through_pairs(number: usize) {
+fn run_part_pairs(number: usize) {
     let asked = std::env::var("CRASH_PAIRS").ok();
     let pairs = asked.and_then(|asked| asked.parse().ok()).unwrap_or(PAIRS);
     let scenes = part(number);
@@ -104,12 +104,12 @@ macro_rules! parts {
         $(
             #[test]
             fn $single() {
-                live_through($number);
+                run_part($number);
             }
 
             #[test]
             fn $pairs() {
-                live_through_pairs($number);
+                run_part_pairs($number);
             }
         )*
     };
@@ -152,16 +152,17 @@ fn every_edge_of_the_shipped_workflows_has_a_scene_or_an_excuse() {
 #[test]
 fn a_command_that_fails_is_not_repeated_wherever_its_performer_dies() {
     for death in 0.. {
-        let (stage, id) = crate::support::gates::staged("echo once >> $OUT/ran\nexit 1", "exit 0");
-        orders::order(&stage, &COMMITS_AND_EFFECTS, &[death]);
+        let (stage, id) =
+            crate::support::gates::start_with_gate("echo once >> $OUT/ran\nexit 1", "exit 0");
+        crash_marks::set_crash_marks(&stage, &COMMITS_AND_EFFECTS, &[death]);
         // A killed caller asks again; any other result is an answer.
         for _ in 0..2 {
             let (code, _) = stage.call(&["task", "spawn", id.as_str()]);
-            if code != life::KILLED {
+            if code != scene_run::KILLED {
                 break;
             }
         }
-        let reached = orders::reached(&stage).len();
+        let reached = crash_marks::reached_marks(&stage).len();
         stage.call(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
         let given_up = || !stage.task(&id).attention.is_empty();
         crate::support::stage::wait_for("the command to be given up", given_up);

@@ -7,14 +7,14 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use orange_driver::{Answer, Asked, Waiting};
-use orange_engine::input::{Ask, Request};
+use orange_driver::{Answer, TaskRequest, WaitPolicy};
+use orange_engine::input::{Request, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 
-use super::orders::order;
-use crate::support::{Serving, Stage, wait_for};
+use super::crash_marks::set_crash_marks;
+use crate::support::{RunningSupervisor, Stage, wait_for};
 
 /// How many starts have happened without being recorded.
 const HALF_WAY: usize = 40;
@@ -28,10 +28,10 @@ const SOON: Duration = Duration::from_secs(5);
 /// Plans a start without performing it.
 fn plan(stage: &Stage) -> TaskId {
     let id = stage.create(&["Add a line"]);
-    let asked = Asked {
+    let asked = TaskRequest {
         task: id.clone(),
-        request: Request::new(Role::Human, Ask::Verb(Verb::Spawn)),
-        waiting: Waiting::Not,
+        request: Request::new(Role::Human, RequestKind::Verb(Verb::Spawn)),
+        waiting: WaitPolicy::Skip,
     };
     let answer = stage.driver().requests.ask(&asked).unwrap();
     assert!(matches!(answer, Answer::StillRunning(_)), "{answer:?}");
@@ -57,7 +57,7 @@ fn what_has_happened_is_recorded_at_once_and_the_rest_at_its_pace() {
     fs::write(stage.path("home/config.toml"), settings).unwrap();
     let begun: Vec<TaskId> = (0..half_way).map(|_| plan(&stage)).collect();
     // The workspace is acquired, the agent is started, and then the performer dies.
-    order(&stage, &["after an effect"], &[1]);
+    set_crash_marks(&stage, &["after an effect"], &[1]);
     for id in &begun {
         die_after_starting(&stage, id);
     }
@@ -66,7 +66,7 @@ fn what_has_happened_is_recorded_at_once_and_the_rest_at_its_pace() {
     assert_eq!(stage.panes().len(), half_way);
 
     let started = Instant::now();
-    let serving = Serving::on(&stage);
+    let serving = RunningSupervisor::start(&stage);
     let is_settled = |id: &TaskId| stage.task(id).pending.is_empty();
     // Checking all of them on every poll would take a core away from the process that records them.
     let mut left = begun.clone();

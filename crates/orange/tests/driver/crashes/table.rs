@@ -19,12 +19,12 @@ pub struct Scene {
     pub from: &'static str,
     pub to: &'static str,
     pub trigger: Trigger,
-    pub how: How,
+    pub how: Cause,
 }
 
 /// How a transition is triggered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum Cause {
     /// The role asks for the status, with the gate's requirements in TASK.md.
     Asked(Role),
     /// The user runs this verb, with these words after the task.
@@ -65,7 +65,7 @@ pub fn shipped(name: &str) -> Workflow {
 }
 
 /// Edges that nothing can trigger yet.
-pub struct Excuse {
+pub struct Exemption {
     pub trigger: Trigger,
     pub from: Option<&'static str>,
     pub to: Option<&'static str>,
@@ -73,7 +73,7 @@ pub struct Excuse {
     pub because: &'static str,
 }
 
-impl Excuse {
+impl Exemption {
     pub fn covers(&self, edge: &Edge) -> bool {
         let to = edge.to.to_string();
         self.trigger == edge.trigger
@@ -82,38 +82,38 @@ impl Excuse {
     }
 }
 
-pub const EXCUSED: &[Excuse] = &[
-    Excuse {
+pub const EXCUSED: &[Exemption] = &[
+    Exemption {
         trigger: Trigger::PrMerged,
         from: None,
         to: None,
         because: "no forge is watched",
     },
-    Excuse {
+    Exemption {
         trigger: Trigger::PrClosed,
         from: None,
         to: None,
         because: "no forge is watched",
     },
-    Excuse {
+    Exemption {
         trigger: Trigger::ChildrenDone,
         from: None,
         to: None,
         because: "no task has children",
     },
-    Excuse {
+    Exemption {
         trigger: Trigger::Request,
         from: Some("working"),
         to: Some("delegated"),
         because: "no task has children",
     },
-    Excuse {
+    Exemption {
         trigger: Trigger::Request,
         from: Some("delegated"),
         to: None,
         because: "no task has children",
     },
-    Excuse {
+    Exemption {
         trigger: Trigger::Merged,
         from: Some("delegated"),
         to: None,
@@ -121,25 +121,25 @@ pub const EXCUSED: &[Excuse] = &[
     },
 ];
 
-const CANCEL: How = How::Verb(&["cancel"]);
+const CANCEL: Cause = Cause::Verb(&["cancel"]);
 
-const SPAWN: How = How::Verb(&["spawn"]);
+const SPAWN: Cause = Cause::Verb(&["spawn"]);
 
-const WORKER: How = How::Asked(Role::Worker);
+const WORKER: Cause = Cause::Asked(Role::Worker);
 
-const REVIEWER: How = How::Asked(Role::Reviewer);
+const REVIEWER: Cause = Cause::Asked(Role::Reviewer);
 
-const HUMAN: How = How::Asked(Role::Human);
+const HUMAN: Cause = Cause::Asked(Role::Human);
 
 /// From, to, the trigger, and how to trigger it.
-type Row = (&'static str, &'static str, Trigger, How);
+type Row = (&'static str, &'static str, Trigger, Cause);
 
-fn dead(role: Role) -> How {
-    How::Died { role, times: 2 }
+fn death_of(role: Role) -> Cause {
+    Cause::Died { role, times: 2 }
 }
 
-fn spoke(role: Role) -> How {
-    How::DiedAfterWriting(role)
+fn report_by(role: Role) -> Cause {
+    Cause::DiedAfterWriting(role)
 }
 
 /// Every tested scene.
@@ -165,17 +165,27 @@ fn under_default() -> Vec<Row> {
         ("pending", "planning", request, SPAWN),
         ("pending", "clarification", request, SPAWN),
         ("pending", "cancelled", request, CANCEL),
-        ("planning", "pending", Trigger::SpawnFailed, How::NoHarness),
+        (
+            "planning",
+            "pending",
+            Trigger::SpawnFailed,
+            Cause::NoHarness,
+        ),
         ("planning", "working", request, WORKER),
-        ("planning", "working", Trigger::Exit, spoke(Role::Worker)),
+        (
+            "planning",
+            "working",
+            Trigger::Exit,
+            report_by(Role::Worker),
+        ),
         ("planning", "clarification", request, WORKER),
-        ("planning", "stuck", Trigger::Crash, dead(Role::Worker)),
+        ("planning", "stuck", Trigger::Crash, death_of(Role::Worker)),
         ("planning", "cancelled", request, CANCEL),
         (
             "clarification",
             "pending",
             Trigger::SpawnFailed,
-            How::NoHarness,
+            Cause::NoHarness,
         ),
         ("clarification", "planning", request, HUMAN),
         ("clarification", "planning", request, WORKER),
@@ -185,44 +195,59 @@ fn under_default() -> Vec<Row> {
         ("working", "clarification", request, WORKER),
         ("working", "agent-review", request, WORKER),
         ("working", "agent-review", request, HUMAN),
-        ("working", "agent-review", request, spoke(Role::Worker)),
-        ("working", "stuck", request, How::Verb(&["stuck"])),
-        ("working", "stuck", Trigger::Crash, dead(Role::Worker)),
-        ("working", "resuming", Trigger::SpawnFailed, How::NoHarness),
+        ("working", "agent-review", request, report_by(Role::Worker)),
+        ("working", "stuck", request, Cause::Verb(&["stuck"])),
+        ("working", "stuck", Trigger::Crash, death_of(Role::Worker)),
+        (
+            "working",
+            "resuming",
+            Trigger::SpawnFailed,
+            Cause::NoHarness,
+        ),
         ("working", "cancelled", request, CANCEL),
         ("resuming", "working", request, SPAWN),
         ("resuming", "cancelled", request, CANCEL),
         ("agent-review", "reviewing", request, REVIEWER),
-        ("agent-review", "reviewing", request, spoke(Role::Reviewer)),
+        (
+            "agent-review",
+            "reviewing",
+            request,
+            report_by(Role::Reviewer),
+        ),
         ("agent-review", "working", request, REVIEWER),
-        ("agent-review", "working", request, spoke(Role::Reviewer)),
+        (
+            "agent-review",
+            "working",
+            request,
+            report_by(Role::Reviewer),
+        ),
         ("agent-review", "stuck", request, REVIEWER),
         (
             "agent-review",
             "stuck",
             Trigger::Crash,
-            dead(Role::Reviewer),
+            death_of(Role::Reviewer),
         ),
         ("agent-review", "cancelled", request, CANCEL),
         (
             "reviewing",
             "working",
             request,
-            How::Verb(&["request-changes", "-m", "more"]),
+            Cause::Verb(&["request-changes", "-m", "more"]),
         ),
         ("reviewing", "cancelled", request, CANCEL),
         ("stuck", "reviewing", request, HUMAN),
         ("stuck", "working", request, HUMAN),
         ("stuck", "agent-review", request, HUMAN),
         ("stuck", "cancelled", request, CANCEL),
-        ("pending", "done", Trigger::Merged, How::Merged),
-        ("reviewing", "done", Trigger::Merged, How::Merged),
-        ("planning", "done", Trigger::Merged, How::Merged),
-        ("clarification", "done", Trigger::Merged, How::Merged),
-        ("working", "done", Trigger::Merged, How::Merged),
-        ("resuming", "done", Trigger::Merged, How::Merged),
-        ("agent-review", "done", Trigger::Merged, How::Merged),
-        ("stuck", "done", Trigger::Merged, How::Merged),
+        ("pending", "done", Trigger::Merged, Cause::Merged),
+        ("reviewing", "done", Trigger::Merged, Cause::Merged),
+        ("planning", "done", Trigger::Merged, Cause::Merged),
+        ("clarification", "done", Trigger::Merged, Cause::Merged),
+        ("working", "done", Trigger::Merged, Cause::Merged),
+        ("resuming", "done", Trigger::Merged, Cause::Merged),
+        ("agent-review", "done", Trigger::Merged, Cause::Merged),
+        ("stuck", "done", Trigger::Merged, Cause::Merged),
     ]
 }
 
@@ -232,21 +257,21 @@ fn under_respawn() -> Vec<Row> {
         ("pending", "working", request, SPAWN),
         ("pending", "clarification", request, SPAWN),
         ("pending", "cancelled", request, CANCEL),
-        ("working", "pending", Trigger::SpawnFailed, How::NoHarness),
+        ("working", "pending", Trigger::SpawnFailed, Cause::NoHarness),
         (
             "clarification",
             "pending",
             Trigger::SpawnFailed,
-            How::NoHarness,
+            Cause::NoHarness,
         ),
         ("clarification", "working", request, HUMAN),
         ("clarification", "working", request, WORKER),
         ("clarification", "cancelled", request, CANCEL),
         ("working", "agent-review", request, WORKER),
-        ("working", "agent-review", request, spoke(Role::Worker)),
+        ("working", "agent-review", request, report_by(Role::Worker)),
         ("working", "clarification", request, WORKER),
-        ("working", "stuck", request, How::Verb(&["stuck"])),
-        ("working", "stuck", Trigger::Crash, dead(Role::Worker)),
+        ("working", "stuck", request, Cause::Verb(&["stuck"])),
+        ("working", "stuck", Trigger::Crash, death_of(Role::Worker)),
         ("working", "cancelled", request, CANCEL),
         ("agent-review", "reviewing", request, REVIEWER),
         ("agent-review", "working", request, REVIEWER),
@@ -255,25 +280,25 @@ fn under_respawn() -> Vec<Row> {
             "agent-review",
             "stuck",
             Trigger::Crash,
-            dead(Role::Reviewer),
+            death_of(Role::Reviewer),
         ),
         ("agent-review", "cancelled", request, CANCEL),
         (
             "reviewing",
             "working",
             request,
-            How::Verb(&["request-changes", "-m", "more"]),
+            Cause::Verb(&["request-changes", "-m", "more"]),
         ),
         ("reviewing", "cancelled", request, CANCEL),
         ("stuck", "working", request, HUMAN),
         ("stuck", "agent-review", request, HUMAN),
         ("stuck", "cancelled", request, CANCEL),
-        ("pending", "done", Trigger::Merged, How::Merged),
-        ("reviewing", "done", Trigger::Merged, How::Merged),
-        ("clarification", "done", Trigger::Merged, How::Merged),
-        ("working", "done", Trigger::Merged, How::Merged),
-        ("agent-review", "done", Trigger::Merged, How::Merged),
-        ("stuck", "done", Trigger::Merged, How::Merged),
+        ("pending", "done", Trigger::Merged, Cause::Merged),
+        ("reviewing", "done", Trigger::Merged, Cause::Merged),
+        ("clarification", "done", Trigger::Merged, Cause::Merged),
+        ("working", "done", Trigger::Merged, Cause::Merged),
+        ("agent-review", "done", Trigger::Merged, Cause::Merged),
+        ("stuck", "done", Trigger::Merged, Cause::Merged),
     ]
 }
 
@@ -289,7 +314,7 @@ pub fn without_pauses(stage: &Stage, name: &str) {
 }
 
 /// Proves a workflow safe once for many runs: the proof takes longer than a run.
-pub fn remembering_proofs<T>(stage: &Stage, create: impl FnOnce() -> T) -> T {
+pub fn with_cached_proofs<T>(stage: &Stage, create: impl FnOnce() -> T) -> T {
     static PROOFS: Mutex<Option<Vec<u8>>> = Mutex::new(None);
     let path = stage.home().safe_workflows();
     if let Some(known) = PROOFS.lock().unwrap().as_ref() {

@@ -1,10 +1,10 @@
 //! The dashboard as a user sees it, inside a real terminal.
 
-mod apart;
 #[cfg(feature = "crash-points")]
 mod crashes;
-mod endings;
-mod troubles;
+mod drawing_thread;
+mod failures;
+mod shutdown;
 
 use std::fs;
 use std::process::Command;
@@ -22,9 +22,9 @@ fn open(stage: &Stage) -> Terminal<'_> {
 }
 
 /// A task with one commit that waits for the user's review.
-fn reviewed(stage: &Stage) -> TaskId {
+fn create_reviewed_task(stage: &Stage) -> TaskId {
     let id = stage.create(&["--status", "reviewing", "fix-login", "Fix the login"]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let worktree = stage.worktree(&id);
     fs::write(worktree.join("login.txt"), "fixed\n").unwrap();
     for call in ["add login.txt", "commit -qm fix"] {
@@ -83,7 +83,7 @@ fn a_task_is_created_attached_to_and_left_where_it_was() {
     terminal.wait_for("hello from the agent");
     wait_for("its colour", || {
         let is_red = |line: &str| line.contains("hello from") && line.contains("38;5;1m");
-        terminal.coloured().lines().any(is_red)
+        terminal.coloured_screen().lines().any(is_red)
     });
     terminal.wait_for("Enter attach");
     let before = terminal.screen();
@@ -107,7 +107,7 @@ fn a_task_is_created_attached_to_and_left_where_it_was() {
 #[test]
 fn a_branch_is_merged_after_a_question() {
     let stage = Stage::new("default");
-    let id = reviewed(&stage);
+    let id = create_reviewed_task(&stage);
     let terminal = open(&stage);
     terminal.wait_for("NEEDS YOU 1");
     terminal.wait_for("m merge");
@@ -126,7 +126,7 @@ fn a_branch_is_merged_after_a_question() {
 #[test]
 fn a_task_is_given_up_only_after_a_yes() {
     let stage = Stage::new("default");
-    let id = reviewed(&stage);
+    let id = create_reviewed_task(&stage);
     let terminal = open(&stage);
     terminal.wait_for("x cancel");
     terminal.press(&["x"]);
@@ -145,11 +145,11 @@ fn a_task_is_given_up_only_after_a_yes() {
 #[test]
 fn changes_are_requested_and_messages_written() {
     let stage = Stage::new("default");
-    let id = reviewed(&stage);
+    let id = create_reviewed_task(&stage);
     let terminal = open(&stage);
     terminal.wait_for("r changes");
     terminal.press(&["r"]);
-    terminal.wait_for("What should be different");
+    terminal.wait_for("What should change");
     terminal.press(&["-l", "smaller; commits"]);
     terminal.press(&["Enter"]);
     terminal.paste("and $(no) `shell`\nsecond line");
@@ -171,9 +171,7 @@ fn changes_are_requested_and_messages_written() {
     terminal.press(&["-l", "well done"]);
     terminal.press(&["C-s"]);
     wait_for("the message in the inbox", || {
-        said()
-            .iter()
-            .any(|text| text == "The person says: well done")
+        said().iter().any(|text| text == "The user says: well done")
     });
     assert_eq!(stage.task(&id).status.as_str(), "working");
 }
@@ -181,10 +179,7 @@ fn changes_are_requested_and_messages_written() {
 #[test]
 fn a_search_a_resize_and_the_mouse_find_their_task() {
     let stage = Stage::new("default");
-    for (branch, summary) in [
-        ("one", "Mend the roof"),
-        ("two", "Paint the door 漢字 שלום"),
-    ] {
+    for (branch, summary) in [("one", "Fix the roof"), ("two", "Paint the door 漢字 שלום")] {
         stage.create(&[branch, summary]);
     }
     let terminal = open(&stage);
@@ -222,7 +217,7 @@ fn a_search_a_resize_and_the_mouse_find_their_task() {
 #[test]
 fn it_supervises_only_while_nobody_else_does() {
     let stage = Stage::new("default");
-    stage.create(&["one", "Mend the roof"]);
+    stage.create(&["one", "Fix the roof"]);
     let terminal = open(&stage);
     terminal.wait_for("supervising");
     stage.must(&["serve", "--detach"]);

@@ -9,7 +9,7 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use orange_store::TaskFilter;
 
-use crate::support::gates::staged_as;
+use crate::support::gates::start_with_workflow;
 use crate::support::{FIX, PLAN_AND_WORK, Stage, wait_for, way};
 
 const ATTEMPTS: &str = include_str!("attempts.txt");
@@ -127,7 +127,7 @@ fn expect(attempts: &[Attempt], out: &std::path::Path, phase: &str) {
 fn what_is_out_of_reach_is_said_in_the_documentation() {
     let all = attempts("");
     let names: BTreeSet<&str> = all.iter().map(|it| it.name).collect();
-    assert_eq!(names.len(), all.len(), "a name is there twice");
+    assert_eq!(names.len(), all.len(), "a name appears twice");
     let (refused, left): (Vec<Attempt>, Vec<Attempt>) = all.iter().partition(|it| it.is_refused);
     assert!(refused.len() >= 68, "{}", refused.len());
     assert!(left.len() <= 8, "{}", left.len());
@@ -180,7 +180,7 @@ fn no_worker_speaks_as_anybody_else() {
         let mut reviewers = runs.iter().filter(|it| it.role == Role::Reviewer);
         reviewers.nth(1).is_some_and(|it| it.place.is_some())
     });
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let runs = stage.store().runs(&id).unwrap();
     let reviewer = runs.iter().filter(|it| it.role == Role::Reviewer).nth(1);
     let (run, pid) = reviewer
@@ -234,7 +234,8 @@ fn last_row(out: &std::path::Path) -> String {
 #[test]
 fn code_that_orange_runs_for_a_task_is_its_worker_at_most() {
     let phases = ["setup", "hook", "gate", "teardown"];
-    let (stage, id) = staged_as("sh $OUT/rows.hook", "exec sh $OUT/rows.gate", |text| text);
+    let (stage, id) =
+        start_with_workflow("sh $OUT/rows.hook", "exec sh $OUT/rows.gate", |text| text);
     let victim = stage.create(&["other", "Another task"]);
     let (out, variables) = prepare(&stage, &victim);
     let scripts = attempts("scripts");
@@ -278,7 +279,7 @@ fn code_that_orange_runs_for_a_task_is_its_worker_at_most() {
         "--wait",
         "60",
     ]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     for phase in phases {
         expect(&scripts, &out, phase);
     }

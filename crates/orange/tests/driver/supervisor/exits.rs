@@ -11,15 +11,15 @@ use orange_engine::evidence::Evidence;
 use orange_engine::names::TaskId;
 use orange_engine::task::RunState;
 use orange_engine::time::Timestamp;
-use orange_engine::{load, shipped};
+use orange_engine::{load, shipped_workflows};
 
-use super::{deaths, judged_after};
+use super::{deaths, time_to_notice};
 use crate::support::scripts::WORK;
-use crate::support::{PASS, SOON, Serving, Stage};
+use crate::support::{PASS, RunningSupervisor, SOON, Stage};
 
 /// How an agent, its window or its whole machine ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Death {
     Exit(i32),
     Signal(&'static str),
     SessionKilled,
@@ -29,29 +29,33 @@ enum Way {
     Rebooted,
 }
 
-const WAYS: [Way; 8] = [
-    Way::Exit(0),
-    Way::Exit(7),
-    Way::Signal("KILL"),
-    Way::Signal("SEGV"),
-    Way::SessionKilled,
-    Way::WindowKilled,
-    Way::ServerKilled,
-    Way::Rebooted,
+const WAYS: [Death; 8] = [
+    Death::Exit(0),
+    Death::Exit(7),
+    Death::Signal("KILL"),
+    Death::Signal("SEGV"),
+    Death::SessionKilled,
+    Death::WindowKilled,
+    Death::ServerKilled,
+    Death::Rebooted,
 ];
 
 /// Any later, a user would have been looking at a dead agent; the measured time is printed.
 const TOLERATED: Duration = Duration::from_secs(10);
 
-impl Way {
+impl Death {
     /// Whether it is the agent's own exit, which exit rules are about.
     fn is_own(self) -> bool {
-        !matches!(self, Way::ServerKilled | Way::Rebooted)
+        !matches!(self, Death::ServerKilled | Death::Rebooted)
     }
 
     /// What the agent does at the end of its turn.
     fn end(self, role: &str) -> String {
-        let code = if let Way::Exit(code) = self { code } else { 0 };
+        let code = if let Death::Exit(code) = self {
+            code
+        } else {
+            0
+        };
         format!("\ntouch $SCRIPTS/{role}-ready\npause {role}-go\nexit {code}\n")
     }
 }
@@ -206,7 +210,7 @@ fn rules() -> Vec<Rule> {
 #[test]
 fn every_exit_rule_of_every_shipped_workflow_is_played() {
     let played = rules();
-    for shipped in shipped::ALL {
+    for shipped in shipped_workflows::ALL {
         let (name, workflow) = (shipped.name, load(shipped.source).workflow.unwrap());
         let mut expected: BTreeMap<(String, String), usize> = BTreeMap::new();
         for rule in &workflow.exit_rules {
@@ -231,13 +235,13 @@ fn every_exit_rule_of_every_shipped_workflow_is_played() {
 #[test]
 fn a_worker_that_was_brought_back_into_stuck_is_seen() {
     let stage = Stage::new("respawn");
-    let _serving = Serving::on(&stage);
+    let _serving = RunningSupervisor::start(&stage);
     stage.script("worker-1", "ask task update --status stuck\nhang");
-    stage.script("worker-2", &Way::Exit(7).end("worker"));
+    stage.script("worker-2", &Death::Exit(7).end("worker"));
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_status(&id, "stuck");
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     stage.must(&["task", "respawn", id.as_str(), "--wait", "60"]);
     let ready = stage.path("scripts/worker-ready");
     assert!(
@@ -257,7 +261,12 @@ fn a_worker_that_was_brought_back_into_stuck_is_seen() {
 }
 
 /// Causes the end; returns when it began.
-fn die(stage: &Stage, way: Way, role: &str, serving: &mut Option<Serving>) -> Timestamp {
+fn cause_death(
+    stage: &Stage,
+    way: Death,
+    role: &str,
+    serving: &mut Option<RunningSupervisor>,
+) -> Timestamp {
     let pane = |what: &str| {
         let format = format!("#{{@orange_role}} {what}");
         let shown = stage.tmux(&["list-panes", "-a", "-F", &format]);
@@ -266,11 +275,11 @@ fn die(stage: &Stage, way: Way, role: &str, serving: &mut Option<Serving>) -> Ti
         found.unwrap().to_owned()
     };
     let target = match way {
-        Way::Exit(_) => String::new(),
-        Way::Signal(_) => pane("#{pane_pid}"),
-        Way::SessionKilled => pane("#{session_id}"),
-        Way::WindowKilled => pane("#{window_id}"),
-        Way::ServerKilled | Way::Rebooted => stage.tmux(&["display-message", "-p", "#{pid}"]),
+        Death::Exit(_) => String::new(),
+        Death::Signal(_) => pane("#{pane_pid}"),
+        Death::SessionKilled => pane("#{session_id}"),
+        Death::WindowKilled => pane("#{window_id}"),
+        Death::ServerKilled | Death::Rebooted => stage.tmux(&["display-message", "-p", "#{pid}"]),
     };
     let then = clock::now();
     let kill = |signal: &str, pid: &str| {
@@ -279,15 +288,15 @@ fn die(stage: &Stage, way: Way, role: &str, serving: &mut Option<Serving>) -> Ti
         assert!(killed.unwrap().success());
     };
     match way {
-        Way::Exit(_) => fs::write(stage.path("scripts").join(format!("{role}-go")), "").unwrap(),
-        Way::Signal(signal) => kill(signal, &target),
-        Way::SessionKilled => drop(stage.tmux(&["kill-session", "-t", &target])),
-        Way::WindowKilled => drop(stage.tmux(&["kill-window", "-t", &target])),
-        Way::ServerKilled => kill("KILL", &target),
-        Way::Rebooted => {
+        Death::Exit(_) => fs::write(stage.path("scripts").join(format!("{role}-go")), "").unwrap(),
+        Death::Signal(signal) => kill(signal, &target),
+        Death::SessionKilled => drop(stage.tmux(&["kill-session", "-t", &target])),
+        Death::WindowKilled => drop(stage.tmux(&["kill-window", "-t", &target])),
+        Death::ServerKilled => kill("KILL", &target),
+        Death::Rebooted => {
             serving.take().unwrap().kill();
             kill("KILL", &target);
-            *serving = Some(Serving::on(stage));
+            *serving = Some(RunningSupervisor::start(stage));
         }
     }
     then
@@ -301,9 +310,9 @@ fn runs(stage: &Stage, id: &TaskId, role: &str) -> usize {
 }
 
 /// Tests a rule; returns how long the death went unnoticed.
-fn play(rule: &Rule, way: Way) -> Duration {
+fn check_rule(rule: &Rule, way: Death) -> Duration {
     let stage = Stage::new(rule.workflow);
-    let mut serving = Some(Serving::on(&stage));
+    let mut serving = Some(RunningSupervisor::start(&stage));
     let end = |role: &str| {
         if role == rule.role {
             way.end(role)
@@ -325,9 +334,9 @@ fn play(rule: &Rule, way: Way) -> Duration {
     let held = Deadline::after(SOON).wait_for(|| ready.exists());
     assert!(held, "no {} came:\n{}", rule.role, stage.told(&id));
     stage.wait_for_status(&id, rule.status);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let lost = stage.task(&id).runs.len();
-    let then = die(&stage, way, rule.role, &mut serving);
+    let then = cause_death(&stage, way, rule.role, &mut serving);
     let told = || {
         format!(
             "{} {} {way:?}\n{}",
@@ -340,11 +349,11 @@ fn play(rule: &Rule, way: Way) -> Duration {
     // A killed session may contain the other agent too.
     let at_least = |count: usize| deaths(&stage, &id) >= count;
     let held = Deadline::after(SOON).wait_for(|| at_least(expected));
-    assert!(held, "nobody saw it: {}", told());
-    let took = judged_after(&stage, &id, then);
-    if way.is_own() && way != Way::SessionKilled {
+    assert!(held, "its death was not noticed: {}", told());
+    let took = time_to_notice(&stage, &id, then);
+    if way.is_own() && way != Death::SessionKilled {
         // A reviewer that did not exit by itself approves nothing, and is respawned.
-        let is_void = rule.reviewer == PASSED && !matches!(way, Way::Exit(_));
+        let is_void = rule.reviewer == PASSED && !matches!(way, Death::Exit(_));
         let (then, expected, crashes) = if is_void {
             (rule.status, 2, 1)
         } else {
@@ -377,12 +386,14 @@ fn play(rule: &Rule, way: Way) -> Duration {
     took
 }
 
-fn all_rules(way: Way) {
+fn all_rules(way: Death) {
     // Most of the time is spent waiting for a reviewer that comes back after a pause.
     let rules = Mutex::new(rules());
     let play_all = || {
         let next = || rules.lock().unwrap().pop();
-        std::iter::from_fn(next).map(|rule| play(&rule, way)).max()
+        std::iter::from_fn(next)
+            .map(|rule| check_rule(&rule, way))
+            .max()
     };
     let slowest = thread::scope(|scope| {
         let players: Vec<_> = (0..3).map(|_| scope.spawn(play_all)).collect();

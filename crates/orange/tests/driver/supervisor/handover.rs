@@ -5,20 +5,20 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use orange_driver::supervisor::{Settings, Stopper, Supervisor, SupervisorError};
-use orange_driver::{Answer, Asked, Waiting};
-use orange_engine::input::{Ask, Request};
+use orange_driver::{Answer, TaskRequest, WaitPolicy};
+use orange_engine::input::{Request, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 
 use super::deaths;
 use crate::support::scripts::FAIL;
-use crate::support::{FIX, PASS, PLAN_AND_WORK, SOON, Serving, Stage, wait_for, way};
+use crate::support::{FIX, PASS, PLAN_AND_WORK, RunningSupervisor, SOON, Stage, wait_for, way};
 
 #[test]
 fn a_whole_story_is_performed_by_the_supervisor_alone() {
     let stage = Stage::new("default");
-    let serving = Serving::on(&stage);
+    let serving = RunningSupervisor::start(&stage);
     stage.script("worker-1", PLAN_AND_WORK);
     stage.script("worker-2", FIX);
     stage.script("reviewer-1", FAIL);
@@ -26,7 +26,7 @@ fn a_whole_story_is_performed_by_the_supervisor_alone() {
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_status(&id, "reviewing");
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let expected = [
         "planning",
         "working",
@@ -43,7 +43,7 @@ fn a_whole_story_is_performed_by_the_supervisor_alone() {
 #[test]
 fn there_is_one_for_a_home() {
     let stage = Stage::new("default");
-    let serving = Serving::on(&stage);
+    let serving = RunningSupervisor::start(&stage);
     let (code, said) = stage.call(&["serve"]);
     assert_eq!(code, 5, "{said}");
     assert!(
@@ -53,16 +53,16 @@ fn there_is_one_for_a_home() {
     serving.kill();
     // Its lock was released with it.
     let again = stage.must(&["serve", "--detach"]);
-    assert!(again.contains("supervises this home"), "{again}");
+    assert!(again.contains("supervisor running"), "{again}");
     let said = stage.must(&["serve", "--stop"]);
-    assert!(said.contains("supervises no more"), "{said}");
+    assert!(said.contains("supervisor stopped"), "{said}");
     wait_for("its end", || !stage.driver().context.is_supervised());
     let said = stage.must(&["serve", "--stop"]);
-    assert!(said.contains("nobody supervises"), "{said}");
+    assert!(said.contains("no supervisor is running"), "{said}");
 }
 
 #[test]
-fn who_yields_hands_over_and_who_takes_over_goes_on() {
+fn a_yielding_supervisor_hands_over_and_the_next_continues() {
     let stage = Stage::new("default");
     stage.script("worker-1", "pause go\nexit 7");
     stage.script("worker-2", "hang");
@@ -94,7 +94,7 @@ fn a_status_that_lasts_too_long_is_left() {
     fs::create_dir_all(stage.path("home/workflows")).unwrap();
     fs::write(stage.path("home/workflows/hurried.yml"), HURRIED).unwrap();
     stage.must(&["workflow", "check", "hurried"]);
-    let _serving = Serving::on(&stage);
+    let _serving = RunningSupervisor::start(&stage);
     let id = stage.create(&["Add a line", "--workflow", "hurried"]);
     assert_eq!(stage.task(&id).status.as_str(), "asked");
     stage.wait_for_status(&id, "closed");
@@ -127,14 +127,14 @@ fn without_sweeps(stage: &Stage) -> (Stopper, JoinHandle<Result<(), SupervisorEr
 /// Starts a task's worker from this process; a program would be below its supervisor, and so not
 /// the user.
 fn spawn_here(stage: &Stage, id: &TaskId) {
-    let asked = Asked {
+    let asked = TaskRequest {
         task: id.clone(),
-        request: Request::new(Role::Human, Ask::Verb(Verb::Spawn)),
-        waiting: Waiting::Detached(SOON),
+        request: Request::new(Role::Human, RequestKind::Verb(Verb::Spawn)),
+        waiting: WaitPolicy::Detached(SOON),
     };
     let answer = stage.driver().requests.ask(&asked).unwrap();
     assert!(matches!(answer, Answer::Done(_)), "{answer:?}");
-    stage.wait_for_rest(id);
+    stage.wait_until_idle(id);
 }
 
 fn write_status(stage: &Stage, id: &TaskId, from: &str, to: &str) {
@@ -194,12 +194,12 @@ fn a_gate_that_takes_long_delays_no_look() {
     fs::write(stage.path("home/workflows/patient.yml"), PATIENT).unwrap();
     stage.script("worker-1", "pause go\nexit 0");
     stage.script("worker-2", "pause go\nexit 7");
-    let _serving = Serving::on(&stage);
+    let _serving = RunningSupervisor::start(&stage);
     let slow = stage.create(&["Add a line", "--workflow", "patient"]);
     stage.must(&["task", "spawn", slow.as_str(), "--wait", "60"]);
     let other = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", other.as_str(), "--wait", "60"]);
-    stage.wait_for_rest(&other);
+    stage.wait_until_idle(&other);
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("the other's death", || deaths(&stage, &other) == 1);
     assert_eq!(deaths(&stage, &slow), 0, "its gate cannot have ended yet");
@@ -223,12 +223,12 @@ fn a_service_manager_gets_what_it_needs() {
 fn settings_with_a_mistake_leave_the_last_good_ones() {
     let stage = Stage::new("default");
     stage.script("worker-1", "pause go\nexit 7");
-    let _serving = Serving::on(&stage);
+    let _serving = RunningSupervisor::start(&stage);
     let file = stage.path("home/config.toml");
     fs::write(&file, "[supervisor]\ntick = \"5s\"\n").unwrap();
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     fs::write(&file, "[supervisor]\ntick = \"nonsense\n").unwrap();
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("the death", || deaths(&stage, &id) == 1);

@@ -11,19 +11,19 @@ use orange_engine::role::Role;
 use super::deaths;
 use super::probes::{real_tmux, with_tmux};
 use crate::support::scripts::WORK;
-use crate::support::{PASS, PLAN_AND_WORK, SOON, Serving, Stage, wait_for};
+use crate::support::{PASS, PLAN_AND_WORK, RunningSupervisor, SOON, Stage, wait_for};
 
 #[test]
 fn lesson_11_a_dead_reviewer_beside_a_live_worker_is_seen() {
     let stage = Stage::new("default");
-    let _serving = Serving::on(&stage);
+    let _serving = RunningSupervisor::start(&stage);
     stage.script("worker-1", &format!("{PLAN_AND_WORK}hang"));
     stage.script("reviewer-1", "pause go\nkill -9 $$");
     stage.script("reviewer-2", "hang");
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("both", || stage.panes() == ["reviewer:0", "worker:0"]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("another reviewer", || deaths(&stage, &id) == 1);
     wait_for("both", || stage.panes() == ["reviewer:0", "worker:0"]);
@@ -35,7 +35,7 @@ fn lesson_13_an_agent_that_says_nothing_is_left_alone() {
     stage.script("worker-1", "hang");
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let (version, panes) = (stage.task(&id).version, stage.panes());
     let settings = Settings {
         tick: Duration::from_millis(1),
@@ -62,14 +62,14 @@ fn lesson_36_a_task_that_cannot_be_read_keeps_no_other_from_being_watched() {
     stage.must(&["task", "spawn", bad.as_str(), "--wait", "60"]);
     let good = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", good.as_str(), "--wait", "60"]);
-    stage.wait_for_rest(&bad);
-    stage.wait_for_rest(&good);
+    stage.wait_until_idle(&bad);
+    stage.wait_until_idle(&good);
     let database = rusqlite::Connection::open(stage.home().database()).unwrap();
     let sql = "UPDATE texts SET text = x'6e6f' WHERE hash =
                (SELECT workflow_hash FROM tasks WHERE id = ?1)";
     assert_eq!(database.execute(sql, [bad.as_str()]).unwrap(), 1);
     drop(database);
-    let _serving = Serving::on(&stage);
+    let _serving = RunningSupervisor::start(&stage);
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("the death of the other", || deaths(&stage, &good) == 1);
     let log = stage.must(&["log", "--task", bad.as_str()]);
@@ -92,7 +92,7 @@ fn lesson_45_who_answers_late_is_not_asked_again_meanwhile() {
     stage.script("worker-1", "hang");
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     let script = SLOW.replace("REAL", &real_tmux());
     with_tmux(&mut stage, &script);
     let settings = Settings {
@@ -120,7 +120,7 @@ fn lesson_14_a_reviewer_that_cannot_start_is_told_and_not_forgotten() {
     let text = fs::read_to_string(harnesses.join("script.toml")).unwrap();
     let other = harnesses.join("other.toml");
     fs::write(&other, text.replace("\"script\"", "\"other\"")).unwrap();
-    let _serving = Serving::on(&stage);
+    let _serving = RunningSupervisor::start(&stage);
     // The worker exits with its work done, so that the supervisor advances the task.
     let work = PLAN_AND_WORK.replace("ask task update --status agent-review\n", "pause go\n");
     stage.script("worker-1", &format!("{work}exit 0"));
@@ -158,7 +158,7 @@ impl Stage {
 #[test]
 fn lesson_39_attempts_only_go_up_and_end() {
     let stage = Stage::new("autopilot");
-    let _serving = Serving::on(&stage);
+    let _serving = RunningSupervisor::start(&stage);
     // Each run ends differently, so that only the number of attempts stops it.
     for turn in 1..=9 {
         stage.script(&format!("worker-{turn}"), &format!("exit {turn}"));
@@ -190,7 +190,7 @@ fn lesson_39_attempts_only_go_up_and_end() {
 #[test]
 fn lesson_41_the_same_error_three_times_stops_a_task() {
     let stage = Stage::new("autopilot");
-    let _serving = Serving::on(&stage);
+    let _serving = RunningSupervisor::start(&stage);
     for turn in 1..=9 {
         stage.script(&format!("worker-{turn}"), "exit 7");
     }
@@ -209,7 +209,7 @@ fn lesson_41_the_same_error_three_times_stops_a_task() {
 fn lesson_42_reviews_count_so_that_no_work_is_started_beside_them() {
     let stage = Stage::new("respawn");
     fs::write(stage.path("home/config.toml"), "[limits]\nagents = 2\n").unwrap();
-    let _serving = Serving::on(&stage);
+    let _serving = RunningSupervisor::start(&stage);
     for turn in 1..=2 {
         stage.script(&format!("worker-{turn}"), WORK);
         stage.script(&format!("reviewer-{turn}"), &format!("pause go\n{PASS}"));

@@ -1,13 +1,13 @@
 //! The real `orange serve`: it misses no death and invents none.
 
-mod burdens;
+mod agent_events;
 pub mod chaos;
 mod exits;
 mod handover;
-mod hearing;
 mod lessons;
+mod load;
 mod orphans;
-mod parking;
+mod parked_harnesses;
 mod probes;
 mod releases;
 
@@ -28,7 +28,7 @@ pub fn deaths(stage: &Stage, id: &TaskId) -> usize {
 }
 
 /// How long after an instant the last death was judged.
-pub fn judged_after(stage: &Stage, id: &TaskId, then: Timestamp) -> Duration {
+pub fn time_to_notice(stage: &Stage, id: &TaskId, then: Timestamp) -> Duration {
     let events = stage.store().events(id, 0).unwrap();
     let mut deaths = events.iter().rev();
     let death = deaths.find(|it| matches!(it.event.fact, Fact::RunEnded { .. }));

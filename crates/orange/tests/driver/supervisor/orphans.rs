@@ -5,11 +5,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use orange_config::clock::Deadline;
-use orange_effects::process::{Life, ProcessIdentity};
+use orange_effects::process::{Liveness, ProcessIdentity};
 use orange_engine::names::TaskId;
 
 use super::deaths;
-use crate::support::{Serving, Stage, wait_for};
+use crate::support::{RunningSupervisor, Stage, wait_for};
 
 /// Sweeps often, so that a test need not wait a minute.
 const OFTEN: &str = "[supervisor]\nsweep = \"1s\"\n";
@@ -21,25 +21,25 @@ impl Stage {
         pids.map(|pid| ProcessIdentity::of(pid).unwrap()).collect()
     }
 
-    fn ended_orphans(&self, id: &TaskId) -> usize {
+    fn killed_orphans(&self, id: &TaskId) -> usize {
         let log = self.must(&["log", "--task", id.as_str()]);
         log.matches("orphan.ended").count()
     }
 }
 
 fn are_gone(all: &[ProcessIdentity]) -> bool {
-    all.iter().all(|it| it.life() == Life::Gone)
+    all.iter().all(|it| it.liveness() == Liveness::Gone)
 }
 
 /// A process that carries the marks of a run.
-struct Marked(Child);
+struct MarkedProcess(Child);
 
-impl Marked {
-    fn with(run: &str, home: &str) -> Marked {
+impl MarkedProcess {
+    fn with(run: &str, home: &str) -> MarkedProcess {
         let mut sleep = Command::new("sleep");
         sleep.arg("600").env("ORANGE_RUN_ID", run);
         sleep.env("ORANGE_HOME", home).stdin(Stdio::null());
-        Marked(sleep.spawn().unwrap())
+        MarkedProcess(sleep.spawn().unwrap())
     }
 
     fn is_alive(&mut self) -> bool {
@@ -47,7 +47,7 @@ impl Marked {
     }
 }
 
-impl Drop for Marked {
+impl Drop for MarkedProcess {
     fn drop(&mut self) {
         let _gone = self.0.kill();
         let _reaped = self.0.wait();
@@ -58,38 +58,38 @@ impl Drop for Marked {
 fn lesson_15_who_outlives_an_agent_that_ended_is_ended() {
     let stage = Stage::new("default");
     fs::write(stage.path("home/config.toml"), OFTEN).unwrap();
-    let _serving = Serving::on(&stage);
+    let _serving = RunningSupervisor::start(&stage);
     stage.script("worker-1", "children\npause go\nexit 3");
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("its children", || stage.path("scripts/children").exists());
     wait_for("both", || stage.children().len() == 2);
     let children = stage.children();
-    stage.wait_for_rest(&id);
+    stage.wait_until_idle(&id);
     // Processes of another home, or of a run that is unknown here, are left alone.
     let home = stage.home().path().display().to_string();
     let run = stage.store().runs(&id).unwrap()[0].id.to_string();
     let mut others = [
-        Marked::with(&run, "/nowhere/else"),
-        Marked::with("nobody-knows-it", &home),
+        MarkedProcess::with(&run, "/nowhere/else"),
+        MarkedProcess::with("unknown-run", &home),
     ];
     let alive = Deadline::after(Duration::from_secs(4)).wait_for(|| are_gone(&children[..1]));
-    assert!(!alive, "whoever belongs to a live run is left alone");
+    assert!(!alive, "a process of a live run was killed");
     // The process that claims another home still carries the run's id: it would be killed when the
     // run ends, so replace it first.
     drop(std::mem::replace(
         &mut others[0],
-        Marked::with("another", "/nowhere/else"),
+        MarkedProcess::with("another", "/nowhere/else"),
     ));
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("its death", || deaths(&stage, &id) == 1);
     wait_for("their end", || are_gone(&children));
-    wait_for("the log", || stage.ended_orphans(&id) == 1);
+    wait_for("the log", || stage.killed_orphans(&id) == 1);
     // A process of another home stays, whatever run it claims.
-    let mut foreign = Marked::with(&run, "/nowhere/else");
+    let mut foreign = MarkedProcess::with(&run, "/nowhere/else");
     let gone = Deadline::after(Duration::from_secs(4)).wait_for(|| !foreign.is_alive());
     assert!(!gone, "it is of another home");
-    assert!(others.iter_mut().all(Marked::is_alive));
+    assert!(others.iter_mut().all(MarkedProcess::is_alive));
     let task = stage.task(&id);
     assert_eq!((task.status.as_str(), task.crash_count), ("planning", 1));
 }
@@ -98,18 +98,18 @@ fn lesson_15_who_outlives_an_agent_that_ended_is_ended() {
 fn a_pane_whose_agent_died_stays_to_be_looked_at() {
     let stage = Stage::new("default");
     fs::write(stage.path("home/config.toml"), OFTEN).unwrap();
-    let _serving = Serving::on(&stage);
+    let _serving = RunningSupervisor::start(&stage);
     stage.script("worker-1", "echo the last words\nexit 3");
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("its death", || deaths(&stage, &id) == 1);
     let closed = Deadline::after(Duration::from_secs(6)).wait_for(|| stage.panes().is_empty());
-    assert!(!closed, "somebody closed it");
-    assert_eq!(stage.ended_orphans(&id), 0);
+    assert!(!closed, "the pane was closed");
+    assert_eq!(stage.killed_orphans(&id), 0);
 }
 
 #[test]
-fn lesson_16_a_pane_that_was_left_over_is_closed_at_the_start_and_stops_nobody() {
+fn lesson_16_a_leftover_pane_is_closed_and_blocks_no_start() {
     let stage = Stage::new("default");
     fs::write(stage.path("home/config.toml"), OFTEN).unwrap();
     stage.script("worker-1", "children\nexit 3");
@@ -123,9 +123,9 @@ fn lesson_16_a_pane_that_was_left_over_is_closed_at_the_start_and_stops_nobody()
     // The run is forgotten, as if the process that was to end it had died halfway.
     let run = stage.store().runs(&id).unwrap()[0].id.clone();
     let session = stage.tmux(&["display-message", "-p", "#{session_name}"]);
-    let _serving = Serving::on(&stage);
+    let _serving = RunningSupervisor::start(&stage);
     wait_for("their end", || are_gone(&children));
-    wait_for("the log", || stage.ended_orphans(&id) == 1);
+    wait_for("the log", || stage.killed_orphans(&id) == 1);
     assert_eq!(stage.panes().len(), 0, "its pane went with its processes");
     let logs = stage.must(&["task", "logs", id.as_str()]);
     assert!(

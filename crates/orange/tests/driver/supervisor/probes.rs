@@ -77,13 +77,13 @@ pub fn with_tmux(stage: &mut Stage, script: &str) {
     stage.environment = environment(&stage.path(""), &[("PATH", &path)]);
 }
 
-fn counted(stage: &Stage) -> usize {
+fn poll_count(stage: &Stage) -> usize {
     let text = fs::read_to_string(stage.path("probes")).unwrap_or_default();
     text.trim().parse().unwrap_or(0)
 }
 
 #[test]
-fn lesson_12_a_hundred_thousand_unsure_looks_end_nobody() {
+fn lesson_12_a_hundred_thousand_unsure_polls_kill_no_agent() {
     let wanted = std::env::var("PROBES").map_or(PROBES, |text| text.parse().unwrap());
     let mut stage = Stage::new("default");
     for number in 1..=3 {
@@ -92,7 +92,7 @@ fn lesson_12_a_hundred_thousand_unsure_looks_end_nobody() {
     let tasks: Vec<TaskId> = (0..3).map(|_| stage.create(&["Add a line"])).collect();
     for id in &tasks {
         stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
-        stage.wait_for_rest(id);
+        stage.wait_until_idle(id);
     }
     let panes = || stage_panes(&stage);
     let before = panes();
@@ -109,16 +109,16 @@ fn lesson_12_a_hundred_thousand_unsure_looks_end_nobody() {
     let mut last = 0;
     let held = Deadline::after(LONG).wait_for(|| {
         // The count restarts for a new connection.
-        let now = counted(&stage);
+        let now = poll_count(&stage);
         rounds += if now < last { now } else { now - last };
         last = now;
         rounds >= wanted
     });
-    println!("{rounds} looks at the server");
-    assert!(held, "only {rounds} looks");
+    println!("{rounds} polls of the server");
+    assert!(held, "only {rounds} polls");
     let after: Vec<u64> = tasks.iter().map(|id| stage.task(id).version).collect();
     assert_eq!(after, versions, "nothing was decided");
-    assert_eq!(stage_panes(&stage), before, "nobody was ended");
+    assert_eq!(stage_panes(&stage), before, "no agent was killed");
     // And a real death is still noticed.
     let victim = before.lines().next().unwrap().split(' ').next().unwrap();
     assert!(

@@ -4,7 +4,7 @@ use std::fs;
 
 use orange_engine::task::Workspace;
 
-use crate::support::{Serving, Stage, wait_for};
+use crate::support::{RunningSupervisor, Stage, wait_for};
 
 #[test]
 fn a_release_that_was_given_up_is_tried_again_when_a_supervisor_starts() {
@@ -27,7 +27,7 @@ fn a_release_that_was_given_up_is_tried_again_when_a_supervisor_starts() {
     assert!(stage.worktree(&id).join("unsaved.txt").exists());
 
     fs::rename(&gone, &git).unwrap();
-    let serving = Serving::on(&stage);
+    let serving = RunningSupervisor::start(&stage);
     let is_released = || stage.task(&id).workspace == Workspace::None;
     wait_for("the release", is_released);
     drop(serving);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use orange_check::explore::{Notice, Played, Refused};
+use orange_check::explore::{Notice, StepOutcome, StepRefusal};
 use orange_engine::Workflow;
 use orange_engine::effect::{Effect, EffectId};
 use orange_engine::event::{Event, Fact};
@@ -17,36 +17,36 @@ use super::effect_words;
 
 #[derive(Clone, Debug)]
 pub enum Answer {
-    Decided(Decided),
+    Decided(Decision),
     Refused(Box<Refusal>),
     Nothing,
 }
 
-/// What follows from a step.
+/// The result of a step.
 #[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
-pub struct Decided {
+pub struct Decision {
     /// The statuses that were entered, in order.
-    pub entered: Vec<Entered>,
-    /// Fields that changed, in order.
+    pub entered: Vec<StatusChange>,
+    /// The fields that changed, in order.
     pub fields: Vec<FieldChange>,
-    /// What would be done, in order.
-    pub effects: Vec<Doing>,
-    /// What else is worth knowing, in order.
+    /// The effects that would run, in order.
+    pub effects: Vec<SimulatedEffect>,
+    /// Other remarks, in order.
     pub remarks: Vec<String>,
 }
 
 /// A status that was entered.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct Entered {
-    /// From where; nothing at the beginning.
+pub struct StatusChange {
+    /// The status before; absent at the beginning.
     pub from: Option<Status>,
-    /// To where.
+    /// The status that was entered.
     pub to: Status,
-    /// What set it off; nothing at the beginning.
+    /// The trigger; absent at the beginning.
     pub trigger: Option<Trigger>,
-    /// Who asked.
+    /// The role that requested it.
     pub by: Role,
-    /// What was shown.
+    /// The evidence.
     pub because: Vec<String>,
 }
 
@@ -55,59 +55,63 @@ pub struct Entered {
 pub struct FieldChange {
     /// The field.
     pub field: FieldName,
-    /// What it was.
+    /// The old value.
     pub from: i64,
-    /// What it is.
+    /// The new value.
     pub to: i64,
 }
 
-/// Something that would be done.
+/// An effect that would run.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct Doing {
+pub struct SimulatedEffect {
     /// The hook's name.
     pub effect: &'static str,
     /// What it would do.
     pub does: String,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
     #[serde(skip)]
     id: EffectId,
 }
 
-/// What became of an effect.
+/// The outcome of an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It succeeded.
     Done,
-    /// It failed for good.
+    /// It failed permanently.
     Failed,
-    /// An earlier one failed.
+    /// It was not started, because an earlier one failed.
     NotStarted,
-    /// It was no longer wanted.
-    CalledOff,
+    /// It was cancelled.
+    Cancelled,
 }
 
 impl Answer {
     /// The result of a step; `before` is the task as it was, if there was one.
-    pub fn of(workflow: &Workflow, before: Option<&Task>, it: &Result<Played, Refused>) -> Answer {
+    pub fn of(
+        workflow: &Workflow,
+        before: Option<&Task>,
+        it: &Result<StepOutcome, StepRefusal>,
+    ) -> Answer {
         match it {
-            Ok(played) => Answer::Decided(Decided::of(workflow, before, played)),
-            Err(Refused::Refusal(refusal)) => Answer::Refused(refusal.clone()),
-            Err(Refused::Nothing) => Answer::Nothing,
+            Ok(played) => Answer::Decided(Decision::of(workflow, before, played)),
+            Err(StepRefusal::Refusal(refusal)) => Answer::Refused(refusal.clone()),
+            Err(StepRefusal::NoEffect) => Answer::Nothing,
         }
     }
 }
 
-impl Decided {
-    fn of(workflow: &Workflow, before: Option<&Task>, played: &Played) -> Decided {
+impl Decision {
+    fn of(workflow: &Workflow, before: Option<&Task>, played: &StepOutcome) -> Decision {
         let live = before.into_iter().flat_map(|task| &task.runs);
         let live = live.filter(|(_, run)| run.state.is_live());
-        let mut telling = Telling {
+        let mut telling = DecisionBuilder {
             alive: live.map(|(role, _)| role.clone()).collect(),
             starting: BTreeMap::new(),
             fields: before.map_or(&workflow.fields, |task| &task.fields).clone(),
-            decided: Decided::default(),
+            decided: Decision::default(),
         };
         telling.questions(workflow, played);
         for event in &played.events {
@@ -117,63 +121,63 @@ impl Decided {
     }
 }
 
-struct Telling {
+struct DecisionBuilder {
     alive: BTreeSet<Role>,
     starting: BTreeMap<EffectId, Role>,
     fields: BTreeMap<FieldName, i64>,
-    decided: Decided,
+    decided: Decision,
 }
 
-impl Telling {
+impl DecisionBuilder {
     /// Adds each question that the user would have to confirm; the simulation always says yes.
-    fn questions(&mut self, workflow: &Workflow, played: &Played) {
+    fn questions(&mut self, workflow: &Workflow, played: &StepOutcome) {
         for notice in &played.notices {
-            if let Notice::Took { edge } = notice
+            if let Notice::EdgeTaken { edge } = notice
                 && let Some(edge) = workflow.edges.get(*edge)
                 && let Some(question) = &edge.confirm
                 && matches!(edge.trigger, Trigger::Request | Trigger::Merged)
             {
-                self.remark(format!("a person is asked first: {question} (yes)"));
+                self.remark(format!("you are asked first: {question} (yes)"));
             }
         }
     }
 
     fn tell(&mut self, event: &Event) {
         match &event.fact {
-            Fact::TaskCreated(created) => self.decided.entered.push(Entered {
+            Fact::TaskCreated(created) => self.decided.entered.push(StatusChange {
                 from: None,
                 to: created.status.clone(),
                 trigger: None,
                 by: created.by.clone(),
                 because: Vec::new(),
             }),
-            Fact::StatusChanged(changed) => self.decided.entered.push(Entered {
+            Fact::StatusChanged(changed) => self.decided.entered.push(StatusChange {
                 from: Some(changed.from.clone()),
                 to: changed.to.clone(),
                 trigger: Some(changed.trigger),
                 by: changed.by.clone(),
-                because: changed.because.clone(),
+                because: changed.evidence.clone(),
             }),
             Fact::FieldSet { field, value } => self.set(field, *value),
             Fact::EffectPlanned(planned) => {
                 if let Effect::Spawn(spawn) = &planned.effect {
                     self.starting.insert(planned.id, spawn.role.clone());
                 }
-                self.decided.effects.push(Doing {
+                self.decided.effects.push(SimulatedEffect {
                     effect: planned.effect.label(),
                     does: effect_words::tell(&planned.effect, &mut self.alive),
                     outcome: Outcome::Done,
                     id: planned.id,
                 });
             }
-            Fact::EffectGivenUp { effect, .. } => {
+            Fact::EffectFailed { effect, .. } => {
                 if let Some(role) = self.starting.get(effect) {
                     self.alive.remove(role);
                 }
                 self.mark(*effect, Outcome::Failed);
             }
             Fact::EffectStopped { effect, .. } => self.mark(*effect, Outcome::NotStarted),
-            Fact::EffectCancelled { effect } => self.mark(*effect, Outcome::CalledOff),
+            Fact::EffectCancelled { effect } => self.mark(*effect, Outcome::Cancelled),
             Fact::RunEnded { role, evidence, .. } => {
                 self.alive.remove(role);
                 self.remark(format!("the {role} {evidence}"));
@@ -182,7 +186,7 @@ impl Telling {
                 "that is crash {crash_count} of the {role} in this status"
             )),
             Fact::AttentionRaised { reason } => {
-                self.remark(format!("a person should look: {reason}"));
+                self.remark(format!("needs your attention: {reason}"));
             }
             _ => {}
         }

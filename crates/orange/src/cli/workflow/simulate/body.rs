@@ -2,17 +2,17 @@
 
 use orange_engine::Workflow;
 use orange_engine::names::Status;
-use orange_engine::refusal::{Missing, Refusal};
+use orange_engine::refusal::{Blocker, Refusal};
 use serde::Serialize;
 
-use super::answer::{Answer, Decided};
+use super::answer::{Answer, Decision};
 use super::dialogue::Dialogue;
 use super::menu::Choice;
 use super::place::Place;
 use super::script::{Event, Failure, Walk};
 use crate::cli::workflow::source::SourceBody;
 
-/// The answer about a script.
+/// The result of a script.
 #[derive(Serialize, schemars::JsonSchema)]
 pub struct WalkBody<'a> {
     #[serde(flatten)]
@@ -29,7 +29,7 @@ struct StepBody<'a> {
     line: usize,
     step: &'a str,
     status: Option<&'a Status>,
-    decided: Option<&'a Decided>,
+    decided: Option<&'a Decision>,
     refusal: Option<RefusalBody<'a>>,
     note: Option<&'a str>,
 }
@@ -39,14 +39,14 @@ struct RefusalBody<'a> {
     codes: Vec<&'static str>,
     message: String,
     hints: &'a [String],
-    missing: &'a [Missing],
+    missing: &'a [Blocker],
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct ExpectationBody<'a> {
     line: usize,
     expected: &'a str,
-    held: bool,
+    met: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -56,7 +56,7 @@ struct FailedBody<'a> {
     failure: &'a Failure,
 }
 
-/// The answer without a script: how a task can begin, and what can happen then.
+/// The result without a script: how a task can begin, and what can happen then.
 #[derive(Serialize, schemars::JsonSchema)]
 pub struct StartBody<'a> {
     #[serde(flatten)]
@@ -81,7 +81,7 @@ impl<'a> WalkBody<'a> {
             failed: Vec::new(),
             situation: walk.dialogue.place(),
         };
-        for walked in &walk.walked {
+        for walked in &walk.events {
             body.push(walked.line, &walked.event);
         }
         body
@@ -91,7 +91,7 @@ impl<'a> WalkBody<'a> {
         let held = |expected, held| ExpectationBody {
             line,
             expected,
-            held,
+            met: held,
         };
         let taken_back = |step| StepBody {
             line,
@@ -121,7 +121,7 @@ impl<'a> WalkBody<'a> {
                 },
                 note: note.as_deref(),
             }),
-            Event::Held(expected) => self.expectations.push(held(expected, true)),
+            Event::Met(expected) => self.expectations.push(held(expected, true)),
             Event::Failed(failure) => {
                 self.expectations.push(held(&failure.expected, false));
                 self.failed.push(FailedBody { line, failure });
@@ -135,7 +135,7 @@ impl<'a> WalkBody<'a> {
 impl<'a> From<&'a Refusal> for RefusalBody<'a> {
     fn from(refusal: &'a Refusal) -> Self {
         Self {
-            codes: refusal.missing.iter().map(Missing::code).collect(),
+            codes: refusal.missing.iter().map(Blocker::code).collect(),
             message: refusal.to_string(),
             hints: &refusal.hints,
             missing: &refusal.missing,

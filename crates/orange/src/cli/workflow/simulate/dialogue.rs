@@ -1,17 +1,17 @@
 //! Walks a task through a workflow step by step, with undo.
 
-use orange_check::explore::{Happening, Rehearsal, Relevance, Step};
+use orange_check::explore::{Occurrence, Rehearsal, Relevance, Step};
 use orange_engine::Workflow;
 use orange_engine::event::Fact;
 use orange_engine::names::FieldName;
-use orange_engine::refusal::{GateFailure, Missing};
+use orange_engine::refusal::{Blocker, GateFailure};
 
-use super::answer::{Answer, Decided};
+use super::answer::{Answer, Decision};
 use super::menu::{self, Choice};
 use super::place::Place;
 
 /// The line that empties TASK.md.
-pub const EMPTIED: &str = "TASK.md is emptied";
+pub const EMPTY_TASK_FILE_LINE: &str = "TASK.md is emptied";
 
 /// The state of a walk: where the task is and the steps that led there.
 #[derive(Clone, Debug)]
@@ -19,11 +19,11 @@ pub struct Dialogue<'w> {
     pub workflow: &'w Workflow,
     relevance: Relevance,
     rehearsal: Rehearsal<'w>,
-    past: Vec<Past<'w>>,
+    past: Vec<PastStep<'w>>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Past<'w> {
+pub struct PastStep<'w> {
     before: Rehearsal<'w>,
     pub line: String,
     pub answer: Answer,
@@ -55,30 +55,36 @@ impl<'w> Dialogue<'w> {
     }
 
     /// Every step that may be tried next, even if it would be refused.
-    pub fn tries(&self) -> Vec<Step> {
-        menu::tries(self.workflow, &self.relevance, &self.rehearsal)
+    pub fn possible_steps(&self) -> Vec<Step> {
+        menu::steps_to_try(self.workflow, &self.relevance, &self.rehearsal)
     }
 
-    pub fn past(&self) -> &[Past<'w>] {
+    pub fn past(&self) -> &[PastStep<'w>] {
         &self.past
     }
 
-    pub fn take(&mut self, step: &Step) -> &Past<'w> {
+    pub fn take(&mut self, step: &Step) -> &PastStep<'w> {
         let before = self.rehearsal.clone();
         let played = self.rehearsal.take(step);
         let answer = Answer::of(self.workflow, before.task(), &played);
-        let note = absent(&before, &step.happening).or_else(|| unshown(&answer));
+        let note =
+            absent_agent_note(&before, &step.occurrence).or_else(|| unshown_gate_note(&answer));
         self.remember(before, step.to_string(), answer, note)
     }
 
-    pub fn empty_task_file(&mut self) -> &Past<'w> {
+    pub fn empty_task_file(&mut self) -> &PastStep<'w> {
         let before = self.rehearsal.clone();
         self.rehearsal.empty_document();
-        let decided = Decided {
-            remarks: vec!["whoever is next to call brings the empty TASK.md".to_owned()],
-            ..Decided::default()
+        let decided = Decision {
+            remarks: vec!["the next call imports the empty TASK.md".to_owned()],
+            ..Decision::default()
         };
-        self.remember(before, EMPTIED.to_owned(), Answer::Decided(decided), None)
+        self.remember(
+            before,
+            EMPTY_TASK_FILE_LINE.to_owned(),
+            Answer::Decided(decided),
+            None,
+        )
     }
 
     /// Undoes the last line, and returns it.
@@ -116,9 +122,9 @@ impl<'w> Dialogue<'w> {
         line: String,
         answer: Answer,
         note: Option<String>,
-    ) -> &Past<'w> {
+    ) -> &PastStep<'w> {
         let at = self.past.len();
-        self.past.push(Past {
+        self.past.push(PastStep {
             before,
             line,
             answer,
@@ -130,24 +136,24 @@ impl<'w> Dialogue<'w> {
 
 /// A note that the agent making this request is not running: the engine cannot know that, but the
 /// reader should.
-fn absent(rehearsal: &Rehearsal<'_>, happening: &Happening) -> Option<String> {
-    let (Happening::Ask { by, .. } | Happening::Merge { by }) = happening else {
+fn absent_agent_note(rehearsal: &Rehearsal<'_>, happening: &Occurrence) -> Option<String> {
+    let (Occurrence::Request { by, .. } | Occurrence::Merge { by }) = happening else {
         return None;
     };
     let is_there = rehearsal.task().is_some_and(|task| task.is_live(by));
     (by.is_agent() && !is_there)
-        .then(|| format!("no {by} is alive here; this is what one would be told"))
+        .then(|| format!("no {by} is alive here; this is what one would see"))
 }
 
 /// A note that gates about the world fail unless the line shows them; the refusal cannot say so.
-fn unshown(answer: &Answer) -> Option<String> {
+fn unshown_gate_note(answer: &Answer) -> Option<String> {
     let Answer::Refused(refusal) = answer else {
         return None;
     };
-    let about_world = |missing: &Missing| {
+    let about_world = |missing: &Blocker| {
         matches!(
             missing,
-            Missing::GateFailed {
+            Blocker::GateFailed {
                 failure: GateFailure::Git { .. }
                     | GateFailure::PullRequestMissing
                     | GateFailure::PullRequestState { .. }
@@ -158,6 +164,6 @@ fn unshown(answer: &Answer) -> Option<String> {
     };
     let is_unshown = refusal.missing.iter().any(about_world);
     is_unshown.then(|| {
-        "what a gate asks of git, a forge or a command holds only when the line shows it".to_owned()
+        "gates about git, a forge or a command pass only if the line shows them".to_owned()
     })
 }

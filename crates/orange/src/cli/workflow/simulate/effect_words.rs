@@ -6,10 +6,10 @@ use orange_engine::effect::{Effect, Kill, KillScope, NotifyRole, Spawn};
 use orange_engine::language::hooks::Channel;
 use orange_engine::role::Role;
 
-use crate::cli::answer::words::counted;
+use crate::cli::answer::words::count_noun;
 
 /// How many characters of a message are shown.
-const LONGEST: usize = 50;
+const MAX_MESSAGE_CHARS: usize = 50;
 
 /// Describes an effect planned while these agents run, and updates which of them run after it.
 pub fn tell(effect: &Effect, alive: &mut BTreeSet<Role>) -> String {
@@ -19,29 +19,29 @@ pub fn tell(effect: &Effect, alive: &mut BTreeSet<Role>) -> String {
             "binds a workspace, with the work rescued earlier".to_owned()
         }
         Effect::ReleaseWorkspace { .. } => {
-            "saves what is unsaved, then frees the workspace".to_owned()
+            "saves unsaved work, then releases the workspace".to_owned()
         }
         Effect::Spawn(spawn) => {
             alive.insert(spawn.role.clone());
-            tell_start(spawn)
+            describe_start(spawn)
         }
-        Effect::Kill(kill) => tell_end(kill, alive),
-        Effect::NotifyRole(notify) => tell_message(notify, alive),
+        Effect::Kill(kill) => describe_kill(kill, alive),
+        Effect::NotifyRole(notify) => describe_message(notify, alive),
         Effect::SpawnNext => "lets the scheduler start the next queued task".to_owned(),
         Effect::PushBranch { .. } => "pushes the branch".to_owned(),
         Effect::CreatePr { .. } => "opens a pull request".to_owned(),
         Effect::DeleteRemoteBranch { .. } => "removes the remote branch".to_owned(),
-        Effect::ArchiveSection { section } => format!("sets `{section}` in TASK.md aside"),
+        Effect::ArchiveSection { section } => format!("archives `{section}` of TASK.md"),
         Effect::Notify { message, via } => {
-            let ways: Vec<&str> = via.iter().copied().map(way).collect();
+            let ways: Vec<&str> = via.iter().copied().map(channel_name).collect();
             let ways = ways.join(" and ");
-            format!("tells the person by {ways}: {}", beginning(message))
+            format!("notifies you by {ways}: {}", beginning(message))
         }
         Effect::RunCommand { command } => format!("runs `{}`", command.join(" ")),
         Effect::Merge(_) => "merges the branch".to_owned(),
         Effect::Route => "chooses a harness".to_owned(),
         Effect::CreateChildren { delegations } => {
-            format!("creates {}", counted(delegations.len(), "child task"))
+            format!("creates {}", count_noun(delegations.len(), "child task"))
         }
         Effect::CommentIssue { .. } => "comments on the issue".to_owned(),
         Effect::LabelIssue { label } => format!("labels the issue `{label}`"),
@@ -49,7 +49,7 @@ pub fn tell(effect: &Effect, alive: &mut BTreeSet<Role>) -> String {
     }
 }
 
-fn tell_start(spawn: &Spawn) -> String {
+fn describe_start(spawn: &Spawn) -> String {
     let role = &spawn.role;
     let place = if spawn.headless {
         "without a terminal".to_owned()
@@ -63,10 +63,10 @@ fn tell_start(spawn: &Spawn) -> String {
 }
 
 fn counted_seconds(seconds: u64) -> String {
-    counted(usize::try_from(seconds).unwrap_or(usize::MAX), "second")
+    count_noun(usize::try_from(seconds).unwrap_or(usize::MAX), "second")
 }
 
-fn tell_end(kill: &Kill, alive: &mut BTreeSet<Role>) -> String {
+fn describe_kill(kill: &Kill, alive: &mut BTreeSet<Role>) -> String {
     let within = |role: &Role| match &kill.scope {
         KillScope::Session => true,
         KillScope::Role(only) => only == role,
@@ -78,27 +78,27 @@ fn tell_end(kill: &Kill, alive: &mut BTreeSet<Role>) -> String {
     let ended: BTreeSet<Role> = ended;
     let names: Vec<String> = ended.iter().map(|role| format!("the {role}")).collect();
     match (names.as_slice(), &kill.scope) {
-        ([], KillScope::Runs) => "ends what a dead agent left running".to_owned(),
-        ([], _) => "ends nobody: none is there".to_owned(),
-        (names, _) => format!("ends {}", names.join(" and ")),
+        ([], KillScope::Runs) => "kills what a dead agent left running".to_owned(),
+        ([], _) => "kills nothing: no agent is running".to_owned(),
+        (names, _) => format!("kills {}", names.join(" and ")),
     }
 }
 
-fn tell_message(notify: &NotifyRole, alive: &mut BTreeSet<Role>) -> String {
+fn describe_message(notify: &NotifyRole, alive: &mut BTreeSet<Role>) -> String {
     let role = &notify.role;
     if alive.contains(role) {
         return format!("tells the {role}: {}", beginning(&notify.message));
     }
-    match &notify.otherwise {
+    match &notify.spawn_if_absent {
         Some(spawn) => {
             alive.insert(role.clone());
-            format!("{}, because nobody is there to tell", tell_start(spawn))
+            format!("{}, because none is running", describe_start(spawn))
         }
-        None => format!("tells nobody: the {role} is not there"),
+        None => format!("tells no one: the {role} is not running"),
     }
 }
 
-fn way(channel: Channel) -> &'static str {
+fn channel_name(channel: Channel) -> &'static str {
     match channel {
         Channel::Desktop => "desktop",
         Channel::Bell => "bell",
@@ -110,10 +110,10 @@ fn way(channel: Channel) -> &'static str {
 fn beginning(message: &str) -> String {
     let line = message.trim().lines().next().unwrap_or_default();
     let line = line.split_inclusive(". ").next().unwrap_or_default().trim();
-    if line.chars().count() <= LONGEST {
+    if line.chars().count() <= MAX_MESSAGE_CHARS {
         return line.to_owned();
     }
-    let short: String = line.chars().take(LONGEST).collect();
+    let short: String = line.chars().take(MAX_MESSAGE_CHARS).collect();
     // Leave out a word that was cut in two.
     let whole = short
         .rsplit_once(' ')

@@ -6,7 +6,7 @@ use orange_engine::Workflow;
 use orange_engine::document::SectionName;
 use orange_engine::language::nearest;
 use orange_engine::names::{FieldName, Status};
-use orange_engine::refusal::Missing;
+use orange_engine::refusal::Blocker;
 use orange_engine::role::Role;
 
 use super::answer::{Answer, Outcome};
@@ -74,14 +74,14 @@ impl Expectation {
                 match (known.iter().find(|it| it.as_str() == field), value.parse()) {
                     (Some(field), Ok(value)) => Ok(Expectation::Field(field.clone(), value)),
                     (None, Ok(_)) => Err(unknown("field", field, names)),
-                    _ => Err(format!("what can be expected is: {KINDS}")),
+                    _ => Err(format!("you can expect: {KINDS}")),
                 }
             }
         }
     }
 
     /// Checks the expectation; the error says what is the case instead.
-    pub fn judge(&self, dialogue: &Dialogue<'_>) -> Result<(), String> {
+    pub fn check(&self, dialogue: &Dialogue<'_>) -> Result<(), String> {
         let answer = dialogue.past().last().map(|past| &past.answer);
         match self {
             Expectation::Refused(words) => judge_refusal(words, answer),
@@ -95,32 +95,35 @@ impl Expectation {
 
     fn judge_place(&self, place: &Place, dialogue: &Dialogue<'_>) -> Result<(), String> {
         let alive = || match place.alive.as_slice() {
-            [] => "nobody is alive".to_owned(),
+            [] => "no agent is alive".to_owned(),
             roles => format!("alive: {}", joined(roles)),
         };
         match self {
-            Expectation::Status(status) => hold(place.status == *status, || {
+            Expectation::Status(status) => ensure(place.status == *status, || {
                 format!("it is in `{}`", place.status)
             }),
             Expectation::Alive(roles) => {
-                hold(roles.iter().all(|role| place.alive.contains(role)), alive)
+                ensure(roles.iter().all(|role| place.alive.contains(role)), alive)
             }
-            Expectation::NobodyAlive => hold(place.alive.is_empty(), alive),
-            Expectation::Workspace(held) => hold(place.workspace == *held, || {
+            Expectation::NobodyAlive => ensure(place.alive.is_empty(), alive),
+            Expectation::Workspace(held) => ensure(place.workspace == *held, || {
                 let is = if place.workspace { "a" } else { "no" };
                 format!("it holds {is} workspace")
             }),
             Expectation::Field(field, value) => {
                 let is = dialogue.value(field).unwrap_or_default();
-                hold(is == *value, || format!("{field} is {is}"))
+                ensure(is == *value, || format!("{field} is {is}"))
             }
             Expectation::Fresh(name) => {
                 let found = place.sections.iter().find(|it| it.section == *name);
                 match found {
-                    Some(section) => hold(section.fresh, || {
-                        format!("`{name}` is as it was when `{}` was entered", place.status)
+                    Some(section) => ensure(section.fresh, || {
+                        format!(
+                            "`{name}` has not changed since `{}` was entered",
+                            place.status
+                        )
                     }),
-                    None => Err(format!("nobody has brought `{name}`")),
+                    None => Err(format!("no one has written `{name}`")),
                 }
             }
             Expectation::Refused(_) | Expectation::Effects(_) => Ok(()),
@@ -128,21 +131,21 @@ impl Expectation {
     }
 }
 
-fn hold(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
+fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 
 fn judge_refusal(words: &str, answer: Option<&Answer>) -> Result<(), String> {
     match answer {
         Some(Answer::Refused(refusal)) => {
-            let mut codes: Vec<&str> = refusal.missing.iter().map(Missing::code).collect();
+            let mut codes: Vec<&str> = refusal.missing.iter().map(Blocker::code).collect();
             codes.dedup();
             let message = refusal.to_string().replace('`', "").to_lowercase();
             let is_so = codes.contains(&words) || message.contains(&words.to_lowercase());
             let codes = codes.join(", ");
-            hold(is_so, || format!("it was refused with {codes}: {refusal}"))
+            ensure(is_so, || format!("it was refused with {codes}: {refusal}"))
         }
-        Some(Answer::Nothing) => hold(words.is_empty(), || "nothing came of it".to_owned()),
+        Some(Answer::Nothing) => ensure(words.is_empty(), || "it had no effect".to_owned()),
         Some(Answer::Decided(_)) => Err("it was not refused".to_owned()),
         None => Err("nothing has happened yet".to_owned()),
     }
@@ -156,7 +159,7 @@ fn judge_effects(names: &[String], answer: Option<&Answer>) -> Result<(), String
     let effects = effects.iter();
     let started = effects.filter(|doing| matches!(doing.outcome, Outcome::Done | Outcome::Failed));
     let is: Vec<&str> = started.map(|doing| doing.effect).collect();
-    hold(is == names, || match is.as_slice() {
+    ensure(is == names, || match is.as_slice() {
         [] => "there were no effects".to_owned(),
         is => format!("the effects were {}", is.join(", ")),
     })

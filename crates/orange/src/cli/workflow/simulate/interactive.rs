@@ -4,8 +4,8 @@ use orange_engine::Workflow;
 
 use super::answer::Answer;
 use super::dialogue::Dialogue;
+use super::parse::{self, Action};
 use super::script;
-use super::understand::{self, Action};
 use super::view::View;
 use crate::cli::Error;
 use crate::output::Output;
@@ -27,7 +27,7 @@ pub fn run(workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
         "Walking a task through `{}`. Nothing is started, written or merged.",
         workflow.name
     ));
-    view.sentence("Type a number or a line; 1 is what usually comes next. `help` tells what else.");
+    view.sentence("Type a number or a line; 1 is the usual next step. `help` lists the rest.");
     let mut next = Next::Show(view);
     loop {
         match next {
@@ -55,13 +55,13 @@ pub fn run(workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
 fn situation(view: &mut View, dialogue: &Dialogue<'_>, is_whole: bool) {
     match dialogue.place() {
         Some(place) => view.place(&place),
-        None => view.sentence("No task yet. It begins in one of these ways:"),
+        None => view.sentence("No task yet. Begin one with one of these lines:"),
     }
     view.gap();
     let choices = dialogue.choices();
     view.menu(&choices, is_whole);
     if choices.is_empty() {
-        view.sentence("The task has ended. `undo` goes back, `restart` begins again.");
+        view.sentence("The task has ended. `undo` goes back, `restart` starts over.");
     }
 }
 
@@ -75,8 +75,8 @@ fn follow(dialogue: &mut Dialogue<'_>, typed: &str, width: Option<usize>) -> Nex
             return Next::Say(view);
         }
         "script" => {
-            for line in script::written(dialogue) {
-                view.exactly(&line);
+            for line in script::to_script(dialogue) {
+                view.push_line(&line);
             }
             return Next::Say(view);
         }
@@ -92,7 +92,7 @@ fn follow(dialogue: &mut Dialogue<'_>, typed: &str, width: Option<usize>) -> Nex
             }
             Action::Step(Box::new(choices.swap_remove(number - 1).step))
         }
-        Err(_) => match understand::leniently(dialogue, typed) {
+        Err(_) => match parse::parse_lenient(dialogue, typed) {
             Ok(action) => action,
             Err(unknown) => {
                 view.unknown(&unknown.reason, &unknown.nearest);
@@ -103,14 +103,14 @@ fn follow(dialogue: &mut Dialogue<'_>, typed: &str, width: Option<usize>) -> Nex
     let past = match action {
         Action::Undo => {
             match dialogue.undo() {
-                Some(line) => view.sentence(&format!("Taken back: {line}")),
-                None => view.sentence("There is nothing to take back."),
+                Some(line) => view.sentence(&format!("Undone: {line}")),
+                None => view.sentence("Nothing to undo."),
             }
             return Next::Show(view);
         }
         Action::Restart => {
             dialogue.restart();
-            view.sentence("From the beginning.");
+            view.sentence("Restarted.");
             return Next::Show(view);
         }
         Action::Empty => dialogue.empty_task_file(),
@@ -126,25 +126,31 @@ fn follow(dialogue: &mut Dialogue<'_>, typed: &str, width: Option<usize>) -> Nex
 
 fn help(view: &mut View) {
     for (what, does) in [
-        ("a number", "what the menu shows under it happens"),
-        ("a line of the menu", "the same; its beginning is enough"),
+        ("a number", "take that step of the menu"),
+        (
+            "a line of the menu",
+            "the same; the start of the line is enough",
+        ),
         (
             "worker asks for STATUS",
             "any role may try any status, to see what is refused and why",
         ),
         (
             "..., showing ## SECTION",
-            "with a section written anew; also PASS in ## SECTION, git in order",
+            "with a new text in that section; also PASS in ## SECTION, git in order",
         ),
         (
             "...; spawn_agent fails",
             "the same with one of its effects failing",
         ),
-        ("TASK.md is emptied", "what was written is gone"),
-        ("undo, restart", "one line back, or all of them"),
-        ("script", "the lines so far, for --script"),
-        ("Enter", "where the task is, and everything that can happen"),
-        ("quit, Ctrl-D", "the end"),
+        ("TASK.md is emptied", "remove everything from TASK.md"),
+        ("undo, restart", "undo one line, or all of them"),
+        ("script", "print the lines so far, for --script"),
+        (
+            "Enter",
+            "show where the task is, and everything that can happen",
+        ),
+        ("quit, Ctrl-D", "quit"),
     ] {
         view.entry(what, does);
     }

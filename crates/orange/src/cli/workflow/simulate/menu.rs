@@ -1,7 +1,7 @@
 //! The possible next steps, the most usual first.
 
 use orange_check::explore::{
-    Happening, Rehearsal, Relevance, Situation, Step, beginnings, possible,
+    Occurrence, Rehearsal, Relevance, Situation, Step, creation_steps, possible_steps,
 };
 use orange_check::graph::Graph;
 use orange_engine::Workflow;
@@ -10,28 +10,28 @@ use orange_engine::names::Status;
 use orange_engine::role::Role;
 use serde::Serialize;
 
-/// Who or what makes something happen.
+/// Who or what takes a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
-    /// The person at the keyboard.
-    Person,
-    /// Agents.
+    /// The human.
+    Human,
+    /// An agent.
     Agents,
-    /// The engine itself, the forge, the machine.
+    /// The engine, the forge or the machine.
     World,
 }
 
-/// Something that can happen next.
+/// A possible next step.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Choice {
-    /// Its line.
+    /// The line to type.
     pub line: String,
-    /// Who or what makes it happen.
+    /// Who or what takes the step.
     pub group: Group,
     /// The status it leads to.
     pub to: Status,
-    /// Whether that is another one than now.
+    /// Whether it changes the status.
     pub moves: bool,
     /// The step.
     #[serde(skip)]
@@ -39,10 +39,14 @@ pub struct Choice {
 }
 
 /// Every step that may be tried here, even if it would be refused.
-pub fn tries(workflow: &Workflow, relevance: &Relevance, rehearsal: &Rehearsal<'_>) -> Vec<Step> {
+pub fn steps_to_try(
+    workflow: &Workflow,
+    relevance: &Relevance,
+    rehearsal: &Rehearsal<'_>,
+) -> Vec<Step> {
     match rehearsal.task() {
-        None => beginnings(workflow, relevance),
-        Some(task) => possible(workflow, relevance, &Situation::of(task, relevance)),
+        None => creation_steps(workflow, relevance),
+        Some(task) => possible_steps(workflow, relevance, &Situation::of(task, relevance)),
     }
 }
 
@@ -54,7 +58,7 @@ pub fn choices(
 ) -> Vec<Choice> {
     let now = rehearsal.task().map(|task| task.status.clone());
     let mut found: Vec<Choice> = Vec::new();
-    for step in tries(workflow, relevance, rehearsal) {
+    for step in steps_to_try(workflow, relevance, rehearsal) {
         let line = step.to_string();
         if found.iter().any(|choice| choice.line == line) {
             continue;
@@ -62,14 +66,14 @@ pub fn choices(
         if let Ok(played) = rehearsal.clone().take(&step) {
             found.push(Choice {
                 line,
-                group: group(&step.happening),
+                group: group(&step.occurrence),
                 moves: now.as_ref() != Some(&played.task.status),
                 to: played.task.status,
                 step,
             });
         }
     }
-    let way = Graph::of(workflow).shortest_way;
+    let way = Graph::of(workflow).shortest_path;
     let next = way
         .iter()
         .skip_while(|status| Some(*status) != now.as_ref());
@@ -80,11 +84,11 @@ pub fn choices(
     found.sort_by_key(|choice| {
         let group = order.iter().position(|group| *group == choice.group);
         let is_unusual = matches!(
-            choice.step.happening,
-            Happening::Die { .. } | Happening::Begin { summary: 0, .. }
+            choice.step.occurrence,
+            Occurrence::Die { .. } | Occurrence::Create { summary: 0, .. }
         );
         let rank = match choice.moves {
-            _ if brings_back(&choice.step.happening).is_some_and(is_expected) => 0,
+            _ if respawned_role(&choice.step.occurrence).is_some_and(is_expected) => 0,
             true if now.is_none() || next == Some(&choice.to) => 1,
             true if !workflow.is_terminal(&choice.to) => 2,
             false => 3,
@@ -95,9 +99,9 @@ pub fn choices(
     found
 }
 
-fn brings_back(happening: &Happening) -> Option<&Role> {
+fn respawned_role(happening: &Occurrence) -> Option<&Role> {
     match happening {
-        Happening::Respawn { role } => Some(role),
+        Occurrence::Respawn { role } => Some(role),
         _ => None,
     }
 }
@@ -105,31 +109,33 @@ fn brings_back(happening: &Happening) -> Option<&Role> {
 /// The groups in the order in which they usually act, by the kind of the status.
 fn order(kind: Option<Kind>) -> [Group; 3] {
     match kind {
-        Some(Kind::Agent) => [Group::Agents, Group::Person, Group::World],
-        Some(Kind::Waiting) => [Group::World, Group::Person, Group::Agents],
+        Some(Kind::Agent) => [Group::Agents, Group::Human, Group::World],
+        Some(Kind::Waiting) => [Group::World, Group::Human, Group::Agents],
         Some(Kind::Queued | Kind::Human | Kind::Terminal) | None => {
-            [Group::Person, Group::Agents, Group::World]
+            [Group::Human, Group::Agents, Group::World]
         }
     }
 }
 
-fn group(happening: &Happening) -> Group {
+fn group(happening: &Occurrence) -> Group {
     match happening {
-        Happening::Ask { by, .. } | Happening::Write { by } | Happening::Merge { by } => match by {
-            Role::Human => Group::Person,
-            Role::Engine => Group::World,
-            _ => Group::Agents,
-        },
-        Happening::Begin { .. } | Happening::Respawn { .. } | Happening::Summarize { .. } => {
-            Group::Person
+        Occurrence::Request { by, .. } | Occurrence::Write { by } | Occurrence::Merge { by } => {
+            match by {
+                Role::Human => Group::Human,
+                Role::Engine => Group::World,
+                _ => Group::Agents,
+            }
         }
-        Happening::Die { evidence, .. } if evidence.is_the_agents_own() => Group::Agents,
-        Happening::Report { .. } => Group::Agents,
-        Happening::Die { .. }
-        | Happening::TimeOut
-        | Happening::PullRequest { .. }
-        | Happening::MergedOutside
-        | Happening::AddChild
-        | Happening::EndChild => Group::World,
+        Occurrence::Create { .. } | Occurrence::Respawn { .. } | Occurrence::Summarize { .. } => {
+            Group::Human
+        }
+        Occurrence::Die { evidence, .. } if evidence.is_agent_failure() => Group::Agents,
+        Occurrence::Report { .. } => Group::Agents,
+        Occurrence::Die { .. }
+        | Occurrence::TimeOut
+        | Occurrence::PullRequest { .. }
+        | Occurrence::MergedOutside
+        | Occurrence::AddChild
+        | Occurrence::EndChild => Group::World,
     }
 }

@@ -7,10 +7,10 @@ mod effect_words;
 mod expectation;
 mod interactive;
 mod menu;
+mod parse;
 mod place;
 mod request;
 mod script;
-mod understand;
 mod view;
 
 use std::path::PathBuf;
@@ -18,52 +18,50 @@ use std::path::PathBuf;
 use body::{StartBody, WalkBody};
 use orange_config::{Environment, Source, read_script};
 use orange_engine::Workflow;
+use parse::UnknownLine;
 use script::{Event, Walk};
 use serde_json::json;
-use understand::Unknown;
 use view::View;
 
 use super::source::SourceBody;
 use super::target::{Target, load, resolve};
-use crate::cli::answer::words::counted;
+use crate::cli::answer::words::count_noun;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::Output;
 
 pub const SHAPE: Shape = Shape::of::<WalkBody>("orange.workflow.simulate/1");
 
-pub const START: Shape = Shape::of::<StartBody>("orange.workflow.simulate.start/1");
+pub const START_SHAPE: Shape = Shape::of::<StartBody>("orange.workflow.simulate.start/1");
 
 /// Walk a task through a workflow.
 ///
 /// Shows where the task is and what can happen next, then what was decided and what would run, or
-/// the refusal that a person or an agent would read. Everything is decided as it is for real tasks;
-/// no agent is started, no file written, nothing merged. Between two steps every effect has
-/// succeeded, unless the step says which one fails.
+/// the refusal that you or an agent would see. Everything is decided as for real tasks; no agent is
+/// started, no file written, nothing merged. Between two steps every effect succeeds, unless the
+/// step says which one fails.
 ///
-/// A script walks without a dialogue. It has one step per line, in the words of the menu, and
-/// lines that say what must be so: `expect status working`, `expect refused gate-failed`,
-/// `expect alive worker`, `expect nobody alive`, `expect workspace`, `expect no workspace`,
-/// `expect review_round 1`, `expect fresh ## Handoff`, `expect effects kill_session, spawn_next`,
-/// `expect no effects`. What follows `#` is a comment. A step that is refused must be followed by
-/// `expect refused`. The exit code is 0 when everything was as expected, 3 when something was not,
-/// and 2 when the script cannot be read.
+/// A script runs without a dialogue. It has one step per line, in the words of the menu, and lines
+/// that say what to expect: `expect status working`, `expect refused gate-failed`, `expect alive
+/// worker`, `expect nobody alive`, `expect workspace`, `expect no workspace`, `expect review_round
+/// 1`, `expect fresh ## Handoff`, `expect effects kill_session, spawn_next`, `expect no effects`.
+/// `#` starts a comment. A step that is refused must be followed by `expect refused`. The exit code
+/// is 0 if every expectation is met, 3 if one is not, and 2 if the script cannot be read.
 ///
-/// With `--json`, a script is answered with every step and what was decided. Without a script, the
-/// answer is how a task can begin and what can happen to it then.
+/// With `--json`, a script prints every step and what was decided. Without a script, it prints how
+/// a task can begin and what can happen then.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The name of a workflow, the path of a file, or, beside a script or `--json`, `-` for the
-    /// standard input.
+    /// A workflow name, a file path, or, with a script or `--json`, `-` for the standard input.
     ///
-    /// What has a path separator or ends in `.yml` or `.yaml` is a file. Else it is a name: your
-    /// own workflow first, then the shipped one.
+    /// An argument that has a path separator or ends in `.yml` or `.yaml` is a file. Otherwise it
+    /// is a name: your own workflow first, then the shipped one.
     #[arg(
         value_name = "NAME|FILE",
         value_parser = Target::parser(),
         default_value = "default"
     )]
     pub workflow: Target,
-    /// A script to follow, or `-` for the standard input.
+    /// A script to run, or `-` for the standard input.
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
 }
@@ -78,10 +76,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
                 let name = script.display().to_string();
                 let text = read_script(script);
                 let text = text.map_err(|reason| {
-                    let message = format!("cannot follow the script `{name}`: {reason}");
+                    let message = format!("cannot read the script `{name}`: {reason}");
                     Error::new(Exit::Usage, "script-unreadable", message)
                         .hint(
-                            "name a text file: `orange workflow simulate --script FILE`, or `-` \
+                            "pass a text file: `orange workflow simulate --script FILE`, or `-` \
                              for the standard input",
                         )
                         .details(json!({ "name": name, "reason": reason.to_string() }))
@@ -89,7 +87,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
                 let walk = script::walk(&workflow, &text);
                 return tell(&source, &name, walk, output);
             }
-            None if output.is_json() => tell_start(&source, &workflow, output)?,
+            None if output.is_json() => print_start(&source, &workflow, output)?,
             None => interactive::run(&workflow, output)?,
         }
     }
@@ -112,16 +110,16 @@ fn refuse_two_inputs(args: &Args, output: &Output) -> Result<(), Error> {
         "the script"
     };
     Err(Error::usage(format!(
-        "cannot simulate `-`: the standard input is {other}"
+        "cannot simulate `-`: the standard input is used for {other}"
     ))
     .hint("save the workflow as a file, then run `orange workflow simulate ./mine.yml`"))
 }
 
-fn unknown_line(script: &str, line: usize, text: &str, unknown: &Unknown) -> Error {
-    let Unknown { reason, nearest } = unknown;
-    let message = format!("cannot follow line {line} of the script `{script}`, `{text}`: {reason}");
+fn unknown_line(script: &str, line: usize, text: &str, unknown: &UnknownLine) -> Error {
+    let UnknownLine { reason, nearest } = unknown;
+    let message = format!("cannot run line {line} of the script `{script}`, `{text}`: {reason}");
     Error::new(Exit::Usage, "script-line-unknown", message)
-        .hints(nearest.iter().map(|line| format!("possible there: {line}")))
+        .hints(nearest.iter().map(|line| format!("possible here: {line}")))
         .hint(
             "`orange workflow simulate --help` explains scripts, and `orange workflow simulate` \
              shows what can happen",
@@ -143,7 +141,7 @@ fn tell(
     output: &mut Output,
 ) -> Result<Exit, Error> {
     let stopped = walk
-        .stopped
+        .unread_line
         .take()
         .map(|(line, text, unknown)| unknown_line(script, line, &text, &unknown));
     if output.is_json() {
@@ -154,7 +152,7 @@ fn tell(
     } else {
         let mut view = View::new(output.answer_width());
         view.sentence(&format!("Walking a task through `{}`.", source.name));
-        for walked in &walk.walked {
+        for walked in &walk.events {
             view.event(walked.line, &walked.event);
         }
         view.gap();
@@ -171,22 +169,22 @@ fn tell(
 
 fn summarize(view: &mut View, walk: &Walk<'_>) {
     let count = |is: fn(&Event) -> bool| {
-        let events = walk.walked.iter().map(|walked| &walked.event);
+        let events = walk.events.iter().map(|walked| &walked.event);
         events.filter(|event| is(event)).count()
     };
-    let steps = counted(count(|event| matches!(event, Event::Step { .. })), "step");
-    let held = count(|event| matches!(event, Event::Held(_)));
+    let steps = count_noun(count(|event| matches!(event, Event::Step { .. })), "step");
+    let held = count(|event| matches!(event, Event::Met(_)));
     let failed = walk.failures().count();
     view.sentence(&format!(
-        "{steps}; {} held, {failed} did not",
-        counted(held, "expectation")
+        "{steps}; {} met, {failed} not met",
+        count_noun(held, "expectation")
     ));
     for (line, failure) in walk.failures() {
         view.failure(line, failure, 0);
     }
 }
 
-fn tell_start(source: &Source, workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
-    START.print(&StartBody::of(SourceBody::from(source), workflow), output)?;
+fn print_start(source: &Source, workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
+    START_SHAPE.print(&StartBody::of(SourceBody::from(source), workflow), output)?;
     Ok(())
 }

@@ -13,53 +13,53 @@ use serde::Serialize;
 /// Everything about a task that decides what can happen to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Place {
-    /// Its status.
+    /// The status.
     pub status: Status,
-    /// What kind of waiting or working that is.
+    /// The kind of the status.
     pub kind: Option<Kind>,
     /// Numbers that guards of this status read, and others that are not zero.
     pub counters: Vec<Counter>,
-    /// The sections that gates read, as far as they are in TASK.md.
-    pub sections: Vec<Written>,
-    /// Agents that run.
+    /// The sections of TASK.md that gates read.
+    pub sections: Vec<SectionState>,
+    /// Agents that are running.
     pub alive: Vec<Role>,
-    /// Agents that should run here, and do not.
+    /// Agents that the status expects, but that are not running.
     pub missing: Vec<Role>,
-    /// Whether a workspace is held.
+    /// Whether the task holds a workspace.
     pub workspace: bool,
-    /// Why a person should look.
+    /// Why it needs your attention.
     pub attention: Vec<String>,
 }
 
 /// A number that guards read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Counter {
-    /// Its field.
+    /// The field.
     pub field: FieldName,
-    /// How far it has come.
+    /// Its value.
     pub value: i64,
-    /// What it is compared with by name, in this status.
+    /// The limits that it is compared with in this status.
     pub limits: Vec<Limit>,
 }
 
-/// A limit and its number.
+/// A limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Limit {
     /// Its name.
     pub name: String,
-    /// Its number.
+    /// Its value.
     pub value: i64,
 }
 
 /// A section that gates read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Written {
+pub struct SectionState {
     /// Its name.
     pub section: SectionName,
     /// Whether it has changed since the status was entered.
     pub fresh: bool,
-    /// Who asked for a status with it as it is.
-    pub brought_by: Vec<Role>,
+    /// The roles that requested a status with its current content.
+    pub vouched_by: Vec<Role>,
 }
 
 impl Place {
@@ -74,10 +74,10 @@ impl Place {
             counters: counters(workflow, task),
             sections: sections
                 .filter(|(_, memory)| memory.hash.is_some())
-                .map(|(name, memory)| Written {
+                .map(|(name, memory)| SectionState {
                     section: name.clone(),
                     fresh: memory.is_fresh(),
-                    brought_by: memory.brought_by.iter().cloned().collect(),
+                    vouched_by: memory.submitted_by.iter().cloned().collect(),
                 })
                 .collect(),
             alive: alive.map(|(role, _)| role.clone()).collect(),

@@ -1,6 +1,6 @@
 //! Requests that any role may try, whether or not they can succeed.
 
-use orange_check::explore::{Happening, Shown, Step};
+use orange_check::explore::{Occurrence, Step, StepEvidence};
 use orange_engine::Workflow;
 use orange_engine::document::SectionName;
 use orange_engine::document::reading::VerdictMode;
@@ -9,9 +9,9 @@ use orange_engine::language::workflow::Target;
 use orange_engine::names::Status;
 use orange_engine::role::Role;
 
-use super::understand::words;
+use super::parse::words;
 
-/// Parses `ROLE asks for STATUS`, `ROLE merges` or `person respawns ROLE`, with any evidence shown.
+/// Parses `ROLE asks for STATUS`, `ROLE merges` or `human respawns ROLE`, with any evidence shown.
 ///
 /// `Err` says which part of the request is not understood; `None` means it is not a request.
 pub fn read(
@@ -25,17 +25,17 @@ pub fn read(
     let (happening, shown) = match rest.as_slice() {
         ["asks", "for", to, shown @ ..] => {
             let to = state(workflow, to)?;
-            (Happening::Ask { by, to }, shown)
+            (Occurrence::Request { by, to }, shown)
         }
-        ["merges", shown @ ..] => (Happening::Merge { by }, shown),
+        ["merges", shown @ ..] => (Occurrence::Merge { by }, shown),
         ["respawns", whom] if by == Role::Human => {
             let role = role(workflow, whom)?;
-            (Happening::Respawn { role }, &[] as &[&str])
+            (Occurrence::Respawn { role }, &[] as &[&str])
         }
         _ => return None,
     };
     let to = match &happening {
-        Happening::Ask { to, .. } => Some(to),
+        Occurrence::Request { to, .. } => Some(to),
         _ => None,
     };
     let artifacts = Artifacts::of(workflow, status, to);
@@ -72,10 +72,10 @@ impl Artifacts {
         let asked = asked.chain(here().flat_map(|edge| &edge.gates));
         let all = asked.chain(workflow.every_gate()).cloned();
         // A section can also be written without the verdict that a gate requires.
-        let plain = workflow.gated_sections().iter().map(bare);
+        let plain = workflow.gated_sections().iter().map(plain_gate);
         let mut found: Vec<(Vec<String>, Gate)> = Vec::new();
         for gate in all.chain(plain) {
-            let name = words(&Shown::name_of(&gate));
+            let name = words(&StepEvidence::name_of(&gate));
             if found.iter().all(|(known, _)| *known != name) {
                 found.push((name, gate));
             }
@@ -85,12 +85,12 @@ impl Artifacts {
         Artifacts(found)
     }
 
-    fn read(&self, workflow: &Workflow, typed: &[&str]) -> Result<Shown, String> {
-        let mut shown = Shown::default();
+    fn read(&self, workflow: &Workflow, typed: &[&str]) -> Result<StepEvidence, String> {
+        let mut shown = StepEvidence::default();
         let mut rest = match typed {
             [] | ["showing" | "with", "nothing"] => return Ok(shown),
             ["showing" | "with", rest @ ..] if !rest.is_empty() => rest,
-            _ => return Err(format!("`{}` was not understood", typed.join(" "))),
+            _ => return Err(format!("cannot understand `{}`", typed.join(" "))),
         };
         loop {
             let (is_old, name) = match rest {
@@ -111,21 +111,21 @@ impl Artifacts {
                 [] => return Ok(shown),
                 ["and", more @ ..] => more,
                 ["that", who, "asked", "with", "before"] => {
-                    shown.brought_by = role(workflow, who);
+                    shown.submitted_by = role(workflow, who);
                     return Ok(shown);
                 }
-                other => return Err(format!("`{}` was not understood", other.join(" "))),
+                other => return Err(format!("cannot understand `{}`", other.join(" "))),
             };
         }
     }
 
     fn unknown(&self, name: &[&str]) -> String {
-        let gates = self.0.iter().map(|(_, gate)| Shown::name_of(gate));
+        let gates = self.0.iter().map(|(_, gate)| StepEvidence::name_of(gate));
         let mut gates: Vec<String> = gates.collect();
         gates.sort();
         let name = name.join(" ");
         format!(
-            "no gate of this workflow asks for `{name}`; what can be shown is {}",
+            "no gate of this workflow needs `{name}`; you can show {}",
             gates.join(", ")
         )
     }
@@ -135,7 +135,7 @@ fn starts_with(typed: &[&str], name: &[String]) -> bool {
     typed.len() >= name.len() && typed.iter().zip(name).all(|(typed, name)| typed == name)
 }
 
-fn bare(section: &SectionName) -> Gate {
+fn plain_gate(section: &SectionName) -> Gate {
     Gate {
         name: None,
         kind: GateKind::Section(SectionGate {

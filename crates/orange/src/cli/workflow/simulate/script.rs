@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::answer::Answer;
 use super::dialogue::Dialogue;
 use super::expectation::Expectation;
-use super::understand::{self, Action, Unknown};
+use super::parse::{self, Action, UnknownLine};
 
 /// A line of a script that is neither empty nor a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Line<'a> {
 }
 
 #[derive(Clone, Debug)]
-pub struct Walked {
+pub struct LineEvent {
     pub line: usize,
     pub event: Event,
 }
@@ -30,7 +30,7 @@ pub enum Event {
         note: Option<String>,
         status: Option<Status>,
     },
-    Held(String),
+    Met(String),
     Failed(Failure),
     Undone(Option<String>),
     Restarted,
@@ -41,16 +41,16 @@ pub enum Event {
 pub struct Failure {
     /// What was expected.
     pub expected: String,
-    /// What is so.
+    /// What is true instead.
     pub found: String,
 }
 
 /// The result of a script, up to the first line that could not be read.
 pub struct Walk<'w> {
-    pub walked: Vec<Walked>,
+    pub events: Vec<LineEvent>,
     pub dialogue: Dialogue<'w>,
     /// The line that could not be read, if there is one.
-    pub stopped: Option<(usize, String, Unknown)>,
+    pub unread_line: Option<(usize, String, UnknownLine)>,
 }
 
 /// The lines of a script that are neither empty nor comments.
@@ -80,9 +80,9 @@ fn without_comment(line: &str) -> &str {
 /// Runs a script through a workflow.
 pub fn walk<'w>(workflow: &'w Workflow, text: &str) -> Walk<'w> {
     let mut walk = Walk {
-        walked: Vec::new(),
+        events: Vec::new(),
         dialogue: Dialogue::new(workflow),
-        stopped: None,
+        unread_line: None,
     };
     let lines = lines(text);
     for (index, line) in lines.iter().enumerate() {
@@ -90,13 +90,13 @@ pub fn walk<'w>(workflow: &'w Workflow, text: &str) -> Walk<'w> {
         let events = match follow(&mut walk.dialogue, line.text, next) {
             Ok(events) => events,
             Err(unknown) => {
-                walk.stopped = Some((line.number, line.text.to_owned(), unknown));
+                walk.unread_line = Some((line.number, line.text.to_owned(), unknown));
                 break;
             }
         };
         let line = line.number;
-        let events = events.into_iter().map(|event| Walked { line, event });
-        walk.walked.extend(events);
+        let events = events.into_iter().map(|event| LineEvent { line, event });
+        walk.events.extend(events);
     }
     walk
 }
@@ -105,22 +105,22 @@ fn follow(
     dialogue: &mut Dialogue<'_>,
     line: &str,
     next: Option<&str>,
-) -> Result<Vec<Event>, Unknown> {
+) -> Result<Vec<Event>, UnknownLine> {
     if let Some(expected) = expectation(line) {
         let expected = Expectation::read(dialogue.workflow, expected);
-        let expected = expected.map_err(|reason| Unknown {
+        let expected = expected.map_err(|reason| UnknownLine {
             reason,
             nearest: Vec::new(),
         })?;
-        return Ok(vec![match expected.judge(dialogue) {
-            Ok(()) => Event::Held(expected.to_string()),
+        return Ok(vec![match expected.check(dialogue) {
+            Ok(()) => Event::Met(expected.to_string()),
             Err(found) => Event::Failed(Failure {
                 expected: expected.to_string(),
                 found,
             }),
         }]);
     }
-    let past = match understand::exactly(dialogue, line)? {
+    let past = match parse::parse_exact(dialogue, line)? {
         Action::Undo => return Ok(vec![Event::Undone(dialogue.undo())]),
         Action::Restart => {
             dialogue.restart();
@@ -130,7 +130,7 @@ fn follow(
         Action::Step(step) => dialogue.take(&step),
     };
     let (step, answer, note) = (past.line.clone(), past.answer.clone(), past.note.clone());
-    let refused = refused(&answer);
+    let refused = refusal_text(&answer);
     let mut events = vec![Event::Step {
         step,
         answer,
@@ -143,7 +143,7 @@ fn follow(
     if let Some(found) = refused.filter(|_| !is_foreseen) {
         events.push(Event::Failed(Failure {
             expected: "no refusal".to_owned(),
-            found: format!("{found} (if that is meant, write `expect refused` below it)"),
+            found: format!("{found} (if that is intended, write `expect refused` below it)"),
         }));
     }
     Ok(events)
@@ -155,18 +155,18 @@ fn expectation(line: &str) -> Option<&str> {
     first.eq_ignore_ascii_case("expect").then(|| rest.trim())
 }
 
-fn refused(answer: &Answer) -> Option<String> {
+fn refusal_text(answer: &Answer) -> Option<String> {
     match answer {
         Answer::Decided(_) => None,
         Answer::Refused(refusal) => Some(format!("it was refused with {}", refusal.code())),
-        Answer::Nothing => Some("nothing came of it".to_owned()),
+        Answer::Nothing => Some("it had no effect".to_owned()),
     }
 }
 
 impl Walk<'_> {
     /// Every expectation that did not hold, with its line number.
     pub fn failures(&self) -> impl Iterator<Item = (usize, &Failure)> {
-        self.walked.iter().filter_map(|walked| match &walked.event {
+        self.events.iter().filter_map(|walked| match &walked.event {
             Event::Failed(failure) => Some((walked.line, failure)),
             _ => None,
         })
@@ -174,7 +174,7 @@ impl Walk<'_> {
 }
 
 /// The lines so far, as a script that expects the results they had.
-pub fn written(dialogue: &Dialogue<'_>) -> Vec<String> {
+pub fn to_script(dialogue: &Dialogue<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     for past in dialogue.past() {
         lines.push(past.line.clone());

@@ -1,12 +1,11 @@
 //! A simulated walk, as text.
 
-use orange_check::explore::Happening;
+use orange_check::explore::Occurrence;
 use orange_engine::language::workflow::{Kind, Trigger};
-use orange_engine::role::Role;
 
-use super::answer::{Answer, Decided, Doing, Entered, Outcome};
+use super::answer::{Answer, Decision, Outcome, SimulatedEffect, StatusChange};
 use super::menu::{Choice, Group};
-use super::place::{Counter, Place, Written};
+use super::place::{Counter, Place, SectionState};
 use super::script::{Event, Failure};
 use crate::cli::push_error;
 use crate::output::{Paragraph, Style, Text};
@@ -18,7 +17,7 @@ const INDENT: usize = 2;
 const LABEL: usize = 10;
 
 /// The width of the column of typable lines in the help.
-const TYPED: usize = 24;
+const HELP_COLUMN_WIDTH: usize = 24;
 
 /// A text for a terminal of some width.
 pub struct View {
@@ -47,7 +46,7 @@ impl View {
     }
 
     /// Adds a line that the user can type, such as one of a script.
-    pub fn exactly(&mut self, line: &str) {
+    pub fn push_line(&mut self, line: &str) {
         self.text.push(Style::Plain, line);
         self.text.end_line();
     }
@@ -63,8 +62,13 @@ impl View {
 
     /// Adds something that the user can type, and what it does.
     pub fn entry(&mut self, what: &str, does: &str) {
-        let what = format!("{what:TYPED$}");
-        self.paragraph(&[(Style::Hint, &what)], does, INDENT, INDENT + TYPED + 1);
+        let what = format!("{what:HELP_COLUMN_WIDTH$}");
+        self.paragraph(
+            &[(Style::Hint, &what)],
+            does,
+            INDENT,
+            INDENT + HELP_COLUMN_WIDTH + 1,
+        );
     }
 
     pub fn place(&mut self, place: &Place) {
@@ -97,12 +101,12 @@ impl View {
                 self.paragraph(&[(Style::Bold, heading(choice.group))], "", 0, 0);
             }
             shown += 1;
-            if !is_whole && shown > usual(choice.group) {
+            if !is_whole && shown > default_line_count(choice.group) {
                 hidden += 1;
                 continue;
             }
             let number = format!("{:3} ", index + 1);
-            let line = format!("{}{}", choice.line, leads(choice));
+            let line = format!("{}{}", choice.line, target_text(choice));
             self.paragraph(&[(Style::Plain, &number)], &line, 0, 7);
         }
         if hidden > 0 {
@@ -126,7 +130,7 @@ impl View {
                 let message = refusal.to_string();
                 push_error(&mut self.text, &message, &refusal.hints, self.width, INDENT);
             }
-            Answer::Nothing => self.indented("nothing follows from it"),
+            Answer::Nothing => self.indented("it has no effect"),
         }
     }
 
@@ -139,7 +143,7 @@ impl View {
                 self.gap();
                 self.step(step, answer, note.as_deref());
             }
-            Event::Held(expected) => {
+            Event::Met(expected) => {
                 let lead = [(Style::Good, "as expected:")];
                 self.paragraph(&lead, expected, INDENT, INDENT * 2);
             }
@@ -148,7 +152,7 @@ impl View {
                 self.gap();
                 self.paragraph(&[(Style::Bold, "> undo:")], step, 0, INDENT);
             }
-            Event::Undone(None) => self.sentence("> undo: there is nothing to take back"),
+            Event::Undone(None) => self.sentence("> undo: nothing to undo"),
             Event::Restarted => {
                 self.gap();
                 self.paragraph(&[(Style::Bold, "> restart")], "", 0, 0);
@@ -162,7 +166,7 @@ impl View {
         self.paragraph(&[(Style::Bad, &lead)], &body, margin, margin + INDENT);
     }
 
-    fn decided(&mut self, decided: &Decided) {
+    fn decided(&mut self, decided: &Decision) {
         for entered in &decided.entered {
             self.entered(entered);
         }
@@ -185,15 +189,15 @@ impl View {
                 Outcome::Done => Style::Plain,
                 _ => Style::Bad,
             };
-            self.paragraph(&[(style, &name)], &does(doing), INDENT, indent);
+            self.paragraph(&[(style, &name)], &effect_text(doing), INDENT, indent);
         }
         let is_bare = decided.entered.is_empty() && decided.fields.is_empty();
         if is_bare && decided.remarks.is_empty() && decided.effects.is_empty() {
-            self.indented("remembered; nothing else changes");
+            self.indented("recorded; nothing else changes");
         }
     }
 
-    fn entered(&mut self, entered: &Entered) {
+    fn entered(&mut self, entered: &StatusChange) {
         let to = &entered.to;
         let line = match (&entered.from, entered.trigger) {
             (Some(from), None | Some(Trigger::Request)) => format!("`{from}` -> `{to}`"),
@@ -237,8 +241,8 @@ impl View {
 fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Queued => "queued: it waits for a slot",
-        Kind::Agent => "agent: an agent is at it",
-        Kind::Human => "human: a person is asked",
+        Kind::Agent => "agent: an agent is working",
+        Kind::Human => "human: waits for you",
         Kind::Waiting => "waiting: for something else",
         Kind::Terminal => "terminal: the end",
     }
@@ -257,8 +261,9 @@ fn counter(counter: &Counter) -> String {
 }
 
 /// The fresh sections with the roles that brought them, then the names of the others.
-fn sections(written: &[Written]) -> String {
-    let (fresh, older): (Vec<&Written>, Vec<&Written>) = written.iter().partition(|it| it.fresh);
+fn sections(written: &[SectionState]) -> String {
+    let (fresh, older): (Vec<&SectionState>, Vec<&SectionState>) =
+        written.iter().partition(|it| it.fresh);
     let mut told: Vec<String> = fresh.into_iter().map(fresh_section).collect();
     let older: Vec<String> = older.iter().map(|it| format!("`{}`", it.section)).collect();
     if !older.is_empty() {
@@ -270,53 +275,47 @@ fn sections(written: &[Written]) -> String {
     told.join("; ")
 }
 
-fn fresh_section(written: &Written) -> String {
+fn fresh_section(written: &SectionState) -> String {
     let name = &written.section;
-    let from: Vec<String> = written.brought_by.iter().map(party).collect();
+    let from = written.vouched_by.iter().map(|role| format!("the {role}"));
+    let from: Vec<String> = from.collect();
     if from.is_empty() {
         return format!("`{name}` fresh");
     }
     format!("`{name}` fresh, from {}", from.join(" and "))
 }
 
-fn party(role: &Role) -> String {
-    match role {
-        Role::Human => "the person".to_owned(),
-        role => format!("the {role}"),
-    }
-}
-
 fn heading(group: Group) -> &'static str {
     match group {
-        Group::Person => "The person",
+        Group::Human => "The human",
         Group::Agents => "The agents",
         Group::World => "The engine and the world",
     }
 }
 
 /// How many lines of a group are shown, so that the decision above stays on the screen.
-fn usual(group: Group) -> usize {
+fn default_line_count(group: Group) -> usize {
     match group {
-        Group::Person | Group::Agents => 3,
+        Group::Human | Group::Agents => 3,
         Group::World => 2,
     }
 }
 
 /// Where a choice leads, if its line does not say so.
-fn leads(choice: &Choice) -> String {
-    match &choice.step.happening {
-        Happening::Ask { .. } | Happening::Begin { .. } => String::new(),
+fn target_text(choice: &Choice) -> String {
+    match &choice.step.occurrence {
+        Occurrence::Request { .. } | Occurrence::Create { .. } => String::new(),
         _ if choice.moves => format!(" -> `{}`", choice.to),
-        Happening::Die { .. } | Happening::Report { .. } => " -> it stays".to_owned(),
+        Occurrence::Die { .. } | Occurrence::Report { .. } => " -> no change".to_owned(),
         _ => String::new(),
     }
 }
 
-fn does(doing: &Doing) -> String {
+fn effect_text(doing: &SimulatedEffect) -> String {
     match doing.outcome {
         Outcome::Done => doing.does.clone(),
         Outcome::Failed => format!("FAILS ({})", doing.does),
         Outcome::NotStarted => format!("not started ({})", doing.does),
-        Outcome::CalledOff => format!("called off ({})", doing.does),
+        Outcome::Cancelled => format!("cancelled ({})", doing.does),
     }
 }

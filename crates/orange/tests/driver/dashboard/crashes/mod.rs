@@ -1,4 +1,4 @@
 //! Tests that need crash points or logged frames.
 
+mod consistency;
 mod panics;
-mod truth;

@@ -6,9 +6,9 @@ use crate::dashboard::open;
 use crate::support::Stage;
 
 /// Makes a step panic in an open dashboard, and checks the final screen.
-fn panicking(step: &str) {
+fn check_panic(step: &str) {
     let stage = Stage::new("default");
-    stage.create(&["one", "Mend the roof"]);
+    stage.create(&["one", "Fix the roof"]);
     let terminal = open(&stage);
     terminal.wait_for("QUEUE AND DONE 1");
     for (format, while_open) in [
@@ -24,7 +24,7 @@ fn panicking(step: &str) {
     let end = terminal.finish();
     assert!(end.contains("[exit 1]"), "{end}");
     assert!(!end.contains("? help"), "{end}");
-    let joined = terminal.joined().replace('\n', " ");
+    let joined = terminal.unwrapped_screen().replace('\n', " ");
     let words = format!("the dashboard failed: a test wants a panic in {step}, at ");
     assert!(joined.contains(&words), "{joined}");
     let log = stage.path("home/orange.log");
@@ -33,7 +33,7 @@ fn panicking(step: &str) {
     let log = fs::read_to_string(log).unwrap();
     let mut lines = log.lines();
     assert!(
-        lines.any(|line| line.contains(r#""what":"panic""#) && line.contains(step)),
+        lines.any(|line| line.contains(r#""name":"panic""#) && line.contains(step)),
         "{log}"
     );
     for (format, afterwards) in [
@@ -54,10 +54,10 @@ fn panicking(step: &str) {
 
 #[test]
 fn a_panic_inside_a_view_gives_the_terminal_back() {
-    panicking("the view");
+    check_panic("the view");
 }
 
 #[test]
 fn a_panic_of_who_gathers_leaves_no_old_picture() {
-    panicking("the list");
+    check_panic("the list");
 }

@@ -1,21 +1,21 @@
 #!/bin/sh
-# An agent that misbehaves as it was drawn: a turn is the next line of its plan.
+# An agent that misbehaves at random: each turn runs the next line of its plan.
 #
-# The plan of task 7's worker is world/plans/7-worker beside this file; a plan that has come to its
-# end, and every plan once world/calm is there, goes on with honest work. What must never be lost is
-# written into world/owed as soon as it is written where it belongs.
+# The plan of task 7's worker is world/plans/7-worker beside this file. After the end of its plan, or
+# once world/calm exists, the agent works normally. Whatever must never be lost is listed in
+# world/owed as soon as it is written.
 
 WORLD=${0%/*}/world
 
 number=$(sed -n '1s/.*number \([0-9]*\).*/\1/p' "$2")
 me=$number-$ORANGE_ROLE
 
-# owe KIND WHAT: this must be found afterwards.
+# owe KIND WHAT: records what must exist afterwards.
 owe() {
     printf '%s %s %s\n' "$1" "$ORANGE_TASK_ID" "$2" >> "$WORLD/owed"
 }
 
-# fresh: a word that nobody has said before, in $word.
+# fresh: sets $word to a unique word.
 fresh() {
     word=word-$me-$$-$(date +%s%N)
 }
@@ -25,7 +25,7 @@ say() {
     printf '\n## %s\n\n%s\nWORD: %s\n' "$1" "$2" "$word" >> TASK.md && owe line "$word"
 }
 
-# insist ARGUMENTS: asks until there is an answer; who asks may be killed.
+# insist ARGUMENTS: calls orange until it answers; the call may be killed.
 insist() {
     for _ in 1 2 3 4 5 6 7 8 9 10; do
         orange "$@" >> "$WORLD/calls" 2>&1
@@ -43,7 +43,7 @@ status() {
 build() {
     fresh
     echo "$word" >> "work-$number"
-    # What is left lying about would keep the work from being handed over.
+    # Uncommitted files would block the handoff.
     git add -A && git commit -qm "$word" && owe commit "$(git rev-parse HEAD)"
 }
 
@@ -70,7 +70,7 @@ judge() {
     esac
 }
 
-# forge: passes its own review, in every way that it can think of.
+# forge: tries to pass its own review in every possible way.
 forge() {
     fresh
     say Review "Verdict: PASS"
@@ -82,7 +82,7 @@ forge() {
     env -u ORANGE_RUN_PROOF -u ORANGE_ROLE orange task update --status reviewing >> "$WORLD/calls" 2>&1
 }
 
-# rewrite: puts back the whole file from memory, with a line more.
+# rewrite: writes the whole file from memory, with one more line.
 rewrite() {
     [ "$(status)" = working ] || return
     cp TASK.md .memory
@@ -93,13 +93,13 @@ rewrite() {
     rm -f .memory
 }
 
-# dirty: leaves what nobody has committed.
+# dirty: leaves an uncommitted file.
 dirty() {
     fresh
     echo "$word" > "dirty-$word" && owe file "dirty-$word"
 }
 
-# survivors: leaves children that neither HUP nor TERM ends, one in a session of its own.
+# survivors: leaves children that ignore HUP and TERM, one in its own session.
 survivors() {
     (trap '' HUP TERM; exec sleep 1200) &
     setsid sh -c 'trap "" HUP TERM; while :; do sleep 1200; done' &

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crate::failures::deaths::{callers, kill, next};
 use crate::support::Stage;
-use crate::troubles::deaths::{callers, kill, next};
 
 /// Kills processes, and restarts those that have to run.
 pub struct Killer<'a> {
@@ -39,7 +39,7 @@ impl<'a> Killer<'a> {
     }
 
     /// Kills until `is_calm` is set; a supervisor runs afterwards.
-    pub fn rage(&self, seed: u64, is_calm: &AtomicBool) {
+    pub fn kill_at_random(&self, seed: u64, is_calm: &AtomicBool) {
         let mut state = seed;
         while !is_calm.load(Ordering::Relaxed) {
             thread::sleep(Duration::from_millis(200 + next(&mut state) % 1_500));

@@ -5,9 +5,9 @@
 //! the long one is
 //! `CHAOS_TASKS=200 CHAOS_SECONDS=900 cargo nextest run -p orange --test driver chaos`.
 
-mod after;
+mod invariants;
 mod killer;
-mod person;
+mod user;
 
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,13 +16,13 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use self::killer::Killer;
-use self::person::Person;
+use self::user::User;
 use orange_config::clock::Deadline;
 use orange_engine::Task;
 use orange_store::TaskFilter;
 
+use crate::failures::deaths::next;
 use crate::support::Stage;
-use crate::troubles::deaths::next;
 
 const AGENT: &str = include_str!("agent.sh");
 
@@ -107,7 +107,7 @@ impl World {
     }
 
     /// Keeps the output of a user's command.
-    fn keep(&self, line: &str) {
+    fn log(&self, line: &str) {
         let path = self.stage.path("world/told");
         let file = fs::OpenOptions::new().append(true).create(true).open(path);
         writeln!(file.unwrap(), "{line}").unwrap();
@@ -125,7 +125,7 @@ impl World {
         own.collect::<Vec<_>>().join("task ")
     }
 
-    fn all(&self) -> Vec<Task> {
+    fn tasks(&self) -> Vec<Task> {
         let listing = self.stage.store().list(&TaskFilter::default()).unwrap();
         listing.tasks.into_iter().map(|it| it.task).collect()
     }
@@ -134,16 +134,16 @@ impl World {
 impl World {
     /// Runs for this long, or until everything has ended; then, without kills, for as long as that
     /// takes within `patience`. Returns whether everything has ended.
-    pub fn live(&self, time: Duration, patience: Duration) -> bool {
+    pub fn run(&self, time: Duration, patience: Duration) -> bool {
         let killer = Killer::new(&self.stage);
         killer.serve();
         let is_calm = AtomicBool::new(false);
         let is_over = AtomicBool::new(false);
         let rest = thread::scope(|scope| {
-            scope.spawn(|| killer.rage(self.seed, &is_calm));
+            scope.spawn(|| killer.kill_at_random(self.seed, &is_calm));
             for hand in 0..3 {
                 let is_over = &is_over;
-                scope.spawn(move || Person::new(self, hand, 3).live(is_over));
+                scope.spawn(move || User::new(self, hand, 3).run(is_over));
             }
             Deadline::after(time).wait_for(|| self.has_ended());
             fs::write(self.stage.path("world/calm"), "").unwrap();
@@ -166,6 +166,6 @@ fn nothing_is_lost_in_chaos() {
     world.create_tasks();
     // The calm phase takes time too: what was started has to end, partly by user commands.
     let patience = Duration::from_secs(180 + 8 * tasks);
-    let rest = world.live(Duration::from_secs(seconds), patience);
-    after::look(&world, rest);
+    let rest = world.run(Duration::from_secs(seconds), patience);
+    invariants::look(&world, rest);
 }

@@ -1,0 +1,326 @@
+//! The steps that are possible in a situation.
+
+use orange_engine::evidence::Evidence;
+use orange_engine::language::Workflow;
+use orange_engine::language::exit_rules::{ExitOutcome, ExitRule};
+use orange_engine::language::gates::{Gate, GateKind, PullRequestState};
+use orange_engine::language::verbs::Verb;
+use orange_engine::language::workflow::{Edge, Kind, Target, Trigger};
+use orange_engine::names::Status;
+use orange_engine::report::{Outcome, Report};
+use orange_engine::role::Role;
+
+use super::artifact;
+use super::relevance::Relevance;
+use super::situation::Situation;
+use super::step::{Occurrence, Step, StepEvidence};
+
+/// The ways a task can begin.
+pub fn creation_steps(workflow: &Workflow, relevance: &Relevance) -> Vec<Step> {
+    let entries = workflow.entries.iter();
+    entries
+        .flat_map(|entry| {
+            relevance.summaries().iter().map(|summary| {
+                let happening = Occurrence::Create {
+                    entry: entry.status.clone(),
+                    summary: *summary,
+                };
+                Step::new(happening, StepEvidence::default())
+            })
+        })
+        .collect()
+}
+
+/// Everything that may happen next, whether or not anything comes of it.
+pub fn possible_steps(
+    workflow: &Workflow,
+    relevance: &Relevance,
+    situation: &Situation,
+) -> Vec<Step> {
+    if workflow.is_terminal(&situation.status) {
+        return Vec::new();
+    }
+    let mut steps = Steps {
+        workflow,
+        situation,
+        found: Vec::new(),
+    };
+    steps.requests();
+    steps.merges();
+    steps.respawns();
+    steps.deaths(relevance);
+    steps.timeout();
+    steps.reports();
+    steps.forge();
+    steps.children(relevance);
+    steps.summaries(relevance);
+    steps.found
+}
+
+/// Collects the steps that may be possible in a situation.
+struct Steps<'a> {
+    workflow: &'a Workflow,
+    situation: &'a Situation,
+    found: Vec<Step>,
+}
+
+impl<'a> Steps<'a> {
+    fn add(&mut self, happening: Occurrence, shown: StepEvidence) {
+        let step = Step::new(happening, shown);
+        if !self.found.contains(&step) {
+            self.found.push(step);
+        }
+    }
+
+    /// Adds the happening once per edge of a trigger, with what that edge requires.
+    fn add_by_edge(&mut self, happening: &Occurrence, trigger: Trigger) {
+        for edge in self.edges(trigger) {
+            let shown = self.evidence_for(edge.gates.iter(), None);
+            self.add(happening.clone(), shown);
+        }
+    }
+
+    fn edges(&self, trigger: Trigger) -> Vec<&'a Edge> {
+        let edges = self.workflow.edges.iter();
+        edges
+            .filter(|edge| edge.from == self.situation.status && edge.trigger == trigger)
+            .collect()
+    }
+
+    fn target(&self, edge: &Edge) -> Option<Status> {
+        match &edge.to {
+            Target::Status(status) => Some(status.clone()),
+            Target::Previous => self.situation.previous.clone(),
+        }
+    }
+
+    /// The roles that may request an edge and are there to do so. The engine requests on its own
+    /// only what waits in a queue.
+    fn requesters(&self, edge: &Edge) -> Vec<Role> {
+        let state = self.workflow.state(&self.situation.status);
+        let queued = state.is_some_and(|state| state.kind == Kind::Queued);
+        let engine = queued.then_some(Role::Engine);
+        let agents = self.situation.alive.iter().map(|(role, _)| role.clone());
+        // What happens without the user makes the stronger story, so it is tried first.
+        let everyone = agents.chain(engine).chain([Role::Human]);
+        everyone.filter(|role| edge.is_open_to(role)).collect()
+    }
+
+    fn requests(&mut self) {
+        for edge in self.edges(Trigger::Request) {
+            let Some(to) = self.target(edge) else {
+                continue;
+            };
+            for by in self.requesters(edge) {
+                let shown = self.evidence_for(edge.gates.iter(), Some(&by));
+                let to = to.clone();
+                self.add(Occurrence::Request { by, to }, shown);
+            }
+        }
+    }
+
+    fn merges(&mut self) {
+        let targets = self.workflow.verbs.get(&Verb::Merge);
+        for target in targets.into_iter().flatten() {
+            for edge in self.workflow.edges_from(&self.situation.status) {
+                let asked = matches!(edge.trigger, Trigger::Merged | Trigger::Request);
+                if edge.to == *target && asked {
+                    for by in self.requesters(edge) {
+                        let shown = self.evidence_for(edge.gates.iter(), Some(&by));
+                        self.add(Occurrence::Merge { by }, shown);
+                    }
+                }
+            }
+        }
+    }
+
+    fn respawns(&mut self) {
+        let state = self.workflow.state(&self.situation.status);
+        for role in state.into_iter().flat_map(|state| state.respawn.keys()) {
+            if !self.situation.has(role) {
+                let role = role.clone();
+                self.add(Occurrence::Respawn { role }, StepEvidence::default());
+            }
+        }
+    }
+
+    /// Adds deaths that leave nothing behind, and deaths that leave what each rule looks for.
+    fn deaths(&mut self, relevance: &Relevance) {
+        for (role, _) in &self.situation.alive {
+            let dying = |evidence: Evidence| Occurrence::Die {
+                role: role.clone(),
+                evidence,
+            };
+            let happening = dying(Evidence::Exit { code: 1 });
+            self.add(happening.clone(), StepEvidence::default());
+            // Where errors are compared, the next one may be a different one.
+            if relevance.most_errors(&self.situation.status) > 0 {
+                self.add(dying(Evidence::Exit { code: 2 }), StepEvidence::default());
+            }
+            for rule in rules(self.workflow, &self.situation.status, role) {
+                if rule.has_artifact.is_empty() {
+                    continue;
+                }
+                for to in rule_targets(rule) {
+                    let further = self.workflow.edges_from(&self.situation.status);
+                    let further = further
+                        .filter(|edge| self.target(edge).as_ref() == Some(to))
+                        .filter(|edge| edge.is_open_to(&Role::Engine))
+                        .flat_map(|edge| &edge.gates)
+                        .filter(|gate| agrees(gate, &rule.has_artifact));
+                    let all = rule.has_artifact.iter().chain(further);
+                    let shown = self.evidence_for(all, None);
+                    self.add(happening.clone(), shown);
+                }
+                let shown = self.evidence_for(rule.has_artifact.iter(), None);
+                self.add(happening.clone(), shown);
+            }
+            self.add(dying(Evidence::Environment), StepEvidence::default());
+        }
+    }
+
+    /// What satisfies these gates. If a section must come from certain roles and the caller has
+    /// none of them, a live agent of such a role or the user brought the section.
+    fn evidence_for<'g>(
+        &self,
+        gates: impl Iterator<Item = &'g Gate>,
+        asker: Option<&Role>,
+    ) -> StepEvidence {
+        let mut shown = StepEvidence::by_gates(gates);
+        let from = shown.gates.iter().find_map(|gate| match &gate.kind {
+            GateKind::Section(gate) if !gate.from_role.is_empty() => Some(&gate.from_role),
+            _ => None,
+        });
+        if let Some(from) = from
+            && asker.is_none_or(|asker| !from.contains(asker))
+        {
+            let agent = from.iter().find(|role| self.situation.has(role));
+            let person = from.iter().find(|role| **role == Role::Human);
+            shown.submitted_by = agent.or(person).cloned();
+        }
+        shown
+    }
+
+    fn timeout(&mut self) {
+        let state = self.workflow.state(&self.situation.status);
+        if state.is_some_and(|state| state.timeout.is_some()) {
+            self.add_by_edge(&Occurrence::TimeOut, Trigger::Timeout);
+        }
+    }
+
+    fn reports(&mut self) {
+        let edges = self.edges(Trigger::Report);
+        if edges.is_empty() {
+            return;
+        }
+        let mut reports: Vec<Report> = Vec::new();
+        for edge in &edges {
+            let gates = edge.gates.iter().filter_map(|gate| match &gate.kind {
+                GateKind::Report(gate) => Some(gate),
+                _ => None,
+            });
+            reports.push(artifact::report(gates));
+        }
+        for outcome in Outcome::ALL {
+            let report = artifact::of_outcome(outcome);
+            let other = Report {
+                reason: String::from("another error"),
+                ..report.clone()
+            };
+            reports.push(report);
+            reports.push(other);
+        }
+        let mut worlds: Vec<StepEvidence> = Vec::new();
+        for edge in &edges {
+            let others = edge.gates.iter();
+            let others = others.filter(|gate| !matches!(gate.kind, GateKind::Report(_)));
+            let shown = self.evidence_for(others, None);
+            if !worlds.contains(&shown) {
+                worlds.push(shown);
+            }
+        }
+        for (role, headless) in &self.situation.alive {
+            for report in reports.iter().filter(|_| *headless) {
+                let happening = Occurrence::Report {
+                    role: role.clone(),
+                    report: Box::new(report.clone()),
+                };
+                for shown in &worlds {
+                    self.add(happening.clone(), shown.clone());
+                }
+            }
+        }
+    }
+
+    fn forge(&mut self) {
+        if !self.edges(Trigger::Merged).is_empty() {
+            self.add(Occurrence::MergedOutside, StepEvidence::default());
+        }
+        for (trigger, state) in [
+            (Trigger::PrMerged, PullRequestState::Merged),
+            (Trigger::PrClosed, PullRequestState::Closed),
+        ] {
+            if !self.edges(trigger).is_empty() {
+                self.add(Occurrence::PullRequest { state }, StepEvidence::default());
+            }
+        }
+    }
+
+    fn children(&mut self, relevance: &Relevance) {
+        let status = &self.situation.status;
+        let fewer = self.situation.children() < relevance.most_children(status);
+        if fewer && relevance.wants_children(status) {
+            self.add(Occurrence::AddChild, StepEvidence::default());
+        }
+        if self.situation.children() > 0 {
+            self.add(Occurrence::EndChild, StepEvidence::default());
+            self.add_by_edge(&Occurrence::EndChild, Trigger::ChildrenDone);
+        }
+    }
+
+    fn summaries(&mut self, relevance: &Relevance) {
+        if relevance.reads_summary(&self.situation.status) {
+            for length in relevance.summaries() {
+                if *length != self.situation.summary() {
+                    let length = *length;
+                    self.add(Occurrence::Summarize { length }, StepEvidence::default());
+                }
+            }
+        }
+    }
+}
+
+/// The rules about a role in a status, in order.
+pub(crate) fn rules<'a>(
+    workflow: &'a Workflow,
+    status: &'a Status,
+    role: &'a Role,
+) -> impl Iterator<Item = &'a ExitRule> + 'a {
+    let state = workflow.state(status);
+    let expected = state.is_some_and(|state| state.expects.contains(role));
+    workflow.exit_rules.iter().filter(move |rule| {
+        rule.status == *status && rule.role.as_ref().map_or(expected, |about| about == role)
+    })
+}
+
+/// Where a rule may lead.
+pub(crate) fn rule_targets(rule: &ExitRule) -> Vec<&Status> {
+    match &rule.outcome {
+        ExitOutcome::Advance(cases) => cases.iter().map(|case| &case.then).collect(),
+        ExitOutcome::Crash(crash) => crash.then.iter().collect(),
+        ExitOutcome::MarkDead => Vec::new(),
+    }
+}
+
+/// Whether a gate does not require a different verdict in the same section.
+fn agrees(gate: &Gate, others: &[Gate]) -> bool {
+    let GateKind::Section(gate) = &gate.kind else {
+        return true;
+    };
+    others.iter().all(|other| match &other.kind {
+        GateKind::Section(other) if other.section == gate.section => {
+            other.verdict.is_none() || gate.verdict.is_none() || other.verdict == gate.verdict
+        }
+        _ => true,
+    })
+}

@@ -1,0 +1,361 @@
+//! Plays steps through `decide` and `apply`, including effects.
+
+use orange_engine::apply::{created_task, fold};
+use orange_engine::decide::{create, decide};
+use orange_engine::decision::Decision;
+use orange_engine::document::Document;
+use orange_engine::effect::{Effect, EffectOutcome};
+use orange_engine::event::Event;
+use orange_engine::input::{
+    Cause, DecisionContext, Facts, Input, NewTask, Observation, Request, RequestKind,
+};
+use orange_engine::language::Workflow;
+use orange_engine::language::verbs::Verb;
+use orange_engine::merge_result::MergeResult;
+use orange_engine::names::{
+    BranchName, CommitId, FreshId, HarnessName, ProjectName, RunId, Status, TaskId, WorkspaceName,
+};
+use orange_engine::refusal::Refusal;
+use orange_engine::role::Role;
+use orange_engine::task::{AgentSettings, PendingState, Queueing, Task};
+use orange_engine::time::Timestamp;
+
+use super::artifact;
+use super::notice::{self, Notice};
+use super::situation::child;
+use super::step::{Occurrence, Step};
+
+/// Why a step leads nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StepRefusal {
+    /// It was refused.
+    #[error(transparent)]
+    Refusal(Box<Refusal>),
+    /// Nothing follows from it.
+    #[error("nothing follows from it")]
+    NoEffect,
+}
+
+/// The result of a step.
+#[derive(Clone, Debug)]
+pub struct StepOutcome {
+    /// The task after all effects.
+    pub task: Task,
+    /// Everything that was recorded.
+    pub events: Vec<Event>,
+    /// The inputs by which effects reported, after those of the step itself.
+    pub reports: Vec<Input>,
+    /// What was noticed along the way.
+    pub notices: Vec<Notice>,
+}
+
+/// A task that is played step by step.
+#[derive(Clone, Debug)]
+pub struct Replay<'w> {
+    workflow: &'w Workflow,
+    /// The task, once it has begun.
+    pub task: Option<Task>,
+    /// Every input of `decide` so far.
+    pub inputs: Vec<Input>,
+    number: usize,
+}
+
+impl<'w> Replay<'w> {
+    /// Before the first step.
+    pub fn new(workflow: &'w Workflow) -> Replay<'w> {
+        Replay {
+            workflow,
+            task: None,
+            inputs: Vec::new(),
+            number: 0,
+        }
+    }
+
+    /// Takes a step and returns its result, or why nothing came of it.
+    pub fn take(&mut self, step: &Step) -> Result<StepOutcome, StepRefusal> {
+        self.number += 1;
+        let (inputs, played) = match &self.task {
+            None => {
+                let (new, known) = new_task_of(step).ok_or(StepRefusal::NoEffect)?;
+                let played = begin(self.workflow, &new, &known, fails(step))?;
+                (Vec::new(), played)
+            }
+            Some(task) => {
+                let inputs = inputs(self.workflow, task, step, self.number);
+                let played = play(self.workflow, task, &inputs, fails(step))?;
+                (inputs, played)
+            }
+        };
+        self.inputs.extend(inputs);
+        self.inputs.extend(played.reports.iter().cloned());
+        self.task = Some(played.task.clone());
+        Ok(played)
+    }
+}
+
+pub(super) fn fails(step: &Step) -> Option<usize> {
+    step.failure.as_ref().map(|failing| failing.index)
+}
+
+/// What a step that begins a task asks for, and what is known then.
+pub fn new_task_of(step: &Step) -> Option<(NewTask, DecisionContext)> {
+    let Occurrence::Create { entry, summary } = &step.occurrence else {
+        return None;
+    };
+    let new = NewTask {
+        id: TaskId::new("task"),
+        project: ProjectName::new("project"),
+        by: Role::Human,
+        status: Some(entry.clone()),
+        summary: "x".repeat(*summary),
+        branch: BranchName::new("branch"),
+        harness: HarnessName::new("harness"),
+        review_harness: HarnessName::new("harness"),
+        agent_settings: AgentSettings::default(),
+        queueing: Queueing::default(),
+    };
+    let known = DecisionContext {
+        at: Timestamp::from_millis(0),
+        fresh: FreshId::new("run 0"),
+        document: None,
+        facts: Facts::default(),
+    };
+    Some((new, known))
+}
+
+pub(super) fn begin(
+    workflow: &Workflow,
+    new: &NewTask,
+    known: &DecisionContext,
+    fails: Option<usize>,
+) -> Result<StepOutcome, StepRefusal> {
+    match create(workflow, new, known) {
+        Decision::Plan(plan) => {
+            let mut events = plan.events.into_iter();
+            let first = events.next().ok_or(StepRefusal::NoEffect)?;
+            let mut played = StepOutcome {
+                task: created_task(&first).ok_or(StepRefusal::NoEffect)?,
+                events: vec![first],
+                reports: Vec::new(),
+                notices: Vec::new(),
+            };
+            record(workflow, &mut played, events);
+            settle(workflow, &mut played, fails);
+            Ok(played)
+        }
+        Decision::Refusal(refusal) => Err(StepRefusal::Refusal(Box::new(refusal))),
+        Decision::Needs(_) => Err(StepRefusal::NoEffect),
+    }
+}
+
+/// The inputs that make up a step of a settled task.
+pub(super) fn inputs(workflow: &Workflow, task: &Task, step: &Step, number: usize) -> Vec<Input> {
+    let Some(cause) = cause(task, &step.occurrence) else {
+        return Vec::new();
+    };
+    let timeout = workflow
+        .state(&task.status)
+        .and_then(|state| state.timeout.as_ref());
+    let lasted = match (&step.occurrence, timeout) {
+        (Occurrence::TimeOut, Some(timeout)) => timeout.after,
+        _ => 1,
+    };
+    let lasted = i64::try_from(lasted)
+        .unwrap_or(i64::MAX)
+        .saturating_mul(1000);
+    let mut facts = artifact::facts(workflow, &step.evidence, task.entered.version);
+    for run in task.runs.values() {
+        facts.reports.insert(run.id.clone(), None);
+    }
+    let known = DecisionContext {
+        at: Timestamp::from_millis(task.entered.at.millis().saturating_add(lasted)),
+        fresh: FreshId::new(format!("run {number}")),
+        document: artifact::document(&step.evidence, number),
+        facts,
+    };
+    let brought = step.evidence.submitted_by.clone().map(|by| Input {
+        context: known.clone(),
+        cause: Cause::Observation(Observation::DocumentRead {
+            by,
+            is_request: true,
+        }),
+    });
+    let input = Input {
+        context: known,
+        cause,
+    };
+    brought.into_iter().chain([input]).collect()
+}
+
+fn cause(task: &Task, happening: &Occurrence) -> Option<Cause> {
+    let ask = |by: &Role, ask: RequestKind| {
+        Cause::Request(Request {
+            by: by.clone(),
+            kind: ask,
+            is_confirmed: true,
+            message: None,
+            head: None,
+        })
+    };
+    let run_of = |role: &Role| -> Option<RunId> {
+        let run = task.runs.get(role)?;
+        run.state.is_live().then(|| run.id.clone())
+    };
+    let open_child = || {
+        let mut children = task.children.iter();
+        let open = children.find(|(_, end)| end.is_none());
+        open.map(|(child, _)| child.clone())
+    };
+    Some(match happening {
+        Occurrence::Create { .. } => return None,
+        Occurrence::Request { by, to } => ask(by, RequestKind::Move { to: to.clone() }),
+        Occurrence::Merge { by } => ask(by, RequestKind::Verb(Verb::Merge)),
+        Occurrence::Respawn { role } => {
+            let role = Some(role.clone());
+            ask(&Role::Human, RequestKind::Respawn { role })
+        }
+        Occurrence::Summarize { length } => ask(
+            &Role::Human,
+            RequestKind::Amend {
+                summary: Some("x".repeat(*length)),
+                branch: None,
+                priority: None,
+                to: None,
+            },
+        ),
+        Occurrence::Die { role, evidence } => Cause::Observation(Observation::RunEnded {
+            run: run_of(role)?,
+            evidence: evidence.clone(),
+            output_line: None,
+        }),
+        Occurrence::Report { role, report } => Cause::Observation(Observation::ReportArrived {
+            run: run_of(role)?,
+            report: report.as_ref().clone(),
+        }),
+        Occurrence::Write { by } => Cause::Observation(Observation::DocumentRead {
+            by: by.clone(),
+            is_request: false,
+        }),
+        Occurrence::TimeOut => Cause::Observation(Observation::TimedOut),
+        Occurrence::PullRequest { state } => {
+            Cause::Observation(Observation::PullRequest { state: *state })
+        }
+        Occurrence::MergedOutside => Cause::Observation(Observation::Merged {
+            commit: CommitId::new("commit"),
+        }),
+        Occurrence::AddChild => Cause::Observation(Observation::ChildAdded {
+            child: child(i64::try_from(task.children.len()).unwrap_or(i64::MAX)),
+        }),
+        Occurrence::EndChild => Cause::Observation(Observation::ChildEnded {
+            child: open_child()?,
+            status: Status::new("ended"),
+        }),
+    })
+}
+
+/// Decides the inputs one after the other, then performs every effect.
+pub(super) fn play(
+    workflow: &Workflow,
+    task: &Task,
+    inputs: &[Input],
+    fails: Option<usize>,
+) -> Result<StepOutcome, StepRefusal> {
+    let mut played = StepOutcome {
+        task: task.clone(),
+        events: Vec::new(),
+        reports: Vec::new(),
+        notices: Vec::new(),
+    };
+    for input in inputs {
+        match decide(workflow, &played.task, input) {
+            Decision::Plan(plan) => record(workflow, &mut played, plan.events),
+            Decision::Refusal(refusal) => return Err(StepRefusal::Refusal(Box::new(refusal))),
+            Decision::Needs(_) => return Err(StepRefusal::NoEffect),
+        }
+    }
+    if played.events.is_empty() {
+        return Err(StepRefusal::NoEffect);
+    }
+    settle(workflow, &mut played, fails);
+    Ok(played)
+}
+
+fn record(workflow: &Workflow, played: &mut StepOutcome, events: impl IntoIterator<Item = Event>) {
+    for event in events {
+        notice::notice(workflow, &played.task, &event, &mut played.notices);
+        fold(&mut played.task, &event);
+        played.events.push(event);
+    }
+}
+
+/// Lets every pending effect succeed, except the one that is to fail, if any.
+fn settle(workflow: &Workflow, played: &mut StepOutcome, fails: Option<usize>) {
+    let mut index = 0;
+    loop {
+        let mut pending = played.task.pending.iter();
+        let Some(next) = pending.find(|pending| pending.state == PendingState::Waiting) else {
+            return;
+        };
+        let effect = next.planned.id;
+        let observation = if fails == Some(index) {
+            let error = String::from("it failed");
+            Observation::EffectFailed { effect, error }
+        } else {
+            let outcome = outcome(&played.task, &next.planned.effect);
+            Observation::EffectDone { effect, outcome }
+        };
+        index += 1;
+        if !report(workflow, played, observation) {
+            return;
+        }
+    }
+}
+
+/// What a performer would report for an effect that succeeds.
+fn outcome(task: &Task, effect: &Effect) -> EffectOutcome {
+    match effect {
+        Effect::AcquireWorkspace { .. } => EffectOutcome::Bound(WorkspaceName::new("workspace")),
+        Effect::NotifyRole(notify)
+            if !task.is_live(&notify.role) && notify.spawn_if_absent.is_some() =>
+        {
+            EffectOutcome::SpawnedInstead
+        }
+        Effect::Merge(merge) => EffectOutcome::Merged(MergeResult::from_commit(merge.head.clone())),
+        Effect::Route => EffectOutcome::Routed(task.harness.clone()),
+        Effect::CreateChildren { delegations } => {
+            let first = task.children.len();
+            let numbers = first..first + delegations.len();
+            let numbers = numbers.filter_map(|number| i64::try_from(number).ok());
+            EffectOutcome::Children(numbers.map(child).collect())
+        }
+        _ => EffectOutcome::Done,
+    }
+}
+
+/// Reports the result of an effect; a transition that follows from it may need the document.
+fn report(workflow: &Workflow, played: &mut StepOutcome, observation: Observation) -> bool {
+    let mut input = Input {
+        context: DecisionContext {
+            at: played.task.entered.at,
+            fresh: FreshId::new("run of an effect"),
+            document: None,
+            facts: Facts {
+                entered: played.task.entered.version,
+                ..Facts::default()
+            },
+        },
+        cause: Cause::Observation(observation),
+    };
+    let mut decision = decide(workflow, &played.task, &input);
+    if matches!(decision, Decision::Needs(_)) {
+        input.context.document = Document::parse(b"").ok();
+        decision = decide(workflow, &played.task, &input);
+    }
+    let Decision::Plan(plan) = decision else {
+        return false;
+    };
+    let has_events = !plan.events.is_empty();
+    record(workflow, played, plan.events);
+    played.reports.push(input);
+    has_events
+}

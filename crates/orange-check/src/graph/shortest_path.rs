@@ -1,0 +1,65 @@
+//! The shortest path from the first entry to an end.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use orange_engine::language::Workflow;
+use orange_engine::language::verbs::Verb;
+use orange_engine::language::workflow::Trigger;
+use orange_engine::names::Status;
+
+use super::{Arrow, Graph};
+
+/// The path with the fewest arrows on which nothing fails and the task is not cancelled.
+///
+/// Of two equally short paths, the one through states that come first in the file.
+pub(super) fn find(workflow: &Workflow, graph: &Graph) -> Vec<Status> {
+    let Some(entry) = workflow.entries.first() else {
+        return Vec::new();
+    };
+    let mut came_from: BTreeMap<&Status, Option<&Status>> = BTreeMap::new();
+    came_from.insert(&entry.status, None);
+    let mut open = VecDeque::from([&entry.status]);
+    while let Some(status) = open.pop_front() {
+        if workflow.is_terminal(status) {
+            let mut way = vec![status.clone()];
+            let mut step = status;
+            while let Some(Some(before)) = came_from.get(step) {
+                way.push((*before).clone());
+                step = before;
+            }
+            way.reverse();
+            return way;
+        }
+        let arrows = graph.edges.iter().filter(|arrow| arrow.from == *status);
+        for arrow in arrows.filter(|arrow| is_usual(workflow, arrow)) {
+            if let Some(to) = arrow.target()
+                && !came_from.contains_key(to)
+            {
+                came_from.insert(to, Some(status));
+                open.push_back(to);
+            }
+        }
+    }
+    Vec::new()
+}
+
+fn is_usual(workflow: &Workflow, arrow: &Arrow) -> bool {
+    let cancelled = workflow.verbs.get(&Verb::Cancel);
+    let cancels = cancelled.is_some_and(|targets| targets.contains(&arrow.to));
+    !cancels
+        && arrow
+            .own_conditions()
+            .any(|condition| !is_failure(condition.trigger))
+}
+
+fn is_failure(trigger: Trigger) -> bool {
+    match trigger {
+        Trigger::Crash | Trigger::Timeout | Trigger::SpawnFailed | Trigger::PrClosed => true,
+        Trigger::Request
+        | Trigger::Exit
+        | Trigger::Merged
+        | Trigger::PrMerged
+        | Trigger::ChildrenDone
+        | Trigger::Report => false,
+    }
+}

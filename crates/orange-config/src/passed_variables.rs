@@ -1,0 +1,171 @@
+//! Which variables a program that orange starts may see.
+//!
+//! Every program starts with an empty environment: a variable that no table names is not passed.
+//! One agent's variables once reached another and changed its behaviour.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+use super::Environment;
+
+/// What every program sees if it is set, and why. A trailing `*` matches any ending.
+pub const PASSED_VARIABLES: &[(&str, &str)] = &[
+    ("PATH", "finds programs"),
+    ("HOME", "finds your own settings"),
+    ("USER", "your user name"),
+    ("LOGNAME", "your user name"),
+    ("SHELL", "agents run commands with it"),
+    ("LANG", "language and encoding"),
+    ("LANGUAGE", "language and encoding"),
+    ("LC_*", "language and encoding"),
+    ("TZ", "your time zone"),
+    ("TMPDIR", "where temporary files go"),
+    ("TMUX_TMPDIR", "finds your own tmux server"),
+    ("XDG_*", "where settings, caches and sockets are"),
+    ("SSH_AUTH_SOCK", "git reaches your SSH keys"),
+    (
+        "DBUS_SESSION_BUS_ADDRESS",
+        "agents keep their logins in the keyring",
+    ),
+    ("HTTP_PROXY", "network proxy"),
+    ("HTTPS_PROXY", "network proxy"),
+    ("ALL_PROXY", "network proxy"),
+    ("NO_PROXY", "network proxy"),
+    ("http_proxy", "network proxy"),
+    ("https_proxy", "network proxy"),
+    ("all_proxy", "network proxy"),
+    ("no_proxy", "network proxy"),
+    ("SSL_CERT_FILE", "trusted certificates"),
+    ("SSL_CERT_DIR", "trusted certificates"),
+    ("NODE_EXTRA_CA_CERTS", "trusted certificates"),
+];
+
+/// What an agent takes from its pane, because only tmux knows it.
+pub const PANE_VARIABLES: &[(&str, &str)] = &[
+    ("TERM", "what the terminal can do"),
+    ("COLORTERM", "what the terminal can do"),
+];
+
+/// What agents set for their child processes. It is never passed, even if a harness lists it.
+pub const AGENT_VARIABLES: &[(&str, &str)] = &[
+    ("ORANGE_*", "a run's identity belongs to that run alone"),
+    (
+        "TMUX",
+        "a program that calls tmux must not reach the server it runs in",
+    ),
+    (
+        "TMUX_PANE",
+        "a program that calls tmux must not reach the server it runs in",
+    ),
+    ("CLAUDECODE", "claude marks its child processes"),
+    ("CLAUDE_CODE_ENTRYPOINT", "how claude was started"),
+    ("CLAUDE_CODE_EXECPATH", "how claude was started"),
+    ("CLAUDE_CODE_SESSION_*", "claude names its session"),
+    ("CLAUDE_CODE_SSE_PORT", "the port of its editor"),
+    ("CLAUDE_CODE_CHILD_*", "claude marks its child processes"),
+    ("CLAUDE_CODE_MESSAGING_*", "the address of its session"),
+    ("CODEX_SANDBOX", "codex marks that it runs in its sandbox"),
+    ("CODEX_SANDBOX_*", "codex marks that it runs in its sandbox"),
+    ("CODEX_SESSION_ID", "codex names its session"),
+    ("CODEX_THREAD_ID", "codex names its session"),
+    ("CODEX_TOOL_CALL_ID", "codex names its session"),
+    ("CODEX_MANAGED_*", "how codex was installed"),
+    ("OPENCODE", "opencode marks its child processes"),
+    ("OPENCODE_PID", "opencode marks its child processes"),
+    ("PI_CODING_AGENT", "pi marks its child processes"),
+    ("GEMINI_CLI", "gemini marks its child processes"),
+    ("GEMINI_CLI_*", "how gemini was started"),
+    ("GOOSE_TERMINAL", "goose marks its child processes"),
+    ("AI_AGENT", "several agents mark their child processes"),
+    ("CURSOR_AGENT", "cursor marks its child processes"),
+    ("AGENT", "several agents mark their child processes"),
+];
+
+impl Environment {
+    /// What a program may see: the table, and what `more` names, without what agents set.
+    pub fn passed_variables<'a>(
+        &self,
+        more: impl IntoIterator<Item = &'a str>,
+    ) -> BTreeMap<OsString, OsString> {
+        let more: Vec<&str> = more.into_iter().collect();
+        let is_passed = |name: &OsStr| {
+            let listed = PASSED_VARIABLES.iter().map(|(pattern, _)| *pattern);
+            listed.chain(more.iter().copied()).any(|it| fits(it, name))
+        };
+        let variables = self.variables().iter();
+        let passed = variables.filter(|(name, _)| is_passed(name) && !is_agent_variable(name));
+        passed
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+
+    /// What an agent takes from its pane; a process in that pane reads it.
+    pub fn pane_variables(&self) -> BTreeMap<OsString, OsString> {
+        let found = PANE_VARIABLES.iter().filter_map(|(name, _)| {
+            let value = self.variable(name)?;
+            Some((OsString::from(name), value.to_owned()))
+        });
+        found.collect()
+    }
+}
+
+/// Whether no program may see a variable with this name.
+pub fn is_agent_variable(name: &OsStr) -> bool {
+    AGENT_VARIABLES
+        .iter()
+        .any(|(pattern, _)| fits(pattern, name))
+}
+
+fn fits(pattern: &str, name: &OsStr) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.as_encoded_bytes().starts_with(start.as_bytes()),
+        None => name == pattern,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(names: &[&str]) -> Environment {
+        Environment::of(names.iter().map(|name| (*name, "1")))
+    }
+
+    fn names(passed: &BTreeMap<OsString, OsString>) -> Vec<&str> {
+        passed.keys().filter_map(|name| name.to_str()).collect()
+    }
+
+    #[test]
+    fn only_what_a_table_names_arrives() {
+        let all = environment(&["PATH", "LC_ALL", "LC", "SECRET", "PATH2", "XDG_RUNTIME_DIR"]);
+        assert_eq!(
+            names(&all.passed_variables([])),
+            ["LC_ALL", "PATH", "XDG_RUNTIME_DIR"]
+        );
+        assert_eq!(names(&all.passed_variables(["SEC*"])).len(), 4);
+    }
+
+    #[test]
+    fn lesson_29_what_agents_set_never_arrives() {
+        let all = environment(&[
+            "ORANGE_RUN_ID",
+            "ORANGE_RUN_PROOF",
+            "ORANGE_HOME",
+            "CLAUDECODE",
+            "CLAUDE_CODE_ENTRYPOINT",
+            "CLAUDE_CODE_USE_BEDROCK",
+            "CODEX_SANDBOX",
+            "TMUX",
+            "TMUX_PANE",
+            "PATH",
+        ]);
+        let passed = all.passed_variables(["CLAUDE*", "CODEX*", "ORANGE*", "TMUX*"]);
+        assert_eq!(names(&passed), ["CLAUDE_CODE_USE_BEDROCK", "PATH"]);
+    }
+
+    #[test]
+    fn no_value_is_shown() {
+        let shown = format!("{:?}", Environment::of([("API_KEY", "secret")]));
+        assert_eq!(shown, "{\"API_KEY\"}");
+    }
+}

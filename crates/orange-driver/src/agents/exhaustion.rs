@@ -1,0 +1,97 @@
+//! Ends agents that report that their harness cannot continue.
+//!
+//! A coding agent in a terminal does not exit when its model has no quota left: it says so and
+//! waits. What it says, in an event or in its transcript, counts as its end if every other agent of
+//! the harness would hit the same limit. The agent is restarted when the harness can be used again.
+
+use std::path::Path;
+
+use orange_config::Harness;
+use orange_config::clock;
+use orange_engine::Task;
+use orange_engine::activity::{Activity, ActivityState, failing_since};
+use orange_engine::death::{Judgement, judge_live};
+use orange_engine::names::{HarnessName, RunId, TaskId};
+use orange_engine::task::RunState;
+use orange_store::{RunRecord, Store};
+
+use super::results::read_tail;
+use crate::DriverError;
+use crate::agents::Agents;
+
+/// How much of the end of a transcript is read; one line may hold a whole turn.
+const TAIL_BYTES: u64 = 256 * 1024;
+
+/// How many milliseconds a headless run that reported a failure has to exit on its own.
+const EXIT_GRACE_MILLIS: i64 = 5000;
+
+impl Agents {
+    /// Ends runs that reported they cannot continue.
+    pub(crate) fn end_exhausted_runs(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+    ) -> Result<(), DriverError> {
+        for (run, judged) in self.exhausted_runs(store, id)? {
+            self.record_end(store, id, &run, judged)?;
+        }
+        Ok(())
+    }
+
+    /// The live runs that reported this, and what it means.
+    pub(crate) fn exhausted_runs(
+        &self,
+        store: &Store,
+        id: &TaskId,
+    ) -> Result<Vec<(RunId, Judgement)>, DriverError> {
+        let task = store.require(id)?.task;
+        let mut found = Vec::new();
+        let mut alive = task.runs.values();
+        let mut records = None;
+        while let Some(run) = alive.find(|run| run.state == RunState::Alive) {
+            let records = match &mut records {
+                Some(records) => records,
+                None => records.insert(store.runs(id)?),
+            };
+            let record = records.iter().find(|record| record.id == run.id);
+            let judged = record.and_then(|record| self.judge_exhaustion(&task, record));
+            found.extend(judged.map(|judged| (run.id.clone(), judged)));
+        }
+        Ok(found)
+    }
+
+    fn judge_exhaustion(&self, task: &Task, record: &RunRecord) -> Option<Judgement> {
+        let said = self.last_failure(task, record)?;
+        let rules = self.death_rules(&task.id, record);
+        judge_live(&rules, &said, clock::now(), self.clock_offset_for(&rules))
+    }
+
+    /// Why the last turn of an agent failed, if it did and the reason was reported.
+    fn last_failure(&self, task: &Task, record: &RunRecord) -> Option<String> {
+        let told = self.events_of(&task.project, &task.id, &record.id);
+        let activity = Activity::from_events(&told);
+        // A headless run prints the reason and exits, unless it retries forever.
+        let is_headless = record.headless && self.can_be_headless(&record.harness);
+        if activity.state == ActivityState::Failed {
+            let since = failing_since(&told)?.millis();
+            let has_time =
+                is_headless && clock::now().millis().saturating_sub(since) < EXIT_GRACE_MILLIS;
+            return activity.evidence?.message.filter(|_| !has_time);
+        }
+        if is_headless {
+            return None;
+        }
+        let transcript = told.iter().rev().find_map(|it| it.transcript.as_deref())?;
+        let harnesses = self.context.harnesses().ok()?;
+        let harness = harnesses.require(&record.harness).ok()?;
+        let error = harness.transcript_error.as_ref()?;
+        let began = record.setup.as_ref()?.at;
+        error.find(&read_tail(Path::new(transcript), TAIL_BYTES)?, began)
+    }
+
+    fn can_be_headless(&self, harness: &HarnessName) -> bool {
+        let harnesses = self.context.harnesses().ok();
+        let harness = harnesses.as_ref().and_then(|it| it.require(harness).ok());
+        harness.is_some_and(Harness::can_be_headless)
+    }
+}

@@ -1,0 +1,149 @@
+//! Informs parents and waiting tasks about created and ended tasks.
+
+use orange_config::LogLevel;
+use orange_engine::input::{Cause, Observation};
+use orange_engine::names::TaskId;
+use orange_engine::schedule::{SchedulePlace, ScheduledTask, Wait, find_cycle};
+use orange_engine::task::Queueing;
+use orange_engine::{Task, Workflow};
+use orange_store::Store;
+use serde_json::json;
+
+use super::{StepResult, Steps, pinned_workflow};
+use crate::DriverError;
+
+impl Steps {
+    /// Informs a task about every child that was created or ended unnoticed; returns whether there
+    /// was one.
+    ///
+    /// Created children come first, so that the parent does not wake up while there is a child it
+    /// does not know.
+    pub(crate) fn notify_of_children(
+        &self,
+        store: &mut Store,
+        parent: &TaskId,
+    ) -> Result<bool, DriverError> {
+        let children = store.children(parent)?;
+        if children.is_empty() {
+            return Ok(false);
+        }
+        let known = store.require(parent)?.task.children;
+        let is_news = |child: &&ScheduledTask| !known.contains_key(&child.task);
+        let added = children.iter().filter(is_news).map(|child| {
+            let child = child.task.clone();
+            Observation::ChildAdded { child }
+        });
+        let is_end = |child: &&ScheduledTask| {
+            let was_told = matches!(known.get(&child.task), Some(Some(_)));
+            matches!(child.place, SchedulePlace::Ended { .. }) && !was_told
+        };
+        let ended = children.iter().filter(is_end).map(|child| {
+            let (child, status) = (child.task.clone(), child.status.clone());
+            Observation::ChildEnded { child, status }
+        });
+        let mut has_changed = false;
+        for observation in added.chain(ended) {
+            let stepped = self.step(store, parent, &Cause::Observation(observation))?;
+            has_changed |= matches!(stepped, StepResult::Recorded { .. });
+        }
+        if has_changed {
+            self.context.leave_to_performer(store, parent)?;
+            self.sync_files(store, parent)?;
+        }
+        Ok(has_changed)
+    }
+
+    /// Informs other tasks if this task has ended.
+    pub(crate) fn handle_end(&self, store: &mut Store, workflow: &Workflow, task: &Task) {
+        if workflow.is_terminal(&task.status) {
+            self.notify_of_end(store, &ScheduledTask::of(workflow, task));
+        }
+    }
+
+    /// Handles what the end of a task means for others: its parent is informed, and a task that
+    /// waits for a cancelled one needs the user. If this process dies before, the next command
+    /// about the parent or the next schedule does it.
+    fn notify_of_end(&self, store: &mut Store, ended: &ScheduledTask) {
+        if let Some(parent) = &ended.parent {
+            let met = self.notify_of_children(store, parent);
+            self.log_failure(parent, met.map(|_| ()));
+        }
+        if ended.place == (SchedulePlace::Ended { cancelled: true }) {
+            let told = self.notify_dependents(store, &ended.task);
+            self.log_failure(&ended.task, told);
+        }
+    }
+
+    fn notify_dependents(&self, store: &mut Store, ended: &TaskId) -> Result<(), DriverError> {
+        for standing in store.dependents(ended)? {
+            if matches!(standing.place, SchedulePlace::Queued(_)) {
+                let wait = Wait::Cancelled {
+                    task: ended.clone(),
+                    status: store.require(ended)?.task.status,
+                };
+                self.notice_dead_ends(store, &standing.task, &[wait])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notifies the user that a task waits for something that will never happen.
+    pub(crate) fn notice_dead_ends(
+        &self,
+        store: &mut Store,
+        task: &TaskId,
+        waits: &[Wait],
+    ) -> Result<(), DriverError> {
+        for wait in waits {
+            if matches!(wait, Wait::Cancelled { .. } | Wait::UnknownTask { .. }) {
+                let what = wait.to_string();
+                if let StepResult::Recorded { .. } = self.notice(store, task, what)? {
+                    self.sync_files(store, task)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn log_failure(&self, task: &TaskId, done: Result<(), DriverError>) {
+        if let Err(error) = done {
+            let error = json!({ "error": error.to_string() });
+            self.context
+                .log(LogLevel::Warn, task, "schedule.failed", error);
+        }
+    }
+}
+
+/// The checked queueing of a new task; a child inherits its parent's priority unless one was given.
+pub(crate) fn resolve_queueing(store: &Store, new: &Queueing) -> Result<Queueing, DriverError> {
+    let mut queueing = new.clone();
+    for after in &new.after {
+        store.require(after)?;
+    }
+    let Some(parent) = &new.parent else {
+        return Ok(queueing);
+    };
+    let stored = store.require(parent)?;
+    if pinned_workflow(&stored)?.is_terminal(&stored.task.status) {
+        return Err(DriverError::ParentEnded {
+            task: parent.clone(),
+            status: stored.task.status,
+        });
+    }
+    // Only the tasks that it comes after can close a cycle.
+    let others = if new.after.is_empty() {
+        Vec::new()
+    } else {
+        store.standings()?
+    };
+    if let Some(way) = find_cycle(&others, Some(parent), &new.after) {
+        return Err(DriverError::WaitsForItself {
+            parent: parent.clone(),
+            way,
+        });
+    }
+    if queueing.priority == 0 {
+        queueing.priority = stored.task.queueing.priority;
+    }
+    Ok(queueing)
+}

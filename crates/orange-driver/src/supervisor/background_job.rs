@@ -1,0 +1,56 @@
+//! Runs one job on its own thread, on request.
+
+use std::fmt;
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+
+/// The thread; when this is dropped, it exits after its current run.
+pub(super) struct BackgroundJob {
+    requests: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl BackgroundJob {
+    /// Starts a thread that does the work; several requests meanwhile cause one more run.
+    pub(super) fn new(
+        name: &str,
+        mut work: impl FnMut() + Send + 'static,
+    ) -> Result<BackgroundJob, String> {
+        let (wanted, wishes) = mpsc::channel();
+        let work = move || {
+            while wishes.recv().is_ok() {
+                while wishes.try_recv().is_ok() {}
+                work();
+            }
+        };
+        let thread = thread::Builder::new().name(name.to_owned());
+        let thread = thread.spawn(work).map_err(|error| error.to_string())?;
+        Ok(BackgroundJob {
+            requests: Some(wanted),
+            thread: Some(thread),
+        })
+    }
+
+    /// Requests a run.
+    pub(super) fn request(&self) {
+        if let Some(wanted) = &self.requests {
+            // A thread that has exited does nothing more.
+            let _ended = wanted.send(());
+        }
+    }
+}
+
+impl Drop for BackgroundJob {
+    fn drop(&mut self) {
+        self.requests = None;
+        if let Some(thread) = self.thread.take() {
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for BackgroundJob {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Aside")
+    }
+}

@@ -1,0 +1,140 @@
+//! What a list shows about a task beyond its row, without git.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use orange_config::clock;
+use orange_engine::Workflow;
+use orange_engine::input::{DecisionContext, Facts};
+use orange_engine::language::when::{Operator, When};
+use orange_engine::names::{HarnessName, TaskId, WorkflowName};
+use orange_engine::next_step::NextStep;
+use orange_engine::role::Role;
+use orange_engine::task::{RunState, Submission};
+use orange_engine::{Task, next_steps};
+use orange_store::{ImportResult, REVIEW_ROUND_FIELD, Store, StoredTask};
+
+use crate::DriverError;
+use crate::context::Context;
+use crate::context::ids;
+use crate::steps::pinned_workflow;
+use crate::views::Views;
+
+/// A quick view of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskSummary {
+    /// The harness that works on it now, or will.
+    pub harness: HarnessName,
+    /// The workflow it is pinned to.
+    pub workflow: WorkflowName,
+    /// Where it can go, judging by its TASK.md; git is not asked.
+    pub ways: Vec<NextStep>,
+    /// The maximum number of reviews.
+    pub rounds: Option<i64>,
+    /// The agent that can be respawned.
+    pub respawn: Option<Role>,
+    /// The number of unread messages.
+    pub unread: usize,
+    /// The commit that was submitted.
+    pub submission: Option<Submission>,
+}
+
+/// Takes quick views of tasks, one after the other.
+#[derive(Debug)]
+pub struct SummaryReader {
+    context: Arc<Context>,
+    store: Store,
+    /// Each workflow is parsed once, however many tasks are pinned to it.
+    workflows: BTreeMap<String, Workflow>,
+}
+
+impl Views {
+    pub fn summary_reader(&self) -> Result<SummaryReader, DriverError> {
+        Ok(SummaryReader {
+            context: Arc::clone(&self.context),
+            store: Store::open_read_only(&self.context.home)?,
+            workflows: BTreeMap::new(),
+        })
+    }
+}
+
+impl SummaryReader {
+    /// A quick view of a task; writes nothing.
+    pub fn read_summary(&mut self, task: &TaskId) -> Result<TaskSummary, DriverError> {
+        if self.store.is_replaced() {
+            self.store = Store::open_read_only(&self.context.home)?;
+        }
+        let stored = self.store.require(task)?;
+        let document = match orange_store::peek(&self.store, task)? {
+            ImportResult::Read(imported) => Some(imported.document),
+            ImportResult::Unknown(_) => None,
+        };
+        let known = DecisionContext {
+            at: clock::now(),
+            fresh: ids::fresh()?,
+            document,
+            facts: Facts {
+                entered: stored.task.entered.version,
+                ..Facts::default()
+            },
+        };
+        let unread = self.store.inbox(task)?;
+        let unread = unread.iter().filter(|it| it.read_at.is_none()).count();
+        let workflow = self.workflow(&stored)?;
+        let task = &stored.task;
+        let is_reviewed = workflow
+            .state(&task.status)
+            .is_some_and(|state| state.expects.contains(&Role::Reviewer));
+        let harness = if is_reviewed {
+            &task.review_harness
+        } else {
+            &task.harness
+        };
+        Ok(TaskSummary {
+            harness: harness.clone(),
+            workflow: task.workflow.clone(),
+            ways: next_steps(workflow, task, &known),
+            rounds: rounds(workflow),
+            respawn: missing_agent(workflow, task),
+            unread,
+            submission: stored.task.submission.clone(),
+        })
+    }
+
+    fn workflow(&mut self, stored: &StoredTask) -> Result<&Workflow, DriverError> {
+        let text = &stored.workflow_text;
+        if !self.workflows.contains_key(text) {
+            self.workflows
+                .insert(text.clone(), pinned_workflow(stored)?);
+        }
+        let read = self.workflows.get(text);
+        read.ok_or_else(|| DriverError::WorkflowInvalid {
+            name: stored.task.workflow.to_string(),
+            problem: String::from("it was not read"),
+        })
+    }
+}
+
+/// The limit that the workflow compares the number of reviews with.
+fn rounds(workflow: &Workflow) -> Option<i64> {
+    let guards = workflow.edges.iter().filter_map(|edge| edge.when.as_ref());
+    let mut all = guards.flat_map(When::comparisons);
+    let is_bound = |operator| matches!(operator, Operator::Less | Operator::GreaterOrEqual);
+    let found = all.find(|it| it.field.as_str() == REVIEW_ROUND_FIELD && is_bound(it.operator));
+    found.map(|comparison| comparison.value)
+}
+
+/// An agent that the status could have and that is missing.
+fn missing_agent(workflow: &Workflow, task: &Task) -> Option<Role> {
+    let state = workflow.state(&task.status)?;
+    let is_gone = |role: &&Role| match task.runs.get(*role) {
+        None => true,
+        Some(run) => matches!(run.state, RunState::Ended { .. }),
+    };
+    let expected = state
+        .expects
+        .iter()
+        .filter(|it| state.respawn.contains_key(*it));
+    let mut any = expected.chain(state.respawn.keys());
+    any.find(is_gone).cloned()
+}

@@ -1,0 +1,256 @@
+//! Fast-forwards the default branch, and the checkouts that are on it.
+//!
+//! A checkout belongs to the user. Its files change only while it is clean, by a git command that
+//! replaces only files that are as in the old commit, before the branch moves. A note in git's
+//! directory tells a retry what an interrupted run was doing.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::{BranchName, CommitId};
+
+use crate::git::repository::call::{join_zero_terminated, path, split_zero_terminated};
+use crate::git::repository::name::branch_ref;
+use crate::git::worktree::status::WorktreeStatus;
+use crate::git::{Git, GitError, MergeObstacle, Worktree};
+use crate::safe_directory::EntryKind;
+
+/// A fast-forward of a branch from one commit to a later one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FastForward<'a> {
+    pub branch: &'a BranchName,
+    /// Its current commit; `None` when it does not exist yet.
+    pub from: Option<&'a CommitId>,
+    pub to: &'a CommitId,
+}
+
+impl Git {
+    /// The worktrees that are on a branch, or in the middle of an operation on it.
+    pub(crate) fn checkouts<'a>(
+        &'a self,
+        branch: &BranchName,
+    ) -> Result<Vec<Result<Worktree<'a>, GitError>>, GitError> {
+        let listed = self.worktrees()?.into_iter();
+        let listed = listed.filter(|it| it.branch.as_ref() == Some(branch));
+        Ok(listed.map(|it| self.worktree(&it.path)).collect())
+    }
+
+    /// What would prevent moving the branch now.
+    pub(crate) fn find_obstacle(
+        &self,
+        forward: &FastForward<'_>,
+    ) -> Result<Option<MergeObstacle>, GitError> {
+        let Some(from) = forward.from.filter(|from| *from != forward.to) else {
+            return Ok(None);
+        };
+        for worktree in self.checkouts(forward.branch)? {
+            let obstacle = match worktree {
+                Ok(worktree) => {
+                    worktree.find_checkout_obstacle(forward.branch, from, forward.to)?
+                }
+                Err(GitError::WorktreeMismatch { path, reason }) => Some(MergeObstacle::Unusable {
+                    checkout: path,
+                    reason,
+                }),
+                Err(error) => return Err(error),
+            };
+            if obstacle.is_some() {
+                return Ok(obstacle);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Moves the branch, and the files of every checkout that is on it.
+    pub(crate) fn fast_forward(
+        &self,
+        forward: &FastForward<'_>,
+    ) -> Result<Result<(), MergeObstacle>, GitError> {
+        if forward.from == Some(forward.to) {
+            return Ok(Ok(()));
+        }
+        // What was clean before a push may no longer be.
+        if let Some(obstacle) = self.find_obstacle(forward)? {
+            return Ok(Err(obstacle));
+        }
+        let mut moved = Vec::new();
+        if let Some(from) = forward.from {
+            for worktree in self.checkouts(forward.branch)? {
+                let worktree = worktree?;
+                let obstacle = worktree.update_checkout(from, forward.to)?;
+                moved.push(worktree);
+                if let Some(obstacle) = obstacle {
+                    return restore_checkouts(&moved, obstacle).map(Err);
+                }
+            }
+        }
+        let nothing = CommitId::new(self.null_id());
+        let expected = forward.from.unwrap_or(&nothing);
+        let name = branch_ref(forward.branch)?;
+        let call = self.call(["update-ref", "-m", "orange: merge", &name]);
+        let call = call.with_arguments([forward.to.as_str(), expected.as_str()]);
+        if let Err(error) = call.succeed() {
+            let found = self.branch(forward.branch)?;
+            return match found {
+                Some(found) if found != *expected => {
+                    let expected = expected.clone();
+                    let obstacle = MergeObstacle::DefaultMoved { expected, found };
+                    restore_checkouts(&moved, obstacle).map(Err)
+                }
+                _ => Err(error),
+            };
+        }
+        for worktree in moved {
+            worktree.remove_note()?;
+        }
+        Ok(Ok(()))
+    }
+}
+
+/// Restores checkouts to the files of their HEAD.
+fn restore_checkouts(
+    moved: &[Worktree<'_>],
+    obstacle: MergeObstacle,
+) -> Result<MergeObstacle, GitError> {
+    for worktree in moved {
+        worktree.recover()?;
+    }
+    Ok(obstacle)
+}
+
+impl Worktree<'_> {
+    /// Why this checkout of a branch cannot be moved from one commit to another.
+    fn find_checkout_obstacle(
+        &self,
+        branch: &BranchName,
+        from: &CommitId,
+        to: &CommitId,
+    ) -> Result<Option<MergeObstacle>, GitError> {
+        self.await_unlocked()?;
+        let checkout = self.path().to_owned();
+        let look = self.look()?;
+        if !look.operations.is_empty() {
+            let operations = look.operations;
+            return Ok(Some(MergeObstacle::OperationInProgress {
+                checkout,
+                operations,
+            }));
+        }
+        if look.head.branch() != Some(branch) || look.head.commit() != Some(from) {
+            let reason = String::from("its HEAD has just moved");
+            return Ok(Some(MergeObstacle::Unusable { checkout, reason }));
+        }
+        let known: BTreeSet<&Path> = look.index.iter().map(|it| it.path.as_path()).collect();
+        let changed = look.changes.iter();
+        let changed = changed.filter(|(path, it)| it.is_staged || known.contains(path.as_path()));
+        let changed = changed.map(|(path, _)| path.clone());
+        let files: Vec<PathBuf> = changed.chain(look.moved_submodules.clone()).collect();
+        if !files.is_empty() {
+            return Ok(Some(MergeObstacle::UncommittedChanges { checkout, files }));
+        }
+        let files = self.occupied_paths(&look, &known, from, to)?;
+        if !files.is_empty() {
+            return Ok(Some(MergeObstacle::UntrackedFiles { checkout, files }));
+        }
+        let files = self.filtered_paths(from, to)?;
+        if !files.is_empty() {
+            return Ok(Some(MergeObstacle::NeedsFilter { checkout, files }));
+        }
+        let scratch = self.scratch()?;
+        // Files that were touched but not changed must not count as changed.
+        let refresh = ["update-index", "-q", "--refresh"];
+        let _differing = self
+            .call_on(&scratch, refresh)
+            .with_long_timeout()
+            .answer()?;
+        let trial = ["read-tree", "-m", "-u", "-n", from.as_str(), to.as_str()];
+        let refused = self.call_on(&scratch, trial).succeed().err();
+        let _absent = std::fs::remove_file(&scratch);
+        Ok(refused.map(|error| MergeObstacle::Unusable {
+            checkout,
+            reason: error.to_string(),
+        }))
+    }
+
+    /// Untracked files, including ignored ones, where the new commit has files.
+    fn occupied_paths(
+        &self,
+        look: &WorktreeStatus,
+        known: &BTreeSet<&Path>,
+        from: &CommitId,
+        to: &CommitId,
+    ) -> Result<Vec<PathBuf>, GitError> {
+        let place = self.place()?;
+        let kind = |path: &Path| place.kind(path).map_err(self.file_error("inspect", path));
+        let mut occupied = BTreeSet::new();
+        for path in self.git().changed_paths(from, to)? {
+            if known.contains(path.as_path()) {
+                continue;
+            }
+            let ancestors = path.ancestors().skip(1);
+            for folder in ancestors.filter(|folder| !folder.as_os_str().is_empty()) {
+                let is_file = matches!(kind(folder)?, EntryKind::Entry(_) | EntryKind::Other);
+                if is_file && !known.contains(folder) {
+                    occupied.insert(folder.to_owned());
+                }
+            }
+            match kind(&path)? {
+                EntryKind::Absent => {}
+                EntryKind::Entry(_) | EntryKind::Other => {
+                    occupied.insert(path);
+                }
+                // Tracked files in it will be removed; git checks whether there are others.
+                EntryKind::Folder if look.index.iter().any(|it| it.path.starts_with(&path)) => {}
+                EntryKind::Folder => {
+                    let inside = place.files(&path);
+                    occupied.extend(inside.map_err(self.file_error("list", &path))?);
+                }
+            }
+        }
+        Ok(occupied.into_iter().collect())
+    }
+
+    /// Files that the new commit changes and that are written by a filter which is disabled:
+    /// without it their content in the checkout would be wrong.
+    fn filtered_paths(&self, from: &CommitId, to: &CommitId) -> Result<Vec<PathBuf>, GitError> {
+        let named = self.settings().names("filter", &[".smudge", ".process"]);
+        if named.is_empty() {
+            return Ok(Vec::new());
+        }
+        let users = self.git().user_names("filter")?;
+        let off: BTreeSet<&String> = named.difference(&users).collect();
+        let paths = self.git().changed_paths(from, to)?;
+        let words = ["check-attr", "-z", "--stdin", "filter"];
+        let call = self.call_as_of(to.as_str(), words);
+        let call = call.input(join_zero_terminated(paths.iter().map(PathBuf::as_path)));
+        let bytes = call.bytes()?;
+        let rows: Vec<&[u8]> = split_zero_terminated(&bytes).collect();
+        let mut files = Vec::new();
+        for row in rows.chunks(3) {
+            let [name, _, value] = row else {
+                return Err(call.malformed_output(&bytes));
+            };
+            if off.contains(&String::from_utf8_lossy(value).into_owned()) {
+                files.push(path(name));
+            }
+        }
+        Ok(files)
+    }
+
+    /// Updates index and files to the new commit; the branch follows later.
+    fn update_checkout(
+        &self,
+        from: &CommitId,
+        to: &CommitId,
+    ) -> Result<Option<MergeObstacle>, GitError> {
+        self.note_fast_forward(from, to)?;
+        let refresh = ["update-index", "-q", "--refresh"];
+        let _differing = self.call(refresh).with_long_timeout().answer()?;
+        let read = self.call(["read-tree", "-m", "-u", from.as_str(), to.as_str()]);
+        let read = read.with_long_timeout();
+        Ok(read.succeed().err().map(|error| MergeObstacle::Unusable {
+            checkout: self.path().to_owned(),
+            reason: error.to_string(),
+        }))
+    }
+}

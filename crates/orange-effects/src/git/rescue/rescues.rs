@@ -1,0 +1,285 @@
+//! The rescues of a repository, and their content.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use orange_engine::names::{BranchName, CommitId, TaskId};
+use orange_engine::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::git::repository::name::task_part;
+use crate::git::worktree::entry::{Entry, Tree};
+use crate::git::{Git, GitError, Operation};
+
+/// Where the refs of rescues are.
+const REFS: &str = "refs/orange/rescue";
+
+/// The directory of the operations' files in the commit of the state.
+pub(crate) const STATE: &str = "state";
+
+/// The directory of unresolved stages in the commit of the state.
+pub(crate) const STAGES: &str = "stages";
+
+/// How often another number is tried when one is taken.
+const TRIES: u32 = 100;
+
+/// What a rescue belongs to. It is the commit's message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RescueOrigin {
+    pub task: TaskId,
+    /// The branch that was checked out, or that an operation in progress was about.
+    pub branch: Option<BranchName>,
+    /// The commit of HEAD; a branch without a commit has none.
+    pub head: Option<CommitId>,
+    /// The operations in progress.
+    pub operations: Vec<Operation>,
+}
+
+/// Rescued work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rescue {
+    /// Its number within the task.
+    pub number: u32,
+    /// The commit that contains it.
+    pub commit: CommitId,
+    /// What it belongs to.
+    pub about: RescueOrigin,
+    parents: Vec<String>,
+}
+
+/// Everything in a rescue.
+pub(crate) struct Content {
+    /// The files of the commit that it is based on.
+    pub before: Tree,
+    /// The files, byte for byte.
+    pub work: Tree,
+    pub index: Tree,
+    /// The stages of paths that a merge left unresolved.
+    pub unmerged: BTreeSet<(PathBuf, u8, Entry)>,
+}
+
+impl Content {
+    /// The paths that differ from the commit that it is based on.
+    pub fn paths(&self) -> BTreeSet<PathBuf> {
+        let trees = [&self.before, &self.work, &self.index];
+        let all: BTreeSet<&PathBuf> = trees.into_iter().flat_map(Tree::keys).collect();
+        let differs = |path: &&PathBuf| {
+            let was = self.before.get(*path);
+            self.work.get(*path) != was || self.index.get(*path) != was
+        };
+        all.into_iter().filter(differs).cloned().collect()
+    }
+}
+
+impl RescueOrigin {
+    pub(crate) fn message(&self) -> Result<String, GitError> {
+        let json = serde_json::to_string(self);
+        let json = json.map_err(|error| self.unreadable(&error.to_string()))?;
+        Ok(format!(
+            "orange: unsaved work of task {}\n\n{json}\n",
+            self.task
+        ))
+    }
+
+    pub(crate) fn unreadable(&self, reason: &str) -> GitError {
+        GitError::NotSaved {
+            reference: format!("{REFS}/{}", self.task),
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+impl Rescue {
+    pub(crate) fn new(commit: CommitId, about: RescueOrigin, parents: Vec<String>) -> Self {
+        Self {
+            number: 0,
+            commit,
+            about,
+            parents,
+        }
+    }
+
+    /// The commits of the index and of the operations in progress.
+    fn parts(&self) -> Option<(&str, Option<&str>)> {
+        let mut parents = self.parents.iter().map(String::as_str);
+        let head = self.about.head.as_ref().map(CommitId::as_str);
+        let is_whole = head.is_none_or(|head| parents.next() == Some(head));
+        let index = parents.next().filter(|_| is_whole)?;
+        Some((index, parents.next()))
+    }
+
+    /// Its ref.
+    pub fn reference(&self) -> String {
+        format!("{REFS}/{}/{}", self.about.task, self.number)
+    }
+}
+
+impl Git {
+    /// The rescues of a task, the oldest first.
+    pub fn rescues(&self, task: &TaskId) -> Result<Vec<Rescue>, GitError> {
+        self.rescues_below(&format!("{REFS}/{}/", task_part(task)?))
+    }
+
+    /// The rescues of every task.
+    pub fn all_rescues(&self) -> Result<Vec<Rescue>, GitError> {
+        self.rescues_below(&format!("{REFS}/"))
+    }
+
+    /// The task of each rescue and when it was made, the oldest first.
+    pub fn rescue_times(&self) -> Result<Vec<(String, Timestamp)>, GitError> {
+        let prefix = format!("{REFS}/");
+        if self.has_no_ref_below(&prefix) {
+            return Ok(Vec::new());
+        }
+        let format = "--format=%(committerdate:unix) %(refname)";
+        let call = self.call(["for-each-ref", "--sort=committerdate", format, &prefix]);
+        let text = String::from_utf8_lossy(&call.bytes()?).into_owned();
+        let times = text.lines().filter_map(|line| {
+            let (seconds, name) = line.split_once(' ')?;
+            let (task, _) = name.strip_prefix(&prefix)?.split_once('/')?;
+            let seconds: i64 = seconds.parse().ok()?;
+            Some((
+                task.to_owned(),
+                Timestamp::from_millis(seconds.saturating_mul(1000)),
+            ))
+        });
+        Ok(times.collect())
+    }
+
+    pub fn require_rescue(&self, task: &TaskId, number: u32) -> Result<Rescue, GitError> {
+        let found = self.rescues(task)?.into_iter();
+        let mut found = found.filter(|rescued| rescued.number == number);
+        found.next().ok_or_else(|| GitError::NoRescue {
+            task: task.to_string(),
+            number,
+        })
+    }
+
+    /// The paths that a rescue changes, compared with the commit it is based on.
+    pub fn rescue_paths(&self, rescued: &Rescue) -> Result<Vec<PathBuf>, GitError> {
+        Ok(self.content(rescued)?.paths().into_iter().collect())
+    }
+
+    fn rescues_below(&self, prefix: &str) -> Result<Vec<Rescue>, GitError> {
+        if self.has_no_ref_below(prefix) {
+            return Ok(Vec::new());
+        }
+        let format = "--format=%(refname)%00%(objectname)%00%(parent)%00%(contents:body)%00";
+        let call = self.call(["for-each-ref", format, prefix]);
+        let bytes = call.bytes()?;
+        let text = String::from_utf8_lossy(&bytes);
+        let parts: Vec<&str> = text.split('\0').map(str::trim).collect();
+        let mut found = Vec::new();
+        for row in parts.chunks_exact(4) {
+            let [name, commit, parents, body] = row else {
+                continue;
+            };
+            let number = name
+                .rsplit('/')
+                .next()
+                .and_then(|number| number.parse().ok());
+            // A ref that orange did not create is not a rescue.
+            let (Some(number), Ok(about)) = (number, serde_json::from_str::<RescueOrigin>(body))
+            else {
+                continue;
+            };
+            let rescued = Rescue {
+                number,
+                commit: CommitId::new(commit),
+                about,
+                parents: parents.split(' ').map(str::to_owned).collect(),
+            };
+            if rescued.reference() == *name {
+                found.push(rescued);
+            }
+        }
+        found.sort_by(|one, other| {
+            let key = |it: &Rescue| (it.about.task.clone(), it.number);
+            key(one).cmp(&key(other))
+        });
+        Ok(found)
+    }
+
+    /// Creates the ref of a rescue, unless the task's newest rescue is the same.
+    pub(crate) fn create_rescue_ref(&self, mut rescued: Rescue) -> Result<Rescue, GitError> {
+        let known = self.rescues(&rescued.about.task)?;
+        let mut number = known.iter().map(|it| it.number).max().unwrap_or(0) + 1;
+        if let Some(newest) = known.last()
+            && newest.about == rescued.about
+            && self.is_same_rescue(newest, &rescued)?
+        {
+            return Ok(newest.clone());
+        }
+        let nothing = self.null_id();
+        for _try in 0..TRIES {
+            rescued.number = number;
+            let name = rescued.reference();
+            let call = self.call(["update-ref", "-m", "orange: rescue", &name]);
+            let written = call
+                .with_arguments([rescued.commit.as_str(), &nothing])
+                .succeed();
+            let ask = self.call(["rev-parse", "--verify", "--quiet", &name]);
+            match (ask.text(), written) {
+                (Ok(now), _) if now == rescued.commit.as_str() => return Ok(rescued),
+                // The number is already taken.
+                (Ok(_), _) => number += 1,
+                (Err(_), Err(error)) | (Err(error), Ok(())) => return Err(error),
+            }
+        }
+        Err(rescued.about.unreadable("no number is free"))
+    }
+
+    fn is_same_rescue(&self, one: &Rescue, other: &Rescue) -> Result<bool, GitError> {
+        let names = |rescued: &Rescue| {
+            let (index, state) = rescued.parts()?;
+            let commits = [Some(rescued.commit.as_str()), Some(index), state];
+            let names = commits.into_iter().flatten();
+            Some(names.map(|it| format!("{it}^{{tree}}")).collect::<Vec<_>>())
+        };
+        let (Some(one), Some(other)) = (names(one), names(other)) else {
+            return Ok(false);
+        };
+        let trees = self
+            .call(["rev-parse"])
+            .with_arguments(one.iter().chain(&other))
+            .text()?;
+        let trees: Vec<&str> = trees.lines().collect();
+        Ok(one.len() == other.len() && trees.get(..one.len()) == trees.get(one.len()..))
+    }
+
+    /// Everything in a rescue.
+    pub(crate) fn content(&self, rescued: &Rescue) -> Result<Content, GitError> {
+        let parts = rescued.parts();
+        let (index, state) =
+            parts.ok_or_else(|| rescued.about.unreadable("orange did not write it"))?;
+        Ok(Content {
+            before: match &rescued.about.head {
+                Some(head) => self.tree(head.as_str())?,
+                None => Tree::new(),
+            },
+            work: self.tree(rescued.commit.as_str())?,
+            index: self.tree(index)?,
+            unmerged: match state {
+                Some(state) => self.unmerged_in(state)?,
+                None => BTreeSet::new(),
+            },
+        })
+    }
+
+    /// The stages of unresolved paths in a commit of the state.
+    fn unmerged_in(&self, state: &str) -> Result<BTreeSet<(PathBuf, u8, Entry)>, GitError> {
+        let mut found = BTreeSet::new();
+        for (path, entry) in self.tree(state)? {
+            let Ok(rest) = path.strip_prefix(STAGES) else {
+                continue;
+            };
+            let mut components = rest.components();
+            let stage = components.next().and_then(|it| it.as_os_str().to_str());
+            let stage = stage.and_then(|stage| stage.parse().ok());
+            if let Some(stage) = stage {
+                found.insert((components.as_path().to_owned(), stage, entry));
+            }
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,128 @@
+//! What `decide` would answer to every possible step; changes nothing.
+
+use super::edges::{self, Caller};
+use super::plan_builder::PlanBuilder;
+use super::request::checks::running_agent;
+use crate::input::{DecisionContext, FactNeeded};
+use crate::language::Workflow;
+use crate::language::hooks::Action;
+use crate::language::prompt::Prompt;
+use crate::language::verbs::Verb;
+use crate::language::workflow::{Edge, Kind, Target, Trigger};
+use crate::names::Status;
+use crate::next_step::NextStep;
+use crate::refusal::describe_trigger;
+use crate::role::Role;
+use crate::task::Task;
+
+/// Every edge out of the current status, in file order.
+///
+/// TASK.md is judged as if a role that may take the edge asked for it now.
+pub fn next_steps(workflow: &Workflow, task: &Task, known: &DecisionContext) -> Vec<NextStep> {
+    let steps = PlanBuilder::new(workflow, task, known, None);
+    let edges = workflow.edges_from(&task.status);
+    let edges = edges.filter(|edge| edge.trigger.is_available());
+    edges.map(|edge| next_step(edge, &steps)).collect()
+}
+
+fn next_step(edge: &Edge, steps: &PlanBuilder<'_>) -> NextStep {
+    let to = edges::target(edge, steps);
+    let role = match edge.trigger {
+        Trigger::Request => edge.by.first().cloned().unwrap_or(Role::Human),
+        Trigger::Merged => Role::Human,
+        _ => Role::Engine,
+    };
+    let mut asked = steps.clone();
+    asked.import_for_request(&role);
+    let asker = Caller {
+        role: &role,
+        confirmed: role == Role::Engine,
+    };
+    let found = edges::survey(edge, asker, &asked);
+    let missing = found.guard.into_iter().chain(found.missing);
+    let commands = found.commands.iter().map(edges::command_text);
+    let mut needs = found.needs;
+    needs.sort();
+    needs.dedup();
+    let facts = needs.iter().map(describe_fact);
+    let is_event = edge.trigger != Trigger::Request;
+    NextStep {
+        happens_when: is_event.then(|| describe_trigger(edge.trigger.as_str())),
+        trigger: edge.trigger,
+        by: edge.by.clone(),
+        passed: found.evidence,
+        missing: missing.collect(),
+        unchecked: facts.chain(commands).collect(),
+        command: to.as_ref().and_then(|to| command(edge, to, steps)),
+        verbs: to.as_ref().map_or(Vec::new(), |to| verbs(edge, to, steps)),
+        accepts_message: edge.hooks.iter().any(|hook| passes_message(&hook.action)),
+        to,
+    }
+}
+
+/// Whether a hook passes on the caller's message.
+fn passes_message(action: &Action) -> bool {
+    let has = |text: &Prompt| text.variables().any(|variable| variable == "message");
+    match action {
+        Action::NotifyWorker { message }
+        | Action::Notify { message, .. }
+        | Action::CommentIssue { message } => has(message),
+        _ => false,
+    }
+}
+
+/// The verbs that take this edge and can be used here.
+fn verbs(edge: &Edge, to: &Status, steps: &PlanBuilder<'_>) -> Vec<Verb> {
+    let workflow = steps.workflow;
+    let is_usual = |verb: &Verb| match edge.trigger {
+        Trigger::Merged => *verb == Verb::Merge,
+        Trigger::Request if *verb == Verb::Merge => false,
+        Trigger::Request if *verb == Verb::Retry && running_agent(steps).is_some() => false,
+        Trigger::Request => workflow.is_verb_available(*verb, &steps.task.status),
+        _ => false,
+    };
+    let means = |verb: &Verb| {
+        let mut targets = workflow.verbs.get(verb).into_iter().flatten();
+        targets.any(|target| match target {
+            Target::Status(status) => status == to,
+            Target::Previous => edge.to == Target::Previous,
+        })
+    };
+    let all = Verb::ALL.iter().map(|(_, verb)| *verb);
+    all.filter(|verb| is_usual(verb) && means(verb)).collect()
+}
+
+fn describe_fact(fact: &FactNeeded) -> String {
+    String::from(match fact {
+        FactNeeded::Document => "TASK.md",
+        FactNeeded::Git => "branch and worktree",
+        FactNeeded::PullRequest => "the pull request",
+        FactNeeded::Report { .. } => "the report of the run",
+        FactNeeded::Command { .. } => "a command",
+    })
+}
+
+/// The command that asks for it, with a verb where one is usual.
+fn command(edge: &Edge, to: &Status, steps: &PlanBuilder<'_>) -> Option<String> {
+    if edge.by.iter().all(|role| *role == Role::Engine) && !edge.by.is_empty() {
+        return None;
+    }
+    let task = &steps.task.id;
+    let workflow = steps.workflow;
+    let kind = workflow.state(&steps.task.status).map(|state| state.kind);
+    let means = |verb: Verb| {
+        let mut targets = workflow.verbs.get(&verb).into_iter().flatten();
+        targets.any(|target| *target == Target::Status(to.clone()))
+    };
+    let asks = edge.confirm.is_some() && edge.is_open_to(&Role::Human);
+    let yes = if asks { " --yes" } else { "" };
+    match edge.trigger {
+        Trigger::Merged if means(Verb::Merge) => Some(format!("orange task merge {task}{yes}")),
+        Trigger::Request if kind == Some(Kind::Queued) && means(Verb::Spawn) => {
+            Some(format!("orange task spawn {task}{yes}"))
+        }
+        Trigger::Request if means(Verb::Cancel) => Some(format!("orange task cancel {task}{yes}")),
+        Trigger::Request => Some(format!("orange task update {task} --status {to}{yes}")),
+        _ => None,
+    }
+}

@@ -1,0 +1,236 @@
+//! A plan being built: each fact is applied when recorded.
+
+use std::collections::BTreeMap;
+
+use crate::apply::fold;
+use crate::decision::{Decision, Needs, Plan};
+use crate::document::{Document, Section};
+use crate::effect::{Effect, EffectId, EffectOutcome, Kill, KillScope, PlannedEffect};
+use crate::event::{Event, Fact};
+use crate::input::{Cause, DecisionContext, FactNeeded, Facts};
+use crate::language::Workflow;
+use crate::language::hooks::OnError;
+use crate::names::RunId;
+use crate::role::Role;
+use crate::task::{PendingEffect, PendingState, RunState, Task};
+
+pub(super) type NeededFacts = Vec<FactNeeded>;
+
+/// A task with all events recorded so far applied.
+#[derive(Clone)]
+pub(super) struct PlanBuilder<'a> {
+    pub(super) workflow: &'a Workflow,
+    pub(super) known: &'a DecisionContext,
+    /// What is being decided; `None` when a task begins or is only inspected.
+    pub(super) cause: Option<&'a Cause>,
+    pub(super) task: Task,
+    /// The version at which the current status was entered; earlier facts do not count.
+    entered: u64,
+    events: Vec<Event>,
+    runs: usize,
+}
+
+impl<'a> PlanBuilder<'a> {
+    pub(super) fn new(
+        workflow: &'a Workflow,
+        task: &Task,
+        known: &'a DecisionContext,
+        cause: Option<&'a Cause>,
+    ) -> Self {
+        Self {
+            workflow,
+            known,
+            cause,
+            task: task.clone(),
+            entered: task.entered.version,
+            events: Vec::new(),
+            runs: 0,
+        }
+    }
+
+    /// Begins with a task that this event created.
+    pub(super) fn begin(
+        workflow: &'a Workflow,
+        task: Task,
+        first: Event,
+        known: &'a DecisionContext,
+    ) -> Self {
+        Self {
+            workflow,
+            known,
+            cause: None,
+            entered: task.entered.version,
+            task,
+            events: vec![first],
+            runs: 0,
+        }
+    }
+
+    pub(super) fn record(&mut self, fact: Fact) {
+        let event = Event {
+            version: self.task.version + 1,
+            at: self.known.at,
+            fact,
+        };
+        fold(&mut self.task, &event);
+        self.events.push(event);
+    }
+
+    /// Whether these steps have changed summary, branch or priority.
+    pub(super) fn is_amended(&self) -> bool {
+        let mut facts = self.events.iter().map(|event| &event.fact);
+        facts.any(|fact| matches!(fact, Fact::TaskAmended { .. }))
+    }
+
+    /// Records the document's gated sections for a role that asks for a status with it.
+    pub(super) fn import_for_request(&mut self, by: &Role) {
+        self.import(by, true);
+    }
+
+    /// Records the document's gated sections without a role that vouches for them.
+    pub(super) fn import_for_observation(&mut self, by: &Role) {
+        self.import(by, false);
+    }
+
+    fn import(&mut self, by: &Role, asked: bool) {
+        if let Some(document) = &self.known.document {
+            let sections = self.workflow.gated_sections().iter();
+            let sections: BTreeMap<_, _> = sections
+                .map(|name| (name.clone(), document.section(name).map(Section::hash)))
+                .collect();
+            let by = by.clone();
+            self.record(Fact::DocumentImported {
+                by,
+                is_request: asked,
+                sections,
+            });
+        }
+    }
+
+    /// A call from an agent proves that it was started, whatever was recorded.
+    pub(super) fn confirm_start(&mut self, role: &Role) {
+        let starting = self.task.runs.get(role);
+        let Some(run) = starting.filter(|run| run.state == RunState::Starting) else {
+            return;
+        };
+        let spawn = self.task.pending.iter().find(
+            |pending| matches!(&pending.planned.effect, Effect::Spawn(spawn) if spawn.run == run.id),
+        );
+        if let Some(effect) = spawn.map(|pending| pending.planned.id) {
+            let outcome = EffectOutcome::Done;
+            self.record(Fact::EffectDone { effect, outcome });
+            self.settle();
+        }
+    }
+
+    pub(super) fn plan_effect(&mut self, plan: u64, effect: Effect, on_error: OnError) {
+        self.plan_timed_effect(plan, effect, on_error, None);
+    }
+
+    pub(super) fn plan_timed_effect(
+        &mut self,
+        plan: u64,
+        effect: Effect,
+        on_error: OnError,
+        timeout: Option<u64>,
+    ) {
+        self.record(Fact::EffectPlanned(PlannedEffect {
+            id: EffectId(self.task.version + 1),
+            plan,
+            effect,
+            timeout,
+            on_error,
+        }));
+    }
+
+    /// Ends what a dead agent of this role may have left running, before another one starts.
+    ///
+    /// The new run replaces the dead one, so nothing later would name the dead one.
+    pub(super) fn end_leftovers(&mut self, plan: u64, role: &Role) {
+        let Some(run) = self.task.runs.get(role) else {
+            return;
+        };
+        let dead = matches!(run.state, RunState::Ended { .. });
+        let named = self.task.pending.iter().any(|pending| {
+            matches!(&pending.planned.effect, Effect::Kill(kill) if kill.runs.contains(&run.id))
+        });
+        if dead && !named {
+            let kill = Kill {
+                scope: KillScope::Runs,
+                runs: vec![run.id.clone()],
+            };
+            self.plan_effect(plan, Effect::Kill(kill), OnError::Stop);
+        }
+    }
+
+    pub(super) fn raise_attention(&mut self, reason: String) {
+        self.record(Fact::AttentionRaised { reason });
+    }
+
+    /// A transition has succeeded once none of its effects is left, except those that may fail.
+    pub(super) fn settle(&mut self) {
+        let Some(plan) = self.task.unfinished_plan else {
+            return;
+        };
+        let is_left = |pending: &PendingEffect| {
+            let may_fail = pending.planned.on_error == OnError::Continue;
+            let is_given_up = matches!(pending.state, PendingState::Failed { .. });
+            pending.planned.plan == plan && !(may_fail && is_given_up)
+        };
+        if !self.task.pending.iter().any(is_left) {
+            self.record(Fact::HooksFinished);
+        }
+    }
+
+    /// Cancels the pending effects that `unwanted` selects.
+    pub(super) fn cancel_pending(&mut self, unwanted: impl Fn(&Effect, &PendingState) -> bool) {
+        let unwanted: Vec<EffectId> = self
+            .task
+            .pending
+            .iter()
+            .filter(|pending| unwanted(&pending.planned.effect, &pending.state))
+            .map(|pending| pending.planned.id)
+            .collect();
+        for effect in unwanted {
+            self.record(Fact::EffectCancelled { effect });
+        }
+    }
+
+    /// An id that no run had before.
+    pub(super) fn fresh_run(&mut self) -> RunId {
+        self.runs += 1;
+        match self.runs {
+            1 => RunId::new(self.known.fresh.as_str()),
+            number => RunId::new(format!("{}-{number}", self.known.fresh)),
+        }
+    }
+
+    pub(super) fn document(&self) -> Option<&'a Document> {
+        self.known.document.as_ref()
+    }
+
+    /// The facts, if they were gathered for the current status.
+    pub(super) fn facts(&self) -> Option<&'a Facts> {
+        (self.known.facts.entered == self.entered).then_some(&self.known.facts)
+    }
+
+    /// The decision that these facts are needed.
+    pub(super) fn need(&self, facts: NeededFacts) -> Decision {
+        Decision::Needs(Needs {
+            entered: self.entered,
+            facts,
+        })
+    }
+
+    /// The version of the next event, which identifies a plan without a transition.
+    pub(super) fn next_version(&self) -> u64 {
+        self.task.version + 1
+    }
+
+    pub(super) fn finish(self) -> Decision {
+        Decision::Plan(Plan {
+            events: self.events,
+            is_already_done: false,
+        })
+    }
+}

@@ -1,0 +1,161 @@
+//! What blocks a request before any edge is checked.
+
+use super::RequestDecision;
+use crate::decide::edges;
+use crate::decide::plan_builder::PlanBuilder;
+use crate::language::verbs::Verb;
+use crate::language::workflow::{Kind, Target, Trigger};
+use crate::names::Status;
+use crate::refusal::Blocker;
+use crate::role::Role;
+use crate::task::PendingState;
+
+impl RequestDecision<'_> {
+    /// Whether the caller's own earlier request brought the task to this status.
+    pub(super) fn is_already_in(&self, to: &Status) -> bool {
+        let task = &self.steps.task;
+        *to == task.status
+            && task.entered.from.is_some()
+            && task.entered.by == self.request.by
+            && edges::edges_to(&self.steps, to, Trigger::Request).is_empty()
+    }
+
+    /// Whether the engine has just started what the user wants to start: the task has left its
+    /// queue and is not in the next one either.
+    pub(super) fn is_started(&self, verb: Verb, to: &Status) -> bool {
+        let task = &self.steps.task;
+        let is_queue = |status: &Status| self.steps.workflow.is_verb_available(Verb::Spawn, status);
+        verb == Verb::Spawn
+            && self.request.by == Role::Human
+            && task.entered.by == Role::Engine
+            && *to == task.status
+            && !is_queue(&task.status)
+            && task.entered.from.as_ref().is_some_and(is_queue)
+    }
+
+    pub(super) fn check_not_ended(&self) -> Option<Blocker> {
+        let status = &self.steps.task.status;
+        let over = self.steps.workflow.is_terminal(status);
+        over.then(|| Blocker::Terminal {
+            status: status.clone(),
+        })
+    }
+
+    /// A verb's edge means what the verb says only where the verb applies.
+    pub(super) fn check_verb_available(&self, verb: Verb) -> Option<Blocker> {
+        let workflow = self.steps.workflow;
+        let here = workflow.is_verb_available(verb, &self.steps.task.status);
+        (!here).then_some(Blocker::VerbUnavailable { verb })
+    }
+
+    /// Work is not restarted while an agent is doing it.
+    pub(super) fn check_not_running(&self, verb: Verb) -> Option<Blocker> {
+        let role = running_agent(&self.steps).filter(|_| verb == Verb::Retry)?;
+        Some(Blocker::StillRunning { role: role.clone() })
+    }
+
+    /// Whether this verb, and not another request with the same target, may have led here.
+    pub(super) fn may_have_led_here(&self, verb: Verb) -> bool {
+        let from = self.steps.task.entered.from.as_ref();
+        from.is_some_and(|from| self.steps.workflow.is_verb_available(verb, from))
+    }
+
+    /// The effects of entering a queue, such as routing and releasing, finish before the next
+    /// start.
+    pub(super) fn check_settled(&self, verb: Verb) -> Option<Blocker> {
+        let task = &self.steps.task;
+        let waits = task.pending.iter().any(|pending| {
+            task.unfinished_plan == Some(pending.planned.plan)
+                && pending.state == PendingState::Waiting
+        });
+        (verb == Verb::Spawn && waits).then_some(Blocker::EffectsRunning)
+    }
+
+    /// An agent cannot overtake the user's merge.
+    pub(super) fn check_not_merging(&self) -> Option<Blocker> {
+        let overtakes = self.request.by.is_agent() && self.steps.task.pending_merge().is_some();
+        overtakes.then_some(Blocker::Merging)
+    }
+
+    /// Agents do not bring each other back; only the user or the engine does.
+    pub(super) fn check_human(&self) -> Option<Blocker> {
+        let role = &self.request.by;
+        role.is_agent().then(|| Blocker::NotAllowed {
+            role: role.clone(),
+            by: vec![Role::Human],
+        })
+    }
+
+    /// An agent that the status does not expect may not decide what is done in it.
+    pub(super) fn check_expected(&self) -> Option<Blocker> {
+        let role = &self.request.by;
+        let state = self.steps.workflow.state(&self.steps.task.status);
+        let expected = state.is_some_and(|state| state.expects.contains(role));
+        (role.is_agent() && !expected).then(|| Blocker::NotAllowed {
+            role: role.clone(),
+            by: vec![Role::Human],
+        })
+    }
+
+    /// Why no request can lead there.
+    pub(super) fn check_reachable(&self, to: &Status) -> Option<Blocker> {
+        if let Some(missing) = self.check_not_ended() {
+            return Some(missing);
+        }
+        let workflow = self.steps.workflow;
+        if workflow.state(to).is_none() {
+            return Some(Blocker::UnknownStatus {
+                status: to.clone(),
+                allowed: self.allowed(),
+            });
+        }
+        if !edges::edges_to(&self.steps, to, Trigger::Request).is_empty() {
+            return None;
+        }
+        let status = &self.steps.task.status;
+        if to == status {
+            let status = status.clone();
+            return Some(Blocker::SameStatus { status });
+        }
+        let from_here = || workflow.edges.iter().filter(|edge| edge.from == *status);
+        let goes_back = from_here().any(|edge| edge.to == Target::Previous);
+        if goes_back && self.steps.task.entered.from.is_none() {
+            return Some(Blocker::NoPrevious);
+        }
+        let triggers: Vec<String> = Trigger::ALL
+            .iter()
+            .filter(|(_, trigger)| {
+                trigger.is_available() && !edges::edges_to(&self.steps, to, *trigger).is_empty()
+            })
+            .map(|(name, _)| (*name).to_owned())
+            .collect();
+        if !triggers.is_empty() {
+            return Some(Blocker::NotByRequest { triggers });
+        }
+        let allowed = self.allowed();
+        Some(Blocker::NoTransition { allowed })
+    }
+    /// Where a request of the caller can lead from here.
+    fn allowed(&self) -> Vec<Status> {
+        let status = &self.steps.task.status;
+        let edges = self.steps.workflow.edges_from(status);
+        let mut allowed = Vec::new();
+        for edge in edges.filter(|edge| edge.trigger == Trigger::Request) {
+            if let Some(status) = edges::target(edge, &self.steps)
+                && edge.is_open_to(&self.request.by)
+                && !allowed.contains(&status)
+            {
+                allowed.push(status);
+            }
+        }
+        allowed
+    }
+}
+
+/// The agent that does the work of the current status.
+pub(in crate::decide) fn running_agent<'a>(steps: &'a PlanBuilder<'_>) -> Option<&'a Role> {
+    let state = steps.workflow.state(&steps.task.status)?;
+    let mut expected = state.expects.iter();
+    let running = expected.find(|role| steps.task.is_live(role));
+    running.filter(|_| state.kind == Kind::Agent)
+}

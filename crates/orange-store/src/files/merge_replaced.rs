@@ -1,0 +1,270 @@
+//! Copies over what agents wrote to replaced files.
+//!
+//! An agent that had TASK.md open when it was replaced keeps writing to the old file. What it
+//! appends there is appended to the live file; a text that it rewrites replaces the live one if
+//! that is unchanged since. Everything else is kept as a separate import.
+
+use std::fs;
+use std::path::Path;
+
+use orange_engine::document::MAX_DOCUMENT_BYTES;
+
+use super::read_document::{FileContent, classify, read_document};
+use super::replaced_file::{
+    CopyProgress, Mark, NewContent, ReplacedFile, ReplacedFolder, fingerprint, new_content,
+};
+use super::task_file::{TaskFile, Text, body_at};
+use super::whole_file;
+use crate::error::StoreError;
+use crate::steps::reach;
+
+/// How many imports read a replaced file again.
+const READS: u64 = 2;
+
+/// The least number of seconds to keep it as well: some agents keep a file open for long.
+const REST: i64 = 60;
+
+/// How often settling restarts when agents keep writing.
+const ROUNDS: usize = 4;
+
+/// Keeps a text that cannot be merged into the file.
+pub(crate) type KeepText<'a> = dyn FnMut(&str) -> Result<(), StoreError> + 'a;
+
+impl TaskFile {
+    /// Copies over what was written to replaced files, until there is no more of it.
+    ///
+    /// When agents keep writing to them, the rest is left for the next time.
+    pub(crate) fn merge_replaced_files(&self, keep: &mut KeepText<'_>) -> Result<(), StoreError> {
+        for _ in 0..ROUNDS {
+            if !self.copy_over(self.replaced_files()?, keep)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies over what was written to these files; returns whether there was anything.
+    pub(crate) fn copy_over(
+        &self,
+        files: Vec<ReplacedFile>,
+        keep: &mut KeepText<'_>,
+    ) -> Result<bool, StoreError> {
+        let mut changed = false;
+        let mut appended = Vec::new();
+        for file in files {
+            let last_chance = file.mark.reads + 1 >= READS;
+            match new_content(&file.path, &file.mark) {
+                None | Some(NewContent::Nothing) => {}
+                Some(NewContent::Rewritten(content)) => {
+                    changed |= self.adopt(&file, &content, last_chance, keep)?;
+                }
+                Some(NewContent::Appended(mut tail)) => {
+                    // An incomplete line is left for the next time, if there is one.
+                    if !last_chance {
+                        tail.truncate(whole_lines(&tail));
+                    }
+                    if !tail.is_empty() {
+                        appended.push((file, tail));
+                    }
+                }
+            }
+        }
+        changed |= self.append(&appended, keep)?;
+        Ok(changed)
+    }
+
+    /// Appends to the live file what was appended to the files that it replaced.
+    fn append(
+        &self,
+        appended: &[(ReplacedFile, Vec<u8>)],
+        keep: &mut KeepText<'_>,
+    ) -> Result<bool, StoreError> {
+        if appended.is_empty() {
+            return Ok(false);
+        }
+        let text: String = appended
+            .iter()
+            .map(|(_, tail)| String::from_utf8_lossy(tail))
+            .collect();
+        let mut announced = Vec::new();
+        let brought_over = match read_document(&self.live) {
+            FileContent::Text(live) if live.text().len() + text.len() < MAX_DOCUMENT_BYTES => {
+                announced = self.announce(appended)?;
+                let gap = if live.text().ends_with('\n') {
+                    ""
+                } else {
+                    "\n"
+                };
+                let new = Text {
+                    text: &format!("{}{gap}{text}", live.text()),
+                    body_at: body_at(&live),
+                };
+                self.replace(live.text(), &new)?.is_some()
+            }
+            _ => false,
+        };
+        // Another replacement may get the announced number and would be mistaken for this one.
+        if !brought_over {
+            announced = announced
+                .into_iter()
+                .map(|(file, tail)| Ok((called_off(&file)?, tail)))
+                .collect::<Result<_, StoreError>>()?;
+        }
+        let appended = if announced.is_empty() {
+            appended
+        } else {
+            &announced
+        };
+        for (file, tail) in appended {
+            if !brought_over {
+                // Kept as a stray text, unless the file will be read once more.
+                if file.mark.reads + 1 < READS {
+                    continue;
+                }
+                keep(&String::from_utf8_lossy(tail))?;
+                reach("a stray text is kept");
+            }
+            let mut content = fs::read(&file.path)
+                .map_err(|error| StoreError::file("read", &file.path, &error))?;
+            content.truncate(file.mark.length + tail.len());
+            file.rename_to_mark(
+                &shelf_of(file),
+                file.mark.clone().with_known_content(&content),
+            )?;
+        }
+        Ok(brought_over)
+    }
+
+    /// Records in the names of the files what is about to be copied over: the live file may already
+    /// contain the same text, so its content cannot tell whether the copy was made.
+    fn announce(
+        &self,
+        appended: &[(ReplacedFile, Vec<u8>)],
+    ) -> Result<Vec<(ReplacedFile, Vec<u8>)>, StoreError> {
+        let number = self.next_number()?;
+        let mut announced = Vec::new();
+        for (file, tail) in appended {
+            let length = file.mark.length + tail.len();
+            let mark = Mark {
+                over: Some(CopyProgress { number, length }),
+                ..file.mark.clone()
+            };
+            announced.push((file.rename_to_mark(&shelf_of(file), mark)?, tail.clone()));
+            reach("what is brought over is announced");
+        }
+        Ok(announced)
+    }
+
+    /// Determines what became of everything that a process announced before it died.
+    ///
+    /// This must run before anything else that replaces a file and could take the announced number.
+    pub(crate) fn resolve_announced(&self) -> Result<(), StoreError> {
+        let all = self.replaced_files()?;
+        for file in all.iter().filter(|file| file.mark.over.is_some()) {
+            resolve(file, &all)?;
+        }
+        Ok(())
+    }
+
+    /// Replaces the text that we wrote with this one, if ours is unchanged since.
+    fn adopt(
+        &self,
+        file: &ReplacedFile,
+        content: &[u8],
+        last_chance: bool,
+        keep: &mut KeepText<'_>,
+    ) -> Result<bool, StoreError> {
+        let adopted = match (classify(content), read_document(&self.live)) {
+            (FileContent::Text(new), FileContent::Text(live)) => {
+                let unchanged = file.mark.body == Some(fingerprint(live.body().as_bytes()));
+                let known = live.text() == new.text();
+                let text = Text::from(&new);
+                known || unchanged && self.replace(live.text(), &text)?.is_some()
+            }
+            // An incomplete text is left for the next time, if there is one.
+            _ if !last_chance => return Ok(false),
+            _ => false,
+        };
+        if !adopted {
+            keep(&String::from_utf8_lossy(content))?;
+            reach("a stray text is kept");
+        }
+        file.rename_to_mark(
+            &shelf_of(file),
+            file.mark.clone().with_known_content(content),
+        )?;
+        Ok(true)
+    }
+
+    /// Counts an import, and removes the replaced files that were read often enough.
+    ///
+    /// Files replaced during this import are not counted.
+    pub(crate) fn count_import(&self, before: u64) -> Result<(), StoreError> {
+        for file in self.replaced_files()? {
+            if file.mark.number >= before {
+                continue;
+            }
+            let mut mark = file.mark.clone();
+            mark.reads += 1;
+            let rested = self.now.millis() / 1000 - mark.at >= REST;
+            if mark.reads < READS {
+                file.rename_to_mark(&shelf_of(&file), mark)?;
+            } else if rested && new_content(&file.path, &file.mark) == Some(NewContent::Nothing) {
+                whole_file::remove(&file.path)?;
+                reach("a replaced file is forgotten");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Determines what became of the copy announced in the name of a file.
+fn resolve(file: &ReplacedFile, all: &[ReplacedFile]) -> Result<(), StoreError> {
+    let Some(over) = file.mark.over else {
+        return Ok(());
+    };
+    let mut made = all.iter().filter(|it| it.mark.number == over.number);
+    // Before the swap it holds the new text, afterwards the old one.
+    let is_new = |it: &ReplacedFile| {
+        let content = fs::read(&it.path).unwrap_or_default();
+        it.mark.ours == Some(fingerprint(&content))
+    };
+    let has_happened = made.clone().next().is_some() && !made.any(is_new);
+    if !has_happened {
+        called_off(file)?;
+        return Ok(());
+    }
+    let mut content =
+        fs::read(&file.path).map_err(|error| StoreError::file("read", &file.path, &error))?;
+    content.truncate(over.length);
+    file.rename_to_mark(
+        &shelf_of(file),
+        file.mark.clone().with_known_content(&content),
+    )?;
+    Ok(())
+}
+
+/// Removes the announcement from the file's name.
+fn called_off(file: &ReplacedFile) -> Result<ReplacedFile, StoreError> {
+    let mark = Mark {
+        over: None,
+        ..file.mark.clone()
+    };
+    file.rename_to_mark(&shelf_of(file), mark)
+}
+
+/// The shelf of a replaced file.
+fn shelf_of(file: &ReplacedFile) -> ReplacedFolder {
+    let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+    let prefix = name.rfind(".orange-").map_or(0, |at| at + ".orange-".len());
+    ReplacedFolder {
+        directory: file.path.parent().unwrap_or(Path::new("/")).to_owned(),
+        prefix: name.get(..prefix).unwrap_or_default().to_owned(),
+    }
+}
+
+/// How many bytes of a text are complete lines.
+fn whole_lines(text: &[u8]) -> usize {
+    let last = text.iter().rposition(|byte| *byte == b'\n');
+    last.map_or(0, |at| at + 1)
+}

@@ -1,0 +1,67 @@
+//! A status edited by hand, kept until it is decided.
+//!
+//! A projection overwrites it in TASK.md. It is in its own file from before that moment until the
+//! decision on it is recorded, so that a killed process in between cannot lose it.
+
+use std::fs;
+use std::io;
+
+use orange_engine::event::Fact;
+use orange_engine::names::TaskId;
+
+use super::import::StatusEdit;
+use super::task_directory::TaskDirectory;
+use super::whole_file;
+use crate::Store;
+use crate::error::StoreError;
+use crate::steps::reach;
+
+/// Keeps a wish that is about to be overwritten; the caller holds the lock of the task's files.
+pub(crate) fn keep(directory: &TaskDirectory, wish: &StatusEdit) -> Result<(), StoreError> {
+    let json = serde_json::to_vec(wish);
+    let json = json.map_err(|error| StoreError::json("a wish", directory.task(), &error))?;
+    whole_file::write(&directory.status_edit_file(), &json, 0o600)?;
+    reach("a wish is kept");
+    Ok(())
+}
+
+impl Store {
+    /// The wish that was taken out of TASK.md and is not decided yet.
+    pub fn pending_status_edit(&self, task: &TaskId) -> Result<Option<StatusEdit>, StoreError> {
+        read(&self.directory_of(task)?)
+    }
+
+    /// Removes a wish that was decided; another one that was kept meanwhile stays.
+    pub fn clear_status_edit(&self, task: &TaskId, decided: &StatusEdit) -> Result<(), StoreError> {
+        let directory = self.directory_of(task)?;
+        let _lock = directory.lock("clear a status that was written by hand")?;
+        if read(&directory)?.as_ref() == Some(decided) {
+            whole_file::remove(&directory.status_edit_file())?;
+        }
+        Ok(())
+    }
+
+    /// Whether a wish was already rejected: a newer wish would carry a later version.
+    pub fn is_rejected(&self, task: &TaskId, wish: &StatusEdit) -> Result<bool, StoreError> {
+        let since = self.events(task, wish.version)?;
+        Ok(since.iter().any(|recorded| {
+            matches!(&recorded.event.fact, Fact::EditRejected { to, .. } if *to == wish.to)
+        }))
+    }
+
+    fn directory_of(&self, task: &TaskId) -> Result<TaskDirectory, StoreError> {
+        let stored = self.require(task)?.task;
+        TaskDirectory::new(&self.home, &stored.project, task)
+    }
+}
+
+fn read(directory: &TaskDirectory) -> Result<Option<StatusEdit>, StoreError> {
+    let path = directory.status_edit_file();
+    let bytes = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        bytes => bytes.map_err(|error| StoreError::file("read", &path, &error))?,
+    };
+    let wish = serde_json::from_slice(&bytes);
+    wish.map(Some)
+        .map_err(|error| StoreError::json("a wish", directory.task(), &error))
+}

@@ -1,0 +1,170 @@
+//! Shows progress and handles signals while a command works.
+//!
+//! On a signal, work that can stop is asked to, so that it can hand over decided effects to a
+//! performer. If it does not stop soon, or a second signal arrives, the signal kills the process.
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use orange_config::clock::{Deadline, Stopwatch};
+use orange_driver::Progress;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag::register_conditional_default;
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+use super::interruption::Signal;
+use crate::output::{Output, ProgressLine};
+
+const TICK: Duration = Duration::from_millis(50);
+
+/// Work that is done sooner shows no progress.
+const PROGRESS_DELAY: Duration = Duration::from_secs(1);
+
+/// How long the work may take to stop.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Whether a signal has its default effect. The handlers stay installed after the work, and without
+/// this they would swallow the signal.
+static SIGNALS_KILL: AtomicBool = AtomicBool::new(true);
+
+static HANDLERS_INSTALLED: Once = Once::new();
+
+#[derive(Debug)]
+pub struct WaitMode {
+    progress: Option<ProgressLine>,
+    /// Whether the work checks for a request to stop, and stops early.
+    can_stop: bool,
+}
+
+impl WaitMode {
+    /// The work waits, and can stop early.
+    pub fn for_wait(output: &Output) -> Self {
+        Self {
+            progress: output.progress(),
+            can_stop: true,
+        }
+    }
+
+    /// The work may be killed at any time.
+    pub fn for_work(output: &Output) -> Self {
+        Self {
+            can_stop: false,
+            ..Self::for_wait(output)
+        }
+    }
+
+    /// The work prints as it goes, and can stop early.
+    pub fn for_printing() -> Self {
+        Self {
+            progress: None,
+            can_stop: true,
+        }
+    }
+}
+
+/// Does the work; also returns the signal that asked it to stop.
+pub fn run_with_progress<T>(
+    meanwhile: &Progress,
+    manner: WaitMode,
+    work: impl FnOnce() -> T,
+) -> (T, Option<Signal>) {
+    // If handlers cannot be installed, signals kill this process as any other.
+    let signals = Signals::new([SIGINT, SIGTERM]).ok();
+    HANDLERS_INSTALLED.call_once(|| {
+        for signal in [SIGINT, SIGTERM] {
+            let _swallowed = register_conditional_default(signal, &SIGNALS_KILL);
+        }
+    });
+    let (done, finished) = mpsc::channel::<()>();
+    SIGNALS_KILL.store(signals.is_none(), Ordering::SeqCst);
+    let result = thread::scope(|scope| {
+        let looker = scope.spawn(|| {
+            let finished = finished;
+            ProgressWatcher {
+                signals,
+                progress: manner.progress,
+                meanwhile,
+                can_stop: manner.can_stop,
+            }
+            .watch(&finished)
+        });
+        let result = work();
+        drop(done);
+        (result, looker.join().unwrap_or_default())
+    });
+    SIGNALS_KILL.store(true, Ordering::SeqCst);
+    result
+}
+
+struct ProgressWatcher<'a> {
+    signals: Option<Signals>,
+    progress: Option<ProgressLine>,
+    meanwhile: &'a Progress,
+    can_stop: bool,
+}
+
+impl ProgressWatcher<'_> {
+    fn watch(mut self, finished: &Receiver<()>) -> Option<Signal> {
+        let began = Stopwatch::start();
+        let mut doing = (None, began);
+        let mut asked: Option<(Signal, Deadline)> = None;
+        loop {
+            let pending = self.signals.as_mut().map(Signals::pending);
+            for number in pending.into_iter().flatten() {
+                self.clear();
+                if asked.is_some() || !self.can_stop {
+                    die_by_signal(number);
+                }
+                let signal = if number == SIGINT {
+                    Signal::Interrupt
+                } else {
+                    Signal::Terminate
+                };
+                asked = Some((signal, Deadline::after(GRACE)));
+                self.meanwhile.stop_waiting();
+            }
+            match asked {
+                Some((signal, deadline)) if deadline.has_passed() => die_by_signal(match signal {
+                    Signal::Interrupt => SIGINT,
+                    Signal::Terminate => SIGTERM,
+                }),
+                Some(_) => {}
+                None => self.show_progress(&mut doing, began),
+            }
+            if finished.recv_timeout(TICK) != Err(RecvTimeoutError::Timeout) {
+                self.clear();
+                return asked.map(|(signal, _)| signal);
+            }
+        }
+    }
+
+    /// Shows what is being done and for how long.
+    fn show_progress(&mut self, doing: &mut (Option<String>, Stopwatch), began: Stopwatch) {
+        let now = self.meanwhile.current_action();
+        if doing.0 != now {
+            *doing = (now, Stopwatch::start());
+        }
+        let (Some(progress), (Some(what), since)) = (&mut self.progress, doing) else {
+            return;
+        };
+        if began.elapsed() >= PROGRESS_DELAY {
+            progress.show(&format!("{what}, {} s", since.elapsed().as_secs()));
+        }
+    }
+
+    fn clear(&mut self) {
+        if let Some(progress) = &mut self.progress {
+            progress.clear();
+        }
+    }
+}
+
+/// Ends this process with the default effect of the signal.
+fn die_by_signal(signal: i32) {
+    // Does not return for signals that end a process.
+    let _alive = emulate_default_handler(signal);
+}

@@ -1,0 +1,372 @@
+//! What commands about tasks share: driver, request, printed result.
+
+use std::time::Duration;
+
+use orange_config::Environment;
+use orange_driver::{
+    Answer, ChangeReport, Driver, DriverError, FailedEffect, GatherPolicy, WaitPolicy,
+};
+use orange_engine::Task;
+use orange_engine::event::Event;
+use orange_engine::input::{Request, RequestKind};
+use orange_engine::merge_result::MergeResult;
+use orange_engine::names::{CommitId, TaskId};
+use orange_engine::refusal::{Attempt, Blocker};
+use orange_engine::schedule::Wait;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::interruption::WaitSubject;
+use super::outcome::{Outcome, stale_files_warning};
+use super::progress::{WaitMode, run_with_progress};
+use crate::cli::answer::words::{WaitBody, wait_bodies};
+use crate::cli::{Error, Exit, Shape, hint_paragraph, push_error};
+use crate::output::{Output, Style, Text};
+
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.change/1");
+
+/// The task to act on.
+#[derive(Debug, clap::Args)]
+pub struct TaskArg {
+    /// The task's id, the start of its id, or its branch [default: the task of this session or
+    /// worktree].
+    #[arg(value_name = "TASK")]
+    pub task: Option<String>,
+}
+
+impl TaskArg {
+    /// The task, and the driver that found it.
+    pub fn find(&self, environment: &Environment) -> Result<(Driver, TaskId), Error> {
+        let driver = driver(environment)?;
+        let task = driver.callers.resolve_task(self.task.as_deref())?;
+        Ok((driver, task))
+    }
+}
+
+/// The task to act on, and how long to wait.
+#[derive(Debug, clap::Args)]
+pub struct Target {
+    /// The task's id, the start of its id, or its branch [default: the task of this session or
+    /// worktree].
+    #[arg(value_name = "TASK")]
+    pub task: Option<String>,
+    /// Skip the workflow's confirmation, if it has one.
+    #[arg(long)]
+    pub yes: bool,
+    #[command(flatten)]
+    pub patience: WaitArgs,
+}
+
+/// How long to wait.
+#[derive(Debug, clap::Args)]
+pub struct WaitArgs {
+    /// Wait at most this many seconds for it to finish, then exit with 5; run the command again to
+    /// see the result.
+    #[arg(long, value_name = "SECONDS")]
+    pub wait: Option<u64>,
+}
+
+impl WaitArgs {
+    pub fn waiting(&self) -> WaitPolicy {
+        let asked = self.wait.map(Duration::from_secs);
+        asked.map_or(WaitPolicy::DEFAULT, WaitPolicy::Detached)
+    }
+
+    /// Which process runs the commands of gates, and how long to wait for them.
+    pub fn gathering(&self) -> GatherPolicy {
+        let bound = match self.waiting() {
+            WaitPolicy::Detached(bound) => bound,
+            WaitPolicy::Here | WaitPolicy::Skip => Duration::ZERO,
+        };
+        GatherPolicy::Detached(bound)
+    }
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Body<'a> {
+    outcome: &'static str,
+    task: &'a Task,
+    events: &'a [Event],
+    failed_effects: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_started: Option<&'a Error>,
+    /// What the start waits for; it starts by itself after that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    waits: Vec<WaitBody<'a>>,
+    /// The result of a merge: which commit is where now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merged: Option<&'a MergeResult>,
+    /// Why the files in the task directory are not up to date; the change itself is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files_error: Option<&'a str>,
+}
+
+/// What to print in addition to the result of a request.
+#[derive(Default)]
+pub struct Extras<'a> {
+    /// Why the work was not started in the end.
+    pub not_started: Option<&'a Error>,
+    pub waits: &'a [Wait],
+    pub merged: Option<&'a MergeResult>,
+}
+
+pub fn driver(environment: &Environment) -> Result<Driver, Error> {
+    let orange = std::env::current_exe().map_err(Error::not_started)?;
+    let driver = Driver::new(environment, orange)?;
+    Ok(driver.with_directory(Environment::current_directory()))
+}
+
+/// Makes a request and prints the result.
+pub fn ask(
+    target: &Target,
+    request: RequestDraft,
+    environment: &Environment,
+    output: &mut Output,
+) -> Result<Exit, Error> {
+    let answer = request_with_confirmation(target, request, environment, output)?;
+    print(answer, output)
+}
+
+/// Makes a request and returns the result. If only an edge's confirmation is missing, asks the user
+/// and tries again.
+pub fn request_with_confirmation(
+    target: &Target,
+    wanted: RequestDraft,
+    environment: &Environment,
+    output: &mut Output,
+) -> Result<Answer, Error> {
+    let came = send_request(target, wanted.clone(), target.yes, environment, output)?;
+    let Some((question, head)) = question(&came) else {
+        return Ok(came);
+    };
+    let asked = match &head {
+        Some(head) => format!("{question} ({})", head.short()),
+        None => question,
+    };
+    // The answer holds for the commit that was shown.
+    let wanted = RequestDraft {
+        head: head.or(wanted.head.clone()),
+        ..wanted
+    };
+    match ask_consent(&asked, output)? {
+        Consent::Given => send_request(target, wanted, true, environment, output),
+        Consent::Denied | Consent::NotAsked => Ok(came),
+    }
+}
+
+pub fn request_without_confirmation(
+    target: &Target,
+    wanted: RequestDraft,
+    environment: &Environment,
+    output: &Output,
+) -> Result<Answer, Error> {
+    send_request(target, wanted, target.yes, environment, output)
+}
+
+fn send_request(
+    target: &Target,
+    wanted: RequestDraft,
+    confirmed: bool,
+    environment: &Environment,
+    output: &Output,
+) -> Result<Answer, Error> {
+    let driver = driver(environment)?.with_gathering(target.patience.gathering());
+    let task = driver.callers.resolve_task(target.task.as_deref())?;
+    let request = |by| Request {
+        by,
+        kind: wanted.ask,
+        is_confirmed: confirmed,
+        message: wanted.message,
+        head: wanted.head,
+    };
+    let waiting = target.patience.waiting();
+    let manner = WaitMode::for_wait(output);
+    let (came, signal) = run_with_progress(driver.context.progress(), manner, || {
+        driver.requests.ask_as_caller(&task, request, waiting)
+    });
+    match (came, signal) {
+        (Err(DriverError::GateRunning { .. }), Some(signal)) => {
+            Err(signal.interruption_error(&WaitSubject::Gate(task)))
+        }
+        (Ok(Answer::StillRunning(_)) | Err(_), Some(signal)) => {
+            Err(signal.interruption_error(&WaitSubject::Effects(task)))
+        }
+        (came, _) => Ok(came?),
+    }
+}
+
+/// The confirmation, if it is all that is missing, and the commit it is about.
+fn question(answer: &Answer) -> Option<(String, Option<CommitId>)> {
+    let Answer::Refused(refusal) = answer else {
+        return None;
+    };
+    match refusal.missing.as_slice() {
+        [Blocker::ConfirmationNeeded { question }] => {
+            let head = match &refusal.attempt {
+                Attempt::Verb { head, .. } => head.clone(),
+                _ => None,
+            };
+            Some((question.clone(), head))
+        }
+        _ => None,
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct RequestDraft {
+    pub ask: RequestKind,
+    pub message: Option<String>,
+    pub head: Option<CommitId>,
+}
+
+impl RequestDraft {
+    pub fn plain(ask: RequestKind) -> RequestDraft {
+        RequestDraft {
+            ask,
+            message: None,
+            head: None,
+        }
+    }
+}
+
+/// The commit that a command's `--head` names.
+pub fn resolve_head(
+    target: &Target,
+    head: Option<&str>,
+    environment: &Environment,
+) -> Result<Option<CommitId>, Error> {
+    let Some(head) = head else {
+        return Ok(None);
+    };
+    let driver = driver(environment)?;
+    let task = driver.callers.resolve_task(target.task.as_deref())?;
+    Ok(Some(driver.workspaces.commit_named(&task, head)?))
+}
+
+pub fn print(answer: Answer, output: &mut Output) -> Result<Exit, Error> {
+    print_with(answer, &Extras::default(), output)
+}
+
+/// Prints the result of a request and the extras.
+pub fn print_with(
+    answer: Answer,
+    besides: &Extras<'_>,
+    output: &mut Output,
+) -> Result<Exit, Error> {
+    let not_started = besides.not_started;
+    let (outcome, changed, exit) = match answer {
+        Answer::Refused(refusal) => return Err(refusal.into()),
+        Answer::Done(changed) | Answer::StillRunning(changed)
+            if !changed.failed_effects.is_empty() =>
+        {
+            (Outcome::Failed, changed, Exit::ExternalFailed)
+        }
+        Answer::Done(changed) => (Outcome::Done, changed, Exit::Ok),
+        Answer::StillRunning(changed) => (Outcome::InFlight, changed, Exit::Busy),
+        Answer::AlreadyDone(task) => {
+            let changed = ChangeReport {
+                task: *task,
+                events: Vec::new(),
+                failed_effects: Vec::new(),
+                copies_failed: None,
+            };
+            (Outcome::Already, Box::new(changed), Exit::Ok)
+        }
+    };
+    let exit = not_started.map_or(exit, |error| error.exit);
+    if output.is_json() {
+        let body = Body {
+            outcome: outcome.code(),
+            task: &changed.task,
+            events: &changed.events,
+            failed_effects: changed
+                .failed_effects
+                .iter()
+                .map(failed_effect_json)
+                .collect(),
+            not_started,
+            waits: wait_bodies(besides.waits),
+            merged: besides.merged,
+            files_error: changed.copies_failed.as_deref(),
+        };
+        SHAPE.print(&body, output)?;
+        return Ok(exit);
+    }
+    let task = &changed.task;
+    let width = output.answer_width();
+    let mut text = Text::new();
+    let told = format!(": {}", outcome.describe(&changed));
+    let parts = [(Style::Bold, task.id.as_str()), (Style::Plain, &told)];
+    text.push_line(&parts, 4, width);
+    if let Some(merged) = besides.merged {
+        text.push_line(&[(Style::Plain, &format!("  {merged}"))], 4, width);
+    }
+    for wait in besides.waits {
+        text.push_line(&[(Style::Plain, &format!("  waits: {wait}"))], 4, width);
+    }
+    output.answer(&text)?;
+    output.complain(&stale_files_warning(&changed, output.narration_width()));
+    if let Some(error) = not_started {
+        output.complain(&error.to_text(output.narration_width()));
+        return Ok(exit);
+    }
+    output.complain(&failures_text(&changed, output.narration_width()));
+    output.narrate(&hint_text(&changed.task, exit, output.narration_width()));
+    Ok(exit)
+}
+
+fn failed_effect_json(given_up: &FailedEffect) -> Value {
+    json!({ "effect": given_up.effect, "error": given_up.error })
+}
+
+fn failures_text(changed: &ChangeReport, width: Option<usize>) -> Text {
+    let (task, given_up) = (&changed.task, &changed.failed_effects);
+    let mut text = Text::new();
+    for failed in given_up {
+        let message = format!("{} failed: {}", failed.effect, failed.error);
+        push_error(&mut text, &message, &[], width, 0);
+    }
+    // A failed effect is often a reason for attention too; print it once.
+    let is_new = |reason: &&String| !given_up.iter().any(|it| reason.ends_with(&it.error));
+    for reason in task.attention.iter().filter(is_new) {
+        let reason = format!(" {reason}");
+        let parts = [(Style::Bad, "attention:"), (Style::Plain, &reason)];
+        text.push_line(&parts, 4, width);
+    }
+    text
+}
+
+/// What the user should know in addition to the answer.
+fn hint_text(task: &Task, exit: Exit, width: Option<usize>) -> Text {
+    let mut text = Text::new();
+    let show = format!("`orange task show {}`", task.id);
+    let hint = match exit {
+        Exit::Busy => format!("still in progress; {show} shows how far it is"),
+        Exit::ExternalFailed => format!("{show} shows where the task is now, and why"),
+        _ => return text,
+    };
+    text.push_paragraph(&hint_paragraph(&hint, 0), width);
+    text
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    Given,
+    Denied,
+    NotAsked,
+}
+
+/// Asks whether to continue. The question says what will be touched and what is kept. It asks only
+/// at a terminal, and anything but yes is no.
+pub fn ask_consent(question: &str, output: &mut Output) -> Result<Consent, Error> {
+    if output.is_json() || !output.is_interactive() {
+        return Ok(Consent::NotAsked);
+    }
+    let typed = output.ask(&format!("{question} [y/N] "))?;
+    let typed = typed.unwrap_or_default().trim().to_lowercase();
+    Ok(if matches!(typed.as_str(), "y" | "yes") {
+        Consent::Given
+    } else {
+        Consent::Denied
+    })
+}

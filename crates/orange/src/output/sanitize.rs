@@ -1,0 +1,51 @@
+//! Makes the output of other programs harmless for a terminal.
+
+use super::text::is_direction;
+
+/// Makes control characters visible, except line ends, tabs and colours; also characters that
+/// change the text direction.
+pub(super) fn sanitize(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text.as_ref();
+    while let Some(character) = rest.chars().next() {
+        let length = colour(rest).unwrap_or(character.len_utf8());
+        let (part, later) = rest.split_at(length);
+        let is_line = matches!(character, '\n' | '\t');
+        let is_plain = is_line || !(character.is_control() || is_direction(character));
+        if is_plain || colour(rest).is_some() {
+            shown.push_str(part);
+        } else {
+            shown.push('\u{fffd}');
+        }
+        rest = later;
+    }
+    shown
+}
+
+/// The length of the escape sequence at the start of the text, if it only sets a colour.
+fn colour(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix("\u{1b}[")?;
+    let is_parameter = |it: char| it.is_ascii_digit() || it == ';';
+    let end = parameters.find(|it| !is_parameter(it))?;
+    (parameters.as_bytes().get(end) == Some(&b'm')).then_some(2 + end + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_colours_act() {
+        let written = b"\x1b[1;31ma\x1b[m\tb\x1b[2Jc\x1b]0;t\x07d\r\n\x1b[31";
+        let shown =
+            "\u{1b}[1;31ma\u{1b}[m\tb\u{fffd}[2Jc\u{fffd}]0;t\u{fffd}d\u{fffd}\n\u{fffd}[31";
+        assert_eq!(sanitize(written), shown);
+        assert_eq!(sanitize("ä🦀\u{9b}2J".as_bytes()), "ä🦀\u{fffd}2J");
+        assert_eq!(sanitize(b"\xff"), "\u{fffd}");
+        assert_eq!(
+            sanitize("a\u{202e}b\u{2066}".as_bytes()),
+            "a\u{fffd}b\u{fffd}"
+        );
+    }
+}

@@ -1,0 +1,57 @@
+//! Logs a panic and ends the dashboard.
+//!
+//! A thread that has panicked would leave its part of the screen as it was, and the user could not
+//! tell. So after a panic on any thread the dashboard restores the terminal and says where to read
+//! more.
+
+use std::panic::{self, PanicHookInfo};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+
+use orange_config::LogLevel;
+use orange_driver::Driver;
+use serde_json::json;
+
+use super::model::message::Message;
+use super::screen::Screen;
+
+#[derive(Clone, Debug, Default)]
+pub struct PanicRecord(Arc<OnceLock<String>>);
+
+impl PanicRecord {
+    /// Records every panic from now on; must be called on the thread that draws.
+    pub fn watch(driver: &Driver, sender: &Sender<Message>) -> PanicRecord {
+        let panicked = PanicRecord::default();
+        let (noted, driver, sender) = (panicked.clone(), driver.clone(), sender.clone());
+        let drawing = thread::current().id();
+        panic::set_hook(Box::new(move |info| {
+            let told = told(info);
+            let thread = thread::current();
+            let is_drawing = thread.id() == drawing;
+            let more = json!({ "error": told, "thread": thread.name() });
+            let _another_was_first = noted.0.set(told);
+            if is_drawing {
+                Screen::leave();
+            }
+            driver.context.log_for_all(LogLevel::Error, "panic", more);
+            if !is_drawing {
+                // The drawing thread shuts down in order; it may have ended already.
+                let _ended = sender.send(Message::End);
+            }
+        }));
+        panicked
+    }
+
+    pub fn told(&self) -> Option<&str> {
+        self.0.get().map(String::as_str)
+    }
+}
+
+fn told(info: &PanicHookInfo<'_>) -> String {
+    let words = info.payload_as_str().unwrap_or("unknown cause");
+    match info.location() {
+        Some(at) => format!("{words}, at {}:{}", at.file(), at.line()),
+        None => words.to_owned(),
+    }
+}

@@ -1,0 +1,207 @@
+//! Makes requests to the driver, as the command line does.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use orange_driver::{
+    Answer, ChangeReport, CreatedTask, DeleteResult, Driver, DriverError, GatherPolicy,
+    NewTaskRequest, Start, WaitPolicy,
+};
+use orange_engine::Refusal;
+use orange_engine::event::Fact;
+use orange_engine::input::{Request, RequestKind};
+use orange_engine::names::{BranchName, HarnessName, ProjectName, TaskId};
+use orange_engine::refusal::Blocker;
+use orange_engine::task::{AgentSettings, Queueing};
+
+use super::model::command::Action;
+use super::model::form::TaskDraft;
+use super::model::message::ActionResult;
+use super::model::mode::Alert;
+
+/// How long to wait for a gate's command.
+const GATE_TIMEOUT: Duration = Duration::from_secs(30);
+
+pub fn perform(driver: &Driver, action: &Action) -> ActionResult {
+    match attempt(driver, action) {
+        Ok(came) => came,
+        Err(error) => ActionResult::Failed(told(&error, action)),
+    }
+}
+
+pub fn told(error: &DriverError, action: &Action) -> Alert {
+    Alert {
+        title: action.failure_title(),
+        lines: vec![error.to_string()],
+        hints: error.report().hints,
+    }
+}
+
+fn attempt(driver: &Driver, action: &Action) -> Result<ActionResult, DriverError> {
+    Ok(match action {
+        Action::Ask {
+            task,
+            ask,
+            message,
+            confirmed,
+            head,
+        } => {
+            let request = |by| Request {
+                by,
+                kind: ask.clone(),
+                is_confirmed: *confirmed,
+                message: message.clone(),
+                head: head.clone(),
+            };
+            let asking = driver
+                .clone()
+                .with_gathering(GatherPolicy::Detached(GATE_TIMEOUT));
+            let answer = asking
+                .requests
+                .ask_as_caller(task, request, WaitPolicy::DEFAULT)?;
+            answer_result(answer, action)
+        }
+        Action::Create(draft) => {
+            let begun = driver.requests.create_and_start(
+                &new_work(driver, draft)?,
+                draft.starts_now,
+                WaitPolicy::DEFAULT,
+            )?;
+            creation_result(begun, action)
+        }
+        Action::Delete(task) => {
+            deletion_result(driver.requests.delete(task)?, task, "deleted", action)
+        }
+        Action::Undelete(task) => {
+            deletion_result(driver.requests.undelete(task)?, task, "restored", action)
+        }
+    })
+}
+
+fn new_work(driver: &Driver, draft: &TaskDraft) -> Result<NewTaskRequest, DriverError> {
+    let asker = driver.callers.identify()?;
+    let after = draft
+        .after
+        .iter()
+        .map(|it| driver.callers.resolve_task(Some(it)));
+    let after: Result<BTreeSet<TaskId>, _> = after.collect();
+    Ok(NewTaskRequest {
+        project: draft.project.as_deref().map(ProjectName::new),
+        by: asker.role.clone(),
+        summary: draft.summary.clone(),
+        context: draft.context.clone(),
+        branch: draft.branch.as_deref().map(BranchName::new),
+        workflow: draft.workflow.clone(),
+        harness: draft.harness.as_deref().map(HarnessName::new),
+        review_harness: None,
+        status: None,
+        agent_settings: AgentSettings::default(),
+        queueing: Queueing {
+            after: after?,
+            parent: driver.callers.resolve_parent(None, &asker)?,
+            ..Queueing::default()
+        },
+    })
+}
+
+fn answer_result(answer: Answer, action: &Action) -> ActionResult {
+    match answer {
+        Answer::Refused(refusal) => refusal_result(&refusal, action),
+        Answer::AlreadyDone(task) => ActionResult::Done {
+            text: format!("{}: already in `{}`", task.id, task.status),
+            task: Some(task.id),
+        },
+        Answer::Done(changed) => change_result(&changed, "", action),
+        Answer::StillRunning(changed) => change_result(&changed, ", effects in progress", action),
+    }
+}
+
+fn change_result(changed: &ChangeReport, more: &str, action: &Action) -> ActionResult {
+    let task = &changed.task;
+    if !changed.failed_effects.is_empty() {
+        let lines = changed.failed_effects.iter();
+        return ActionResult::Failed(Alert {
+            title: match action {
+                // The task exists; only its start failed.
+                Action::Create(_) => format!("Start failed: {}", task.id),
+                action => action.failure_title(),
+            },
+            lines: lines
+                .map(|it| format!("{} failed: {}", it.effect, it.error))
+                .collect(),
+            hints: vec![format!(
+                "`orange task show {}` shows where it is now",
+                task.id
+            )],
+        });
+    }
+    let moved = changed
+        .events
+        .iter()
+        .rev()
+        .find_map(|event| match &event.fact {
+            Fact::StatusChanged(moved) => Some(format!("{} → {}", moved.from, moved.to)),
+            _ => None,
+        });
+    let told = moved.unwrap_or_else(|| match action {
+        Action::Ask {
+            ask: RequestKind::Tell { .. },
+            ..
+        } => String::from("the message is in the agent's inbox"),
+        _ => format!("in `{}`", task.status),
+    });
+    ActionResult::Done {
+        text: format!("{}: {told}{more}", task.id),
+        task: Some(task.id.clone()),
+    }
+}
+
+fn refusal_result(refusal: &Refusal, action: &Action) -> ActionResult {
+    if let [Blocker::ConfirmationNeeded { question }] = refusal.missing.as_slice() {
+        return ActionResult::NeedsConfirmation {
+            question: question.clone(),
+            then: action.clone(),
+        };
+    }
+    ActionResult::Failed(Alert {
+        title: format!("Refused: {}", action.told()),
+        lines: vec![refusal.to_string()],
+        hints: refusal.hints.clone(),
+    })
+}
+
+/// The task exists, even if its start failed.
+fn creation_result(begun: CreatedTask, action: &Action) -> ActionResult {
+    let created = match begun.created {
+        Answer::Done(changed) | Answer::StillRunning(changed) => changed,
+        other => return answer_result(other, action),
+    };
+    let id = created.task.id.clone();
+    let done = |told: String| ActionResult::Done {
+        text: told,
+        task: Some(id.clone()),
+    };
+    match begun.start {
+        Start::NotRequested | Start::UserOnly => done(format!("{id}: created")),
+        Start::Waits(waits) => {
+            let waits: Vec<String> = waits.iter().map(ToString::to_string).collect();
+            done(format!("{id}: created; waits: {}", waits.join("; ")))
+        }
+        Start::Requested(Ok(Answer::Refused(refusal))) => refusal_result(&refusal, action),
+        Start::Requested(Ok(answer)) => answer_result(answer, action),
+        Start::Requested(Err(error)) => ActionResult::Failed(Alert {
+            title: format!("{id} was created, but not started"),
+            ..told(&error, action)
+        }),
+    }
+}
+
+fn deletion_result(came: DeleteResult, task: &TaskId, word: &str, action: &Action) -> ActionResult {
+    match came {
+        DeleteResult::Refused(refusal) => refusal_result(&refusal, action),
+        DeleteResult::Done { .. } => ActionResult::Done {
+            text: format!("{task}: {word}"),
+            task: Some(task.clone()),
+        },
+    }
+}

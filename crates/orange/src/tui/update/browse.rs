@@ -1,0 +1,361 @@
+//! What keys do while browsing.
+
+use orange_engine::attention::Need;
+use orange_engine::effect::MergeStrategy;
+use orange_engine::input::RequestKind;
+use orange_engine::language::verbs::Verb;
+use ratatui::crossterm::event::KeyEvent;
+
+use super::start_action;
+use crate::tui::keys::{KeyAction, key_action};
+use crate::tui::layout::layout;
+use crate::tui::model::Model;
+use crate::tui::model::command::{Action, Command};
+use crate::tui::model::detail::{Content, Tab};
+use crate::tui::model::entry::{EnterAction, Entry};
+use crate::tui::model::field::Field;
+use crate::tui::model::form::Form;
+use crate::tui::model::list::Filter;
+use crate::tui::model::mode::{MessageDraft, Mode, Question};
+use crate::tui::theme::Tone;
+
+pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    match key_action(model, key) {
+        Some(deed) => perform(model, deed),
+        None => Vec::new(),
+    }
+}
+
+/// Does what a key or a command of the palette stands for.
+pub(super) fn perform(model: &mut Model, deed: KeyAction) -> Vec<Command> {
+    match deed {
+        KeyAction::Quit => return vec![Command::Quit],
+        KeyAction::Suspend => return vec![Command::Suspend],
+        KeyAction::Enter => return enter(model),
+        KeyAction::Verb(verb) => return request_verb(model, verb),
+        KeyAction::Undo => return undo(model),
+        KeyAction::Create => return create(model),
+        KeyAction::Copy => return copy(model),
+        KeyAction::Go(by) => model.list.move_selection(by),
+        KeyAction::Page(pages) => {
+            let height = layout(model).list.map_or(1, |area| area.height);
+            let height = isize::try_from(height).unwrap_or(1).max(2) - 1;
+            model.list.move_selection(pages * height);
+        }
+        KeyAction::Move => model.mode = Mode::Moves(0),
+        KeyAction::Tell => tell(model),
+        KeyAction::Zoom => model.detail.is_zoomed = !model.detail.is_zoomed,
+        KeyAction::Filter => {
+            let at = Filter::ALL
+                .iter()
+                .position(|(it, _)| *it == model.list.filter);
+            model.mode = Mode::Filter(at.unwrap_or(0));
+        }
+        KeyAction::Scope => {
+            model.list.shows_all_projects = !model.list.shows_all_projects;
+            model.list.arrange();
+        }
+        KeyAction::Sort => {
+            model.list.sort = model.list.sort.next();
+            model.list.arrange();
+            let told = format!("order: {}", model.list.sort.name());
+            model.set_notice(Tone::Dim, told);
+        }
+        KeyAction::Group => {
+            model.list.by_project = !model.list.by_project;
+            model.list.arrange();
+        }
+        KeyAction::Workspaces => {
+            model.mode = Mode::Workspaces(None, 0);
+            return vec![Command::LoadWorkspaces];
+        }
+        KeyAction::Delete => delete(model),
+        KeyAction::Edit => {
+            let chosen = model.list.selected();
+            return chosen
+                .map(|entry| Command::EditTask(entry.row.id.clone()))
+                .into_iter()
+                .collect();
+        }
+        KeyAction::Refresh => {
+            model.set_notice(Tone::Dim, "refreshing");
+            return vec![Command::Refresh, Command::Redraw];
+        }
+        KeyAction::Search => model.mode = Mode::Search(Field::of(model.list.search.clone())),
+        KeyAction::Palette => model.mode = Mode::Palette(Field::default(), 0),
+        KeyAction::Help => model.mode = Mode::Help(0),
+        KeyAction::Tab(tab) => show_tab(model, tab),
+        KeyAction::NextTab(by) => show_tab(model, model.detail.tab.next(by)),
+        KeyAction::Scroll(by) => scroll(model, by),
+        KeyAction::ScrollPage(pages) => {
+            let height = layout(model).detail.map_or(2, |area| area.height);
+            scroll(
+                model,
+                pages * (isize::try_from(height).unwrap_or(2) / 2).max(1),
+            );
+        }
+        KeyAction::File(by) => select_file(model, by),
+        KeyAction::Fold => fold(model),
+        KeyAction::Back => back(model),
+    }
+    Vec::new()
+}
+
+/// Shows a view; if there is no room for it beside the list, it replaces the list.
+fn show_tab(model: &mut Model, tab: Tab) {
+    model.detail.tab = tab;
+    if layout(model).detail.is_none() {
+        model.detail.is_zoomed = true;
+    }
+}
+
+pub(super) fn scroll(model: &mut Model, by: isize) {
+    let room = layout(model)
+        .detail
+        .map_or(0, |area| usize::from(area.height));
+    let most = match model.detail.content() {
+        // Earlier output is fetched only when the user scrolls.
+        Content::Screen(_) => model.detail.height().max(super::MAX_SCROLLBACK),
+        _ => model.detail.height().saturating_sub(room.max(1)),
+    };
+    model.detail.scroll_by(by, most);
+}
+
+fn back(model: &mut Model) {
+    if model.detail.is_zoomed {
+        model.detail.is_zoomed = false;
+    } else if !model.list.search.is_empty() {
+        model.list.search.clear();
+        model.list.arrange();
+    } else {
+        model.notice = None;
+    }
+}
+
+fn enter(model: &mut Model) -> Vec<Command> {
+    let Some(entry) = model.list.selected() else {
+        return Vec::new();
+    };
+    let id = entry.row.id.clone();
+    match entry.enter_action() {
+        // Pressing the key twice must not attach twice.
+        EnterAction::Attach if model.attach_target.as_ref() == Some(&id) => Vec::new(),
+        EnterAction::Attach => {
+            model.attach_target = Some(id.clone());
+            vec![Command::Attach(id)]
+        }
+        EnterAction::Spawn => start_action(model, Action::ask(&id, RequestKind::Verb(Verb::Spawn))),
+        EnterAction::Respawn => {
+            start_action(model, Action::ask(&id, RequestKind::Respawn { role: None }))
+        }
+        EnterAction::View => {
+            model.detail.is_zoomed = true;
+            Vec::new()
+        }
+    }
+}
+
+/// Asks before it ends or merges something; lets the user write a message where one is needed.
+fn request_verb(model: &mut Model, verb: Verb) -> Vec<Command> {
+    let Some(entry) = model.list.selected() else {
+        return Vec::new();
+    };
+    let id = entry.row.id.clone();
+    match verb {
+        Verb::Merge => {
+            model.mode = Mode::Confirm(merge_question(entry));
+        }
+        Verb::Cancel => {
+            let action = Action::ask(&id, RequestKind::Verb(verb));
+            model.mode = Mode::Confirm(cancel_question(entry, action));
+        }
+        Verb::RequestChanges => {
+            model.mode = Mode::Write(MessageDraft {
+                title: format!("What should change in {id}?"),
+                action: Action::ask(&id, RequestKind::Verb(verb)),
+                task: id,
+                is_optional: false,
+                text: Field::default(),
+            });
+        }
+        verb => return start_action(model, Action::ask(&id, RequestKind::Verb(verb))),
+    }
+    Vec::new()
+}
+
+fn merge_question(entry: &Entry) -> Question {
+    let row = &entry.row;
+    let question = entry.way(Verb::Merge).and_then(|way| way.question());
+    let submission = entry.glance.as_ref().and_then(|it| it.submission.as_ref());
+    // Without a handoff, yes applies to the commit that is shown here.
+    let head = entry.extent.as_ref().and_then(|it| it.head.as_ref());
+    let head = head.filter(|_| submission.is_none());
+    let then = |strategy| {
+        let ask = RequestKind::Merge {
+            strategy,
+            local: false,
+            only_head: false,
+        };
+        let action = Action::ask(&row.id, ask).for_commit(head);
+        // The edge's question counts as answered only if it is part of this one: the task may
+        // have just entered another status, which may ask a different question.
+        match question {
+            Some(_) => action.with_confirmation(),
+            None => action,
+        }
+    };
+    let size = entry.extent.as_ref().map(|it| {
+        let commits = if it.commits == 1 { "commit" } else { "commits" };
+        format!(", {} {commits}, +{} -{}", it.commits, it.added, it.removed)
+    });
+    let asked = format!("Merge `{}` into the default branch?", row.branch);
+    let commit = match (submission, head) {
+        (Some(submission), _) => format!("The commit: {submission}."),
+        (None, Some(head)) => format!("The commit: {}, without a handoff.", head.short()),
+        (None, None) => String::from("The branch as it is, without a handoff."),
+    };
+    Question {
+        text: match question {
+            Some(question) => format!("{question} {asked}"),
+            None => asked,
+        },
+        consequences: vec![
+            format!(
+                "{}: {}{}",
+                row.id,
+                entry.summary(),
+                size.unwrap_or_default()
+            ),
+            commit,
+            String::from(
+                "y fast-forwards the default branch; if it has moved since, c adds a merge commit \
+                 and s squashes all changes into one commit.",
+            ),
+            String::from(
+                "Your checkout is fast-forwarded if it is clean; otherwise nothing is merged.",
+            ),
+            String::from("Nothing is merged if the branch has later commits or uncommitted files."),
+            String::from("Then the agents are stopped and the worktree is released."),
+        ],
+        action: then(MergeStrategy::Ff),
+        alternatives: vec![
+            ("c", "merge commit", then(MergeStrategy::Merge)),
+            ("s", "squash", then(MergeStrategy::Squash)),
+        ],
+    }
+}
+
+fn cancel_question(entry: &Entry, then: Action) -> Question {
+    let row = &entry.row;
+    let question = entry.way(Verb::Cancel).and_then(|way| way.question());
+    let asked = format!("Cancel {}?", row.id);
+    Question {
+        text: match question {
+            Some(question) => format!("{question} {asked}"),
+            None => asked,
+        },
+        consequences: vec![
+            entry.summary().to_owned(),
+            String::from("Its agents are stopped and its worktree is released."),
+            format!(
+                "Kept: the commits on `{}`, and uncommitted changes as a rescue.",
+                row.branch
+            ),
+            format!("`orange task restore {}` restores it.", row.id),
+        ],
+        action: if question.is_some() {
+            then.with_confirmation()
+        } else {
+            then
+        },
+        alternatives: Vec::new(),
+    }
+}
+
+fn delete(model: &mut Model) {
+    if let Some(entry) = model.list.selected() {
+        let row = &entry.row;
+        model.mode = Mode::Confirm(Question {
+            text: format!("Delete {}?", row.id),
+            consequences: vec![
+                entry.summary().to_owned(),
+                String::from("It is no longer listed; its directory goes to the trash."),
+                format!("Kept: the branch `{}`, rescues and history.", row.branch),
+                String::from("`u` restores it."),
+            ],
+            action: Action::Delete(row.id.clone()),
+            alternatives: Vec::new(),
+        });
+    }
+}
+
+fn undo(model: &mut Model) -> Vec<Command> {
+    match model.deleted.last().cloned() {
+        Some(task) => start_action(model, Action::Undelete(task)),
+        None => Vec::new(),
+    }
+}
+
+fn tell(model: &mut Model) {
+    if let Some(entry) = model.list.selected() {
+        let id = entry.row.id.clone();
+        model.mode = Mode::Write(MessageDraft {
+            title: match entry.row.need {
+                Some(Need::Question) => format!("Answer the agent of {id}"),
+                _ => format!("Message to the agent of {id}"),
+            },
+            action: Action::ask(&id, RequestKind::Tell { role: None }),
+            task: id,
+            is_optional: false,
+            text: Field::default(),
+        });
+    }
+}
+
+fn create(model: &mut Model) -> Vec<Command> {
+    let here = model.list.project.as_ref();
+    let chosen = model.list.selected().map(|entry| &entry.row.project);
+    let project = here.or(chosen).map(|it| it.as_str().to_owned());
+    let form = Form::new(&model.choices, project.as_deref());
+    model.mode = Mode::Create(Box::new(form));
+    vec![Command::LoadChoices]
+}
+
+fn copy(model: &mut Model) -> Vec<Command> {
+    let chosen = model.list.selected().map(|entry| entry.row.id.to_string());
+    match chosen {
+        Some(id) => {
+            model.set_notice(Tone::Dim, format!("copied {id}"));
+            vec![Command::Copy(id)]
+        }
+        None => Vec::new(),
+    }
+}
+
+fn select_file(model: &mut Model, by: isize) {
+    let Content::Files(files) = model.detail.content() else {
+        return;
+    };
+    let last = files.len().saturating_sub(1);
+    let file = model.detail.file.saturating_add_signed(by).min(last);
+    let lines = model.detail.diff_lines(files);
+    let line = lines
+        .iter()
+        .position(|(of, text)| *of == file && text.is_none());
+    let by = line.unwrap_or(0).cast_signed() - model.detail.scroll().cast_signed();
+    let most = lines.len().saturating_sub(1);
+    model.detail.file = file;
+    model.detail.scroll_by(by, most);
+}
+
+fn fold(model: &mut Model) {
+    let Content::Files(files) = model.detail.content() else {
+        return;
+    };
+    if let Some(file) = files.get(model.detail.file) {
+        let path = file.path.clone();
+        if !model.detail.folded.remove(&path) {
+            model.detail.folded.insert(path);
+        }
+    }
+}

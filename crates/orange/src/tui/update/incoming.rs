@@ -1,0 +1,163 @@
+//! Handles messages from the driver and the gatherers.
+
+use orange_driver::AgentTerminal;
+use orange_engine::names::TaskId;
+
+use crate::tui::model::Model;
+use crate::tui::model::command::{Action, Command};
+use crate::tui::model::message::{ActionResult, Message};
+use crate::tui::model::mode::{Alert, Mode, Question};
+use crate::tui::theme::Tone;
+
+/// How many seconds a notice stays.
+const NOTICE_SECONDS: u64 = 8;
+
+pub(super) fn receive(model: &mut Model, message: Message) -> Vec<Command> {
+    match message {
+        Message::Tick(now) => {
+            model.now = now;
+            let is_old = |at| now.seconds_since(at) >= NOTICE_SECONDS;
+            if model.notice.as_ref().is_some_and(|it| is_old(it.at)) {
+                model.notice = None;
+            }
+        }
+        Message::Changed(change) => {
+            let changed: Vec<TaskId> = change.rows.iter().map(|row| row.id.clone()).collect();
+            model.list_error = None;
+            model.list.apply_change(change);
+            let shown = |id: &TaskId| model.viewport.visible.contains(id);
+            let again: Vec<TaskId> = changed.into_iter().filter(shown).collect();
+            if !again.is_empty() {
+                return vec![Command::Reload(again)];
+            }
+        }
+        Message::ListError(trouble) => model.list_error = trouble,
+        Message::Agents(seen) => {
+            for entry in model.list.entries_mut() {
+                entry.agent_state = seen.get(&entry.row.id).copied();
+            }
+        }
+        Message::Activity(doing) => {
+            let mut has_moved = false;
+            for entry in model.list.entries_mut() {
+                let before = entry.zone();
+                entry.activity = doing.get(&entry.row.id).copied();
+                has_moved |= entry.zone() != before;
+            }
+            // A task whose agent asks for something is in another zone.
+            if has_moved {
+                model.list.arrange();
+            }
+        }
+        Message::Glance(task, glance) => {
+            if let Some(entry) = model.list.entry_mut(&task) {
+                entry.glance = Some(*glance);
+            }
+        }
+        Message::Extent(task, extent) => {
+            if let Some(entry) = model.list.entry_mut(&task) {
+                entry.extent = Some(extent);
+            }
+        }
+        Message::Loaded(task, tab, content) if model.detail.task.as_ref() == Some(&task) => {
+            model.detail.set(tab, content);
+        }
+        Message::Supervision(supervision) => model.supervision = supervision,
+        Message::Choices(choices) => {
+            if let Mode::Create(form) = &mut model.mode {
+                form.set_choices(&choices);
+            }
+            model.choices = choices;
+        }
+        Message::Workspaces(found) => {
+            if let Mode::Workspaces(shown, _) = &mut model.mode {
+                match found {
+                    Ok(found) => *shown = Some(found),
+                    Err(why) => fail(model, "Cannot list the workspaces", why),
+                }
+            }
+        }
+        Message::Blocked(number) => {
+            let mut doing = model.pending.iter_mut();
+            if let Some(doing) = doing.find(|it| it.number == number) {
+                doing.is_blocked = true;
+            }
+        }
+        Message::Answered(number, came) => return answered(model, number, came),
+        Message::Edited(Ok(text)) => super::text::replace(model, &text),
+        Message::Edited(Err(why)) => fail(model, "The editor exited with an error", why),
+        Message::AgentFound(task, found) => return show_agent(model, &task, found),
+        Message::TerminalReturned(Ok(())) => return vec![Command::Refresh],
+        Message::TerminalReturned(Err(told)) => model.mode = Mode::Alert(told),
+        // Everything else is handled elsewhere.
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn answered(model: &mut Model, number: u64, came: ActionResult) -> Vec<Command> {
+    let at = model.pending.iter().position(|it| it.number == number);
+    let done = at.map(|at| model.pending.remove(at).action);
+    match came {
+        ActionResult::Done { task, text } => {
+            model.set_notice(Tone::Good, text);
+            match (&done, &task) {
+                (Some(Action::Delete(task)), _) => model.deleted.push(task.clone()),
+                (Some(Action::Undelete(back)), _) => model.deleted.retain(|it| it != back),
+                // The user most likely continues with the new task.
+                (Some(Action::Create(_)), Some(task)) => model.list.select(task),
+                _ => {}
+            }
+        }
+        ActionResult::NeedsConfirmation { question, then } => {
+            // Do not interrupt a user who is in the middle of something.
+            if model.mode == Mode::Browse {
+                model.mode = Mode::Confirm(Question {
+                    text: question,
+                    consequences: vec![then.told()],
+                    action: then.with_confirmation(),
+                    alternatives: Vec::new(),
+                });
+            } else {
+                model.set_notice(Tone::Warn, question);
+            }
+        }
+        ActionResult::Failed(told) => {
+            if model.mode == Mode::Browse {
+                model.mode = Mode::Alert(told);
+            } else {
+                model.set_notice(Tone::Bad, told.lines.join(" "));
+            }
+        }
+    }
+    Vec::new()
+}
+
+/// Shows the agent, unless the user has turned to something else meanwhile.
+fn show_agent(
+    model: &mut Model,
+    task: &TaskId,
+    found: Result<Box<AgentTerminal>, Alert>,
+) -> Vec<Command> {
+    if model.attach_target.as_ref() != Some(task) {
+        return Vec::new();
+    }
+    model.attach_target = None;
+    let chosen = model.list.selected().map(|entry| &entry.row.id);
+    let is_waited_for = model.mode == Mode::Browse && chosen == Some(task);
+    match found {
+        Ok(showing) if is_waited_for => return vec![Command::Show(showing)],
+        Err(told) if is_waited_for => model.mode = Mode::Alert(told),
+        Ok(_) => {}
+        Err(told) => model.set_notice(Tone::Bad, told.lines.join(" ")),
+    }
+    Vec::new()
+}
+
+fn fail(model: &mut Model, title: &str, why: String) {
+    model.mode = Mode::Alert(Alert {
+        title: title.to_owned(),
+        lines: vec![why],
+        hints: Vec::new(),
+    });
+}

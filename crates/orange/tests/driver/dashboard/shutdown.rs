@@ -1,0 +1,164 @@
+//! Signals, a closed terminal and a stop leave nothing behind.
+
+use std::fs;
+
+use orange_engine::task::RunState;
+
+use super::{open, process, signal};
+use crate::support::{Stage, wait_for};
+
+/// A process's state letter; `None` if it is gone or a zombie.
+fn state(process: u32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let after = stat.rsplit(')').next().unwrap_or_default();
+    after.trim().chars().next().filter(|state| *state != 'Z')
+}
+
+/// Command lines of this program that still run for the home.
+fn left(stage: &Stage) -> Vec<String> {
+    let home = format!("ORANGE_HOME={}", stage.home().path().display());
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let own = all.filter_map(|it| {
+        let read = |name: &str| fs::read(it.path().join(name)).unwrap_or_default();
+        let words = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
+        let is_ours = words
+            .split(' ')
+            .next()
+            .is_some_and(|it| it.ends_with("/orange"));
+        let environment = read("environ");
+        let mut variables = environment.split(|byte| *byte == 0);
+        (is_ours && variables.any(|it| it == home.as_bytes())).then_some(words)
+    });
+    own.collect()
+}
+
+/// Asserts that the next process can supervise at once.
+fn assert_nothing_is_left(stage: &Stage, process: u32) {
+    wait_for("the end of the dashboard", || state(process).is_none());
+    wait_for("its lock", || !stage.driver().context.is_supervised());
+    assert_eq!(left(stage), Vec::<String>::new());
+    stage.must(&["serve", "--detach"]);
+    stage.must(&["serve", "--stop"]);
+}
+
+#[test]
+fn a_closed_terminal_ends_it_and_leaves_nothing() {
+    let stage = Stage::new("default");
+    stage.create(&["one", "Fix the roof"]);
+    let terminal = open(&stage);
+    terminal.wait_for("supervising");
+    let process = process(&stage);
+    terminal.close();
+    assert_nothing_is_left(&stage, process);
+}
+
+#[test]
+fn a_killed_terminal_ends_it_and_leaves_nothing() {
+    let stage = Stage::new("default");
+    stage.create(&["one", "Fix the roof"]);
+    let terminal = open(&stage);
+    terminal.wait_for("supervising");
+    let process = process(&stage);
+    signal("KILL", terminal.server());
+    assert_nothing_is_left(&stage, process);
+}
+
+#[test]
+fn a_terminal_that_is_closed_while_an_agent_is_shown_leaves_the_agent_alone() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "echo hello from the agent");
+    let id = stage.create(&["one", "Fix the roof"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    stage.wait_for_turn("worker-1");
+    let terminal = open(&stage);
+    let process = process(&stage);
+    terminal.wait_for("Enter attach");
+    terminal.press(&["Enter"]);
+    wait_for("the agent's own terminal", || {
+        let screen = terminal.screen();
+        screen.contains("hello from the agent") && !screen.contains("? help")
+    });
+    terminal.close();
+    wait_for("the end of the dashboard", || state(process).is_none());
+    wait_for("its lock", || !stage.driver().context.is_supervised());
+    wait_for("no client attached to the agent", || {
+        stage.tmux(&["list-clients"]).is_empty()
+    });
+    assert_eq!(stage.panes(), ["worker:0"]);
+    let runs = stage.task(&id).runs;
+    assert!(runs.values().all(|run| run.state == RunState::Alive));
+}
+
+#[test]
+fn it_shuts_down_cleanly_on_every_signal() {
+    for name in ["TERM", "HUP", "INT"] {
+        let stage = Stage::new("default");
+        let terminal = open(&stage);
+        let process = process(&stage);
+        signal(name, process);
+        let end = terminal.finish();
+        assert_nothing_is_left(&stage, process);
+        assert!(end.contains("[exit 0]"), "{name}: {end}");
+        assert!(
+            !end.contains("? help"),
+            "the terminal was not restored: {end}"
+        );
+    }
+}
+
+#[test]
+fn it_leaves_the_terminal_while_it_is_stopped() {
+    let stage = Stage::new("default");
+    let terminal = open(&stage);
+    let process = process(&stage);
+    terminal.press(&["C-z"]);
+    wait_for("a stopped process", || state(process) == Some('T'));
+    wait_for("the shell's own screen", || {
+        !terminal.screen().contains("? help")
+    });
+    signal("CONT", process);
+    terminal.wait_for("? help");
+    terminal.press(&["?"]);
+    terminal.wait_for("Keys");
+    terminal.press(&["Escape"]);
+    // Sent together, the two would be read as one key.
+    wait_for("the end of the help", || {
+        !terminal.screen().contains("Keys")
+    });
+    terminal.press(&["q"]);
+    assert!(terminal.finish().contains("[exit 0]"));
+}
+
+#[test]
+fn it_resumes_with_the_same_screen_after_every_suspend() {
+    let stage = Stage::new("default");
+    stage.create(&["one", "Fix the roof"]);
+    stage.create(&["two", "Paint the door"]);
+    let terminal = open(&stage);
+    terminal.wait_for("QUEUE AND DONE 2");
+    terminal.press(&["/"]);
+    terminal.press(&["-l", "roof"]);
+    terminal.press(&["Enter"]);
+    terminal.press(&["4"]);
+    terminal.wait_for("created it in `pending`");
+    terminal.wait_for("QUEUE AND DONE 1");
+    let process = process(&stage);
+    for count in 2..5 {
+        signal("TSTP", process);
+        wait_for("a stopped process", || state(process) == Some('T'));
+        wait_for("the shell's own screen", || {
+            !terminal.screen().contains("? help")
+        });
+        stage.create(&[&format!("more-{count}"), "Another roof"]);
+        signal("CONT", process);
+        terminal.wait_for(&format!("QUEUE AND DONE {count}"));
+        let screen = terminal.screen();
+        for kept in ["/roof", "created it in `pending`", "? help"] {
+            assert!(screen.contains(kept), "{kept}: {screen}");
+        }
+        assert!(!screen.contains("Paint the door"), "{screen}");
+    }
+    terminal.press(&["q"]);
+    assert!(terminal.finish().contains("[exit 0]"));
+    assert_nothing_is_left(&stage, process);
+}

@@ -1,0 +1,8 @@
+//! Kills, signals, losses and restarts: what continues afterwards.
+
+pub mod deaths;
+mod hand_edits;
+mod lost_resources;
+mod recovery;
+mod restarts;
+mod signals;

@@ -1,0 +1,247 @@
+//! Signals to a waiting caller: what was decided still happens.
+
+use std::fs;
+use std::io::Read as _;
+use std::process::{Child, Command, Stdio};
+
+use orange_engine::names::TaskId;
+use serde_json::json;
+
+use crate::support::gates::gate_calls;
+use crate::support::{COUNTED, Stage, Terminal, start_with_gate, wait_for};
+
+/// The signals that ask a process to exit, and its exit codes.
+const SIGNALS: [(&str, i32); 2] = [("INT", 130), ("TERM", 143)];
+
+impl Stage {
+    /// Delays workspace setup until the test allows it.
+    fn hold_setup(&self) {
+        let (began, go) = (self.path("began"), self.path("go"));
+        let script = format!(
+            "touch '{}'; until [ -e '{}' ]; do sleep 0.05; done",
+            began.display(),
+            go.display()
+        );
+        self.configure("setup", &json!(["sh", "-c", script]));
+    }
+
+    fn start(&self, arguments: &[&str]) -> Child {
+        let mut orange = self.orange(arguments);
+        orange.stdout(Stdio::piped()).stderr(Stdio::piped());
+        orange.spawn().unwrap()
+    }
+}
+
+/// Sends a process a signal to exit; returns its exit code and its stderr.
+fn send_signal(mut child: Child, signal: &str) -> (Option<i32>, String) {
+    let pid = child.id().to_string();
+    let asked = Command::new("kill").args(["-s", signal, &pid]).status();
+    assert!(asked.unwrap().success());
+    let mut said = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    (child.wait().unwrap().code(), said)
+}
+
+fn require_hint(said: &str, id: &TaskId) {
+    let said = said.replace("\n      ", " ");
+    assert!(said.contains("continues in the background"), "{said}");
+    assert!(said.contains(&format!("`orange task show {id}`")), "{said}");
+}
+
+#[test]
+fn a_start_that_nobody_waits_for_any_more_goes_on() {
+    for (signal, code) in SIGNALS {
+        for creates in [false, true] {
+            let stage = Stage::new("default");
+            stage.hold_setup();
+            let child = if creates {
+                stage.start(&["task", "create", "fix", "Fix it", "--wait", "600"])
+            } else {
+                stage.create(&["fix", "Fix it"]);
+                stage.start(&["task", "spawn", "fix", "--wait", "600"])
+            };
+            wait_for("the setup", || stage.path("began").exists());
+            let (ended, said) = send_signal(child, signal);
+            assert_eq!(ended, Some(code), "{said}");
+            let (_, listed) = stage.json(&["task", "list", "--json"]);
+            let id = TaskId::new(listed["tasks"][0]["id"].as_str().unwrap());
+            require_hint(&said, &id);
+            assert!(!stage.task(&id).pending.is_empty(), "it has ended before");
+            fs::write(stage.path("go"), "").unwrap();
+            stage.wait_until_idle(&id);
+            assert_eq!(stage.panes(), ["worker:0"]);
+        }
+    }
+}
+
+#[test]
+fn a_merge_that_nobody_waits_for_any_more_goes_on() {
+    for (signal, code) in SIGNALS {
+        let stage = Stage::new("minimal");
+        let remote = stage.add_remote();
+        let hook = remote.join("hooks/pre-receive");
+        let (began, go) = (stage.path("began"), stage.path("go"));
+        let held = format!(
+            "#!/bin/sh\ntouch '{}'\nuntil [ -e '{}' ]; do sleep 0.05; done\n",
+            began.display(),
+            go.display()
+        );
+        stage.script("worker-1", "commit one; ask task complete");
+        let id = stage.create(&["fix", "Fix it"]);
+        stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+        stage.wait_for_turn("worker-1");
+        stage.wait_until_idle(&id);
+        fs::write(&hook, held).unwrap();
+        let mode = Command::new("chmod").arg("+x").arg(&hook).status();
+        assert!(mode.unwrap().success());
+        let child = stage.start(&["task", "merge", "fix", "--wait", "600", "--yes"]);
+        wait_for("the push", || began.exists());
+        let (ended, said) = send_signal(child, signal);
+        assert_eq!(ended, Some(code), "{said}");
+        require_hint(&said, &id);
+        fs::write(go, "").unwrap();
+        stage.wait_until_idle(&id);
+        stage.wait_for_status(&id, "done");
+    }
+}
+
+#[test]
+fn a_gate_left_by_its_caller_answers_the_next_request() {
+    for (signal, code) in SIGNALS {
+        let (stage, id) = start_with_gate("exit 0", COUNTED);
+        stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+        let close = ["task", "update", id.as_str(), "--status", "closed"];
+        let close = [&close[..], &["--wait", "600"]].concat();
+        let child = stage.start(&close);
+        wait_for("the gate", || gate_calls(&stage) == 1);
+        let (ended, said) = send_signal(child, signal);
+        assert_eq!(ended, Some(code), "{said}");
+        require_gate_continues(&stage, &id, &said);
+        stage.must(&close);
+        assert_eq!(stage.task(&id).status.as_str(), "closed");
+        assert_eq!(gate_calls(&stage), 1, "it was not asked anew");
+    }
+}
+
+#[test]
+fn keys_end_the_wait_for_a_gate_and_not_the_gate() {
+    let (stage, id) = start_with_gate("exit 0", COUNTED);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    let close = format!("orange task update {id} --status closed --wait 600");
+    let terminal = Terminal::start(&stage, "gate", 80, &close);
+    wait_for("the gate", || gate_calls(&stage) == 1);
+    // It goes to every process of the terminal, as from a keyboard.
+    terminal.press(&["C-c"]);
+    let screen = terminal.finish();
+    assert!(screen.contains("[exit 130]"), "{screen}");
+    require_gate_continues(&stage, &id, &screen);
+    stage.must(&["task", "update", id.as_str(), "--status", "closed"]);
+    assert_eq!(stage.task(&id).status.as_str(), "closed");
+    assert_eq!(gate_calls(&stage), 1, "it was not asked anew");
+}
+
+/// Nothing was decided, the gate still runs, and then it answers.
+fn require_gate_continues(stage: &Stage, id: &TaskId, said: &str) {
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let said = words.join(" ");
+    assert!(said.contains("a gate of task"), "{said}");
+    assert!(said.contains("nothing was decided"), "{said}");
+    assert!(said.contains(&format!("`orange task why {id}`")), "{said}");
+    assert_eq!(stage.task(id).status.as_str(), "held");
+    let answers = || {
+        let known = stage.store().gate_commands(id).unwrap();
+        assert_eq!(known.len(), 1, "{known:?}");
+        known.iter().all(|it| it.answer.is_some())
+    };
+    assert!(!answers(), "it has ended before");
+    stage.script("answer", "0");
+    wait_for("the gate's answer", answers);
+}
+
+#[test]
+fn an_interrupted_read_only_call_changes_nothing() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "echo I am here; ask task show");
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    stage.wait_until_idle(&id);
+    let before = stage.task(&id);
+    for (signal, code) in SIGNALS {
+        let wait = ["task", "wait", "fix", "--until", "terminal"];
+        let logs = ["task", "logs", "fix", "--follow"];
+        let log = ["log", "--follow"];
+        for (line, hint) in [
+            (&wait[..], format!("`orange task show {id}`")),
+            (&logs[..], format!("`orange task attach {id}`")),
+            (&log[..], String::new()),
+        ] {
+            let child = stage.start(line);
+            wait_for_signal_handlers(&child);
+            let (ended, said) = send_signal(child, signal);
+            assert_eq!(ended, Some(code), "{line:?}: {said}");
+            let said = said.replace("\n      ", " ");
+            assert!(said.contains(&hint), "{line:?}: {said}");
+            assert_eq!(hint.is_empty(), said.is_empty(), "{line:?}: {said}");
+        }
+    }
+    assert_eq!(stage.task(&id), before);
+    let (code, answer) = {
+        let wait = ["task", "wait", "fix", "--until", "terminal", "--json"];
+        let mut orange = stage.orange(&wait);
+        let child = orange.stdout(Stdio::piped()).spawn().unwrap();
+        wait_for_signal_handlers(&child);
+        let pid = child.id().to_string();
+        let asked = Command::new("kill").args(["-s", "INT", &pid]).status();
+        assert!(asked.unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code(), answer)
+    };
+    assert_eq!(code, Some(130));
+    crate::schema_check::judge(&answer);
+    assert_eq!(answer["error"]["code"], "interrupted");
+    assert_eq!(answer["error"]["details"]["task"], id.as_str());
+}
+
+/// Waits until a process has handlers for both signals.
+fn wait_for_signal_handlers(child: &Child) {
+    let status = format!("/proc/{}/status", child.id());
+    wait_for("its handlers", || {
+        let status = fs::read_to_string(&status).unwrap_or_default();
+        let caught = status.lines().find_map(|it| it.strip_prefix("SigCgt:"));
+        let caught = u64::from_str_radix(caught.unwrap_or_default().trim(), 16).unwrap_or(0);
+        let is_caught = |signal: u32| caught & (1 << (signal - 1)) != 0;
+        is_caught(2) && is_caught(15)
+    });
+}
+
+#[test]
+fn keys_end_a_wait_and_a_question() {
+    let stage = Stage::new("default");
+    stage.hold_setup();
+    let id = stage.create(&["fix", "Fix it"]);
+    let line = "orange task spawn fix --wait 600";
+    let terminal = Terminal::start(&stage, "wait", 80, line);
+    terminal.wait_for("acquire_workspace, ");
+    terminal.press(&["C-c"]);
+    let screen = terminal.finish();
+    assert!(screen.contains("[exit 130]"), "{screen}");
+    assert!(screen.contains("continues in the background"), "{screen}");
+    assert!(!screen.contains("acquire_workspace"), "{screen}");
+    fs::write(stage.path("go"), "").unwrap();
+    stage.wait_until_idle(&id);
+
+    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    let terminal = Terminal::start(&stage, "question", 80, "orange task delete fix");
+    terminal.wait_for("[y/N]");
+    terminal.press(&["C-c"]);
+    let screen = terminal.finish();
+    assert!(screen.contains("[exit 130]"), "{screen}");
+    assert!(!stage.task(&id).is_deleted);
+}

@@ -1,0 +1,288 @@
+//! Headless runs: what they print, and what follows from it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use orange_config::clock;
+use orange_engine::evidence::Evidence;
+use orange_engine::names::TaskId;
+use orange_engine::parking::Reason;
+use serde_json::{Value, json};
+
+use crate::support::{Stage, wait_for, way};
+
+/// How the scripted agent starts headless, and what it prints then.
+const HEADLESS: &str = r#"
+[args.headless]
+full = ["--prompt-file", "{prompt_file}", "--headless", ["{resumed_id}"]]
+
+[result]
+succeeded = [{ with = { type = "end", is_error = false } }]
+failed = [{ with = { type = "end", is_error = true }, keys = ["why"] }]
+text = [{ with = { type = "end" }, keys = ["text"] }]
+session_id = [{ keys = ["id"] }]
+input_tokens = [{ keys = ["usage", "in"] }]
+output_tokens = [{ keys = ["usage", "out"] }]
+cost_usd = [{ keys = ["usage", "cost"] }]
+
+[[death]]
+says = ["hit your limit"]
+means = "quota"
+wait = "1h"
+"#;
+
+const GOOD: &str = r#"
+echo 'a line of a log'
+echo '{"type":"begin","id":"s-1"}'
+commit one
+echo '{"type":"end","is_error":false,"text":"I added a line.","usage":{"in":300,"out":60,"cost":0.0024}}'
+echo 'and a warning' >&2
+echo '{"status":"done","files_changed":["work.txt"],"summary":"it"}' > "$ORANGE_REPORT"
+exit 0
+"#;
+
+fn staged() -> Stage {
+    let stage = Stage::new("autopilot");
+    let path = stage.path("home/harnesses/script.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{text}{HEADLESS}")).unwrap();
+    stage
+}
+
+fn created(stage: &Stage) -> TaskId {
+    let id = stage.create(&["Add a line"]);
+    spawn(stage, &id);
+    id
+}
+
+/// One call passes through both queues.
+fn spawn(stage: &Stage, id: &TaskId) {
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+}
+
+/// Waits for the end of the run, and has it judged by a command that checks the runs first; if the
+/// task has ended by then, the command itself is refused.
+fn judge(stage: &Stage, id: &TaskId) {
+    wait_for("its end", || stage.panes() == ["worker:1"]);
+    let update = ["task", "update", id.as_str(), "--summary", "Add two lines"];
+    let (code, told) = stage.call(&update);
+    assert!(matches!(code, 0 | 3), "{code}: {told}");
+}
+
+fn results(stage: &Stage, id: &TaskId) -> Vec<Value> {
+    let (code, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
+    assert_eq!(code, 0, "{shown}");
+    shown["results"].as_array().unwrap().clone()
+}
+
+fn result_file(stage: &Stage, id: &TaskId, run: usize) -> PathBuf {
+    let runs = stage.store().runs(id).unwrap();
+    let tasks = stage.home().tasks().join("app").join(id.as_str());
+    let run = tasks.join("runs").join(runs[run].id.as_str());
+    run.join("result.jsonl")
+}
+
+#[test]
+fn a_headless_run_ends_by_its_report_and_its_result_is_shown() {
+    let stage = staged();
+    stage.script(
+        "worker-1",
+        &format!("echo $argument_three > $SCRIPTS/manner\n{GOOD}"),
+    );
+    let id = created(&stage);
+    judge(&stage, &id);
+    stage.wait_for_status(&id, "done");
+    stage.wait_until_idle(&id);
+    let manner = fs::read_to_string(stage.path("scripts/manner")).unwrap();
+    assert_eq!(manner, "--headless\n");
+    let run = stage.store().runs(&id).unwrap()[0].id.clone();
+    assert_eq!(
+        results(&stage, &id),
+        [json!({
+            "run": run, "role": "worker", "status": "succeeded", "text": "I added a line.",
+            "input_tokens": 300, "output_tokens": 60, "cost_usd": "0.0024", "session_id": "s-1",
+            "error": null, "error_class": null,
+        })]
+    );
+    let shown = stage.must(&["task", "show", id.as_str()]);
+    assert!(
+        shown.contains("worker succeeded: I added a line."),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("300 tokens read, 60 tokens written, 0.0024 USD"),
+        "{shown}"
+    );
+    // The pane is closed; its content was kept, and the redirected output comes after it.
+    assert_eq!(stage.panes(), [] as [&str; 0]);
+    let logs = stage.must(&["task", "logs", id.as_str()]);
+    let start = "agent runs headless; its output goes to ";
+    assert!(logs.starts_with(start), "{logs}");
+    assert!(logs.contains("\nand a warning\n"), "{logs}");
+    assert!(logs.ends_with("\nI added a line.\n"), "{logs}");
+    let mode = fs::metadata(result_file(&stage, &id, 0))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    // Nothing is kept of a pane whose server was killed; the redirected output is there.
+    fs::remove_file(result_file(&stage, &id, 0).with_file_name("output.txt")).unwrap();
+    let logs = stage.must(&["task", "logs", id.as_str()]);
+    assert_eq!(logs, "I added a line.\n");
+}
+
+#[test]
+fn lesson_40_no_quota_in_what_is_printed_parks_the_harness_and_the_next_goes_on() {
+    let stage = staged();
+    let fails = r#"
+echo '{"type":"begin","id":"s-7"}'
+echo '{"type":"end","is_error":true,"why":"You have hit your limit · resets in 2 hours"}'
+exit 0
+"#;
+    stage.script("worker-1", fails);
+    stage.script(
+        "worker-2",
+        &format!("echo $argument > $SCRIPTS/resumed\n{GOOD}"),
+    );
+    let id = created(&stage);
+    judge(&stage, &id);
+    let runs = stage.store().runs(&id).unwrap();
+    let Some(Evidence::Quota { until: Some(until) }) = runs[0].evidence else {
+        panic!("{}", stage.told(&id));
+    };
+    let left = until.millis() - clock::now().millis();
+    assert!((6_900_000..=7_200_000).contains(&left), "{left}");
+    let parked = stage.store().parkings(clock::now()).unwrap();
+    assert_eq!((parked.len(), parked[0].reason), (1, Reason::Quota));
+    assert_eq!(
+        parked[0].output_line.as_deref(),
+        Some("You have hit your limit · resets in 2 hours")
+    );
+    let task = stage.task(&id);
+    assert_eq!((task.status.as_str(), task.crash_count), ("in_progress", 0));
+    let found = &results(&stage, &id)[0];
+    assert_eq!(
+        (&found["status"], &found["error_class"]),
+        (&json!("failed"), &json!("quota"))
+    );
+    let shown = stage.must(&["task", "show", id.as_str()]);
+    assert!(
+        shown.contains("worker failed (quota): You have hit your limit"),
+        "{shown}"
+    );
+
+    stage.must(&["harness", "unpark", "script"]);
+    wait_for("the next", || stage.path("scripts/resumed").exists());
+    judge(&stage, &id);
+    stage.wait_for_status(&id, "done");
+    // It resumes the conversation that the first run printed.
+    let resumed = fs::read_to_string(stage.path("scripts/resumed")).unwrap();
+    assert_eq!(resumed, "s-7\n");
+    let both = results(&stage, &id);
+    let statuses: Vec<&Value> = both.iter().map(|it| &it["status"]).collect();
+    assert_eq!(statuses, ["failed", "succeeded"]);
+}
+
+#[test]
+fn who_is_killed_while_it_prints_has_no_clear_result() {
+    let stage = staged();
+    let torn = "echo '{\"type\":\"begin\",\"id\":\"s-1\"}'\n\
+                printf '{\"type\":\"end\",\"is_error\":false,\"text\":\"I ad'\nkill -9 $$";
+    stage.script("worker-1", torn);
+    stage.script("worker-2", "exit 4");
+    let id = created(&stage);
+    judge(&stage, &id);
+    stage.wait_until_idle(&id);
+    let runs = stage.store().runs(&id).unwrap();
+    assert_eq!(runs[0].evidence, Some(Evidence::Signal { signal: 9 }));
+    // The workflow retries; a run that prints nothing has no clear result either.
+    assert_eq!(
+        way(&stage, &id).last().unwrap(),
+        "new",
+        "{}",
+        stage.told(&id)
+    );
+    spawn(&stage, &id);
+    judge(&stage, &id);
+    stage.wait_until_idle(&id);
+    let both = results(&stage, &id);
+    assert_eq!(both.len(), 2);
+    for (result, session) in both.iter().zip([json!("s-1"), Value::Null]) {
+        assert_eq!(result["status"], "unclear", "{result}");
+        assert_eq!(result["session_id"], session, "{result}");
+        for datum in ["text", "error", "error_class", "input_tokens", "cost_usd"] {
+            assert!(result[datum].is_null(), "{datum}: {result}");
+        }
+    }
+    assert_eq!(fs::read(result_file(&stage, &id, 1)).unwrap(), b"");
+    let logs = stage.must(&["task", "logs", id.as_str()]);
+    assert!(logs.contains("runs headless"), "{logs}");
+}
+
+#[test]
+fn a_definition_that_tells_no_headless_start_prints_into_its_pane() {
+    let stage = Stage::new("autopilot");
+    stage.script(
+        "worker-1",
+        &format!("echo \"[$argument_three]\" > $SCRIPTS/manner\n{GOOD}"),
+    );
+    let id = created(&stage);
+    wait_for("its end", || stage.panes() == ["worker:1"]);
+    let logs = stage.must(&["task", "logs", id.as_str()]);
+    assert!(logs.starts_with("a line of a log\n"), "{logs}");
+    judge(&stage, &id);
+    stage.wait_for_status(&id, "done");
+    let manner = fs::read_to_string(stage.path("scripts/manner")).unwrap();
+    assert_eq!(manner, "[]\n");
+    assert_eq!(results(&stage, &id), [] as [Value; 0]);
+    assert!(!result_file(&stage, &id, 0).exists());
+}
+
+#[test]
+fn a_message_to_who_reads_nothing_waits_for_the_next_start() {
+    let stage = staged();
+    stage.script("worker-1", "pause go\nexit 4");
+    stage.script("worker-2", "cp $prompt_file $SCRIPTS/told\nexit 4");
+    let id = created(&stage);
+    stage.call(&["task", "tell", id.as_str(), "-m", "Mind the gap."]);
+    let undelivered = || stage.must(&["task", "show", id.as_str()]);
+    wait_for("the reason", || {
+        undelivered().contains("it runs headless and reads no messages")
+    });
+    let logs = stage.must(&["task", "logs", id.as_str()]);
+    assert!(!logs.contains("Message from orange"), "{logs}");
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    judge(&stage, &id);
+    stage.wait_until_idle(&id);
+    spawn(&stage, &id);
+    wait_for("the next", || stage.path("scripts/told").exists());
+    let told = fs::read_to_string(stage.path("scripts/told")).unwrap();
+    assert!(told.contains("Message from orange"), "{told}");
+}
+
+#[test]
+fn who_tells_that_it_failed_and_goes_on_for_ever_is_ended_after_a_moment() {
+    let stage = staged();
+    let tells = "pause go\n\
+                 orange agent-event failed '{\"message\":\"You have hit your limit\"}'\nhang";
+    stage.script("worker-1", tells);
+    let id = created(&stage);
+    let before = clock::now();
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    wait_for("its word", || stage.path("scripts/hangs").exists());
+    wait_for("the end", || {
+        stage
+            .driver()
+            .agents
+            .process_events(std::slice::from_ref(&id))
+            .unwrap();
+        !stage.store().parkings(clock::now()).unwrap().is_empty()
+    });
+    let run = stage.store().runs(&id).unwrap().remove(0);
+    assert!(matches!(run.evidence, Some(Evidence::Quota { .. })));
+    // An agent that exits by itself prints more than it reports, so it gets time for that.
+    let lasted = run.ended_at.unwrap().millis() - before.millis();
+    assert!(lasted >= 5000, "{lasted}");
+    assert_eq!(results(&stage, &id)[0]["status"], "unclear");
+}

@@ -1,0 +1,10 @@
+//! Whole task lifecycles, from the first command to the end.
+
+mod first_session;
+mod headless;
+mod hint_follower;
+mod lessons;
+mod reports;
+mod rounds;
+mod scheduling;
+mod stories;

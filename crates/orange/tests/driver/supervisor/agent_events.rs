@@ -1,0 +1,203 @@
+//! What a supervisor learns from agents, and where it reports that.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{fs, thread};
+
+use orange_driver::supervisor::{Settings, Supervisor};
+use serde_json::Value;
+
+use super::probes::{real_tmux, with_tmux};
+use crate::support::{ReportingAgent, RunningSupervisor, SOON, Stage, environment, wait_for};
+
+/// A stage with a program of this name on the `PATH` that logs its calls.
+fn with_program(mut stage: Stage, name: &str) -> Stage {
+    let folder = stage.path("bin");
+    fs::create_dir_all(&folder).unwrap();
+    let program = folder.join(name);
+    let note = stage.path("called");
+    let text = format!(
+        "#!/bin/sh\nprintf '%s|' \"$@\" >> '{0}'\necho >> '{0}'\n",
+        note.display()
+    );
+    fs::write(&program, text).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", folder.display());
+    let root = folder.parent().unwrap().to_owned();
+    stage.environment = environment(&root, &[("PATH", &path)]);
+    stage
+}
+
+fn logged_calls(stage: &Stage) -> String {
+    fs::read_to_string(stage.path("called")).unwrap_or_default()
+}
+
+#[test]
+fn a_person_is_notified_of_each_thing_once() {
+    let stage = with_program(Stage::new("default"), "notify-send");
+    let settings = stage.path("home/config.toml");
+    fs::write(settings, "[notify]\ndesktop = true\n").unwrap();
+    let id = stage.create(&["Look at it", "--status", "reviewing"]);
+    let serving = RunningSupervisor::start(&stage);
+    let told =
+        format!("--app-name=orange|--|orange|{id} (review): the work is ready for your review|");
+    wait_for("the notification", || logged_calls(&stage).contains(&told));
+    // Neither another poll nor another supervisor reports it again.
+    serving.kill();
+    let serving = RunningSupervisor::start(&stage);
+    let other = stage.create(&["Look at this", "--status", "reviewing"]);
+    wait_for("the other", || {
+        logged_calls(&stage).contains(other.as_str())
+    });
+    drop(serving);
+    assert_eq!(logged_calls(&stage).matches(id.as_str()).count(), 1);
+    assert_eq!(
+        logged_calls(&stage).lines().count(),
+        2,
+        "{}",
+        logged_calls(&stage)
+    );
+}
+
+#[test]
+fn a_webhook_gets_what_needs_a_person_as_json() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, posted) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            stream.set_read_timeout(Some(SOON)).unwrap();
+            let mut bytes = Vec::new();
+            let mut buffer = [0; 4096];
+            // The header has the length of the rest; a JSON body ends with its brace.
+            while !bytes.ends_with(b"}") {
+                let read = stream.read(&mut buffer).unwrap();
+                bytes.extend_from_slice(&buffer[..read]);
+            }
+            stream
+                .write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+                .unwrap();
+            sender.send(String::from_utf8(bytes).unwrap()).unwrap();
+        }
+    });
+    let told = ReportingAgent::new();
+    let stage = &told.stage;
+    let text = format!("[notify]\nbell = false\nwebhook = \"http://{address}/secret\"\n");
+    fs::write(stage.path("home/config.toml"), text).unwrap();
+    let _serving = RunningSupervisor::start(stage);
+    told.tell(&["permission-wait", "{\"message\":\"May I run \\\"rm\\\"?\"}"]);
+    let request = posted.recv_timeout(SOON).unwrap();
+    assert!(request.starts_with("POST /secret HTTP/1.1"), "{request}");
+    let (_, body) = request.split_once("\r\n\r\n").unwrap();
+    let body: Value = serde_json::from_str(body).unwrap();
+    assert_eq!(body["schema"], "orange.notification/1");
+    assert_eq!(body["items"][0]["kind"], "permission");
+    assert_eq!(body["items"][0]["task"], told.id.as_str());
+    let words = body["items"][0]["text"].as_str().unwrap();
+    assert!(words.ends_with("May I run \"rm\"?"), "{words}");
+    assert_eq!(body["items"].as_array().unwrap().len(), 1);
+    // An agent that continues to work needs no attention, and nothing more is posted.
+    told.tell(&["working"]);
+    let more = posted.recv_timeout(Duration::from_secs(2));
+    assert!(more.is_err(), "{more:?}");
+}
+
+/// A wrapper for tmux: counts the processes, and the requests over the connection.
+const COUNTED: &str = r#"#!/bin/sh
+echo "$*" >> "ROOT/processes"
+case "$*" in
+*" -C "*) tee "ROOT/asked" | "REAL" "$@" ;;
+*) exec "REAL" "$@" ;;
+esac
+"#;
+
+#[test]
+fn lesson_43_looking_at_agents_and_hearing_them_starts_no_process() {
+    let mut told = ReportingAgent::new();
+    let one = told.stage.create(&["Another"]);
+    let two = told.stage.create(&["And another"]);
+    for id in [&one, &two] {
+        told.stage.script("worker-2", "hang");
+        told.stage.script("worker-3", "hang");
+        told.stage
+            .must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+        told.stage.wait_until_idle(id);
+    }
+    let settings = told.stage.path("home/config.toml");
+    fs::write(settings, "[notify]\nbell = false\n").unwrap();
+    with_tmux(&mut told.stage, &COUNTED.replace("REAL", &real_tmux()));
+    let settings = Settings {
+        tick: Duration::from_millis(10),
+        ..Settings::default()
+    };
+    let supervisor = Supervisor::new(told.stage.driver(), settings).unwrap();
+    let stopper = supervisor.stopper();
+    let supervising = thread::spawn(move || supervisor.run());
+    let count = |name: &str, words: &str| {
+        let text = fs::read_to_string(told.stage.path(name)).unwrap_or_default();
+        text.lines().filter(|line| line.contains(words)).count()
+    };
+    for looks in [20, 40, 60] {
+        told.tell(&["permission-wait"]);
+        told.tell(&["working"]);
+        wait_for("more looks", || count("asked", "list-panes") >= looks);
+    }
+    stopper.stop();
+    supervising.join().unwrap().unwrap();
+    let looks = count("asked", "list-panes");
+    let lasting = count("processes", " -C ");
+    assert_eq!(lasting, 1, "for {looks} looks at 3 agents");
+    // A starting supervisor searches once for processes that outlived their run; there is no other
+    // process.
+    assert_eq!(count("processes", ""), lasting + 1, "for {looks} looks");
+}
+
+#[test]
+fn an_agent_that_confirmed_the_nudge_has_its_message() {
+    let told = ReportingAgent::in_review();
+    let (stage, id) = (&told.stage, &told.id);
+    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.wait_until_idle(id);
+    let inbox = || stage.store().inbox(id).unwrap();
+    wait_for("the line", || inbox()[0].delivery.sent_at.is_some());
+    assert!(
+        stage
+            .must(&["task", "show", id.as_str()])
+            .contains("undelivered")
+    );
+    let _serving = RunningSupervisor::start(stage);
+    told.tell(&["prompt-submitted"]);
+    wait_for("the confirmation", || {
+        inbox()[0].delivery.confirmed_at.is_some()
+    });
+    let (_, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
+    assert_eq!(shown["inbox"][0]["undelivered"], false, "{shown}");
+    assert!(shown["inbox"][0]["read_at"].is_null(), "{shown}");
+}
+
+#[test]
+fn events_reported_without_a_supervisor_are_read_at_its_start() {
+    let told = ReportingAgent::in_review();
+    let (stage, id) = (&told.stage, &told.id);
+    // No sweep runs during this test, so none can notice it.
+    fs::write(
+        stage.path("home/config.toml"),
+        "[supervisor]\nsweep = \"1h\"\n",
+    )
+    .unwrap();
+    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.wait_until_idle(id);
+    let inbox = || stage.store().inbox(id).unwrap();
+    wait_for("the line", || inbox()[0].delivery.sent_at.is_some());
+    told.tell(&["prompt-submitted"]);
+    assert!(inbox()[0].delivery.confirmed_at.is_none());
+    let _serving = RunningSupervisor::start(stage);
+    wait_for("the confirmation", || {
+        inbox()[0].delivery.confirmed_at.is_some()
+    });
+}

@@ -1,0 +1,336 @@
+//! Quota and login failures park a harness: nothing starts on it meanwhile.
+
+use std::fs;
+use std::time::Duration;
+
+use orange_config::clock::{self, Deadline};
+use orange_engine::evidence::Evidence;
+use orange_engine::names::TaskId;
+use orange_engine::parking::Reason;
+use orange_engine::task::RunState;
+
+use super::deaths;
+use crate::support::scripts::FAIL;
+use crate::support::{PLAN_AND_WORK, ReportingAgent, RunningSupervisor, SOON, Stage, wait_for};
+
+/// What the scripted agent prints when it cannot continue.
+const RULES: &str = r#"
+[[death]]
+says = ["hit your limit"]
+means = "quota"
+wait = "1h"
+[[death]]
+says = ["please run /login"]
+means = "login"
+"#;
+
+impl Stage {
+    fn with_rules(workflow: &str) -> Stage {
+        let stage = Stage::new(workflow);
+        let path = stage.path("home/harnesses/script.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{text}{RULES}")).unwrap();
+        stage
+    }
+
+    /// How many agents were ever started.
+    fn started(&self) -> usize {
+        let count = fs::read_to_string(self.path("scripts/.worker")).unwrap_or_default();
+        count.trim().parse().unwrap_or(0)
+    }
+
+    fn is_alive(&self, id: &TaskId) -> bool {
+        let task = self.task(id);
+        let mut runs = task.runs.values();
+        runs.any(|run| run.state == RunState::Alive)
+    }
+
+    /// How often the log reports a parked harness.
+    fn notices(&self) -> usize {
+        let log = fs::read_to_string(self.path("home/orange.log")).unwrap_or_default();
+        log.matches("\"harness.parked\"").count()
+    }
+}
+
+#[test]
+fn lesson_40_after_the_first_deaths_by_quota_nothing_is_spawned_before_the_reset() {
+    const TASKS: usize = 30;
+    const RUNNING: usize = 3;
+    let stage = Stage::with_rules("minimal");
+    fs::write(
+        stage.path("home/config.toml"),
+        "[pool]\nsize = 40\n[limits]\nagents = 3\n",
+    )
+    .unwrap();
+    for turn in 1..=RUNNING {
+        // The exit code says success. The agent exits a moment after its last words, because tmux
+        // does not read output that is written at the very moment of an exit.
+        let says =
+            "pause go\necho \"You've hit your limit · resets in 12 seconds\"\nsleep 0.3\nexit 0";
+        stage.script(&format!("worker-{turn}"), says);
+    }
+    for turn in RUNNING + 1..=2 * TASKS {
+        stage.script(&format!("worker-{turn}"), "hang");
+    }
+    let serving = RunningSupervisor::start(&stage);
+    let tasks: Vec<TaskId> = (0..TASKS)
+        .map(|number| {
+            let branch = format!("b{number}");
+            let (code, answer) = stage.json(&["task", "create", "--json", &branch, "Add a line"]);
+            assert!([0, 5].contains(&code), "{answer}");
+            TaskId::new(answer["task"]["id"].as_str().unwrap())
+        })
+        .collect();
+    wait_for("three agents", || stage.started() == RUNNING);
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    let all_deaths = || tasks.iter().map(|id| deaths(&stage, id)).sum::<usize>();
+    wait_for("their deaths", || all_deaths() == RUNNING);
+    // From here on, only the parked harness holds anything back.
+    fs::write(
+        stage.path("home/config.toml"),
+        "[pool]\nsize = 40\n[limits]\nagents = 100\n",
+    )
+    .unwrap();
+    let parked = stage.driver().scheduler.parked_harnesses().unwrap();
+    assert_eq!(parked.len(), 1);
+    assert_eq!(parked[0].harness.as_str(), "script");
+    assert_eq!(parked[0].reason, Reason::Quota);
+    let until = parked[0].until.unwrap();
+    let said = parked[0].output_line.as_deref().unwrap();
+    assert_eq!(said, "You've hit your limit · resets in 12 seconds");
+    // A user's start is held back too, and the answer says why.
+    let queued = tasks
+        .iter()
+        .find(|id| stage.task(id).runs.is_empty())
+        .unwrap();
+    let (code, told) = stage.call(&["task", "spawn", queued.as_str()]);
+    assert_eq!(code, 3, "{told}");
+    assert!(
+        told.contains("harness `script` has no quota left until"),
+        "{told}"
+    );
+    assert!(told.contains("orange harness unpark script"), "{told}");
+    let dead = tasks.iter().find(|id| deaths(&stage, id) == 1).unwrap();
+    let why = stage.must(&["task", "why", dead.as_str()]);
+    assert!(why.contains("saying: You've hit your limit"), "{why}");
+    assert!(
+        why.contains("harness `script` has no quota left until"),
+        "{why}"
+    );
+    assert_eq!(stage.task(dead).crash_count, 0);
+    let early = Duration::from_millis(500);
+    while clock::after(early) < until {
+        assert_eq!(stage.started(), RUNNING, "no agent starts before {until}");
+        let _waited = Deadline::after(Duration::from_millis(100)).wait_for(|| false);
+    }
+    // Then all agents start, including those that died first.
+    let held = Deadline::after(3 * SOON).wait_for(|| tasks.iter().all(|id| stage.is_alive(id)));
+    let absent: Vec<String> = tasks
+        .iter()
+        .filter(|id| !stage.is_alive(id))
+        .map(|id| stage.told(id))
+        .collect();
+    assert!(
+        held,
+        "{} started; absent: {}",
+        stage.started(),
+        absent.join("\n")
+    );
+    wait_for("their first turns", || stage.started() >= TASKS + RUNNING);
+    assert_eq!(stage.started(), TASKS + RUNNING, "no start was wasted");
+    assert_eq!(all_deaths(), RUNNING);
+    assert_eq!(stage.notices(), 1, "one notification");
+    assert_eq!(stage.driver().scheduler.parked_harnesses().unwrap(), []);
+    drop(serving);
+}
+
+#[test]
+fn lesson_40_who_lives_and_says_that_there_is_no_quota_is_ended_and_comes_back() {
+    let told = ReportingAgent::new();
+    let (stage, id) = (&told.stage, &told.id);
+    let path = stage.path("home/harnesses/script.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{text}{RULES}")).unwrap();
+    stage.script("worker-2", "hang");
+    let _serving = RunningSupervisor::start(stage);
+    // An overload, unlike a used-up quota, is no reason to kill the agent.
+    told.tell(&["failed", r#"{"message":"the model is overloaded"}"#]);
+    let (_, listed) = stage.json(&["attention", "--json"]);
+    assert_eq!(listed["items"][0]["kind"], "trouble", "{listed}");
+    let early = Deadline::after(Duration::from_secs(1)).wait_for(|| deaths(stage, id) > 0);
+    assert!(!early && stage.panes() == ["worker:0"]);
+    told.tell(&[
+        "failed",
+        r#"{"error":"rate_limit","last_assistant_message":"You've hit your limit · resets in 8 seconds"}"#,
+    ]);
+    wait_for("its end", || deaths(stage, id) == 1);
+    let parked = stage.driver().scheduler.parked_harnesses().unwrap();
+    assert_eq!(parked[0].reason, Reason::Quota);
+    let said = parked[0].output_line.as_deref().unwrap();
+    assert!(said.starts_with("rate_limit: You've hit"), "{said}");
+    wait_for("that nothing of it is left", || stage.panes().is_empty());
+    let until = parked[0].until.unwrap();
+    while clock::after(Duration::from_millis(500)) < until {
+        assert_eq!(stage.started(), 1, "no agent starts before {until}");
+        let _waited = Deadline::after(Duration::from_millis(100)).wait_for(|| false);
+    }
+    wait_for("the next worker", || stage.started() == 2);
+    stage.wait_until_idle(id);
+    assert_eq!((stage.started(), deaths(stage, id)), (2, 1));
+    assert_eq!(stage.task(id).crash_count, 0);
+}
+
+#[test]
+fn a_harness_that_is_not_logged_in_waits_for_a_person() {
+    let stage = Stage::with_rules("default");
+    let serving = RunningSupervisor::start(&stage);
+    stage.script("worker-1", &format!("{PLAN_AND_WORK}hang"));
+    stage.script(
+        "reviewer-1",
+        "pause go\necho 'Please run /login'\nsleep 0.3\nexit 1",
+    );
+    stage.script("reviewer-2", "hang");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("both", || stage.panes() == ["reviewer:0", "worker:0"]);
+    stage.wait_until_idle(&id);
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    wait_for("its death", || deaths(&stage, &id) == 1);
+    let parked = stage.driver().scheduler.parked_harnesses().unwrap();
+    assert_eq!((parked[0].reason, parked[0].until), (Reason::Login, None));
+    let listed = stage.must(&["harness", "list"]);
+    assert!(listed.contains("parked: not logged in"), "{listed}");
+    let (code, listed) = stage.json(&["harness", "list", "--json"]);
+    assert_eq!(code, 0);
+    let mut lines = listed["harnesses"].as_array().unwrap().iter();
+    let line = lines.find(|line| line["name"] == "script").unwrap();
+    assert_eq!(
+        (&line["state"], &line["parked"]["reason"]),
+        (&"parked".into(), &"login".into())
+    );
+    // The next supervisor leaves it parked; a user's respawn does not start an agent either.
+    serving.kill();
+    let _serving = RunningSupervisor::start(&stage);
+    stage.must(&[
+        "task",
+        "respawn",
+        id.as_str(),
+        "--role",
+        "reviewer",
+        "--wait",
+        "60",
+    ]);
+    let early = Deadline::after(Duration::from_secs(2)).wait_for(|| stage.panes().len() != 1);
+    assert!(!early, "{:?}", stage.panes());
+    let task = stage.task(&id);
+    assert_eq!(task.status.as_str(), "agent-review");
+    assert_eq!((task.crash_count, task.attention.len()), (0, 0));
+    let why = stage.must(&["task", "why", id.as_str()]);
+    assert!(why.contains("harness `script` is not logged in"), "{why}");
+    let told = stage.must(&["harness", "unpark", "script"]);
+    assert_eq!(
+        told,
+        "script: agents can be started on it again; 1 task can continue\n"
+    );
+    wait_for("both", || stage.panes() == ["reviewer:0", "worker:0"]);
+    stage.wait_until_idle(&id);
+    assert_eq!(stage.task(&id).crash_count, 0);
+    let told = stage.must(&["harness", "unpark", "script"]);
+    assert_eq!(told, "script: it was not parked\n");
+    let (code, told) = stage.call(&["harness", "unpark", "nobody"]);
+    assert_eq!(code, 3, "{told}");
+    assert_eq!(stage.notices(), 1);
+}
+
+#[test]
+fn without_a_supervisor_a_performer_waits_and_a_person_can_end_it() {
+    let stage = Stage::with_rules("default");
+    // The message names no time, so the definition's one hour applies.
+    stage.script(
+        "worker-1",
+        "echo \"You've hit your limit\"\nsleep 0.3\nexit 1",
+    );
+    stage.script("worker-2", "hang");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("its end", || stage.panes() == ["worker:1"]);
+    let (code, told) = stage.json(&["task", "update", id.as_str(), "--priority", "1", "--json"]);
+    assert_eq!(code, 0, "{told}");
+    let run = &stage.store().runs(&id).unwrap()[0];
+    let Some(Evidence::Quota { until: Some(until) }) = run.evidence else {
+        panic!("{run:?}");
+    };
+    let left = until.millis() - clock::now().millis();
+    assert!((3_500_000..=3_600_000).contains(&left), "{left}");
+    assert_eq!(stage.started(), 1);
+    let (code, told) = stage.json(&["harness", "unpark", "script", "--json"]);
+    assert_eq!(
+        (code, &told["parking"]["reason"]),
+        (0, &"quota".into()),
+        "{told}"
+    );
+    assert_eq!(told["tasks"][0], id.as_str());
+    wait_for("the next", || stage.started() == 2);
+    wait_for("its life", || stage.is_alive(&id));
+}
+
+#[test]
+fn a_message_that_would_start_an_agent_waits_too() {
+    let stage = Stage::with_rules("default");
+    let serving = RunningSupervisor::start(&stage);
+    let says = "pause go\necho 'Please run /login'\nsleep 0.3\nexit 0";
+    stage.script("worker-1", &format!("{PLAN_AND_WORK}{says}"));
+    stage.script("reviewer-1", &format!("pause fail\n{FAIL}hang"));
+    stage.script("worker-2", "hang");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("both", || stage.panes() == ["reviewer:0", "worker:0"]);
+    stage.wait_until_idle(&id);
+    // The worker is not needed just now, but its message applies to every other agent.
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    wait_for("its death", || {
+        stage.driver().scheduler.parked_harnesses().unwrap().len() == 1
+    });
+    assert_eq!(stage.task(&id).status.as_str(), "agent-review");
+    fs::write(stage.path("scripts/fail"), "").unwrap();
+    stage.wait_for_status(&id, "working");
+    let told = "harness `script` is not logged in";
+    let why = || stage.must(&["task", "why", id.as_str()]);
+    wait_for("the message", || why().contains(told));
+    assert_eq!(stage.started(), 1);
+    assert_eq!(stage.task(&id).attention, [""; 0]);
+    stage.must(&["harness", "unpark", "script"]);
+    wait_for("the worker", || stage.started() == 2);
+    stage.wait_until_idle(&id);
+    assert!(stage.is_alive(&id));
+    drop(serving);
+}
+
+#[test]
+fn the_commands_tell_what_is_parked() {
+    let stage = Stage::with_rules("default");
+    stage.script(
+        "worker-1",
+        "echo \"You've hit your limit\"\nsleep 0.3\nexit 1",
+    );
+    stage.script("worker-2", "hang");
+    let id = stage.create(&["Add a line"]);
+    let mut said = stage.transcript(&["harness", "list"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("its end", || stage.panes() == ["worker:1"]);
+    stage.must(&["task", "update", id.as_str(), "--priority", "1"]);
+    said.push_str(&stage.transcript(&["harness", "list"]));
+    said.push_str(&stage.transcript(&["attention"]));
+    let (_, needed) = stage.json(&["attention", "--all", "--json"]);
+    let item = &needed["items"][0];
+    assert_eq!(
+        (&item["kind"], &item["harness"]),
+        (&"parked".into(), &"script".into())
+    );
+    let other = stage.create(&["two", "Another line"]);
+    said.push_str(&stage.transcript(&["task", "spawn", other.as_str()]));
+    said.push_str(&stage.transcript(&["harness", "unpark", "nobody"]));
+    said.push_str(&stage.transcript(&["harness", "unpark", "script"]));
+    said.push_str(&stage.transcript(&["harness", "unpark", "script"]));
+    insta::assert_snapshot!(said);
+}

@@ -1,0 +1,240 @@
+//! Many tasks compete for workspaces, with processes killed meanwhile.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use orange_config::clock::Deadline;
+use orange_driver::WaitPolicy;
+use orange_effects::git::Phase;
+use orange_engine::names::{ProjectName, TaskId};
+use orange_engine::task::PendingState;
+use orange_store::WorkspaceState;
+
+use crate::home_fixture::{HomeFixture, SOON, processes_with};
+
+const TASKS: usize = 50;
+const POOL: u32 = 5;
+
+/// How long callers and performers are killed.
+const KILL_TIME: Duration = Duration::from_secs(6);
+
+fn spawn(ground: &HomeFixture, task: &TaskId) -> Child {
+    let mut orange = ground.orange(&["task", "spawn", task.as_str(), "--wait", "100"]);
+    let orange = orange.stdout(Stdio::null()).stderr(Stdio::null());
+    orange.spawn().unwrap()
+}
+
+/// Waits until nothing is pending, whichever process performs.
+fn rest(ground: &HomeFixture, tasks: &[TaskId]) {
+    for task in tasks {
+        let held = Deadline::after(SOON).wait_for(|| {
+            ground.driver().performer.perform_until_done(task).unwrap();
+            let pending = ground.task(task).pending;
+            // A start that failed after the task had left the status is over, and only shown.
+            pending.iter().all(|it| it.state != PendingState::Waiting)
+        });
+        assert!(held, "effects are left:\n{}", ground.told(task));
+    }
+}
+
+/// The tasks that hold a workspace; the store and the worktrees must agree about them.
+fn bound_tasks(ground: &HomeFixture, tasks: &[TaskId]) -> BTreeSet<TaskId> {
+    let project = ProjectName::new("app");
+    let git = ground.yard.open();
+    let mut bound = BTreeSet::new();
+    for record in ground.store().workspaces(&project).unwrap() {
+        let WorkspaceState::Bound(task) = &record.state else {
+            continue;
+        };
+        assert!(bound.insert(task.clone()), "{task} is bound twice");
+        let worktree = git.worktree(&record.path).unwrap();
+        let marker = worktree.marker().unwrap().unwrap();
+        let is_its = matches!(&marker.phase, Phase::Bound { task: of, .. } if of == task);
+        assert!(is_its, "{marker:?} is not {task}'s");
+        let file = fs::read_to_string(record.path.join("TASK.md")).unwrap();
+        assert!(file.contains(&format!("id: {task}")), "{file}");
+        let branch = ground.yard.git(&record.path, &["symbolic-ref", "HEAD"]);
+        assert_eq!(branch.trim(), format!("refs/heads/orange-tasks/{task}"));
+    }
+    let said = tasks
+        .iter()
+        .filter(|it| ground.task(it).status.as_str() == "held");
+    assert_eq!(said.cloned().collect::<BTreeSet<_>>(), bound);
+    bound
+}
+
+#[test]
+fn of_fifty_who_start_at_once_five_get_a_workspace_and_none_twice() {
+    let ground = HomeFixture::new(POOL);
+    let tasks: Vec<TaskId> = (0..TASKS).map(|_| ground.create(None)).collect();
+    let calls: Vec<Child> = tasks.iter().map(|task| spawn(&ground, task)).collect();
+    for mut call in calls {
+        // Without a free workspace the task waits; one that was just taken makes a start fail.
+        let code = call.wait().unwrap().code();
+        assert!(matches!(code, Some(0 | 3 | 5 | 6)), "{code:?}");
+    }
+    rest(&ground, &tasks);
+    assert_eq!(bound_tasks(&ground, &tasks).len(), POOL as usize);
+    for task in &tasks {
+        let task = ground.task(task);
+        let is_queued = task.status.as_str() == "open";
+        assert!(
+            is_queued || task.status.as_str() == "held",
+            "{}",
+            task.status
+        );
+        if is_queued {
+            let (_, told) = ground.call(&["task", "spawn", task.id.as_str()]);
+            assert!(told.contains("is full: 5 of 5"), "{told}");
+        }
+    }
+    let listed = ground.json(&["workspace", "list"]);
+    assert_eq!(
+        listed["workspaces"].as_array().unwrap().len(),
+        POOL as usize
+    );
+    // A task that ends makes room for a waiting one.
+    let ends = bound_tasks(&ground, &tasks).pop_first().unwrap();
+    ground.go(&ends, "closed");
+    let waits = tasks
+        .iter()
+        .find(|it| ground.task(it).status.as_str() == "open");
+    assert_eq!(ground.go(waits.unwrap(), "held").status.as_str(), "held");
+}
+
+/// A pseudo-random sequence that is the same in every run.
+fn next(state: &mut u64) -> u64 {
+    *state = state
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1_442_695_040_888_963_407);
+    *state >> 33
+}
+
+#[test]
+fn where_starts_are_refused_five_of_fifty_get_a_workspace_and_the_rest_stay_as_they_are() {
+    let ground = HomeFixture::new(POOL);
+    fs::write(
+        ground.home().path().join("config.toml"),
+        "[pool]\nwhen_full = \"refuse\"\n",
+    )
+    .unwrap();
+    let tasks: Vec<TaskId> = (0..TASKS).map(|_| ground.create(None)).collect();
+    let before: Vec<u64> = tasks.iter().map(|it| ground.task(it).version).collect();
+    let calls: Vec<Child> = tasks.iter().map(|task| spawn(&ground, task)).collect();
+    let mut refused = BTreeSet::new();
+    for (mut call, task) in calls.into_iter().zip(&tasks) {
+        match call.wait().unwrap().code() {
+            Some(0 | 5) => {}
+            Some(3) => drop(refused.insert(task.clone())),
+            code => panic!("{code:?}\n{}", ground.told(task)),
+        }
+    }
+    rest(&ground, &tasks);
+    let holders = bound_tasks(&ground, &tasks);
+    assert_eq!(holders.len(), POOL as usize);
+    assert_eq!(refused.len(), TASKS - POOL as usize);
+    for (task, version) in tasks.iter().zip(before) {
+        if refused.contains(task) {
+            assert_eq!(ground.task(task).version, version, "{}", ground.told(task));
+        }
+    }
+    // The answer names the tasks that hold the workspaces, and what to do about it.
+    let one = refused.first().unwrap();
+    let (code, said) = ground.call(&["task", "spawn", one.as_str(), "--json"]);
+    assert_eq!(code, 3, "{said}");
+    let answer: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(answer["error"]["code"], "pool-full", "{said}");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(
+        holders
+            .iter()
+            .all(|it| message.contains(&format!("`{it}` has `app--"))),
+        "{message}"
+    );
+    let hint = answer["error"]["hints"][0].as_str().unwrap();
+    assert!(hint.contains("`orange task cancel "), "{hint}");
+    // A task that ends makes room, and a project may override the settings.
+    ground.go(holders.first().unwrap(), "closed");
+    assert_eq!(ground.go(one, "held").status.as_str(), "held");
+    ground.configure("when_full", &"queue".into());
+    let two = refused.iter().find(|it| *it != one).unwrap();
+    let (code, said) = ground.call(&["task", "spawn", two.as_str(), "--wait", "60"]);
+    assert_eq!(code, 3, "{said}");
+    assert_eq!(ground.task(two).status.as_str(), "open");
+    assert!(said.contains("is full: 5 of 5"), "{said}");
+}
+
+#[test]
+fn killed_at_random_no_slot_is_lost() {
+    kill_at_random("queue");
+}
+
+#[test]
+fn killed_at_random_no_slot_is_lost_where_starts_are_refused() {
+    kill_at_random("refuse");
+}
+
+fn kill_at_random(when_full: &str) {
+    let ground = HomeFixture::new(POOL);
+    ground.configure("when_full", &when_full.into());
+    let tasks: Vec<TaskId> = (0..TASKS / 2).map(|_| ground.create(None)).collect();
+    let variable = format!("ORANGE_HOME={}", ground.home().path().display());
+    let mut killed = 0;
+    thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            let rage = Deadline::after(KILL_TIME);
+            let mut state = 7;
+            while !rage.has_passed() {
+                // All tasks start, some go back to `open`, and those start again.
+                let mut calls = Vec::new();
+                for task in &tasks {
+                    if next(&mut state).is_multiple_of(5) {
+                        let mut cancel =
+                            ground.orange(&["task", "update", task.as_str(), "--status", "open"]);
+                        let cancel = cancel.stdout(Stdio::null()).stderr(Stdio::null());
+                        calls.push(cancel.spawn().unwrap());
+                    } else {
+                        calls.push(spawn(&ground, task));
+                    }
+                }
+                for mut call in calls {
+                    call.wait().unwrap();
+                }
+            }
+        });
+        let mut state = 1;
+        while !asking.is_finished() {
+            thread::sleep(Duration::from_millis(5 + next(&mut state) % 30));
+            let own = processes_with(variable.as_bytes());
+            let chosen = usize::try_from(next(&mut state)).unwrap();
+            if let Some(pid) = own.get(chosen % own.len().max(1)) {
+                let mut kill = Command::new("kill");
+                let kill = kill.args(["-9", &pid.to_string()]).stderr(Stdio::null());
+                killed += usize::from(kill.status().unwrap().success());
+            }
+        }
+    });
+    assert!(killed > 20, "only {killed} were killed");
+    rest(&ground, &tasks);
+    assert!(bound_tasks(&ground, &tasks).len() <= POOL as usize);
+    for task in &tasks {
+        ground.go(task, "closed");
+    }
+    let collected = ground
+        .driver()
+        .admin
+        .collect_garbage(None, false, WaitPolicy::Here);
+    assert_eq!(collected.unwrap().unusable_workspaces, []);
+    let listed = ground.driver().workspaces.workspaces(None).unwrap();
+    assert!(listed.iter().all(|it| it.state == "free"), "{listed:?}");
+    assert_eq!(listed.len(), POOL as usize);
+    let others: Vec<TaskId> = (0..POOL).map(|_| ground.create(None)).collect();
+    for task in &others {
+        let now = ground.go(task, "held");
+        assert_eq!(now.status.as_str(), "held", "{}", ground.told(task));
+    }
+    assert_eq!(bound_tasks(&ground, &others).len(), POOL as usize);
+}

@@ -1,0 +1,258 @@
+//! The table: every dirty state × every workspace operation.
+//!
+//! After each step every byte is untouched or in a rescue, no branch has moved, and the user's own
+//! checkout is unchanged.
+
+use std::fs;
+use std::path::PathBuf;
+
+use orange_effects::git::{AcquireRefusal, ReleaseResult, Rescue, RestoreResult};
+use orange_engine::names::{BranchName, TaskId};
+
+use crate::dirty_states::{ALL, DirtyState, Expected};
+use crate::repo_fixture::{Files, RepoFixture, WORKSPACE, commit_files, files};
+
+/// The steps that each state goes through.
+const STEPS: [&str; 6] = [
+    "release",
+    "release again",
+    "acquire for another task",
+    "acquire again and restore",
+    "restore again",
+    "restore to a folder and a branch",
+];
+
+#[test]
+fn the_table_is_large_enough() {
+    assert!(
+        ALL.len() * STEPS.len() >= 250,
+        "{}",
+        ALL.len() * STEPS.len()
+    );
+}
+
+/// What no workspace operation may change.
+#[derive(PartialEq, Eq, Debug)]
+pub struct RepoState {
+    branches: String,
+    own_files: Files,
+    own_status: String,
+}
+
+impl RepoState {
+    pub fn of(yard: &RepoFixture) -> Self {
+        Self {
+            branches: yard.branches(),
+            own_files: files(&yard.app()),
+            own_status: yard.git(&yard.app(), &["status", "--porcelain=v2", "--branch"]),
+        }
+    }
+}
+
+fn head_file(yard: &RepoFixture) -> String {
+    let directory = yard.app().join(".git/worktrees").join(WORKSPACE);
+    fs::read_to_string(directory.join("HEAD")).unwrap()
+}
+
+fn status(yard: &RepoFixture) -> String {
+    let status = ["status", "--porcelain=v2", "--untracked-files=all"];
+    yard.git(&yard.slot(), &status)
+}
+
+/// Fails unless every byte is in its place or in a rescue.
+pub fn assert_kept(yard: &RepoFixture, before: &Files, rescues: &[Rescue]) {
+    let now = files(&yard.slot());
+    let commits = rescues.iter().map(|it| it.commit.as_str());
+    let commits = commits.chain(["main", "fix"]);
+    let saved: Vec<Files> = commits.map(|it| commit_files(yard, it)).collect();
+    for (path, content) in before {
+        let is_kept = now.get(path) == Some(content)
+            || saved.iter().any(|files| files.get(path) == Some(content));
+        assert!(is_kept, "lost {}", path.display());
+    }
+}
+
+/// Fails unless everything staged can be read from the repository through a rescue's index.
+pub fn assert_index_kept(yard: &RepoFixture, before: &str, rescues: &[Rescue]) {
+    let mut kept = String::new();
+    for rescued in rescues {
+        let range = format!("{}^@", rescued.commit);
+        let parents = yard.git(&yard.app(), &["rev-parse", &range]);
+        for parent in parents.lines() {
+            kept += &yard.git(&yard.app(), &["ls-tree", "-r", parent]);
+        }
+    }
+    for branch in ["main", "fix"] {
+        let listed = yard.try_git(&yard.app(), &["ls-tree", "-r", branch]);
+        kept += &String::from_utf8_lossy(&listed.stdout);
+    }
+    for line in before.lines() {
+        let id = line.split(' ').nth(1).unwrap();
+        let is_nothing = id == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+        assert!(
+            is_nothing || kept.contains(id),
+            "lost from the index: {line}"
+        );
+    }
+}
+
+pub fn hold(name: &str) {
+    let dirt = ALL.iter().find(|dirt| dirt.name == name).unwrap();
+    let yard = RepoFixture::new();
+    let git = yard.open();
+    yard.acquire(&git, "t1", "fix");
+    (dirt.make)(&yard, &yard.slot());
+    let surroundings = RepoState::of(&yard);
+    let before = files(&yard.slot());
+    let status_before = status(&yard);
+    let index = yard.git(&yard.slot(), &["ls-files", "--stage"]);
+    let head = head_file(&yard);
+
+    // Creating the state may have changed the repository.
+    let git = yard.open();
+    let released = yard.release(&git, "t1");
+    assert_eq!(RepoState::of(&yard), surroundings, "after release");
+    let rescues = match (&released, dirt.expected) {
+        (ReleaseResult::Free { rescues }, Expected::Free) => {
+            assert_eq!(rescues.len(), 0);
+            rescues.clone()
+        }
+        (ReleaseResult::Free { rescues }, Expected::Rescued) => {
+            assert_eq!(rescues.len(), 1);
+            rescues.clone()
+        }
+        (ReleaseResult::Retired { obstacles, rescues }, Expected::Retired) => {
+            assert!(!obstacles.is_empty() && rescues.is_empty());
+            assert_eq!(files(&yard.slot()), before);
+            assert_eq!(status(&yard), status_before);
+            assert_eq!(head_file(&yard), head);
+            // It stays with the task, whichever task asks and however often.
+            assert_eq!(yard.release(&git, "t1"), released);
+            let taken = AcquireRefusal::HasOtherTask(TaskId::new("t1"));
+            assert_eq!(yard.refusal(&git, "t2", "next"), taken);
+            assert_eq!(files(&yard.slot()), before);
+            return;
+        }
+        (released, expected) => panic!("{expected:?}, but {released:?}"),
+    };
+    assert_kept(&yard, &before, &rescues);
+    assert_index_kept(&yard, &index, &rescues);
+    assert_eq!(status(&yard), "", "a released workspace is clean");
+    assert_eq!(head_file(&yard).trim().len(), 40, "HEAD is on no branch");
+
+    assert_eq!(
+        yard.release(&git, "t1"),
+        ReleaseResult::Free {
+            rescues: Vec::new()
+        }
+    );
+    assert_kept(&yard, &before, &rescues);
+
+    let other = yard.acquire(&git, "t2", "next");
+    assert!(other.is_new_branch && !other.was_acquired);
+    assert_eq!(status(&yard), "");
+    assert_kept(&yard, &before, &rescues);
+    assert_eq!(
+        yard.release(&git, "t2"),
+        ReleaseResult::Free {
+            rescues: Vec::new()
+        }
+    );
+    yard.git(&yard.app(), &["branch", "-q", "-D", "next"]);
+    assert_eq!(RepoState::of(&yard), surroundings, "after another task");
+
+    restore(&yard, dirt, &rescues, &before, &status_before);
+}
+
+fn restore(
+    yard: &RepoFixture,
+    dirt: &DirtyState,
+    rescues: &[Rescue],
+    before: &Files,
+    status_before: &str,
+) {
+    let git = yard.open();
+    let listed = git.rescues(&TaskId::new("t1")).unwrap();
+    assert_eq!(listed, rescues);
+    let Some(rescued) = rescues.first() else {
+        let back = yard.acquire(&git, "t1", "fix");
+        assert_eq!(back.head.branch().unwrap().as_str(), "fix");
+        assert_eq!(files(&yard.slot()), *before);
+        return;
+    };
+    assert_eq!(git.require_rescue(&TaskId::new("t1"), 1).unwrap(), *rescued);
+    let elsewhere = yard.path("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    for _twice in 0..2 {
+        let restored = git.restore_to_folder(rescued, &elsewhere).unwrap();
+        assert!(
+            matches!(restored, RestoreResult::Done { .. }),
+            "{restored:?}"
+        );
+    }
+    for path in git.rescue_paths(rescued).unwrap() {
+        let out = files(&elsewhere);
+        assert_eq!(out.get(&path), before.get(&path), "{}", path.display());
+    }
+    let branch = BranchName::new("saved-work");
+    let made = git.restore_to_branch(rescued, &branch).unwrap().unwrap();
+    assert_eq!(
+        git.restore_to_branch(rescued, &branch).unwrap().unwrap(),
+        made
+    );
+    assert_eq!(
+        commit_files(yard, made.as_str()),
+        commit_files(yard, rescued.commit.as_str())
+    );
+
+    let acquired = if dirt.comes_back {
+        yard.acquire(&git, "t1", "fix")
+    } else {
+        // The rescue belongs to a commit that the branch is not on.
+        let at = rescued
+            .about
+            .head
+            .as_ref()
+            .map_or("main", |head| head.as_str());
+        yard.git(&yard.app(), &["branch", "--force", "again", at]);
+        yard.acquire(&git, "t1", "again")
+    };
+    if rescued.about.head.is_none() {
+        // It has no base commit, so every existing file counts as different.
+        let here = files(&yard.slot());
+        let restored = acquired.worktree.restore(rescued).unwrap();
+        assert!(
+            matches!(restored, RestoreResult::Refused(_)),
+            "{restored:?}"
+        );
+        assert_eq!(files(&yard.slot()), here);
+        return;
+    }
+    for _twice in 0..2 {
+        let restored = acquired.worktree.restore(rescued).unwrap();
+        assert!(
+            matches!(restored, RestoreResult::Done { .. }),
+            "{restored:?}"
+        );
+        assert_eq!(files(&yard.slot()), *before);
+        if dirt.comes_back {
+            assert_eq!(status(yard), status_before);
+        }
+    }
+    let conflict = acquired.worktree.path().join("README");
+    if conflict.is_file() && !conflict.is_symlink() {
+        fs::write(&conflict, "something else\n").unwrap();
+        let other = files(&yard.slot());
+        let restored = acquired.worktree.restore(rescued).unwrap();
+        let touches = git
+            .rescue_paths(rescued)
+            .unwrap()
+            .contains(&PathBuf::from("README"));
+        assert_eq!(
+            matches!(restored, RestoreResult::Refused(_)),
+            touches,
+            "{restored:?}"
+        );
+        assert_eq!(files(&yard.slot()), other);
+    }
+}

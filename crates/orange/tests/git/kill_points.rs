@@ -1,0 +1,293 @@
+//! The process is killed with -9 at every git call, then repeated.
+//!
+//! A child of the test runs through a wrapper around git that kills its caller at the chosen call:
+//! before git runs, after it has run, or both of them in the middle.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+#[cfg(target_os = "linux")]
+use std::time::Duration;
+
+#[cfg(target_os = "linux")]
+use orange_config::clock::Deadline;
+use orange_effects::git::{Phase, ReleaseResult, RestoreResult};
+use orange_effects::process::processes_in;
+use orange_engine::names::TaskId;
+
+use crate::repo_fixture::{
+    Files, RepoFixture, begin_count, commit_files, counted, files, numbering_script,
+};
+
+const ACT: &str = "ORANGE_TEST_ACT";
+const ROOT: &str = "ORANGE_TEST_ROOT";
+
+/// How many tests share the calls of one act, so that they run in parallel.
+const SHARDS: usize = 3;
+
+/// How the caller is killed.
+#[derive(Clone, Copy, Debug)]
+pub enum KillMode {
+    Before,
+    After,
+    During,
+    /// Not at all: only this call fails.
+    Spared,
+}
+
+/// What the child does.
+fn perform(yard: &RepoFixture, what: &str, program: PathBuf) {
+    let git = yard.open_with(program);
+    let task = TaskId::new("t1");
+    match what {
+        "acquire" => drop(yard.acquire(&git, "t1", "fix")),
+        "release" => drop(yard.release(&git, "t1")),
+        "restore" => {
+            let rescued = git.require_rescue(&task, 1).unwrap();
+            let worktree = git.worktree(&yard.slot()).unwrap();
+            drop(worktree.restore(&rescued).unwrap());
+        }
+        what => crate::merge_kill_points::perform(yard, &git, what),
+    }
+}
+
+/// Not a test itself: the process that is killed.
+#[test]
+fn child() {
+    let (Ok(what), Ok(root)) = (std::env::var(ACT), std::env::var(ROOT)) else {
+        return;
+    };
+    let yard = RepoFixture::at(root.into());
+    let program = yard.path("deadly");
+    perform(&yard, &what, program);
+}
+
+/// Runs the act in a child that is killed at the given call; returns how many calls there were.
+pub fn run(yard: &RepoFixture, what: &str, at: usize, way: KillMode) -> usize {
+    let deed = match way {
+        KillMode::Before => "kill -9 $PPID; exit 1",
+        KillMode::After => "$real \"$@\"; kill -9 $PPID; exit 1",
+        KillMode::During => {
+            "exec 3<&0; $real \"$@\" <&3 & sleep 0.003; kill -9 $!; kill -9 $PPID; exit 1"
+        }
+        KillMode::Spared => "echo broken >&2; exit 128",
+    };
+    let script = format!(
+        "{}if [ $n = {at} ]; then {deed}; fi\nexec $real \"$@\"",
+        numbering_script(&yard.path("n"))
+    );
+    begin_count(&yard.path("n"));
+    yard.wrapper("deadly", &script);
+    let mut child = child_process(yard, what);
+    let status = child.status().unwrap();
+    let calls = counted(&yard.path("n"));
+    let is_killed = status.signal() == Some(9);
+    let must = calls >= at && !matches!(way, KillMode::Spared);
+    assert_eq!(is_killed, must, "{what} killed {way:?} {at}: {status}");
+    calls
+}
+
+pub fn child_process(yard: &RepoFixture, what: &str) -> Command {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "kill_points::child", "--nocapture"]);
+    child.env(ACT, what).env(ROOT, yard.path(""));
+    child.stdin(Stdio::null());
+    child.stdout(Stdio::null()).stderr(Stdio::null());
+    child
+}
+
+/// A branch that shares little with `main`.
+fn branch(yard: &RepoFixture) {
+    let app = yard.app();
+    yard.git(&app, &["switch", "-q", "-c", "fix"]);
+    fs::write(app.join("large"), vec![b'x'; 300_000]).unwrap();
+    fs::remove_file(app.join("data.bin")).unwrap();
+    fs::write(app.join("README"), "the branch's own\n".repeat(5000)).unwrap();
+    yard.git(&app, &["add", "-A"]);
+    yard.git(&app, &["commit", "-q", "-m", "much"]);
+    yard.git(&app, &["switch", "-q", "main"]);
+}
+
+fn dirty(yard: &RepoFixture) -> (Files, String) {
+    let at = yard.slot();
+    fs::write(at.join("README"), "staged\n").unwrap();
+    yard.git(&at, &["add", "README"]);
+    fs::write(at.join("README"), "unstaged\n").unwrap();
+    fs::write(at.join("new"), "untracked\n").unwrap();
+    fs::write(at.join("x.log"), "ignored\n").unwrap();
+    fs::remove_file(at.join("src/deep/old.txt")).unwrap();
+    fs::remove_file(at.join("link")).unwrap();
+    symlink("src", at.join("link")).unwrap();
+    (files(&at), status(yard))
+}
+
+fn status(yard: &RepoFixture) -> String {
+    yard.git(
+        &yard.slot(),
+        &["status", "--porcelain=v2", "--untracked-files=all"],
+    )
+}
+
+/// Checks everything that must hold after one further attempt, whenever the first was killed.
+fn repeat(yard: &RepoFixture, what: &str, before: &Files, status_before: &str, branches: &str) {
+    let git = yard.open();
+    let task = TaskId::new("t1");
+    match what {
+        "acquire" => {
+            let acquired = yard.acquire(&git, "t1", "fix");
+            assert_eq!(acquired.changes.len(), 0);
+            assert_eq!(acquired.head.branch().unwrap().as_str(), "fix");
+            assert_eq!(files(&yard.slot()), commit_files(yard, "fix"));
+            let listed = yard.git(&yard.app(), &["worktree", "list", "--porcelain"]);
+            assert_eq!(listed.matches("worktree ").count(), 2, "{listed}");
+        }
+        "release" => {
+            let released = yard.release(&git, "t1");
+            assert!(
+                matches!(released, ReleaseResult::Free { .. }),
+                "{released:?}"
+            );
+            let rescues = git.rescues(&task).unwrap();
+            assert_eq!(rescues.len(), 1, "saved once");
+            let saved = commit_files(yard, rescues[0].commit.as_str());
+            let now = files(&yard.slot());
+            for (path, content) in before {
+                let is_kept = saved.get(path) == Some(content) || now.get(path) == Some(content);
+                assert!(is_kept, "lost {}", path.display());
+            }
+            assert!(!saved.contains_key(&PathBuf::from("src/deep/old.txt")));
+            let index = format!("{}^2:README", rescues[0].commit);
+            assert_eq!(
+                yard.git(&yard.app(), &["cat-file", "blob", &index]),
+                "staged\n"
+            );
+            assert_eq!(status(yard), "");
+            let marker = git.worktree(&yard.slot()).unwrap().marker().unwrap();
+            assert_eq!(marker.unwrap().phase, Phase::Idle);
+        }
+        "restore" => {
+            let worktree = git.worktree(&yard.slot()).unwrap();
+            let restored = worktree
+                .restore(&git.require_rescue(&task, 1).unwrap())
+                .unwrap();
+            assert!(
+                matches!(restored, RestoreResult::Done { .. }),
+                "{restored:?}"
+            );
+            assert_eq!(files(&yard.slot()), *before);
+            assert_eq!(status(yard), status_before);
+        }
+        what => panic!("{what}"),
+    }
+    assert_eq!(yard.branches(), branches);
+    let directory = yard
+        .app()
+        .join(".git/worktrees")
+        .join(crate::repo_fixture::WORKSPACE);
+    assert!(!directory.join("index.lock").exists());
+}
+
+/// A saved yard in which the act can be performed; with its files, status and branches.
+fn stage(what: &str) -> (RepoFixture, Files, String, String) {
+    let yard = RepoFixture::new();
+    branch(&yard);
+    let branches = yard.branches();
+    let (mut before, mut status_before) = (Files::new(), String::new());
+    if what != "acquire" {
+        let git = yard.open();
+        yard.acquire(&git, "t1", "fix");
+        (before, status_before) = dirty(&yard);
+        if what == "restore" {
+            yard.release(&git, "t1");
+            yard.acquire(&git, "t1", "fix");
+        }
+    }
+    yard.save();
+    (yard, before, status_before, branches)
+}
+
+/// Goes through every call of one shard, those with this remainder: the child is killed there, or
+/// the call fails, and the act is repeated.
+fn every_call(what: &str, shard: usize) {
+    let (yard, before, status_before, branches) = stage(what);
+    for at in (shard + 1..).step_by(SHARDS) {
+        let way = [
+            KillMode::Before,
+            KillMode::Spared,
+            KillMode::After,
+            KillMode::During,
+        ][at / SHARDS % 4];
+        let calls = run(&yard, what, at, way);
+        repeat(&yard, what, &before, &status_before, &branches);
+        if calls < at {
+            assert!(calls > 10, "{what} has only {calls} calls");
+            return;
+        }
+        yard.reset();
+    }
+}
+
+/// Between two git calls, files are moved and written, so the child is also killed there: at
+/// instants spread over its lifetime. The test waits for a git that it leaves behind, as the driver
+/// does by retrying.
+#[cfg(target_os = "linux")]
+#[test]
+fn at_any_instant() {
+    for what in ["acquire", "release", "restore"] {
+        let (yard, before, status_before, branches) = stage(what);
+        for instant in 0..8 {
+            yard.wrapper("deadly", "exec $real \"$@\"");
+            let mut child = child_process(&yard, what).spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(15 + 17 * instant));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let is_alone = || processes_in(&yard.path(""), "git").unwrap().is_empty();
+            assert!(Deadline::after(Duration::from_secs(20)).wait_for(is_alone));
+            repeat(&yard, what, &before, &status_before, &branches);
+            yard.reset();
+        }
+    }
+}
+
+/// What a switch leaves behind that is killed while it writes: some files new, one of them
+/// half-written, one gone, the index old and locked.
+#[test]
+fn half_a_switch() {
+    let (yard, before, status_before, branches) = stage("acquire");
+    let script = format!(
+        "if [ \"$2\" = switch ]; then\n\
+         cd {0} && rm data.bin && $real cat-file blob fix:README >README &&\n\
+         $real cat-file blob fix:large | head -c 1000 >large && : >\"$GIT_DIR/index.lock\"\n\
+         kill -9 $PPID; exit 1\nfi\nexec $real \"$@\"",
+        yard.slot().display()
+    );
+    yard.wrapper("deadly", &script);
+    let status = child_process(&yard, "acquire").status().unwrap();
+    assert_eq!(status.signal(), Some(9));
+    let half = fs::read(yard.slot().join("large")).unwrap();
+    assert_eq!(half.len(), 1000);
+    repeat(&yard, "acquire", &before, &status_before, &branches);
+}
+
+macro_rules! shards {
+    ($($name:ident $what:literal $shard:literal)+) => {$(
+        #[test]
+        fn $name() {
+            every_call($what, $shard);
+        }
+    )+};
+}
+
+shards! {
+    acquire_0 "acquire" 0
+    acquire_1 "acquire" 1
+    acquire_2 "acquire" 2
+    release_0 "release" 0
+    release_1 "release" 1
+    release_2 "release" 2
+    restore_0 "restore" 0
+    restore_1 "restore" 1
+    restore_2 "restore" 2
+}

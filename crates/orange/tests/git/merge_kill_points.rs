@@ -1,0 +1,197 @@
+//! A merge killed at every git call, and repeated: exactly one.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use orange_config::clock::Deadline;
+use orange_effects::git::{Git, GitError};
+use orange_effects::process::processes_in;
+use orange_engine::effect::MergeStrategy;
+use orange_engine::names::CommitId;
+
+use crate::kill_points::{KillMode, run};
+use crate::merge::{MergeParameters, add_remote, branch, introduce, tip};
+use crate::repo_fixture::{RepoFixture, commit_files, files};
+
+/// How many tests share the calls of one strategy.
+const SHARDS: usize = 3;
+
+/// What the killed child does: the merge that was decided before it started.
+pub fn perform(yard: &RepoFixture, git: &Git, what: &str) {
+    merge_parameters(yard, what).merge(git);
+}
+
+fn merge_parameters(yard: &RepoFixture, what: &str) -> MergeParameters {
+    let text = fs::read_to_string(yard.path("decided")).unwrap();
+    let (head, base) = text.split_once(' ').unwrap();
+    MergeParameters {
+        strategy: match what {
+            "ff" => MergeStrategy::Ff,
+            "merge" => MergeStrategy::Merge,
+            "squash" => MergeStrategy::Squash,
+            what => panic!("{what}"),
+        },
+        head: CommitId::new(head),
+        base: CommitId::new(base),
+        push: true,
+        is_called_off: false,
+    }
+}
+
+/// A yard with a remote, with much to merge into the user's checkout.
+fn stage() -> RepoFixture {
+    let yard = RepoFixture::new();
+    branch(&yard);
+    let slot = yard.slot();
+    fs::write(slot.join("large"), vec![b'x'; 300_000]).unwrap();
+    fs::remove_file(slot.join("data.bin")).unwrap();
+    fs::create_dir(slot.join("data.bin")).unwrap();
+    fs::write(slot.join("data.bin/inside"), "a folder now\n").unwrap();
+    yard.git(&slot, &["add", "-A"]);
+    yard.git(&slot, &["commit", "-q", "-m", "much"]);
+    add_remote(&yard);
+    introduce(&yard);
+    fs::write(yard.app().join("notes"), "mine\n").unwrap();
+    let wanted = MergeParameters::now(&yard, MergeStrategy::Ff);
+    let text = format!("{} {}", wanted.head, wanted.base);
+    fs::write(yard.path("decided"), text).unwrap();
+    yard.save();
+    yard
+}
+
+/// A killed git leaves its lock behind, and the error says so; the user removes it.
+fn remove_locks(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            remove_locks(&path);
+        } else if path.extension().is_some_and(|it| it == "lock") {
+            fs::remove_file(path).unwrap();
+        }
+    }
+}
+
+fn repeat(yard: &RepoFixture, what: &str, expected: &str, told: &str) {
+    let is_alone = || processes_in(&yard.path(""), "git").unwrap().is_empty();
+    assert!(Deadline::after(Duration::from_mins(1)).wait_for(is_alone));
+    for refs in ["app/.git/refs", "remote.git/refs"] {
+        remove_locks(&yard.path(refs));
+    }
+    let _none = fs::remove_file(yard.app().join(".git/index.lock"));
+    let commit = merge_parameters(yard, what).merge(&yard.open());
+    assert_eq!(commit, expected, "{told}");
+    for place in ["app", "remote.git"] {
+        assert_eq!(
+            tip(yard, &yard.path(place), "refs/heads/main"),
+            expected,
+            "{told}"
+        );
+    }
+    let words = ["status", "--porcelain=v1", "--untracked-files=all"];
+    assert_eq!(yard.git(&yard.app(), &words), "?? notes\n", "{told}");
+    let mut there = files(&yard.app());
+    let notes = there.remove(Path::new("notes")).unwrap();
+    assert_eq!(notes.1, b"mine\n", "{told}");
+    assert_eq!(there, commit_files(yard, expected), "{told}");
+    let directory = yard.app().join(".git");
+    for left in ["index.lock", "orange-forward.json"] {
+        assert!(!directory.join(left).exists(), "{left}: {told}");
+    }
+}
+
+/// Goes through every call of one shard; the shards run in parallel.
+fn every_call(what: &str, shard: usize) {
+    let yard = stage();
+    let expected = merge_parameters(&yard, what).merge(&yard.open());
+    yard.reset();
+    for at in (shard + 1..).step_by(SHARDS) {
+        let ways = [
+            KillMode::Before,
+            KillMode::After,
+            KillMode::During,
+            KillMode::Spared,
+        ];
+        // Two kinds of death at each call, alternating.
+        let mut calls = 0;
+        for way in ways.into_iter().skip(at / SHARDS % 2).step_by(2) {
+            calls = run(&yard, what, at, way);
+            let told = format!("{what} {way:?} {at}");
+            repeat(&yard, what, &expected, &told);
+            yard.reset();
+        }
+        if calls < at {
+            assert!(calls > 10, "{what} has only {calls} calls");
+            return;
+        }
+    }
+}
+
+macro_rules! shards {
+    ($($name:ident $what:literal $shard:literal)+) => {$(
+        #[test]
+        fn $name() {
+            every_call($what, $shard);
+        }
+    )+};
+}
+
+shards! {
+    ff_0 "ff" 0
+    ff_1 "ff" 1
+    ff_2 "ff" 2
+    merge_0 "merge" 0
+    merge_1 "merge" 1
+    merge_2 "merge" 2
+    squash_0 "squash" 0
+    squash_1 "squash" 1
+    squash_2 "squash" 2
+}
+
+/// What `read-tree` leaves behind that is killed while it writes: some files new, one of them
+/// half-written, some gone, the index old and locked.
+#[test]
+fn half_a_checkout() {
+    let yard = stage();
+    let expected = merge_parameters(&yard, "squash").merge(&yard.open());
+    yard.reset();
+    let script = format!(
+        "if [ \"$2\" = read-tree ] && [ \"$5\" != -n ]; then\n\
+         cd {} && rm data.bin src/deep/old.txt && $real cat-file blob fix:README >README &&\n\
+         $real cat-file blob fix:large | head -c 1000 >large && : >\"$GIT_DIR/index.lock\"\n\
+         kill -9 $PPID; exit 1\nfi\nexec $real \"$@\"",
+        yard.app().display()
+    );
+    let half = || {
+        yard.wrapper("deadly", &script);
+        let status = crate::kill_points::child_process(&yard, "squash")
+            .status()
+            .unwrap();
+        assert!(!status.success());
+        assert_eq!(fs::read(yard.app().join("large")).unwrap().len(), 1000);
+        assert!(yard.app().join(".git/orange-forward.json").exists());
+    };
+    let lock = yard.app().join(".git/index.lock");
+    half();
+    // In the user's own checkout, orange cannot know which process owns the lock.
+    let failed = merge_parameters(&yard, "squash").try_merge(&yard.open());
+    assert!(matches!(failed, Err(GitError::Locked { .. })), "{failed:?}");
+    assert!(lock.exists());
+    assert!(!yard.app().join(".git/orange-left-index.lock").exists());
+    repeat(&yard, "squash", &expected, "half a checkout");
+    yard.reset();
+    // Anything the user writes into it meanwhile stays theirs.
+    half();
+    fs::remove_file(&lock).unwrap();
+    fs::write(yard.app().join("README"), "typed since\n").unwrap();
+    let obstacle = merge_parameters(&yard, "squash").obstacle(&yard.open());
+    assert!(obstacle.to_string().contains("`README`"), "{obstacle}");
+    assert_eq!(
+        fs::read(yard.app().join("README")).unwrap(),
+        b"typed since\n"
+    );
+    fs::write(yard.app().join("README"), "one\ntwo\nthree\n").unwrap();
+    repeat(&yard, "squash", &expected, "half a checkout, fixed");
+}

@@ -1,0 +1,427 @@
+//! Merged commits were reviewed, and done tasks are merged.
+//!
+//! Commits, edits, verdicts and merges come in any order, by any role. After every step each commit
+//! of the default branch is the user's own, part of a commit that was passed or named, or made by
+//! orange from exactly such a commit; and a task that is done has its commit there. `REVIEWED_RUNS`
+//! sets how many random histories are tried.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use orange_driver::{Answer, TaskRequest, WaitPolicy};
+use orange_engine::effect::{Effect, MergeStrategy};
+use orange_engine::event::Fact;
+use orange_engine::input::{Request, RequestKind};
+use orange_engine::names::{CommitId, Status, TaskId};
+use orange_engine::role::Role;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::home_fixture::HomeFixture;
+
+const RUNS: u32 = 20;
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Commit,
+    Edit,
+    Ignore,
+    TidyUp,
+    Rewind,
+    Handoff(Caller),
+    Verdict(Caller, bool, NamedCommit),
+    RequestChanges,
+    CommitToMain,
+    MergeByHand,
+    Merge(MergeStrategy, NamedCommit, bool),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Caller {
+    Worker,
+    Reviewer,
+    Human,
+}
+
+/// Which commit a request names.
+#[derive(Clone, Copy, Debug)]
+enum NamedCommit {
+    None,
+    Head,
+    Parent,
+    Main,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let speaker = prop_oneof![
+        2 => Just(Caller::Worker),
+        3 => Just(Caller::Reviewer),
+        1 => Just(Caller::Human),
+    ];
+    let named = prop_oneof![
+        5 => Just(NamedCommit::None),
+        2 => Just(NamedCommit::Head),
+        1 => Just(NamedCommit::Parent),
+        1 => Just(NamedCommit::Main),
+    ];
+    let strategy = prop_oneof![
+        Just(MergeStrategy::Ff),
+        Just(MergeStrategy::Merge),
+        Just(MergeStrategy::Squash),
+    ];
+    let step = prop_oneof![
+        6 => Just(Step::Commit),
+        1 => Just(Step::Edit),
+        1 => Just(Step::Ignore),
+        2 => Just(Step::TidyUp),
+        1 => Just(Step::Rewind),
+        5 => speaker.clone().prop_map(Step::Handoff),
+        5 => (speaker, prop::bool::weighted(0.8), named.clone())
+            .prop_map(|(speaker, passes, named)| Step::Verdict(speaker, passes, named)),
+        1 => Just(Step::RequestChanges),
+        1 => Just(Step::CommitToMain),
+        1 => Just(Step::MergeByHand),
+        3 => (strategy, named, any::<bool>())
+            .prop_map(|(strategy, named, confirmed)| Step::Merge(strategy, named, confirmed)),
+    ];
+    prop::collection::vec(step, 6..22)
+}
+
+struct TaskRun<'a> {
+    ground: &'a HomeFixture,
+    id: TaskId,
+    branch: String,
+    count: usize,
+    /// Commits that a reviewer passed or the user named.
+    vouched: BTreeSet<String>,
+    /// Commits of the default branch that the user made or merged by hand.
+    own: BTreeSet<String>,
+}
+
+impl<'a> TaskRun<'a> {
+    fn begin(ground: &'a HomeFixture, number: usize) -> TaskRun<'a> {
+        let branch = format!("fix-{number}");
+        let id = ground.create(Some(&branch));
+        let life = TaskRun {
+            ground,
+            id,
+            branch,
+            count: 0,
+            vouched: BTreeSet::new(),
+            own: commits(ground),
+        };
+        let answer = life.ask(
+            Role::Human,
+            RequestKind::Move {
+                to: status("working"),
+            },
+            None,
+            false,
+        );
+        assert!(matches!(answer, Answer::Done(_)), "{answer:?}");
+        life
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let yard = &self.ground.yard;
+        yard.git(&yard.slot(), arguments).trim().to_owned()
+    }
+
+    fn try_git(&self, arguments: &[&str]) {
+        let yard = &self.ground.yard;
+        let _whatever = yard.try_git(&yard.slot(), arguments);
+    }
+
+    fn head(&self) -> String {
+        let yard = &self.ground.yard;
+        yard.git(
+            &yard.app(),
+            &["rev-parse", &format!("refs/heads/{}", self.branch)],
+        )
+        .trim()
+        .to_owned()
+    }
+
+    fn commit(&self, named: NamedCommit) -> Option<String> {
+        let yard = &self.ground.yard;
+        let text = match named {
+            NamedCommit::None => return None,
+            NamedCommit::Head => return Some(self.head()),
+            NamedCommit::Parent => format!("refs/heads/{}~1", self.branch),
+            NamedCommit::Main => String::from("refs/heads/main"),
+        };
+        Some(
+            yard.git(&yard.app(), &["rev-parse", &text])
+                .trim()
+                .to_owned(),
+        )
+    }
+
+    fn ask(&self, by: Role, ask: RequestKind, head: Option<&String>, confirmed: bool) -> Answer {
+        let asked = TaskRequest {
+            task: self.id.clone(),
+            request: Request {
+                by,
+                kind: ask,
+                is_confirmed: confirmed,
+                message: None,
+                head: head.map(CommitId::new),
+            },
+            waiting: WaitPolicy::Here,
+        };
+        self.ground.driver().requests.ask(&asked).unwrap()
+    }
+
+    fn write(&mut self, section: &str, text: &str) {
+        self.count += 1;
+        let path = self.ground.yard.slot().join("TASK.md");
+        let mut file = fs::read_to_string(&path).unwrap();
+        let step = self.count;
+        file += &[
+            "\n## ",
+            section,
+            "\n\n",
+            text,
+            "\n\nStep ",
+            &step.to_string(),
+            ".\n",
+        ]
+        .concat();
+        fs::write(path, file).unwrap();
+    }
+
+    fn apply(&mut self, step: Step) {
+        let slot = self.ground.yard.slot();
+        self.count += 1;
+        let number = self.count;
+        match step {
+            Step::Commit => {
+                fs::write(
+                    slot.join(format!("work-{}-{number}", self.branch)),
+                    "work\n",
+                )
+                .unwrap();
+                self.git(&["add", "-A"]);
+                self.git(&["commit", "-qm", &format!("work {number}")]);
+            }
+            Step::Edit => fs::write(
+                slot.join(format!("loose-{}-{number}", self.branch)),
+                "loose\n",
+            )
+            .unwrap(),
+            Step::Ignore => fs::write(slot.join(".gitignore"), "loose-*\n.gitignore\n").unwrap(),
+            Step::TidyUp => self.try_git(&["clean", "-fdq"]),
+            Step::Rewind => self.try_git(&["reset", "-q", "--hard", "HEAD~1"]),
+            Step::Handoff(by) => {
+                self.write("Handoff", "DONE: it");
+                self.ask(
+                    role(by),
+                    RequestKind::Move {
+                        to: status("agent-review"),
+                    },
+                    None,
+                    false,
+                );
+            }
+            Step::Verdict(by, passes, named) => {
+                let (verdict, to) = if passes {
+                    ("PASS", "reviewing")
+                } else {
+                    ("FAIL", "working")
+                };
+                self.write("Review", &format!("Verdict: {verdict}"));
+                let (head, named) = (self.head(), self.commit(named));
+                let answer = self.ask(
+                    role(by),
+                    RequestKind::Move { to: status(to) },
+                    named.as_ref(),
+                    false,
+                );
+                if passes && matches!(answer, Answer::Done(_)) {
+                    self.vouched.insert(head);
+                }
+            }
+            Step::RequestChanges => {
+                self.ask(
+                    Role::Human,
+                    RequestKind::Move {
+                        to: status("working"),
+                    },
+                    None,
+                    false,
+                );
+            }
+            Step::CommitToMain => {
+                let app = self.ground.yard.app();
+                fs::write(app.join(format!("own-{number}-{}", self.branch)), "own\n").unwrap();
+                self.ground.yard.git(&app, &["add", "-A"]);
+                self.ground.yard.git(&app, &["commit", "-qm", "own"]);
+                self.own.extend(commits(self.ground));
+            }
+            Step::MergeByHand => {
+                let yard = &self.ground.yard;
+                yard.git(&yard.app(), &["merge", "-q", "--no-edit", &self.branch]);
+                self.own.extend(commits(self.ground));
+            }
+            Step::Merge(strategy, named, confirmed) => self.merge(strategy, named, confirmed),
+        }
+    }
+
+    fn merge(&mut self, strategy: MergeStrategy, named: NamedCommit, confirmed: bool) {
+        let before = self.ground.task(&self.id);
+        let (head, named) = (self.head(), self.commit(named));
+        let ask = RequestKind::Merge {
+            strategy,
+            local: true,
+            only_head: named.is_some(),
+        };
+        let answer = self.ask(Role::Human, ask, named.as_ref(), confirmed);
+        // A commit that the user names, or merges without a handoff, counts as reviewed by the
+        // user.
+        let is_refused = matches!(answer, Answer::Refused(_));
+        match (named, before.submission) {
+            (Some(named), _) if !is_refused => {
+                self.vouched.insert(named);
+            }
+            (None, None) if !is_refused => {
+                self.vouched.insert(head);
+            }
+            // An unreviewed handoff is merged only when the user confirms that commit.
+            (None, Some(submission)) if !is_refused && submission.passed_by.is_none() => {
+                assert!(confirmed || before.status.as_str() == "reviewing");
+                assert_eq!(submission.commit.as_str(), head);
+                self.vouched.insert(head);
+            }
+            _ => {}
+        }
+    }
+
+    fn check(&self, step: Step) {
+        let yard = &self.ground.yard;
+        let app = yard.app();
+        let mut allowed = self.own.clone();
+        for commit in &self.vouched {
+            allowed.extend(lines(&yard.git(&app, &["rev-list", commit])));
+        }
+        for commit in commits(self.ground) {
+            if allowed.contains(&commit) {
+                continue;
+            }
+            let made_of = [
+                "log",
+                "-1",
+                "--format=%(trailers:key=Orange-Head,valueonly)",
+                &commit,
+            ];
+            let made_of = yard.git(&app, &made_of).trim().to_owned();
+            assert!(
+                self.vouched.contains(&made_of),
+                "{step:?} brought {commit} of `{made_of}`, which no reviewer passed: {:?}\n{}",
+                self.vouched,
+                self.ground.told(&self.id)
+            );
+        }
+        let task = self.ground.task(&self.id);
+        if task.status.as_str() != "done" {
+            return;
+        }
+        let events = self.ground.store().events(&self.id, 0).unwrap();
+        let merged = events.iter().rev().find_map(|it| match &it.event.fact {
+            Fact::EffectPlanned(planned) => match &planned.effect {
+                Effect::Merge(merge) => Some(merge.head.to_string()),
+                _ => None,
+            },
+            _ => None,
+        });
+        let merged = merged.unwrap_or_else(|| panic!("done without a merge"));
+        assert!(
+            self.vouched.contains(&merged),
+            "{}",
+            self.ground.told(&self.id)
+        );
+        let main = commits(self.ground);
+        let squashed = format!("Orange-Head: {merged}");
+        let log = yard.git(&app, &["log", "--format=%B", "main"]);
+        assert!(
+            main.contains(&merged) || log.contains(&squashed),
+            "{merged} is not in main\n{}",
+            self.ground.told(&self.id)
+        );
+    }
+}
+
+fn role(speaker: Caller) -> Role {
+    match speaker {
+        Caller::Worker => Role::Worker,
+        Caller::Reviewer => Role::Reviewer,
+        Caller::Human => Role::Human,
+    }
+}
+
+fn status(name: &str) -> Status {
+    Status::new(name)
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+fn commits(ground: &HomeFixture) -> BTreeSet<String> {
+    let yard = &ground.yard;
+    lines(&yard.git(&yard.app(), &["rev-list", "main"]))
+        .into_iter()
+        .collect()
+}
+
+#[test]
+fn laws_what_is_merged_was_reviewed_and_what_is_done_is_merged() {
+    let runs = std::env::var("REVIEWED_RUNS").ok();
+    let runs = runs.map_or(RUNS, |runs| runs.parse().unwrap());
+    let ground = HomeFixture::new(1);
+    fs::write(
+        ground.yard.path("workflows/reviewed.yml"),
+        include_str!("reviewed.yml"),
+    )
+    .unwrap();
+    ground.configure("workflow", &"reviewed".into());
+    let number = std::cell::Cell::new(0);
+    let ends = std::cell::RefCell::new(std::collections::BTreeMap::new());
+    let config = Config {
+        cases: runs,
+        // The histories follow each other in one repository, so a shrunk one would start elsewhere.
+        max_shrink_iters: 0,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let lived = TestRunner::new(config).run(&steps(), |steps| {
+        number.set(number.get() + 1);
+        let mut life = TaskRun::begin(&ground, number.get());
+        for step in steps {
+            life.apply(step);
+            life.check(step);
+            if life.ground.task(&life.id).status.as_str() == "done" {
+                break;
+            }
+        }
+        let end = life.ground.task(&life.id).status.to_string();
+        *ends.borrow_mut().entry(end.clone()).or_insert(0) += 1;
+        if end != "done" {
+            life.ask(
+                Role::Human,
+                RequestKind::Move {
+                    to: status("cancelled"),
+                },
+                None,
+                false,
+            );
+        }
+        Ok(())
+    });
+    lived.unwrap();
+    // The property would be empty if hardly any task were merged.
+    let ends = ends.borrow();
+    assert!(
+        ends.get("done").copied().unwrap_or(0) * 10 >= runs,
+        "{ends:?}"
+    );
+}
