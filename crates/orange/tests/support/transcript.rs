@@ -83,18 +83,21 @@ fn is_commit(word: &str) -> bool {
     word.len() == 40 && word.chars().all(|it| it.is_ascii_hexdigit())
 }
 
-/// Timestamps look like `2026-01-02T03:04:05.678Z`.
+/// Timestamps, as programs and as users see them.
+const SHAPES: [&str; 2] = ["0000-00-00T00:00:00.000Z", "0000-00-00 00:00:00"];
+
 fn without_times(text: &str) -> String {
-    let shape = "0000-00-00T00:00:00.000Z";
     let mut plain = String::new();
     let mut rest = text;
     while let Some(next) = rest.chars().next() {
-        let candidate = rest.get(..shape.len());
-        let is_time = candidate.is_some_and(|it| {
-            let mut pairs = it.chars().zip(shape.chars());
-            pairs.all(|(it, shape)| it == shape || shape == '0' && it.is_ascii_digit())
+        let time = SHAPES.iter().find(|shape| {
+            let candidate = rest.get(..shape.len());
+            candidate.is_some_and(|it| {
+                let mut pairs = it.chars().zip(shape.chars());
+                pairs.all(|(it, shape)| it == shape || shape == '0' && it.is_ascii_digit())
+            })
         });
-        if is_time {
+        if let Some(shape) = time {
             plain.push_str("[TIME]");
             rest = &rest[shape.len()..];
         } else {
