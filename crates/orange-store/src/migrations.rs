@@ -154,6 +154,45 @@ mod tests {
     }
 
     #[test]
+    fn schema_10_renames_what_waits_what_is_parked_and_what_was_notified() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &ALL[..9]).unwrap();
+        let effect = r#"{"id":1,"plan":1,"effect":{"do":"merge"},"state":"given_up"}"#;
+        let rows = format!(
+            "INSERT INTO texts VALUES ('hash', x'');
+             INSERT INTO tasks (id, project, version, status, workflow, workflow_hash, snapshot,
+                 directory, sequence)
+             VALUES ('k3f9', 'app', 1, 'open', 'w', 'hash', '{{\"unsettled\":1}}', 'd', 1);
+             INSERT INTO pending (task, effect, planned, class, state, attempts, next_try_at, error)
+             VALUES ('k3f9', 1, '{effect}', 'convergent', 'given_up', 3, 'then', 'no'),
+                    ('k3f9', 2, '{effect}', 'convergent', 'waiting', 0, NULL, NULL);
+             INSERT INTO parked VALUES ('claude', 'quota', 'now', 'then', 'a line');
+             INSERT INTO notified VALUES ('k3f9/gave up/now/gave up', 'now'),
+                    ('k3f9/question/now', 'now');"
+        );
+        connection.execute_batch(&rows).unwrap();
+        migrate(&mut connection, ALL).unwrap();
+        let all = |sql: &str| -> String {
+            let joined = format!("SELECT group_concat(it, '; ') FROM ({sql})");
+            connection.query_row(&joined, [], |row| row.get(0)).unwrap()
+        };
+        let pending = "SELECT effect || ' ' || state || ' ' || attempts || ' ' || \
+                       coalesce(next_attempt_at, '-') || ' ' || coalesce(error, '-') AS it \
+                       FROM pending ORDER BY effect";
+        assert_eq!(all(pending), "1 failed 3 then no; 2 waiting 0 - -");
+        let planned = all("SELECT DISTINCT planned AS it FROM pending");
+        let renamed = r#"{"effect":{"action":"merge"},"id":1,"plan":1,"state":"failed"}"#;
+        assert_eq!(planned, renamed);
+        assert_eq!(all("SELECT output_line AS it FROM parked"), "a line");
+        let notified = all("SELECT item AS it FROM notified ORDER BY item");
+        assert_eq!(notified, "k3f9/failed/now/gave up; k3f9/question/now");
+        assert_eq!(
+            all("SELECT snapshot AS it FROM tasks"),
+            r#"{"unfinished_plan":1}"#
+        );
+    }
+
+    #[test]
     fn a_step_that_fails_leaves_the_schema_before_it() {
         let mut connection = Connection::open_in_memory().unwrap();
         let [first, ..] = PLANTED;

@@ -53,7 +53,8 @@ impl Store {
         Store::open_at(&path, home)
     }
 
-    /// Opens the database read-only; creates and changes nothing.
+    /// Opens the database read-only; creates and changes nothing, except that a database of an earlier
+    /// version is migrated first.
     pub fn open_read_only(home: &Home) -> Result<Store, StoreError> {
         Store::open_read_only_within(home, BUSY_TIMEOUT)
     }
@@ -77,7 +78,14 @@ impl Store {
         let known = migrations::number(migrations::ALL);
         match migrations::schema(&connection, migrations::ALL)? {
             Schema::Present => {}
-            Schema::Older(found) => return Err(StoreError::Older { path, found, known }),
+            Schema::Older(found) => {
+                drop(connection);
+                // A second look cannot end here again: opening either migrates or fails.
+                if Store::open(home).is_err() {
+                    return Err(StoreError::Older { path, found, known });
+                }
+                return Store::open_read_only_within(home, patience);
+            }
             Schema::Newer(found) => return Err(StoreError::Newer { path, found, known }),
         }
         Ok(Store {

@@ -22,4 +22,8 @@ SELECT task, effect, planned, class, CASE state WHEN 'given_up' THEN 'failed' EL
 FROM pending;
 DROP TABLE pending;
 ALTER TABLE pending_effects RENAME TO pending;
-UPDATE notified SET item = replace(item, '/gave-up/', '/effect-failed/');
+
+-- A notification names its task, then its kind, then the rest; only the kind has another word.
+UPDATE notified
+SET item = substr(item, 1, instr(item, '/') - 1) || '/failed/' || substr(item, instr(item, '/') + 9)
+WHERE substr(item, instr(item, '/'), 9) = '/gave up/';

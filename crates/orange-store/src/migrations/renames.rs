@@ -97,6 +97,9 @@ pub(super) fn rewrite(connection: &Connection) -> Result<(), StoreError> {
         for (row, old) in rows.map_err(failed(attempt))? {
             // What is not JSON cannot be read before or after; the next reader reports it.
             let Ok(new) = renamed(&old) else { continue };
+            if new == old {
+                continue;
+            }
             update.execute(params![row, new]).map_err(failed(attempt))?;
         }
     }

@@ -147,14 +147,13 @@ impl<'a> TaskRun<'a> {
         let text = match named {
             NamedCommit::None => return None,
             NamedCommit::Head => return Some(self.head()),
-            NamedCommit::Parent => format!("refs/heads/{}~1", self.branch),
-            NamedCommit::Main => String::from("refs/heads/main"),
+            // The first commit of a repository has no parent.
+            NamedCommit::Parent => format!("--max-count=2 refs/heads/{}", self.branch),
+            NamedCommit::Main => String::from("--max-count=1 refs/heads/main"),
         };
-        Some(
-            yard.git(&yard.app(), &["rev-parse", &text])
-                .trim()
-                .to_owned(),
-        )
+        let words = ["rev-list"].into_iter().chain(text.split(' '));
+        let found = yard.git(&yard.app(), &words.collect::<Vec<_>>());
+        found.lines().last().map(str::to_owned)
     }
 
     fn ask(&self, by: Role, ask: RequestKind, head: Option<&String>, confirmed: bool) -> Answer {

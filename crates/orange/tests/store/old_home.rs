@@ -119,6 +119,14 @@ fn a_home_of_the_version_before_opens_with_nothing_lost() {
 }
 
 #[test]
+fn reading_it_migrates_it_too() {
+    let sandbox = Sandbox::new();
+    unpack(&sandbox);
+    let store = Store::open_read_only(&sandbox.home).unwrap();
+    assert!(tasks(&store).len() > 3);
+}
+
+#[test]
 fn its_files_are_enough_for_a_rebuild() {
     let sandbox = Sandbox::new();
     unpack(&sandbox);
