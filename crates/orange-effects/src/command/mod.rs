@@ -236,7 +236,7 @@ impl Invocation {
 
     /// Starts it in the same session without input or output, and does not wait for it.
     ///
-    /// This is the second half of detaching a program; [`detached`] does all of it.
+    /// This is the second half of detaching a program; [`start_detached`] does all of it.
     pub fn start_unattended(&self) -> Result<u32, CommandError> {
         let mut command = self.command();
         command.stdin(Stdio::null());

@@ -26,7 +26,7 @@ pub struct AcquireRequest<'a> {
     /// The workspace; the store has bound it to the task.
     pub slot: Slot<'a>,
     pub task: &'a TaskId,
-    /// Its branch; see [`crate::git::usual_branch`] when the user named none.
+    /// Its branch; see [`crate::git::default_task_branch`] when the user named none.
     pub branch: &'a BranchName,
     /// The default branch, if configured.
     pub default: Option<&'a BranchName>,
