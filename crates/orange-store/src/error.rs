@@ -54,15 +54,6 @@ pub enum StoreError {
         /// The newest that this program knows.
         known: u32,
     },
-    /// An older orange wrote it, and a reader must not migrate it.
-    #[error("cannot read the database `{}`: its schema is {found} and must be migrated to {known} first", .path.display())]
-    Older {
-        path: PathBuf,
-        /// Its schema.
-        found: u32,
-        /// The schema that this program reads.
-        known: u32,
-    },
     /// Another program wrote it.
     #[error("cannot open `{}`: it belongs to another program", .path.display())]
     NotOurs { path: PathBuf },
@@ -194,9 +185,6 @@ impl StoreError {
             },
             StoreError::Newer { .. } => {
                 "install the newer orange that wrote it, or set `ORANGE_HOME` to another directory"
-            }
-            StoreError::Older { .. } => {
-                "run a command that changes a task, such as `orange task create`: it migrates the database"
             }
             StoreError::NotOurs { .. } => {
                 let elsewhere = "move that file away, or set `ORANGE_HOME` to another directory";

@@ -78,12 +78,10 @@ impl Store {
         let known = migrations::number(migrations::ALL);
         match migrations::schema(&connection, migrations::ALL)? {
             Schema::Present => {}
-            Schema::Older(found) => {
+            Schema::Older(_) => {
                 drop(connection);
-                // A second look cannot end here again: opening either migrates or fails.
-                if Store::open(home).is_err() {
-                    return Err(StoreError::Older { path, found, known });
-                }
+                // Opening migrates or fails, so the next look does not end here again.
+                drop(Store::open(home)?);
                 return Store::open_read_only_within(home, patience);
             }
             Schema::Newer(found) => return Err(StoreError::Newer { path, found, known }),

@@ -74,8 +74,6 @@ impl Callers {
             Err(StoreError::Missing { .. }) if !self.context.is_called_by_agent() => {
                 Ok(Identity::human())
             }
-            // An agent that survived an update of orange is still that agent.
-            Err(StoreError::Older { .. }) => self.identify_in(&self.context.store()?),
             Err(error) => Err(error.into()),
         }
     }

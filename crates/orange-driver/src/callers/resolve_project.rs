@@ -63,7 +63,7 @@ impl Callers {
                     return Ok(Some(projects.require(&task.project)?.clone()));
                 }
             }
-            Err(StoreError::Missing { .. } | StoreError::Older { .. }) => {}
+            Err(StoreError::Missing { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         let Some(git) = self.repository_at(directory)? else {

@@ -23,9 +23,7 @@ impl Callers {
             return match Store::open_read_only(&self.context.home) {
                 Ok(store) => self.find_named(&store, named),
                 // The next lookup reports what is wrong with the database.
-                Err(StoreError::Missing { .. } | StoreError::Older { .. }) => {
-                    Ok(TaskId::new(named))
-                }
+                Err(StoreError::Missing { .. }) => Ok(TaskId::new(named)),
                 Err(error) => Err(error.into()),
             };
         }

@@ -55,7 +55,7 @@ impl Context {
     ) -> Result<BTreeMap<OsString, OsString>, DriverError> {
         let mut in_use = match Store::open_read_only(&self.home) {
             Ok(store) => store.harnesses_in_use()?,
-            Err(StoreError::Missing { .. } | StoreError::Older { .. }) => BTreeSet::new(),
+            Err(StoreError::Missing { .. }) => BTreeSet::new(),
             Err(error) => return Err(error.into()),
         };
         in_use.extend(more.iter().map(|it| (*it).clone()));

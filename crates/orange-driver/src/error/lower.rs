@@ -26,7 +26,6 @@ pub(super) fn store(error: &StoreError) -> Report {
         StoreError::Missing { .. } => Report::new(Kind::NotFound, "store-missing"),
         StoreError::DatabaseLost { .. }
         | StoreError::Newer { .. }
-        | StoreError::Older { .. }
         | StoreError::NotOurs { .. }
         | StoreError::UnsafeFileSystem { .. }
         | StoreError::BadName { .. }

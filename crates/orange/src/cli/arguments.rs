@@ -147,7 +147,7 @@ impl Arguments {
                     .unwrap_or(error);
                 EarlyExit::Help(render_help(&help))
             }
-            _ => EarlyExit::Usage(usage::error(&error, command())),
+            _ => EarlyExit::Usage(usage::error(&error, typed, command())),
         })
     }
 }

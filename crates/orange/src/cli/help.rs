@@ -85,7 +85,7 @@ Run {LITERAL}orange help COMMAND{LITERAL:#} for details, {LITERAL}orange demo{LI
     command
         .long_about(None)
         .styles(styles)
-        .term_width(terminal_width.unwrap_or(DEFAULT_WIDTH).min(WIDEST))
+        .term_width(width)
         .help_template(template)
 }
 

@@ -1,5 +1,7 @@
 //! Explains what is wrong with a command line, in our own words.
 
+use std::ffi::OsString;
+
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -7,9 +9,9 @@ use super::suggestion::suggest;
 use crate::cli::Error;
 
 /// The error for a command line that `program` rejected.
-pub fn error(refused: &clap::Error, mut program: Command) -> Error {
+pub fn error(refused: &clap::Error, typed: &[OsString], mut program: Command) -> Error {
     program.build();
-    let command = find_command(refused, &program);
+    let command = find_command(typed, &program);
     let name = command.get_bin_name().unwrap_or("orange").to_owned();
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage:").trim();
@@ -34,10 +36,10 @@ pub fn unknown_argument(argument: &str, program: &mut Command) -> clap::Error {
     refused
 }
 
-/// The command on the line, as far as clap understood it.
-fn find_command<'a>(refused: &clap::Error, program: &'a Command) -> &'a Command {
-    let line = text(refused, ContextKind::Usage).unwrap_or_default();
-    let words = line.trim_start_matches("Usage:").split_whitespace().skip(1);
+/// The command that the line names, as far as there is one.
+fn find_command<'a>(typed: &[OsString], program: &'a Command) -> &'a Command {
+    let words = typed.iter().skip(1);
+    let words = words.filter(|word| !word.to_string_lossy().starts_with('-'));
     let mut command = program;
     for word in words {
         let Some(next) = command.find_subcommand(word) else {
@@ -47,6 +49,7 @@ fn find_command<'a>(refused: &clap::Error, program: &'a Command) -> &'a Command 
     }
     command
 }
+
 fn message(refused: &clap::Error, command: &str) -> String {
     let argument = text(refused, ContextKind::InvalidArg);
     let subcommand = text(refused, ContextKind::InvalidSubcommand);

@@ -19,6 +19,8 @@ fn each_mistake_gets_an_answer_of_its_own() {
         "workflow check --jsn",
         "workflow list --json=yes",
         "--colour",
+        "merge --strategy rebase greet",
+        "task wait greet --until",
     ];
     assert_snapshot!(lines.map(|line| sandbox.transcript(line)).join("\n"));
 }
