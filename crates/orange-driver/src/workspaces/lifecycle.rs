@@ -97,7 +97,7 @@ impl Workspaces {
         Ok(moved.first().map(told))
     }
 
-    /// Tears down, removes TASK.md, saves unsaved work, and leaves the branch.
+    /// Removes TASK.md, saves unsaved work, and leaves the branch; `tear_down` comes before.
     ///
     /// The branch and its commits stay as they are. A worktree that cannot be made clean without
     /// losing something is left as it is, and leaves the pool.
