@@ -81,10 +81,18 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Step::RequestChanges),
         1 => Just(Step::CommitToMain),
         1 => Just(Step::MergeByHand),
-        3 => (strategy, named, any::<bool>())
+        6 => (strategy, named, any::<bool>())
             .prop_map(|(strategy, named, confirmed)| Step::Merge(strategy, named, confirmed)),
     ];
-    prop::collection::vec(step, 6..22)
+    // Most histories begin with a review, or too few would reach a merge.
+    let reviewed = vec![
+        Step::Commit,
+        Step::Handoff(Caller::Worker),
+        Step::Verdict(Caller::Reviewer, true, NamedCommit::None),
+    ];
+    let opening = prop_oneof![1 => Just(Vec::new()), 3 => Just(reviewed)];
+    (opening, prop::collection::vec(step, 6..22))
+        .prop_map(|(opening, rest)| opening.into_iter().chain(rest).collect())
 }
 
 struct TaskRun<'a> {
