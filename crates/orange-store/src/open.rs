@@ -75,7 +75,6 @@ impl Store {
         let connection = Connection::open_with_flags(&path, flags).map_err(failed("open"))?;
         prepare(&connection, patience)?;
         require_ours(&connection, &path)?;
-        let known = migrations::number(migrations::ALL);
         match migrations::schema(&connection, migrations::ALL)? {
             Schema::Present => {}
             Schema::Older(_) => {
@@ -84,7 +83,7 @@ impl Store {
                 drop(Store::open(home)?);
                 return Store::open_read_only_within(home, patience);
             }
-            Schema::Newer(found) => return Err(StoreError::Newer { path, found, known }),
+            Schema::Newer(found) => return Err(newer(&path, found)),
         }
         Ok(Store {
             identity: identity(&path)?,
@@ -113,11 +112,7 @@ impl Store {
             .pragma_update(None, "synchronous", "FULL")
             .map_err(failed("set `synchronous`"))?;
         if let Schema::Newer(found) = migrations::migrate(&mut connection, migrations::ALL)? {
-            return Err(StoreError::Newer {
-                path: path.to_owned(),
-                found,
-                known: migrations::number(migrations::ALL),
-            });
+            return Err(newer(path, found));
         }
         Ok(Store {
             identity: identity(path)?,
@@ -140,11 +135,42 @@ impl Store {
         identity(&self.path()).is_ok_and(|now| now != self.identity)
     }
 
+    /// Fails when a newer orange has migrated the database since it was opened.
+    pub fn require_known_schema(&self) -> Result<(), StoreError> {
+        match migrations::schema(&self.connection, migrations::ALL)? {
+            Schema::Newer(found) => Err(newer(&self.path(), found)),
+            Schema::Present | Schema::Older(_) => Ok(()),
+        }
+    }
+
     /// The path of the file that was opened.
     pub(super) fn path(&self) -> PathBuf {
         self.connection
             .path()
             .map_or_else(|| self.home.database(), PathBuf::from)
+    }
+}
+
+/// Fails when the database at a path was written by a newer orange; one that is missing or damaged
+/// is left to others to report.
+pub(super) fn refuse_newer(path: &Path) -> Result<(), StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let Ok(connection) = Connection::open_with_flags(path, flags) else {
+        return Ok(());
+    };
+    match migrations::schema(&connection, migrations::ALL) {
+        Ok(Schema::Newer(found)) if require_ours(&connection, path).is_ok() => {
+            Err(newer(path, found))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn newer(path: &Path, found: u32) -> StoreError {
+    StoreError::Newer {
+        path: path.to_owned(),
+        found,
+        known: migrations::number(migrations::ALL),
     }
 }
 

@@ -65,6 +65,8 @@ pub struct SkippedTask {
 pub fn rebuild(home: &Home) -> Result<RebuildReport, StoreError> {
     super::open::make_private(home.path())?;
     let path = home.database();
+    // Histories of a newer version may have events that this one cannot read.
+    super::open::refuse_newer(&path)?;
     let new = with_suffix(&path, ".rebuilding");
     remove_database(&new)?;
     let mut report = RebuildReport::default();

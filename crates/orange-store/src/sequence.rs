@@ -82,6 +82,7 @@ impl Store {
         if !identity(&path).is_ok_and(|now| now == opened) {
             return Err(StoreError::Replaced { attempt, path });
         }
+        self.require_known_schema()?;
         let sequence = transaction
             .query_row(
                 "UPDATE sequence SET last = last + 1 RETURNING last",

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use orange_engine::language::gates::{Gate, GateKind, GitCondition};
+use orange_engine::language::gates::{Gate, GateKind};
 use orange_engine::language::workflow::{Kind, Trigger};
 use orange_engine::names::Status;
 use orange_engine::role::Role;
@@ -24,10 +24,8 @@ pub(super) fn gate(gate: &Gate) -> String {
         },
         GateKind::Report(report) => format!("report {}", report.field),
         GateKind::Git(git) => {
-            let named = GitCondition::ALL.iter();
-            let named = named.filter(|(_, condition)| git.conditions.contains(condition));
-            let words: Vec<&str> = named.map(|(name, _)| *name).collect();
-            format!("git {}", words.join(" "))
+            let names = git.conditions.iter().map(|condition| condition.name());
+            format!("git {}", names.collect::<Vec<_>>().join(" "))
         }
         GateKind::PullRequest(_) => "pull request".to_owned(),
         GateKind::Command(command) => format!("`{}`", command.command.join(" ")),

@@ -22,12 +22,8 @@ impl Callers {
         }
         match projects.projects.as_slice() {
             [project] => Ok(project.clone()),
-            [] => Err(DriverError::ProjectUnclear {
-                reason: "no project is registered",
-                names: Vec::new(),
-            }),
             _ => Err(DriverError::ProjectUnclear {
-                reason: "this directory belongs to no project",
+                directory: self.context.directory().map(Path::to_owned),
                 names: projects.names(),
             }),
         }

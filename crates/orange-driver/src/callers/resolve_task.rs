@@ -22,8 +22,10 @@ impl Callers {
         if let Some(named) = named {
             return match Store::open_read_only(&self.context.home) {
                 Ok(store) => self.find_named(&store, named),
-                // The next lookup reports what is wrong with the database.
-                Err(StoreError::Missing { .. }) => Ok(TaskId::new(named)),
+                Err(StoreError::Missing { .. }) => {
+                    let task = TaskId::new(named);
+                    Err(StoreError::UnknownTask { task }.into())
+                }
                 Err(error) => Err(error.into()),
             };
         }

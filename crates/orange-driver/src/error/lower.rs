@@ -45,7 +45,11 @@ pub(super) fn store(error: &StoreError) -> Report {
 pub(super) fn projects(error: &ProjectsError) -> Report {
     match error {
         ProjectsError::Unknown { name, names } => Report::new(Kind::NotFound, "project-not-found")
-            .hint(registered(names))
+            .hint(if names.is_empty() {
+                String::from("no project is registered; run `orange project add` in a repository")
+            } else {
+                registered(names)
+            })
             .details(json!({ "name": name, "names": names })),
         ProjectsError::NameInvalid(_) => Report::new(Kind::Usage, "project-name-invalid").hint(
             "use letters, digits, `-` and `_`; choose a name with `orange project add --name NAME`",
@@ -65,7 +69,7 @@ pub(super) fn projects(error: &ProjectsError) -> Report {
 
 pub(super) fn registered(names: &[ProjectName]) -> String {
     if names.is_empty() {
-        return "run `orange project add` in the repository first".to_owned();
+        return "run the command in a git repository; the first task there registers it".to_owned();
     }
     let names: Vec<&str> = names.iter().map(ProjectName::as_str).collect();
     format!(

@@ -3,7 +3,7 @@
 mod lower;
 mod report;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use orange_config::{CatalogError, HarnessError, HomeError, ProjectsError, SettingsError};
 use orange_effects::command::CommandError;
@@ -94,9 +94,10 @@ pub enum DriverError {
         path: PathBuf,
         reason: String,
     },
-    #[error("cannot determine the project: {reason}")]
+    #[error("cannot determine the project: {}", outside(.directory.as_deref(), .names))]
     ProjectUnclear {
-        reason: &'static str,
+        /// The current directory.
+        directory: Option<PathBuf>,
         names: Vec<ProjectName>,
     },
     #[error("cannot register `{}`: {reason}", .path.display())]
@@ -135,6 +136,9 @@ pub enum DriverError {
     Document(#[from] DocumentError),
     #[error("cannot read TASK.md of task `{task}`: {reason}")]
     DocumentUnknown { task: TaskId, reason: String },
+    /// Its branch does not exist yet.
+    #[error("work on task `{task}` has not started: it has no branch yet")]
+    NotStarted { task: TaskId },
     #[error("cannot determine {what} (task `{task}`): {reason}")]
     FactUnknown {
         task: TaskId,
@@ -173,6 +177,11 @@ pub enum DriverError {
         workflow: String,
         errors: usize,
         problems: Vec<String>,
+    },
+    #[error("there is no status `{status}`")]
+    NoSuchStatus {
+        status: Status,
+        statuses: Vec<Status>,
     },
     #[error("cannot wait until task `{task}` is in `{status}`: its workflow has no such status")]
     StatusUnknown {
@@ -233,6 +242,19 @@ impl From<GitError> for DriverError {
             error => DriverError::Git(error),
         }
     }
+}
+
+/// Why a directory names no project; inside another repository the command would have registered it
+/// or said so.
+fn outside(directory: Option<&Path>, names: &[ProjectName]) -> String {
+    let directory = directory.map_or_else(
+        || String::from("the current directory"),
+        |directory| format!("`{}`", directory.display()),
+    );
+    if names.is_empty() {
+        return format!("{directory} is not in a git repository, and no project is registered");
+    }
+    format!("{directory} belongs to no registered project")
 }
 
 fn list_uses(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {

@@ -235,6 +235,13 @@ impl DriverError {
                     .details(json!({ "task": task, "status": status, "statuses": statuses }))
             }
 
+            DriverError::NoSuchStatus { status, statuses } => {
+                let names: Vec<&str> = statuses.iter().map(Status::as_str).collect();
+                Report::new(Kind::Usage, "status-unknown")
+                    .hint(format!("the statuses are `{}`", names.join("`, `")))
+                    .details(json!({ "status": status, "statuses": statuses }))
+            }
+
             DriverError::ParentEnded { task, status } => Report::new(Kind::Refused, "parent-ended")
                 .hint("create it on its own: `orange task create` without `--parent`")
                 .details(json!({ "task": task, "status": status })),
@@ -251,6 +258,9 @@ impl DriverError {
                     .hint(SAVE_WHOLE)
                     .details(json!({ "task": task, "reason": reason }))
             }
+            DriverError::NotStarted { task } => Report::new(Kind::Refused, "not-started")
+                .hint(format!("start it with `orange task spawn {task}`"))
+                .details(json!({ "task": task })),
             DriverError::FactUnknown { task, what, reason } => {
                 Report::new(Kind::Refused, "fact-unknown")
                     .hint(format!(

@@ -284,6 +284,10 @@ impl Supervisor {
             {
                 break;
             }
+            if let Err(error) = self.watcher.require_known_schema() {
+                self.exits.stop();
+                return Err(error.into());
+            }
             self.dispatch_due();
             if self.tick.has_passed() {
                 self.tick = Deadline::after(self.settings.tick);

@@ -1,10 +1,12 @@
 //! The task list: what needs the user first, then what runs.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use orange_config::Catalog;
 use orange_effects::tmux::{Listing, Observation, TmuxError};
 use orange_engine::activity::ActivityState;
+use orange_engine::language::load;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{ProjectName, RunId, Status, TaskId};
 use orange_engine::task::{Run, RunState};
@@ -94,6 +96,25 @@ impl Views {
             agent_states: looked_at,
             doing,
         })
+    }
+
+    /// The statuses of every workflow that a task is pinned to or could be created with.
+    pub fn statuses(&self) -> Result<Vec<Status>, DriverError> {
+        let mut texts = match Store::open_read_only(&self.context.home) {
+            Err(StoreError::Missing { .. }) => Vec::new(),
+            store => store?.workflow_texts()?,
+        };
+        let catalog = Catalog::load(&self.context.home)?;
+        // A file that cannot be read has no statuses; `orange workflow list` reports it.
+        let sources = catalog
+            .sources()
+            .iter()
+            .filter_map(|source| source.read().ok());
+        texts.extend(sources.map(|text| String::from_utf8_lossy(&text).into_owned()));
+        let workflows = texts.iter().filter_map(|text| load(text).workflow);
+        let states = workflows.flat_map(|workflow| workflow.states);
+        let statuses: BTreeSet<Status> = states.map(|state| state.name).collect();
+        Ok(statuses.into_iter().collect())
     }
 
     /// The state of the agents that these tasks believe alive, from one tmux listing.

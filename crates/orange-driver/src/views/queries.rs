@@ -147,6 +147,8 @@ impl Views {
                 .git_facts(&store, &stored.task, BranchQuestion::default())
             {
                 Ok(facts) => known.facts.git = Some(facts),
+                // There is nothing to know before the start.
+                Err(DriverError::NotStarted { .. }) => {}
                 Err(error) => unknown.push(error.to_string()),
             }
             ways = next_steps(&workflow, &stored.task, &known);

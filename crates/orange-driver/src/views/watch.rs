@@ -12,7 +12,7 @@ use orange_engine::names::{RunId, TaskId};
 use orange_engine::role::Role;
 use orange_engine::task::RunState;
 use orange_engine::time::Timestamp;
-use orange_store::{Store, StoredTask};
+use orange_store::{Store, StoreError, StoredTask};
 
 use crate::DriverError;
 use crate::context::Context;
@@ -96,6 +96,15 @@ impl Views {
 }
 
 impl Watcher {
+    /// Fails when a newer orange has migrated the database: this process can no longer write.
+    pub fn require_known_schema(&self) -> Result<(), DriverError> {
+        match self.store.require_known_schema() {
+            Err(error @ StoreError::Newer { .. }) => Err(error.into()),
+            // A busy database is read by the next call.
+            _ => Ok(()),
+        }
+    }
+
     /// The tasks that have changed since the last call.
     pub fn changes(&mut self) -> Result<Vec<Change>, DriverError> {
         if self.store.is_replaced() {

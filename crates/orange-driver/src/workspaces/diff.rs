@@ -7,6 +7,7 @@ use orange_store::Store;
 
 use crate::DriverError;
 use crate::workspaces::Workspaces;
+use crate::workspaces::repository::without_branch;
 
 impl Workspaces {
     /// How much a task has changed, including uncommitted work.
@@ -43,10 +44,11 @@ impl Workspaces {
             stat,
             colour,
         };
-        Ok(match held {
-            Some(held) => git.worktree(&held.path)?.diff(&ask)?,
-            None => git.diff(&ask)?,
-        })
+        let diff = match held {
+            Some(held) => git.worktree(&held.path)?.diff(&ask),
+            None => git.diff(&ask),
+        };
+        diff.map_err(|error| without_branch(&task, error))
     }
 }
 

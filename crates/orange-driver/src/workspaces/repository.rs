@@ -92,7 +92,7 @@ impl Workspaces {
             commit: question.head.or(submitted),
         };
         let Some(held) = store.workspace_of(&task.id)? else {
-            return told(git.facts(&ask), &unknown);
+            return git.facts(&ask).map_err(|error| without_branch(task, error));
         };
         let worktree = git.worktree(&held.path)?;
         let found = worktree.branch()?;
@@ -110,19 +110,26 @@ impl Workspaces {
             let reason = format!("its worktree is on {on}; run `orange task update {id} --branch`");
             return Err(unknown("the branch", reason));
         }
-        told(worktree.facts(&ask), &unknown)
+        worktree
+            .facts(&ask)
+            .map_err(|error| without_branch(task, error))
     }
 }
 
-/// A branch without a commit gets an error with instructions; anything else is git's failure.
-fn told(
-    facts: Result<GitFacts, GitError>,
-    unknown: &impl Fn(&'static str, String) -> DriverError,
-) -> Result<GitFacts, DriverError> {
-    facts.map_err(|error| match error {
-        GitError::NoCommit { branch } => {
-            unknown("the commit", format!("there is no branch `{branch}`"))
+/// A missing branch is an error with instructions; anything else is git's failure.
+pub(super) fn without_branch(task: &Task, error: GitError) -> DriverError {
+    match error {
+        // A run is recorded before its worktree and branch are created.
+        GitError::NoCommit { branch } if branch == task.branch.as_str() && task.runs.is_empty() => {
+            DriverError::NotStarted {
+                task: task.id.clone(),
+            }
         }
+        GitError::NoCommit { branch } => DriverError::FactUnknown {
+            task: task.id.clone(),
+            what: "the commit",
+            reason: format!("there is no branch `{branch}`"),
+        },
         error => error.into(),
-    })
+    }
 }

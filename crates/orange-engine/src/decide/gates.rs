@@ -211,7 +211,12 @@ fn check_git(gate: &GitGate, steps: &PlanBuilder<'_>) -> GateResult {
         })
         .collect();
     GateResult::from_failures(failures, || {
-        format!("the git conditions are met at {}", git.head)
+        let names = gate.conditions.iter().map(|condition| condition.name());
+        format!(
+            "`{}` at {}",
+            names.collect::<Vec<_>>().join("`, `"),
+            git.head
+        )
     })
 }
 

@@ -100,6 +100,7 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         Blocker::NoAgentRunning { .. } => {
             format!("respawn it first with `orange task respawn {task}`")
         }
+        Blocker::NotStarted => format!("start it first with `orange task spawn {task}`"),
         Blocker::StillRunning { .. } => format!("check it with `orange task attach {task}`"),
         Blocker::NoWorkspace => {
             format!("see what happened to it with `orange task show {task}`")

@@ -175,6 +175,15 @@ impl GitCondition {
         ("branch_not_default", GitCondition::BranchNotDefault),
         ("task_file_untracked", GitCondition::TaskFileUntracked),
     ];
+
+    /// Its name in a file.
+    pub fn name(self) -> &'static str {
+        let is_this = |(_, condition): &&(&'static str, GitCondition)| *condition == self;
+        GitCondition::ALL
+            .iter()
+            .find(is_this)
+            .map_or("", |(name, _)| name)
+    }
 }
 
 /// What the pull request must be.

@@ -174,6 +174,8 @@ pub enum Blocker {
         /// The requested role.
         role: Option<Role>,
     },
+    /// No agent of the task was ever started.
+    NotStarted,
     /// The agent is still running.
     StillRunning {
         /// The role.
@@ -249,11 +251,12 @@ impl Blocker {
             Blocker::NotInBranch { .. } => "not-in-branch",
             Blocker::VerbUnavailable { .. } => "verb-unavailable",
             Blocker::NoRespawn { .. } => "no-respawn",
-            Blocker::NoAgentRunning { .. } => "no-agent",
+            Blocker::NoAgentRunning { .. } => "no-agent-running",
+            Blocker::NotStarted => "not-started",
             Blocker::StillRunning { .. } => "still-running",
-            Blocker::AlreadyStarting { .. } => "on-its-way",
+            Blocker::AlreadyStarting { .. } => "already-starting",
             Blocker::Merging => "merging",
-            Blocker::EffectsRunning => "not-settled",
+            Blocker::EffectsRunning => "effects-running",
             Blocker::NoWorkspace => "no-workspace",
             Blocker::NoEntry { .. } => "no-entry",
             Blocker::NothingToDo => "nothing-to-do",

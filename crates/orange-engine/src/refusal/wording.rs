@@ -138,6 +138,7 @@ impl fmt::Display for Blocker {
             Blocker::NoAgentRunning { role: None } => {
                 formatter.write_str("no agent is running for this task")
             }
+            Blocker::NotStarted => formatter.write_str("its work has not started"),
             Blocker::StillRunning { role } => write!(formatter, "the {role} is still running"),
             Blocker::AlreadyStarting { role } => {
                 write!(formatter, "the {role} is already starting")

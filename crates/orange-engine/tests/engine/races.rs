@@ -241,7 +241,7 @@ fn a_worker_on_its_way_is_not_brought_twice() {
     };
     assert_eq!(
         shown(&world.ask(Role::Human, respawn())),
-        "refused on-its-way"
+        "refused already-starting"
     );
     world.settle();
     assert_eq!(
@@ -516,7 +516,7 @@ fn a_start_waits_for_what_its_queue_was_entered_with() {
     assert_eq!(shown(&world.verb(Role::Engine, Verb::Spawn)), "already");
     assert_eq!(
         shown(&world.verb(Role::Human, Verb::Spawn)),
-        "refused not-settled"
+        "refused effects-running"
     );
     world.settle();
     world.verb(Role::Human, Verb::Spawn);

@@ -107,8 +107,8 @@ fn require_recorded(store: &Store, directory: &TaskDirectory, end: &End) -> Resu
 /// Rewrites the whole file; the damaged one is kept beside it.
 fn rewrite(store: &Store, directory: &TaskDirectory) -> Result<(), StoreError> {
     let path = directory.history();
-    whole_file::rename(&path, &path.with_extension("jsonl.damaged"))?;
     let text = lines(directory.task(), store.events(directory.task(), 0)?)?;
+    whole_file::rename(&path, &path.with_extension("jsonl.damaged"))?;
     whole_file::write(&path, text.as_bytes(), 0o600)
 }
 

@@ -1,6 +1,6 @@
 //! Gives stored JSON from before schema 10 its current names.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 use serde_json::Value;
 
 use crate::error::{StoreError, failed};
@@ -78,37 +78,45 @@ pub(super) fn rewrite(connection: &Connection) -> Result<(), StoreError> {
     let attempt = "rename what is stored";
     for (select, update) in [
         (
-            "SELECT rowid, event FROM events",
+            "SELECT rowid, event FROM events WHERE rowid > ?1 ORDER BY rowid LIMIT 1",
             "UPDATE events SET event = ?2 WHERE rowid = ?1",
         ),
         (
-            "SELECT rowid, planned FROM pending",
+            "SELECT rowid, planned FROM pending WHERE rowid > ?1 ORDER BY rowid LIMIT 1",
             "UPDATE pending SET planned = ?2 WHERE rowid = ?1",
         ),
         (
-            "SELECT rowid, snapshot FROM tasks",
+            "SELECT rowid, snapshot FROM tasks WHERE rowid > ?1 ORDER BY rowid LIMIT 1",
             "UPDATE tasks SET snapshot = ?2 WHERE rowid = ?1",
         ),
     ] {
-        let mut statement = connection.prepare(select).map_err(failed(attempt))?;
-        let rows = statement.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)));
-        let rows: Result<Vec<(i64, String)>, _> = rows.map_err(failed(attempt))?.collect();
+        let mut select = connection.prepare(select).map_err(failed(attempt))?;
         let mut update = connection.prepare(update).map_err(failed(attempt))?;
-        for (row, old) in rows.map_err(failed(attempt))? {
+        let mut last = i64::MIN;
+        loop {
+            let next = select.query_row([last], |row| {
+                let text = row.get_ref(1)?.as_bytes_or_null()?;
+                Ok((row.get(0)?, text.map(<[u8]>::to_vec).unwrap_or_default()))
+            });
+            let Some((row, old)) = next.optional().map_err(failed(attempt))? else {
+                break;
+            };
+            last = row;
             // What is not JSON cannot be read before or after; the next reader reports it.
-            let Ok(new) = renamed(&old) else { continue };
-            if new == old {
-                continue;
+            match renamed(&old) {
+                Ok(new) if new.as_bytes() != old => {
+                    update.execute(params![row, new]).map_err(failed(attempt))?;
+                }
+                _ => {}
             }
-            update.execute(params![row, new]).map_err(failed(attempt))?;
         }
     }
     Ok(())
 }
 
 /// The text with its current names.
-fn renamed(text: &str) -> serde_json::Result<String> {
-    let mut value: Value = serde_json::from_str(text)?;
+fn renamed(text: &[u8]) -> serde_json::Result<String> {
+    let mut value: Value = serde_json::from_slice(text)?;
     rename(&mut value);
     serde_json::to_string(&value)
 }
@@ -122,13 +130,13 @@ mod tests {
         let old =
             r#"{"type":"effect.given_up","a":[{"do":"spawn","otherwise":null}],"state":"wanted"}"#;
         let new = r#"{"a":[{"action":"spawn","spawn_if_absent":null}],"state":"acquiring","type":"effect.failed"}"#;
-        assert_eq!(renamed(old).unwrap(), new);
-        assert_eq!(renamed(new).unwrap(), new);
+        assert_eq!(renamed(old.as_bytes()).unwrap(), new);
+        assert_eq!(renamed(new.as_bytes()).unwrap(), new);
     }
 
     #[test]
     fn names_and_texts_of_users_stay() {
         let kept = r#"{"fields":{"asked":1,"do":2},"runs":{"said":{"state":"alive"}},"sections":{"because":{"hash":"wanted"}},"summary":"given_up"}"#;
-        assert_eq!(renamed(kept).unwrap(), kept);
+        assert_eq!(renamed(kept.as_bytes()).unwrap(), kept);
     }
 }

@@ -50,6 +50,20 @@ pub struct Listing {
 }
 
 impl Store {
+    /// The text of every workflow that a task is pinned to.
+    pub fn workflow_texts(&self) -> Result<Vec<String>, StoreError> {
+        let attempt = "list the workflows";
+        let sql = "SELECT DISTINCT workflow_hash FROM tasks";
+        let mut statement = self.connection.prepare(sql).map_err(failed(attempt))?;
+        let rows = statement.query_map([], |row| row.get::<_, String>(0));
+        let mut found = Vec::new();
+        for hash in rows.map_err(failed(attempt))? {
+            let hash = hash.map_err(failed(attempt))?;
+            found.extend(texts::find(&self.connection, &hash)?);
+        }
+        Ok(found)
+    }
+
     pub fn load(&self, task: &TaskId) -> Result<Option<StoredTask>, StoreError> {
         let sql = "SELECT snapshot, sequence, directory, workflow_hash FROM tasks WHERE id = ?1";
         let found = self

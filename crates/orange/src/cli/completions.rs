@@ -11,8 +11,6 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::Shells;
 use orange_config::{Catalog, Environment, Harnesses, Home, Projects};
 use orange_driver::{Driver, ListFilter};
-use orange_engine::language::load;
-use orange_engine::names::TaskId;
 
 use super::help;
 use super::request::requests::driver;
@@ -101,6 +99,7 @@ fn candidates_for(argument: Arg, asked: &CompletionRequest) -> Arg {
         match (name.as_deref(), argument.get_id().as_str()) {
             (Some("TASK"), _) => tasks,
             (Some("BRANCH"), _) => branches,
+            (Some("STATUS"), "until") => wait_targets,
             (Some("STATUS"), _) => statuses,
             (_, "project") => projects,
             (_, "workflow") => workflows,
@@ -114,6 +113,15 @@ fn candidates_for(argument: Arg, asked: &CompletionRequest) -> Arg {
 }
 
 impl CompletionRequest {
+    /// Whether the command is useful for a finished task.
+    fn reads_finished_tasks(&self) -> bool {
+        const READERS: [&str; 7] = [
+            "diff", "history", "logs", "restore", "show", "why", "delete",
+        ];
+        let mut words = self.typed.iter().filter_map(|word| word.to_str());
+        words.any(|word| READERS.contains(&word))
+    }
+
     fn driver(&self) -> Option<Driver> {
         driver(&self.environment).ok()
     }
@@ -126,7 +134,11 @@ impl CompletionRequest {
 /// Tasks by id. Branches are added only once a word is begun: before, every task would be listed
 /// twice.
 fn tasks(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
-    let overview = asked.driver()?.views.list(&ListFilter::default()).ok()?;
+    let filter = ListFilter {
+        include_finished: asked.reads_finished_tasks(),
+        ..ListFilter::default()
+    };
+    let overview = asked.driver()?.views.list(&filter).ok()?;
     let is_begun = asked.typed.last().is_some_and(|word| !word.is_empty());
     let mut candidates = Vec::new();
     for row in &overview.tasks {
@@ -147,28 +159,36 @@ fn branches(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
     Some(branches.into_iter().map(CompletionCandidate::new).collect())
 }
 
-/// The statuses of the task on the command line; without one, those of every workflow in use.
+/// The statuses of the task on the command line; without one, those of every workflow.
 fn statuses(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
     let driver = asked.driver()?;
-    let overview = driver.views.list(&ListFilter::default()).ok()?;
-    let is_typed = |name: &str| asked.typed.iter().any(|it| it == name);
-    let rows = overview.tasks.iter();
-    let named = rows.filter(|row| is_typed(row.id.as_str()) || is_typed(row.branch.as_str()));
-    let named: Vec<&TaskId> = named.map(|row| &row.id).collect();
-    let meant = if named.is_empty() {
-        overview.tasks.iter().map(|row| &row.id).collect()
-    } else {
-        named
+    let filter = ListFilter {
+        include_finished: true,
+        ..ListFilter::default()
     };
-    let mut names = Vec::new();
-    for id in meant {
-        let text = driver.views.show(id).ok()?.stored.workflow_text;
-        let states = load(&text).workflow.into_iter().flat_map(|it| it.states);
-        names.extend(states.map(|state| state.name.to_string()));
-    }
-    names.sort();
-    names.dedup();
-    Some(names.into_iter().map(CompletionCandidate::new).collect())
+    let overview = driver.views.list(&filter).ok()?;
+    let is_typed = |name: &str| asked.typed.iter().any(|it| it == name);
+    let mut rows = overview.tasks.iter();
+    let named = rows.find(|row| is_typed(row.id.as_str()) || is_typed(row.branch.as_str()));
+    let names = match named {
+        Some(row) => {
+            let states = driver.views.workflow_of(&row.id).ok()?.states;
+            states.into_iter().map(|state| state.name).collect()
+        }
+        None => driver.views.statuses().ok()?,
+    };
+    let names = names.into_iter().map(|status| status.to_string());
+    Some(names.map(CompletionCandidate::new).collect())
+}
+
+/// What `orange task wait --until` takes: a status, or any status of a kind.
+fn wait_targets(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
+    let kinds = [
+        ("human", "any status that waits for you"),
+        ("terminal", "any final status"),
+    ];
+    let kinds = kinds.map(|(name, help)| CompletionCandidate::new(name).help(Some(help.into())));
+    Some(kinds.into_iter().chain(statuses(asked)?).collect())
 }
 
 fn projects(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {

@@ -61,7 +61,7 @@ fn message(refused: &clap::Error, command: &str) -> String {
             format!("`{command}` takes no argument `{argument}`")
         }
         (ErrorKind::MissingRequiredArgument, Some(argument), _) => {
-            format!("`{command}` needs `{argument}`")
+            format!("`{command}` needs {}", alternatives(&argument))
         }
         (ErrorKind::TooManyValues, Some(argument), _) => {
             format!("`{argument}` of `{command}` takes no value")
@@ -74,6 +74,21 @@ fn message(refused: &clap::Error, command: &str) -> String {
         }
     }
 }
+
+/// The options of a group like `<--status <STATUS>|--summary <TEXT>>`, by name alone.
+fn alternatives(argument: &str) -> String {
+    let group = argument
+        .strip_prefix('<')
+        .and_then(|it| it.strip_suffix('>'));
+    let Some(group) = group.filter(|group| group.contains('|')) else {
+        return format!("`{argument}`");
+    };
+    let names = group
+        .split('|')
+        .map(|it| it.split(' ').next().unwrap_or(it));
+    format!("one of `{}`", names.collect::<Vec<_>>().join("`, `"))
+}
+
 fn text(refused: &clap::Error, kind: ContextKind) -> Option<String> {
     match refused.get(kind)? {
         ContextValue::Strings(values) => values.first().cloned(),

@@ -90,6 +90,12 @@ fn bash_completes_ids_statuses_and_names() {
         "a-branch",
     );
     has(&["orange", "task", "sp"], "spawn");
+    has(&["orange", "task", "wait", "x", "--until", ""], "human");
+    has(&["orange", "task", "list", "--status", ""], "agent-review");
+    stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+    has(&["orange", "task", "diff", ""], id.as_str());
+    let live = ask(&["orange", "task", "attach", ""]);
+    assert!(!live.contains(&id.to_string()), "{live:?}");
 }
 
 #[test]

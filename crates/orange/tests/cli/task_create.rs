@@ -474,3 +474,19 @@ fn a_start_that_was_given_up_is_told_by_create_and_needs_you() {
     stage.wait_for_status(&id, "planning");
     assert_eq!(stage.task(&id).attention, [] as [&str; 0]);
 }
+
+#[test]
+fn the_project_is_named_when_the_directory_does_not_say_it() {
+    let stage = Stage::new("minimal");
+    let create = |directory: &std::path::Path| {
+        let mut command = stage.orange(&["task", "create", "--no-spawn", "Fix the login"]);
+        let output = command.current_dir(directory).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let narrated = create(&stage.path("scripts"));
+    let named = "using project `app`, the only one that is registered";
+    assert!(narrated.contains(named), "{narrated}");
+    let narrated = create(&stage.path("repo"));
+    assert!(!narrated.contains("using project"), "{narrated}");
+}

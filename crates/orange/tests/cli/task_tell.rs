@@ -157,3 +157,13 @@ fn lesson_26_a_dialog_gets_no_second_enter() {
     assert_eq!(enters(&stage), 1, "{}", stage.told(&id));
     assert!(is_undelivered(&stage, &id));
 }
+
+#[test]
+fn a_message_needs_a_task_that_was_started() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    let (code, said) = stage.call(&["task", "tell", id.as_str(), "-m", "hello"]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("its work has not started"), "{said}");
+    assert!(said.contains(&format!("`orange task spawn {id}`")), "{said}");
+}

@@ -147,3 +147,12 @@ fn a_worker_is_told_to_wait_for_the_reviewer() {
     assert!(calls.contains("hint: wait for the reviewer"), "{calls}");
     assert!(!calls.contains("Verdict: PASS"), "{calls}");
 }
+
+#[test]
+fn an_update_of_nothing_lists_what_can_be_updated() {
+    let stage = Stage::new("minimal");
+    let (code, said) = stage.call(&["task", "update", "fix"]);
+    assert_eq!(code, 2, "{said}");
+    let options = "one of `--status`, `--branch`, `--summary`, `--priority`, `--workflow`";
+    assert!(said.contains(options), "{said}");
+}

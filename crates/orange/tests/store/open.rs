@@ -3,11 +3,11 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use orange_store::{Creation, Store, StoreError};
+use orange_store::{Creation, Store, StoreError, rebuild};
 use rusqlite::Connection;
 
 use crate::fixtures::World;
-use crate::sandbox::{Sandbox, minimal, source};
+use crate::sandbox::{Sandbox, instant, minimal, source};
 
 fn mode(path: &std::path::Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o777
@@ -51,6 +51,27 @@ fn a_newer_database_is_refused_with_what_to_do() {
         assert!(matches!(refused, StoreError::Newer { found: 99, .. }));
         assert!(refused.hints()[0].contains("install the newer orange"));
     }
+}
+
+#[test]
+fn a_database_that_becomes_newer_is_no_longer_written_or_rebuilt() {
+    let sandbox = Sandbox::new();
+    let mut store = sandbox.store();
+    let connection = Connection::open(sandbox.home.database()).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+    drop(connection);
+    let last = store.sequence().unwrap();
+    let refused = store.claim_notification("a", instant(1)).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Newer { found: 99, .. }),
+        "{refused}"
+    );
+    assert_eq!(store.sequence().unwrap(), last);
+    let refused = rebuild(&sandbox.home).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Newer { found: 99, .. }),
+        "{refused}"
+    );
 }
 
 #[test]

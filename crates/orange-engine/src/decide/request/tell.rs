@@ -15,8 +15,13 @@ impl RequestDecision<'_> {
             return self.refuse(Attempt::Tell, blocked_by(missing));
         }
         let Some(role) = self.reader(role) else {
-            let role = role.cloned();
-            return self.refuse(Attempt::Tell, blocked_by(Blocker::NoAgentRunning { role }));
+            let missing = if self.steps.task.runs.is_empty() {
+                Blocker::NotStarted
+            } else {
+                let role = role.cloned();
+                Blocker::NoAgentRunning { role }
+            };
+            return self.refuse(Attempt::Tell, blocked_by(missing));
         };
         let said = self.request.message.as_deref().unwrap_or_default().trim();
         if said.is_empty() {

@@ -142,6 +142,15 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let begun = begun?;
     if let Some(project) = &begun.registered {
         output.narrate(&registered(project, output.narration_width()));
+    } else if let Answer::Done(changed) | Answer::StillRunning(changed) = &begun.created
+        && args.project.is_none()
+        && driver.callers.project_here(None)?.is_none()
+    {
+        let mut text = Text::new();
+        let project = &changed.task.project;
+        let line = format!("using project `{project}`, the only one that is registered");
+        text.push_line(&[(Style::Plain, &line)], 4, output.narration_width());
+        output.narrate(&text);
     }
     tell(begun, output)
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use orange_config::Environment;
 use orange_config::clock;
-use orange_driver::{AgentState, ListFilter, Overview, TaskRow};
+use orange_driver::{AgentState, DriverError, ListFilter, Overview, TaskRow};
 use orange_engine::activity::ActivityState;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{ProjectName, Status};
@@ -86,6 +86,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         status: args.status.as_deref().map(Status::new),
         include_finished: args.all_statuses,
     })?;
+    if let Some(status) = args.status.as_deref().map(Status::new)
+        && overview.tasks.is_empty()
+    {
+        let statuses = driver.views.statuses()?;
+        if !statuses.contains(&status) {
+            return Err(DriverError::NoSuchStatus { status, statuses }.into());
+        }
+    }
     if output.is_json() {
         let body = Body {
             as_of: overview.sequence,

@@ -1,6 +1,5 @@
 //! What a task's gate is still missing, in a few words.
 
-use orange_engine::language::gates::GitCondition;
 use orange_engine::refusal::{Blocker, GateFailure};
 
 use super::entry::Entry;
@@ -44,10 +43,7 @@ fn describe(failure: &GateFailure) -> String {
         GateFailure::Uncommitted { .. } => String::from("needs a commit"),
         GateFailure::BranchMoved { .. } => String::from("the branch has moved"),
         GateFailure::Git { condition } => {
-            let names = GitCondition::ALL.iter();
-            let name = names.clone().find(|(_, it)| it == condition);
-            let name = name.map_or("", |(name, _)| name);
-            format!("needs {}", name.replace('_', " "))
+            format!("needs {}", condition.name().replace('_', " "))
         }
         GateFailure::PullRequestMissing
         | GateFailure::PullRequestState { .. }

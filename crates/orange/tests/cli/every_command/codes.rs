@@ -73,11 +73,17 @@ impl Stage {
 #[test]
 fn what_was_named_or_left_out() {
     let stage = Stage::new("default");
-    stage.expect("task show fix", 4, "store-missing");
+    stage.expect("task show fix", 4, "task-not-found");
+    let mut own = stage.ask_program("task show");
+    let output = own.env("ORANGE_TASK_ID", "fix").output().unwrap();
+    assert_code(&output, 4, "store-missing");
     stage.create(&["fix", "Fix it"]);
     stage.expect("task show", 2, "task-unclear");
     stage.expect("task show nothing", 4, "task-not-found");
     stage.expect("task wait fix --until nowhere", 2, "status-unknown");
+    stage.expect("task list --status nowhere", 2, "status-unknown");
+    stage.expect("task diff fix", 3, "not-started");
+    stage.expect("task merge fix --yes", 3, "not-started");
     stage.expect("task attach fix", 4, "no-agent");
     stage.expect("task logs fix", 4, "no-output");
     stage.expect("task restore fix 7", 4, "rescue-not-found");

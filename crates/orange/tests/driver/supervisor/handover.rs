@@ -62,6 +62,23 @@ fn there_is_one_for_a_home() {
 }
 
 #[test]
+fn a_supervisor_exits_when_a_newer_version_migrates_the_database() {
+    let stage = Stage::new("default");
+    let settings = Settings {
+        tick: Duration::from_millis(100),
+        ..Settings::default()
+    };
+    let supervisor = Supervisor::new(stage.driver(), settings).unwrap();
+    let running = thread::spawn(move || supervisor.run());
+    let database = rusqlite::Connection::open(stage.home().database()).unwrap();
+    database.pragma_update(None, "user_version", 99).unwrap();
+    wait_for("its exit", || running.is_finished());
+    let error = running.join().unwrap().unwrap_err().to_string();
+    assert!(error.contains("its schema is 99"), "{error}");
+    assert!(!stage.driver().context.is_supervised());
+}
+
+#[test]
 fn a_yielding_supervisor_hands_over_and_the_next_continues() {
     let stage = Stage::new("default");
     stage.script("worker-1", "pause go\nexit 7");
