@@ -13,7 +13,9 @@ pub(super) fn home(error: &HomeError) -> Report {
         HomeError::Relative(path) => Report::new(Kind::Usage, "home-not-absolute")
             .details(json!({ "path": path.to_string_lossy() })),
     };
-    report.hint("set it to an absolute path, for example `export ORANGE_HOME=\"$PWD/orange\"`")
+    report.hint(
+        "set `ORANGE_HOME` to an absolute path, for example `export ORANGE_HOME=\"$PWD/orange\"`",
+    )
 }
 
 pub(super) fn store(error: &StoreError) -> Report {
@@ -45,21 +47,24 @@ pub(super) fn store(error: &StoreError) -> Report {
 pub(super) fn projects(error: &ProjectsError) -> Report {
     match error {
         ProjectsError::Unknown { name, names } => Report::new(Kind::NotFound, "project-not-found")
-            .hint(registered(names))
+            .hint("run `orange project list` to see the registered projects")
             .details(json!({ "name": name, "names": names })),
         ProjectsError::NameInvalid(_) => Report::new(Kind::Usage, "project-name-invalid").hint(
             "use letters, digits, `-` and `_`; choose a name with `orange project add --name NAME`",
         ),
         ProjectsError::Exists { found, .. } => {
             Report::new(Kind::Refused, "project-exists").hint(format!(
-                "`orange project show {}` shows it; for another repository choose another \
+                "run `orange project show {}` to see it; for another repository, choose another \
                  name with `orange project add --name NAME`",
                 found.name
             ))
         }
         ProjectsError::File { .. } => Report::new(Kind::Refused, "projects-unreadable"),
         ProjectsError::Invalid { path, .. } => Report::new(Kind::Refused, "projects-unreadable")
-            .hint(format!("correct `{}`; nothing was changed", path.display())),
+            .hint(format!(
+                "correct `{}`; orange has not changed it",
+                path.display()
+            )),
     }
 }
 

@@ -57,9 +57,9 @@ pub enum DriverError {
         value: String,
         reason: &'static str,
     },
-    #[error("cannot find rescue {number} of task `{task}`")]
+    #[error("cannot find saved work {number} of task `{task}`")]
     NoRescue { task: TaskId, number: u32 },
-    #[error("cannot restore rescue {number} of task `{task}`: {reason}")]
+    #[error("cannot restore saved work {number} of task `{task}`: {reason}")]
     NotRestored {
         task: TaskId,
         number: u32,
@@ -112,7 +112,7 @@ pub enum DriverError {
     #[error("cannot create a child of task `{task}`: it is finished (`{status}`)")]
     ParentEnded { task: TaskId, status: Status },
     #[error(
-        "cannot create a child of task `{parent}` that comes after `{}`: they would wait for each \
+        "cannot create a child of task `{parent}` that starts after `{}`: they would wait for each \
          other forever", join_cycle(.way)
     )]
     WaitsForItself { parent: TaskId, way: Vec<TaskId> },
@@ -159,7 +159,7 @@ pub enum DriverError {
     InsideEffect { task: TaskId },
     #[error("cannot determine the task")]
     TaskUnclear,
-    #[error("cannot determine which task `{named}` means: it could be {}", list_candidates(.candidates))]
+    #[error("cannot tell which task `{named}` means: it could be {}", list_candidates(.candidates))]
     TaskAmbiguous {
         named: String,
         candidates: Vec<Candidate>,

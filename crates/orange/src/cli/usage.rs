@@ -61,7 +61,7 @@ fn message(refused: &clap::Error, command: &str) -> String {
             format!("`{command}` takes no argument `{argument}`")
         }
         (ErrorKind::MissingRequiredArgument, Some(argument), _) => {
-            format!("`{command}` needs `{argument}`")
+            format!("`{command}` needs {}", missing_argument(&argument))
         }
         (ErrorKind::TooManyValues, Some(argument), _) => {
             format!("`{argument}` of `{command}` takes no value")
@@ -74,6 +74,18 @@ fn message(refused: &clap::Error, command: &str) -> String {
         }
     }
 }
+
+/// The missing argument; for a group such as `<--status <STATUS>|--summary <TEXT>>`, its flags.
+fn missing_argument(argument: &str) -> String {
+    let group = argument.strip_prefix('<').filter(|it| it.starts_with("--"));
+    let Some(group) = group else {
+        return format!("`{argument}`");
+    };
+    let flags = group.split('|').filter_map(|it| it.split(' ').next());
+    let flags: Vec<String> = flags.map(|flag| format!("`{flag}`")).collect();
+    format!("one of {}", flags.join(", "))
+}
+
 fn text(refused: &clap::Error, kind: ContextKind) -> Option<String> {
     match refused.get(kind)? {
         ContextValue::Strings(values) => values.first().cloned(),
