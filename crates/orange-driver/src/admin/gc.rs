@@ -249,7 +249,7 @@ impl Admin {
         let Some(task) = marker.as_ref().and_then(|marker| marker.phase.task()) else {
             let condition = worktree.condition()?;
             let is_at_rest = condition.is_clean() && condition.head.branch().is_none();
-            let reason = "it is in use: clean it and detach HEAD";
+            let reason = "it holds changes or a branch: clean it and detach HEAD";
             return Ok(is_at_rest.then_some(()).ok_or_else(|| reason.to_owned()));
         };
         if let Some(reason) = self.reason_in_use(store, task, record)? {

@@ -103,7 +103,9 @@ pub(super) fn settings(error: &SettingsError) -> Report {
         SettingsError::Variable {
             variable, value, ..
         } => Report::new(Kind::Usage, "variable-invalid")
-            .hint(format!("run `unset {variable}`, or set it to one of these"))
+            .hint(format!(
+                "run `unset {variable}`, or set it to a valid value"
+            ))
             .details(json!({ "variable": variable, "value": value })),
     }
 }

@@ -155,7 +155,7 @@ pub enum DriverError {
         own: TaskId,
         requested: TaskId,
     },
-    #[error("cannot access task `{task}` from a command that runs for it")]
+    #[error("cannot access task `{task}` from a gate, hook or script that runs for it")]
     InsideEffect { task: TaskId },
     #[error("cannot determine the task")]
     TaskUnclear,
@@ -182,7 +182,7 @@ pub enum DriverError {
     },
     #[error("cannot show the output of an agent of task `{task}`: {reason}")]
     NoOutput { task: TaskId, reason: String },
-    #[error("cannot {0} from an agent's session: only the user may")]
+    #[error("cannot {0} from an agent's session: only the user may do this")]
     UserOnly(&'static str),
     #[error("cannot rebuild the database `{}`: it already exists", .path.display())]
     DatabaseExists { path: PathBuf },

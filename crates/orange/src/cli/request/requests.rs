@@ -90,7 +90,7 @@ struct Body<'a> {
     failed_effects: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_started: Option<&'a Error>,
-    /// What the start waits for; it starts by itself after that.
+    /// What the start waits for; after that the task starts automatically.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     waits: Vec<WaitBody<'a>>,
     /// The result of a merge: which commit is where now.

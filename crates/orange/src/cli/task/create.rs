@@ -222,7 +222,7 @@ fn tell(begun: CreatedTask, output: &mut Output) -> Result<Exit, Error> {
         Start::NotRequested => return print(begun.created, output),
         Start::UserOnly => {
             let exit = print(begun.created, output)?;
-            (exit, Some(format!("only a human may start it: {again}")))
+            (exit, Some(format!("only the user may start it: {again}")))
         }
         Start::Waits(waits) => {
             let besides = Extras {
@@ -256,7 +256,7 @@ fn tell(begun: CreatedTask, output: &mut Output) -> Result<Exit, Error> {
 /// A hint for a task whose start has to wait.
 pub fn waiting_hint(task: &TaskId) -> String {
     format!(
-        "it starts by itself once nothing blocks it, if `orange serve` is running; `orange task \
+        "if `orange serve` is running, the task starts once nothing blocks it; `orange task \
          why {task}` shows what it waits for"
     )
 }
