@@ -109,7 +109,7 @@ impl Callers {
                     (Some(identity), _) => Ok(identity),
                     (None, None) => Ok(Identity::human()),
                     (None, Some(_)) => Err(DriverError::CallerUnknown(String::from(
-                        "this process was started by orange or runs in orange's tmux server, but it \
+                        "this process was started by orange or runs in orange's tmux server, but \
                          belongs to no agent",
                     ))),
                 }
@@ -161,18 +161,16 @@ impl Callers {
         }
         let said = match (&mark.run, &mark.proof) {
             (Some(id), Some(proof)) => run_by_proof(store, id, proof, mark.task.as_ref())?,
-            (id, _) => {
-                match run {
-                    Some(run) if id.as_ref().is_none_or(|id| *id == run.id) => Identity::of(run)?,
-                    _ => {
-                        let reason = id.as_ref().map_or_else(
+            (id, _) => match run {
+                Some(run) if id.as_ref().is_none_or(|id| *id == run.id) => Identity::of(run)?,
+                _ => {
+                    let reason = id.as_ref().map_or_else(
                         || String::from("variables of a run are set, but `ORANGE_RUN_ID` is not"),
-                        |id| format!("`ORANGE_RUN_ID` is `{id}`, but the proof of that run is missing"),
+                        |id| format!("`ORANGE_RUN_ID` is `{id}`, but its proof is missing"),
                     );
-                        return Err(DriverError::CallerUnknown(reason));
-                    }
+                    return Err(DriverError::CallerUnknown(reason));
                 }
-            }
+            },
         };
         Ok(Claim::Run(said))
     }

@@ -71,7 +71,7 @@ impl Performer {
                     .and_then(|it| it.require(&record.harness).ok());
                 if record.headless && harness.is_some_and(Harness::can_be_headless) {
                     return Err(Failure::obstacle(
-                        "the agent runs headless and reads no messages; its next start gets this one",
+                        "the agent runs headless and reads no messages; its next start gets it",
                     ));
                 }
                 let telling = MessageDelivery {

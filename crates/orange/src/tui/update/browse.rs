@@ -232,8 +232,8 @@ fn merge_question(entry: &Entry) -> Question {
                  and s squashes all changes into one commit.",
             ),
             String::from(
-                "A checkout on the default branch is fast-forwarded; if it has uncommitted changes, \
-                 nothing is merged.",
+                "A checkout on the default branch is fast-forwarded; if it has uncommitted \
+                 changes, nothing is merged.",
             ),
             String::from("Nothing is merged if the branch has later commits or uncommitted files."),
             String::from("Then the agents are stopped and the worktree is released."),
