@@ -220,7 +220,7 @@ fn count_crash(
 fn describe_failure(what: &str, missing: &[Blocker]) -> String {
     let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
     format!(
-        "{what}, and its transition was refused: {}",
+        "{what}, and no transition is possible: {}",
         missing.join("; ")
     )
 }
