@@ -33,9 +33,9 @@ pub struct GcReport {
     pub unusable_workspaces: Vec<UnusableWorkspace>,
     /// Ignored files in idle workspaces.
     pub ignored_files: Vec<IgnoredFiles>,
-    /// Rescues that the default branch contains completely.
+    /// Saved work that the default branch contains completely.
     pub merged_rescues: Vec<String>,
-    /// Whether ignored files were moved aside and merged rescues deleted.
+    /// Whether ignored files were moved aside and merged saved work deleted.
     pub confirmed: bool,
     /// Projects and workspaces that could not be cleaned up; the others are not affected.
     pub problems: Vec<Problem>,
