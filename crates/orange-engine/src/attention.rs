@@ -318,7 +318,7 @@ impl TaskAttention<'_> {
         let why = match message.problem {
             Some(problem) => problem,
             None if message.is_confirmed || waited < READ_TIMEOUT_MILLIS => return None,
-            None => "it was notified, but has not read it",
+            None => "the agent was notified, but has not read the message",
         };
         let told = format!("a message to the {to}: {why}");
         Some(self.item(

@@ -56,10 +56,10 @@ pub struct PlannedEffect {
 pub enum Effect {
     /// Bind a workspace to the task.
     AcquireWorkspace {
-        /// Whether to restore work that was rescued earlier.
+        /// Whether to restore saved work.
         restore: bool,
     },
-    /// Save unsaved work, then release the workspace.
+    /// Save uncommitted work, then release the workspace.
     ReleaseWorkspace {
         /// The workspace that was bound when this was planned; no other is touched.
         workspace: Option<WorkspaceName>,

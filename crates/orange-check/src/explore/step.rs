@@ -127,9 +127,9 @@ fn name_of(gate: &Gate) -> String {
             None => format!("`{}`", section.section),
         },
         GateKind::Report(report) => format!("a report with the right `{}`", report.field),
-        GateKind::Git(_) => String::from("git in order"),
-        GateKind::PullRequest(_) => String::from("the pull request in order"),
-        GateKind::Command(command) => format!("`{}` succeeding", command.command.join(" ")),
+        GateKind::Git(_) => String::from("git gates passing"),
+        GateKind::PullRequest(_) => String::from("pull request gates passing"),
+        GateKind::Command(command) => format!("`{}` passing", command.command.join(" ")),
     }
 }
 
@@ -185,20 +185,20 @@ impl fmt::Display for Occurrence {
                 formatter,
                 "a task with a summary of {summary} characters begins in `{entry}`"
             ),
-            Occurrence::Request { by, to } => write!(formatter, "the {by} asks for `{to}`"),
+            Occurrence::Request { by, to } => write!(formatter, "the {by} requests `{to}`"),
             Occurrence::Write { by } => write!(formatter, "the {by} writes"),
             Occurrence::Merge { by } => write!(formatter, "the {by} merges"),
             Occurrence::Respawn { role } => write!(formatter, "the human respawns the {role}"),
             Occurrence::Die { role, evidence } => match evidence {
                 Evidence::Environment => {
-                    write!(formatter, "the {role} goes away with its tmux server")
+                    write!(formatter, "the {role} loses its tmux server")
                 }
                 Evidence::Exit { code } if *code > 1 => {
                     write!(formatter, "the {role} dies with another error")
                 }
                 _ => write!(formatter, "the {role} dies"),
             },
-            Occurrence::TimeOut => formatter.write_str("the time is up"),
+            Occurrence::TimeOut => formatter.write_str("the timeout expires"),
             Occurrence::Report { role, report } => {
                 write!(formatter, "the {role} reports `{}`", report.outcome())?;
                 if !report.delegations.is_empty() {
@@ -244,12 +244,12 @@ impl fmt::Display for Step {
         if !names.is_empty() {
             let showing = match self.occurrence {
                 Occurrence::Write { .. } => "",
-                _ => ", showing",
+                _ => ", with",
             };
             write!(formatter, "{showing} {}", names.join(" and "))?;
         }
         if let Some(role) = &self.evidence.submitted_by {
-            write!(formatter, " that the {role} asked with before")?;
+            write!(formatter, ", submitted earlier by the {role}")?;
         }
         if let Some(failing) = &self.failure {
             write!(formatter, "; `{}` fails", failing.label)?;

@@ -35,8 +35,8 @@ const KNOWN: [KnownFinding; 7] = [
         code: FindingCode::LimitExceeded,
         message: "from `stuck` to `agent-review` counts `review_round` beyond its limit of 2",
         story: &[
-            "the reviewer asks for `stuck`, showing FAIL in `## Review`",
-            "the human asks for `agent-review`",
+            "the reviewer requests `stuck`, with FAIL in `## Review`",
+            "the human requests `agent-review`",
         ],
     },
     KnownFinding {
@@ -44,15 +44,15 @@ const KNOWN: [KnownFinding; 7] = [
         code: FindingCode::StaleArtifact,
         message: "an old FAIL in `## Review` leads from `agent-review` to `stuck` in a later round",
         story: &[
-            "the worker asks for `agent-review`, showing `## Handoff` and the old FAIL in `## Review`",
-            "the reviewer dies, showing the old FAIL in `## Review`",
+            "the worker requests `agent-review`, with `## Handoff` and the old FAIL in `## Review`",
+            "the reviewer dies, with the old FAIL in `## Review`",
         ],
     },
     KnownFinding {
         document: LARGE,
         code: FindingCode::StaleArtifact,
         message: "an old `## Handoff` leads from `working` to `agent-review` in a later round",
-        story: &["the worker dies, showing the old `## Handoff`"],
+        story: &["the worker dies, with the old `## Handoff`"],
     },
     KnownFinding {
         document: LARGE,
@@ -60,15 +60,15 @@ const KNOWN: [KnownFinding; 7] = [
         message: "the worker can write the PASS that leads from `agent-review` to `reviewing`",
         story: &[
             "the worker writes PASS in `## Review`",
-            "the worker asks for `agent-review`, showing `## Handoff` and the old PASS in `## Review`",
-            "the reviewer dies, showing the old PASS in `## Review`",
+            "the worker requests `agent-review`, with `## Handoff` and the old PASS in `## Review`",
+            "the reviewer dies, with the old PASS in `## Review`",
         ],
     },
     KnownFinding {
         document: LARGE,
         code: FindingCode::AskerEnded,
         message: "from `working` to `agent-review`, requested by the worker, kills the worker",
-        story: &["the worker asks for `agent-review`, showing `## Handoff`"],
+        story: &["the worker requests `agent-review`, with `## Handoff`"],
     },
 ];
 

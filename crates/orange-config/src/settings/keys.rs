@@ -93,7 +93,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "pool.when_full",
         kind: Kind::OneOf(&["queue", "refuse"]),
-        meaning: "What happens to a start when no worktree is free: it waits, or it is refused.",
+        meaning: "When no worktree is free, a start waits (`queue`) or is refused (`refuse`).",
         default: || Some(Value::text("queue")),
         project: |it| {
             Some(Value::text(match it.when_full? {
@@ -106,20 +106,20 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "supervisor.tick",
         kind: Kind::Duration,
-        meaning: "How often `orange serve` polls tmux; it sees exits without polling.",
+        meaning: "How often `orange serve` polls tmux; it notices exits without polling.",
         default: || Some(Value::Duration(Duration::from_secs(2))),
         ..PLAIN
     },
     Key {
         name: "supervisor.sweep",
         kind: Kind::Duration,
-        meaning: "How often it checks everything, even if nothing seems to have changed.",
+        meaning: "How often `orange serve` checks everything, even without a sign of change.",
         default: || Some(Value::Duration(Duration::from_secs(30))),
         ..PLAIN
     },
     Key {
         name: "supervisor.start_rate",
-        meaning: "How many agents it starts per minute, at most.",
+        meaning: "How many agents `orange serve` starts per minute, at most.",
         default: || Some(Value::Count(120)),
         ..PLAIN
     },

@@ -33,9 +33,9 @@ pub struct GcReport {
     pub unusable_workspaces: Vec<UnusableWorkspace>,
     /// Ignored files in idle workspaces.
     pub ignored_files: Vec<IgnoredFiles>,
-    /// Rescues that the default branch contains completely.
+    /// Saved work that the default branch contains completely.
     pub merged_rescues: Vec<String>,
-    /// Whether ignored files were moved aside and merged rescues deleted.
+    /// Whether ignored files were moved aside and merged saved work deleted.
     pub confirmed: bool,
     /// Projects and workspaces that could not be cleaned up; the others are not affected.
     pub problems: Vec<Problem>,
@@ -249,7 +249,7 @@ impl Admin {
         let Some(task) = marker.as_ref().and_then(|marker| marker.phase.task()) else {
             let condition = worktree.condition()?;
             let is_at_rest = condition.is_clean() && condition.head.branch().is_none();
-            let reason = "it is in use: clean it and detach HEAD";
+            let reason = "it holds changes or a branch: clean it and detach HEAD";
             return Ok(is_at_rest.then_some(()).ok_or_else(|| reason.to_owned()));
         };
         if let Some(reason) = self.reason_in_use(store, task, record)? {

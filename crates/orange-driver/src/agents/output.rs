@@ -38,8 +38,8 @@ impl Agents {
         let run = run.ok_or_else(|| DriverError::NoOutput {
             task: task.clone(),
             reason: match role {
-                Some(role) => format!("it never had a {role}"),
-                None => String::from("it never had an agent"),
+                Some(role) => format!("the task never had a {role}"),
+                None => String::from("the task never had an agent"),
             },
         })?;
         self.shown(&store, &run)

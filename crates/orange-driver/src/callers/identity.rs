@@ -109,8 +109,8 @@ impl Callers {
                     (Some(identity), _) => Ok(identity),
                     (None, None) => Ok(Identity::human()),
                     (None, Some(_)) => Err(DriverError::CallerUnknown(String::from(
-                        "orange started this process, or it is in a pane of orange's tmux server, \
-                         and it is not a run",
+                        "this process was started by orange or runs in orange's tmux server, but \
+                         belongs to no agent",
                     ))),
                 }
             }
@@ -165,8 +165,8 @@ impl Callers {
                 Some(run) if id.as_ref().is_none_or(|id| *id == run.id) => Identity::of(run)?,
                 _ => {
                     let reason = id.as_ref().map_or_else(
-                        || String::from("it has variables of a run, but no `ORANGE_RUN_ID`"),
-                        |id| format!("`ORANGE_RUN_ID` names `{id}` without the proof of that run"),
+                        || String::from("variables of a run are set, but `ORANGE_RUN_ID` is not"),
+                        |id| format!("`ORANGE_RUN_ID` is `{id}`, but its proof is missing"),
                     );
                     return Err(DriverError::CallerUnknown(reason));
                 }

@@ -13,7 +13,9 @@ pub(super) fn home(error: &HomeError) -> Report {
         HomeError::Relative(path) => Report::new(Kind::Usage, "home-not-absolute")
             .details(json!({ "path": path.to_string_lossy() })),
     };
-    report.hint("set it to an absolute path, for example `export ORANGE_HOME=\"$PWD/orange\"`")
+    report.hint(
+        "set `ORANGE_HOME` to an absolute path, for example `export ORANGE_HOME=\"$PWD/orange\"`",
+    )
 }
 
 pub(super) fn store(error: &StoreError) -> Report {
@@ -45,25 +47,24 @@ pub(super) fn store(error: &StoreError) -> Report {
 pub(super) fn projects(error: &ProjectsError) -> Report {
     match error {
         ProjectsError::Unknown { name, names } => Report::new(Kind::NotFound, "project-not-found")
-            .hint(if names.is_empty() {
-                String::from("no project is registered; run `orange project add` in a repository")
-            } else {
-                registered(names)
-            })
+            .hint("run `orange project list` to see the registered projects")
             .details(json!({ "name": name, "names": names })),
         ProjectsError::NameInvalid(_) => Report::new(Kind::Usage, "project-name-invalid").hint(
             "use letters, digits, `-` and `_`; choose a name with `orange project add --name NAME`",
         ),
         ProjectsError::Exists { found, .. } => {
             Report::new(Kind::Refused, "project-exists").hint(format!(
-                "`orange project show {}` shows it; for another repository choose another \
+                "run `orange project show {}` to see it; for another repository, choose another \
                  name with `orange project add --name NAME`",
                 found.name
             ))
         }
         ProjectsError::File { .. } => Report::new(Kind::Refused, "projects-unreadable"),
         ProjectsError::Invalid { path, .. } => Report::new(Kind::Refused, "projects-unreadable")
-            .hint(format!("correct `{}`; nothing was changed", path.display())),
+            .hint(format!(
+                "correct `{}`; orange has not changed it",
+                path.display()
+            )),
     }
 }
 
@@ -102,7 +103,9 @@ pub(super) fn settings(error: &SettingsError) -> Report {
         SettingsError::Variable {
             variable, value, ..
         } => Report::new(Kind::Usage, "variable-invalid")
-            .hint(format!("run `unset {variable}`, or set it to one of these"))
+            .hint(format!(
+                "run `unset {variable}`, or set it to a valid value"
+            ))
             .details(json!({ "variable": variable, "value": value })),
     }
 }

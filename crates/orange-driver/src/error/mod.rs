@@ -57,9 +57,9 @@ pub enum DriverError {
         value: String,
         reason: &'static str,
     },
-    #[error("cannot find rescue {number} of task `{task}`")]
+    #[error("cannot find saved work {number} of task `{task}`")]
     NoRescue { task: TaskId, number: u32 },
-    #[error("cannot restore rescue {number} of task `{task}`: {reason}")]
+    #[error("cannot restore saved work {number} of task `{task}`: {reason}")]
     NotRestored {
         task: TaskId,
         number: u32,
@@ -113,7 +113,7 @@ pub enum DriverError {
     #[error("cannot create a child of task `{task}`: it is finished (`{status}`)")]
     ParentEnded { task: TaskId, status: Status },
     #[error(
-        "cannot create a child of task `{parent}` that comes after `{}`: they would wait for each \
+        "cannot create a child of task `{parent}` that starts after `{}`: they would wait for each \
          other forever", join_cycle(.way)
     )]
     WaitsForItself { parent: TaskId, way: Vec<TaskId> },
@@ -159,11 +159,11 @@ pub enum DriverError {
         own: TaskId,
         requested: TaskId,
     },
-    #[error("cannot access task `{task}` from a command that runs for it")]
+    #[error("cannot access task `{task}` from a gate, hook or script that runs for it")]
     InsideEffect { task: TaskId },
     #[error("cannot determine the task")]
     TaskUnclear,
-    #[error("cannot determine which task `{named}` means: it could be {}", list_candidates(.candidates))]
+    #[error("cannot tell which task `{named}` means: it could be {}", list_candidates(.candidates))]
     TaskAmbiguous {
         named: String,
         candidates: Vec<Candidate>,
@@ -191,7 +191,7 @@ pub enum DriverError {
     },
     #[error("cannot show the output of an agent of task `{task}`: {reason}")]
     NoOutput { task: TaskId, reason: String },
-    #[error("cannot {0} from an agent's session: only the user may")]
+    #[error("cannot {0} from an agent's session: only the user may do this")]
     UserOnly(&'static str),
     #[error("cannot rebuild the database `{}`: it already exists", .path.display())]
     DatabaseExists { path: PathBuf },

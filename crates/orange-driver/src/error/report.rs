@@ -68,7 +68,7 @@ impl DriverError {
                 let path = error.path.display();
                 Report::new(Kind::Refused, "home-unreadable")
                     .hint(format!(
-                        "run `ls -ld {path}`: it must be a directory you may read"
+                        "run `ls -ld {path}`: it must be a directory that you can read"
                     ))
                     .details(
                         json!({ "path": error.path.to_string_lossy(), "reason": error.reason }),
@@ -92,11 +92,11 @@ impl DriverError {
             DriverError::NoSkills(named) => {
                 let first = match named {
                     Some(name) => format!(
-                        "set it in the definition of `{name}`, for example `skills = \
+                        "set the directory in the definition of `{name}`, for example `skills = \
                          \"~/.{name}/skills\"`"
                     ),
                     None => String::from(
-                        "install one, or name one that you will install: `orange install \
+                        "install such an agent, or name one that you will install: `orange install \
                          --harness NAME`",
                     ),
                 };
@@ -119,7 +119,10 @@ impl DriverError {
                     .details(json!({ "pid": pid }))
             }
             DriverError::DatabaseExists { path } => Report::new(Kind::Refused, "database-exists")
-                .hint("if it is damaged, run `orange rebuild --move-aside`: it is renamed and kept")
+                .hint(
+                    "if it is damaged, run `orange rebuild --move-aside`, which keeps it under \
+                     another name",
+                )
                 .details(json!({ "path": path.to_string_lossy() })),
 
             DriverError::NameInvalid { .. } => Report::new(Kind::Usage, "name-invalid")
@@ -128,7 +131,7 @@ impl DriverError {
             DriverError::NoRescue { task, number } => {
                 Report::new(Kind::NotFound, "rescue-not-found")
                     .hint(format!(
-                        "run `orange task restore {task}` to list its rescues"
+                        "run `orange task restore {task}` to list its saved work"
                     ))
                     .details(json!({ "task": task, "number": number }))
             }
@@ -157,7 +160,7 @@ impl DriverError {
                 Report::new(Kind::Refused, "pool-full").hint(format!(
                     "finish one of them, or cancel it with `orange task cancel {other}`, then run \
                      `orange task spawn {task}`; `pool_size` of `{project}` in projects.json sets \
-                     how many there are, and `when_full` whether a start waits"
+                     the number of workspaces, and `when_full` whether a start waits for one"
                 ))
             }
             DriverError::WorkspaceBusy(_) => {
@@ -243,11 +246,11 @@ impl DriverError {
             }
 
             DriverError::ParentEnded { task, status } => Report::new(Kind::Refused, "parent-ended")
-                .hint("create it on its own: `orange task create` without `--parent`")
+                .hint("create the task without a parent: `orange task create` without `--parent`")
                 .details(json!({ "task": task, "status": status })),
             DriverError::WaitsForItself { parent, way } => {
                 Report::new(Kind::Refused, "waits-for-itself")
-                    .hint("leave out `--after`, or create it on its own, without `--parent`")
+                    .hint("leave out `--after` or `--parent`")
                     .details(json!({ "parent": parent, "cycle": way }))
             }
             DriverError::Document(_) => {
@@ -264,8 +267,8 @@ impl DriverError {
             DriverError::FactUnknown { task, what, reason } => {
                 Report::new(Kind::Refused, "fact-unknown")
                     .hint(format!(
-                        "once that is fixed, run the command again; `orange task why {task}` \
-                         shows what it needs"
+                        "fix that, then run the command again; `orange task why {task}` shows what \
+                         the task needs"
                     ))
                     .details(json!({ "task": task, "what": what, "reason": reason }))
             }
@@ -310,17 +313,15 @@ impl DriverError {
                 requested,
             } => Report::new(Kind::Refused, "other-task")
                 .hint(format!(
-                    "leave the task out, or name your own: `orange task show {own}`"
+                    "leave the task out, or name your own task, as in `orange task show {own}`"
                 ))
                 .details(json!({ "role": role, "own": own, "requested": requested })),
             DriverError::InsideEffect { .. } => Report::new(Kind::Refused, "inside-effect")
-                .hint("wait until the command exits; let the workflow change the task instead"),
+                .hint("let the workflow change the task, after this command has exited"),
             DriverError::UserOnly(_) => Report::new(Kind::Refused, "user-only")
-                .hint("say in your session what you need, and let the user run the command"),
+                .hint("tell the user in your session what you need, and let them run the command"),
             DriverError::NoOutput { task, reason } => Report::new(Kind::NotFound, "no-output")
-                .hint(format!(
-                    "see which agents it has with `orange task show {task}`"
-                ))
+                .hint(format!("run `orange task show {task}` to see its agents"))
                 .details(json!({ "task": task, "reason": reason })),
             DriverError::NoAgent {
                 task,

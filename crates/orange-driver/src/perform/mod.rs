@@ -185,7 +185,7 @@ impl Performer {
             // The next query for due effects reports that it waits.
             StartAnswer::NotWaiting | StartAnswer::Parked(_) => return Ok(()),
             StartAnswer::Interrupted { by, at } => Err(Failure::permanent(format!(
-                "{by} started it at {at}, and its outcome is unknown; it is not repeated"
+                "{by} started this effect at {at}, and its outcome is unknown; it is not repeated"
             ))),
             StartAnswer::Go => {
                 reach("before an effect");

@@ -63,14 +63,15 @@ impl Performer {
             (Some((Observation::Alive, Some(pane))), Some(run)) => {
                 let records = store.runs(&task.id).map_err(Failure::temporary)?;
                 let record = records.iter().find(|record| record.id == run.id);
-                let record = record.ok_or_else(|| Failure::temporary("its run is unknown"))?;
+                let record =
+                    record.ok_or_else(|| Failure::temporary("the agent's run is unknown"))?;
                 let harnesses = self.context.harnesses().ok();
                 let harness = harnesses
                     .as_ref()
                     .and_then(|it| it.require(&record.harness).ok());
                 if record.headless && harness.is_some_and(Harness::can_be_headless) {
                     return Err(Failure::obstacle(
-                        "it runs headless and reads no messages; its next start gets this one",
+                        "the agent runs headless and reads no messages; its next start gets it",
                     ));
                 }
                 let telling = MessageDelivery {
@@ -84,7 +85,9 @@ impl Performer {
                 self.deliver(store, &telling)?;
                 Ok(EffectOutcome::Done)
             }
-            (Some((Observation::Alive, _)), _) => Err(Failure::temporary("its pane is unknown")),
+            (Some((Observation::Alive, _)), _) => {
+                Err(Failure::temporary("the agent's pane is unknown"))
+            }
             (Some((Observation::Unknown(why), _)), _) => Err(Failure::temporary(why)),
             (Some((Observation::Dead(_), _)), Some(run)) => {
                 // What the dead agent left running must not meet its successor.

@@ -13,7 +13,7 @@ use super::list::is_unchanged;
 use crate::DriverError;
 use crate::workspaces::Workspaces;
 
-/// Rescued work of a task.
+/// Saved work of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct RescueInfo {
     /// The task.

@@ -52,7 +52,7 @@ fn reason_not_restorable(
 fn told(task: &TaskId, rescued: &Rescue, reason: &str) -> String {
     let number = rescued.number;
     format!(
-        "rescue {number} was not restored: {reason}; it is kept: `orange task restore {task} \
-         {number}` shows it"
+        "saved work {number} was not restored: {reason}; it is kept, and `orange task restore \
+         {task} {number}` lists it"
     )
 }

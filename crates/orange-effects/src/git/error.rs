@@ -131,14 +131,14 @@ pub enum GitError {
     )]
     FilesChanging(PathBuf),
     /// What was written differs from what should have been.
-    #[error("cannot trust rescue `{reference}`: {reason}; nothing was removed; try again")]
+    #[error("cannot verify the saved work `{reference}`: {reason}; nothing was removed; try again")]
     NotSaved {
         /// The ref or commit.
         reference: String,
         /// What is missing.
         reason: String,
     },
-    #[error("there is no rescue {number} of task `{task}`")]
+    #[error("task `{task}` has no saved work {number}")]
     NoRescue { task: String, number: u32 },
     #[error(transparent)]
     File(#[from] PrivateFileError),

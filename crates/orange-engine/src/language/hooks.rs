@@ -39,12 +39,12 @@ pub enum OnError {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {
-    /// Binds a workspace, and restores rescued work if requested.
+    /// Binds a workspace, and restores saved work if requested.
     AcquireWorkspace {
-        /// Whether to restore work that was rescued earlier.
+        /// Whether to restore saved work.
         restore: bool,
     },
-    /// Saves unsaved work, then releases the workspace; never spawns.
+    /// Saves uncommitted work, then releases the workspace; never spawns.
     ReleaseWorkspace,
     /// Starts an agent.
     SpawnAgent(SpawnHook),

@@ -43,7 +43,7 @@ fn check_ambiguity(workflow: &Workflow, problems: &mut Problems<'_>) {
                      both apply {when}",
                     earlier.at.line
                 );
-                let hint = "give them a `when` that cannot be true at once, or a different `by`";
+                let hint = "give them a `when` each that cannot both be true, or a different `by`";
                 let code = ProblemCode::TransitionAmbiguous;
                 problems.add_with_hint(code, edge.at, message, hint);
             }

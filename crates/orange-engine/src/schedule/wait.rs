@@ -124,8 +124,8 @@ fn parked(parking: &Parking) -> String {
             format!("run `orange harness unpark {harness}` when it has quota again")
         }
         (Reason::Quota, Some(_)) => format!(
-            "it continues by itself then; if it has quota earlier, run `orange harness unpark \
-             {harness}`"
+            "the task continues automatically then; if you have quota earlier, run `orange \
+             harness unpark {harness}`"
         ),
     }
 }

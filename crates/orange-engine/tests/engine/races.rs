@@ -785,8 +785,8 @@ fn a_rule_that_leads_nowhere_is_told() {
     assert_eq!(
         world.task.attention,
         [
-            "the worker exited with code 1; it crashed 2 times in this status, and nothing could be \
-          done: its workflow has no such transition"
+            "the worker exited with code 1; it crashed 2 times in this status, and no transition is \
+          possible: its workflow has no such transition"
         ]
     );
 }

@@ -395,7 +395,7 @@ fn nothing_is_started_on_a_parked_harness_and_everything_else_is() {
         (
             parked(Reason::Quota, Some(until)),
             "harness `claude` has no quota left until 1970-01-01T00:28:20.000Z",
-            "it continues by itself then; if it has quota earlier, run `orange harness unpark claude`",
+            "the task continues automatically then; if you have quota earlier, run `orange harness unpark claude`",
         ),
         (
             parked(Reason::Login, None),

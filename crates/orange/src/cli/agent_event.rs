@@ -22,16 +22,16 @@ const STDIN_TIMEOUT: Duration = Duration::from_millis(250);
 ///
 /// A coding agent calls this from its hooks, in the environment that orange gave it. `orange task
 /// show`, `orange task why` and `orange attention` show the reports, and a report can confirm that
-/// a message was received. It requests no status. Only `failed` has an effect: if the reason is no
-/// quota or no login, the agent counts as ended.
+/// the agent received a message. A report never changes the status. Only `failed` has an effect: if
+/// the reason is a missing quota or login, the agent counts as ended.
 ///
 /// The events are `session-start`, `prompt-submitted`, `working`, `permission-wait`, `input-wait`,
-/// `idle`, `failed` and `session-end`. JSON on the standard input is kept as evidence; the
-/// conversation's id and file are taken from it.
+/// `idle`, `failed` and `session-end`. JSON on the standard input is kept as evidence; orange takes
+/// the conversation's id and file from it.
 ///
-/// It never disturbs the agent: it prints nothing, waits for nothing, and always succeeds. An event
-/// that cannot be kept, such as one from outside an agent's session, is only logged; see `orange
-/// log`.
+/// This command never disturbs the agent: it prints nothing, waits for nothing, and always
+/// succeeds. An event that cannot be recorded, such as one from outside an agent's session, is only
+/// logged; see `orange log`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The event.

@@ -14,10 +14,11 @@ use super::{
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Text};
 
-/// Runs many coding agents in parallel; no agent can mark its own work as done.
+/// Run coding agents in parallel: agents report, the engine decides the status.
 ///
-/// A workflow defines the states of a task (plan, work, agent review, human review, merge) and the
-/// evidence it needs to move on. It is a YAML file: use a shipped one, or write your own.
+/// A workflow is a YAML file. It defines the states of a task, such as plan, work, agent review,
+/// human review and merge, and the evidence that each transition needs. Use a shipped workflow, or
+/// write your own.
 ///
 /// Register a repository as a project, create tasks in it, and start agents on them. Without a
 /// command, at a terminal, the dashboard opens: it shows what needs you, and every step is one key.

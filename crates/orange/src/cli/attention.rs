@@ -30,12 +30,12 @@ pub const CHANGE_SHAPE: Shape = Shape::of::<Change<'static>>("orange.attention.c
 ///
 /// One queue for all tasks, the longest wait first: questions from agents, work to review, tasks
 /// that are stuck or in trouble, failed effects, undelivered messages, agents that wait for
-/// permission or an answer, agents that were started but have reported nothing, and parked
-/// harnesses. Each entry says what to run next.
+/// permission or an answer, silent agents (started, but nothing reported), and parked harnesses.
+/// Each entry says what to run next.
 ///
-/// Inside a project only its tasks are listed. Only `--clear` changes anything: a finished task
-/// does not move on, so its failed effects stay in the list until `orange task retry` succeeds or
-/// you clear them.
+/// Inside a project only its tasks are listed. Nothing is changed, except with `--clear`: the
+/// failed effects of a finished task stay in the list until `orange task retry` succeeds or you
+/// clear them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// List the tasks of all projects.

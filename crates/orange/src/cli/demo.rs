@@ -51,14 +51,13 @@ const ANSWER: &str = "With the name, please.";
 
 /// Try orange in two minutes.
 ///
-/// Scripted agents work on two tasks, in their own repository and home in a temporary folder: they
-/// plan, work, get reviewed, fail once and fix it, and one asks a question. At a terminal the
-/// dashboard opens, and you review and merge; otherwise, or with `--no-dashboard`, each step is
-/// printed and your part is played too.
+/// Scripted agents work on two tasks in a temporary folder with its own repository and home. They
+/// plan, work and get reviewed; one fails its review once and fixes the work, and one asks a
+/// question. At a terminal the dashboard opens, and you review and merge. Otherwise, or with
+/// `--no-dashboard`, each step is printed and your part is played too.
 ///
-/// You need no account and no key, and nothing of yours is touched: not your home, your projects,
-/// your settings or your tmux. Everything is removed at the end, including the folder, unless you
-/// keep it with `--keep`.
+/// You need no account and no key. The demo does not touch your home, your projects, your settings
+/// or your tmux. At the end everything is removed, including the folder, unless you pass `--keep`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print each step as it happens, and play your part too.

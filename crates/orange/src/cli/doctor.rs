@@ -12,11 +12,11 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.doctor/1");
 
 /// Check git, tmux and your agents.
 ///
-/// Checks git, tmux, the home of orange, the disks, leftovers and kept unsaved work, and for every
-/// harness: whether its program is installed and in which version, whether it is logged in, whether
-/// it would ask a question first, and whether its skill is up to date. Each finding is `good`,
-/// `absent`, `doubtful`, `bad` or `unknown`, and says how to fix it. Nothing is changed. Exits with
-/// 3 if something is bad.
+/// Checks git, tmux, the home of orange, the disks, leftovers and saved work. For every harness,
+/// checks whether its program is installed, in which version, whether it is logged in, whether it
+/// would ask a question when it starts, and whether its skill is up to date. Each result is `ok`,
+/// `missing` (not installed, and not needed), `warning`, `error` or `unknown`, and says how to fix
+/// it. Changes nothing. Exits with 3 if there is an error.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
@@ -35,8 +35,8 @@ pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error
     } else {
         output.answer(&table(&checkups).to_text(output.answer_width()))?;
     }
-    let is_bad = checkups.iter().any(|it| it.health == Health::Bad);
-    Ok(if is_bad { Exit::Refused } else { Exit::Ok })
+    let has_error = checkups.iter().any(|it| it.health == Health::Error);
+    Ok(if has_error { Exit::Refused } else { Exit::Ok })
 }
 
 fn table(checkups: &[Checkup]) -> Table<2> {
@@ -44,14 +44,14 @@ fn table(checkups: &[Checkup]) -> Table<2> {
     let mut table = Table::new(columns, "FOUND");
     for it in checkups {
         let (word, style) = match it.health {
-            Health::Good => ("good", Style::Good),
-            Health::Absent => ("absent", Style::Plain),
-            Health::Doubtful => ("doubtful", Style::Warn),
-            Health::Bad => ("bad", Style::Bad),
+            Health::Ok => ("ok", Style::Good),
+            Health::Missing => ("missing", Style::Plain),
+            Health::Warning => ("warning", Style::Warn),
+            Health::Error => ("error", Style::Bad),
             Health::Unknown => ("unknown", Style::Warn),
         };
         let found = match &it.fix {
-            Some(fix) if it.health != Health::Absent => format!("{}: {fix}", it.message),
+            Some(fix) if it.health != Health::Missing => format!("{}: {fix}", it.message),
             _ => it.message.clone(),
         };
         let row = [Cell::new(Style::Bold, &it.subject), Cell::new(style, word)];

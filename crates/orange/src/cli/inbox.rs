@@ -14,11 +14,11 @@ pub const SHAPE: Shape = Shape::of::<Body<Message>>("orange.inbox/1");
 
 /// Read your messages.
 ///
-/// An agent gets the unread messages for its role, which are then marked as read. You see every
-/// message of a task, read or not, and nothing is marked.
+/// Run by an agent, prints the unread messages for its role and marks them as read. Run by you,
+/// prints every message of the task and marks none.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task [default: inside an agent's session, its own].
+    /// The task [default: in an agent's session, its own].
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
 }

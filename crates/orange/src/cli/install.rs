@@ -13,19 +13,19 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.install/1");
 
 /// Teach your agents to use orange.
 ///
-/// Writes a skill, `orange/SKILL.md`, into your skills directory of each installed agent. An agent
-/// that you talk to then knows how to create tasks and follow them; one that works on a task knows
-/// how to do its part. The skill describes the workflows in use, so run this again after you change
-/// one; `orange doctor` says when.
+/// Writes a skill, `orange/SKILL.md`, into the skills directory of each installed agent. With this
+/// skill, an agent that you talk to can create and follow tasks, and an agent that works on a task
+/// knows its part. The skill describes the workflows in use, so run this again after you change
+/// one; `orange doctor` tells you when the skill is out of date.
 ///
-/// A file that orange did not write, or that was changed since, is left as it is; the exit code is
-/// then 3.
+/// A file that orange did not write, or that was changed since, is not overwritten; the exit code
+/// is then 3.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only this harness, even if its program is not installed yet.
     #[arg(long, value_name = "NAME")]
     pub harness: Option<String>,
-    /// Remove what this command wrote, and nothing else.
+    /// Remove the files that this command wrote, and nothing else.
     #[arg(long)]
     pub uninstall: bool,
 }

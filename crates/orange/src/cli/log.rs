@@ -24,18 +24,19 @@ pub const SHAPE: Shape = Shape::of::<Line>("orange.log/1");
 
 /// Show the log.
 ///
-/// It records decisions, actions, refusals and failures. Every line of `orange.log` in the home of
-/// orange is a JSON object. The settings `log.level`, `log.max_size` and `log.keep` say how much is
-/// written and kept; `orange config show` prints them.
+/// The log records decisions, actions, refusals and failures. It is the file `orange.log` in the
+/// home of orange, with one JSON object per line. The settings `log.level`, `log.max_size` and
+/// `log.keep` limit what is written and kept; `orange config show` prints them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only lines about this task.
     #[arg(long, value_name = "TASK")]
     pub task: Option<String>,
-    /// Only this level and more important ones.
+    /// Only lines of this level or a more important one.
     #[arg(long, value_enum, value_name = "LEVEL", default_value = "debug")]
     pub level: Level,
-    /// Only lines since then: a duration such as `10m`, or a time such as `2026-01-31T09:30:00Z`.
+    /// Only lines since this time, such as `2026-01-31T09:30:00Z`, or within this duration, such as
+    /// `10m`.
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub since: Option<Timestamp>,
     /// Print new lines until interrupted.

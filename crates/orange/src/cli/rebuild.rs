@@ -13,8 +13,9 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.rebuild/1");
 
 /// Rebuild a lost or damaged database.
 ///
-/// Recreates it from the task directories. Every task is restored as it was when its directory was
-/// last written; later decisions are lost. Running agents keep running and are recognized again.
+/// Recreates the database from the task directories. Every task is restored as it was when its
+/// directory was last written; later decisions are lost. Running agents keep running, and orange
+/// recognizes them again.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Rename the existing database and build a new one; nothing is deleted.

@@ -14,11 +14,11 @@ use crate::output::{Output, Style, Text};
 
 /// Print the schemas of JSON output.
 ///
-/// All JSON output has a key `schema` that names its shape and version, such as
-/// `orange.task.list/1`. Without a name, lists all names.
+/// The key `schema` in JSON output names its schema with a version, such as `orange.task.list/1`.
+/// Pass that name to print the schema; without a name, lists all names.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The name, with its version.
+    /// The name with its version, such as `orange.task.list/1`.
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
 }

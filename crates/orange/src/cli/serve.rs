@@ -20,9 +20,9 @@ const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Run the supervisor.
 ///
-/// Watches for agents that exit, files that are written and timeouts that expire, and does what the
-/// workflow says. One supervisor can run per home. You can stop it at any time: agents keep
-/// running, and the next supervisor continues from there.
+/// The supervisor reacts when an agent exits, a file is written, a timeout expires or a queued task
+/// can start, and does what the workflow says. Each home has at most one supervisor. You can stop
+/// it at any time: agents keep running, and the next supervisor continues.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Run in the background.
@@ -31,7 +31,7 @@ pub struct Args {
     /// Stop the running supervisor; agents keep running.
     #[arg(long)]
     pub stop: bool,
-    /// Print a service file that starts it at login.
+    /// Print a service file that starts the supervisor at login.
     #[arg(long, value_name = "MANAGER", conflicts_with_all = ["detach", "stop"])]
     pub unit: Option<Manager>,
 }

@@ -61,7 +61,7 @@ fn message(refused: &clap::Error, command: &str) -> String {
             format!("`{command}` takes no argument `{argument}`")
         }
         (ErrorKind::MissingRequiredArgument, Some(argument), _) => {
-            format!("`{command}` needs {}", alternatives(&argument))
+            format!("`{command}` needs {}", missing_argument(&argument))
         }
         (ErrorKind::TooManyValues, Some(argument), _) => {
             format!("`{argument}` of `{command}` takes no value")
@@ -75,18 +75,15 @@ fn message(refused: &clap::Error, command: &str) -> String {
     }
 }
 
-/// The options of a group like `<--status <STATUS>|--summary <TEXT>>`, by name alone.
-fn alternatives(argument: &str) -> String {
-    let group = argument
-        .strip_prefix('<')
-        .and_then(|it| it.strip_suffix('>'));
-    let Some(group) = group.filter(|group| group.contains('|')) else {
+/// The missing argument; for a group such as `<--status <STATUS>|--summary <TEXT>>`, its flags.
+fn missing_argument(argument: &str) -> String {
+    let group = argument.strip_prefix('<').filter(|it| it.starts_with("--"));
+    let Some(group) = group else {
         return format!("`{argument}`");
     };
-    let names = group
-        .split('|')
-        .map(|it| it.split(' ').next().unwrap_or(it));
-    format!("one of `{}`", names.collect::<Vec<_>>().join("`, `"))
+    let flags = group.split('|').filter_map(|it| it.split(' ').next());
+    let flags: Vec<String> = flags.map(|flag| format!("`{flag}`")).collect();
+    format!("one of {}", flags.join(", "))
 }
 
 fn text(refused: &clap::Error, kind: ContextKind) -> Option<String> {

@@ -6,7 +6,7 @@ use crate::agent::Agent;
 use crate::namespace::run_in_namespace;
 use crate::stage::Stage;
 
-/// What the doctor reports about an agent, as `health: found`.
+/// What the doctor reports about an agent, as `health: message`.
 fn said(stage: &Stage, agent: Agent) -> Vec<String> {
     let answer = stage.orange_unchecked(&["doctor", "--json"]);
     let answer: Value = serde_json::from_slice(&answer.stdout).unwrap();
@@ -14,7 +14,7 @@ fn said(stage: &Stage, agent: Agent) -> Vec<String> {
     let about = all.filter(|it| it["subject"].as_str().unwrap().starts_with(agent.name()));
     let said = about.map(|it| {
         let part = |key: &str| it[key].as_str().unwrap();
-        format!("{}: {}", part("health"), part("found"))
+        format!("{}: {}", part("health"), part("message"))
     });
     said.collect()
 }
@@ -25,7 +25,7 @@ fn look(agent: Agent) {
     fresh.orange(&["project", "add", "--harness", agent.name()]);
     let found = said(&fresh, agent);
     assert!(
-        found.iter().any(|it| it.starts_with("bad: ")),
+        found.iter().any(|it| it.starts_with("error: ")),
         "doctor does not report what a task would wait for: {found:#?}"
     );
     assert!(found[0].ends_with("the tested version"), "{found:?}");
@@ -33,7 +33,7 @@ fn look(agent: Agent) {
     settled.orange(&["project", "add", "--harness", agent.name()]);
     let found = said(&settled, agent);
     assert!(
-        found.iter().all(|it| it.starts_with("good: ")),
+        found.iter().all(|it| it.starts_with("ok: ")),
         "the stories pass in such a home: {found:#?}"
     );
     settled.assert_clean(&format!("{} asked for its version", agent.name()));

@@ -57,11 +57,11 @@ fn a_healthy_home_has_nothing_to_fix() {
     let stage = Stage::new("minimal");
     let found = doctor(&stage);
     assert_eq!(found.code, 0, "{:#?}", found.all);
-    found.require("git", "good", "2.38 or newer is needed", "");
-    found.require("tmux", "good", "3.3 or newer is needed", "");
-    found.require("leftovers", "good", "none", "");
-    found.require("kept work of app", "good", "no rescued work", "");
-    found.require("claude", "absent", "is missing", "install it");
+    found.require("git", "ok", "2.38 or newer is needed", "");
+    found.require("tmux", "ok", "3.3 or newer is needed", "");
+    found.require("leftovers", "ok", "none", "");
+    found.require("saved work of app", "ok", "none", "");
+    found.require("claude", "missing", "is missing", "install it");
     let said = stage.must(&["doctor"]);
     assert!(said.contains("leftovers"), "{said}");
 }
@@ -95,7 +95,7 @@ fn leftovers_are_reported_with_their_fix() {
         found.all
     );
     let require = |words: &str, name: &str, fix: &str| {
-        found.require("leftovers", "doubtful", words, fix);
+        found.require("leftovers", "warning", words, fix);
         let text = found.about("leftovers", words).unwrap()["message"].to_string();
         assert!(text.contains(name), "{text}");
     };
@@ -140,10 +140,10 @@ fn what_outlived_its_task_and_what_was_kept_of_it_is_told() {
     });
     let found = doctor(&stage);
     let fix = "orange serve --detach";
-    found.require("leftovers", "doubtful", run.as_str(), fix);
-    let kept = format!("rescues: 1; the oldest is from task `{id}`, 20");
+    found.require("leftovers", "warning", run.as_str(), fix);
+    let kept = format!("entries: 1; the oldest is from task `{id}`, 20");
     let fix = format!("orange task restore {id}");
-    found.require("kept work of app", "good", &kept, &fix);
+    found.require("saved work of app", "ok", &kept, &fix);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_home_in_memory_will_not_last() {
     for what in ["disk of the home", "disk of the worktrees", "disk of app"] {
         found.require(
             what,
-            "doubtful",
+            "warning",
             "is on tmpfs: everything in it is lost after a reboot",
             "local disk",
         );
@@ -174,8 +174,8 @@ fn a_repository_that_is_gone_is_told_beside_everything_else() {
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     let all = answer["checkups"].as_array().unwrap().clone();
     let found = Findings { code: 3, all };
-    found.require("project app", "bad", "repo", "orange project remove app");
-    found.require("leftovers", "good", "none", "");
+    found.require("project app", "error", "repo", "orange project remove app");
+    found.require("leftovers", "ok", "none", "");
 }
 
 #[test]
@@ -193,11 +193,11 @@ fn programs_that_are_too_old_or_not_there_are_told() {
     let found = Findings { code: 3, all };
     found.require(
         "git",
-        "bad",
+        "error",
         "2.30.2, which is older than 2.38",
         "install git 2.38",
     );
-    found.require("tmux", "bad", "tmux", "install tmux 3.3");
+    found.require("tmux", "error", "tmux", "install tmux 3.3");
 }
 
 #[test]
@@ -209,13 +209,13 @@ fn a_skill_that_holds_no_more_is_told() {
     let told = |health: &str, words: &str, fix: &str| {
         doctor(&stage).require("skill of apt", health, words, fix);
     };
-    told("absent", "not installed", "orange install --harness apt");
+    told("missing", "not installed", "orange install --harness apt");
     stage.must(&["install"]);
-    told("good", "up to date", "");
+    told("ok", "up to date", "");
     stage.must(&["project", "update", "--workflow", "respawn"]);
-    told("doubtful", "out of date", "orange install --harness apt");
+    told("warning", "out of date", "orange install --harness apt");
     stage.must(&["install"]);
-    told("good", "up to date", "");
+    told("ok", "up to date", "");
     fs::write(stage.path(".apt/skills/orange/SKILL.md"), "mine").unwrap();
-    told("doubtful", "orange did not write it", ".mine");
+    told("warning", "orange did not write it", ".mine");
 }

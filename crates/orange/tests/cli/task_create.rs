@@ -208,7 +208,7 @@ fn what_only_a_person_may_start_is_left_to_one() {
     stage.wait_for_turn("worker-1");
     let calls = stage.calls().replace("\n      ", " ");
     assert!(calls.contains("-> 0"), "{calls}");
-    assert!(calls.contains("only a human may start it"), "{calls}");
+    assert!(calls.contains("only the user may start it"), "{calls}");
     let more = stage.driver().callers.resolve_task(Some("more")).unwrap();
     assert_eq!(stage.task(&more).status.as_str(), "open");
 }

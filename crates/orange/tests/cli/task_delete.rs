@@ -18,7 +18,7 @@ fn only_what_has_ended_is_deleted_and_all_of_it_is_kept() {
     let cancelled = cancelled.replace("\n      ", " ");
     assert!(
         cancelled.contains(&format!(
-            "kept as rescue 1, 1 file; restore it with `orange task restore {id} 1 --branch NAME`"
+            "saved as number 1, 1 file; restore it with `orange task restore {id} 1 --branch NAME`"
         )),
         "{cancelled}"
     );
@@ -134,7 +134,7 @@ fn a_person_is_asked_before_a_task_is_deleted() {
         let asked = terminal.screen();
         assert!(asked.contains("`Fix it`"), "{asked}");
         assert!(
-            asked.contains("branch `fix`, kept work and history stay"),
+            asked.contains("branch `fix`, saved work and history are kept"),
             "{asked}"
         );
         assert!(!stage.task(&id).is_deleted, "before the answer");

@@ -25,7 +25,7 @@ fn logs_show_the_pane_and_what_was_kept_of_it() {
     assert_eq!(answer["is_running"], true);
     let (code, said) = stage.call(&["task", "logs", "fix", "--role", "reviewer"]);
     assert_eq!(code, 4, "{said}");
-    assert!(said.contains("it never had a reviewer"), "{said}");
+    assert!(said.contains("the task never had a reviewer"), "{said}");
     stage.must(&["task", "cancel", "fix", "--wait", "60"]);
     stage.wait_until_idle(&id);
     assert_eq!(stage.panes(), [] as [&str; 0]);

@@ -82,24 +82,24 @@ fn refusals_are_what_a_user_would_see() {
     assert_snapshot!(transcript(
         "default",
         "a task begins in `agent-review`
-         worker asks for reviewing
+         worker requests reviewing
          expect refused
-         reviewer asks for reviewing
+         reviewer requests reviewing
          expect refused gate-failed
-         reviewer asks for reviewing, showing ## Review
+         reviewer requests reviewing, with ## Review
          expect refused must be Verdict: PASS
-         reviewer asks for reviewing, showing FAIL in ## Review
+         reviewer requests reviewing, with FAIL in ## Review
          expect refused needs PASS
          expect fresh ## Review
-         person merges
+         human merges
          expect refused committed
-         person respawns reviewer
+         human respawns reviewer
          expect refused still-running
-         person asks for done
+         human requests done
          expect refused not-by-request
-         person asks for delegated
+         human requests delegated
          expect refused no-transition
-         the engine asks for reviewing, showing PASS in ## Review that the reviewer asked with before
+         the engine requests reviewing, with PASS in ## Review, submitted earlier by the reviewer
          expect status reviewing",
     ));
 }
@@ -115,27 +115,27 @@ fn what_is_not_as_expected_is_said_and_exits_with_3() {
          expect alive worker
          expect review_round 7
          expect fresh ## Plan
-         person asks for planning # the comment is no part of it
+         human requests planning # the comment is no part of it
          expect no effects
          expect effects acquire_workspace
-         expect nobody alive
+         expect no agent alive
          expect no workspace
-         worker asks for working
-         worker asks for done
+         worker requests working
+         worker requests done
          expect refused guard-failed
-         person merges, showing git in order
+         human merges, with git gates passing
          expect status done",
     ));
 }
 
 #[test]
 fn a_line_that_means_nothing_names_those_that_would() {
-    let begun = "a task begins in pending\nperson asks for planning\n";
+    let begun = "a task begins in pending\nhuman requests planning\n";
     let lines = [
-        "worker asks for workin",
+        "worker requests workin",
         "reviewer dies",
-        "worker asks for working, showing ## Diary",
-        "person asks for cancelled; merge fails",
+        "worker requests working, with ## Diary",
+        "human requests cancelled; merge fails",
         "1",
         "expect status wroking",
         "expect review_rounds 1",
@@ -157,25 +157,25 @@ fn the_world_of_a_workflow_can_be_shown_and_can_fail() {
     assert_snapshot!(transcript(
         "worldly.yml",
         "task begins in open
-         person asks for busy; spawn_agent fails
+         human requests busy; spawn_agent fails
          expect status open
          expect laps 1
          undo
-         person asks for busy
+         human requests busy
          expect laps 1
          expect alive qa
-         qa asks for closed, showing PASS in ## QA
+         qa requests closed, with PASS in ## QA
          expect refused
          TASK.md is emptied
-         qa asks for closed, showing `make test` succeeding and git in order
+         qa requests closed, with `make test` passing and git gates passing
          expect refused ## QA is missing
-         the time is up
+         the timeout expires
          expect status late
-         person asks for busy
+         human requests busy
          restart
          task begins in open
-         person asks for busy
-         person asks for closed, showing make test succeeding and git in order and PASS in ## QA that the qa asked with before
+         human requests busy
+         human requests closed, with make test passing and git gates passing and PASS in ## QA, submitted earlier by the qa
          expect status closed",
     ));
 }
@@ -184,7 +184,7 @@ fn the_world_of_a_workflow_can_be_shown_and_can_fail() {
 fn a_script_comes_from_the_standard_input_as_well() {
     let sandbox = Sandbox::new().with_workflow("small.yml", SMALL);
     let line = "workflow simulate small --script -";
-    let input = b"A TASK begins in open\nHuman asks for `closed`\nexpect status closed";
+    let input = b"A TASK begins in open\nHuman requests `closed`\nexpect status closed";
     let output = sandbox.run_with_input(line, input);
     assert_snapshot!(sandbox.transcript_of(line, &output));
     let empty = sandbox.run_with_input(line, b"# nothing\n");
@@ -217,8 +217,8 @@ fn a_program_reads_every_step() {
     let (sandbox, line) = script(
         "default",
         "a task begins in pending
-         person asks for planning
-         worker asks for working
+         human requests planning
+         worker requests working
          expect status working
          undo",
     );
@@ -241,7 +241,7 @@ fn a_program_reads_every_step() {
     let steps = answer["steps"].as_array().unwrap();
     let expected = ["decided", "line", "note", "refusal", "status", "step"];
     assert_eq!(keys(&steps[1]), expected);
-    assert_eq!(steps[1]["step"], "the human asks for `planning`");
+    assert_eq!(steps[1]["step"], "the human requests `planning`");
     assert_eq!(steps[1]["status"], "planning");
     let decided = &steps[1]["decided"];
     assert_eq!(keys(decided), ["effects", "entered", "fields", "remarks"]);
@@ -255,7 +255,7 @@ fn a_program_reads_every_step() {
     // The unexpected refusal, and the status that does not match.
     assert_eq!(answer["failed"].as_array().unwrap().len(), 2);
     assert_eq!(answer["failed"][1]["line"], 4);
-    assert_eq!(answer["failed"][1]["found"], "it is in `planning`");
+    assert_eq!(answer["failed"][1]["found"], "the task is in `planning`");
     assert_eq!(answer["situation"]["alive"][0], "worker");
     assert_eq!(answer["situation"]["kind"], "agent");
 
@@ -279,7 +279,7 @@ fn a_program_reads_how_a_task_begins() {
     assert_eq!(first["situation"]["status"], "pending");
     let next = &first["next"][0];
     assert_eq!(keys(next), ["group", "line", "moves", "to"]);
-    assert_eq!(next["line"], "the human asks for `planning`");
+    assert_eq!(next["line"], "the human requests `planning`");
     assert_eq!(next["group"], "human");
     assert_eq!(next["to"], "planning");
 }
@@ -288,7 +288,7 @@ fn a_program_reads_how_a_task_begins() {
 fn simulating_writes_nothing() {
     let (sandbox, line) = script(
         "default",
-        "a task begins in pending\nperson asks for planning",
+        "a task begins in pending\nhuman requests planning",
     );
     let before = everything_below(sandbox.root());
     assert_eq!(code(&sandbox.run(&line)), 0);
@@ -314,14 +314,14 @@ fn a_dialogue_in_a_terminal() {
         terminal.wait_until(|screen| screen.contains(answer) && is_waiting(screen));
     };
     says("1", "status     `pending`");
-    says("person asks for w", "status     `working`");
+    says("human requests w", "status     `working`");
     says(
-        "worker asks for reviewing",
+        "worker requests reviewing",
         "`orange task update --status reviewing`",
     );
-    says("undo", "Undone: the worker asks for `reviewing`");
+    says("undo", "Undone: the worker requests `reviewing`");
     says(
-        "the worker dies, showing ## Handoff and git in order",
+        "the worker dies, with ## Handoff and git gates passing",
         "status     `reviewing`",
     );
     says("99", "the numbers go from 1 to");
@@ -395,9 +395,9 @@ fn ones_lead_through_every_shipped_workflow() {
 fn the_lines_so_far_are_a_script() {
     let typed = [
         "a task begins in `pending`",
-        "person asks for planning",
-        "worker asks for done",
-        "worker asks for working, showing ## Plan",
+        "human requests planning",
+        "worker requests done",
+        "worker requests working, with ## Plan",
         "TASK.md is emptied",
         "worker dies",
         "script",

@@ -470,7 +470,7 @@ fn rescues_are_listed_shown_and_brought_back_by_the_program() {
     let slot = ground.yard.slot();
     let (code, said) = ground.call(&["task", "restore", task]);
     assert_eq!(code, 0, "{said}");
-    assert!(said.contains("no unsaved work was kept"), "{said}");
+    assert!(said.contains("no saved work"), "{said}");
     fs::write(slot.join("README"), "unsaved\n").unwrap();
     fs::write(slot.join("new\nline"), "odd\n").unwrap();
     ground.go(&id, "closed");

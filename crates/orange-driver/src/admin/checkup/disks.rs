@@ -13,14 +13,14 @@ const CHOOSE_LOCAL_HOME: &str =
     "choose a home on a local disk, for example `export ORANGE_HOME=/var/lib/orange`";
 
 impl Admin {
-    /// Checks the file systems of the home, the worktrees and the repositories. Reports a good
-    /// result for the home only.
+    /// Checks the file systems of the home, the worktrees and the repositories. Reports success
+    /// for the home only.
     pub(crate) fn check_disks(&self, projects: &[Project], found: &mut Vec<Checkup>) {
         let home = self.context.home.path();
         found.push(match file_system_at(home) {
             Ok(FileSystem::Unsafe { kind }) => Checkup::new(
                 "disk of the home",
-                Health::Bad,
+                Health::Error,
                 format!(
                     "`{}` is on {kind}, where two processes can damage a database",
                     home.display()
@@ -30,7 +30,7 @@ impl Admin {
             Ok(kind) => {
                 let passing =
                     check_temporary_location("disk of the home", home, kind, CHOOSE_LOCAL_HOME);
-                let local = || Checkup::new("disk of the home", Health::Good, "a local disk");
+                let local = || Checkup::new("disk of the home", Health::Ok, "a local disk");
                 passing.unwrap_or_else(local)
             }
             Err(why) => {
@@ -59,7 +59,7 @@ fn check_files_location(what: &str, path: &Path, fix: &str) -> Option<Checkup> {
                 "`{}` is on {kind}, where file locks and change notifications are not reliable",
                 path.display()
             );
-            Some(Checkup::new(what, Health::Doubtful, unsure).with_fix(fix))
+            Some(Checkup::new(what, Health::Warning, unsure).with_fix(fix))
         }
         kind => check_temporary_location(what, path, kind, fix),
     }
@@ -78,7 +78,7 @@ fn check_temporary_location(
         "`{}` is on {kind}: everything in it is lost {until}",
         path.display()
     );
-    Some(Checkup::new(what, Health::Doubtful, gone).with_fix(fix))
+    Some(Checkup::new(what, Health::Warning, gone).with_fix(fix))
 }
 
 /// The file system of the path; a folder that does not exist yet will be on its parent's.

@@ -34,13 +34,15 @@ impl Admin {
                 Ok(more) => left.extend(more),
                 Err(error) => {
                     let unknown = Checkup::new("leftovers", Health::Unknown, error.to_string());
-                    found.push(unknown.with_fix("run `orange task list` to see what to do"));
+                    found.push(
+                        unknown.with_fix("run `orange task list`; its error says what to do"),
+                    );
                 }
             }
         }
         left.retain(|it| !it.names.is_empty());
         if left.is_empty() {
-            found.push(Checkup::new("leftovers", Health::Good, "none"));
+            found.push(Checkup::new("leftovers", Health::Ok, "none"));
         }
         for Leftovers {
             names,
@@ -54,7 +56,7 @@ impl Admin {
                 more => format!(" and {more} more"),
             };
             let told = format!("{description}: `{}`{more}", shown.join("`, `"));
-            found.push(Checkup::new("leftovers", Health::Doubtful, told).with_fix(fix));
+            found.push(Checkup::new("leftovers", Health::Warning, told).with_fix(fix));
         }
     }
 
@@ -66,7 +68,7 @@ impl Admin {
         let mut left = vec![
             Leftovers {
                 names: orphans.collect(),
-                description: "runs that no task needs and that still have a pane or a process",
+                description: "runs that no task needs, but whose pane or process is still there",
                 fix: String::from("run `orange serve --detach` to end them"),
             },
             self.unknown_tasks(store)?,

@@ -31,14 +31,14 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(30);
 #[serde(rename_all = "snake_case")]
 pub enum Health {
     /// No problem.
-    Good,
+    Ok,
     /// Not installed, and nothing needs it.
-    Absent,
-    /// It could cause a problem later.
-    Doubtful,
-    /// It blocks agents.
-    Bad,
-    /// It could not be determined.
+    Missing,
+    /// A problem that may matter later.
+    Warning,
+    /// A problem that keeps agents from working.
+    Error,
+    /// The check could not be made.
     Unknown,
 }
 
@@ -111,8 +111,8 @@ impl Admin {
                     found.extend(self.check_skill(harness));
                 }
                 Err(error) => {
-                    let bad = Checkup::new(name, Health::Bad, error.to_string());
-                    found.push(bad.with_fix(error.hint()));
+                    let broken = Checkup::new(name, Health::Error, error.to_string());
+                    found.push(broken.with_fix(error.hint()));
                 }
             }
         }
@@ -123,15 +123,15 @@ impl Admin {
         let at_least = format!("{}.{}", needed.0, needed.1);
         let fix = format!("install {program} {at_least} or newer");
         match self.read_version(OsStr::new(program), flag) {
-            Err(why) => Checkup::new(program, Health::Bad, why).with_fix(fix),
+            Err(why) => Checkup::new(program, Health::Error, why).with_fix(fix),
             Ok(said) => match parse_version(&said) {
                 Some(found) if found < needed => {
                     let older = format!("{said}, which is older than {at_least}");
-                    Checkup::new(program, Health::Bad, older).with_fix(fix)
+                    Checkup::new(program, Health::Error, older).with_fix(fix)
                 }
                 _ => Checkup::new(
                     program,
-                    Health::Good,
+                    Health::Ok,
                     format!("{said}; {at_least} or newer is needed"),
                 ),
             },
@@ -142,12 +142,12 @@ impl Admin {
         let what = "home";
         let path = self.context.home.path().display();
         match Store::open_read_only(&self.context.home) {
-            Ok(_) => Checkup::new(what, Health::Good, path.to_string()),
+            Ok(_) => Checkup::new(what, Health::Ok, path.to_string()),
             Err(StoreError::Missing { .. }) => {
-                Checkup::new(what, Health::Good, format!("{path}, no tasks yet"))
+                Checkup::new(what, Health::Ok, format!("{path}, no tasks yet"))
             }
-            Err(error) => Checkup::new(what, Health::Bad, error.to_string())
-                .with_fix("run `orange task list` to see what to do"),
+            Err(error) => Checkup::new(what, Health::Error, error.to_string())
+                .with_fix("run `orange task list`; its error says what to do"),
         }
     }
 
@@ -163,18 +163,18 @@ impl Admin {
             .filter(|it| it.harnesses.contains(&harness.name));
         let users: Vec<&ProjectHarnesses> = users.collect();
         let trouble = match users.as_slice() {
-            [] => Health::Doubtful,
-            _ => Health::Bad,
+            [] => Health::Warning,
+            _ => Health::Error,
         };
         let program = match harness.locate(self.context.environment.variable("PATH")) {
             Ok(program) => program,
             Err(error) => {
-                let absent = match trouble {
-                    Health::Bad => Health::Bad,
-                    _ => Health::Absent,
+                let missing = match trouble {
+                    Health::Error => Health::Error,
+                    _ => Health::Missing,
                 };
-                let absent = Checkup::new(name, absent, error.to_string());
-                found.push(absent.with_fix(error.hint()));
+                let missing = Checkup::new(name, missing, error.to_string());
+                found.push(missing.with_fix(error.hint()));
                 return;
             }
         };
@@ -192,7 +192,7 @@ impl Admin {
                     None => name.to_owned(),
                 };
                 let checkup = match readiness.check(&self.context.environment, place) {
-                    ReadyState::Yes => Checkup::new(what, Health::Good, &readiness.what),
+                    ReadyState::Yes => Checkup::new(what, Health::Ok, &readiness.what),
                     ReadyState::No => {
                         let not = format!("not ready; required: {}", readiness.what);
                         Checkup::new(what, trouble, not).with_fix(&readiness.fix)
@@ -212,15 +212,15 @@ impl Admin {
         let name = harness.name.as_str();
         let shown = program.display().to_string();
         let Some(tested) = Harnesses::tested_version(&harness.name) else {
-            return Checkup::new(name, Health::Good, shown);
+            return Checkup::new(name, Health::Ok, shown);
         };
         match self.read_version(program.as_os_str(), "--version") {
             Ok(said) if said.split([' ', 'v']).any(|word| word == tested) => {
-                Checkup::new(name, Health::Good, format!("{said}, the tested version"))
+                Checkup::new(name, Health::Ok, format!("{said}, the tested version"))
             }
             Ok(said) => Checkup::new(
                 name,
-                Health::Doubtful,
+                Health::Warning,
                 format!("{said}; the tested version is {tested}"),
             ),
             Err(why) => Checkup::new(name, Health::Unknown, why)

@@ -1,4 +1,4 @@
-//! Reports rescued work, and repositories that are gone.
+//! Reports saved work, and repositories that are gone.
 
 use orange_config::Project;
 use orange_engine::time::Timestamp;
@@ -8,10 +8,10 @@ use crate::DriverError;
 use crate::admin::Admin;
 
 impl Admin {
-    /// Reports how much unsaved work each repository keeps, and since when.
+    /// Reports how much saved work each repository has, and since when.
     pub(crate) fn check_kept_work(&self, projects: &[Project], found: &mut Vec<Checkup>) {
         for project in projects {
-            let what = format!("kept work of {}", project.name);
+            let what = format!("saved work of {}", project.name);
             match self.rescue_times(project) {
                 Ok(load) => found.push(told(what, &load)),
                 Err(error) => {
@@ -21,7 +21,7 @@ impl Admin {
                         "restore `{}`, or run `orange project remove {name}`",
                         project.path.display()
                     );
-                    let gone = Checkup::new(what, Health::Bad, error.to_string());
+                    let gone = Checkup::new(what, Health::Error, error.to_string());
                     found.push(gone.with_fix(fix));
                 }
             }
@@ -36,13 +36,13 @@ impl Admin {
 
 fn told(what: String, kept: &[(String, Timestamp)]) -> Checkup {
     let Some((task, since)) = kept.first() else {
-        return Checkup::new(what, Health::Good, "no rescued work");
+        return Checkup::new(what, Health::Ok, "none");
     };
     let count = kept.len();
-    let found = format!("rescues: {count}; the oldest is from task `{task}`, {since}");
+    let found = format!("entries: {count}; the oldest is from task `{task}`, {since}");
     let fix = format!(
-        "`orange task restore {task}` shows it; `orange workspace gc` lists rescues that the \
-         default branch already contains"
+        "run `orange task restore {task}` to list it, or `orange workspace gc` to list saved work \
+         that the default branch already contains"
     );
-    Checkup::new(what, Health::Good, found).with_fix(fix)
+    Checkup::new(what, Health::Ok, found).with_fix(fix)
 }

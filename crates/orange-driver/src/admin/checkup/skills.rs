@@ -23,19 +23,19 @@ impl Admin {
             (_, Err(error)) => Checkup::new(what, Health::Unknown, error.to_string())
                 .with_fix("run `orange workflow check`"),
             (Ok(SkillState::Absent), _) => {
-                Checkup::new(what, Health::Absent, "not installed").with_fix(install)
+                Checkup::new(what, Health::Missing, "not installed").with_fix(install)
             }
             (Ok(SkillState::Own(found)), Ok((text, _))) if found == text => {
-                Checkup::new(what, Health::Good, "up to date")
+                Checkup::new(what, Health::Ok, "up to date")
             }
             (Ok(SkillState::Own(_)), Ok(_)) => {
                 let older = "out of date: the workflows have changed";
-                Checkup::new(what, Health::Doubtful, older).with_fix(install)
+                Checkup::new(what, Health::Warning, older).with_fix(install)
             }
             (Ok(found), Ok(_)) => {
                 let fix = move_away_hint(&found, &skill_file::path(&skills));
                 let theirs = format!("not kept up to date: {}", reason_kept(&found));
-                Checkup::new(what, Health::Doubtful, theirs)
+                Checkup::new(what, Health::Warning, theirs)
                     .with_fix(format!("{fix}, then {install}"))
             }
         })

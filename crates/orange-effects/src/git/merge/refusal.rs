@@ -200,7 +200,7 @@ impl fmt::Display for MergeObstacle {
             ),
             Self::NeedsFilter { checkout, files } => write!(
                 formatter,
-                "the checkout `{}` needs a filter that only the repository configures to write {}",
+                "the checkout `{}` needs a filter from the repository's own configuration for {}",
                 checkout.display(),
                 named(files)
             ),

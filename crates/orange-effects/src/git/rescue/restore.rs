@@ -49,7 +49,7 @@ impl fmt::Display for RestoreRefusal {
                 let first = first.escape_debug();
                 write!(
                     formatter,
-                    "{} of its files have changed since then (`{first}`)",
+                    "{} of its files have changed since it was saved (`{first}`)",
                     paths.len()
                 )
             }
@@ -214,7 +214,7 @@ impl Git {
         if let Some(head) = head {
             call = call.with_arguments(["-p", head.as_str()]);
         }
-        let message = format!("Unsaved work of task {}\n", rescued.about.task);
+        let message = format!("Saved work of task {}\n", rescued.about.task);
         let commit = CommitId::new(call.input(message).text()?);
         let nothing = self.null_id();
         let call = self.call(["update-ref", "-m", "orange: restore", &name]);

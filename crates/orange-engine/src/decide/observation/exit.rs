@@ -219,7 +219,10 @@ fn count_crash(
 
 fn describe_failure(what: &str, missing: &[Blocker]) -> String {
     let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
-    format!("{what}, and nothing could be done: {}", missing.join("; "))
+    format!(
+        "{what}, and no transition is possible: {}",
+        missing.join("; ")
+    )
 }
 
 /// Seconds before the respawn, doubled for each crash after the first, at most an hour.

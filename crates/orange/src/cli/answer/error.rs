@@ -83,9 +83,9 @@ impl Error {
 
     /// A confirmation is needed, and there is no terminal to ask at.
     pub fn unconfirmed(verb: &str, task: &TaskId) -> Error {
-        not_confirmed(verb, task, "it needs confirmation").hint(format!(
+        not_confirmed(verb, task, "this needs your confirmation").hint(format!(
             "run `orange task delete {task} --yes` to confirm; its directory is moved to the \
-             trash, and its branch, kept work and history stay"
+             trash; its branch, saved work and history are kept"
         ))
     }
 

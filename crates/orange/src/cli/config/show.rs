@@ -14,12 +14,12 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.config.show/1");
 
 /// Show every setting and its source.
 ///
-/// An environment variable wins over the project in `projects.json`, which wins over `config.toml`
-/// in the home of orange, which wins over the built-in default. Every key is optional, and so is
-/// the file. Of a URL only the host is shown.
+/// The first of these that has a setting wins: an environment variable, the project in
+/// `projects.json`, `config.toml` in the home of orange, the built-in default. Every key is
+/// optional, and so is the file. Of a URL only the host is shown.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Show the settings of this project [default: the one of this directory].
+    /// Show the settings of this project [default: that of this directory].
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
 }

@@ -14,8 +14,10 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.harness.unpark/1");
 
 /// Use a parked harness again.
 ///
-/// Run this after you have logged in, or when it has quota earlier than it said. Whatever waits for
-/// the harness continues; if it still cannot be used, the next agent that fails parks it again.
+/// A harness is parked when an agent reports that it has no quota or is not logged in. Run this
+/// after you have logged in, or if you have quota again earlier than the agent said. Tasks that
+/// wait for the harness continue. If the next agent fails for the same reason, the harness is
+/// parked again.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The harness.

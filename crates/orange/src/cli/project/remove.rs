@@ -13,9 +13,9 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.remove/1");
 
 /// Unregister a repository.
 ///
-/// Nothing is deleted: the repository, its branches, kept unsaved work, idle worktrees and finished
-/// tasks stay where they are, and registering it again finds them. It is refused while tasks are
-/// open or a worktree holds something.
+/// Deletes nothing: the repository, its branches, saved work, idle worktrees and finished tasks
+/// stay where they are, and registering the repository again finds them. Fails while tasks are open
+/// or a worktree still holds work.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The project.
@@ -34,7 +34,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let name = ProjectName::new(&args.name);
     let (project, found) = driver.admin.remove_project(&name)?;
     let mut stays = vec![format!(
-        "the repository `{}` with its branches and kept unsaved work",
+        "the repository `{}` with its branches and saved work",
         project.path.display()
     )];
     let tasks = driver.context.home().tasks().join(name.as_str());

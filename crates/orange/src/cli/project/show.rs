@@ -15,7 +15,7 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.show/1");
 /// Show a registered repository.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The project [default: the one of this directory].
+    /// The project [default: that of this directory, else the only registered one].
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
 }

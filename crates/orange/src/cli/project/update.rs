@@ -13,12 +13,13 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.update/1");
 
 /// Change a registered repository.
 ///
-/// Changes only these keys in `projects.json`, and no other byte of that file. Existing tasks keep
-/// their workflow and their agents. A script is a program and its arguments: words with white space
-/// between them, or a JSON array if an argument has white space in it; an empty text means none.
+/// Changes only the given keys in `projects.json`, and no other byte of that file. Existing tasks
+/// keep their workflow and their agents. Write a script as a program and its arguments, separated
+/// by white space, or as a JSON array if an argument contains white space. An empty text removes
+/// the script.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The project [default: the one of this directory].
+    /// The project [default: that of this directory, else the only registered one].
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
     /// The workflow of new tasks.
@@ -36,10 +37,10 @@ pub struct Args {
     /// Push a merge to the remote first.
     #[arg(long, value_name = "true|false")]
     pub push: Option<bool>,
-    /// Accept this address of the remote; empty for none.
+    /// The remote's address that orange may use; empty for none.
     #[arg(long, value_name = "URL")]
     pub remote: Option<String>,
-    /// Accept a different address for pushes.
+    /// The remote's address for pushes, if it is another one.
     #[arg(long, value_name = "URL")]
     pub push_remote: Option<String>,
     /// Delete the branch after merging.

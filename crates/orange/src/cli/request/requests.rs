@@ -50,7 +50,7 @@ pub struct Target {
     /// worktree].
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
-    /// Skip the workflow's confirmation, if it has one.
+    /// Answer the workflow's question with yes, if it asks one.
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
@@ -60,8 +60,8 @@ pub struct Target {
 /// How long to wait.
 #[derive(Debug, clap::Args)]
 pub struct WaitArgs {
-    /// Wait at most this many seconds for it to finish, then exit with 5; run the command again to
-    /// see the result.
+    /// Wait at most this many seconds for orange to act: for the start, the merge or the release
+    /// (not for the task). Then exit with 5; run the command again to see the result.
     #[arg(long, value_name = "SECONDS")]
     pub wait: Option<u64>,
 }
@@ -90,7 +90,7 @@ struct Body<'a> {
     failed_effects: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_started: Option<&'a Error>,
-    /// What the start waits for; it starts by itself after that.
+    /// What the start waits for; after that the task starts automatically.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     waits: Vec<WaitBody<'a>>,
     /// The result of a merge: which commit is where now.

@@ -9,12 +9,13 @@ use crate::output::Output;
 
 /// Attach to an agent's terminal.
 ///
-/// Detach with the tmux key, usually `Ctrl-b d`; the agent keeps running. Inside the tmux of
-/// orange, your terminal switches to the agent; inside another tmux the agent is shown within it,
-/// and you detach with `Ctrl-b Ctrl-b d`.
+/// To detach, press the tmux keys, usually `Ctrl-b d`; the agent keeps running. If you are already
+/// inside orange's own tmux, your terminal switches to the agent. Inside any other tmux, the agent
+/// is shown within it, and you detach with `Ctrl-b Ctrl-b d`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task.
+    /// The task's id, the start of its id, or its branch [default: the task of this session or
+    /// worktree].
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
     /// The agent's role [default: the one that the current status expects].

@@ -15,8 +15,9 @@ use crate::output::{Output, Text};
 
 /// Cancel a task.
 ///
-/// Asks first at a terminal. Stops its agents and releases its worktree. Commits stay on the
-/// branch, and uncommitted work is kept: `orange task restore` restores it.
+/// Stops the task's agents and releases its worktree. Its commits stay on the branch. Uncommitted
+/// work is saved first; `orange task restore` restores it. At a terminal you are asked, unless you
+/// pass `--yes`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -58,16 +59,16 @@ fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
     let task = driver.views.show(task)?.stored.task;
     let (id, branch, summary) = (&task.id, &task.branch, &task.summary);
     Ok(format!(
-        "Cancel {id}, `{summary}`? Its agents are stopped; branch `{branch}` and uncommitted \
-         work are kept."
+        "Cancel {id}, `{summary}`? Its agents are stopped; branch `{branch}` is kept, and \
+         uncommitted work is saved."
     ))
 }
 
-/// Says that uncommitted work was kept, and how to restore it.
+/// Says that uncommitted work was saved, and how to restore it.
 fn told(task: &TaskId, kept: &RescueInfo, width: Option<usize>) -> Text {
     let (number, count) = (kept.number, count_noun(kept.paths.len(), "file"));
     let hint = format!(
-        "uncommitted work is kept as rescue {number}, {count}; restore it with `orange task \
+        "uncommitted work is saved as number {number}, {count}; restore it with `orange task \
          restore {task} {number} --branch NAME`"
     );
     let mut text = Text::new();

@@ -17,34 +17,33 @@ use crate::output::{Output, Style, Text};
 
 /// Create a task and start its work.
 ///
-/// The task begins in an entry state of its workflow, usually a queue; then its work is started as
-/// with `orange task spawn`, unless you pass `--no-spawn`. While a limit of config.toml or a task
-/// of `--after` blocks it, it waits in its queue. The task keeps the workflow as it is now, even if
-/// the file changes later.
+/// The task begins in an entry state of its workflow, usually a queue. Then orange starts its work,
+/// as `orange task spawn` does, unless you pass `--no-spawn`. The task stays in its queue while a
+/// limit of config.toml or a task named with `--after` blocks the start. The task keeps its
+/// workflow as it is now, even if you edit the file later.
 ///
-/// The first task in a git repository that is not a project yet registers it, as `orange project
-/// add` does, with the harness of `--harness`, else the first one by name whose program is
-/// installed.
+/// If this git repository is not a project yet, it is registered first, as with `orange project
+/// add`. Its harness is that of `--harness`, else the first one by name whose program is installed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The branch [default: named after the task]. A single argument that is not a valid branch
-    /// name is the summary.
+    /// The branch [default: `orange-tasks/ID`]. A single argument that is not a valid branch name
+    /// is the summary.
     #[arg(value_name = "BRANCH")]
     pub branch_or_summary: Option<String>,
-    /// What to do, in one sentence; without it, the agent asks.
+    /// What to do, in one sentence; without it, the agent asks you.
     #[arg(value_name = "SUMMARY")]
     pub summary: Option<String>,
     /// Words that should have been quoted.
     #[arg(hide = true)]
     pub unquoted_words: Vec<String>,
-    /// The project [default: the one of this directory].
+    /// The project [default: that of this directory, else the only registered one].
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// More context: a text, `@FILE` to read a file, or `-` for the standard input. Its headings
-    /// are moved below `## Context` of TASK.md.
+    /// More context: a text, `@FILE` to read a file, or `-` for the standard input. It is written
+    /// below `## Context` in TASK.md, with its headings lowered to fit.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub context: Option<String>,
-    /// The branch, if the only argument is the summary.
+    /// The branch, if your only argument is the summary.
     #[arg(long, value_name = "BRANCH")]
     pub branch: Option<String>,
     /// The workflow [default: the project's].
@@ -56,26 +55,28 @@ pub struct Args {
     /// The coding agent that reviews [default: the project's, else that of `--harness`].
     #[arg(long, value_name = "NAME")]
     pub review_harness: Option<String>,
-    /// The model, as the coding agent names it; also for the reviewer, if it is the same agent.
+    /// The model, as the coding agent names it; the reviewer gets it too if it uses the same
+    /// agent.
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// The effort, as the coding agent names it; also for the reviewer, if it is the same agent.
+    /// The effort, as the coding agent names it; the reviewer gets it too if it uses the same
+    /// agent.
     #[arg(long, value_name = "WORD")]
     pub effort: Option<String>,
-    /// The effort of the reviewer, as the coding agent names it.
+    /// The reviewer's effort, as its coding agent names it.
     #[arg(long, value_name = "WORD")]
     pub review_effort: Option<String>,
-    /// The status to begin in [default: the first open entry of the workflow].
+    /// The status to begin in [default: the first entry state whose condition holds].
     #[arg(long, value_name = "STATUS")]
     pub status: Option<String>,
-    /// Start it only after these tasks have finished without being cancelled.
+    /// Start the work only after these tasks are done; a cancelled task is not done.
     #[arg(long, value_name = "TASK", num_args = 1..)]
     pub after: Vec<String>,
-    /// The parent task [default: a worker's own]. A task that waits for its children continues once
-    /// all have finished.
+    /// The parent task [default: none; if a worker runs this, its own task]. A parent that waits
+    /// for its children continues once all of them have finished.
     #[arg(long, value_name = "TASK")]
     pub parent: Option<String>,
-    /// Higher starts sooner [default: the parent's, else 0].
+    /// Tasks with a higher number start sooner [default: the parent's, else 0].
     #[arg(
         long,
         value_name = "NUMBER",
@@ -84,7 +85,7 @@ pub struct Args {
         hide_default_value = true
     )]
     pub priority: i64,
-    /// Do not start the work; `orange task spawn` does.
+    /// Do not start the work; start it later with `orange task spawn`.
     #[arg(long)]
     pub no_spawn: bool,
     #[command(flatten)]
@@ -209,8 +210,8 @@ fn registered(project: &Project, width: Option<usize>) -> Text {
     let harness = harness.unwrap_or_default();
     let mut text = Text::new();
     let told = format!(
-        "registered `{path}` as project `{name}` with the harness `{harness}`; `orange project \
-         update {name}` changes that"
+        "registered `{path}` as project `{name}` with the harness `{harness}`; to change these \
+         settings, run `orange project update {name}`"
     );
     text.push_line(&[(Style::Plain, &told)], 4, width);
     text
@@ -230,7 +231,7 @@ fn tell(begun: CreatedTask, output: &mut Output) -> Result<Exit, Error> {
         Start::NotRequested => return print(begun.created, output),
         Start::UserOnly => {
             let exit = print(begun.created, output)?;
-            (exit, Some(format!("only a human may start it: {again}")))
+            (exit, Some(format!("only the user may start it: {again}")))
         }
         Start::Waits(waits) => {
             let besides = Extras {
@@ -264,7 +265,7 @@ fn tell(begun: CreatedTask, output: &mut Output) -> Result<Exit, Error> {
 /// A hint for a task whose start has to wait.
 pub fn waiting_hint(task: &TaskId) -> String {
     format!(
-        "it starts by itself once nothing blocks it, if `orange serve` is running; `orange task \
+        "if `orange serve` is running, the task starts once nothing blocks it; `orange task \
          why {task}` shows what it waits for"
     )
 }

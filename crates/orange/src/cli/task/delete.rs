@@ -13,17 +13,17 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.delete/1");
 
 /// Delete a finished task.
 ///
-/// It is no longer listed, and its directory is moved to `trash` in the home of orange. Its branch,
-/// its kept work and its history stay: `--undo` restores it.
+/// The task is no longer listed, and its directory is moved to `trash` in the home of orange. Its
+/// branch, its saved work and its history are kept, and `--undo` restores the task.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task's id, the start of its id, or its branch.
     #[arg(value_name = "TASK")]
     pub task: String,
-    /// Skip the confirmation.
+    /// Delete without asking.
     #[arg(long)]
     pub yes: bool,
-    /// Restore the task; needs its full id.
+    /// Restore the deleted task; give its full id.
     #[arg(long)]
     pub undo: bool,
 }
@@ -93,7 +93,7 @@ fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
     let task = driver.views.show(task)?.stored.task;
     let (id, branch, summary) = (&task.id, &task.branch, &task.summary);
     Ok(format!(
-        "Delete {id}, `{summary}`? Its directory is moved to the trash; branch `{branch}`, kept \
-         work and history stay."
+        "Delete {id}, `{summary}`? Its directory is moved to the trash; branch `{branch}`, saved \
+         work and history are kept."
     ))
 }

@@ -19,7 +19,7 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.task.diff/1");
 
 /// Show a task's changes.
 ///
-/// Two parts: the changes of its commits since its branch left the default branch, and the
+/// Shows two parts: the changes of its commits since its branch left the default branch, and the
 /// uncommitted changes in its worktree, including new files. A merge takes only the first part.
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -14,13 +14,13 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.history/1");
 
 /// Show what happened to a task.
 ///
-/// Oldest first: each status change with who requested it and the evidence, the results of agents
-/// and effects, and what you should know. `--all` adds orange's own bookkeeping.
+/// Oldest first: each status change with its requester and its evidence, how agents and effects
+/// ended, and every warning. `--all` adds orange's own bookkeeping.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     pub task: TaskArg,
-    /// Show everything that was recorded.
+    /// Show every recorded event.
     #[arg(long)]
     pub all: bool,
 }

@@ -25,9 +25,9 @@ const WIDE: usize = 80;
 /// List the tasks.
 ///
 /// Tasks that need you come first, then those that agents work on, then those that wait; within
-/// each group, the longest wait first. A sign shows the state of the agent: ● running, ✗ exited, ○
-/// none, ? unknown. DOING is what the agent reports; `silent` means that it was started but has not
-/// reported in. AGE is how long the task has been in its status.
+/// each group, the longest wait comes first. A sign shows the state of the agent: ● running, ✗
+/// exited, ○ none, ? unknown. DOING is what the agent reports; `silent` means that the agent was
+/// started but has reported nothing. AGE is the time since the task entered its status.
 ///
 /// Inside a project only its tasks are listed. Finished tasks are left out unless they need your
 /// attention.

@@ -20,12 +20,16 @@ use crate::output::Output;
 
 /// Merge the reviewed commit.
 ///
-/// The default branch gets exactly the commit that was handed over and reviewed. If the branch has
-/// commits since, or files that are not committed, nothing is merged and the answer names them.
-/// Where the project says `"push": true`, the result is pushed first; if the push is rejected,
-/// nothing is merged. A checkout that is on the default branch is fast-forwarded when it is clean;
-/// otherwise nothing is merged. The status changes when the merge has happened. The answer says
-/// which commit is where now, whether it was pushed, and what was left out.
+/// Merges exactly the commit that was handed over and reviewed into the default branch. If the
+/// branch has later commits, or the worktree has uncommitted files, nothing is merged and the error
+/// names them. If the project has `"push": true`, the result is pushed first; if the push is
+/// rejected, nothing is merged.
+///
+/// A checkout on the default branch is fast-forwarded; if it has uncommitted changes, nothing is
+/// merged. Checkouts on other branches are not touched.
+///
+/// The status changes after the merge. The answer names the merged commit and says whether it was
+/// pushed and what was left out.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -34,14 +38,14 @@ pub struct Args {
     #[arg(long, value_enum, value_name = "STRATEGY", default_value = "ff")]
     pub strategy: Strategy,
     /// Merge this commit of the branch instead of the reviewed one; the rest of the task's work is
-    /// kept, but not merged.
+    /// not merged, but kept.
     #[arg(long, value_name = "COMMIT")]
     pub head: Option<String>,
-    /// Do not push, even if the project says so.
+    /// Do not push, even if the project has `"push": true`.
     #[arg(long)]
     pub local: bool,
-    /// Merge even where the workflow asks for confirmation, such as before the review; you are
-    /// asked first.
+    /// Allow a merge that the workflow permits only after a question, such as one before the
+    /// review; at a terminal you are asked, elsewhere add `--yes`.
     #[arg(long)]
     pub force: bool,
 }

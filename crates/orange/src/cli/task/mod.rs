@@ -33,8 +33,8 @@ use orange_engine::language::verbs::Verb;
 
 /// Create, move and inspect tasks.
 ///
-/// Agents use these commands too: inside its session an agent's own task is the default, and it may
-/// request only what the workflow allows its role.
+/// Agents use these commands too. In an agent's session the default is its own task, and the agent
+/// may request only what the workflow allows its role.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Create(Box<create::Args>),

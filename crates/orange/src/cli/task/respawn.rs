@@ -20,8 +20,8 @@ const DEFAULT_WAIT: u64 = 30;
 
 /// Respawn an agent that is gone.
 ///
-/// The status does not change. Processes that the dead agent left running are killed first. After a
-/// restart of the machine or of tmux, `--lost` respawns every agent that was lost with it.
+/// Starts the agent again in the same status. Processes that the dead agent left running are killed
+/// first. After a restart of the machine or of tmux, use `--lost`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -29,7 +29,7 @@ pub struct Args {
     /// The agent's role: `worker`, `reviewer` or a role of the workflow [default: the missing one].
     #[arg(long, value_name = "ROLE")]
     pub role: Option<String>,
-    /// Respawn every agent that is provably lost with its machine or tmux server.
+    /// Respawn every agent whose machine or tmux server went down.
     #[arg(long, conflicts_with_all = ["task", "role"])]
     pub lost: bool,
 }

@@ -16,22 +16,22 @@ pub const SHAPE: Shape = Shape::of::<RescueList<'static>>("orange.task.restore/1
 
 pub const RESTORED_SHAPE: Shape = Shape::of::<RestoredRescue<'static>>("orange.task.restored/1");
 
-/// Restore unsaved work.
+/// Restore saved work.
 ///
-/// When a worktree is released, its uncommitted work is kept as a rescue of the task: files, staged
-/// changes, and operations in progress. Without a number, lists the rescues; with only a number,
-/// lists its files. Nothing is ever overwritten, and a rescue stays after it was restored.
+/// Before a worktree is released, orange saves its uncommitted work under a number: files, staged
+/// changes, and operations in progress. Without a number, lists the saved work of the task. With
+/// only a number, lists its files. Restoring never overwrites anything, and the saved work is kept.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     pub task: TaskArg,
-    /// The number of the rescue.
+    /// The number of the saved work.
     #[arg(value_name = "NUMBER")]
     pub number: Option<u32>,
-    /// Restore it as a new branch: one commit on top of the commit it belongs to.
+    /// Restore it as a new branch: one commit on top of the commit that was checked out.
     #[arg(long, value_name = "BRANCH", requires = "number", group = "to")]
     pub branch: Option<String>,
-    /// Restore its files into this directory, which is created if missing.
+    /// Restore its files into this directory; create it if missing.
     #[arg(long, value_name = "DIRECTORY", requires = "number", group = "to")]
     pub directory: Option<PathBuf>,
     /// Restore it into the task's current worktree.
@@ -73,7 +73,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let count = count_noun(paths.len(), "file");
         text.push(
             Style::Plain,
-            &format!(": rescue {number} restored, {count}"),
+            &format!(": restored saved work {number}, {count}"),
         );
         text.end_line();
         output.answer(&text)?;
@@ -126,7 +126,7 @@ fn text(rescues: &[RescueInfo], with_files: bool, width: Option<usize>) -> Text 
         }
     }
     if rescues.is_empty() {
-        text.push(Style::Plain, "no unsaved work was kept");
+        text.push(Style::Plain, "no saved work");
         text.end_line();
     }
     text

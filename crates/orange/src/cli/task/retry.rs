@@ -8,9 +8,9 @@ use crate::output::Output;
 
 /// Retry what failed.
 ///
-/// Repeats failed effects: a start, a merge, a worktree that could not be released. Also performs
-/// effects whose process was killed. If nothing failed, takes the edge that the workflow names
-/// under `verbs: retry`, but not while an agent is working.
+/// Repeats failed effects, such as a start, a merge or the release of a worktree. Also performs
+/// effects whose process was killed. If nothing failed and no agent is working, takes the
+/// transition that the workflow names under `verbs: retry`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

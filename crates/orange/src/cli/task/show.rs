@@ -22,8 +22,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.show/1");
 
 /// Show a task's status, and why.
 ///
-/// Also shows its agents and what they report, effects in progress, the results of headless runs,
-/// and undelivered messages: those that no agent has read with `orange inbox` or confirmed.
+/// Also shows its agents and what they report, the effects in progress, the results of headless
+/// runs, and undelivered messages: those that no agent has read or confirmed yet.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

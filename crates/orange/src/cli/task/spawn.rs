@@ -14,8 +14,8 @@ use crate::output::Output;
 
 /// Start the work on a task.
 ///
-/// Takes the edge that the workflow names under `verbs: spawn`: binds a worktree and starts an
-/// agent in it. If the edge leads into another queue, the next one is taken too.
+/// Takes the transition that the workflow names under `verbs: spawn`, which usually binds a
+/// worktree and starts an agent in it. If that leads into another queue, also takes the next one.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

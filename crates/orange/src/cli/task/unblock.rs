@@ -14,8 +14,9 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.task.unblock.all/1");
 
 /// Unblock a task.
 ///
-/// Takes the edge that the workflow names under `verbs: unblock`, from the statuses it names there
-/// (otherwise from those that wait for you). Running tasks are left alone.
+/// Takes the transition that the workflow names under `verbs: unblock`. It applies to the statuses
+/// that the workflow lists there, or, if it lists none, to those that wait for you. Running tasks
+/// are not changed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -10,11 +10,11 @@ use crate::output::Output;
 
 /// Change status, branch or workflow.
 ///
-/// Also its summary and priority. Several changes are made together or, if the status is refused,
-/// not at all.
+/// Also changes the summary and the priority. Several changes are made together; if the status is
+/// refused, none is made.
 ///
-/// A status can be reached only by an edge of the workflow whose gates pass; a refusal lists what
-/// is missing. TASK.md is read first, so write what the gate requires before you run this.
+/// A status is reached only by a transition of the workflow whose gates pass; a refusal lists what
+/// is missing. TASK.md is read first, so write what the gates require before you run this.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("change").required(true).multiple(true).args(["status", "branch", "summary", "priority", "workflow"]))]
 pub struct Args {
@@ -23,23 +23,23 @@ pub struct Args {
     /// The status to move to.
     #[arg(long, value_name = "STATUS", conflicts_with = "workflow")]
     pub status: Option<String>,
-    /// Rename the branch; without a value, use the name of the worktree's branch.
+    /// Rename the branch; without a value, take the name of the branch in the worktree.
     #[arg(long, value_name = "BRANCH", num_args = 0..=1, default_missing_value = "")]
     pub branch: Option<String>,
     /// What to do, in one sentence.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub summary: Option<String>,
-    /// Higher starts sooner.
+    /// Tasks with a higher number start sooner.
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub priority: Option<i64>,
-    /// Switch to this workflow; it must pass `orange workflow check` and have the current status
-    /// with the same meaning.
+    /// Switch to this workflow; it must pass `orange workflow check` and have the task's current
+    /// status with the same meaning.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["branch", "summary", "priority"])]
     pub workflow: Option<String>,
-    /// The commit your verdict is about, when the branch has moved since the handoff.
+    /// The commit that your verdict is about, if the branch has moved since the handoff.
     #[arg(long, value_name = "COMMIT", requires = "status")]
     pub head: Option<String>,
-    /// A message to pass on.
+    /// A message for the workflow to pass on.
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
 }

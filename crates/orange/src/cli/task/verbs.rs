@@ -8,9 +8,10 @@ use crate::cli::request::requests::{RequestDraft, Target, ask};
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
-/// Mark the work as complete.
+/// Hand the work over for review.
 ///
-/// Takes the edge that the workflow names under `verbs: complete`, if its gates pass.
+/// Takes the transition that the workflow names under `verbs: complete`, if its gates pass. Agents
+/// report, the engine decides the status.
 #[derive(Debug, clap::Args)]
 pub struct Complete {
     #[command(flatten)]
@@ -19,19 +20,19 @@ pub struct Complete {
 
 /// Report that the work is stuck.
 ///
-/// Takes the edge that the workflow names under `verbs: stuck`.
+/// Takes the transition that the workflow names under `verbs: stuck`.
 #[derive(Debug, clap::Args)]
 pub struct Stuck {
     #[command(flatten)]
     pub target: Target,
-    /// A message to pass on.
+    /// A message for the workflow to pass on.
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
 }
 
 /// Send the work back with a message.
 ///
-/// The agent gets the message in its inbox; an agent that is gone is started again.
+/// The agent gets the message in its inbox. If no agent is running, one is started.
 #[derive(Debug, clap::Args)]
 pub struct RequestChanges {
     #[command(flatten)]
@@ -49,8 +50,8 @@ pub struct RequestChanges {
 
 /// Send a message to an agent.
 ///
-/// The agent gets the message in its inbox, and a line in its terminal announces it. The status
-/// does not change; to send work back, use `orange task request-changes`.
+/// The agent gets the message in its inbox, and a line in its terminal tells it to read the inbox.
+/// The status does not change; to send work back, use `orange task request-changes`.
 #[derive(Debug, clap::Args)]
 pub struct Tell {
     #[command(flatten)]

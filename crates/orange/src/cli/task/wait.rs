@@ -18,8 +18,9 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.wait/1");
 
 /// Wait until a task reaches a status.
 ///
-/// Exits with 0 when it does, with 5 on a timeout, and with 3 if the task has ended in another
-/// status. It only observes: an agent's death is handled by a command that changes the task.
+/// Exits with 0 when the task reaches the status, with 5 on a timeout, and with 3 if the task ends
+/// in another status. Waiting only observes the task: without `orange serve`, an agent's exit is
+/// handled only by a command that changes the task.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

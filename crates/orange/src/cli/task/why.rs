@@ -24,10 +24,11 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.why/1");
 
 /// Explain the status and next steps.
 ///
-/// For every next step, shows what it still needs, who may request it, and with which command.
+/// For every next step, shows what it still needs, which roles may request it, and with which
+/// command.
 ///
-/// Nothing is changed: it only reads TASK.md, the branch and the state of the agents. Commands of
-/// gates are not run.
+/// Changes nothing: reads TASK.md, the branch and the state of the agents, but does not run the
+/// commands of gates.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

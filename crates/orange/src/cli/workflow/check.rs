@@ -21,17 +21,19 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.check/1");
 
 /// Prove that workflows are safe to run.
 ///
-/// First the load rules: known keys, existing states and prompts, no two transitions that could
-/// both be taken. Every problem of every workflow is reported at once, with line and column.
+/// First checks the load rules: all keys are known, states and prompts exist, and no two
+/// transitions could both be taken. Reports every problem of every workflow at once, with line and
+/// column.
 ///
-/// Then it tries everything that a workflow can do, with the same code that runs tasks: every
-/// status with every value of the counters that guards read, with every combination of live agents,
-/// with and without a workspace, and with each start failing. Each problem is reported as the
-/// shortest story that leads to it: a workspace that is never released, a loop that never ends, an
-/// agent that passes its own review. Anything that could be written into TASK.md counts as written.
+/// Then tries everything that a workflow can do, with the same code that runs tasks: every status,
+/// with every value of the counters that guards read, with every combination of live agents, with
+/// and without a workspace, and with every agent start failing. It assumes that an agent may write
+/// anything into TASK.md. For each problem, such as a workspace that is never released, a loop that
+/// never ends or an agent that passes its own review, prints the shortest sequence of steps that
+/// leads to it.
 ///
-/// A workflow with errors is refused, and the exit code is 3. Warnings do not refuse it, unless
-/// `--strict` is given.
+/// A workflow with errors is refused, and the exit code is 3. A workflow with warnings is refused
+/// only with `--strict`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Workflow names, file paths, or `-` for the standard input.
@@ -42,10 +44,10 @@ pub struct Args {
     /// is a name: your own workflow first, then the shipped one.
     #[arg(value_name = "NAME|FILE", value_parser = Target::parser())]
     pub workflows: Vec<Target>,
-    /// Refuse workflows with warnings too.
+    /// Also refuse workflows with warnings.
     #[arg(long)]
     pub strict: bool,
-    /// Show notes: worth knowing, but not wrong.
+    /// Also show notes, which are neither errors nor warnings.
     #[arg(long)]
     pub notes: bool,
 }
@@ -185,7 +187,7 @@ fn to_text(results: &[Outcome], args: &Args, width: Option<usize>) -> Text {
     text
 }
 
-/// `mine: ok (5 states, 9 transitions), 2 warnings; 16 situations, 138 steps: everything it can do`
+/// `mine: ok (5 states, 9 transitions), 2 warnings; explored all 16 situations and 138 steps`
 fn push_summary(text: &mut Text, outcome: &Outcome, strict: bool, width: Option<usize>) {
     let name = format!("{}:", outcome.source.name);
     let (verdict, style, rest) = if let Some((workflow, checked)) = outcome.checked_workflow() {
@@ -201,7 +203,7 @@ fn push_summary(text: &mut Text, outcome: &Outcome, strict: bool, width: Option<
         )
     } else {
         let problems = count_noun(outcome.examined.findings.len(), "problem");
-        let rest = String::from("its behaviour was not checked");
+        let rest = String::from("the behaviour was not checked");
         (format!("{problems};"), Style::Bad, rest)
     };
     let paragraph = Paragraph {
@@ -232,13 +234,13 @@ fn checked_workflow(workflow: &Workflow, checked: &CheckReport) -> String {
         steps,
         is_complete,
     } = checked.coverage;
-    let all = if is_complete {
-        "everything it can do"
-    } else {
-        "NOT everything it can do"
-    };
     let situations = count_noun(situations, "situation");
     let steps = count_noun(steps, "step");
-    let _ = write!(said, "; {situations}, {steps}: {all}");
+    let explored = if is_complete {
+        format!("explored all {situations} and {steps}")
+    } else {
+        format!("explored {situations} and {steps}, but NOT all")
+    };
+    let _ = write!(said, "; {explored}");
     said
 }

@@ -20,10 +20,11 @@ const SHARED_BY_AT_LEAST: usize = 3;
 
 /// Compare what two workflows do.
 ///
-/// Shows what an edit of the YAML changes in behaviour, status by status: which transitions exist,
-/// who may request them and when, what they need, which hooks run, and what the exit of an agent
-/// means. Comments, anchors, names of gates and limits, the order of unordered items, and
-/// `"*active"` written out make no difference. Exits with 0 whether there are changes or not.
+/// Shows how an edit of the YAML changes the behaviour, status by status: which transitions exist,
+/// who may request them and when, what they need, which hooks run, and what happens when an agent
+/// exits. Edits that do not change the behaviour are not shown: comments, anchors, names of gates
+/// and limits, the order of unordered items, and `"*active"` written out. Exits with 0 whether
+/// there are changes or not.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The old workflow: a name, a file path, or `-` for the standard input.

@@ -14,10 +14,10 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.graph/1");
 
 /// Draw a workflow.
 ///
-/// The drawing has one arrow for every two states that a transition connects. Its label says what
-/// is required: who may request it (`by`), its trigger (`on`), its guard (`if`), its gates
-/// (`needs`), and whether you must confirm. What applies to every active state is shown once. Hooks
-/// are not drawn.
+/// One arrow connects two states, even if several transitions do. Its label says what a transition
+/// requires: who may request it (`by`), its trigger (`on`), its guard (`if`), its gates (`needs`),
+/// and whether you must confirm it. A transition that leaves every active state is drawn once.
+/// Hooks are not drawn.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A workflow name, a file path, or `-` for the standard input.

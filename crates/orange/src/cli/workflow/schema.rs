@@ -10,8 +10,8 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.workflow.schema/1");
 
 /// Print a JSON Schema for editors.
 ///
-/// With it, an editor completes keys and words, explains them, and marks misspellings as you type;
-/// `orange workflow check` finds the rest. Save it once:
+/// With this schema, an editor completes and explains keys and values, and marks misspellings as
+/// you type; `orange workflow check` finds the other mistakes. Save it once:
 ///
 /// `orange workflow schema > ~/orange/workflow.schema.json`
 ///
@@ -19,8 +19,8 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.workflow.schema/1");
 ///
 /// `# yaml-language-server: $schema=../workflow.schema.json`
 ///
-/// With `--json` the schema is inside a result, under `json_schema`, as for every command; an
-/// editor needs it bare.
+/// Do not use `--json` here: it wraps the schema in a result, under `json_schema`, which an editor
+/// cannot read.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

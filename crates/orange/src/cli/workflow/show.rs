@@ -14,9 +14,9 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.show/1");
 
 /// Show a workflow.
 ///
-/// Prints its text byte for byte, including comments. With `--json`, prints the workflow as orange
-/// understands it: names resolved, defaults filled in. To create your own from it, run `orange
-/// workflow new`.
+/// Prints the file byte for byte, including comments. With `--json`, prints the workflow as orange
+/// understands it: names resolved, defaults filled in. To start your own from a shipped one, run
+/// `orange workflow new`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A workflow name, a file path, or `-` for the standard input.

@@ -17,16 +17,17 @@ const MAX_SHOWN_PATHS: usize = 10;
 
 /// Clean up the pool of workspaces.
 ///
-/// Retries failed releases, and takes retired workspaces that you have cleaned up back into the
-/// pool. Lists files that git ignores in idle workspaces and asks you: with yes they are moved
-/// aside, and rescues that are merged byte for byte are deleted. Unsaved work is never deleted, and
-/// worktrees that orange did not create are not touched.
+/// Retries failed releases, and takes retired workspaces back into the pool once you have cleaned
+/// them up. Then lists ignored files in idle workspaces, and saved work of finished tasks that the
+/// default branch contains byte for byte. If you confirm, the ignored files are moved aside and
+/// that saved work is deleted. Nothing else is deleted, and worktrees that orange did not create
+/// are not touched.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Clean up only the workspaces of this project.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Move ignored files aside and delete merged rescues without asking.
+    /// Move ignored files aside and delete merged saved work without asking.
     #[arg(long)]
     pub yes: bool,
 }
@@ -61,7 +62,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     if consent == Consent::NotAsked {
         let hint = "run `orange workspace gc --yes` to move ignored files aside and delete merged \
-                    rescues";
+                    saved work";
         narrate_hint(hint, output);
     }
     Ok(exit(&collected))
@@ -80,8 +81,8 @@ fn question(collected: &GcReport) -> String {
         count_noun(ignored, "ignored path")
     );
     let forgotten = format!(
-        "delete {}, which the default branch contains byte for byte",
-        count_noun(rescues, "rescue")
+        "delete {} of saved work, which the default branch contains byte for byte",
+        count_noun(rescues, "set")
     );
     match (ignored, rescues) {
         (_, 0) => format!("{moved}?"),

@@ -15,14 +15,14 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workspace.init/1");
 
 /// Create worktrees in advance.
 ///
-/// Not required: a workspace is created when a task needs one. This saves time for the first tasks
-/// of a large repository. Running it again changes nothing.
+/// Not required: orange creates a worktree when a task needs one. In a large repository, creating
+/// them in advance makes the first tasks start faster. Running this again changes nothing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How many the project should have [default: its whole pool].
+    /// How many worktrees the project should have [default: its `pool_size`].
     #[arg(value_name = "COUNT")]
     pub count: Option<u32>,
-    /// The project [default: the one of this directory].
+    /// The project [default: that of this directory, else the only registered one].
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
 }

@@ -14,8 +14,9 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workspace.list/1");
 
 /// List the workspaces and their tasks.
 ///
-/// A workspace is `free`, `reserved` for a task or `bound` to it, or `retired`: left as it is,
-/// because releasing it would lose something. PORTS is the value of `ORANGE_PORT_OFFSET` in it.
+/// A workspace is `free`, `reserved` for a task that is about to start, `bound` to a task, or
+/// `retired`: not used any more, because releasing it would lose something. PORTS is the value of
+/// `ORANGE_PORT_OFFSET` in the workspace.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// List only the workspaces of this project.

@@ -232,7 +232,8 @@ fn merge_question(entry: &Entry) -> Question {
                  and s squashes all changes into one commit.",
             ),
             String::from(
-                "Your checkout is fast-forwarded if it is clean; otherwise nothing is merged.",
+                "A checkout on the default branch is fast-forwarded; if it has uncommitted \
+                 changes, nothing is merged.",
             ),
             String::from("Nothing is merged if the branch has later commits or uncommitted files."),
             String::from("Then the agents are stopped and the worktree is released."),
@@ -258,10 +259,10 @@ fn cancel_question(entry: &Entry, then: Action) -> Question {
             entry.summary().to_owned(),
             String::from("Its agents are stopped and its worktree is released."),
             format!(
-                "Kept: the commits on `{}`, and uncommitted changes as a rescue.",
+                "Kept: the commits on `{}`. Uncommitted changes are saved.",
                 row.branch
             ),
-            format!("`orange task restore {}` restores it.", row.id),
+            format!("`orange task restore {}` restores saved work.", row.id),
         ],
         action: if question.is_some() {
             then.with_confirmation()
@@ -279,9 +280,9 @@ fn delete(model: &mut Model) {
             text: format!("Delete {}?", row.id),
             consequences: vec![
                 entry.summary().to_owned(),
-                String::from("It is no longer listed; its directory goes to the trash."),
-                format!("Kept: the branch `{}`, rescues and history.", row.branch),
-                String::from("`u` restores it."),
+                String::from("It is no longer listed; its directory is moved to the trash."),
+                format!("Kept: the branch `{}`, saved work and history.", row.branch),
+                String::from("`u` restores the task."),
             ],
             action: Action::Delete(row.id.clone()),
             alternatives: Vec::new(),

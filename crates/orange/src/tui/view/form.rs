@@ -72,14 +72,14 @@ pub(super) fn draw(model: &Model, form: &Form, area: Rect, buffer: &mut Buffer) 
                 let text = if form.starts_later {
                     "later, with Enter"
                 } else {
-                    "as soon as there is room"
+                    "as soon as possible"
                 };
                 shown(model, text, true, area, has_focus, buffer);
             }
         }
         let hint = match part {
             Part::Summary if form.summary.text().is_empty() && !has_focus => "what to do",
-            Part::Branch if form.branch.text().is_empty() && !has_focus => "named after the task",
+            Part::Branch if form.branch.text().is_empty() && !has_focus => "orange-tasks/ID",
             Part::After if form.after.text().is_empty() && !has_focus => "no other task",
             _ => "",
         };

@@ -174,7 +174,7 @@ fn summary(
             Some((Tone::Warn, String::from("asks permission")))
         }
         None if entry.user_request() == Some(ActivityState::Silent) => {
-            Some((Tone::Warn, String::from("says nothing")))
+            Some((Tone::Warn, String::from("silent")))
         }
         None if entry.user_request().is_some() => Some((Tone::Warn, String::from("asks you"))),
         None if entry.glance.as_ref().is_some_and(|it| it.unread > 0) => {

@@ -248,7 +248,7 @@ fn a_message_to_who_reads_nothing_waits_for_the_next_start() {
     stage.call(&["task", "tell", id.as_str(), "-m", "Mind the gap."]);
     let undelivered = || stage.must(&["task", "show", id.as_str()]);
     wait_for("the reason", || {
-        undelivered().contains("it runs headless and reads no messages")
+        undelivered().contains("the agent runs headless and reads no messages")
     });
     let logs = stage.must(&["task", "logs", id.as_str()]);
     assert!(!logs.contains("Message from orange"), "{logs}");

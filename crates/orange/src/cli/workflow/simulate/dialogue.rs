@@ -142,7 +142,7 @@ fn absent_agent_note(rehearsal: &Rehearsal<'_>, happening: &Occurrence) -> Optio
     };
     let is_there = rehearsal.task().is_some_and(|task| task.is_live(by));
     (by.is_agent() && !is_there)
-        .then(|| format!("no {by} is alive here; this is what one would see"))
+        .then(|| format!("no {by} is running here; this is what a {by} would see"))
 }
 
 /// A note that gates about the world fail unless the line shows them; the refusal cannot say so.
@@ -164,6 +164,8 @@ fn unshown_gate_note(answer: &Answer) -> Option<String> {
     };
     let is_unshown = refusal.missing.iter().any(about_world);
     is_unshown.then(|| {
-        "gates about git, a forge or a command pass only if the line shows them".to_owned()
+        "a gate about git, a pull request or a command passes only if the line names it after \
+         `with`"
+            .to_owned()
     })
 }

@@ -16,10 +16,10 @@ pub fn tell(effect: &Effect, alive: &mut BTreeSet<Role>) -> String {
     match effect {
         Effect::AcquireWorkspace { restore: false } => "binds a workspace".to_owned(),
         Effect::AcquireWorkspace { restore: true } => {
-            "binds a workspace, with the work rescued earlier".to_owned()
+            "binds a workspace and restores the saved work".to_owned()
         }
         Effect::ReleaseWorkspace { .. } => {
-            "saves unsaved work, then releases the workspace".to_owned()
+            "saves uncommitted work, then releases the workspace".to_owned()
         }
         Effect::Spawn(spawn) => {
             alive.insert(spawn.role.clone());

@@ -14,7 +14,7 @@ use super::dialogue::Dialogue;
 use super::place::{Place, fields};
 
 /// Every kind of expectation, for the error message.
-pub const KINDS: &str = "status NAME, refused [CODE OR WORDS], alive ROLE, nobody alive, \
+pub const KINDS: &str = "status NAME, refused [CODE OR WORDS], alive ROLE, no agent alive, \
                          workspace, no workspace, FIELD NUMBER, fresh ## SECTION, effects NAME, …, \
                          no effects";
 
@@ -24,7 +24,7 @@ pub enum Expectation {
     /// The last line was refused, with this code or these words in it.
     Refused(String),
     Alive(Vec<Role>),
-    NobodyAlive,
+    NoAgentAlive,
     /// A workspace is held, or not.
     Workspace(bool),
     Field(FieldName, i64),
@@ -53,7 +53,7 @@ impl Expectation {
                 .map(|name| agent(workflow, name))
                 .collect::<Result<_, _>>()
                 .map(Expectation::Alive),
-            ("nobody", "alive") => Ok(Expectation::NobodyAlive),
+            ("no", "agent alive") => Ok(Expectation::NoAgentAlive),
             ("workspace", "") => Ok(Expectation::Workspace(true)),
             ("no", "workspace") => Ok(Expectation::Workspace(false)),
             ("no", "effects") => Ok(Expectation::Effects(Vec::new())),
@@ -100,15 +100,15 @@ impl Expectation {
         };
         match self {
             Expectation::Status(status) => ensure(place.status == *status, || {
-                format!("it is in `{}`", place.status)
+                format!("the task is in `{}`", place.status)
             }),
             Expectation::Alive(roles) => {
                 ensure(roles.iter().all(|role| place.alive.contains(role)), alive)
             }
-            Expectation::NobodyAlive => ensure(place.alive.is_empty(), alive),
+            Expectation::NoAgentAlive => ensure(place.alive.is_empty(), alive),
             Expectation::Workspace(held) => ensure(place.workspace == *held, || {
                 let is = if place.workspace { "a" } else { "no" };
-                format!("it holds {is} workspace")
+                format!("the task holds {is} workspace")
             }),
             Expectation::Field(field, value) => {
                 let is = dialogue.value(field).unwrap_or_default();
@@ -143,10 +143,12 @@ fn judge_refusal(words: &str, answer: Option<&Answer>) -> Result<(), String> {
             let message = refusal.to_string().replace('`', "").to_lowercase();
             let is_so = codes.contains(&words) || message.contains(&words.to_lowercase());
             let codes = codes.join(", ");
-            ensure(is_so, || format!("it was refused with {codes}: {refusal}"))
+            ensure(is_so, || {
+                format!("the step was refused with {codes}: {refusal}")
+            })
         }
-        Some(Answer::Nothing) => ensure(words.is_empty(), || "it had no effect".to_owned()),
-        Some(Answer::Decided(_)) => Err("it was not refused".to_owned()),
+        Some(Answer::Nothing) => ensure(words.is_empty(), || "the step had no effect".to_owned()),
+        Some(Answer::Decided(_)) => Err("the step was not refused".to_owned()),
         None => Err("nothing has happened yet".to_owned()),
     }
 }
@@ -199,7 +201,7 @@ impl fmt::Display for Expectation {
             Expectation::Refused(words) if words.is_empty() => formatter.write_str("a refusal"),
             Expectation::Refused(words) => write!(formatter, "a refusal with `{words}`"),
             Expectation::Alive(roles) => write!(formatter, "alive: {}", joined(roles)),
-            Expectation::NobodyAlive => formatter.write_str("nobody alive"),
+            Expectation::NoAgentAlive => formatter.write_str("no agent alive"),
             Expectation::Workspace(true) => formatter.write_str("a workspace"),
             Expectation::Workspace(false) => formatter.write_str("no workspace"),
             Expectation::Field(field, value) => write!(formatter, "{field} {value}"),

@@ -129,19 +129,19 @@ fn help(view: &mut View) {
         ("a number", "take that step of the menu"),
         (
             "a line of the menu",
-            "the same; the start of the line is enough",
+            "the same; the beginning of the line is enough",
         ),
         (
-            "worker asks for STATUS",
-            "any role may try any status, to see what is refused and why",
+            "worker requests STATUS",
+            "a request by any role for any status, to see what is refused and why",
         ),
         (
-            "..., showing ## SECTION",
-            "with a new text in that section; also PASS in ## SECTION, git in order",
+            "..., with ## SECTION",
+            "with new text in that section; also `PASS in ## SECTION`, `git gates passing`",
         ),
         (
             "...; spawn_agent fails",
-            "the same with one of its effects failing",
+            "the same step, but one of its effects fails",
         ),
         ("TASK.md is emptied", "remove everything from TASK.md"),
         ("undo, restart", "undo one line, or all of them"),

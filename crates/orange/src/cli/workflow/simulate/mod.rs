@@ -35,20 +35,21 @@ pub const START_SHAPE: Shape = Shape::of::<StartBody>("orange.workflow.simulate.
 
 /// Walk a task through a workflow.
 ///
-/// Shows where the task is and what can happen next, then what was decided and what would run, or
-/// the refusal that you or an agent would see. Everything is decided as for real tasks; no agent is
-/// started, no file written, nothing merged. Between two steps every effect succeeds, unless the
-/// step says which one fails.
+/// Shows the task's status and a menu of what can happen next. Choose a step, and it shows the
+/// decision and the effects that would run, or the refusal that you or an agent would see. The
+/// engine decides as for a real task, but no agent is started, no file is written and nothing is
+/// merged. Every effect succeeds, unless the step says which one fails.
 ///
-/// A script runs without a dialogue. It has one step per line, in the words of the menu, and lines
-/// that say what to expect: `expect status working`, `expect refused gate-failed`, `expect alive
-/// worker`, `expect nobody alive`, `expect workspace`, `expect no workspace`, `expect review_round
-/// 1`, `expect fresh ## Handoff`, `expect effects kill_session, spawn_next`, `expect no effects`.
-/// `#` starts a comment. A step that is refused must be followed by `expect refused`. The exit code
-/// is 0 if every expectation is met, 3 if one is not, and 2 if the script cannot be read.
+/// A script replaces the dialogue. Each line is a step, written as in the menu, such as `the worker
+/// requests working, with ## Plan`, or an expectation: `expect status working`, `expect refused
+/// gate-failed`, `expect alive worker`, `expect no agent alive`, `expect workspace`, `expect no
+/// workspace`, `expect review_round 1`, `expect fresh ## Handoff`, `expect effects kill_session,
+/// spawn_next`, `expect no effects`. `#` starts a comment. If a step is refused, the next line must
+/// be `expect refused`. The exit code is 0 if every expectation is met, 3 if one is not, and 2 if
+/// the script cannot be read.
 ///
-/// With `--json`, a script prints every step and what was decided. Without a script, it prints how
-/// a task can begin and what can happen then.
+/// With `--json`, a script prints every step and its decision. Without a script, `--json` prints
+/// the states in which a task can begin and the next steps from there.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A workflow name, a file path, or, with a script or `--json`, `-` for the standard input.

@@ -56,7 +56,7 @@ pub fn parse_lenient(dialogue: &Dialogue<'_>, typed: &str) -> Result<Action, Unk
         [only] => Ok(Action::Step(Box::new(only.step.clone()))),
         [] => Err(unknown),
         several => Err(UnknownLine {
-            reason: "several lines begin with this".to_owned(),
+            reason: "several lines begin like this".to_owned(),
             nearest: several.iter().map(|choice| choice.line.clone()).collect(),
         }),
     }
@@ -79,7 +79,7 @@ fn with_failure(dialogue: &Dialogue<'_>, step: &Step, label: &str) -> Result<Ste
     }
     let nearest = effects.iter().map(|name| format!("{step}; `{name}` fails"));
     Err(UnknownLine {
-        reason: format!("it has no effect `{label}`"),
+        reason: format!("this step has no effect `{label}`"),
         nearest: nearest.collect(),
     })
 }
@@ -97,10 +97,10 @@ fn step(dialogue: &Dialogue<'_>, typed: &str) -> Result<Step, UnknownLine> {
         (Some(Err(reason)), _) => reason,
         (None, Some(role)) => format!("no {role} is alive here"),
         _ if typed.parse::<usize>().is_ok() => {
-            "numbers change from step to step; write the words of the menu".to_owned()
+            "the numbers differ from step to step; write the line of the menu".to_owned()
         }
         _ if tries.is_empty() => "the task has ended".to_owned(),
-        _ if dialogue.place().is_none() => "no task can begin with this".to_owned(),
+        _ if dialogue.place().is_none() => "a task cannot begin with this line".to_owned(),
         _ => "this cannot happen here".to_owned(),
     };
     let mut lines: Vec<String> = Vec::new();
@@ -119,7 +119,7 @@ fn step(dialogue: &Dialogue<'_>, typed: &str) -> Result<Step, UnknownLine> {
 /// The agent that should act in this line, if it is not running.
 fn missing_agent(dialogue: &Dialogue<'_>, wanted: &[String]) -> Option<Role> {
     let (who, does) = (wanted.first()?, wanted.get(1)?);
-    if !matches!(does.as_str(), "dies" | "reports" | "goes") {
+    if !matches!(does.as_str(), "dies" | "reports" | "loses") {
         return None;
     }
     let role = request::role(dialogue.workflow, who).filter(Role::is_agent)?;
@@ -136,10 +136,7 @@ pub fn words(line: &str) -> Vec<String> {
         .to_lowercase()
         .split_whitespace()
         .filter(|word| !matches!(*word, "the" | "a" | "an"))
-        .map(|word| match word {
-            "human" => "person".to_owned(),
-            word => word.to_owned(),
-        })
+        .map(str::to_owned)
         .collect()
 }
 
@@ -171,27 +168,27 @@ mod tests {
 
     #[test]
     fn what_people_leave_out_makes_no_difference() {
-        let printed = words("the human asks for `working`, showing `## Plan`");
+        let printed = words("the human requests `working`, with `## Plan`");
         for typed in [
-            "person asks for working showing ## plan",
-            "  The HUMAN asks  for working, showing ## Plan ",
-            "a person asks for the `working`, showing `## Plan`",
+            "human requests working with ## plan",
+            "  The HUMAN requests  working, with ## Plan ",
+            "a human requests the `working`, with `## Plan`",
         ] {
             assert_eq!(words(typed), printed, "{typed}");
         }
-        assert_ne!(words("person asks for working"), printed);
+        assert_ne!(words("human requests working"), printed);
     }
 
     #[test]
     fn the_nearest_lines_share_the_most_words() {
         let lines = [
             "the worker dies",
-            "the worker asks for `open`",
-            "the human asks for `open`",
-            "the human asks for `closed`",
+            "the worker requests `open`",
+            "the human requests `open`",
+            "the human requests `closed`",
         ]
         .map(str::to_owned);
-        let near = nearest_lines("person asks for opem", &lines);
+        let near = nearest_lines("human requests opem", &lines);
         assert_eq!(near.first(), Some(&lines[2]));
         assert_eq!(near.len(), 3);
         assert_eq!(nearest_lines("banana", &lines[..1]), lines[..1]);

@@ -11,7 +11,7 @@ use orange_engine::role::Role;
 
 use super::parse::words;
 
-/// Parses `ROLE asks for STATUS`, `ROLE merges` or `human respawns ROLE`, with any evidence shown.
+/// Parses `ROLE requests STATUS`, `ROLE merges` or `human respawns ROLE`, with its evidence.
 ///
 /// `Err` says which part of the request is not understood; `None` means it is not a request.
 pub fn read(
@@ -23,7 +23,7 @@ pub fn read(
     let by = role(workflow, who)?;
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
     let (happening, shown) = match rest.as_slice() {
-        ["asks", "for", to, shown @ ..] => {
+        ["requests", to, shown @ ..] => {
             let to = state(workflow, to)?;
             (Occurrence::Request { by, to }, shown)
         }
@@ -88,8 +88,8 @@ impl Artifacts {
     fn read(&self, workflow: &Workflow, typed: &[&str]) -> Result<StepEvidence, String> {
         let mut shown = StepEvidence::default();
         let mut rest = match typed {
-            [] | ["showing" | "with", "nothing"] => return Ok(shown),
-            ["showing" | "with", rest @ ..] if !rest.is_empty() => rest,
+            [] | ["with", "nothing"] => return Ok(shown),
+            ["with", rest @ ..] if !rest.is_empty() => rest,
             _ => return Err(format!("cannot understand `{}`", typed.join(" "))),
         };
         loop {
@@ -110,7 +110,7 @@ impl Artifacts {
             rest = match name.get(words.len()..).unwrap_or_default() {
                 [] => return Ok(shown),
                 ["and", more @ ..] => more,
-                ["that", who, "asked", "with", "before"] => {
+                ["submitted", "earlier", "by", who] => {
                     shown.submitted_by = role(workflow, who);
                     return Ok(shown);
                 }
@@ -125,7 +125,7 @@ impl Artifacts {
         gates.sort();
         let name = name.join(" ");
         format!(
-            "no gate of this workflow needs `{name}`; you can show {}",
+            "no gate of this workflow needs `{name}`; after `with` you can write {}",
             gates.join(", ")
         )
     }

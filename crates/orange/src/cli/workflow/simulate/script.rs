@@ -143,7 +143,7 @@ fn follow(
     if let Some(found) = refused.filter(|_| !is_foreseen) {
         events.push(Event::Failed(Failure {
             expected: "no refusal".to_owned(),
-            found: format!("{found} (if that is intended, write `expect refused` below it)"),
+            found: format!("{found} (if you expect this, add the line `expect refused` below)"),
         }));
     }
     Ok(events)
@@ -158,8 +158,8 @@ fn expectation(line: &str) -> Option<&str> {
 fn refusal_text(answer: &Answer) -> Option<String> {
     match answer {
         Answer::Decided(_) => None,
-        Answer::Refused(refusal) => Some(format!("it was refused with {}", refusal.code())),
-        Answer::Nothing => Some("it had no effect".to_owned()),
+        Answer::Refused(refusal) => Some(format!("the step was refused with {}", refusal.code())),
+        Answer::Nothing => Some("the step had no effect".to_owned()),
     }
 }
 

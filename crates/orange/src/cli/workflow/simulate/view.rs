@@ -130,7 +130,7 @@ impl View {
                 let message = refusal.to_string();
                 push_error(&mut self.text, &message, &refusal.hints, self.width, INDENT);
             }
-            Answer::Nothing => self.indented("it has no effect"),
+            Answer::Nothing => self.indented("this step has no effect"),
         }
     }
 
@@ -240,10 +240,10 @@ impl View {
 
 fn kind(kind: Kind) -> &'static str {
     match kind {
-        Kind::Queued => "queued: it waits for a slot",
-        Kind::Agent => "agent: an agent is working",
+        Kind::Queued => "queued: waits for a slot",
+        Kind::Agent => "agent: an agent works",
         Kind::Human => "human: waits for you",
-        Kind::Waiting => "waiting: for something else",
+        Kind::Waiting => "waiting: waits for something else",
         Kind::Terminal => "terminal: the end",
     }
 }
