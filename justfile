@@ -58,9 +58,9 @@ show-agents *arguments:
 upgrade-agent name version:
     .ci/agents upgrade {{ name }} {{ version }}
 
-# The pictures of the dashboard in docs/, from the real program.
-pictures:
-    .ci/pictures
+# The pictures and the film in docs/pictures, from the real program.
+pictures *arguments:
+    .ci/pictures {{ arguments }}
 
 # The benchmarks.
 bench:
