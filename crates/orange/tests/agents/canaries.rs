@@ -12,6 +12,7 @@ use crate::stage::Stage;
 
 const TELL: &str = r"
 run env | sort
+run git commit -q --allow-empty -m 'Tell'
 run printf '\n## Handoff\n\nDONE: told everything\n' >> TASK.md
 run orange task update --status reviewing
 ";

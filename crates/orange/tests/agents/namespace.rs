@@ -26,7 +26,8 @@ const LONGEST: Duration = Duration::from_mins(8);
 /// How much longer the outer process waits, so that the test itself can report what was missing.
 const GRACE: Duration = Duration::from_mins(1);
 
-/// Runs `body` in isolation. `name` is the test's own name, used to start it again.
+/// Runs `body` in isolation. `name` is the test's own name, used to start it again, with or
+/// without the crate.
 ///
 /// On a developer's machine a test whose agents are not installed is skipped and says so; in CI it
 /// fails.
@@ -39,6 +40,7 @@ pub fn run_in_namespace_for(longest: Duration, name: &str, agents: &[Agent], bod
     if std::env::var_os(INSIDE_NAMESPACE).is_some() {
         return body();
     }
+    let name = name.strip_prefix("agents::").unwrap_or(name);
     let prefix = prefix();
     if let Err(missing) = installed(&prefix, agents) {
         let is_ci = std::env::var_os("CI").is_some();

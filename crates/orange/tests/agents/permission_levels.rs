@@ -44,7 +44,7 @@ macro_rules! levels {
         $(
             #[test]
             fn $name() {
-                run_in_namespace(concat!("levels::", stringify!($name)), &[Agent::$agent], || {
+                run_in_namespace(concat!(module_path!(), "::", stringify!($name)), &[Agent::$agent], || {
                     work(Agent::$agent);
                 });
             }

@@ -105,7 +105,7 @@ macro_rules! deaths {
         $(
             #[test]
             fn $name() {
-                let name = concat!("deaths::", stringify!($name));
+                let name = concat!(module_path!(), "::", stringify!($name));
                 run_in_namespace(name, &[Agent::$agent], || kill_and_respawn(Agent::$agent));
             }
         )+

@@ -7,6 +7,7 @@ use crate::namespace::run_in_namespace;
 use crate::stage::Stage;
 
 const WORK: &str = r"
+run git commit -q --allow-empty -m 'Learn'
 run printf '\n## Handoff\n\nDONE: nothing was to be done\n' >> TASK.md
 run orange task update --status reviewing
 ";

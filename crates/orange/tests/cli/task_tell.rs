@@ -165,5 +165,8 @@ fn a_message_needs_a_task_that_was_started() {
     let (code, said) = stage.call(&["task", "tell", id.as_str(), "-m", "hello"]);
     assert_eq!(code, 3, "{said}");
     assert!(said.contains("its work has not started"), "{said}");
-    assert!(said.contains(&format!("`orange task spawn {id}`")), "{said}");
+    assert!(
+        said.contains(&format!("`orange task spawn {id}`")),
+        "{said}"
+    );
 }
