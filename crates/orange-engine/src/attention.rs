@@ -457,7 +457,7 @@ mod tests {
         assert_eq!(told(6000), expected);
         let later = told(4000 + READ_TIMEOUT_MILLIS);
         assert_eq!(later.len(), 6, "{later:?}");
-        assert!(later[4].contains("has not read it"), "{later:?}");
+        assert!(later[4].contains("has not read the message"), "{later:?}");
     }
 
     fn with_reason<'a>(

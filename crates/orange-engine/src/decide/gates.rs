@@ -212,11 +212,8 @@ fn check_git(gate: &GitGate, steps: &PlanBuilder<'_>) -> GateResult {
         .collect();
     GateResult::from_failures(failures, || {
         let names = gate.conditions.iter().map(|condition| condition.name());
-        format!(
-            "`{}` at {}",
-            names.collect::<Vec<_>>().join("`, `"),
-            git.head
-        )
+        let names = names.collect::<Vec<_>>().join("`, `");
+        format!("the git gate `{names}` passes at {}", git.head.short())
     })
 }
 

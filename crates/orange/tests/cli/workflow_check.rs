@@ -77,7 +77,7 @@ fn the_standard_input_is_a_file() {
     assert_snapshot!(sandbox.transcript_of(line, &output));
     let output = sandbox.run_with_input("workflow check -", SMALL.as_bytes());
     assert_eq!(code(&output), 0);
-    assert!(utf8(&output.stdout).starts_with("-: ok (2 states, 1 transition); 2 situations"));
+    assert!(utf8(&output.stdout).starts_with("-: ok (2 states, 1 transition); explored all"));
 }
 
 #[test]

@@ -177,7 +177,7 @@ const COMMANDS: &[CommandCase] = &[
     ),
     case("task unblock", "--all", ("two", "refused")),
     case("inbox", "one", NO_TASK),
-    case("task merge", "one --yes --wait 60", ("two", "fact-unknown")),
+    case("task merge", "one --yes --wait 60", ("two", "not-started")),
     case("task cancel", "two --wait 60", NO_TASK),
     case("task restore", "two", ("two 7", "rescue-not-found")),
     case("workspace list", "", NO_PROJECT),
