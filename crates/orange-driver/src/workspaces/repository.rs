@@ -45,10 +45,10 @@ impl Workspaces {
             what: "the branch",
             reason: reason.to_owned(),
         };
-        let held = store.workspace_of(task)?;
-        let held = held.ok_or_else(|| unknown("it has no workspace"))?;
+        let workspace = store.workspace_of(task)?;
+        let workspace = workspace.ok_or_else(|| unknown("it has no workspace"))?;
         let (_, git) = self.repository_of(&store.require(task)?.task)?;
-        let branch = git.worktree(&held.path)?.branch()?;
+        let branch = git.worktree(&workspace.path)?.branch()?;
         branch.ok_or_else(|| unknown("its worktree is not on a branch"))
     }
 
@@ -92,7 +92,7 @@ impl Workspaces {
             commit: question.head.or(submitted),
         };
         let Some(held) = store.workspace_of(&task.id)? else {
-            return told(git.facts(&ask), &unknown);
+            return explain_missing_commit(git.facts(&ask), &unknown);
         };
         let worktree = git.worktree(&held.path)?;
         let found = worktree.branch()?;
@@ -110,12 +110,12 @@ impl Workspaces {
             let reason = format!("its worktree is on {on}; run `orange task update {id} --branch`");
             return Err(unknown("the branch", reason));
         }
-        told(worktree.facts(&ask), &unknown)
+        explain_missing_commit(worktree.facts(&ask), &unknown)
     }
 }
 
 /// A branch without a commit gets an error with instructions; anything else is git's failure.
-fn told(
+fn explain_missing_commit(
     facts: Result<GitFacts, GitError>,
     unknown: &impl Fn(&'static str, String) -> DriverError,
 ) -> Result<GitFacts, DriverError> {

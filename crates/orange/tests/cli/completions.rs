@@ -55,8 +55,8 @@ fn path_with_orange() -> String {
 fn skip(shell: &str) {
     let is_ci = std::env::var_os("CI").is_some();
     assert!(!is_ci, "{shell} is not installed; `.ci/run` installs it");
-    let told = format!("SKIPPED: {shell} is not installed\n");
-    std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes()).unwrap();
+    let text = format!("SKIPPED: {shell} is not installed\n");
+    std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes()).unwrap();
 }
 
 #[test]

@@ -53,8 +53,8 @@ impl Admin {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let told = format!("{description}: `{}`{more}", shown.join("`, `"));
-            found.push(Checkup::new("leftovers", Health::Doubtful, told).with_fix(fix));
+            let text = format!("{description}: `{}`{more}", shown.join("`, `"));
+            found.push(Checkup::new("leftovers", Health::Doubtful, text).with_fix(fix));
         }
     }
 
