@@ -111,18 +111,18 @@ mod tests {
     #[test]
     fn waiting_ends_with_the_condition_or_the_deadline() {
         let mut looks = 0;
-        let held = Deadline::after(Duration::from_mins(1)).wait_for(|| {
+        let in_time = Deadline::after(Duration::from_mins(1)).wait_for(|| {
             looks += 1;
             looks == 3
         });
-        assert!(held);
+        assert!(in_time);
         let soon = Deadline::after(Duration::from_millis(20));
         assert!(!soon.wait_for(|| false));
         assert!(soon.has_passed());
     }
 
     #[test]
-    fn the_present_is_after_this_was_written() {
+    fn the_current_time_is_plausible() {
         assert!(now() > Timestamp::parse("2025-01-01T00:00:00Z").unwrap());
     }
 }

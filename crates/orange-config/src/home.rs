@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_is_known_and_absolute() {
+    fn a_home_must_be_set_and_absolute() {
         assert_eq!(resolve(None, None), Err(HomeError::Unknown));
         let relative = HomeError::Relative("a".into());
         assert_eq!(resolve(Some("a"), Some("/b")), Err(relative));

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_table_names_arrives() {
+    fn only_listed_variables_are_passed() {
         let all = environment(&["PATH", "LC_ALL", "LC", "SECRET", "PATH2", "XDG_RUNTIME_DIR"]);
         assert_eq!(
             names(&all.passed_variables([])),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn lesson_29_what_agents_set_never_arrives() {
+    fn lesson_29_variables_set_by_agents_are_never_passed() {
         let all = environment(&[
             "ORANGE_RUN_ID",
             "ORANGE_RUN_PROOF",

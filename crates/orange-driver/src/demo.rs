@@ -198,11 +198,11 @@ impl Demo {
 
 /// The directory for temporary files.
 fn temporary(environment: &Environment) -> PathBuf {
-    let named = environment.variable("TMPDIR").map(PathBuf::from);
-    let named = named.filter(|it| it.is_absolute());
-    let named = named.unwrap_or_else(|| PathBuf::from("/tmp"));
+    let directory = environment.variable("TMPDIR").map(PathBuf::from);
+    let directory = directory.filter(|it| it.is_absolute());
+    let directory = directory.unwrap_or_else(|| PathBuf::from("/tmp"));
     // The canonical path, because processes are found by it.
-    named.canonicalize().unwrap_or(named)
+    directory.canonicalize().unwrap_or(directory)
 }
 
 /// The environment inside a demo's folder.

@@ -70,7 +70,7 @@ impl SafeDirectory {
     pub fn rename(&self, from: &Path, to: &Path) -> io::Result<bool> {
         let (old, old_name) = self.require_parent(from)?;
         let parent = self.parent(to, true)?;
-        let (new, new_name) = parent.ok_or_else(|| in_the_way(to))?;
+        let (new, new_name) = parent.ok_or_else(|| not_a_directory(to))?;
         match renameat_with(&old, old_name, &new, new_name, RenameFlags::NOREPLACE) {
             Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
             renamed => Ok(renamed.map(|()| true)?),
@@ -80,7 +80,7 @@ impl SafeDirectory {
     /// Writes a file or a link; the path must not exist yet.
     pub fn create(&self, path: &Path, mode: u32, content: &[u8]) -> io::Result<()> {
         let parent = self.parent(path, true)?;
-        let (folder, name) = parent.ok_or_else(|| in_the_way(path))?;
+        let (folder, name) = parent.ok_or_else(|| not_a_directory(path))?;
         if mode == LINK {
             return Ok(symlinkat(OsStr::from_bytes(content), &folder, name)?);
         }
@@ -94,7 +94,7 @@ impl SafeDirectory {
     /// Creates a directory unless it exists.
     pub fn make_folder(&self, path: &Path) -> io::Result<()> {
         let parent = self.parent(path, true)?;
-        let (folder, name) = parent.ok_or_else(|| in_the_way(path))?;
+        let (folder, name) = parent.ok_or_else(|| not_a_directory(path))?;
         match mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
             Err(Errno::EXIST) => Ok(()),
             made => Ok(made?),
@@ -118,7 +118,7 @@ impl SafeDirectory {
     pub fn move_from(&self, from: &SafeDirectory, old: &Path, new: &Path) -> io::Result<bool> {
         let (old_folder, old_name) = from.require_parent(old)?;
         let parent = self.parent(new, true)?;
-        let (folder, name) = parent.ok_or_else(|| in_the_way(new))?;
+        let (folder, name) = parent.ok_or_else(|| not_a_directory(new))?;
         match renameat_with(&old_folder, old_name, &folder, name, RenameFlags::NOREPLACE) {
             Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
             moved => Ok(moved.map(|()| true)?),
@@ -230,7 +230,7 @@ fn folder_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
-fn in_the_way(path: &Path) -> io::Error {
+fn not_a_directory(path: &Path) -> io::Error {
     let message = format!("a parent of `{}` is not a directory", path.display());
     io::Error::other(message)
 }

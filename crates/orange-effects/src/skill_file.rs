@@ -65,7 +65,7 @@ pub fn path(skills: &Path) -> PathBuf {
 }
 
 /// Inspects the skill's path and changes nothing.
-pub fn look(skills: &Path) -> Result<SkillState, SkillFileError> {
+pub fn inspect(skills: &Path) -> Result<SkillState, SkillFileError> {
     let folder = skills.join(skill::NAME);
     match fs::symlink_metadata(&folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(SkillState::Absent),
@@ -101,7 +101,7 @@ pub fn look(skills: &Path) -> Result<SkillState, SkillFileError> {
 
 /// Writes this text as the skill, if what is there may be replaced.
 pub fn install(skills: &Path, text: &str) -> Result<Outcome, SkillFileError> {
-    match look(skills)? {
+    match inspect(skills)? {
         SkillState::Absent | SkillState::Own(_) => {}
         left => return Ok(Outcome::Kept(left)),
     }
@@ -109,12 +109,12 @@ pub fn install(skills: &Path, text: &str) -> Result<Outcome, SkillFileError> {
     fs::create_dir_all(&folder).map_err(failed("create the folder", &folder))?;
     let _lock = lock(&folder);
     let (hidden, file) = (folder.join(HIDDEN), folder.join(FILE));
-    match look(skills)? {
+    match inspect(skills)? {
         SkillState::Own(found) if found == text => Ok(Outcome::Unchanged),
         SkillState::Own(found) => {
             fill(&hidden, text).map_err(failed("write", &file))?;
             // Another process may have changed it while we wrote the new one.
-            match look(skills)? {
+            match inspect(skills)? {
                 SkillState::Own(still) if still == found => {
                     fs::rename(&hidden, &file).map_err(failed("write", &file))?;
                     Ok(Outcome::Updated)
@@ -133,7 +133,7 @@ pub fn install(skills: &Path, text: &str) -> Result<Outcome, SkillFileError> {
             match linked {
                 Ok(()) => Ok(Outcome::Written),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    Ok(Outcome::Kept(look(skills)?))
+                    Ok(Outcome::Kept(inspect(skills)?))
                 }
                 Err(error) => Err(failed("write", &file)(error)),
             }
@@ -147,7 +147,7 @@ pub fn remove(skills: &Path) -> Result<Outcome, SkillFileError> {
     let folder = skills.join(skill::NAME);
     let is_folder = fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir());
     let _lock = is_folder.then(|| lock(&folder));
-    let outcome = match look(skills)? {
+    let outcome = match inspect(skills)? {
         SkillState::Own(_) => {
             let file = folder.join(FILE);
             fs::remove_file(&file).map_err(failed("remove", &file))?;
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_written_once_kept_true_and_taken_away() {
+    fn it_is_written_updated_and_removed() {
         let root = tempfile::tempdir().unwrap();
         let skills = root.path().join("agent/skills");
         assert_eq!(remove(&skills).unwrap(), Outcome::Absent);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_no_obstacle() {
+    fn leftovers_of_a_killed_process_are_replaced() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("orange");
         for (old, outcome) in [(None, Outcome::Written), (Some("old"), Outcome::Updated)] {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_anybody_elses_is_touched() {
+    fn foreign_files_are_not_touched() {
         let root = tempfile::tempdir().unwrap();
         let (folder, elsewhere) = (root.path().join("orange"), root.path().join("elsewhere"));
         let file = folder.join(FILE);
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_skills_may_be_a_link_and_that_of_the_skill_may_not() {
+    fn the_skills_folder_may_be_a_link_but_the_skill_may_not() {
         let root = tempfile::tempdir().unwrap();
         let (real, linked) = (root.path().join("dotfiles"), root.path().join("skills"));
         fs::create_dir(&real).unwrap();
@@ -291,14 +291,14 @@ mod tests {
         let left = Outcome::Kept(SkillState::ForeignFolder("its folder is a link"));
         assert_eq!(install(&other, &text("two")).unwrap(), left);
         assert_eq!(remove(&other).unwrap(), Outcome::Absent);
-        assert_eq!(look(&linked).unwrap(), SkillState::Own(text("one")));
+        assert_eq!(inspect(&linked).unwrap(), SkillState::Own(text("one")));
         symlink(root.path().join("nowhere"), root.path().join("dangling")).unwrap();
         let error = install(&root.path().join("dangling"), &text("one")).unwrap_err();
         assert!(error.to_string().contains("create the folder"), "{error}");
     }
 
     #[test]
-    fn what_else_is_in_its_folder_stays() {
+    fn other_files_in_the_folder_are_kept() {
         let root = tempfile::tempdir().unwrap();
         install(root.path(), &text("one")).unwrap();
         let notes = root.path().join("orange/notes.md");
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_leave_one_whole_file() {
+    fn concurrent_writers_leave_one_complete_file() {
         let root = tempfile::tempdir().unwrap();
         thread::scope(|scope| {
             for number in 0..8 {
@@ -316,7 +316,7 @@ mod tests {
                 scope.spawn(move || install(skills, &text(&number.to_string())).unwrap());
             }
         });
-        assert!(matches!(look(root.path()).unwrap(), SkillState::Own(_)));
+        assert!(matches!(inspect(root.path()).unwrap(), SkillState::Own(_)));
         assert_eq!(names(&root.path().join("orange")), ["SKILL.md"]);
     }
 }

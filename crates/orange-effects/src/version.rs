@@ -1,8 +1,8 @@
 //! Parses a program's version.
 
 /// The first two numbers, wherever they are in the program's output.
-pub fn parse_version(said: &str) -> Option<(u32, u32)> {
-    let text = said.trim_start_matches(|it: char| !it.is_ascii_digit());
+pub fn parse_version(output: &str) -> Option<(u32, u32)> {
+    let text = output.trim_start_matches(|it: char| !it.is_ascii_digit());
     let (major, rest) = text.split_once('.')?;
     let minor: String = rest.chars().take_while(char::is_ascii_digit).collect();
     Some((major.parse().ok()?, minor.parse().ok()?))

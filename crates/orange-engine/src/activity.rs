@@ -225,32 +225,32 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_fails_again_has_failed_since_the_first_time() {
+    fn a_repeated_failure_keeps_the_time_of_the_first() {
         let at = |sequence: u64, kind| AgentEvent {
             at: Timestamp::from_millis(i64::try_from(sequence).unwrap()),
             ..event(sequence, kind)
         };
-        let mut told = vec![
+        let mut lines = vec![
             at(1, AgentEventKind::Failed),
             at(2, AgentEventKind::Working),
             at(4, AgentEventKind::Failed),
             at(3, AgentEventKind::Failed),
         ];
-        assert_eq!(failing_since(&told), Some(Timestamp::from_millis(3)));
-        told.push(at(5, AgentEventKind::Idle));
-        assert_eq!(failing_since(&told), None);
+        assert_eq!(failing_since(&lines), Some(Timestamp::from_millis(3)));
+        lines.push(at(5, AgentEventKind::Idle));
+        assert_eq!(failing_since(&lines), None);
         assert_eq!(failing_since(&[]), None);
     }
 
     #[test]
-    fn an_agent_that_told_nothing_is_unknown() {
+    fn an_agent_without_events_is_unknown() {
         let activity = Activity::from_events(&[]);
         assert_eq!(activity.state, ActivityState::Unknown);
         assert_eq!(activity.evidence, None);
     }
 
     #[test]
-    fn an_agent_that_should_have_told_long_ago_is_silent() {
+    fn an_agent_without_events_becomes_silent() {
         let since = Timestamp::from_millis(1000);
         let after = |millis| Activity::without_events(since, Timestamp::from_millis(1000 + millis));
         assert_eq!(after(START_TIMEOUT_MILLIS - 1), Activity::from_events(&[]));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_last_counts_and_not_what_arrived_last() {
+    fn the_newest_event_counts_not_the_last_to_arrive() {
         let waits = event(5, AgentEventKind::PermissionWait);
         let late = event(3, AgentEventKind::Working);
         let activity =

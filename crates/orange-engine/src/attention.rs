@@ -246,7 +246,7 @@ pub fn sort_items(items: &mut [Item]) {
 }
 
 impl TaskAttention<'_> {
-    fn item(&self, kind: ItemKind, what: &str, since: Timestamp, told: String) -> Item {
+    fn item(&self, kind: ItemKind, what: &str, since: Timestamp, text: String) -> Item {
         let task = self.task;
         let word = match kind {
             ItemKind::Review => "diff",
@@ -269,7 +269,7 @@ impl TaskAttention<'_> {
             task: Some(task.clone()),
             harness: None,
             kind,
-            text: told,
+            text,
             command: format!("orange task {word} {task}"),
         }
     }
@@ -282,7 +282,7 @@ impl TaskAttention<'_> {
     }
 
     fn need_item(&self, cause: Option<&Reason<'_>>) -> Option<Item> {
-        let (kind, told) = match self.need? {
+        let (kind, text) = match self.need? {
             Need::Question => (
                 ItemKind::Question,
                 "an agent has a question; answer in its terminal",
@@ -293,8 +293,8 @@ impl TaskAttention<'_> {
         };
         let since = self.entered_at;
         let cause = cause.map(|it| format!(": {}", it.text)).unwrap_or_default();
-        let told = format!("{told}{cause}");
-        Some(self.item(kind, &since.to_string(), since, told))
+        let text = format!("{text}{cause}");
+        Some(self.item(kind, &since.to_string(), since, text))
     }
 
     fn reason_item(&self, reason: &Reason<'_>) -> Option<Item> {
@@ -320,12 +320,12 @@ impl TaskAttention<'_> {
             None if message.is_confirmed || waited < READ_TIMEOUT_MILLIS => return None,
             None => "the agent was notified, but has not read the message",
         };
-        let told = format!("a message to the {to}: {why}");
+        let text = format!("a message to the {to}: {why}");
         Some(self.item(
             ItemKind::Undelivered,
             &id.to_string(),
             message.written_at,
-            told,
+            text,
         ))
     }
 
@@ -341,19 +341,19 @@ impl TaskAttention<'_> {
         if kind == ItemKind::Input && self.need.is_some() {
             return None;
         }
-        let told = agent.activity.evidence.as_ref()?;
-        let what = format!("{}/{}", agent.run, told.sequence);
-        let words = told.message.as_ref().map(|it| format!(": {it}"));
+        let evidence = agent.activity.evidence.as_ref()?;
+        let what = format!("{}/{}", agent.run, evidence.sequence);
+        let words = evidence.message.as_ref().map(|it| format!(": {it}"));
         let (role, doing) = (agent.role, agent.activity.state);
         let words = format!("the {role} is {doing}{}", words.unwrap_or_default());
-        Some(self.item(kind, &what, told.at, words))
+        Some(self.item(kind, &what, evidence.at, words))
     }
 
     fn silent_item(&self, agent: &Agent<'_>) -> Option<Item> {
         let (role, run) = (agent.role, agent.run.as_str());
-        let told =
+        let text =
             format!("the {role} has reported nothing since it was started; check its terminal");
-        Some(self.item(ItemKind::Silent, run, agent.activity.silent_since?, told))
+        Some(self.item(ItemKind::Silent, run, agent.activity.silent_since?, text))
     }
 }
 
@@ -365,7 +365,7 @@ mod tests {
     use crate::shipped_workflows;
 
     #[test]
-    fn what_a_person_is_asked_for_follows_from_the_workflow() {
+    fn the_requested_action_follows_from_the_workflow() {
         let mut found = Vec::new();
         for shipped in shipped_workflows::ALL {
             let workflow = load(shipped.source).workflow.unwrap();
@@ -407,8 +407,8 @@ mod tests {
     fn every_reason_is_an_item_with_a_command() {
         let (task, role, run) = (TaskId::new("k3f9"), Role::Worker, RunId::new("r1"));
         let permission = waiting(AgentEventKind::PermissionWait);
-        let reason = |told, is_given_up| Reason {
-            text: told,
+        let reason = |item_texts, is_given_up| Reason {
+            text: item_texts,
             since: Timestamp::from_millis(3000),
             is_failed_effect: is_given_up,
         };
@@ -440,12 +440,13 @@ mod tests {
                 activity: &permission,
             }],
         };
-        let told = |now: i64| {
+        let item_texts = |now: i64| {
             let mut items = items(&standing, Timestamp::from_millis(now));
             sort_items(&mut items);
-            let told = items.iter();
-            let told = told.map(|it| format!("{}; {}; {}", it.kind, it.text, it.command));
-            told.collect::<Vec<String>>()
+            let item_texts = items.iter();
+            let item_texts =
+                item_texts.map(|it| format!("{}; {}; {}", it.kind, it.text, it.command));
+            item_texts.collect::<Vec<String>>()
         };
         let expected = [
             "review; the work is ready for your review; orange task diff k3f9",
@@ -454,8 +455,8 @@ mod tests {
             "undelivered; a message to the worker: the pane is scrolled back; orange task attach k3f9",
             "permission; the worker is waiting for permission: May I?; orange task attach k3f9",
         ];
-        assert_eq!(told(6000), expected);
-        let later = told(4000 + READ_TIMEOUT_MILLIS);
+        assert_eq!(item_texts(6000), expected);
+        let later = item_texts(4000 + READ_TIMEOUT_MILLIS);
         assert_eq!(later.len(), 6, "{later:?}");
         assert!(later[4].contains("has not read the message"), "{later:?}");
     }
@@ -477,26 +478,26 @@ mod tests {
     }
 
     #[test]
-    fn why_a_task_came_to_a_person_is_part_of_what_is_asked() {
+    fn the_item_says_why_the_task_needs_you() {
         let task = TaskId::new("k3f9");
         let reason = |since| Reason {
             text: "the run reported `blocked`: no key",
             since: Timestamp::from_millis(since),
             is_failed_effect: false,
         };
-        let told = |since| {
+        let item_texts = |since| {
             let standing = with_reason(&task, Some(Need::Review), reason(since));
             let items = items(&standing, Timestamp::from_millis(6000));
             items.into_iter().map(|it| it.text).collect::<Vec<_>>()
         };
         let with_it = "the work is ready for your review: the run reported `blocked`: no key";
-        assert_eq!(told(2000), [with_it]);
+        assert_eq!(item_texts(2000), [with_it]);
         // A reason that came up later is a separate item.
-        assert_eq!(told(3000).len(), 2);
+        assert_eq!(item_texts(3000).len(), 2);
     }
 
     #[test]
-    fn a_start_that_was_given_up_names_the_command_that_starts_again() {
+    fn a_failed_start_names_the_command_to_retry() {
         let task = TaskId::new("k3f9");
         let reason = Reason {
             text: "spawn_agent: `nonexistent` is not installed",
@@ -524,10 +525,10 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_never_told_that_it_started_is_looked_at() {
+    fn an_agent_that_never_reported_its_start_needs_attention() {
         let (task, role, run) = (TaskId::new("k3f9"), Role::Worker, RunId::new("r1"));
         let since = Timestamp::from_millis(1000);
-        let told = |now: i64| {
+        let item_texts = |now: i64| {
             let now = Timestamp::from_millis(now);
             let activity = Activity::without_events(since, now);
             let agent = Agent {
@@ -537,12 +538,12 @@ mod tests {
             };
             items(&with_agent(&task, None, agent), now)
         };
-        assert_eq!(told(2000), []);
-        let silent = told(1_000_000);
+        assert_eq!(item_texts(2000), []);
+        let silent = item_texts(1_000_000);
         assert_eq!(silent.len(), 1, "{silent:?}");
         assert_eq!(
             silent,
-            told(2_000_000),
+            item_texts(2_000_000),
             "it is the same thing all the while"
         );
         assert_eq!(silent[0].kind, ItemKind::Silent);
@@ -551,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_a_status_asks_for_anyway_is_asked_for_once() {
+    fn an_answer_the_status_already_asks_for_is_listed_once() {
         let (task, role, run) = (TaskId::new("k3f9"), Role::Worker, RunId::new("r1"));
         let activity = waiting(AgentEventKind::InputWait);
         let agent = Agent {

@@ -44,9 +44,9 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
             output_line,
             ..
         } => {
-            let said = output_line.as_ref().map(|said| format!(", saying: {said}"));
-            let said = said.unwrap_or_default();
-            format!("the {role} stopped: it {evidence}{said}")
+            let text = output_line.as_ref().map(|text| format!(", saying: {text}"));
+            let text = text.unwrap_or_default();
+            format!("the {role} stopped: it {evidence}{text}")
         }
         Fact::AgentCrashed { role, crash_count } => {
             format!("crash {crash_count} of the {role} in this status")
@@ -111,19 +111,19 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
 /// A status change with all its reasons and its message.
 fn describe_status_change(changed: &StatusChange) -> String {
     let StatusChange { from, to, by, .. } = changed;
-    let mut told = match changed.trigger {
+    let mut text = match changed.trigger {
         Trigger::Request => format!("from `{from}` to `{to}`: requested by the {by}"),
         trigger => format!("from `{from}` to `{to}`: {}", trigger.as_str()),
     };
     for reason in &changed.evidence {
-        told.push_str(", because ");
-        told.push_str(reason);
+        text.push_str(", because ");
+        text.push_str(reason);
     }
     if let Some(message) = &changed.message {
-        told.push_str(", saying: ");
-        told.push_str(message);
+        text.push_str(", saying: ");
+        text.push_str(message);
     }
-    told
+    text
 }
 
 fn label(id: EffectId, events: &[Event]) -> &'static str {

@@ -207,7 +207,7 @@ mod tests {
     use crate::effect::EffectOutcome;
 
     #[test]
-    fn a_merge_is_read_as_it_was_written_once_and_as_it_is_now() {
+    fn a_merge_is_read_in_its_old_and_its_current_form() {
         let old: EffectOutcome = serde_json::from_str(r#"{"merged":"abc"}"#).unwrap();
         assert_eq!(
             old,

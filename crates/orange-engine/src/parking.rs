@@ -49,7 +49,7 @@ impl Parking {
     pub fn from_evidence(
         harness: &HarnessName,
         evidence: &Evidence,
-        said: Option<&String>,
+        text: Option<&String>,
         at: Timestamp,
     ) -> Option<Parking> {
         let (reason, until) = match evidence {
@@ -63,7 +63,7 @@ impl Parking {
             reason,
             since: at,
             until,
-            output_line: said.cloned(),
+            output_line: text.cloned(),
         })
     }
 
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_the_harnesses_parks_it() {
+    fn only_failures_of_the_harness_park_it() {
         let harness = HarnessName::new("a");
         for (evidence, parks) in [
             (Evidence::Quota { until: None }, true),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_death_makes_it_longer_and_never_shorter() {
+    fn a_second_death_only_extends_the_parking() {
         let lasts = |one, two| parked(one, 1).combine(parked(two, 2)).until;
         assert_eq!(lasts(Some(10), Some(20)), Some(at(20)));
         assert_eq!(lasts(Some(20), Some(10)), Some(at(20)));

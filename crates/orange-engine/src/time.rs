@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_unit_counts() {
+    fn the_largest_unit_is_shown() {
         let now = Timestamp::from_millis(1_000_000_000_000);
         let before = |seconds: i64| Timestamp::from_millis(now.millis() - seconds * 1000);
         for (seconds, expected) in [

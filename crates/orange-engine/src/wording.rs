@@ -107,12 +107,12 @@ fn of_kind(kind: &GateKind) -> Vec<Requirement> {
         GateKind::Section(gate) => of_section(gate),
         GateKind::Report(gate) => {
             let field = gate.field;
-            let wanted = match &gate.wanted {
+            let expected = match &gate.wanted {
                 ReportCondition::Is(words) => quoted(words, ""),
                 ReportCondition::Empty(true) => String::from("empty"),
                 ReportCondition::Empty(false) => String::from("not empty"),
             };
-            let text = format!("a report whose `{field}` is {wanted}");
+            let text = format!("a report whose `{field}` is {expected}");
             vec![need(format!("report {field}"), text)]
         }
         GateKind::Git(gate) => {

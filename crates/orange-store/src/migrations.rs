@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn every_earlier_schema_becomes_the_present_one() {
+    fn every_earlier_schema_migrates_to_the_current_one() {
         for earlier in 0..=PLANTED.len() {
             let mut connection = Connection::open_in_memory().unwrap();
             let reached = migrate(&mut connection, &PLANTED[..earlier]).unwrap();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn every_schema_that_was_released_becomes_the_present_one() {
+    fn every_released_schema_migrates_to_the_current_one() {
         for earlier in 0..=ALL.len() {
             let mut connection = Connection::open_in_memory().unwrap();
             migrate(&mut connection, &ALL[..earlier]).unwrap();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tasks_of_an_older_schema_wait_for_is_found() {
+    fn waits_of_an_older_schema_are_migrated() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, &ALL[..7]).unwrap();
         let task = "INSERT INTO texts VALUES ('hash', x'');
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn schema_10_renames_what_waits_what_is_parked_and_what_was_notified() {
+    fn schema_10_renames_waits_parkings_and_notifications() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, &ALL[..9]).unwrap();
         let effect = r#"{"id":1,"plan":1,"effect":{"do":"merge"},"state":"given_up"}"#;
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_fails_leaves_the_schema_before_it() {
+    fn a_failed_migration_keeps_the_previous_schema() {
         let mut connection = Connection::open_in_memory().unwrap();
         let [first, ..] = PLANTED;
         let broken = [first, sql("INSERT INTO a (x) VALUES (2); SELECT nonsense;")];

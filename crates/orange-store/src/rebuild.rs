@@ -157,9 +157,15 @@ fn restore_task(
             "the last line of `history.jsonl` was cut short and is left out",
         ));
     }
-    let said = last_words(&directory, &mut remarks);
-    let (task, last) = replay(connection, &directory, &history, &workflow, said.as_ref())
-        .map_err(|error| error.to_string())?;
+    let document = last_words(&directory, &mut remarks);
+    let (task, last) = replay(
+        connection,
+        &directory,
+        &history,
+        &workflow,
+        document.as_ref(),
+    )
+    .map_err(|error| error.to_string())?;
     if task.id != id || task.project != project {
         let (id, project) = (&task.id, &task.project);
         return Err(format!(
@@ -181,14 +187,14 @@ fn restore_task(
 fn last_words(directory: &TaskDirectory, remarks: &mut Vec<String>) -> Option<Document> {
     let read = |path: &Path| Document::parse(&fs::read(path).ok()?).ok();
     let (live, _) = locate(directory);
-    let said = read(&live);
-    if said.is_none() {
+    let document = read(&live);
+    if document.is_none() {
         remarks.push(format!(
             "`{}` cannot be read; it is restored from the last import when it is needed",
             live.display()
         ));
     }
-    read(&directory.imported_file()).or(said)
+    read(&directory.imported_file()).or(document)
 }
 
 /// Replays a history into the new database, with everything derived from it.
@@ -197,11 +203,11 @@ fn replay(
     directory: &TaskDirectory,
     history: &History,
     workflow: &str,
-    said: Option<&Document>,
+    document: Option<&Document>,
 ) -> Result<(Task, u64), StoreError> {
     let first = history.lines.first();
-    let born = first.and_then(|line| orange_engine::apply::created_task(&line.event));
-    let (Some(first), Some(mut task)) = (first, born) else {
+    let created = first.and_then(|line| orange_engine::apply::task_from_first_event(&line.event));
+    let (Some(first), Some(mut task)) = (first, created) else {
         return Err(StoreError::FirstEventInvalid(
             "the history does not begin with `task.created`",
         ));
@@ -227,9 +233,9 @@ fn replay(
             derive(connection, &task, &line.event, None, &mut planned)?;
         }
     }
-    if let Some(said) = said {
+    if let Some(document) = document {
         let last = history.lines.iter().rev().map(|line| &line.event);
-        if let Some(import) = last_import(last, said) {
+        if let Some(import) = last_import(last, document) {
             imports::insert(connection, &id, &import)?;
         }
     }
@@ -243,7 +249,7 @@ fn replay(
 /// The event of the last import, or the task's creation when there was none since.
 fn last_import<'text, 'event>(
     mut backwards: impl Iterator<Item = &'event Event>,
-    said: &'text Document,
+    document: &'text Document,
 ) -> Option<Import<'text>> {
     backwards.find_map(|event| {
         let (by, asked) = match &event.fact {
@@ -256,7 +262,7 @@ fn last_import<'text, 'event>(
             by: by.clone(),
             with_request: asked,
             stray: false,
-            text: said.text(),
+            text: document.text(),
             at: event.at,
         })
     })
@@ -327,7 +333,7 @@ fn put_in_place(new: &Path, path: &Path) -> Result<Option<PathBuf>, StoreError> 
         old.transaction_with_behavior(TransactionBehavior::Immediate)
             .ok()
     });
-    let aside = aside(path);
+    let aside = backup_path(path);
     // The log belongs to the old database and moves with it; it would damage a new one.
     for suffix in ["", "-wal", "-shm"] {
         let from = with_suffix(path, suffix);
@@ -342,7 +348,7 @@ fn put_in_place(new: &Path, path: &Path) -> Result<Option<PathBuf>, StoreError> 
 }
 
 /// A name for the old database; the one an interrupted rebuild chose, if it already moved the file.
-fn aside(path: &Path) -> PathBuf {
+fn backup_path(path: &Path) -> PathBuf {
     let named = |number: u32| with_suffix(path, &format!(".before-rebuild-{number}"));
     let mut number = 1;
     while named(number).exists() {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use orange_engine::Task;
-use orange_engine::apply::{apply, created_task};
+use orange_engine::apply::{apply, task_from_first_event};
 use orange_engine::document::Document;
 use orange_engine::effect::{EffectId, PlannedEffect};
 use orange_engine::event::{Event, Fact};
@@ -87,7 +87,7 @@ impl Store {
         let home = self.home.clone();
         let first = creation.events.first();
         let task = first
-            .and_then(created_task)
+            .and_then(task_from_first_event)
             .ok_or(StoreError::FirstEventInvalid(
                 "the first event is not `task.created`",
             ))?;
@@ -191,7 +191,7 @@ pub(super) fn insert(
     let mut rest = creation.events.iter();
     let first = rest
         .next()
-        .and_then(|event| Some((event, created_task(event)?)));
+        .and_then(|event| Some((event, task_from_first_event(event)?)));
     let (first, mut task) = first.ok_or(StoreError::FirstEventInvalid(
         "the first event is not `task.created`",
     ))?;

@@ -32,15 +32,15 @@ impl Store {
             .busy_timeout(patience)
             .map_err(failed(attempt))?;
         let behavior = TransactionBehavior::Immediate;
-        let begun = self.connection.transaction_with_behavior(behavior);
+        let transaction = self.connection.transaction_with_behavior(behavior);
         // Roll the transaction back immediately.
-        let begun = begun.map(drop);
+        let transaction = transaction.map(drop);
         self.connection
             .busy_timeout(BUSY_TIMEOUT)
             .map_err(failed(attempt))?;
-        match begun {
+        match transaction {
             Err(error) if is_busy(&error) => Ok(true),
-            begun => begun.map(|()| false).map_err(failed(attempt)),
+            transaction => transaction.map(|()| false).map_err(failed(attempt)),
         }
     }
 

@@ -105,7 +105,7 @@ fn first_frames(tasks: usize) -> Vec<Duration> {
             let is_whole = lines.last().is_some_and(|line| line.contains("q quit"));
             is_headed && is_whole && rows.count() >= 10
         });
-        full - shown.begun()
+        full - shown.started_at()
     });
     rounds.collect()
 }
@@ -156,9 +156,9 @@ fn busy_and_idle(missed: &mut Vec<String>) {
     thread::sleep(Duration::from_secs(2));
 
     let before = frames(&fleet).len();
-    let begun = Instant::now();
+    let start = Instant::now();
     let mut keys = Vec::new();
-    while begun.elapsed() < time {
+    while start.elapsed() < time {
         keys.push(shown.press("?", "the help", has("half a page down")));
         let is_back = |lines: &[String]| !has("half a page down")(lines);
         keys.push(shown.press("q", "no help", is_back));
@@ -187,9 +187,9 @@ fn busy_and_idle(missed: &mut Vec<String>) {
 
     fs::write(&quiet, "").unwrap();
     thread::sleep(Duration::from_secs(3));
-    let (begun, before) = (Instant::now(), used(shown.pid()));
+    let (start, before) = (Instant::now(), used(shown.pid()));
     thread::sleep(time);
-    let share = (used(shown.pid()) - before) / begun.elapsed().as_secs_f64() * 100.0;
+    let share = (used(shown.pid()) - before) / start.elapsed().as_secs_f64() * 100.0;
     println!("idle with {sessions} tasks: {share:.2} % of a core (limit {IDLE} %)");
     if share > IDLE {
         missed.push(format!(

@@ -50,23 +50,23 @@ fn main() {
         for (name, words) in COMMANDS {
             let times = measure(&homes, |home, round| home.task(words, round));
             let growth = times[2].as_secs_f64() / times[0].as_secs_f64();
-            println!("  {name:<8} {}, {growth:.2} times", told(&times));
+            println!("  {name:<8} {}, {growth:.2} times", times_text(&times));
             is_slow |= growth > ONE_TASK_LIMIT;
         }
         let times = measure(&homes, |home, round| home.task(&["list"], round));
         let longer = times[1].saturating_sub(times[0]);
-        println!("  list     {}, {longer:.1?} longer", told(&times));
+        println!("  list     {}, {longer:.1?} longer", times_text(&times));
         is_slow |= longer > LIST_LIMIT;
     }
     assert!(!is_slow, "something is over its limit");
 }
 
-fn told(times: &[Duration]) -> String {
+fn times_text(times: &[Duration]) -> String {
     let sizes = SIZES.iter().zip(times);
-    let told: Vec<String> = sizes
+    let bodies: Vec<String> = sizes
         .map(|(size, took)| format!("{size}: {took:.1?}"))
         .collect();
-    told.join(", ")
+    bodies.join(", ")
 }
 
 fn measure(homes: &[Home], command: impl Fn(&Home, usize) -> Command) -> Vec<Duration> {
@@ -125,7 +125,7 @@ impl Home {
         timed(&mut home.task(&["create", "--no-spawn", "measured", summary], 0));
         let database = Connection::open(home.path("home/orange.db")).unwrap();
         database
-            .execute_batch(&more_of_it(size - 1, starts_itself))
+            .execute_batch(&copy_tasks_sql(size - 1, starts_itself))
             .unwrap();
         home
     }
@@ -161,7 +161,7 @@ impl Home {
 
 /// Copies the only task, giving each copy its own id and branch. One of them has the only agent
 /// that may run.
-fn more_of_it(copies: usize, starts_itself: bool) -> String {
+fn copy_tasks_sql(copies: usize, starts_itself: bool) -> String {
     let starts = if starts_itself { "true" } else { "false" };
     let (id, branch) = ("printf('t%05d', n)", "printf('task/t%05d', n)");
     format!(

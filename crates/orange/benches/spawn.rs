@@ -116,13 +116,13 @@ impl Bench {
         let (at, socket) = (self.path("bare"), self.path("bare.sock"));
         let socket = socket.display().to_string();
         let branch = format!("bare-{number}");
-        let begun = Instant::now();
+        let start = Instant::now();
         self.run(&at, &["git", "fetch", "-q", "origin", "main"]);
         self.run(&at, &["git", "status", "--porcelain"]);
         self.run(&at, &["git", "switch", "-q", "-c", &branch, "origin/main"]);
         let session = ["tmux", "-S", &socket, "new-session", "-d", "-s", &branch];
         self.run(&at, &[&session[..], &["sleep", "600"]].concat());
-        let took = begun.elapsed();
+        let took = start.elapsed();
         self.run(&at, &["git", "switch", "-q", "--detach", "origin/main"]);
         took
     }
@@ -163,9 +163,9 @@ impl Bench {
 
     fn ours(&self) -> Duration {
         let task = self.create();
-        let begun = Instant::now();
+        let start = Instant::now();
         self.ask(&task, Verb::Spawn);
-        let took = begun.elapsed();
+        let took = start.elapsed();
         self.ask(&task, Verb::Cancel);
         took
     }
@@ -174,9 +174,9 @@ impl Bench {
     fn program(&self) -> Duration {
         let task = self.create();
         let words = [env!("CARGO_BIN_EXE_orange"), "task", "spawn", task.as_str()];
-        let begun = Instant::now();
+        let start = Instant::now();
         self.run(&self.path("repo"), &words);
-        let took = begun.elapsed();
+        let took = start.elapsed();
         self.ask(&task, Verb::Cancel);
         took
     }
@@ -192,7 +192,7 @@ impl Bench {
             path: &path,
         };
         let default = BranchName::new("main");
-        let begun = Instant::now();
+        let start = Instant::now();
         let git = Git::open("git", &self.path("repo"), &self.environment()).unwrap();
         let acquired = git.acquire(&AcquireRequest {
             slot,
@@ -202,7 +202,7 @@ impl Bench {
             task_file: "TASK.md",
             excluded: &[],
         });
-        let took = begun.elapsed();
+        let took = start.elapsed();
         assert!(matches!(acquired.unwrap(), AcquireResult::Acquired(_)));
         let default = Some(&default);
         let task = &task;
@@ -223,7 +223,7 @@ impl Bench {
             &self.environment(),
         );
         let run_file = self.path("no-run-file");
-        let begun = Instant::now();
+        let start = Instant::now();
         let started = tmux.start(&StartRequest {
             run: &RunId::new(format!("r{number}")),
             task: &TaskId::new(format!("t{number}")),
@@ -234,17 +234,17 @@ impl Bench {
             orange: Path::new(env!("CARGO_BIN_EXE_orange")),
             run_file: &run_file,
         });
-        let took = begun.elapsed();
+        let took = start.elapsed();
         assert!(!started.unwrap().already_existed);
         took
     }
 
     /// Starting this program without any work.
     fn nothing(&self) -> Duration {
-        let begun = Instant::now();
+        let start = Instant::now();
         let root = self.root.path();
         self.run(root, &[env!("CARGO_BIN_EXE_orange"), "--version"]);
-        begun.elapsed()
+        start.elapsed()
     }
 
     /// The programs that a start runs, found by putting logging wrapper scripts first on the

@@ -57,7 +57,7 @@ impl Bench {
         let mut control = control.unwrap();
         let mut times = Vec::new();
         for _ in 0..LOOKS {
-            let begun = Instant::now();
+            let start = Instant::now();
             control.request_panes().unwrap();
             loop {
                 match heard.recv().unwrap() {
@@ -66,7 +66,7 @@ impl Bench {
                     ControlEvent::Ended => panic!("the connection has ended"),
                 }
             }
-            times.push(begun.elapsed());
+            times.push(start.elapsed());
         }
         middle(times)
     }
@@ -85,10 +85,10 @@ impl Bench {
         assert!(lines.any(|line| line.unwrap().starts_with("%end")));
         let mut times = Vec::new();
         for _ in 0..LOOKS {
-            let begun = Instant::now();
+            let start = Instant::now();
             writeln!(input, "list-panes -a").unwrap();
             assert!(lines.any(|line| line.unwrap().starts_with("%end")));
-            times.push(begun.elapsed());
+            times.push(start.elapsed());
         }
         drop(input);
         client.wait().unwrap();
@@ -102,9 +102,9 @@ impl Bench {
             list.args(["task", "list"])
                 .current_dir(self.fleet.path("repo"));
             list.env_clear().envs(self.fleet.environment().variables());
-            let begun = Instant::now();
+            let start = Instant::now();
             assert!(list.output().unwrap().status.success());
-            begun.elapsed()
+            start.elapsed()
         });
         middle(listed.collect())
     }
@@ -125,7 +125,7 @@ fn middle(mut times: Vec<Duration>) -> Duration {
 }
 
 /// Resident memory of a process, in megabytes.
-fn held(pid: u32) -> f64 {
+fn resident_megabytes(pid: u32) -> f64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));
     let kilobytes: f64 = line
@@ -147,10 +147,10 @@ fn main() {
     };
     let pid = bench.serve();
     let before = used(pid);
-    let begun = Instant::now();
+    let start = Instant::now();
     thread::sleep(Duration::from_secs(u64::try_from(seconds).unwrap()));
-    let share = (used(pid) - before) / begun.elapsed().as_secs_f64() * 100.0;
-    let memory = held(pid);
+    let share = (used(pid) - before) / start.elapsed().as_secs_f64() * 100.0;
+    let memory = resident_megabytes(pid);
     let (bare, look) = (bench.bare(), bench.look());
     let ratio = look.as_secs_f64() / bare.as_secs_f64();
     let (list, captures) = (bench.list(), bench.fleet.captures());

@@ -7,23 +7,23 @@ use crate::conversation::{Conversation, Message};
 use crate::script::Fault;
 
 pub fn read(body: &Value) -> Conversation {
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     for message in list(&body["messages"]) {
         let content = &message["content"];
         match message["role"].as_str() {
-            Some("assistant") => said.push(Message::Model(text(content))),
+            Some("assistant") => messages.push(Message::Model(text(content))),
             // Reminders from the agent's program to the model; they are not part of the
             // conversation.
             Some("system") => {}
             _ => {
                 for part in list(content) {
                     if part["type"] == "tool_result" {
-                        said.push(Message::Result(text(&part["content"])));
+                        messages.push(Message::Result(text(&part["content"])));
                     }
                 }
                 let words = text(content);
                 if !words.is_empty() {
-                    said.push(Message::User(words));
+                    messages.push(Message::User(words));
                 }
             }
         }
@@ -31,7 +31,7 @@ pub fn read(body: &Value) -> Conversation {
     let offered = list(&body["tools"]).iter();
     let offered = offered.filter_map(|it| Some((it["name"].as_str()?, &it["input_schema"])));
     Conversation {
-        said,
+        said: messages,
         tools: tools(offered),
         wants_json: !body["output_config"]["format"].is_null(),
         streams: body["stream"] == true,
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_words_and_reminders_are_told_apart() {
+    fn results_text_and_reminders_are_distinguished() {
         let body = json!({
             "model": "m", "stream": true,
             "messages": [

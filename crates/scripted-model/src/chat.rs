@@ -6,13 +6,13 @@ use crate::api::{Answer, Reply, data, list, text, tools};
 use crate::conversation::{Conversation, Message};
 
 pub fn read(body: &Value) -> Conversation {
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     for message in list(&body["messages"]) {
         let words = text(&message["content"]);
         match message["role"].as_str() {
-            Some("user") => said.push(Message::User(words)),
-            Some("assistant") => said.push(Message::Model(words)),
-            Some("tool") => said.push(Message::Result(words)),
+            Some("user") => messages.push(Message::User(words)),
+            Some("assistant") => messages.push(Message::Model(words)),
+            Some("tool") => messages.push(Message::Result(words)),
             _ => {}
         }
     }
@@ -21,7 +21,7 @@ pub fn read(body: &Value) -> Conversation {
         .map(|tool| &tool["function"])
         .filter_map(|it| Some((it["name"].as_str()?, &it["parameters"])));
     Conversation {
-        said,
+        said: messages,
         tools: tools(offered),
         wants_json: body["response_format"]["type"] == "json_schema",
         streams: body["stream"] == true,
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_of_tools_are_results() {
+    fn tool_messages_are_results() {
         let body = json!({
             "messages": [
                 {"role": "system", "content": "rules"},

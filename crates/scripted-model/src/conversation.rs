@@ -105,13 +105,13 @@ impl Conversation {
     }
 }
 
-fn is_marked(said: &Message) -> bool {
-    opening(said).is_some() || is_nudge(said) || command(said).is_some()
+fn is_marked(messages: &Message) -> bool {
+    opening(messages).is_some() || is_nudge(messages) || command(messages).is_some()
 }
 
 /// The role that a prompt addresses, and the prompt from its first line on.
-fn opening(said: &Message) -> Option<(&'static str, &str)> {
-    let Message::User(text) = said else {
+fn opening(messages: &Message) -> Option<(&'static str, &str)> {
+    let Message::User(text) = messages else {
         return None;
     };
     let found = OPENINGS.iter().filter_map(|(mark, role)| {
@@ -123,12 +123,12 @@ fn opening(said: &Message) -> Option<(&'static str, &str)> {
     Some((role, text.get(at..)?))
 }
 
-fn is_nudge(said: &Message) -> bool {
-    matches!(said, Message::User(text) if line_start(text, NUDGE).is_some())
+fn is_nudge(messages: &Message) -> bool {
+    matches!(messages, Message::User(text) if line_start(text, NUDGE).is_some())
 }
 
-fn command(said: &Message) -> Option<String> {
-    let Message::User(text) = said else {
+fn command(messages: &Message) -> Option<String> {
+    let Message::User(text) = messages else {
         return None;
     };
     field(text, RUN).map(str::to_owned)
@@ -164,10 +164,10 @@ mod tests {
         Message::Result(String::from("# Review: no prompt, only what a tool read"))
     }
 
-    fn next_action(said: &[Message]) -> NextAction {
-        let said = said.to_vec();
+    fn next_action(messages: &[Message]) -> NextAction {
+        let messages = messages.to_vec();
         Conversation {
-            said,
+            said: messages,
             ..Conversation::default()
         }
         .next_action()
@@ -191,21 +191,21 @@ mod tests {
     #[test]
     fn a_prompt_begins_the_first_turn_and_results_are_its_steps() {
         assert_eq!(next_action(&[user(WORKER)]), place("worker", 1, 0));
-        let said = [
+        let messages = [
             user(WORKER),
             Message::Model(String::new()),
             result(),
             result(),
         ];
-        assert_eq!(next_action(&said), place("worker", 1, 2));
+        assert_eq!(next_action(&messages), place("worker", 1, 2));
     }
 
     #[test]
     fn a_nudge_begins_the_next_turn() {
-        let said = [user(WORKER), result(), user(NUDGED), result()];
-        assert_eq!(next_action(&said), place("worker", 2, 1));
-        let said = [user(WORKER), user(NUDGED), result(), user(NUDGED)];
-        assert_eq!(next_action(&said), place("worker", 3, 0));
+        let messages = [user(WORKER), result(), user(NUDGED), result()];
+        assert_eq!(next_action(&messages), place("worker", 2, 1));
+        let messages = [user(WORKER), user(NUDGED), result(), user(NUDGED)];
+        assert_eq!(next_action(&messages), place("worker", 3, 0));
     }
 
     #[test]
@@ -216,15 +216,15 @@ mod tests {
     #[test]
     fn a_resumed_conversation_begins_anew_at_its_last_prompt() {
         let resumed = WORKER.replace("# Task:", "# Task, resumed:");
-        let said = [user(WORKER), result(), user(&resumed), result()];
-        assert_eq!(next_action(&said), place("resumed", 1, 1));
+        let messages = [user(WORKER), result(), user(&resumed), result()];
+        assert_eq!(next_action(&messages), place("resumed", 1, 1));
     }
 
     #[test]
-    fn what_an_agent_puts_around_the_prompt_does_not_matter() {
+    fn text_around_the_prompt_does_not_matter() {
         let around = format!("<reminder>\nread AGENTS.md\n</reminder>\n{WORKER}");
-        let said = [user("the date is"), user(&around), user("<reminder>")];
-        assert_eq!(next_action(&said), place("worker", 1, 0));
+        let messages = [user("the date is"), user(&around), user("<reminder>")];
+        assert_eq!(next_action(&messages), place("worker", 1, 0));
         let quoted = format!("\"{WORKER}\"");
         assert_eq!(next_action(&[user(&quoted)]), place("worker", 1, 0));
     }

@@ -7,16 +7,16 @@ use crate::conversation::{Conversation, Message};
 use crate::script::Fault;
 
 pub fn read(path: &str, body: &Value) -> Conversation {
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     for content in list(&body["contents"]) {
         for part in list(&content["parts"]) {
             let words = || part["text"].as_str().unwrap_or_default().to_owned();
             if !part["functionResponse"].is_null() {
-                said.push(Message::Result(part["functionResponse"].to_string()));
+                messages.push(Message::Result(part["functionResponse"].to_string()));
             } else if content["role"] == "model" {
-                said.push(Message::Model(words()));
+                messages.push(Message::Model(words()));
             } else {
-                said.push(Message::User(words()));
+                messages.push(Message::User(words()));
             }
         }
     }
@@ -31,7 +31,7 @@ pub fn read(path: &str, body: &Value) -> Conversation {
     let config = &body["generationConfig"];
     let model = path.split("/models/").nth(1).unwrap_or_default();
     Conversation {
-        said,
+        said: messages,
         tools: tools(offered),
         wants_json: config["responseMimeType"] == "application/json",
         streams: path.contains(":streamGenerateContent"),
@@ -56,8 +56,8 @@ pub fn write(conversation: &Conversation, answer: &Answer) -> Vec<String> {
     };
     let whole = candidate(json!([part]), json!("STOP"));
     if conversation.streams {
-        let begun = candidate(json!([{"text": ""}]), Value::Null);
-        vec![data(&begun), data(&whole)]
+        let first_chunk = candidate(json!([{"text": ""}]), Value::Null);
+        vec![data(&first_chunk), data(&whole)]
     } else {
         vec![whole.to_string()]
     }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn responses_of_functions_are_results() {
+    fn function_responses_are_results() {
         let body = json!({
             "contents": [
                 {"role": "user", "parts": [{"text": "context"}, {"text": "go"}]},

@@ -7,18 +7,20 @@ use crate::conversation::{Conversation, Message};
 use crate::script::Fault;
 
 pub fn read(body: &Value) -> Conversation {
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     if let Some(words) = body["input"].as_str() {
-        said.push(Message::User(words.to_owned()));
+        messages.push(Message::User(words.to_owned()));
     }
     for item in list(&body["input"]) {
         let kind = item["type"].as_str().unwrap_or("message");
         match (kind, item["role"].as_str()) {
-            ("message", Some("user")) => said.push(Message::User(text(&item["content"]))),
-            ("message", Some("assistant")) => said.push(Message::Model(text(&item["content"]))),
-            ("function_call" | "custom_tool_call", _) => said.push(Message::Model(String::new())),
+            ("message", Some("user")) => messages.push(Message::User(text(&item["content"]))),
+            ("message", Some("assistant")) => messages.push(Message::Model(text(&item["content"]))),
+            ("function_call" | "custom_tool_call", _) => {
+                messages.push(Message::Model(String::new()));
+            }
             ("function_call_output" | "custom_tool_call_output", _) => {
-                said.push(Message::Result(text(&item["output"])));
+                messages.push(Message::Result(text(&item["output"])));
             }
             _ => {}
         }
@@ -27,7 +29,7 @@ pub fn read(body: &Value) -> Conversation {
     let offered = offered.filter_map(|it| Some((it["name"].as_str()?, &it["parameters"])));
     let format = &body["text"]["format"]["type"];
     Conversation {
-        said,
+        said: messages,
         tools: tools(offered),
         wants_json: format == "json_schema",
         streams: body["stream"] == true,
@@ -63,9 +65,9 @@ pub fn write(conversation: &Conversation, answer: &Answer) -> Vec<String> {
     if !conversation.streams {
         return vec![whole.to_string()];
     }
-    let begun = response("in_progress", json!([]), Value::Null);
+    let first_chunk = response("in_progress", json!([]), Value::Null);
     [
-        json!({"type": "response.created", "response": begun}),
+        json!({"type": "response.created", "response": first_chunk}),
         json!({"type": "response.output_item.added", "output_index": 0, "item": item}),
         json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
         json!({"type": "response.completed", "response": whole}),
@@ -99,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outputs_of_tools_are_results() {
+    fn tool_outputs_are_results() {
         let body = json!({
             "input": [
                 {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "rules"}]},

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_has_its_own_script_or_that_for_any() {
+    fn a_task_has_its_own_script_or_the_default_one() {
         let folder = tempfile::tempdir().unwrap();
         let scripts = folder.path();
         for (task, word) in [("fix/a", "own"), ("any", "any")] {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn trouble_belongs_to_the_line_that_follows() {
+    fn a_fault_belongs_to_the_next_line() {
         let steps = steps("overload 2\nslow 3\nrun a\nquota").unwrap();
         let [first, last] = steps.as_slice() else {
             panic!("{steps:?}");
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_means_nothing_is_told() {
+    fn an_unknown_line_is_reported() {
         for line in ["walk", "quota many", "slow", "write a", "edit a b"] {
             assert_eq!(steps(&format!("run a\n{line}\n")), Err(line.to_owned()));
         }

@@ -88,9 +88,9 @@ impl Shared {
         let conversation = api.read(&request.path, &body);
         let wanted = conversation.next_action();
         let (step, place) = self.step(&conversation, wanted);
-        let fault = place.as_ref().and_then(|place| self.trouble(place, &step));
+        let fault = place.as_ref().and_then(|place| self.fault(place, &step));
         let act = reply(&conversation, step.act);
-        let told = json!({
+        let message = json!({
             "api": api.name(),
             "branch": place.as_ref().map(|it| it.branch.as_str()),
             "role": place.as_ref().map(|it| it.role),
@@ -102,7 +102,7 @@ impl Shared {
                 Reply::Call { name, arguments } => json!({ "call": name, "with": arguments }),
             },
         });
-        self.note(number, &request, &body, told)?;
+        self.note(number, &request, &body, message)?;
         if let Some(fault) = fault.filter(|it| *it != Fault::Cut) {
             let (status, body) = api.refuse(fault);
             return http::answer(stream, status, "application/json", &body.to_string());
@@ -144,7 +144,7 @@ impl Shared {
     }
 
     /// The failure for this attempt, if any.
-    fn trouble(&self, place: &ScriptPosition, step: &Step) -> Option<Fault> {
+    fn fault(&self, place: &ScriptPosition, step: &Step) -> Option<Fault> {
         let trouble = step.trouble?;
         let Some(times) = trouble.times else {
             return Some(trouble.fault);
@@ -160,18 +160,18 @@ impl Shared {
         number: usize,
         request: &Request,
         body: &Value,
-        mut told: Value,
+        mut arguments: Value,
     ) -> io::Result<()> {
-        told["number"] = json!(number);
-        told["method"] = json!(request.method);
-        told["path"] = json!(request.path);
-        told["headers"] = json!(request.headers);
+        arguments["number"] = json!(number);
+        arguments["method"] = json!(request.method);
+        arguments["path"] = json!(request.path);
+        arguments["headers"] = json!(request.headers);
         // Bodies that are not JSON are logged too: anything an agent leaks shows up here.
-        told["body"] = match body {
+        arguments["body"] = match body {
             Value::Null => json!(String::from_utf8_lossy(&request.body)),
             body => body.clone(),
         };
-        self.log.write(&told)
+        self.log.write(&arguments)
     }
 }
 

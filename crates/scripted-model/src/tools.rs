@@ -33,9 +33,9 @@ pub fn has_shell(tools: &[Tool]) -> bool {
 
 /// The tool for the act, and its arguments; `None` for words, or if there is no such tool.
 pub fn call(tools: &[Tool], act: &Action) -> Option<(String, Value)> {
-    let called = |names: &[&str], told: &[(&[&str], &str)]| {
+    let called = |names: &[&str], arguments: &[(&[&str], &str)]| {
         let tool = find(tools, names)?;
-        Some((tool.name.clone(), tool.told(told)))
+        Some((tool.name.clone(), tool.arguments(arguments)))
     };
     match act {
         Action::Say(_) => None,
@@ -49,11 +49,11 @@ pub fn call(tools: &[Tool], act: &Action) -> Option<(String, Value)> {
                 // One agent takes several edits at once.
                 if tool.has("edits") {
                     let edits = json!([{ "oldText": old, "newText": new }]);
-                    let told = json!({ "path": file, "edits": edits });
-                    return Some((tool.name.clone(), told));
+                    let arguments = json!({ "path": file, "edits": edits });
+                    return Some((tool.name.clone(), arguments));
                 }
-                let told = tool.told(&[(&FILE, file), (&OLD, old), (&NEW, new)]);
-                return Some((tool.name.clone(), told));
+                let arguments = tool.arguments(&[(&FILE, file), (&OLD, old), (&NEW, new)]);
+                return Some((tool.name.clone(), arguments));
             }
             called(&SHELLS, &[(&COMMAND, &update_patch(file, old, new))])
         }
@@ -72,7 +72,7 @@ impl Tool {
     }
 
     /// The arguments, each under the first of its names that the tool knows.
-    fn told(&self, told: &[(&[&str], &str)]) -> Value {
+    fn arguments(&self, told: &[(&[&str], &str)]) -> Value {
         let mut arguments = Map::new();
         for (names, value) in told {
             let known = names.iter().find(|name| self.has(name));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn each_agent_is_told_in_its_own_names() {
+    fn each_agent_gets_its_own_tool_names() {
         let gemini = [
             tool("run_shell_command", &["command"]),
             tool(
@@ -138,22 +138,22 @@ mod tests {
                 &["file_path", "instruction", "old_string", "new_string"],
             ),
         ];
-        let (name, told) = call(&gemini, &edit()).unwrap();
+        let (name, text) = call(&gemini, &edit()).unwrap();
         assert_eq!(
-            (name.as_str(), &told["old_string"]),
+            (name.as_str(), &text["old_string"]),
             ("replace", &json!("one"))
         );
-        assert!(told["instruction"].is_string());
+        assert!(text["instruction"].is_string());
         let pi = [tool("bash", &["command"]), tool("edit", &["path", "edits"])];
-        let (_, told) = call(&pi, &edit()).unwrap();
-        assert_eq!(told["edits"][0]["newText"], "one\ntwo");
+        let (_, text) = call(&pi, &edit()).unwrap();
+        assert_eq!(text["edits"][0]["newText"], "one\ntwo");
         let opencode = [tool("write", &["filePath", "content"])];
         let write = Action::Write {
             file: String::from("a.md"),
             text: String::from("one"),
         };
-        let (_, told) = call(&opencode, &write).unwrap();
-        assert_eq!(told, json!({ "filePath": "a.md", "content": "one" }));
+        let (_, text) = call(&opencode, &write).unwrap();
+        assert_eq!(text, json!({ "filePath": "a.md", "content": "one" }));
     }
 
     #[test]

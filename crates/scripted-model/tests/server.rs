@@ -102,7 +102,7 @@ fn conversations() -> [(&'static str, Value, &'static str); 4] {
 }
 
 #[test]
-fn every_api_gets_the_line_of_the_script_in_its_own_words() {
+fn every_api_returns_the_script_line_in_its_format() {
     let stage = Stage::new("run echo a-command\n");
     for (path, body, end) in conversations() {
         let answer = stage.post(path, &body);
@@ -124,7 +124,7 @@ fn every_api_gets_the_line_of_the_script_in_its_own_words() {
 }
 
 #[test]
-fn what_is_asked_without_tools_is_no_turn_of_the_script() {
+fn a_request_without_tools_is_not_a_script_turn() {
     let stage = Stage::new("run echo a-command\n");
     for (path, mut body, _) in conversations() {
         body["tools"] = json!([]);
@@ -137,7 +137,7 @@ fn what_is_asked_without_tools_is_no_turn_of_the_script() {
 }
 
 #[test]
-fn trouble_is_told_in_the_words_of_each_api_and_ends_when_it_should() {
+fn faults_use_the_format_of_each_api_and_end_on_time() {
     for (fault, statuses) in [
         ("quota", [429, 429, 429, 429]),
         ("overload", [529, 503, 503, 503]),
@@ -163,7 +163,7 @@ fn trouble_is_told_in_the_words_of_each_api_and_ends_when_it_should() {
 }
 
 #[test]
-fn an_answer_is_cut_or_slow_on_demand() {
+fn an_answer_can_be_truncated_or_slow() {
     let stage = Stage::new("cut 1\nslow 1\nrun echo a-command\n");
     for (path, body, end) in conversations().into_iter().take(1) {
         let cut = stage.post(path, &body);
@@ -174,7 +174,7 @@ fn an_answer_is_cut_or_slow_on_demand() {
 }
 
 #[test]
-fn what_belongs_to_no_conversation_is_answered_and_written_down() {
+fn requests_without_a_conversation_are_answered_and_recorded() {
     let stage = Stage::new("");
     let counted = stage.post("/v1/messages/count_tokens", &json!({}));
     assert!(counted.contains("input_tokens"), "{counted}");

@@ -234,7 +234,7 @@ impl<'w> Incidents<'w> {
             let way = way.unwrap_or_default().into_iter();
             let mut steps: Vec<Step> = way.map(|step| explored.steps[step].clone()).collect();
             steps.push(incident.step);
-            let story = Story::tell(workflow, steps);
+            let story = Story::from_steps(workflow, steps);
             let finding = Finding::new(code, incident.at, incident.message, incident.hint);
             let of_start = code == FindingCode::HookWithoutWorkspace;
             match failed_effect(&story).filter(|_| of_start) {

@@ -258,7 +258,7 @@ fn finding(workflow: &Workflow, explored: &Exploration, cycle: &[(usize, Arc)]) 
         .into_iter()
         .chain(cycle.iter().map(|(_, arc)| arc.step));
     let steps = steps.map(|step| explored.steps[step].clone()).collect();
-    let mut story = Story::tell(workflow, steps);
+    let mut story = Story::from_steps(workflow, steps);
     story.repeats_from = Some(again_from);
     let state = cycle
         .first()

@@ -140,8 +140,8 @@ fn alternative_hint(workflow: &Workflow, role: &Role) -> String {
     for state in states.filter(|state| state.expects.contains(role)) {
         for edge in workflow.edges_from(&state.name) {
             let name = format!("`{}`", edge.to);
-            let asked = edge.trigger == Trigger::Request && edge.is_open_to(role);
-            if asked && !names.contains(&name) {
+            let is_requested = edge.trigger == Trigger::Request && edge.is_open_to(role);
+            if is_requested && !names.contains(&name) {
                 names.push(name);
             }
         }
@@ -196,7 +196,7 @@ fn mentions(text: &str, section: &SectionName) -> bool {
 
 /// An agent that no prompt tells about a section learns of it only from a refusal.
 fn unmentioned_sections(workflow: &Workflow, texts: &[Text<'_>]) -> Vec<Finding> {
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut findings = Vec::new();
     for edge in &workflow.edges {
         let Some(state) = workflow.state(&edge.from) else {
@@ -213,7 +213,7 @@ fn unmentioned_sections(workflow: &Workflow, texts: &[Text<'_>]) -> Vec<Finding>
                     .any(|text| text.role == *role && mentions(text.prompt.text(), &gate.section));
                 if edge.trigger == Trigger::Request
                     && !mentioned
-                    && told.insert((role.clone(), gate.section.clone()))
+                    && reported.insert((role.clone(), gate.section.clone()))
                 {
                     let (section, to) = (&gate.section, &edge.to);
                     findings.push(Finding::new(

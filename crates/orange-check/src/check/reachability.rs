@@ -97,7 +97,7 @@ fn end_unreachable(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> 
                      leads towards a terminal state"
                 ),
             )
-            .with_story(Story::tell(workflow, steps.collect()))
+            .with_story(Story::from_steps(workflow, steps.collect()))
         })
         .collect()
 }
@@ -142,7 +142,7 @@ fn dead_edges(
         .iter()
         .map(|node| &node.situation.status)
         .collect();
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut findings = Vec::new();
     for edge in &workflow.edges {
         let is_dead = !alive.contains(&edge.at);
@@ -151,7 +151,7 @@ fn dead_edges(
             .edges
             .iter()
             .any(|other| other.at == edge.at && seen.contains(&other.from));
-        if !is_dead || !reached || !told.insert(edge.at) {
+        if !is_dead || !reached || !reported.insert(edge.at) {
             continue;
         }
         let why = match edge.trigger {

@@ -22,12 +22,12 @@ use crate::explore::{Exploration, Notice, Occurrence, Replay, Step, StepEvidence
 
 pub(super) fn find(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut told: BTreeSet<Position> = BTreeSet::new();
+    let mut reported: BTreeSet<Position> = BTreeSet::new();
     for edge in workflow.edges.iter().filter(|edge| requires_pass(edge)) {
         let Some(state) = workflow.state(&edge.from) else {
             continue;
         };
-        if told.contains(&edge.at) {
+        if reported.contains(&edge.at) {
             continue;
         }
         let found = judge_at_work(workflow, state, edge).or_else(|| {
@@ -39,15 +39,15 @@ pub(super) fn find(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> 
             others.find_map(|role| forged_pass(workflow, explored, edge, role))
         });
         if let Some(finding) = found {
-            told.insert(edge.at);
+            reported.insert(edge.at);
             findings.push(finding);
         }
     }
     for edge in bypassing_edges(workflow) {
-        if !told.contains(&edge.at)
+        if !reported.contains(&edge.at)
             && let Some(finding) = bypass_finding(workflow, explored, edge)
         {
-            told.insert(edge.at);
+            reported.insert(edge.at);
             findings.push(finding);
         }
     }
@@ -113,7 +113,7 @@ fn bypass_finding(workflow: &Workflow, explored: &Exploration, edge: &Edge) -> O
                     ),
                     hint,
                 )
-                .with_story(Story::tell(workflow, steps)),
+                .with_story(Story::from_steps(workflow, steps)),
             )
         })
     })
@@ -308,7 +308,7 @@ fn finding(workflow: &Workflow, edge: &Edge, role: &Role, steps: Vec<Step>) -> F
         format!("the {role} can write the PASS that leads from `{from}` to `{to}` itself"),
         format!("give the gate `from_role: [{judges}]` and `fresh: true`, {by}"),
     )
-    .with_story(Story::tell(workflow, steps))
+    .with_story(Story::from_steps(workflow, steps))
 }
 
 /// The judges in a status, as a list for a workflow file.

@@ -21,7 +21,7 @@ use crate::explore::{Exploration, Notice, Occurrence, Replay, Step};
 const MOST_TRIED: usize = 20;
 
 pub(super) fn find(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> {
-    let mut told: BTreeSet<(SectionName, String)> = BTreeSet::new();
+    let mut reported: BTreeSet<(SectionName, String)> = BTreeSet::new();
     let mut findings = Vec::new();
     for (number, edge) in workflow.edges.iter().enumerate() {
         for gate in &edge.gates {
@@ -30,11 +30,11 @@ pub(super) fn find(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> 
             };
             let verdict = section.verdict.map(|verdict| verdict.to_string());
             let key = (section.section.clone(), verdict.unwrap_or_default());
-            if section.fresh || told.contains(&key) || !decides(workflow, edge, section) {
+            if section.fresh || reported.contains(&key) || !decides(workflow, edge, section) {
                 continue;
             }
             if let Some(steps) = second_round(workflow, explored, number, gate) {
-                told.insert(key);
+                reported.insert(key);
                 findings.push(finding(workflow, edge, section, steps));
             }
         }
@@ -186,7 +186,7 @@ fn finding(workflow: &Workflow, edge: &Edge, gate: &SectionGate, steps: Vec<Step
         Some(verdict) => format!("an old {verdict} in `{section}`"),
         None => format!("an old `{section}`"),
     };
-    let story = Story::tell(workflow, steps);
+    let story = Story::from_steps(workflow, steps);
     let from = &edge.from;
     let to = story.steps.last().map(|told| format!("`{}`", told.status));
     let to = to.unwrap_or_else(|| format!("`{}`", edge.to));

@@ -36,9 +36,9 @@ pub struct StoryStep {
 
 impl Story {
     /// Tells these steps. Each is played again, so the story is what really happens.
-    pub(super) fn tell(workflow: &Workflow, steps: Vec<Step>) -> Story {
+    pub(super) fn from_steps(workflow: &Workflow, steps: Vec<Step>) -> Story {
         let mut playing = Replay::new(workflow);
-        let mut told = Vec::new();
+        let mut lines = Vec::new();
         let mut old: Vec<&Gate> = Vec::new();
         for step in &steps {
             let what = as_narrated(step, &old).to_string();
@@ -48,7 +48,7 @@ impl Story {
                     let events = played.events.iter();
                     events
                         .filter_map(|event| match &event.fact {
-                            Fact::EffectPlanned(planned) => Some(named(&planned.effect)),
+                            Fact::EffectPlanned(planned) => Some(effect_name(&planned.effect)),
                             _ => None,
                         })
                         .collect()
@@ -56,7 +56,7 @@ impl Story {
                 Err(_) => Vec::new(),
             };
             if let Some(task) = &playing.task {
-                told.push(StoryStep {
+                lines.push(StoryStep {
                     what,
                     status: task.status.clone(),
                     effects,
@@ -64,7 +64,7 @@ impl Story {
             }
         }
         Story {
-            steps: told,
+            steps: lines,
             repeats_from: None,
             played_steps: steps,
         }
@@ -86,7 +86,7 @@ fn as_narrated(step: &Step, old: &[&Gate]) -> Step {
 }
 
 /// The name of an effect; for a start, also the role that it starts.
-fn named(effect: &Effect) -> String {
+fn effect_name(effect: &Effect) -> String {
     let label = effect.label();
     match effect {
         Effect::Spawn(spawn) if spawn.role != Role::Reviewer => format!("{label} {}", spawn.role),

@@ -149,8 +149,8 @@ fn misfit(workflow: &Workflow, state: &State) -> Option<(String, String)> {
         }
         (Kind::Human, _) => {
             let open = |edge: &Edge| {
-                let asked = matches!(edge.trigger, Trigger::Request | Trigger::Merged);
-                asked && edge.is_open_to(&Role::Human)
+                let is_requested = matches!(edge.trigger, Trigger::Request | Trigger::Merged);
+                is_requested && edge.is_open_to(&Role::Human)
             };
             let mut edges = edges();
             (!edges.any(open)).then(|| {

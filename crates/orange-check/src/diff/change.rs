@@ -31,7 +31,8 @@ pub struct WorkflowChange {
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Route {
     /// A task enters the status, wherever it comes from.
-    Entry,
+    #[serde(rename = "entry")]
+    Arrival,
     /// A new task starts in the status.
     Creation,
     /// A transition out of the status.
@@ -70,7 +71,8 @@ pub enum ChangeKind {
     /// The value that a field is set to.
     Field,
     /// A hook.
-    Step,
+    #[serde(rename = "step")]
+    Hook,
     /// What the exit of an agent means.
     ExitRule,
     /// The order in which hooks run or targets are tried.
@@ -96,7 +98,8 @@ pub enum Sign {
 }
 
 impl WorkflowChange {
-    /// Whether something was added, removed or changed; a parameter only changes its hook.
+    /// Whether something was added, removed or changed. An added or removed parameter counts as a
+    /// change, because its hook exists before and after.
     pub fn sign(&self) -> Sign {
         match (&self.old, &self.new) {
             _ if self.parameter.is_some() => Sign::Changed,

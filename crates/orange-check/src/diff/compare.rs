@@ -28,7 +28,7 @@ pub(super) fn compare(status: &Status, old: &[Row], new: &[Row]) -> Vec<Workflow
     for (before, now) in pair_up(old, new, &rules) {
         let way = now.or(before).and_then(|row| row.way.as_ref());
         let differences = match (before, now) {
-            (None, _) | (_, None) if way.is_some_and(|way| *way != Route::Entry) => {
+            (None, _) | (_, None) if way.is_some_and(|way| *way != Route::Arrival) => {
                 vec![WorkflowChange {
                     new: now.map(Row::summary),
                     old: before.map(Row::summary),
@@ -146,8 +146,8 @@ fn parts(old: &Fact, new: &Fact) -> Vec<WorkflowChange> {
 
 /// Whether the order of a fact among its neighbours matters.
 fn is_ordered(fact: &Fact) -> bool {
-    use ChangeKind::{ExitRule, Field, Step};
-    matches!(fact.change, Step | Field | ExitRule)
+    use ChangeKind::{ExitRule, Field, Hook};
+    matches!(fact.change, Hook | Field | ExitRule)
 }
 
 /// The position of a new hook or rule among the others.

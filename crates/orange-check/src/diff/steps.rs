@@ -47,7 +47,7 @@ fn step(workflow: &Workflow, hook: &Hook) -> Fact {
         parts.push(("on_error", on_error.to_owned()));
     }
     Fact {
-        change: ChangeKind::Step,
+        change: ChangeKind::Hook,
         subject: format!("`{}`{about}", hook.action.label()),
         parts,
     }

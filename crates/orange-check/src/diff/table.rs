@@ -57,7 +57,7 @@ pub(super) fn rows(workflow: &Workflow, state: &State, roles: &BTreeSet<Role>) -
     let on_enter = steps(workflow, &[], &state.on_enter);
     let mut rows = vec![
         about_state(workflow, state),
-        Row::new(Route::Entry, on_enter),
+        Row::new(Route::Arrival, on_enter),
     ];
     let entries = workflow.entries.iter();
     for entry in entries.filter(|entry| entry.status == state.name) {

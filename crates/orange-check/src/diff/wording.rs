@@ -46,7 +46,7 @@ impl WorkflowChange {
             ChangeKind::Gate => ("", "needs"),
             ChangeKind::By => ("", "allows"),
             ChangeKind::Field => ("", "sets"),
-            ChangeKind::Step => ("", "does"),
+            ChangeKind::Hook => ("", "does"),
             ChangeKind::ExitRule => (self.subject(), "means"),
             ChangeKind::Order => (self.subject(), "is"),
             ChangeKind::Verb => (self.subject(), "leads"),
@@ -100,7 +100,7 @@ impl WorkflowChange {
 impl fmt::Display for Route {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Route::Entry => formatter.write_str("on entering"),
+            Route::Arrival => formatter.write_str("on entering"),
             Route::Creation => formatter.write_str("starting here"),
             Route::Transition {
                 to,
@@ -179,7 +179,7 @@ impl Row {
         };
         let steps = self.facts.iter().filter_map(|fact| match fact.change {
             ChangeKind::Field => Some(format!("set {}", fact.text())),
-            ChangeKind::Step => Some(fact.text()),
+            ChangeKind::Hook => Some(fact.text()),
             _ => None,
         });
         let steps = steps.collect::<Vec<_>>().join(", ");

@@ -123,8 +123,8 @@ impl<'a> Steps<'a> {
         let targets = self.workflow.verbs.get(&Verb::Merge);
         for target in targets.into_iter().flatten() {
             for edge in self.workflow.edges_from(&self.situation.status) {
-                let asked = matches!(edge.trigger, Trigger::Merged | Trigger::Request);
-                if edge.to == *target && asked {
+                let is_requested = matches!(edge.trigger, Trigger::Merged | Trigger::Request);
+                if edge.to == *target && is_requested {
                     for by in self.requesters(edge) {
                         let shown = self.evidence_for(edge.gates.iter(), Some(&by));
                         self.add(Occurrence::Merge { by }, shown);

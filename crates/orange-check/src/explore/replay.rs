@@ -1,6 +1,6 @@
 //! Plays steps through `decide` and `apply`, including effects.
 
-use orange_engine::apply::{created_task, fold};
+use orange_engine::apply::{fold, task_from_first_event};
 use orange_engine::decide::{create, decide};
 use orange_engine::decision::Decision;
 use orange_engine::document::Document;
@@ -114,27 +114,27 @@ pub fn new_task_of(step: &Step) -> Option<(NewTask, DecisionContext)> {
         agent_settings: AgentSettings::default(),
         queueing: Queueing::default(),
     };
-    let known = DecisionContext {
+    let context = DecisionContext {
         at: Timestamp::from_millis(0),
         fresh: FreshId::new("run 0"),
         document: None,
         facts: Facts::default(),
     };
-    Some((new, known))
+    Some((new, context))
 }
 
 pub(super) fn begin(
     workflow: &Workflow,
     new: &NewTask,
-    known: &DecisionContext,
+    context: &DecisionContext,
     fails: Option<usize>,
 ) -> Result<StepOutcome, StepRefusal> {
-    match create(workflow, new, known) {
+    match create(workflow, new, context) {
         Decision::Plan(plan) => {
             let mut events = plan.events.into_iter();
             let first = events.next().ok_or(StepRefusal::NoEffect)?;
             let mut played = StepOutcome {
-                task: created_task(&first).ok_or(StepRefusal::NoEffect)?,
+                task: task_from_first_event(&first).ok_or(StepRefusal::NoEffect)?,
                 events: vec![first],
                 reports: Vec::new(),
                 notices: Vec::new(),
@@ -167,23 +167,20 @@ pub(super) fn inputs(workflow: &Workflow, task: &Task, step: &Step, number: usiz
     for run in task.runs.values() {
         facts.reports.insert(run.id.clone(), None);
     }
-    let known = DecisionContext {
+    let context = DecisionContext {
         at: Timestamp::from_millis(task.entered.at.millis().saturating_add(lasted)),
         fresh: FreshId::new(format!("run {number}")),
         document: artifact::document(&step.evidence, number),
         facts,
     };
     let brought = step.evidence.submitted_by.clone().map(|by| Input {
-        context: known.clone(),
+        context: context.clone(),
         cause: Cause::Observation(Observation::DocumentRead {
             by,
             is_request: true,
         }),
     });
-    let input = Input {
-        context: known,
-        cause,
-    };
+    let input = Input { context, cause };
     brought.into_iter().chain([input]).collect()
 }
 

@@ -64,7 +64,7 @@ pub(super) fn opening(opening: &EntryCondition) -> String {
 
 impl fmt::Display for Condition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let by = either(&self.by);
+        let by = role_list(&self.by);
         match (self.trigger, by.is_empty()) {
             (Trigger::Request, true) => formatter.write_str("by anyone")?,
             (Trigger::Request, false) => write!(formatter, "by {by}")?,
@@ -96,7 +96,7 @@ impl fmt::Display for CommonTransition {
 }
 
 /// `worker, human or engine`.
-fn either(roles: &[Role]) -> String {
+fn role_list(roles: &[Role]) -> String {
     match roles {
         [] => String::new(),
         [only] => only.to_string(),

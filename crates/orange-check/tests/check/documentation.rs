@@ -38,7 +38,7 @@ fn the_examples_are_safe() {
 
 /// The guide's example: its claim about a missing guard matches what `check` reports.
 #[test]
-fn the_story_of_the_guide_is_true() {
+fn the_story_in_the_guide_matches_the_check() {
     let example = GUIDE.split("```yaml\n").nth(2).unwrap();
     let example = example.split("```").next().unwrap();
     let guard = "    when: rounds < max_rounds\n";
@@ -82,7 +82,7 @@ fn every_finding_is_explained() {
 }
 
 #[test]
-fn every_word_is_named() {
+fn every_term_is_documented() {
     let mut words: Vec<&str> = Trigger::ALL.iter().map(|(name, _)| *name).collect();
     words.extend(GitCondition::ALL.iter().map(|(name, _)| *name));
     words.extend(ReportField::ALL.iter().map(|(name, _)| *name));

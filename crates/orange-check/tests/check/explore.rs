@@ -23,7 +23,7 @@ fn explore_all(workflow: &Workflow) -> Exploration {
 fn walk(workflow: &Workflow, explored: &Exploration, choices: &[prop::sample::Index]) {
     let relevance = Relevance::of(workflow);
     let mut playing = Replay::new(workflow);
-    let mut told: Vec<String> = Vec::new();
+    let mut lines: Vec<String> = Vec::new();
     for choice in choices {
         let steps = match &playing.task {
             None => creation_steps(workflow, &relevance),
@@ -36,11 +36,11 @@ fn walk(workflow: &Workflow, explored: &Exploration, choices: &[prop::sample::In
         let Ok(played) = playing.take(step) else {
             continue;
         };
-        told.push(step.to_string());
+        lines.push(step.to_string());
         let situation = Situation::of(&played.task, &relevance);
         assert!(
             explored.find(&situation).is_some(),
-            "{} was not found by the search: {situation:?}\n{told:#?}",
+            "{} was not found by the search: {situation:?}\n{lines:#?}",
             workflow.name
         );
     }
@@ -50,7 +50,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_walk_leaves_what_was_explored(
+    fn random_walks_stay_within_the_explored_situations(
         choices in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
     ) {
         thread_local! {
@@ -73,7 +73,7 @@ proptest! {
 
 /// A task built from a situation must be in that situation, or the search would drift.
 #[test]
-fn a_situation_makes_a_task_in_that_situation() {
+fn a_task_built_from_a_situation_is_in_that_situation() {
     for shipped in shipped_workflows::ALL {
         let workflow = shipped_workflow(shipped.name);
         let explored = explore_all(&workflow);
@@ -87,7 +87,7 @@ fn a_situation_makes_a_task_in_that_situation() {
 
 /// A real task that follows the path to a situation ends in that situation.
 #[test]
-fn every_way_leads_where_it_says() {
+fn every_arc_leads_to_its_target() {
     for shipped in shipped_workflows::ALL {
         let workflow = shipped_workflow(shipped.name);
         let explored = explore_all(&workflow);
@@ -104,7 +104,7 @@ fn every_way_leads_where_it_says() {
 
 /// The search counts one by one up to a limit; it does not start near it.
 #[test]
-fn counters_are_counted_one_by_one() {
+fn counters_increase_one_by_one() {
     let workflow = load_clean(
         r"
 name: counting
@@ -148,7 +148,7 @@ fn refusal(answer: Result<orange_check::explore::StepOutcome, StepRefusal>) -> S
 }
 
 #[test]
-fn a_rehearsal_keeps_what_was_written() {
+fn a_rehearsal_keeps_the_document() {
     let workflow = load_clean(HANDED_OVER);
     let relevance = Relevance::of(&workflow);
     let mut rehearsal = Rehearsal::new(&workflow);
@@ -167,7 +167,7 @@ fn a_rehearsal_keeps_what_was_written() {
 }
 
 #[test]
-fn a_refused_call_of_a_rehearsal_has_brought_the_document() {
+fn a_refused_call_in_a_rehearsal_still_imports_the_document() {
     let workflow = load_clean(HANDED_OVER);
     let relevance = Relevance::of(&workflow);
     let mut rehearsal = Rehearsal::new(&workflow);
@@ -192,7 +192,7 @@ fn a_refused_call_of_a_rehearsal_has_brought_the_document() {
 
 /// Each search step has its own document; a rehearsal does too if it is cleared between steps.
 #[test]
-fn a_rehearsal_can_walk_every_way_of_the_search() {
+fn a_rehearsal_can_follow_every_arc_of_the_search() {
     for shipped in shipped_workflows::ALL {
         let workflow = shipped_workflow(shipped.name);
         let explored = explore_all(&workflow);

@@ -20,21 +20,21 @@ fn run(target: &str, exercise: impl Fn(&[u8])) {
 }
 
 #[test]
-fn the_corpus_of_task_files_holds() {
+fn every_task_file_of_the_corpus_passes() {
     run("task_file", exercise::task_file);
 }
 
 #[test]
-fn the_corpus_of_workflows_holds() {
+fn every_workflow_of_the_corpus_passes() {
     run("workflow", exercise::workflow);
 }
 
 #[test]
-fn the_corpus_of_guards_holds() {
+fn every_guard_of_the_corpus_passes() {
     run("when", exercise::when);
 }
 
 #[test]
-fn the_corpus_of_prompts_holds() {
+fn every_prompt_of_the_corpus_passes() {
     run("prompt", exercise::prompt);
 }

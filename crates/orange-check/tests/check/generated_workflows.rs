@@ -74,7 +74,7 @@ pub fn large() -> String {
         count: 0,
         pairs: Vec::new(),
     };
-    ways.usual(active);
+    ways.add_usual_edges(active);
     ways.add(34, "end", "by: human");
     ways.add(
         45,
@@ -116,7 +116,7 @@ impl Transitions {
     }
 
     /// Edges to the next state, back to a queue when a start fails, and to the end.
-    fn usual(&mut self, active: usize) {
+    fn add_usual_edges(&mut self, active: usize) {
         for number in 0..active {
             let next = (number + 1) % active;
             let hooks = hooks(next);

@@ -62,7 +62,7 @@ fn widest(text: &str) -> usize {
 }
 
 #[test]
-fn every_line_fits() {
+fn every_line_fits_the_width() {
     let mut workflows: Vec<_> = shipped_workflows::ALL
         .iter()
         .map(|it| load_clean(it.source))
@@ -78,7 +78,7 @@ fn every_line_fits() {
 }
 
 #[test]
-fn a_drawing_has_no_sign_outside_of_ascii() {
+fn a_drawing_is_plain_ascii() {
     for shipped in shipped_workflows::ALL {
         let workflow = load_clean(shipped.source);
         assert!(terminal::draw(&workflow, 80).is_ascii(), "{}", shipped.name);
@@ -86,7 +86,7 @@ fn a_drawing_has_no_sign_outside_of_ascii() {
 }
 
 #[test]
-fn every_state_and_every_pair_is_told() {
+fn every_state_and_every_transition_is_drawn() {
     for shipped in shipped_workflows::ALL {
         let workflow = load_clean(shipped.source);
         let graph = Graph::of(&workflow);
@@ -110,10 +110,10 @@ fn every_state_and_every_pair_is_told() {
 }
 
 #[test]
-fn a_common_arrow_says_where_it_does_not_start() {
+fn a_shared_arrow_names_the_states_it_excludes() {
     let workflow = shipped_workflow("default");
     let graph = Graph::of(&workflow);
-    let told: Vec<String> = graph
+    let bodies: Vec<String> = graph
         .common()
         .flat_map(|(to, same)| same.iter().map(move |it| format!("{to}: {it}")))
         .collect();
@@ -121,7 +121,7 @@ fn a_common_arrow_says_where_it_does_not_start() {
         "done: on merged by human, needs committed and task_file_untracked, asks first (not from reviewing)",
         "cancelled: by human",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(bodies, expected);
     // These two differ from the common one only in their hooks.
     for from in ["pending", "agent-review"] {
         let mut drawn = graph.drawn_arrows();
@@ -135,7 +135,7 @@ fn a_common_arrow_says_where_it_does_not_start() {
 }
 
 #[test]
-fn the_shortest_way_fails_nowhere_and_gives_nothing_up() {
+fn the_shortest_path_avoids_failures_and_cancellation() {
     let shipped = |name: &str| {
         let way = Graph::of(&shipped_workflow(name)).shortest_path;
         let names: Vec<String> = way.iter().map(ToString::to_string).collect();
@@ -148,7 +148,7 @@ fn the_shortest_way_fails_nowhere_and_gives_nothing_up() {
 }
 
 #[test]
-fn arrows_know_their_course() {
+fn arrows_have_a_direction() {
     let graph = Graph::of(&load_clean(ODD));
     let course = |from: &str, to: &str| {
         let mut arrows = graph.edges.iter();
@@ -163,7 +163,7 @@ fn arrows_know_their_course() {
 }
 
 #[test]
-fn one_state_is_a_drawing_too() {
+fn a_single_state_can_be_drawn() {
     let workflow = one_state();
     let drawing = terminal::draw(&workflow, 80);
     let expected = "one:\n\n->o a  (queued)\n\n->o a task can start here\n";
@@ -173,7 +173,7 @@ fn one_state_is_a_drawing_too() {
 }
 
 #[test]
-fn a_label_means_nothing_to_mermaid() {
+fn labels_are_escaped_for_mermaid() {
     let drawing = mermaid::draw(&load_clean(ODD));
     snapshot("mermaid", &drawing);
     for line in drawing.lines().filter(|line| line.contains('|')) {
@@ -186,7 +186,7 @@ fn a_label_means_nothing_to_mermaid() {
 }
 
 #[test]
-fn a_label_means_nothing_to_graphviz() {
+fn labels_are_escaped_for_graphviz() {
     let drawing = dot::draw(&load_clean(ODD));
     snapshot("dot", &drawing);
     for line in drawing.lines() {
@@ -196,6 +196,6 @@ fn a_label_means_nothing_to_graphviz() {
 }
 
 #[test]
-fn odd_names_are_drawn_for_a_terminal() {
+fn unusual_names_are_drawn_safely_in_a_terminal() {
     snapshot("terminal", &terminal::draw(&load_clean(ODD), 80));
 }

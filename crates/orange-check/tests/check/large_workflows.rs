@@ -47,7 +47,7 @@ fn a_large_workflow_is_searched_to_the_end() {
 }
 
 #[test]
-fn a_search_that_is_stopped_says_so_and_claims_nothing_about_the_rest() {
+fn a_stopped_search_reports_that_it_is_incomplete() {
     let workflow = load_clean(&counting());
     let checked = check_within(&workflow, 3_000);
     assert!(!checked.coverage.is_complete);
@@ -59,7 +59,7 @@ fn a_search_that_is_stopped_says_so_and_claims_nothing_about_the_rest() {
 
 /// The search respects the documented bound.
 #[test]
-fn no_more_situations_are_searched_than_is_said() {
+fn the_search_stops_at_the_reported_number_of_situations() {
     let workflow = load_clean(&counting());
     assert_eq!(situation_limit(&workflow), MAX_SITUATIONS);
     assert!(situation_limit(&load_clean(&large())) < MAX_SITUATIONS);

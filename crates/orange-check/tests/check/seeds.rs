@@ -73,7 +73,7 @@ const KNOWN: [KnownFinding; 7] = [
 ];
 
 #[test]
-fn the_known_mistakes_of_the_documents_are_found() {
+fn the_known_mistakes_of_the_seed_workflows_are_found() {
     for known in &KNOWN {
         let workflow = load_clean(known.document);
         let checked = check(&workflow);
@@ -81,17 +81,22 @@ fn the_known_mistakes_of_the_documents_are_found() {
         let found = findings.find(|it| it.code == known.code && it.message.contains(known.message));
         let found = found.unwrap_or_else(|| panic!("{} {}", known.code, known.message));
         witness::is_true(&workflow, found);
-        let told = found.story.iter().flat_map(|story| &story.steps);
-        let told: Vec<&str> = told.map(|told| told.what.as_str()).collect();
-        assert_eq!(told.is_empty(), known.story.is_empty(), "{}", known.message);
-        let last = &told[told.len() - known.story.len()..];
-        assert_eq!(last, known.story, "{told:#?}");
+        let steps = found.story.iter().flat_map(|story| &story.steps);
+        let steps: Vec<&str> = steps.map(|step| step.what.as_str()).collect();
+        assert_eq!(
+            steps.is_empty(),
+            known.story.is_empty(),
+            "{}",
+            known.message
+        );
+        let last = &steps[steps.len() - known.story.len()..];
+        assert_eq!(last, known.story, "{steps:#?}");
     }
 }
 
 /// Every finding on both documents; the originals differ from the copies only in their prompts.
 #[test]
-fn everything_that_is_wrong_with_the_documents() {
+fn all_findings_for_the_seed_workflows() {
     let mut shown = String::new();
     for (name, document) in [("large", LARGE), ("minimal", MINIMAL)] {
         let workflow = load_clean(document);

@@ -24,7 +24,7 @@ struct ReplayedStep {
 }
 
 /// Replays the steps and asserts that the real task ends up where the search said.
-fn live(workflow: &Workflow, steps: &[Step]) -> Vec<ReplayedStep> {
+fn replay_steps(workflow: &Workflow, steps: &[Step]) -> Vec<ReplayedStep> {
     let mut playing = Replay::new(workflow);
     let mut lives: Vec<ReplayedStep> = Vec::new();
     let mut told = 0;
@@ -145,7 +145,7 @@ pub fn is_true(workflow: &Workflow, finding: &Finding) {
     let Some(story) = &finding.story else {
         return;
     };
-    let lives = live(workflow, &story.played_steps);
+    let lives = replay_steps(workflow, &story.played_steps);
     assert_eq!(story.steps.len(), lives.len());
     for (told, lived) in story.steps.iter().zip(&lives) {
         assert_eq!(told.status, lived.after.status);
@@ -278,7 +278,7 @@ fn is_cycle(workflow: &Workflow, story: &Story) -> bool {
     assert!(again.iter().all(|step| !step.is_by_user()));
     let rounds = (0..50).flat_map(|_| again).cloned();
     let steps: Vec<Step> = first.iter().cloned().chain(rounds).collect();
-    let lives = live(workflow, &steps);
+    let lives = replay_steps(workflow, &steps);
     lives[first.len()..].chunks(again.len()).all(|round| {
         round.iter().any(|lived| {
             let starts = lived

@@ -46,7 +46,7 @@ impl Harnesses {
     }
 
     fn load_with(shipped: &[(&str, &str)], folder: &Path) -> Result<Self, HarnessError> {
-        let mut found: Vec<_> = own(folder)?;
+        let mut found: Vec<_> = user_definitions(folder)?;
         for (name, text) in shipped {
             if !found.iter().any(|(own, _)| own == name) {
                 let file = format!("harnesses/{name}.toml");
@@ -89,7 +89,7 @@ impl Harnesses {
     }
 }
 
-fn own(folder: &Path) -> Result<Vec<CatalogEntry>, HarnessError> {
+fn user_definitions(folder: &Path) -> Result<Vec<CatalogEntry>, HarnessError> {
     let unreadable = |path: &Path, error: &io::Error| HarnessError::Unreadable {
         path: path.to_owned(),
         reason: reason(error),
@@ -153,7 +153,7 @@ mod tests {
     const TEXT: &str = "name = \"a\"\nbinary = \"shipped\"\n[args]\nfull = []";
 
     #[test]
-    fn every_shipped_definition_is_one() {
+    fn every_shipped_definition_is_valid() {
         for (name, text) in SHIPPED {
             let harness = Harness::parse(name, text).unwrap();
             assert_eq!(harness.name.as_str(), *name);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_persons_own_takes_the_place_of_the_shipped_one() {
+    fn a_users_definition_replaces_the_shipped_one() {
         let folder = tempfile::tempdir().unwrap();
         let shipped = [("a", TEXT)];
         let binary = || {

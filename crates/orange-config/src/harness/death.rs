@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_read_with_what_is_usual() {
+    fn a_rule_is_read_with_its_defaults() {
         let rules = read("[[death]]\nsays = [\"hit your limit\"]\nmeans = \"quota\"").unwrap();
         let Meaning::Quota { resets, wait } = &rules[0].meaning else {
             panic!("{rules:?}");
@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn every_meaning_that_is_offered_is_read() {
+    fn every_documented_meaning_is_read() {
         for means in MEANINGS {
             read(&format!("[[death]]\nexit = [1]\nmeans = \"{means}\"")).unwrap();
         }
     }
 
     #[test]
-    fn mistakes_are_told_with_their_line() {
+    fn mistakes_are_reported_with_their_line() {
         for (death, line, told) in [
             ("[[death]]\nmeans = \"quota\"", 5, "match every exit"),
             (

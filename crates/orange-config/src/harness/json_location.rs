@@ -46,13 +46,13 @@ impl JsonLocation {
 }
 
 /// Whether `found` contains everything in `wanted`; it may contain more.
-fn has(found: &Value, wanted: &Value) -> bool {
-    match wanted {
-        Value::Object(wanted) => {
-            let mut wanted = wanted.iter();
-            wanted.all(|(key, wanted)| found.get(key).is_some_and(|found| has(found, wanted)))
+fn has(found: &Value, expected: &Value) -> bool {
+    match expected {
+        Value::Object(expected) => {
+            let mut expected = expected.iter();
+            expected.all(|(key, expected)| found.get(key).is_some_and(|found| has(found, expected)))
         }
-        wanted => found == wanted,
+        expected => found == expected,
     }
 }
 
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wanted_must_all_be_there_and_more_may_be() {
+    fn every_expected_value_must_be_present_and_extras_are_allowed() {
         let place = place("with = { type = \"end\", is_error = false, by = { role = \"a\" } }");
         let fits = |value: Value| place.matches(&value);
         assert!(fits(
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_lead_down_and_a_star_to_every_one() {
+    fn keys_select_a_child_and_a_star_selects_all_children() {
         let value =
             json!({"a": [{"t": "x"}, {"u": "-"}, {"t": "y"}], "m": {"p": {"n": 1}, "q": {"n": 2}}});
         assert_eq!(

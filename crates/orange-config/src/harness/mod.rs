@@ -181,11 +181,11 @@ impl Harness {
     /// The program's arguments.
     pub fn arguments(
         &self,
-        manner: StartMode,
+        mode: StartMode,
         level: Level,
         values: &Values<'_>,
     ) -> Result<Vec<OsString>, HarnessError> {
-        let arguments = self.lists(manner).of(level);
+        let arguments = self.lists(mode).of(level);
         let arguments = arguments.map_err(|(level, table)| HarnessError::LevelMissing {
             harness: self.name.clone(),
             level,
@@ -212,17 +212,17 @@ impl Harness {
         self.headless.is_some()
     }
 
-    fn lists(&self, manner: StartMode) -> &Lists {
+    fn lists(&self, mode: StartMode) -> &Lists {
         let own = self
             .headless
             .as_ref()
-            .filter(|_| manner == StartMode::Headless);
+            .filter(|_| mode == StartMode::Headless);
         own.unwrap_or(&self.interactive)
     }
 
     /// Whether it accepts this when started in this manner, at every level.
-    pub fn accepts(&self, manner: StartMode, what: &str) -> bool {
-        self.lists(manner).take(what)
+    pub fn accepts(&self, mode: StartMode, what: &str) -> bool {
+        self.lists(mode).take(what)
     }
 
     /// Rejects a value that this agent does not accept at every level.

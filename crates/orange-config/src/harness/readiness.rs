@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_found_where_the_agent_keeps_it() {
+    fn an_answer_is_read_from_the_agents_own_file() {
         let home = tempfile::tempdir().unwrap();
         let environment = |more: &[(&str, &str)]| {
             let home = [("HOME", home.path().to_str().unwrap())];
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_is_as_good_as_a_file_and_may_be_what_it_is_about() {
+    fn a_variable_can_replace_a_file_or_name_it() {
         let login = readiness("variables = [\"KEY\"]\nplaces = [{ file = \"~/login\" }]");
         let of = |pairs: &[(&str, &str)]| Environment::of(pairs.iter().copied());
         assert_eq!(

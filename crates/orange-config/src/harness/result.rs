@@ -115,12 +115,12 @@ impl ResultLocations {
                     error = reasons(&self.failed, &value);
                 }
             }
-            let said = first_text(&self.text, &value);
+            let texts = first_text(&self.text, &value);
             let is_piece = self.is_chunked && follows;
-            follows = said.is_some();
-            text = match (text, said) {
-                (Some(before), Some(said)) if is_piece => Some(before + &said),
-                (before, said) => said.or(before),
+            follows = texts.is_some();
+            text = match (text, texts) {
+                (Some(before), Some(texts)) if is_piece => Some(before + &texts),
+                (before, texts) => texts.or(before),
             };
             session_id = session_id.or_else(|| first_text(&self.session_id, &value));
             add(&mut input, &self.input_tokens, &value);

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_moves_it_and_nothing_else_does() {
+    fn only_the_variable_moves_the_skill_folder() {
         let harness = parsed("${AGENT_HOME:-~/.agent}/skills").unwrap();
         let at = |pairs: &[(&str, &str)]| harness.skills(&Environment::of(pairs.iter().copied()));
         let expected = |path: &str| Some(Path::new(path).to_owned());
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_none_is_refused_with_its_line() {
+    fn an_invalid_location_is_refused_with_its_line() {
         for skills in [
             "skills",
             "/etc/skills",

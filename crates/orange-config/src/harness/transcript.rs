@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_end_of_a_transcript_tells() {
+    fn only_the_end_of_a_transcript_counts() {
         let since = Timestamp::parse("2026-11-15T10:00:00Z").unwrap();
         let find = |text: &str| transcript_error().find(text.as_bytes(), since);
         let failed =
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_before_the_agent_began_is_not_its_failure() {
+    fn a_failure_before_the_agent_started_is_not_the_agents() {
         let since = Timestamp::parse("2026-11-15T10:00:00.001Z").unwrap();
         let find = |text: &str| transcript_error().find(text.as_bytes(), since);
         let line = |at: &str| format!(r#"{{"type":"error","why":{{"message":"no"}}{at}}}"#);

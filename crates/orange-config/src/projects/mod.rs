@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_wrote_survives_a_rewrite() {
+    fn user_edits_survive_a_rewrite() {
         let folder = tempfile::tempdir().unwrap();
         let home = home(folder.path());
         fs::create_dir(home.path()).unwrap();
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_or_a_path_is_registered_once() {
+    fn a_name_or_path_can_be_registered_once() {
         let folder = tempfile::tempdir().unwrap();
         let home = home(folder.path());
         Projects::add(&home, coffee("/coffee")).unwrap();
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn the_innermost_checkout_holds_a_directory() {
+    fn a_directory_belongs_to_the_innermost_checkout() {
         let mut inner = coffee("/a/b");
         inner.name = ProjectName::new("inner");
         let projects = Projects {

@@ -141,7 +141,7 @@ mod tests {
 "#;
 
     #[test]
-    fn a_value_changes_and_nothing_else() {
+    fn changing_a_value_changes_nothing_else() {
         let edited = with_key(TEXT, 0, "pool_size", &json!(5)).unwrap();
         assert_eq!(
             edited,
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_key_stands_as_the_others_do() {
+    fn a_new_key_is_indented_like_the_others() {
         let edited = with_key(TEXT, 1, "setup", &json!(["make", "it"])).unwrap();
         let added = "\"inner\": {\"push\": 1},\n        \"setup\": [\"make\",\"it\"]\n";
         assert_eq!(edited, TEXT.replace("\"inner\": {\"push\": 1}\n", added));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn one_more_stands_behind_the_others_and_they_stay() {
+    fn a_new_entry_is_appended() {
         let tea = json!({ "name": "milk", "push": true });
         let added = with_project(TEXT, &tea).unwrap();
         let expected = "    },\n    {\n      \"name\": \"milk\",\n      \"push\": true\n    }\n  ]";
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_several_goes_and_the_others_stay() {
+    fn removing_an_entry_keeps_the_others() {
         let names = |text: &str| {
             let read: Value = serde_json::from_str(text).unwrap();
             let names = read["projects"].as_array().unwrap().clone();

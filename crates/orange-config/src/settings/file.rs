@@ -55,11 +55,11 @@ pub struct SettingsProblem {
 }
 
 fn problem_list(problems: &[SettingsProblem]) -> String {
-    let told = problems.iter().map(|it| {
+    let bodies = problems.iter().map(|it| {
         let (line, column, message) = (it.line, it.column, &it.message);
         format!("line {line}, column {column}: {message}")
     });
-    told.collect::<Vec<_>>().join("; ")
+    bodies.collect::<Vec<_>>().join("; ")
 }
 
 /// The name of a key that had another one before the first release.
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn every_leaf_is_optional_and_known_by_its_line() {
+    fn every_setting_is_optional_and_has_a_line() {
         assert_eq!(parse("").unwrap(), GivenValues::new());
         let text = "harness = \"a\"\n[limits]\nagents = 4\nharness.\"b.c\" = 2\n[limits.status]\n\
                     working = 0\n[notify]\nbell = false\n";
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told_at_once_with_its_place() {
+    fn all_mistakes_are_reported_with_their_position() {
         let text = "# ä\nharnes = \"a\"\nsize = 3\nlimits = 3\n[pool]\n  sise = 3\nsize = -1\n\
                     when_full = \"wait\"\n[log]\nkeep = \"3\"\nnonsense = 1\n";
         let expected = [
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_toml_is_told_with_its_place() {
+    fn invalid_toml_is_reported_with_its_position() {
         let found = problems("a = 1\nb = = 2\n");
         assert_eq!(found[0].0, 2, "{found:?}");
         let found = problems("[pool]\nsize = 1\nsize = 2\n");

@@ -289,7 +289,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
             _ => None,
         },
         log: LogSettings {
-            level: text("log.level").map_or(LogLevel::Info, |it| LogLevel::named(&it)),
+            level: text("log.level").map_or(LogLevel::Info, |it| LogLevel::from_name(&it)),
             max_size: size,
             keep: count("log.keep").unwrap_or_default(),
         },
@@ -309,7 +309,7 @@ impl LogLevel {
     }
 
     /// The level with this name; `info` for an unknown one.
-    fn named(name: &str) -> LogLevel {
+    fn from_name(name: &str) -> LogLevel {
         match name {
             "error" => LogLevel::Error,
             "warn" => LogLevel::Warn,
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_written_means_what_is_built_in() {
+    fn an_empty_file_means_the_defaults() {
         let folder = tempfile::tempdir().unwrap();
         let environment = Environment::of([("ORANGE_HOME", folder.path().join("absent"))]);
         let home = Home::resolve(&environment).unwrap();

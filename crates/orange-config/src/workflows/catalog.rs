@@ -27,7 +27,7 @@ impl Catalog {
     /// Lists the workflows without reading their texts. A home that does not exist has none of its
     /// own.
     pub fn load(home: &Home) -> Result<Self, CatalogError> {
-        let mut own = own(&home.workflows())?;
+        let mut own = user_workflows(&home.workflows())?;
         let mut sources = Vec::new();
         for shipped in &shipped_workflows::ALL {
             let (mut same, others) = own.into_iter().partition(|own| own.name == shipped.name);
@@ -49,7 +49,7 @@ impl Catalog {
         &self.sources
     }
 
-    pub fn named(&self, name: &str) -> Option<&Source> {
+    pub fn find(&self, name: &str) -> Option<&Source> {
         self.sources.iter().find(|source| source.name == name)
     }
 
@@ -66,7 +66,7 @@ impl Catalog {
 }
 
 /// The workflow files of a directory, sorted by name.
-fn own(directory: &Path) -> Result<Vec<Source>, CatalogError> {
+fn user_workflows(directory: &Path) -> Result<Vec<Source>, CatalogError> {
     let failed = |error: io::Error| CatalogError {
         path: directory.to_owned(),
         reason: reason(&error),

@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shipped_workflow_can_be_begun_from() {
+    fn a_new_workflow_can_start_from_every_shipped_one() {
         for from in &shipped_workflows::ALL {
             for name in ["mine", "null", "true", "y", "a-b_9"] {
                 let loaded = load(&text(name, from));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_meant_is_a_name() {
+    fn a_suggested_name_is_valid() {
         assert_eq!(suggested_name("Mine.yml").as_deref(), Some("mine"));
         assert_eq!(suggested_name("my flow").as_deref(), Some("my-flow"));
         assert_eq!(suggested_name("../x"), None);

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_without_end_is_refused() {
+    fn an_endless_file_is_refused() {
         assert_eq!(read_bounded(io::repeat(b'a')), Err(ReadError::TooLarge));
         let largest = io::repeat(b'a').take(1024 * 1024);
         assert_eq!(

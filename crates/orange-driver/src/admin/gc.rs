@@ -188,9 +188,9 @@ impl Admin {
         }
         let released = self.workspaces.release(store, task, name);
         released.map_err(unknown)?;
-        let held = store.workspace_of(id)?;
-        match held.filter(|held| held.name == record.name) {
-            Some(held) => Ok(store.free_workspace(&held)?),
+        let workspace = store.workspace_of(id)?;
+        match workspace.filter(|workspace| workspace.name == record.name) {
+            Some(workspace) => Ok(store.free_workspace(&workspace)?),
             None => Ok(false),
         }
     }

@@ -61,11 +61,11 @@ impl Admin {
     /// of the workflows that it was made from.
     pub fn update_skills(
         &self,
-        named: Option<&HarnessName>,
+        name: Option<&HarnessName>,
         lesson: SkillAction,
     ) -> Result<(Vec<InstallReport>, Vec<String>), DriverError> {
         self.callers.require_user("install a skill")?;
-        let places = self.skill_folders(named, lesson)?;
+        let places = self.skill_folders(name, lesson)?;
         let (text, workflows) = match lesson {
             SkillAction::Install => self.skill_text()?,
             SkillAction::Remove => (String::new(), Vec::new()),
@@ -134,7 +134,7 @@ impl Admin {
     /// no longer installed, because they may have left a skill behind.
     fn skill_folders(
         &self,
-        named: Option<&HarnessName>,
+        requested: Option<&HarnessName>,
         lesson: SkillAction,
     ) -> Result<Vec<(HarnessName, PathBuf)>, DriverError> {
         let harnesses = self.context.harnesses()?;
@@ -142,7 +142,7 @@ impl Admin {
             let skills = harness.skills(&self.context.environment)?;
             Some((harness.name.clone(), skills))
         };
-        if let Some(name) = named {
+        if let Some(name) = requested {
             let harness = harnesses.require(name)?;
             let none = || DriverError::NoSkills(Some(name.clone()));
             return Ok(vec![place(harness).ok_or_else(none)?]);

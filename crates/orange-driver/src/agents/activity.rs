@@ -51,16 +51,16 @@ impl Agents {
         run: &Run,
         now: Timestamp,
     ) -> Activity {
-        let told = self.events_of(project, task, &run.id);
+        let events = self.events_of(project, task, &run.id);
         // A run that is still being started cannot report anything.
-        if told.is_empty()
+        if events.is_empty()
             && run.state == RunState::Alive
             && let Ok(directory) = self.context.run_directory(project, task, &run.id)
             && let Some(since) = silent_since(&directory)
         {
             return Activity::without_events(since, now);
         }
-        Activity::from_events(&told)
+        Activity::from_events(&events)
     }
 
     /// The last events that a run reported; none if its file cannot be read.
@@ -71,7 +71,7 @@ impl Agents {
         run: &RunId,
     ) -> Vec<AgentEvent> {
         let directory = self.context.run_directory(project, task, run).ok();
-        let told = directory.and_then(|directory| latest_agent_events(&directory).ok());
-        told.unwrap_or_default()
+        let events = directory.and_then(|directory| latest_agent_events(&directory).ok());
+        events.unwrap_or_default()
     }
 }

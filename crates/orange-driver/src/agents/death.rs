@@ -104,8 +104,8 @@ impl Agents {
     fn clock_offset(&self) -> Option<i32> {
         let date = Invocation::new("date", self.context.environment.passed_variables([]))
             .arguments(["+%z"]);
-        let told = date.require_success().ok()?;
-        minutes(String::from_utf8_lossy(&told.stdout.bytes).trim())
+        let output = date.require_success().ok()?;
+        minutes(String::from_utf8_lossy(&output.stdout.bytes).trim())
     }
 }
 

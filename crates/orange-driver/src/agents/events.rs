@@ -63,10 +63,10 @@ pub struct HookEvent {
 
 impl Agents {
     /// Stores an event of the agent in whose environment this runs; logs one that cannot be stored.
-    pub fn store_agent_event(&self, told: HookEvent) {
+    pub fn store_agent_event(&self, event: HookEvent) {
         let task = TaskId::new(self.own_variable(ORANGE_TASK_ID).unwrap_or_default());
-        let kind = told.kind.clone();
-        if let Err(reason) = self.try_store(&task, told) {
+        let kind = event.kind.clone();
+        if let Err(reason) = self.try_store(&task, event) {
             let more = json!({ "event": kind, "reason": reason });
             self.context
                 .log(LogLevel::Warn, &task, "agent_event.dropped", more);

@@ -61,19 +61,19 @@ impl Agents {
     }
 
     fn judge_exhaustion(&self, task: &Task, record: &RunRecord) -> Option<Judgement> {
-        let said = self.last_failure(task, record)?;
+        let text = self.last_failure(task, record)?;
         let rules = self.death_rules(&task.id, record);
-        judge_live(&rules, &said, clock::now(), self.clock_offset_for(&rules))
+        judge_live(&rules, &text, clock::now(), self.clock_offset_for(&rules))
     }
 
     /// Why the last turn of an agent failed, if it did and the reason was reported.
     fn last_failure(&self, task: &Task, record: &RunRecord) -> Option<String> {
-        let told = self.events_of(&task.project, &task.id, &record.id);
-        let activity = Activity::from_events(&told);
+        let events = self.events_of(&task.project, &task.id, &record.id);
+        let activity = Activity::from_events(&events);
         // A headless run prints the reason and exits, unless it retries forever.
         let is_headless = record.headless && self.can_be_headless(&record.harness);
         if activity.state == ActivityState::Failed {
-            let since = failing_since(&told)?.millis();
+            let since = failing_since(&events)?.millis();
             let has_time =
                 is_headless && clock::now().millis().saturating_sub(since) < EXIT_GRACE_MILLIS;
             return activity.evidence?.message.filter(|_| !has_time);
@@ -81,7 +81,10 @@ impl Agents {
         if is_headless {
             return None;
         }
-        let transcript = told.iter().rev().find_map(|it| it.transcript.as_deref())?;
+        let transcript = events
+            .iter()
+            .rev()
+            .find_map(|it| it.transcript.as_deref())?;
         let harnesses = self.context.harnesses().ok()?;
         let harness = harnesses.require(&record.harness).ok()?;
         let error = harness.transcript_error.as_ref()?;

@@ -107,8 +107,8 @@ impl Agents {
     /// A headless run's last message, and its error.
     fn last_message(&self, project: &ProjectName, run: &RunRecord) -> Option<String> {
         let result = self.result_of(project, run)?;
-        let said = [result.text, result.error].into_iter().flatten();
-        let said: Vec<String> = said.collect();
-        (!said.is_empty()).then(|| said.join("\n"))
+        let texts = [result.text, result.error].into_iter().flatten();
+        let texts: Vec<String> = texts.collect();
+        (!texts.is_empty()).then(|| texts.join("\n"))
     }
 }

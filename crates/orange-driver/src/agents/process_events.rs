@@ -32,8 +32,8 @@ impl Agents {
                 continue;
             };
             let project = store.require(task)?.task.project;
-            let told = self.events_of(&project, task, run);
-            let took_in = told
+            let events = self.events_of(&project, task, run);
+            let took_in = events
                 .iter()
                 .find(|it| it.kind == AgentEventKind::PromptSubmitted && it.at >= typed_at);
             if let Some(took_in) = took_in {

@@ -71,8 +71,8 @@ impl Agents {
         records: &[RunRecord],
         run: &RunId,
     ) -> Result<Observation, DriverError> {
-        let looked = self.check_in_listing(look, project, task, records, run)?;
-        Ok(looked.observation)
+        let result = self.check_in_listing(look, project, task, records, run)?;
+        Ok(result.observation)
     }
 
     /// The state and pane of one run, from a new listing.
@@ -83,17 +83,17 @@ impl Agents {
         run: &RunId,
     ) -> Result<(Observation, Option<Pane>), DriverError> {
         let records = store.runs(&task.id)?;
-        let looked = self.check_in_listing(
+        let result = self.check_in_listing(
             &self.context.tmux.list(),
             &task.project,
             &task.id,
             &records,
             run,
         )?;
-        if let Some(pane) = looked.found_pane() {
+        if let Some(pane) = result.found_pane() {
             store.set_run_place(&task.id, run, &run_location::place_of(pane))?;
         }
-        Ok((looked.observation, looked.pane))
+        Ok((result.observation, result.pane))
     }
 
     /// The state and pane of a run, from a listing of the server; writes nothing.

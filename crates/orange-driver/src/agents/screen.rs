@@ -60,7 +60,7 @@ impl Agents {
 impl ScreenViewer {
     /// The screen of the agent that the current status expects, else of any that exists. Without a
     /// screen, the output that was saved.
-    pub fn look(
+    pub fn load(
         &mut self,
         task: &TaskId,
         before: usize,

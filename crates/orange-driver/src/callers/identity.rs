@@ -95,8 +95,8 @@ impl Callers {
         let between = caller.parents.iter().take(nearest);
         let marks = caller.mark.iter();
         for mark in marks.chain(between.filter_map(|parent| parent.mark.as_ref())) {
-            let said = self.resolve(store, mark, run)?;
-            identity = Some(combine(identity, said)?);
+            let claim = self.resolve(store, mark, run)?;
+            identity = Some(combine(identity, claim)?);
         }
         match (identity, origin) {
             (Some(identity), _) => Ok(identity),
@@ -159,7 +159,7 @@ impl Callers {
             store.require(&task)?;
             return Ok(Claim::Script(task));
         }
-        let said = match (&mark.run, &mark.proof) {
+        let identity = match (&mark.run, &mark.proof) {
             (Some(id), Some(proof)) => run_by_proof(store, id, proof, mark.task.as_ref())?,
             (id, _) => match run {
                 Some(run) if id.as_ref().is_none_or(|id| *id == run.id) => Identity::of(run)?,
@@ -172,7 +172,7 @@ impl Callers {
                 }
             },
         };
-        Ok(Claim::Run(said))
+        Ok(Claim::Run(identity))
     }
 
     /// Refuses an agent what only the user may do.
@@ -235,15 +235,15 @@ enum Claim {
 
 /// Combines two pieces of evidence: code of a task is its worker, whatever started it, and two
 /// different runs are a contradiction.
-fn combine(known: Option<Identity>, said: Claim) -> Result<Identity, DriverError> {
-    let (said, is_script) = match said {
+fn combine(known: Option<Identity>, claim: Claim) -> Result<Identity, DriverError> {
+    let (claim, is_script) = match claim {
         Claim::Run(identity) => (identity, false),
         Claim::Script(task) => (Identity::worker(task), true),
     };
     match known {
-        None => Ok(said),
-        Some(known) if known == said => Ok(known),
-        Some(known) if is_script && known.task == said.task => Ok(said),
+        None => Ok(claim),
+        Some(known) if known == claim => Ok(known),
+        Some(known) if is_script && known.task == claim.task => Ok(claim),
         Some(known) => {
             let named = |it: &Identity| match &it.task {
                 Some(task) => format!("the {} of task `{task}`", it.role),
@@ -252,7 +252,7 @@ fn combine(known: Option<Identity>, said: Claim) -> Result<Identity, DriverError
             Err(DriverError::CallerUnknown(format!(
                 "it could be {} or {}",
                 named(&known),
-                named(&said)
+                named(&claim)
             )))
         }
     }

@@ -18,12 +18,12 @@ impl Callers {
     /// A name is tried as an id, a branch, and the beginning of an id, in this order. A branch
     /// prefers a task of this project over one of another, and an unfinished task over a finished
     /// one.
-    pub fn resolve_task(&self, named: Option<&str>) -> Result<TaskId, DriverError> {
-        if let Some(named) = named {
+    pub fn resolve_task(&self, name: Option<&str>) -> Result<TaskId, DriverError> {
+        if let Some(name) = name {
             return match Store::open_read_only(&self.context.home) {
-                Ok(store) => self.find_named(&store, named),
+                Ok(store) => self.find_named(&store, name),
                 Err(StoreError::Missing { .. }) => {
-                    let task = TaskId::new(named);
+                    let task = TaskId::new(name);
                     Err(StoreError::UnknownTask { task }.into())
                 }
                 Err(error) => Err(error.into()),
@@ -36,20 +36,20 @@ impl Callers {
         self.identify()?.task.ok_or(DriverError::TaskUnclear)
     }
 
-    fn find_named(&self, store: &Store, named: &str) -> Result<TaskId, DriverError> {
-        let id = TaskId::new(named);
-        if store.load(&id)?.is_some() || named.is_empty() {
+    fn find_named(&self, store: &Store, name: &str) -> Result<TaskId, DriverError> {
+        let id = TaskId::new(name);
+        if store.load(&id)?.is_some() || name.is_empty() {
             return Ok(id);
         }
-        let on_branch = store.tasks_on_branch(named)?;
+        let on_branch = store.tasks_on_branch(name)?;
         if !on_branch.is_empty() {
-            return require_one(named, &self.nearest(store, on_branch.iter().collect())?);
+            return require_one(name, &self.nearest(store, on_branch.iter().collect())?);
         }
-        let beginning = store.tasks_beginning_with(named)?;
+        let beginning = store.tasks_beginning_with(name)?;
         if beginning.is_empty() {
             return Ok(id);
         }
-        require_one(named, &beginning.iter().collect::<Vec<&Task>>())
+        require_one(name, &beginning.iter().collect::<Vec<&Task>>())
     }
 
     /// The tasks of this project, if any; of these the unfinished ones, if any.
@@ -82,7 +82,7 @@ fn prefer(found: Vec<&Task>, mut is_preferred: impl FnMut(&Task) -> bool) -> Vec
     if some.is_empty() { found } else { some }
 }
 
-fn require_one(named: &str, found: &[&Task]) -> Result<TaskId, DriverError> {
+fn require_one(name: &str, found: &[&Task]) -> Result<TaskId, DriverError> {
     if let [only] = found {
         return Ok(only.id.clone());
     }
@@ -93,7 +93,7 @@ fn require_one(named: &str, found: &[&Task]) -> Result<TaskId, DriverError> {
         summary: task.summary.clone(),
     });
     Err(DriverError::TaskAmbiguous {
-        named: named.to_owned(),
+        named: name.to_owned(),
         candidates: candidates.collect(),
     })
 }
@@ -102,21 +102,21 @@ impl Callers {
     /// The parent of a new task: the one that was given, else the worker's own.
     pub fn resolve_parent(
         &self,
-        named: Option<&str>,
+        name: Option<&str>,
         asker: &Identity,
     ) -> Result<Option<TaskId>, DriverError> {
-        let Some(named) = named else {
+        let Some(name) = name else {
             let own = asker.task.clone();
             return Ok(own.filter(|_| asker.role == Role::Worker));
         };
-        let named = self.resolve_task(Some(named))?;
+        let name = self.resolve_task(Some(name))?;
         match &asker.task {
-            Some(own) if *own != named => Err(DriverError::OtherTask {
+            Some(own) if *own != name => Err(DriverError::OtherTask {
                 role: asker.role.clone(),
                 own: own.clone(),
-                requested: named,
+                requested: name,
             }),
-            _ => Ok(Some(named)),
+            _ => Ok(Some(name)),
         }
     }
 }

@@ -116,15 +116,15 @@ impl Context {
 
 /// An agent of another home may use this one like any other caller.
 fn mark_in(home: &Path, ancestor: &Ancestor) -> Option<Mark> {
-    let said = ancestor.variable(ORANGE_HOME);
-    if said.is_some() && !is_home(home, said) {
+    let value = ancestor.variable(ORANGE_HOME);
+    if value.is_some() && !is_home(home, value) {
         return None;
     }
     Mark::read(|name| ancestor.variable(name))
 }
 
-fn is_home(home: &Path, said: Option<&OsStr>) -> bool {
-    said.is_some_and(|said| canonical_path(Path::new(said)) == home)
+fn is_home(home: &Path, value: Option<&OsStr>) -> bool {
+    value.is_some_and(|value| canonical_path(Path::new(value)) == home)
 }
 
 pub(crate) fn canonical_path(path: &Path) -> PathBuf {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn any_variable_of_a_run_is_a_mark_and_the_task_alone_is_none() {
+    fn any_run_variable_is_a_mark_but_the_task_alone_is_not() {
         assert_eq!(read(&[]), None);
         assert_eq!(read(&[(ORANGE_TASK_ID, "t1"), (ORANGE_HOME, "/h")]), None);
         for name in [

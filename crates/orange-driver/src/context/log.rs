@@ -98,7 +98,7 @@ impl Context {
             Some(to) => (LogLevel::Info, Some(to)),
             None => (LogLevel::Debug, None),
         };
-        let (cause, by) = told(cause);
+        let (cause, by) = cause_and_role(cause);
         let version = task.version;
         let more =
             json!({ "cause": cause, "by": by, "from": task.status, "to": to, "version": version });
@@ -106,7 +106,7 @@ impl Context {
     }
 
     pub(crate) fn log_refusal(&self, task: &Task, cause: &Cause, refusal: &Refusal) {
-        let (cause, by) = told(cause);
+        let (cause, by) = cause_and_role(cause);
         let code = refusal.code();
         let more = json!({ "cause": cause, "by": by, "from": task.status, "code": code });
         self.log(LogLevel::Info, &task.id, "refused", more);
@@ -114,7 +114,7 @@ impl Context {
 }
 
 /// What triggered a decision, and which role asked.
-fn told(cause: &Cause) -> (&'static str, Option<String>) {
+fn cause_and_role(cause: &Cause) -> (&'static str, Option<String>) {
     match cause {
         Cause::Request(request) => {
             let ask = match &request.kind {
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_so_many_older_logs_are_kept() {
+    fn the_number_of_rotated_logs_is_limited() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("orange.log");
         let settings = LogSettings {
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn who_finds_a_small_file_or_a_held_lock_leaves_it() {
+    fn rotation_skips_a_small_file_and_a_held_lock() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("orange.log");
         append(&path, b"a line of some length\n").unwrap();

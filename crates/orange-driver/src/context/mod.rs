@@ -101,8 +101,8 @@ impl Context {
 
     /// The colours of the terminal, as `foreground;background`, if it sets them.
     pub fn terminal_colours(&self) -> Option<String> {
-        let ground = self.environment.variable("COLORFGBG")?;
-        ground.to_str().map(str::to_owned)
+        let colours = self.environment.variable("COLORFGBG")?;
+        colours.to_str().map(str::to_owned)
     }
 
     /// The progress that is shared with the caller.

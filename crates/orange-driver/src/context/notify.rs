@@ -19,7 +19,7 @@ impl Context {
     ) -> Vec<String> {
         let mut problems = Vec::new();
         for channel in via {
-            let told = match channel {
+            let result = match channel {
                 Channel::Desktop if settings.desktop => {
                     let shown = show_on_desktop(&self.environment, "orange", text);
                     shown.map_err(|error| format!("desktop: {error}"))
@@ -37,7 +37,7 @@ impl Context {
                 },
                 Channel::Desktop | Channel::Bell => Ok(()),
             };
-            problems.extend(told.err());
+            problems.extend(result.err());
         }
         problems
     }

@@ -103,7 +103,7 @@ impl Context {
 
     /// Asks the supervisor to exit and waits until it has; returns its pid.
     pub fn stop_supervisor(&self, patience: Duration) -> Result<Option<u32>, DriverError> {
-        let mut asked = None;
+        let mut stopped_pid = None;
         let mut failure = None;
         let has_ended = Deadline::after(patience).wait_for(|| {
             if !self.is_supervised() {
@@ -112,9 +112,9 @@ impl Context {
             match self.holder() {
                 // A process that yields also does other work and must not be stopped for this.
                 Some(holder) if holder.yields => return true,
-                Some(holder) if asked.is_none() => {
+                Some(holder) if stopped_pid.is_none() => {
                     failure = terminate(&holder.process).err();
-                    asked = Some(holder.process.pid);
+                    stopped_pid = Some(holder.process.pid);
                 }
                 // A process that has just taken over identifies itself a moment later.
                 _ => {}
@@ -125,9 +125,9 @@ impl Context {
             return Err(failure.into());
         }
         if has_ended {
-            return Ok(asked);
+            return Ok(stopped_pid);
         }
-        Err(DriverError::AlreadySupervised { pid: asked })
+        Err(DriverError::AlreadySupervised { pid: stopped_pid })
     }
 
     /// The supervisor's pid, if it has identified itself.
@@ -148,11 +148,11 @@ impl Context {
     /// The supervisor, if it has identified itself. The start time is included because pids are
     /// reused. What an exited supervisor wrote says nothing about its successor.
     fn holder(&self) -> Option<Holder> {
-        let said = std::fs::read_to_string(self.home.path().join(LOCK_FILE)).ok()?;
-        let said = said.trim_end();
-        let own = said.trim_end_matches(YIELDS);
+        let output = std::fs::read_to_string(self.home.path().join(LOCK_FILE)).ok()?;
+        let output = output.trim_end();
+        let own = output.trim_end_matches(YIELDS);
         let process: ProcessIdentity = serde_json::from_str(own).ok()?;
-        let yields = own.len() < said.len();
+        let yields = own.len() < output.len();
         (process.liveness() != Liveness::Gone).then_some(Holder { process, yields })
     }
 

@@ -81,7 +81,7 @@ impl Context {
 
     pub(crate) fn workflow(&self, name: &str) -> Result<(Workflow, String), DriverError> {
         let catalog = Catalog::load(&self.home)?;
-        let source = catalog.named(name);
+        let source = catalog.find(name);
         let source = source.ok_or_else(|| DriverError::WorkflowMissing {
             name: name.to_owned(),
             names: catalog.names(),

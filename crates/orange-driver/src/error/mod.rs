@@ -269,8 +269,8 @@ fn list_uses(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {
     both.join("; ")
 }
 
-fn explain_no_skills(named: Option<&HarnessName>) -> String {
-    named.map_or_else(
+fn explain_no_skills(requested: Option<&HarnessName>) -> String {
+    requested.map_or_else(
         || String::from(": no agent that supports skills is on the PATH"),
         |name| format!(" for `{name}`: its definition does not say where it keeps skills"),
     )

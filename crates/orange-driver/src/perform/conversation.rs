@@ -76,13 +76,14 @@ impl Performer {
             let kept = Conversation::load(&folder).filter(|it| is_blameless || !it.is_resumed);
             // The id that the agent reported wins: some agents choose it, and the user may have
             // started another conversation.
-            let told = self.agents.events_of(&task.project, &task.id, &last.id);
-            let told = told.into_iter().rev().find_map(|it| it.session_id);
+            let events = self.agents.events_of(&task.project, &task.id, &last.id);
+            let reported = events.into_iter().rev().find_map(|it| it.session_id);
             let printed = || self.agents.result_of(&task.project, last)?.session_id;
-            let told = told.or_else(printed);
-            let begun = kept.as_ref().map(|kept| kept.id.clone());
-            let begun = begun.filter(|_| harness.accepts(start_mode(last.headless), "session_id"));
-            if let Some(id) = told.filter(|_| kept.is_some()).or(begun) {
+            let reported = reported.or_else(printed);
+            let chosen = kept.as_ref().map(|kept| kept.id.clone());
+            let chosen =
+                chosen.filter(|_| harness.accepts(start_mode(last.headless), "session_id"));
+            if let Some(id) = reported.filter(|_| kept.is_some()).or(chosen) {
                 let is_resumed = true;
                 return Ok(Conversation { id, is_resumed });
             }

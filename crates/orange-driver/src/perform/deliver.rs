@@ -97,13 +97,13 @@ impl Performer {
         }
         let typed_at = clock::now();
         let shown_before = is_typed.then_some(before.screen.times_shown);
-        let ground = self.wait_until_shown(telling, shown_before)?;
+        let typing = self.wait_until_shown(telling, shown_before)?;
         // Noted before sending: after a kill in between, the next attempt finds the line in the
         // input.
         delivery.typed_run = Some(telling.run.id.clone());
         delivery.sent_at = Some(clock::now());
         note(store, telling, delivery.clone())?;
-        self.send(store, telling, &ground)?;
+        self.send(store, telling, &typing)?;
         self.confirm(store, telling, delivery, typed_at)
     }
 
@@ -144,16 +144,16 @@ impl Performer {
             delivery.confirmed_at = delivery.confirmed_at.or(Some(clock::now()));
             return note(store, telling, delivery);
         }
-        let ground = self.context.tmux.typing_state(telling.pane, NUDGE);
-        let ground = ground.map_err(Failure::temporary)?;
-        if let Some(obstacle) = &ground.obstacle {
+        let typing = self.context.tmux.typing_state(telling.pane, NUDGE);
+        let typing = typing.map_err(Failure::temporary)?;
+        if let Some(obstacle) = &typing.obstacle {
             return Err(Failure::obstacle(obstacle));
         }
-        if !ground.screen.is_waiting() {
+        if !typing.screen.is_waiting() {
             return note(store, telling, delivery);
         }
         let typed_at = clock::now();
-        self.send(store, telling, &ground)?;
+        self.send(store, telling, &typing)?;
         note(store, telling, delivery.clone())?;
         self.confirm(store, telling, delivery, typed_at)
     }
@@ -167,12 +167,12 @@ impl Performer {
     ) -> Result<TypingState, Failure> {
         let deadline = Deadline::after(SHOW_TIMEOUT);
         loop {
-            let ground = self.require_usable_pane(telling)?;
-            let screen = &ground.screen;
+            let typing = self.require_usable_pane(telling)?;
+            let screen = &typing.screen;
             // If the agent has no known input box, showing once more has to suffice.
             let is_new = before.is_some_and(|before| screen.times_shown > before);
             if screen.is_waiting() || is_new && !screen.has_box() {
-                return Ok(ground);
+                return Ok(typing);
             }
             if deadline.has_passed() {
                 return Err(Failure::obstacle("the typed line does not appear"));
@@ -186,13 +186,13 @@ impl Performer {
         &self,
         store: &Store,
         telling: &MessageDelivery<'_>,
-        ground: &TypingState,
+        typing: &TypingState,
     ) -> Result<(), Failure> {
         let press = || {
             let pressed = self.context.tmux.press_enter(telling.pane);
             pressed.map_err(Failure::obstacle)
         };
-        if !ground.screen.is_unsent() {
+        if !typing.screen.is_unsent() {
             return press();
         }
         for _ in 0..2 {
@@ -208,22 +208,22 @@ impl Performer {
     /// Whether the line is provably still in the input box; while the user types, nothing is
     /// certain.
     fn is_unsent(&self, telling: &MessageDelivery<'_>) -> Result<bool, Failure> {
-        let ground = self.context.tmux.typing_state(telling.pane, NUDGE);
-        let ground = ground.map_err(Failure::temporary)?;
-        Ok(ground.obstacle.is_none() && ground.screen.is_unsent())
+        let typing = self.context.tmux.typing_state(telling.pane, NUDGE);
+        let typing = typing.map_err(Failure::temporary)?;
+        Ok(typing.obstacle.is_none() && typing.screen.is_unsent())
     }
 
     /// The terminal's content, if it is safe to type into it.
     fn require_usable_pane(&self, telling: &MessageDelivery<'_>) -> Result<TypingState, Failure> {
-        let told = self
-            .agents
-            .events_of(&telling.task.project, &telling.task.id, &telling.run.id);
-        let ground = self.context.tmux.typing_state(telling.pane, NUDGE);
-        let ground = ground.map_err(Failure::temporary)?;
-        if let Some(obstacle) = &ground.obstacle {
+        let events =
+            self.agents
+                .events_of(&telling.task.project, &telling.task.id, &telling.run.id);
+        let typing = self.context.tmux.typing_state(telling.pane, NUDGE);
+        let typing = typing.map_err(Failure::temporary)?;
+        if let Some(obstacle) = &typing.obstacle {
             return Err(Failure::obstacle(obstacle));
         }
-        if ground.screen.is_mixed() {
+        if typing.screen.is_mixed() {
             return Err(Failure::obstacle(
                 "Enter was not pressed: the agent's input line has other text",
             ));
@@ -231,20 +231,20 @@ impl Performer {
         let started = telling.run.setup.as_ref().map(|setup| setup.at);
         let tells = telling.events.contains(&AgentEventKind::SessionStart);
         let is_starting = if tells {
-            told.is_empty() && is_recent(started, START_TIMEOUT)
+            events.is_empty() && is_recent(started, START_TIMEOUT)
         } else {
-            told.is_empty() && !ground.screen.has_box() && is_recent(started, SETTLE_TIME)
+            events.is_empty() && !typing.screen.has_box() && is_recent(started, SETTLE_TIME)
         };
         if is_starting {
             return Err(Failure::obstacle("it is still starting"));
         }
         // Agents do not report when a permission is granted; an input box shows it.
-        if Activity::from_events(&told).state == ActivityState::WaitingForPermission
-            && !ground.screen.has_box()
+        if Activity::from_events(&events).state == ActivityState::WaitingForPermission
+            && !typing.screen.has_box()
         {
             return Err(Failure::obstacle("it is waiting for permission"));
         }
-        Ok(ground)
+        Ok(typing)
     }
 
     /// The event that shows that an agent received the line.
@@ -253,11 +253,11 @@ impl Performer {
         telling: &MessageDelivery<'_>,
         typed_at: Timestamp,
     ) -> Option<AgentEvent> {
-        let told = self
-            .agents
-            .events_of(&telling.task.project, &telling.task.id, &telling.run.id);
-        let mut told = told.into_iter();
-        told.find(|it| it.kind == AgentEventKind::PromptSubmitted && it.at >= typed_at)
+        let events =
+            self.agents
+                .events_of(&telling.task.project, &telling.task.id, &telling.run.id);
+        let mut events = events.into_iter();
+        events.find(|it| it.kind == AgentEventKind::PromptSubmitted && it.at >= typed_at)
     }
 }
 

@@ -37,7 +37,7 @@ impl Performer {
             Err(TmuxError::NoServer(_)) => return Ok(Vec::new()),
             Err(error) => return Err(Failure::temporary(error)),
         };
-        let wanted: BTreeSet<&RunId> = needed_runs(task).collect();
+        let required: BTreeSet<&RunId> = needed_runs(task).collect();
         let meant = listing.panes.iter().filter(|pane| {
             let of_role = match scope {
                 KillScope::Role(role) => pane.role.as_ref() == Some(role),
@@ -46,7 +46,7 @@ impl Performer {
             pane.task.as_ref() == Some(&task.id) && of_role
         });
         let runs = meant.filter_map(|pane| pane.run.clone());
-        Ok(runs.filter(|run| !wanted.contains(run)).collect())
+        Ok(runs.filter(|run| !required.contains(run)).collect())
     }
 }
 

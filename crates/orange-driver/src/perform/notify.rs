@@ -36,11 +36,11 @@ impl Performer {
         };
         let written = store.write_message(&task.id, &message);
         let entry = written.map_err(Failure::temporary)?;
-        let told = self.notify_or_start(store, task, notify, entry);
-        if let Err(failure) = &told {
+        let result = self.notify_or_start(store, task, notify, entry);
+        if let Err(failure) = &result {
             note_obstacle(store, task, entry, &failure.error);
         }
-        told
+        result
     }
 
     fn notify_or_start(
@@ -55,8 +55,8 @@ impl Performer {
         let seen = match live {
             None => None,
             Some(run) => {
-                let looked = self.agents.check_run(store, task, &run.id);
-                Some(looked.map_err(Failure::temporary)?)
+                let result = self.agents.check_run(store, task, &run.id);
+                Some(result.map_err(Failure::temporary)?)
             }
         };
         match (seen, live) {

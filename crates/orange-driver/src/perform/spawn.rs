@@ -156,8 +156,8 @@ impl Performer {
         };
         let prompt = prompt(store, task, spawn)?;
         let conversation = self.conversation(store, task, spawn, &harness)?;
-        let manner = start_mode(spawn.headless);
-        let output = harness.result.is_some() && manner == StartMode::Headless;
+        let mode = start_mode(spawn.headless);
+        let output = harness.result.is_some() && mode == StartMode::Headless;
         let output = output.then(|| run_location::result_file(folder));
         let secret = ids::secret().map_err(Failure::temporary)?;
         let environment = self.with_orange_on_path();
@@ -167,7 +167,7 @@ impl Performer {
             role: &spawn.role,
             proof: &secret,
             harness: &harness,
-            start_mode: manner,
+            start_mode: mode,
             output: output.as_deref(),
             permissions: spawn.permissions,
             prompt: &prompt,
@@ -186,7 +186,7 @@ impl Performer {
         let kept = private_file::write_unsynced(&run_location::proof_file(folder), hash.as_bytes());
         kept.map_err(Failure::temporary)?;
         conversation.save(folder).map_err(Failure::temporary)?;
-        let has_terminal = manner == StartMode::Interactive || !harness.can_be_headless();
+        let has_terminal = mode == StartMode::Interactive || !harness.can_be_headless();
         // Its hooks may be in a file that could not be written because another one was in its
         // place.
         let tells = has_its_files && harness.events.contains(&AgentEventKind::SessionStart);

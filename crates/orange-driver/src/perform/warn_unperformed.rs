@@ -33,8 +33,8 @@ impl Performer {
         }
         let mut failure = None;
         tasks.retain(|task| {
-            let looked = is_left_behind(store, task, now);
-            looked.unwrap_or_else(|error| {
+            let result = is_left_behind(store, task, now);
+            result.unwrap_or_else(|error| {
                 failure = Some(error);
                 false
             })
@@ -47,12 +47,12 @@ impl Performer {
 pub(crate) fn add_warnings(rows: &mut [TaskRow], unperformed: &BTreeSet<TaskId>) {
     for row in rows {
         if unperformed.contains(&row.id) {
-            row.attention.push(told(&row.id));
+            row.attention.push(unperformed_warning(&row.id));
         }
     }
 }
 
-fn told(task: &TaskId) -> String {
+fn unperformed_warning(task: &TaskId) -> String {
     format!("no process is performing its effects; run `orange task retry {task}`")
 }
 

@@ -94,19 +94,19 @@ fn failed_effects(
     id: &TaskId,
     events: &[Event],
 ) -> Result<Vec<FailedEffect>, DriverError> {
-    let wanted = events.iter().filter_map(|event| match &event.fact {
+    let required = events.iter().filter_map(|event| match &event.fact {
         Fact::EffectPlanned(planned) => Some((planned.id, event.version)),
         Fact::EffectRetried { effect } => Some((*effect, event.version)),
         _ => None,
     });
-    let wanted: Vec<(EffectId, u64)> = wanted.collect();
-    let Some((_, first)) = wanted.first() else {
+    let required: Vec<(EffectId, u64)> = required.collect();
+    let Some((_, first)) = required.first() else {
         return Ok(Vec::new());
     };
     let mut labels: BTreeMap<EffectId, &'static str> = BTreeMap::new();
     let mut found: Vec<(EffectId, FailedEffect)> = Vec::new();
     // The id of an effect is the version of the event that planned it.
-    let oldest = wanted.iter().map(|(effect, _)| effect.0).min();
+    let oldest = required.iter().map(|(effect, _)| effect.0).min();
     for recorded in store.events(id, oldest.unwrap_or_default().saturating_sub(1))? {
         let version = recorded.event.version;
         match recorded.event.fact {
@@ -114,7 +114,7 @@ fn failed_effects(
                 labels.insert(planned.id, planned.effect.label());
             }
             Fact::EffectFailed { effect, error } if version > *first => {
-                let is_wanted = wanted.iter().any(|(id, _)| *id == effect);
+                let is_wanted = required.iter().any(|(id, _)| *id == effect);
                 if let Some(label) = labels.get(&effect).filter(|_| is_wanted) {
                     let given_up = FailedEffect {
                         effect: label,

@@ -29,8 +29,8 @@ pub struct TaskRequest {
 
 impl Requests {
     /// Handles a request: records the result and performs the planned effects.
-    pub fn ask(&self, asked: &TaskRequest) -> Result<Answer, DriverError> {
-        self.ask_in(&mut self.context.store()?, asked)
+    pub fn ask(&self, request: &TaskRequest) -> Result<Answer, DriverError> {
+        self.ask_in(&mut self.context.store()?, request)
     }
 
     /// Handles a request with the role of the process that calls this one.
@@ -41,35 +41,35 @@ impl Requests {
         waiting: WaitPolicy,
     ) -> Result<Answer, DriverError> {
         let mut store = self.context.store()?;
-        let asked = TaskRequest {
+        let task_request = TaskRequest {
             task: task.clone(),
             request: request(self.callers.identify_for_in(&store, task)?.role),
             waiting,
         };
-        self.ask_in(&mut store, &asked)
+        self.ask_in(&mut store, &task_request)
     }
 
-    fn ask_in(&self, store: &mut Store, asked: &TaskRequest) -> Result<Answer, DriverError> {
-        refuse_nul("message", asked.request.message.as_ref())?;
+    fn ask_in(&self, store: &mut Store, request: &TaskRequest) -> Result<Answer, DriverError> {
+        refuse_nul("message", request.request.message.as_ref())?;
         if let RequestKind::Amend {
             summary, branch, ..
-        } = &asked.request.kind
+        } = &request.request.kind
         {
             refuse_nul("summary", summary.as_ref())?;
             branch.as_ref().map_or(Ok(()), require_branch)?;
         }
-        let id = &asked.task;
+        let id = &request.task;
         if store.require(id)?.task.is_deleted {
             return Err(DriverError::TaskDeleted { task: id.clone() });
         }
         self.context.save_variables()?;
-        if !is_urgent(&asked.request.kind) {
+        if !is_urgent(&request.request.kind) {
             self.agents.observe(store, id)?;
             self.steps.notify_of_children(store, id)?;
         }
         let read = self.steps.follow_hand_edit(store, id)?;
-        let cause = Cause::Request(asked.request.clone());
-        let renamed = self.workspaces.rename_branch(store, id, &asked.request)?;
+        let cause = Cause::Request(request.request.clone());
+        let renamed = self.workspaces.rename_branch(store, id, &request.request)?;
         let stepped = self.steps.step_from(store, id, &cause, read.clone());
         if let Some(renamed) =
             renamed.filter(|_| !matches!(stepped, Ok(StepResult::Recorded { .. })))
@@ -79,7 +79,7 @@ impl Requests {
         }
         let stepped = stepped?;
         let has_branch = matches!(
-            asked.request.kind,
+            request.request.kind,
             RequestKind::Amend {
                 branch: Some(_),
                 ..
@@ -90,15 +90,15 @@ impl Requests {
                 .log_failure(id, self.workspaces.rename_session(store, id));
         }
         if let (StepResult::Refused(_), Some(read)) = (&stepped, read) {
-            self.record_import(store, id, &asked.request, read)?;
+            self.record_import(store, id, &request.request, read)?;
         }
         let called = match &stepped {
-            StepResult::Recorded { .. } => self.call_performer(store, id, asked.waiting)?,
+            StepResult::Recorded { .. } => self.call_performer(store, id, request.waiting)?,
             StepResult::Nothing { .. } | StepResult::Refused(_) => StartedProcess::none(),
         };
         // The decision is performed and answered even when its copies cannot be written.
         let copies = self.steps.sync_files(store, id);
-        let answer = self.answer(store, asked, stepped, called)?;
+        let answer = self.answer(store, request, stepped, called)?;
         Ok(self.answer_with_copies(store, id, answer, &copies))
     }
 
@@ -106,21 +106,21 @@ impl Requests {
     fn answer(
         &self,
         store: &mut Store,
-        asked: &TaskRequest,
+        request: &TaskRequest,
         stepped: StepResult,
         called: StartedProcess,
     ) -> Result<Answer, DriverError> {
-        let id = &asked.task;
+        let id = &request.task;
         let events = match stepped {
             StepResult::Refused(refusal) => {
                 // Effects planned by observing are performed even if the request was refused.
-                if matches!(asked.waiting, WaitPolicy::Detached(_)) {
+                if matches!(request.waiting, WaitPolicy::Detached(_)) {
                     self.context.leave_to_performer(store, id)?;
                 }
                 return Ok(Answer::Refused(refusal));
             }
             StepResult::Nothing { already: true } => {
-                let settled = self.settle(store, id, Vec::new(), asked.waiting, called)?;
+                let settled = self.settle(store, id, Vec::new(), request.waiting, called)?;
                 return Ok(match settled {
                     Answer::Done(changed) => Answer::AlreadyDone(Box::new(changed.task)),
                     other => other,
@@ -129,7 +129,7 @@ impl Requests {
             StepResult::Nothing { .. } => Vec::new(),
             StepResult::Recorded { events, .. } => events,
         };
-        self.settle(store, id, events, asked.waiting, called)
+        self.settle(store, id, events, request.waiting, called)
     }
 
     /// Records the document that was read for a refused call. The caller is responsible for it all
@@ -144,19 +144,22 @@ impl Requests {
         let stored = store.require(id)?;
         let workflow = pinned_workflow(&stored)?;
         let over = workflow.is_terminal(&stored.task.status);
-        let asked = matches!(
+        let is_requested = matches!(
             request.kind,
             RequestKind::Move { .. }
                 | RequestKind::Verb(_)
                 | RequestKind::Merge { .. }
                 | RequestKind::Amend { to: Some(_), .. }
         );
-        if over || !asked || !vouches_for_document(&workflow, &stored.task, &read, &request.kind) {
+        if over
+            || !is_requested
+            || !vouches_for_document(&workflow, &stored.task, &read, &request.kind)
+        {
             return Ok(());
         }
         let noted = Cause::Observation(Observation::DocumentRead {
             by: request.by.clone(),
-            is_request: asked,
+            is_request: is_requested,
         });
         match self.steps.step_from(store, id, &noted, Some(read)) {
             Ok(_) | Err(DriverError::DocumentUnknown { .. }) => Ok(()),

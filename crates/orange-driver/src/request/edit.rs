@@ -66,14 +66,14 @@ impl Requests {
     }
 
     fn edit(&self, path: &Path) -> Result<(), DriverError> {
-        let named = ["VISUAL", "EDITOR"];
-        let named = named
+        let directory = ["VISUAL", "EDITOR"];
+        let directory = directory
             .iter()
             .find_map(|name| self.context.environment.variable(name));
-        let named = named
+        let directory = directory
             .unwrap_or(OsStr::new(DEFAULT_EDITOR))
             .to_string_lossy();
-        let mut words = named.split_whitespace();
+        let mut words = directory.split_whitespace();
         let program = words.next().unwrap_or(DEFAULT_EDITOR);
         let variables = self.context.environment.variables().clone();
         let editor = Invocation::new(program, variables).arguments(words);

@@ -18,7 +18,7 @@ use crate::perform::Performer;
 use crate::steps::Steps;
 use crate::workspaces::Workspaces;
 
-/// Handles requests: observe, import, decide, record, perform.
+/// Changes tasks on request: observes the world, imports the document, decides, records, performs.
 #[derive(Clone, Debug)]
 pub struct Requests {
     context: Arc<Context>,

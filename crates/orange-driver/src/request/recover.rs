@@ -59,36 +59,36 @@ impl Requests {
             task: id, problem, ..
         } in checked
         {
-            let mut asked = RespawnRequests::default();
+            let mut requests = RespawnRequests::default();
             if let Some(problem) = problem {
-                asked.problems.push(problem.to_string());
+                requests.problems.push(problem.to_string());
             }
-            if let Err(error) = self.request_respawns(&mut store, &id, &mut asked) {
-                asked.problems.push(error.to_string());
+            if let Err(error) = self.request_respawns(&mut store, &id, &mut requests) {
+                requests.problems.push(error.to_string());
             }
             if let Err(error) = self.context.leave_to_performer(&store, &id) {
-                asked.problems.push(error.to_string());
+                requests.problems.push(error.to_string());
             }
-            if !asked.roles.is_empty() || !asked.problems.is_empty() {
-                found.push((id, asked));
+            if !requests.roles.is_empty() || !requests.problems.is_empty() {
+                found.push((id, requests));
             }
         }
         let deadline = Deadline::after(bound);
         let mut brought = Vec::new();
-        for (task, mut asked) in found {
+        for (task, mut requests) in found {
             let waiting = WaitPolicy::Detached(deadline.remaining());
-            let events = std::mem::take(&mut asked.events);
+            let events = std::mem::take(&mut requests.events);
             let settled = self.settle(&mut store, &task, events, waiting, StartedProcess::none());
             let is_settled = matches!(settled, Ok(Answer::Done(_)));
             match settled {
-                Ok(Answer::Done(changed)) => move_failed_roles(&changed, &mut asked),
+                Ok(Answer::Done(changed)) => move_failed_roles(&changed, &mut requests),
                 Ok(_) => {}
-                Err(error) => asked.problems.push(error.to_string()),
+                Err(error) => requests.problems.push(error.to_string()),
             }
             brought.push(RespawnReport {
                 task,
-                roles: asked.roles,
-                problems: asked.problems,
+                roles: requests.roles,
+                problems: requests.problems,
                 is_settled,
             });
         }
@@ -103,7 +103,7 @@ impl Requests {
         found: &mut RespawnRequests,
     ) -> Result<(), DriverError> {
         for role in lost_roles(store, id)? {
-            let asked = TaskRequest {
+            let request = TaskRequest {
                 task: id.clone(),
                 request: Request::new(
                     Role::Human,
@@ -113,7 +113,7 @@ impl Requests {
                 ),
                 waiting: WaitPolicy::Skip,
             };
-            match self.ask(&asked)? {
+            match self.ask(&request)? {
                 Answer::Done(changed) | Answer::StillRunning(changed) => {
                     found.roles.push(role);
                     found.events.extend(changed.events);

@@ -174,15 +174,15 @@ impl Requests {
     ) -> Result<Start, DriverError> {
         let entered = self.context.store()?.require(task)?.task.entered.version;
         let is_person = by == Role::Human;
-        let asked = self.ask(&TaskRequest {
+        let request = self.ask(&TaskRequest {
             task: task.clone(),
             request: spawn(by),
             waiting,
         });
-        let refusal = match asked {
+        let refusal = match request {
             Ok(Answer::Refused(refusal)) => refusal,
             Ok(Answer::AlreadyDone(_)) => return self.start_of_engine(task, waiting),
-            asked => return Ok(Start::Requested(asked)),
+            request => return Ok(Start::Requested(request)),
         };
         let waits = waits(&refusal);
         if !waits.is_empty() {

@@ -131,11 +131,11 @@ impl Requests {
     ) -> Result<(), DriverError> {
         let mut failure = None;
         deadline.wait_for(|| {
-            let looked = first_unsettled(store, id, last).and_then(|left| {
+            let result = first_unsettled(store, id, last).and_then(|left| {
                 let Some(left) = left else {
                     return Ok(true);
                 };
-                self.context.progress.report(told(&left));
+                self.context.progress.report(describe_pending(&left));
                 if called.is_another_due() {
                     // A performer that finds another at work exits at once; only the lock shows
                     // that.
@@ -143,7 +143,7 @@ impl Requests {
                 }
                 Ok(self.context.progress.is_over())
             });
-            looked.unwrap_or_else(|error| {
+            result.unwrap_or_else(|error| {
                 failure = Some(error);
                 true
             })
@@ -191,7 +191,7 @@ fn first_unsettled(store: &Store, id: &TaskId, last: u64) -> Result<Option<Pendi
 }
 
 /// The current action, for the progress display.
-fn told(pending: &Pending) -> String {
+fn describe_pending(pending: &Pending) -> String {
     let (task, effect) = (&pending.task, pending.planned.effect.label());
     match pending.attempts {
         0 => format!("{task}: {effect}"),

@@ -69,8 +69,8 @@ impl Steps {
             self.log_failure(parent, met.map(|_| ()));
         }
         if ended.place == (SchedulePlace::Ended { cancelled: true }) {
-            let told = self.notify_dependents(store, &ended.task);
-            self.log_failure(&ended.task, told);
+            let result = self.notify_dependents(store, &ended.task);
+            self.log_failure(&ended.task, result);
         }
     }
 

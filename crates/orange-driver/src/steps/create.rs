@@ -164,7 +164,7 @@ impl Steps {
             let length = (ids::SHORTEST + attempt / TRIES).min(LONGEST);
             let id = ids::task_id(length)?;
             let document = first_text(&id, new)?;
-            let known = DecisionContext {
+            let context = DecisionContext {
                 at: clock::now(),
                 fresh: ids::fresh()?,
                 document: Some(document.clone()),
@@ -184,7 +184,7 @@ impl Steps {
                 agent_settings: new.agent_settings.clone(),
                 queueing: prepared.queueing.clone(),
             };
-            let plan = match create(&prepared.workflow, &task, &known) {
+            let plan = match create(&prepared.workflow, &task, &context) {
                 Decision::Plan(plan) => plan,
                 Decision::Refusal(refusal) => return Ok(CreateResult::Refused(Box::new(refusal))),
                 Decision::Needs(_) => return Err(DriverError::Contended { task: id }),

@@ -75,8 +75,8 @@ impl Steps {
         let mut called = StartedProcess::none();
         let mut outcome = None;
         deadline.wait_for(|| {
-            let looked = self.check_answers(store, task, wanted, workspace, &mut called);
-            outcome = looked.transpose();
+            let result = self.check_answers(store, task, wanted, workspace, &mut called);
+            outcome = result.transpose();
             outcome.is_some() || self.context.progress.is_over()
         });
         outcome.unwrap_or_else(|| {
@@ -96,15 +96,15 @@ impl Steps {
         workspace: &WorkspaceRecord,
         called: &mut StartedProcess,
     ) -> Result<Option<Results>, DriverError> {
-        let known = store.gate_commands(&task.id)?;
+        let commands = store.gate_commands(&task.id)?;
         let mut is_answered = true;
         for wanted in wanted {
-            let known = known.iter().find(|it| it.command == wanted.command);
-            let known = known.filter(|known| known.entered == wanted.entered);
-            if known.is_none() {
+            let recorded = commands.iter().find(|it| it.command == wanted.command);
+            let recorded = recorded.filter(|it| it.entered == wanted.entered);
+            if recorded.is_none() {
                 store.request_gate_command(&task.id, wanted, clock::now())?;
             }
-            is_answered &= known.is_some_and(|known| known.answer.is_some());
+            is_answered &= recorded.is_some_and(|it| it.answer.is_some());
         }
         if is_answered {
             return self.take_answers(store, task, wanted, workspace);
@@ -147,11 +147,11 @@ impl Steps {
         };
         loop {
             let commands = store.gate_commands(task)?.into_iter();
-            let wanted: Vec<GateCommand> = commands.filter(|it| it.answer.is_none()).collect();
-            if wanted.is_empty() {
+            let required: Vec<GateCommand> = commands.filter(|it| it.answer.is_none()).collect();
+            if required.is_empty() {
                 return Ok(());
             }
-            self.run_and_record(&mut store, task, &wanted)?;
+            self.run_and_record(&mut store, task, &required)?;
         }
     }
 
@@ -247,8 +247,8 @@ impl Steps {
 }
 
 fn gate_workspace(store: &Store, task: &Task) -> Result<WorkspaceRecord, DriverError> {
-    let held = store.workspace_of(&task.id)?;
-    held.ok_or_else(|| DriverError::FactUnknown {
+    let workspace = store.workspace_of(&task.id)?;
+    workspace.ok_or_else(|| DriverError::FactUnknown {
         task: task.id.clone(),
         what: "the result of a command",
         reason: String::from("it has no workspace to run the command in"),

@@ -204,9 +204,9 @@ impl Supervisor {
             let (driver, sender) = (looking.clone(), sender.clone());
             // One listing of the server covers all waiting tasks.
             Workers::new("look", 1, usize::MAX, move |tasks| {
-                let looked = driver.agents.observe_each(tasks);
-                let wake = match looked {
-                    Ok(looked) => Wake::Checked(looked),
+                let result = driver.agents.observe_each(tasks);
+                let wake = match result {
+                    Ok(result) => Wake::Checked(result),
                     Err(error) => Wake::CheckFailed(tasks.to_vec(), error),
                 };
                 let _ended = sender.send(wake);

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn one_starts_and_the_others_ask_again() {
+    fn one_task_starts_and_the_others_retry() {
         let mut pace = Pace::new(120);
         let tasks = tasks();
         assert_eq!(pace.ask(&tasks[0]), Ok(()));
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_waited_longest_is_first() {
+    fn the_longest_waiting_task_is_first() {
         let mut pace = Pace::new(1);
         let all = tasks();
         assert_eq!(pace.ask(&all[0]), Ok(()));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_keeps_nobody_waiting() {
+    fn a_clock_set_back_delays_no_task() {
         let mut pace = Pace::new(600);
         pace.free_from = clock::after(Duration::from_hours(1));
         let later = pace.ask(&tasks()[0]).unwrap_err();

@@ -45,21 +45,22 @@ impl Supervisor {
             self.starts.forget(&task);
         }
         let worktree = watched.worktree.clone();
-        let told: Vec<PathBuf> = watched.runs.iter().map(|it| it.directory.clone()).collect();
+        let directories: Vec<PathBuf> =
+            watched.runs.iter().map(|it| it.directory.clone()).collect();
         let is_missing = self.watch_processes(&watched);
         let before = self.tasks.update(watched);
         let earlier = before.as_ref().and_then(|it| it.worktree.as_deref());
         self.files.follow(&task, earlier, worktree.as_deref());
         for run in before.iter().flat_map(|it| &it.runs) {
-            let is_there = told.contains(&run.directory);
+            let is_there = directories.contains(&run.directory);
             let now = Some(run.directory.as_path()).filter(|_| is_there);
             self.files.follow(&task, Some(&run.directory), now);
         }
-        for directory in &told {
+        for directory in &directories {
             self.files.follow(&task, None, Some(directory));
         }
         // No file event comes for what was reported or written before supervision began.
-        if before.is_none() && !told.is_empty() {
+        if before.is_none() && !directories.is_empty() {
             self.event_workers.add(task.clone());
             self.notifying.request();
         }
@@ -144,15 +145,15 @@ impl Supervisor {
     /// Asks tmux for every pane, if there should be agents in them.
     pub(super) fn query_server(&mut self) {
         if self.tasks.has_runs() || self.tasks.has_starts() {
-            self.server.look(&self.driver);
+            self.server.poll(&self.driver);
         } else {
             self.server.disconnect();
         }
     }
 
     /// Handles output of tmux.
-    pub(super) fn handle_output(&mut self, connection: u64, heard: ControlEvent) {
-        match self.server.handle_output(connection, heard) {
+    pub(super) fn handle_output(&mut self, connection: u64, event: ControlEvent) {
+        match self.server.handle_output(connection, event) {
             Reaction::Nothing => {}
             Reaction::Panes(roll) => {
                 for task in self.tasks.suspects(&roll) {
@@ -187,7 +188,7 @@ impl Supervisor {
             if looked.needs_recheck {
                 self.tasks.mark_doubtful(&looked.task);
             } else {
-                self.tasks.clear_doubt(&looked.task);
+                self.tasks.mark_determined(&looked.task);
             }
         }
     }

@@ -8,25 +8,25 @@ use crate::{Driver, DriverError};
 
 /// Starts queued tasks on request.
 pub(super) fn start_scheduling(driver: Driver) -> Result<BackgroundJob, String> {
-    let mut told = FailureLog::new(driver.clone(), "schedule.failed");
+    let mut failures = FailureLog::new(driver.clone(), "schedule.failed");
     BackgroundJob::new("schedule", move || {
         // One check covers all commits made meanwhile.
         let started = driver.with_user_variables().scheduler.schedule();
-        told.note(started.map(|_| ()));
+        failures.note(started.map(|_| ()));
     })
 }
 
 /// Notifies the user about what newly needs them, on request.
 pub(super) fn start_notifying(driver: Driver) -> Result<BackgroundJob, String> {
-    let mut told = FailureLog::new(driver.clone(), "notify.failed");
+    let mut failures = FailureLog::new(driver.clone(), "notify.failed");
     BackgroundJob::new("notify", move || {
-        told.note(driver.with_user_variables().views.notify_new_items());
+        failures.note(driver.with_user_variables().views.notify_new_items());
     })
 }
 
 /// Retries failed releases, once, and ends what is left of runs that no task needs, on request.
 pub(super) fn start_cleanup(driver: Driver) -> Result<BackgroundJob, String> {
-    let mut told = FailureLog::new(driver.clone(), "tidy.failed");
+    let mut failures = FailureLog::new(driver.clone(), "tidy.failed");
     let mut has_retried = false;
     BackgroundJob::new("tidy", move || {
         let mut done = Ok(());
@@ -34,7 +34,7 @@ pub(super) fn start_cleanup(driver: Driver) -> Result<BackgroundJob, String> {
             done = driver.admin.retry_failed_releases().map(|_| ());
             has_retried = done.is_ok();
         }
-        told.note(done.and(driver.agents.end_orphans().map(|_| ())));
+        failures.note(done.and(driver.agents.end_orphans().map(|_| ())));
     })
 }
 

@@ -56,7 +56,7 @@ impl Server {
     }
 
     /// Asks for every pane, unless an answer is still outstanding: late ticks are dropped.
-    pub(super) fn look(&mut self, driver: &Driver) {
+    pub(super) fn poll(&mut self, driver: &Driver) {
         if self.connection.is_none() {
             self.connect(driver);
         }
@@ -94,11 +94,11 @@ impl Server {
     }
 
     /// Handles output from the connection with this number.
-    pub(super) fn handle_output(&mut self, number: u64, heard: ControlEvent) -> Reaction {
+    pub(super) fn handle_output(&mut self, number: u64, event: ControlEvent) -> Reaction {
         if number != self.number {
             return Reaction::Nothing;
         }
-        match heard {
+        match event {
             ControlEvent::Panes(answer) => {
                 self.deadline = None;
                 self.has_answered |= answer.is_ok();

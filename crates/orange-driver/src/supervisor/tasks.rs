@@ -51,7 +51,7 @@ impl Tasks {
     }
 
     /// Records that it could be determined.
-    pub(super) fn clear_doubt(&mut self, task: &TaskId) {
+    pub(super) fn mark_determined(&mut self, task: &TaskId) {
         self.doubtful.remove(task);
     }
 

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_earliest_counts_and_comes_once() {
+    fn the_earliest_timer_fires_once() {
         let mut timers = Timers::default();
         let (task, other) = (TaskId::new("a"), TaskId::new("b"));
         assert_eq!(timers.time_to_next(), LONGEST);

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_is_worked_on_by_one_at_a_time_and_once_more_when_wanted() {
+    fn a_task_has_one_worker_at_a_time_and_is_requeued_on_demand() {
         let (begun, begins) = mpsc::channel();
         let (go, goes) = mpsc::channel::<()>();
         let goes = Mutex::new(goes);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_breaks_ends_nothing() {
+    fn a_panicking_job_stops_no_worker() {
         let (done, dones) = mpsc::channel();
         let workers = Workers::new("test", 1, 1, move |tasks| {
             assert!(tasks[0].as_str() != "bad");
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_breaks_ends_nothing_for_those_that_were_taken_with_it() {
+    fn a_panicking_job_does_not_drop_the_rest_of_its_batch() {
         let (done, dones) = mpsc::channel();
         let (go, goes) = mpsc::channel::<()>();
         let goes = Mutex::new(goes);

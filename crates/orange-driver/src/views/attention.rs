@@ -62,11 +62,12 @@ impl Views {
             .iter()
             .map(Item::from_parking)
             .collect();
-        let told = |row: &TaskRow| self.agents.activities_of(&row.project, &row.id, &row.runs);
-        let mut told: Vec<Vec<RunActivity>> = listed.rows.iter().map(told).collect();
-        self.remove_dead(&store, &listed.rows, &mut told);
-        for (row, told) in listed.rows.iter().zip(&told) {
-            all.extend(items(&standing(row, &raised, &unread, told), now));
+        let activities =
+            |row: &TaskRow| self.agents.activities_of(&row.project, &row.id, &row.runs);
+        let mut activities: Vec<Vec<RunActivity>> = listed.rows.iter().map(activities).collect();
+        self.remove_dead(&store, &listed.rows, &mut activities);
+        for (row, activities) in listed.rows.iter().zip(&activities) {
+            all.extend(items(&standing(row, &raised, &unread, activities), now));
         }
         sort_items(&mut all);
         let attended = all.into_iter().map(|item| {
@@ -85,15 +86,15 @@ impl Views {
     }
 
     /// Dead agents are silent too, so checks the tasks with a silent agent, all at once.
-    fn remove_dead(&self, store: &Store, rows: &[TaskRow], told: &mut [Vec<RunActivity>]) {
+    fn remove_dead(&self, store: &Store, rows: &[TaskRow], activities: &mut [Vec<RunActivity>]) {
         let is_silent = |it: &RunActivity| it.activity.state == ActivityState::Silent;
-        let silent = rows.iter().zip(told.iter());
-        let silent = silent.filter(|(_, told)| told.iter().any(is_silent));
+        let silent = rows.iter().zip(activities.iter());
+        let silent = silent.filter(|(_, activities)| activities.iter().any(is_silent));
         let silent: Vec<TaskRow> = silent.map(|(row, _)| row.clone()).collect();
         let seen = self.agents_in(store, &silent);
-        for (row, told) in rows.iter().zip(told) {
+        for (row, activities) in rows.iter().zip(activities) {
             if seen.get(&row.id) == Some(&AgentState::Dead) {
-                told.retain(|it| !is_silent(it));
+                activities.retain(|it| !is_silent(it));
             }
         }
     }
@@ -103,7 +104,7 @@ fn standing<'a>(
     row: &'a TaskRow,
     raised: &'a [AttentionEvent],
     unread: &'a [UnreadMessage],
-    told: &'a [RunActivity],
+    activities: &'a [RunActivity],
 ) -> TaskAttention<'a> {
     let entered_at = row.entered_at.unwrap_or_default();
     // A finished task does not read messages any more.
@@ -129,7 +130,7 @@ fn standing<'a>(
                 is_confirmed: entry.delivery.confirmed_at.is_some(),
             })
             .collect(),
-        agents: told
+        agents: activities
             .iter()
             .map(|it| Agent {
                 role: &it.role,

@@ -42,7 +42,7 @@ impl Views {
     pub fn await_status(
         &self,
         task: &TaskId,
-        wanted: &[WaitTarget],
+        targets: &[WaitTarget],
         bound: Option<Duration>,
     ) -> Result<WaitResult, DriverError> {
         let deadline = bound.map(Deadline::after);
@@ -52,11 +52,11 @@ impl Views {
             // The workflow is parsed again only when something has happened.
             if seen != Some(stored.sequence) {
                 seen = Some(stored.sequence);
-                if let Some(awaited) = judge(&stored, wanted)? {
+                if let Some(awaited) = judge(&stored, targets)? {
                     return Ok(awaited);
                 }
-                let told = format!("{task}: in `{}`", stored.task.status);
-                self.context.progress.report(told);
+                let text = format!("{task}: in `{}`", stored.task.status);
+                self.context.progress.report(text);
             }
             if deadline.is_some_and(Deadline::has_passed) || self.context.progress.is_over() {
                 return Ok(WaitResult::NotYet(Box::new(stored.task)));
@@ -67,10 +67,10 @@ impl Views {
     }
 }
 
-fn judge(stored: &StoredTask, wanted: &[WaitTarget]) -> Result<Option<WaitResult>, DriverError> {
+fn judge(stored: &StoredTask, targets: &[WaitTarget]) -> Result<Option<WaitResult>, DriverError> {
     let workflow = pinned_workflow(stored)?;
     let task = &stored.task;
-    for until in wanted {
+    for until in targets {
         if let WaitTarget::Status(status) = until
             && workflow.state(status).is_none()
         {
@@ -83,7 +83,7 @@ fn judge(stored: &StoredTask, wanted: &[WaitTarget]) -> Result<Option<WaitResult
         }
     }
     let kind = workflow.state(&task.status).map(|state| state.kind);
-    let is_reached = wanted.iter().any(|until| match until {
+    let is_reached = targets.iter().any(|until| match until {
         WaitTarget::Status(status) => *status == task.status,
         WaitTarget::Terminal => kind == Some(Kind::Terminal),
         WaitTarget::Human => kind == Some(Kind::Human),

@@ -47,7 +47,7 @@ impl Overview {
     }
 
     /// What the agents of a task seem to be doing; if they differ, what needs the user.
-    pub fn doing(&self, task: &TaskRow) -> ActivityState {
+    pub fn activity_state(&self, task: &TaskRow) -> ActivityState {
         let doing = self.doing.get(&task.id).copied();
         doing.unwrap_or(ActivityState::Unknown)
     }
@@ -68,7 +68,7 @@ pub enum AgentState {
 
 impl Views {
     /// The requested tasks, with one check of all agents; writes nothing.
-    pub fn list(&self, wanted: &ListFilter) -> Result<Overview, DriverError> {
+    pub fn list(&self, filter: &ListFilter) -> Result<Overview, DriverError> {
         let store = match Store::open_read_only(&self.context.home) {
             // A home without a database has no tasks, which is not an error.
             Err(StoreError::Missing { .. }) => return Ok(Overview::default()),
@@ -77,9 +77,9 @@ impl Views {
         // A failure here must not prevent the listing.
         let unperformed = self.performer.unperformed_tasks(&store).unwrap_or_default();
         let listed = store.rows(&RowFilter {
-            project: wanted.project.clone(),
-            status: wanted.status.clone(),
-            without_ended: !wanted.include_finished && wanted.status.is_none(),
+            project: filter.project.clone(),
+            status: filter.status.clone(),
+            without_ended: !filter.include_finished && filter.status.is_none(),
             extra_tasks: unperformed.clone(),
         })?;
         let mut tasks = listed.rows;
@@ -87,7 +87,7 @@ impl Views {
         let looked_at = self.agents_in(&store, &tasks);
         // An agent that is found dead does nothing, whatever it reported last.
         let is_alive = |row: &&TaskRow| looked_at.get(&row.id) == Some(&AgentState::Alive);
-        let doing = self.doing_of(tasks.iter().filter(is_alive));
+        let doing = self.activity_states(tasks.iter().filter(is_alive));
         // Rows come sorted by id, and the sort is stable, so ties stay in that order.
         tasks.sort_by_cached_key(|row| (rank(row), since(row)));
         Ok(Overview {
@@ -146,27 +146,30 @@ impl Views {
     }
 
     /// What the agents that these tasks believe alive seem to be doing.
-    pub fn doing_of<'a>(
+    pub fn activity_states<'a>(
         &self,
         tasks: impl IntoIterator<Item = &'a TaskRow>,
     ) -> BTreeMap<TaskId, ActivityState> {
         let alive = tasks.into_iter().filter(|row| is_believed_alive(row));
-        alive.map(|row| (row.id.clone(), self.doing(row))).collect()
+        alive
+            .map(|row| (row.id.clone(), self.worst_activity(row)))
+            .collect()
     }
 
-    fn doing(&self, row: &TaskRow) -> ActivityState {
-        let told = self.agents.activities_of(&row.project, &row.id, &row.runs);
-        let told = told.into_iter().map(|it| it.activity.state);
-        told.max_by_key(|doing| match doing {
-            ActivityState::Unknown => 0,
-            ActivityState::Idle => 1,
-            ActivityState::Working => 2,
-            ActivityState::WaitingForInput
-            | ActivityState::WaitingForPermission
-            | ActivityState::Failed
-            | ActivityState::Silent => 3,
-        })
-        .unwrap_or(ActivityState::Unknown)
+    fn worst_activity(&self, row: &TaskRow) -> ActivityState {
+        let activities = self.agents.activities_of(&row.project, &row.id, &row.runs);
+        let activities = activities.into_iter().map(|it| it.activity.state);
+        activities
+            .max_by_key(|doing| match doing {
+                ActivityState::Unknown => 0,
+                ActivityState::Idle => 1,
+                ActivityState::Working => 2,
+                ActivityState::WaitingForInput
+                | ActivityState::WaitingForPermission
+                | ActivityState::Failed
+                | ActivityState::Silent => 3,
+            })
+            .unwrap_or(ActivityState::Unknown)
     }
 
     fn agent_states(
@@ -271,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_person_comes_first_and_what_waited_longest() {
+    fn tasks_that_need_you_come_first_longest_waiting_first() {
         let mut rows = [
             row("ended", Kind::Terminal, 1),
             row("ended-last", Kind::Terminal, 2),
@@ -301,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_agents_the_worst_counts() {
+    fn the_worst_agent_state_is_shown() {
         let mut row = row("x", Kind::Agent, 1);
         assert_eq!(worst_state(&row, &[]), AgentState::None);
         let run = |id: &str, state: RunState| Run {

@@ -61,16 +61,17 @@ impl Views {
 }
 
 fn item_json(attended: &AttentionEntry) -> Value {
-    let mut told = json!(attended.item);
-    told["project"] = json!(attended.project);
-    told["summary"] = json!(attended.summary);
-    told
+    let mut arguments = json!(attended.item);
+    arguments["project"] = json!(attended.project);
+    arguments["summary"] = json!(attended.summary);
+    arguments
 }
 
 fn summary_text(news: &[AttentionEntry]) -> String {
-    let told = news.iter().take(MAX_ITEMS);
-    let told = told.map(|it| format!("{} ({}): {}", it.item.subject(), it.item.kind, it.item.text));
-    let mut lines: Vec<String> = told.collect();
+    let bodies = news.iter().take(MAX_ITEMS);
+    let bodies =
+        bodies.map(|it| format!("{} ({}): {}", it.item.subject(), it.item.kind, it.item.text));
+    let mut lines: Vec<String> = bodies.collect();
     match news.len().saturating_sub(MAX_ITEMS) {
         0 => {}
         more => lines.push(format!("and {more} more: orange attention")),

@@ -60,8 +60,8 @@ impl TaskDetails {
             let named: Vec<String> = named
                 .map(|child| format!("{} in `{}`", child.task, child.status))
                 .collect();
-            let told = format!("{ended} of {all} ended: {}", named.join(", "));
-            ("children", told)
+            let text = format!("{ended} of {all} ended: {}", named.join(", "));
+            ("children", text)
         });
         parent.into_iter().chain(children).collect()
     }
@@ -131,7 +131,7 @@ impl Views {
         if let Err(error) = self.steps.limits(&Role::Engine) {
             unknown.push(format!("limits: {error}"));
         }
-        let mut known = DecisionContext {
+        let mut context = DecisionContext {
             at: clock::now(),
             fresh: ids::fresh()?,
             document,
@@ -140,18 +140,18 @@ impl Views {
                 ..Facts::default()
             },
         };
-        let mut ways = next_steps(&workflow, &stored.task, &known);
+        let mut ways = next_steps(&workflow, &stored.task, &context);
         if ways.iter().any(|way| !way.unchecked.is_empty()) {
             match self
                 .workspaces
                 .git_facts(&store, &stored.task, BranchQuestion::default())
             {
-                Ok(facts) => known.facts.git = Some(facts),
+                Ok(facts) => context.facts.git = Some(facts),
                 // There is nothing to know before the start.
                 Err(DriverError::NotStarted { .. }) => {}
                 Err(error) => unknown.push(error.to_string()),
             }
-            ways = next_steps(&workflow, &stored.task, &known);
+            ways = next_steps(&workflow, &stored.task, &context);
         }
         Ok(Outlook { ways, unknown })
     }

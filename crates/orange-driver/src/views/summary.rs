@@ -69,7 +69,7 @@ impl SummaryReader {
             ImportResult::Read(imported) => Some(imported.document),
             ImportResult::Unknown(_) => None,
         };
-        let known = DecisionContext {
+        let context = DecisionContext {
             at: clock::now(),
             fresh: ids::fresh()?,
             document,
@@ -93,7 +93,7 @@ impl SummaryReader {
         Ok(TaskSummary {
             harness: harness.clone(),
             workflow: task.workflow.clone(),
-            ways: next_steps(workflow, task, &known),
+            ways: next_steps(workflow, task, &context),
             rounds: rounds(workflow),
             respawn: missing_agent(workflow, task),
             unread,

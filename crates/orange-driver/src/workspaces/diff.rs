@@ -14,7 +14,7 @@ impl Workspaces {
     pub fn diff_size(&self, task: &TaskId) -> Result<DiffSize, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let task = store.require(task)?.task;
-        let held = store.workspace_of(&task.id)?;
+        let workspace = store.workspace_of(&task.id)?;
         let (project, git) = self.repository_of(&task)?;
         let ask = DiffRequest {
             branch: &task.branch,
@@ -23,8 +23,8 @@ impl Workspaces {
             stat: true,
             colour: false,
         };
-        Ok(match held {
-            Some(held) => git.worktree(&held.path)?.diff_size(&ask)?,
+        Ok(match workspace {
+            Some(workspace) => git.worktree(&workspace.path)?.diff_size(&ask)?,
             None => git.diff_size(&ask)?,
         })
     }
@@ -34,7 +34,7 @@ impl Workspaces {
     pub fn diff(&self, task: &TaskId, stat: bool, colour: bool) -> Result<BranchDiff, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let task = store.require(task)?.task;
-        let held = store.workspace_of(&task.id)?;
+        let workspace = store.workspace_of(&task.id)?;
         let (project, git) = self.repository_of(&task)?;
         let merged = last_merge(&store, &task.id)?;
         let ask = DiffRequest {
@@ -44,8 +44,8 @@ impl Workspaces {
             stat,
             colour,
         };
-        let diff = match held {
-            Some(held) => git.worktree(&held.path)?.diff(&ask),
+        let diff = match workspace {
+            Some(workspace) => git.worktree(&workspace.path)?.diff(&ask),
             None => git.diff(&ask),
         };
         diff.map_err(|error| without_branch(&task, error))

@@ -47,7 +47,7 @@ impl Workspaces {
         // A failure leaves the reservation: the next try, or a release, continues from there.
         let git = self.open_repository(&project).map_err(Failure::temporary)?;
         let acquired = check_out(store, &git, task, &project, &workspace)?;
-        notices.extend(told(&acquired));
+        notices.extend(checkout_warnings(&acquired));
         notices.extend(self.include_files(&git, &project, &workspace, &acquired.worktree)?);
         self.run_script(Script::Setup, task, &project, &workspace)?;
         if restore {
@@ -187,8 +187,8 @@ fn held_workspace(
     task: &Task,
     meant: Option<&WorkspaceName>,
 ) -> Result<Option<WorkspaceRecord>, Failure> {
-    let held = store.workspace_of(&task.id).map_err(Failure::temporary)?;
-    Ok(held.filter(|held| meant.is_none_or(|meant| held.name == *meant)))
+    let workspace = store.workspace_of(&task.id).map_err(Failure::temporary)?;
+    Ok(workspace.filter(|workspace| meant.is_none_or(|meant| workspace.name == *meant)))
 }
 
 /// The workspace in the form that git operations take.
@@ -240,26 +240,26 @@ fn check_out<'git>(
 }
 
 /// What the user should know about a worktree that was just checked out.
-fn told(acquired: &AcquiredWorkspace<'_>) -> Vec<String> {
-    let mut said = Vec::new();
+fn checkout_warnings(acquired: &AcquiredWorkspace<'_>) -> Vec<String> {
+    let mut messages = Vec::new();
     if let Freshness::Stale(reason) = &acquired.freshness {
-        said.push(format!(
+        messages.push(format!(
             "the fetch failed, so the work starts from the last known state of the remote: {reason}"
         ));
     }
     if acquired.base.is_diverged {
         let branch = &acquired.base.branch;
-        said.push(format!(
+        messages.push(format!(
             "the local `{branch}` and the remote's have diverged; the work starts from the remote's"
         ));
     }
     if let Some(first) = acquired.empty_submodules.first() {
-        said.push(format!(
+        messages.push(format!(
             "{} submodules are empty (`{}`); let `setup` in projects.json run `git submodule \
              update --init`",
             acquired.empty_submodules.len(),
             first.to_string_lossy().escape_debug()
         ));
     }
-    said
+    messages
 }

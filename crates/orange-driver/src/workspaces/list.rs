@@ -100,11 +100,11 @@ impl Workspaces {
         self.callers.require_user("create workspaces in advance")?;
         let project = self.callers.project_for(project)?;
         let size = self.context.settings(Some(&project))?.pool.size;
-        let asked = count.unwrap_or(size);
-        if asked > size {
+        let requested = count.unwrap_or(size);
+        if requested > size {
             return Err(DriverError::PoolTooSmall {
                 project: project.name,
-                requested: asked,
+                requested,
                 size,
             });
         }
@@ -113,7 +113,7 @@ impl Workspaces {
         loop {
             let all = store.workspaces(&project.name)?;
             let usable = all.iter().filter(|it| it.state != WorkspaceState::Retired);
-            let missing = (asked as usize).saturating_sub(usable.count());
+            let missing = (requested as usize).saturating_sub(usable.count());
             let last = all.iter().map(|it| it.number).max().unwrap_or(0);
             if missing == 0 {
                 break;

@@ -32,14 +32,14 @@ impl Workspaces {
             return Ok(None);
         };
         let task = store.require(id)?.task;
-        let held = store.workspace_of(id)?;
-        let held = held.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
+        let workspace = store.workspace_of(id)?;
+        let workspace = workspace.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
         let may_ask = matches!(request.by, Role::Human | Role::Worker);
-        let Some(held) = held.filter(|_| may_ask && *to != task.branch) else {
+        let Some(workspace) = workspace.filter(|_| may_ask && *to != task.branch) else {
             return Ok(None);
         };
         let (project, git) = self.repository_of(&task)?;
-        let worktree = git.worktree(&held.path)?;
+        let worktree = git.worktree(&workspace.path)?;
         let is_on_it = worktree.branch()?.as_ref() == Some(&task.branch);
         if !is_on_it || *to == project.default_branch || git.branch(to)?.is_some() {
             return Ok(None);

@@ -45,10 +45,10 @@ impl Workspaces {
             what: "the branch",
             reason: reason.to_owned(),
         };
-        let held = store.workspace_of(task)?;
-        let held = held.ok_or_else(|| unknown("it has no workspace"))?;
+        let workspace = store.workspace_of(task)?;
+        let workspace = workspace.ok_or_else(|| unknown("it has no workspace"))?;
         let (_, git) = self.repository_of(&store.require(task)?.task)?;
-        let branch = git.worktree(&held.path)?.branch()?;
+        let branch = git.worktree(&workspace.path)?.branch()?;
         branch.ok_or_else(|| unknown("its worktree is not on a branch"))
     }
 

@@ -90,16 +90,16 @@ impl Workspaces {
             }
             Destination::Worktree => {
                 let store = self.context.store()?;
-                let held = store.workspace_of(task)?;
-                let held = held.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
+                let workspace = store.workspace_of(task)?;
+                let workspace = workspace.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
                 let missing = || refused(String::from("the task has no worktree now"), &[]);
-                let held = held.ok_or_else(missing)?;
-                let _lock = self.context.lock_workspace(&held.name)?;
+                let workspace = workspace.ok_or_else(missing)?;
+                let _lock = self.context.lock_workspace(&workspace.name)?;
                 // The previous holder of the lock may have given the worktree to another task.
-                let worktree = git.worktree(&held.path)?;
+                let worktree = git.worktree(&workspace.path)?;
                 let marker = worktree.marker()?;
                 let is_marked = marker.is_some_and(|it| it.phase.task() == Some(task));
-                if !is_marked || !is_unchanged(&store, &held)? {
+                if !is_marked || !is_unchanged(&store, &workspace)? {
                     return Err(missing());
                 }
                 let restored = worktree.restore(&rescued)?;

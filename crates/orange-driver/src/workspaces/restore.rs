@@ -20,7 +20,7 @@ pub(crate) fn restore_latest(
         return Ok(None);
     }
     if let Some(reason) = reason_not_restorable(git, &latest, acquired)? {
-        return Ok(Some(told(task, &latest, &reason)));
+        return Ok(Some(not_restored_warning(task, &latest, &reason)));
     }
     let restored = acquired.worktree.restore(&latest);
     match restored.map_err(Failure::temporary)? {
@@ -28,7 +28,11 @@ pub(crate) fn restore_latest(
             git.mark_restored(&latest).map_err(Failure::temporary)?;
             Ok(None)
         }
-        RestoreResult::Refused(refusal) => Ok(Some(told(task, &latest, &refusal.to_string()))),
+        RestoreResult::Refused(refusal) => Ok(Some(not_restored_warning(
+            task,
+            &latest,
+            &refusal.to_string(),
+        ))),
     }
 }
 
@@ -49,7 +53,7 @@ fn reason_not_restorable(
     Ok((!is_based).then(|| String::from("the commit it is based on is not on the branch")))
 }
 
-fn told(task: &TaskId, rescued: &Rescue, reason: &str) -> String {
+fn not_restored_warning(task: &TaskId, rescued: &Rescue, reason: &str) -> String {
     let number = rescued.number;
     format!(
         "saved work {number} was not restored: {reason}; it is kept, and `orange task restore \

@@ -316,8 +316,8 @@ pub fn start_detached(orange: &Path, program: &Invocation) -> Result<u32, Comman
     // A process group leader cannot create a session.
     between.has_own_group = false;
     let finished = between.require_success()?;
-    let said = String::from_utf8_lossy(&finished.stdout.bytes);
-    let pid = said.trim().parse();
+    let output = String::from_utf8_lossy(&finished.stdout.bytes);
+    let pid = output.trim().parse();
     pid.map_err(|_| between.error_for(finished))
 }
 

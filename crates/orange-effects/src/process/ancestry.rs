@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_chain_begins_at_the_parent_and_ends_at_the_top() {
+    fn the_chain_goes_from_the_parent_to_the_root() {
         let found = ancestors().unwrap();
         let nearest = found.first().unwrap();
         assert_eq!(nearest.process.pid, std::os::unix::process::parent_id());

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_may_be_called_anything() {
+    fn a_program_may_have_any_name() {
         let line = b"7 (a) R 9 ) (\n) S 1 2 3 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4242 0 0";
         let stat = parse(7, line).unwrap();
         assert_eq!((stat.parent, stat.group, stat.session), (1, 2, 3));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_holds_this_process() {
+    fn the_table_contains_this_process() {
         let own = std::process::id();
         assert!(table().unwrap().iter().any(|stat| stat.pid == own));
     }

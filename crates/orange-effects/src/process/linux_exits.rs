@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_is_told_once_and_forgets_no_other_handle() {
+    fn an_exit_is_reported_once_and_keeps_the_other_handles() {
         let exits = Exits::new().unwrap();
         let own = ProcessIdentity::of(std::process::id()).unwrap();
         // The same pid twice, as when a process has exited and another got its pid.
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_can_be_watched_who_is_not_there() {
+    fn a_missing_process_cannot_be_watched() {
         let exits = Exits::new().unwrap();
         let own = ProcessIdentity::of(std::process::id()).unwrap();
         assert!(exits.watch(&own).unwrap());

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_words_are_understood() {
+    fn kernel_messages_are_parsed() {
         let own = "4,1234,5000000,-;Memory cgroup out of memory: Killed process 4711 (node) \
                    total-vm:1024kB, anon-rss:1kB";
         assert!(is_oom_record(own, 4711, 500));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_ended_this_process() {
+    fn this_process_was_not_killed() {
         assert!(!is_oom_killed(std::process::id(), 0));
     }
 }

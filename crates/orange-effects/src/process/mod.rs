@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_process_is_alive_and_no_other_of_its_number_is() {
+    fn this_process_is_alive_and_another_start_time_is_not() {
         let own = ProcessIdentity::of(std::process::id()).unwrap();
         assert_eq!(own.liveness(), Liveness::Alive);
         let earlier = ProcessIdentity {
@@ -186,8 +186,11 @@ mod tests {
     }
 
     #[test]
-    fn a_number_nobody_has_is_gone() {
-        let nobody = 0x7fff_fff0;
-        assert_eq!(ProcessIdentity::of(nobody), Err(ProcessError::Gone(nobody)));
+    fn an_unused_pid_is_gone() {
+        let unused_pid = 0x7fff_fff0;
+        assert_eq!(
+            ProcessIdentity::of(unused_pid),
+            Err(ProcessError::Gone(unused_pid))
+        );
     }
 }

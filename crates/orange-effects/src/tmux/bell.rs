@@ -14,11 +14,11 @@ impl Tmux {
     pub fn ring(&self) -> Result<usize, TmuxError> {
         // A program that watches the server is a client too, but has no bell.
         let format = "#{?client_control_mode,,#{client_tty}}";
-        let said = match self.call(&[Call::new(["list-clients", "-F", format])]) {
+        let text = match self.call(&[Call::new(["list-clients", "-F", format])]) {
             Err(TmuxError::NoServer(_)) => return Ok(0),
-            said => said?,
+            text => text?,
         };
-        let terminals = said.lines().filter(|line| line.starts_with("/dev/"));
+        let terminals = text.lines().filter(|line| line.starts_with("/dev/"));
         let rung = terminals.filter(|terminal| {
             // Non-blocking: a terminal that accepts no output must not hold us up.
             let flags = (OFlags::NOCTTY | OFlags::NONBLOCK).bits().cast_signed();

@@ -86,10 +86,10 @@ impl Tmux {
 
     /// Interprets a failure. Only these messages come from a client that found no server.
     pub(super) fn error_for(&self, finished: CommandOutput, tmux: &Invocation) -> TmuxError {
-        let said = String::from_utf8_lossy(&finished.stderr.bytes);
-        let is_nobody = said.starts_with("no server running on")
-            || (said.starts_with("error connecting to")
-                && (said.contains("No such file") || said.contains("Connection refused")));
+        let output = String::from_utf8_lossy(&finished.stderr.bytes);
+        let is_nobody = output.starts_with("no server running on")
+            || (output.starts_with("error connecting to")
+                && (output.contains("No such file") || output.contains("Connection refused")));
         if is_nobody && matches!(finished.ending, CommandExit::Code(1)) {
             return TmuxError::NoServer(self.socket().to_owned());
         }
@@ -113,8 +113,8 @@ impl Tmux {
         let tmux = Invocation::new(&self.program, self.environment.clone());
         let tmux = tmux.arguments(["-V"]).timeout(self.timeout);
         let finished = tmux.require_success()?;
-        let said = String::from_utf8_lossy(&finished.stdout.bytes);
-        Ok(said.trim().trim_start_matches("tmux ").to_owned())
+        let output = String::from_utf8_lossy(&finished.stdout.bytes);
+        Ok(output.trim().trim_start_matches("tmux ").to_owned())
     }
 }
 

@@ -34,9 +34,9 @@ impl Tmux {
         Ok(Some(PaneOutput { text, is_running }))
     }
 
-    pub(super) fn capture(&self, meant: ExpectedPane<'_>) -> Result<String, TmuxError> {
-        let capture = format!("capture-pane -p -J -S - -E - -t {}", meant.pane);
-        let text = self.run_guarded(meant, &capture)?;
+    pub(super) fn capture(&self, pane: ExpectedPane<'_>) -> Result<String, TmuxError> {
+        let capture = format!("capture-pane -p -J -S - -E - -t {}", pane.pane);
+        let text = self.run_guarded(pane, &capture)?;
         let text = text.trim_end_matches('\n');
         Ok(format!("{text}\n"))
     }

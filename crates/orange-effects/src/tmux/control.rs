@@ -161,7 +161,7 @@ impl Reader {
             };
         };
         let ends = |word: &str| line.strip_prefix(word) == Some(mark.as_str());
-        let said: fn(Vec<String>) -> ControlMessage = if ends("%end ") {
+        let messages: fn(Vec<String>) -> ControlMessage = if ends("%end ") {
             ControlMessage::Answer
         } else if ends("%error ") {
             |lines| ControlMessage::Refusal(lines.join(" "))
@@ -170,7 +170,7 @@ impl Reader {
             return None;
         };
         let (_, lines) = self.answer.take()?;
-        Some(said(lines))
+        Some(messages(lines))
     }
 }
 
@@ -178,14 +178,14 @@ impl Reader {
 mod tests {
     use super::*;
 
-    fn heard(lines: &[&str]) -> Vec<ControlMessage> {
+    fn read_messages(lines: &[&str]) -> Vec<ControlMessage> {
         let mut reader = Reader::default();
         lines.iter().filter_map(|line| reader.take(line)).collect()
     }
 
     #[test]
-    fn an_answer_may_hold_anything_but_its_own_end() {
-        let said = heard(&[
+    fn an_answer_may_contain_anything_but_its_end_marker() {
+        let messages = read_messages(&[
             "%begin 1 7 1",
             "%exit",
             "%end 1 6 1",
@@ -195,14 +195,14 @@ mod tests {
         ]);
         let lines = ["%exit", "%end 1 6 1", ""].map(str::to_owned).to_vec();
         let notice = ControlMessage::Notice(String::from("%sessions-changed"));
-        assert_eq!(said, [ControlMessage::Answer(lines), notice]);
+        assert_eq!(messages, [ControlMessage::Answer(lines), notice]);
     }
 
     #[test]
-    fn a_refusal_is_no_answer() {
-        let said = heard(&["%begin 1 7 1", "no such", "thing", "%error 1 7 1"]);
+    fn an_error_is_not_an_answer() {
+        let messages = read_messages(&["%begin 1 7 1", "no such", "thing", "%error 1 7 1"]);
         assert_eq!(
-            said,
+            messages,
             [ControlMessage::Refusal(String::from("no such thing"))]
         );
     }

@@ -25,33 +25,33 @@ impl Tmux {
     /// `command`, so it consists of our own words and ids only.
     pub(super) fn run_guarded(
         &self,
-        meant: ExpectedPane<'_>,
+        pane: ExpectedPane<'_>,
         command: &str,
     ) -> Result<String, TmuxError> {
-        self.guarded_after(None, meant, "1", command)
+        self.guarded_after(None, pane, "1", command)
     }
 
     /// Like [`Tmux::guarded`], and only if the pane accepts input.
     pub(super) fn run_guarded_input(
         &self,
         before: Option<Call>,
-        meant: ExpectedPane<'_>,
+        pane: ExpectedPane<'_>,
         command: &str,
     ) -> Result<(), TmuxError> {
         let takes_input = "#{&&:#{==:#{pane_in_mode},0},#{==:#{pane_dead},0}}";
-        self.guarded_after(before, meant, takes_input, command)?;
+        self.guarded_after(before, pane, takes_input, command)?;
         Ok(())
     }
 
     fn guarded_after(
         &self,
         before: Option<Call>,
-        meant: ExpectedPane<'_>,
+        expected: ExpectedPane<'_>,
         also: &str,
         command: &str,
     ) -> Result<String, TmuxError> {
-        let run = require_plain("run", meant.run.as_str())?;
-        let (server, pane) = (meant.server, meant.pane);
+        let run = require_plain("run", expected.run.as_str())?;
+        let (server, pane) = (expected.server, expected.pane);
         let is_ours = format!(
             "#{{&&:#{{==:#{{pid}},{}}},#{{&&:#{{==:#{{start_time}},{}}},#{{==:#{{{RUN}}},{run}}}}}}}",
             server.process.pid, server.started
@@ -63,13 +63,13 @@ impl Tmux {
             "if-shell", "-F", "-t", &target, &condition, command, &refuse,
         ];
         let calls: Vec<Call> = before.into_iter().chain([Call::new(act)]).collect();
-        let said = self.call(&calls)?;
-        match said.trim().strip_prefix(REFUSED) {
-            None => Ok(said),
+        let output = self.call(&calls)?;
+        match output.trim().strip_prefix(REFUSED) {
+            None => Ok(output),
             Some(":1") => Err(TmuxError::NoInput(pane)),
             Some(_) => Err(TmuxError::NotOurs {
                 pane,
-                run: meant.run.clone(),
+                run: expected.run.clone(),
             }),
         }
     }

@@ -107,23 +107,23 @@ impl Tmux {
         let mut unsaved = None;
         for listed in panes {
             let pane = listed.pane;
-            let meant = ExpectedPane {
+            let expected = ExpectedPane {
                 server: &listing.server,
                 pane,
                 run,
             };
             if let Some(path) = scrollback {
-                let saved = self.save_scrollback(meant, path);
+                let saved = self.save_scrollback(expected, path);
                 unsaved = saved.err().map(|error| error.to_string());
             }
-            self.run_guarded(meant, &format!("kill-pane -t {pane}"))?;
+            self.run_guarded(expected, &format!("kill-pane -t {pane}"))?;
         }
         Ok(unsaved)
     }
 
     /// Writes a pane's whole scrollback to a file.
-    fn save_scrollback(&self, meant: ExpectedPane<'_>, path: &Path) -> Result<(), TmuxError> {
-        let text = self.capture(meant)?;
+    fn save_scrollback(&self, pane: ExpectedPane<'_>, path: &Path) -> Result<(), TmuxError> {
+        let text = self.capture(pane)?;
         Ok(private_file::write(path, text.as_bytes())?)
     }
 

@@ -86,13 +86,13 @@ impl Tmux {
             Call::new(["list-panes", "-a", "-F", FORMAT]),
         ]);
         let (finished, tmux) = self.run(&calls)?;
-        let said = String::from_utf8_lossy(&finished.stdout.bytes).into_owned();
-        let mut lines = said.lines();
+        let output = String::from_utf8_lossy(&finished.stdout.bytes).into_owned();
+        let mut lines = output.lines();
         let server = lines.next().map(|line| self.server(line));
         let is_complete = match finished.ending {
             CommandExit::Code(0) => !finished.stdout.is_truncated,
             // A server without sessions has no panes to list, and reports that as a failure.
-            CommandExit::Code(1) => said.lines().count() == 1,
+            CommandExit::Code(1) => output.lines().count() == 1,
             _ => false,
         };
         let Some(server) = server.filter(|_| is_complete) else {
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_no_pane() {
+    fn a_malformed_line_is_not_a_pane() {
         for line in [
             "",
             "pane",

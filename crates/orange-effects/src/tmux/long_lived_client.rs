@@ -41,9 +41,9 @@ impl Tmux {
     /// They get SIGTERM, never SIGKILL: killing a client has taken the server down with it.
     pub fn end_abandoned_clients(&self) -> Result<usize, TmuxError> {
         let mut ended = 0;
-        for (client, said) in processes_with_variable(ORANGE_LISTENER)? {
-            let said = said.to_str().map(serde_json::from_str::<Listener>);
-            let Some(Ok(listener)) = said else {
+        for (client, status) in processes_with_variable(ORANGE_LISTENER)? {
+            let status = status.to_str().map(serde_json::from_str::<Listener>);
+            let Some(Ok(listener)) = status else {
                 continue;
             };
             if listener.socket == self.socket() && listener.process.liveness() == Liveness::Gone {

@@ -65,7 +65,7 @@ pub enum Socket {
 impl Socket {
     /// The server that the user reaches with a plain `tmux`. The `TMUX` variable is ignored: a
     /// performer must find the same server wherever it was started.
-    pub fn own(environment: &Environment) -> Self {
+    pub fn of_user(environment: &Environment) -> Self {
         let folder = environment
             .variable("TMUX_TMPDIR")
             .unwrap_or("/tmp".as_ref());

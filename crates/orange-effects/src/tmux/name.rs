@@ -56,13 +56,13 @@ mod tests {
     }
 
     #[test]
-    fn lesson_9_dots_and_colons_become_what_tmux_makes_of_them() {
+    fn lesson_9_dots_and_colons_are_replaced_as_tmux_does() {
         assert_eq!(session("fix-v1.2"), "app/fix-v1_2");
         assert_eq!(session("a:b"), "app/a_b");
     }
 
     #[test]
-    fn a_name_runs_nothing_and_is_no_flag() {
+    fn a_name_is_neither_a_command_nor_a_flag() {
         assert_eq!(session("#(touch${IFS}x)"), "app/__touch__IFS_x_");
         assert_eq!(session("ä/🦀;\n"), "app/ä/___");
         assert_eq!(window_name("-t"), "_-t");
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_of_ours_is_plain() {
+    fn our_ids_are_plain() {
         assert!(require_plain("run", "r1-2_x").is_ok());
         for value in [
             "",

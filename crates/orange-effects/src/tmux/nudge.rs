@@ -84,8 +84,8 @@ impl Tmux {
             "display-message -p -t {target} '#{{pane_in_mode}} #{{cursor_y}}' ; \
              capture-pane -p -t {target}"
         );
-        let said = self.run_guarded(pane.expected_pane(), &look)?;
-        let (head, shown) = said.split_once('\n').unwrap_or((said.trim(), ""));
+        let output = self.run_guarded(pane.expected_pane(), &look)?;
+        let (head, shown) = output.split_once('\n').unwrap_or((output.trim(), ""));
         let (mode, row) = head.split_once(' ').unwrap_or((head, ""));
         let screen = Screen::read(shown, row.parse().ok(), line);
         let obstacle = if mode != "0" {
@@ -102,10 +102,10 @@ impl Tmux {
         let session = pane.session.to_string();
         // A program that watches the server is a client too, but nothing is typed in it.
         let format = "#{?client_control_mode,,#{client_activity}}";
-        let said = self.call(&[Call::new(["list-clients", "-t", &session, "-F", format])])?;
+        let output = self.call(&[Call::new(["list-clients", "-t", &session, "-F", format])])?;
         let now = clock::now().millis() / 1000;
         let recent = i64::try_from(TYPING.as_secs()).unwrap_or(i64::MAX);
-        let mut times = said
+        let mut times = output
             .lines()
             .filter_map(|line| line.trim().parse::<i64>().ok());
         Ok(times.any(|active| now.saturating_sub(active) <= recent))

@@ -47,7 +47,7 @@ pub fn observe(pane: &Pane, look: &Result<Listing, TmuxError>) -> Observation {
 fn observe_on_server(pane: &Pane, listing: &Listing) -> Observation {
     let found = listing.panes.iter().find(|listed| listed.pane == pane.pane);
     let Some(listed) = found else {
-        return match life(pane) {
+        return match agent_liveness(pane) {
             Liveness::Gone => Observation::Dead(Evidence::Closed),
             Liveness::Alive => unknown_with_processes(pane, "its pane was closed"),
             Liveness::Unknown(why) => Observation::Unknown(why),
@@ -92,7 +92,7 @@ fn read_unreported_exit(pane: &Pane, listed: &ListedPane) -> Observation {
 }
 
 fn observe_without_server(pane: &Pane, why: &str) -> Observation {
-    match life(pane) {
+    match agent_liveness(pane) {
         Liveness::Gone => Observation::Dead(Evidence::Environment),
         Liveness::Alive => unknown_with_processes(pane, why),
         Liveness::Unknown(unknown) => Observation::Unknown(format!("{why}; {unknown}")),
@@ -104,7 +104,7 @@ fn unknown_with_processes(pane: &Pane, why: &str) -> Observation {
 }
 
 /// Whether the agent's process runs. If its process was never recorded, its mark is searched for.
-fn life(pane: &Pane) -> Liveness {
+fn agent_liveness(pane: &Pane) -> Liveness {
     if let Some(process) = &pane.process {
         return process.liveness();
     }

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_no_pane() {
+    fn a_malformed_line_is_not_a_pane() {
         for line in [
             "",
             "pane",

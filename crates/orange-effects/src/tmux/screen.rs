@@ -58,29 +58,29 @@ impl Screen {
     /// respond.
     pub fn read(shown: &str, cursor_row: Option<usize>, line: &str) -> Screen {
         let last = last_lines(shown);
-        let wanted = without_whitespace(line);
+        let expected = without_whitespace(line);
         let rows: Vec<&str> = shown.lines().collect();
         let last_row = rows.iter().rposition(|it| !it.trim().is_empty());
         let is_left = last_row.is_some() && cursor_row > last_row;
         let above = &last[..last.len() - footer(&rows, cursor_row).min(last.len())];
         let framed =
-            framed_text(&rows, cursor_row).filter(|it| without_whitespace(it).contains(&wanted));
+            framed_text(&rows, cursor_row).filter(|it| without_whitespace(it).contains(&expected));
         let typed = framed.or_else(|| typed_text(above, is_left));
         let input = match typed.map(|typed| without_whitespace(&typed)) {
             None => Input::Unknown,
-            Some(typed) if wanted.is_empty() || !typed.contains(&wanted) => Input::Other,
-            Some(typed) if typed.replace(&wanted, "").is_empty() => Input::Ours,
+            Some(typed) if expected.is_empty() || !typed.contains(&expected) => Input::Other,
+            Some(typed) if typed.replace(&expected, "").is_empty() => Input::Ours,
             Some(_) => Input::Mixed,
         };
         Screen {
             input,
-            is_at_end: !wanted.is_empty()
+            is_at_end: !expected.is_empty()
                 && cursor_row.is_some()
                 && cursor_row == last_row
-                && without_whitespace(shown).ends_with(&wanted),
-            times_shown: match wanted.as_str() {
+                && without_whitespace(shown).ends_with(&expected),
+            times_shown: match expected.as_str() {
                 "" => 0,
-                wanted => without_whitespace(shown).matches(wanted).count(),
+                expected => without_whitespace(shown).matches(expected).count(),
             },
             dialog: dialog(&last),
         }
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_the_cursor_has_left_was_sent() {
+    fn a_line_the_cursor_has_left_was_sent() {
         let plain = format!("> {NUDGE}\n\n\n");
         assert!(Screen::read(&plain, Some(0), NUDGE).is_unsent());
         assert!(!Screen::read(&plain, Some(1), NUDGE).is_unsent());
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn lesson_25_what_is_shown_below_a_box_without_an_edge_is_not_typed() {
+    fn lesson_25_text_below_a_borderless_box_is_not_input() {
         let footer = "  model default · ~/repo\n        ⚠ 1 warning · f2 to view";
         let waits = format!("• I wait.\n\n› {NUDGE}\n\n{footer}\n");
         assert!(Screen::read(&waits, Some(2), NUDGE).is_unsent());
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn lesson_25_a_nudge_that_waits_is_seen() {
+    fn lesson_25_a_pending_nudge_is_detected() {
         for screen in [
             "some talk\n\n> Message from orange: run orange inbox and do what it says.\n",
             "╭──────────╮\n│ > Message from orange: run orange       │\n│   inbox and do what it says. │\n╰──────────╯\n  ? for shortcuts\n",

@@ -37,8 +37,8 @@ impl Tmux {
     /// Connects; without a session there is nothing to connect to.
     pub fn screens(&self) -> Result<Screens, TmuxError> {
         let mut conversation = self.long_lived_client()?.converse()?;
-        let asked = conversation.send_line(&format!("display-message -p '{SERVER}'"));
-        asked.map_err(|error| disconnect_error(&error))?;
+        let sent = conversation.send_line(&format!("display-message -p '{SERVER}'"));
+        sent.map_err(|error| disconnect_error(&error))?;
         let ended = || TmuxError::Disconnected(String::from("tmux sent no answer"));
         let mut lines = conversation.lines().ok_or_else(ended)?;
         let mut reader = Reader::default();
@@ -81,8 +81,8 @@ impl Screens {
             "display-message -p -t {id} '{MARK}:#{{@orange_run}}:#{{pane_dead}}:#{{cursor_flag}}:\
              #{{cursor_x}}:#{{cursor_y}}' ; capture-pane -e -p -S -{before} -t {id}"
         );
-        let asked = self.conversation.send_line(&ask);
-        asked.map_err(|error| disconnect_error(&error))?;
+        let sent = self.conversation.send_line(&ask);
+        sent.map_err(|error| disconnect_error(&error))?;
         let about = match self.answer()? {
             Ok(about) => about.concat(),
             // The pane is gone, and tmux did not run the second command.

@@ -70,12 +70,12 @@ impl Tmux {
         let listed = require_created(start, &after)?;
         if let Some(before) = before.filter(|it| it.server != after.server) {
             // The server was replaced in between, so the session may belong to another task.
-            let meant = ExpectedPane {
+            let expected = ExpectedPane {
                 server: &after.server,
                 pane: listed.pane,
                 run: start.run,
             };
-            self.run_guarded(meant, &format!("kill-pane -t {}", listed.pane))?;
+            self.run_guarded(expected, &format!("kill-pane -t {}", listed.pane))?;
             return Err(TmuxError::NoServer(before.server.socket));
         }
         let pane = self.locate_pane(start, &after, listed)?;
@@ -109,7 +109,7 @@ impl Tmux {
         listing: &Listing,
         listed: &ListedPane,
     ) -> Result<Pane, TmuxError> {
-        let listed = self.named(start, listed)?;
+        let listed = self.name_session(start, listed)?;
         Ok(Pane {
             run: start.run.clone(),
             run_file: start.run_file.to_owned(),
@@ -179,7 +179,7 @@ impl Tmux {
     }
 
     /// Gives a new session its display name, plus the task's id if another session has that name.
-    fn named(
+    fn name_session(
         &self,
         start: &StartRequest<'_>,
         listed: &ListedPane,

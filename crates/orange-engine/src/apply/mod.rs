@@ -12,7 +12,7 @@ use crate::task::{LastError, Run, RunState, SectionRecord, StatusEntry, Task, Wo
 
 /// Applies one event to a task.
 ///
-/// It never fails and never asks: an event is a fact, so whatever it says has happened.
+/// It never fails: an event records what has already happened.
 pub fn apply(mut task: Task, event: &Event) -> Task {
     fold(&mut task, event);
     task
@@ -22,7 +22,7 @@ pub fn apply(mut task: Task, event: &Event) -> Task {
 pub fn fold(task: &mut Task, event: &Event) {
     task.version = event.version;
     match &event.fact {
-        Fact::TaskCreated(created) => *task = create_task(created, event),
+        Fact::TaskCreated(creation) => *task = task_from_creation(creation, event),
         Fact::TaskAmended {
             summary,
             branch,
@@ -50,8 +50,8 @@ pub fn fold(task: &mut Task, event: &Event) {
                 task.fields.entry(field.clone()).or_insert(*value);
             }
             for (name, hash) in sections {
-                let memory = task.sections.entry(name.clone());
-                memory.or_insert_with(|| SectionRecord::existing(*hash));
+                let record = task.sections.entry(name.clone());
+                record.or_insert_with(|| SectionRecord::existing(*hash));
             }
         }
         Fact::TaskDeleted { .. } => task.is_deleted = true,
@@ -137,7 +137,7 @@ pub fn replay<'event>(
 ) -> Result<Task, ReplayError> {
     let mut events = events.into_iter();
     let first = events.next().ok_or(ReplayError::Empty)?;
-    let mut task = created_task(first).ok_or(ReplayError::NoBeginning)?;
+    let mut task = task_from_first_event(first).ok_or(ReplayError::NoBeginning)?;
     for event in events {
         let expected = task.version + 1;
         if event.version != expected {
@@ -150,40 +150,40 @@ pub fn replay<'event>(
 }
 
 /// The task that a `task.created` event creates.
-pub fn created_task(event: &Event) -> Option<Task> {
+pub fn task_from_first_event(event: &Event) -> Option<Task> {
     match &event.fact {
-        Fact::TaskCreated(created) => Some(create_task(created, event)),
+        Fact::TaskCreated(creation) => Some(task_from_creation(creation, event)),
         _ => None,
     }
 }
 
-pub(crate) fn create_task(created: &TaskCreation, event: &Event) -> Task {
+pub(crate) fn task_from_creation(creation: &TaskCreation, event: &Event) -> Task {
     Task {
-        id: created.id.clone(),
-        project: created.project.clone(),
-        workflow: created.workflow.clone(),
+        id: creation.id.clone(),
+        project: creation.project.clone(),
+        workflow: creation.workflow.clone(),
         version: event.version,
-        status: created.status.clone(),
+        status: creation.status.clone(),
         entered: StatusEntry {
             from: None,
             trigger: None,
-            by: created.by.clone(),
+            by: creation.by.clone(),
             at: event.at,
             version: event.version,
         },
-        summary: created.summary.clone(),
-        branch: created.branch.clone(),
-        harness: created.harness.clone(),
-        review_harness: created.review_harness.clone(),
-        agent_settings: created.agent_settings.clone(),
-        queueing: created.queueing.clone(),
-        fields: created.fields.clone(),
+        summary: creation.summary.clone(),
+        branch: creation.branch.clone(),
+        harness: creation.harness.clone(),
+        review_harness: creation.review_harness.clone(),
+        agent_settings: creation.agent_settings.clone(),
+        queueing: creation.queueing.clone(),
+        fields: creation.fields.clone(),
         crash_count: 0,
         crash_count_is_stale: false,
         last_error: None,
         workspace: Workspace::None,
         runs: BTreeMap::new(),
-        sections: created
+        sections: creation
             .sections
             .iter()
             .map(|(name, hash)| (name.clone(), SectionRecord::existing(*hash)))
@@ -206,17 +206,17 @@ fn add_child(task: &mut Task, child: &TaskId) {
 fn import(
     task: &mut Task,
     by: &Role,
-    asked: bool,
+    is_request: bool,
     sections: &BTreeMap<SectionName, Option<SectionHash>>,
 ) {
     for (name, hash) in sections {
-        let memory = task.sections.entry(name.clone()).or_default();
-        if memory.hash != *hash {
-            memory.hash.clone_from(hash);
-            memory.submitted_by.clear();
+        let record = task.sections.entry(name.clone()).or_default();
+        if record.hash != *hash {
+            record.hash.clone_from(hash);
+            record.submitted_by.clear();
         }
-        if asked && hash.is_some() {
-            memory.submitted_by.insert(by.clone());
+        if is_request && hash.is_some() {
+            record.submitted_by.insert(by.clone());
         }
     }
 }
@@ -234,8 +234,8 @@ fn change_status(task: &mut Task, changed: &StatusChange, event: &Event) {
     task.submission.clone_from(&changed.submission);
     task.unfinished_plan = Some(event.version);
     task.attention.clear();
-    for memory in task.sections.values_mut() {
-        memory.at_entry.clone_from(&memory.hash);
+    for record in task.sections.values_mut() {
+        record.at_entry.clone_from(&record.hash);
     }
     // A decision by the user resets the error count, so the same error may be retried.
     if changed.by == Role::Human {

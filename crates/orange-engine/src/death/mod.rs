@@ -137,14 +137,14 @@ pub fn judge(rules: &[Rule], ending: &Ending<'_>) -> Judgement {
         .iter()
         .filter(|rule| rule.matches_ending(ending.evidence))
     {
-        let told = match rule.line(&lines) {
+        let text = match rule.line(&lines) {
             None if rule.patterns.is_empty() => None,
             None => continue,
             Some(at) => Some(at),
         };
         return Judgement {
-            evidence: evidence(&rule.meaning, ending, &lines, told),
-            output_line: told.map(|at| lines[at].trim().chars().take(MAX_LINE_CHARS).collect()),
+            evidence: evidence(&rule.meaning, ending, &lines, text),
+            output_line: text.map(|at| lines[at].trim().chars().take(MAX_LINE_CHARS).collect()),
         };
     }
     plain
@@ -156,7 +156,7 @@ pub fn judge(rules: &[Rule], ending: &Ending<'_>) -> Judgement {
 /// Rules about how a process ends do not apply to one that is still running.
 pub fn judge_live(
     rules: &[Rule],
-    said: &str,
+    text: &str,
     at: Timestamp,
     offset: Option<i32>,
 ) -> Option<Judgement> {
@@ -164,7 +164,7 @@ pub fn judge_live(
     let rules: Vec<Rule> = rules.iter().filter(is_about_words).cloned().collect();
     let ending = Ending {
         evidence: &Evidence::Exit { code: 0 },
-        output: said,
+        output: text,
         at,
         offset,
     };
@@ -200,10 +200,10 @@ impl Rule {
     }
 }
 
-fn evidence(means: &Meaning, ending: &Ending<'_>, lines: &[&str], told: Option<usize>) -> Evidence {
+fn evidence(means: &Meaning, ending: &Ending<'_>, lines: &[&str], line: Option<usize>) -> Evidence {
     match means {
         Meaning::Quota { resets, wait } => {
-            let said = told.map(|at| {
+            let said = line.map(|at| {
                 let end = lines.len().min(at + 1 + LINES_AFTER);
                 plain(&lines[at..end].join(" "))
             });
@@ -292,8 +292,8 @@ mod tests {
     }
 
     #[test]
-    fn lesson_40_who_lives_may_say_that_there_is_no_quota() {
-        let told = |said: &str| judge_live(&rules(), said, at(NOW), Some(60));
+    fn lesson_40_a_live_agent_can_report_that_it_has_no_quota() {
+        let told = |text: &str| judge_live(&rules(), text, at(NOW), Some(60));
         let found = told("rate_limit: You've hit your limit, resets 3pm").unwrap();
         assert_eq!(found.evidence, quota("2026-01-31T14:00:00Z"));
         assert!(found.output_line.unwrap().starts_with("rate_limit"));
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_has_a_class_by_its_words() {
+    fn errors_are_classified_by_their_text() {
         let class = |error: &str| classify(&rules(), error);
         assert_eq!(class("429: You've HIT your limit"), FailureClass::Quota);
         assert_eq!(class("Please run /login"), FailureClass::Login);
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_rule_asks_for_must_all_be_there() {
+    fn every_condition_of_a_rule_must_hold() {
         let exit = |code| Evidence::Exit { code };
         let signal = |signal| Evidence::Signal { signal };
         for (evidence, shown, expected) in [
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_counts() {
+    fn the_first_matching_rule_wins() {
         let mut rules = rules();
         rules.insert(0, rule(&["limits.rs"], Meaning::Crash));
         let evidence = Evidence::Exit { code: 3 };
@@ -377,13 +377,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_long_before_means_nothing() {
+    fn old_output_is_ignored() {
         let later = "and so on\n".repeat(LAST_LINES);
         let evidence = Evidence::Exit { code: 0 };
         let judged = judge(&evidence, &format!("You've hit your limit\n{later}"));
         assert_eq!(judged.evidence, evidence);
         let long = format!("hit your limit {}", "🦀".repeat(500));
-        let said = judge(&evidence, &long).output_line.unwrap();
-        assert_eq!(said.chars().count(), MAX_LINE_CHARS);
+        let text = judge(&evidence, &long).output_line.unwrap();
+        assert_eq!(text.chars().count(), MAX_LINE_CHARS);
     }
 }

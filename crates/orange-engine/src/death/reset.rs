@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_is_not_named_is_not_read() {
+    fn an_undeclared_format_is_not_read() {
         let now = Timestamp::parse("2026-01-31T09:30:00Z").unwrap();
         let read = |forms: &[ResetFormat], offset| find_reset("resets 3pm", forms, now, offset);
         assert_eq!(

@@ -6,7 +6,7 @@ use super::hints;
 use super::hooks;
 use super::plan_builder::PlanBuilder;
 use super::transition::{self, change_fields};
-use crate::apply::create_task;
+use crate::apply::task_from_creation;
 use crate::decision::Decision;
 use crate::document::{SectionHash, SectionName};
 use crate::event::{Event, Fact, TaskCreation};
@@ -19,7 +19,7 @@ use crate::refusal::{Attempt, Blocker, Refusal};
 use crate::task::Task;
 
 /// Decides whether and where a task begins; its plan starts with `task.created`.
-pub fn create(workflow: &Workflow, new: &NewTask, known: &DecisionContext) -> Decision {
+pub fn create(workflow: &Workflow, new: &NewTask, context: &DecisionContext) -> Decision {
     let mut closed = None;
     for entry in &workflow.entries {
         if new
@@ -29,9 +29,9 @@ pub fn create(workflow: &Workflow, new: &NewTask, known: &DecisionContext) -> De
         {
             continue;
         }
-        let (event, task) = beginning(workflow, new, entry, known);
+        let (event, task) = beginning(workflow, new, entry, context);
         match guard(entry, &task) {
-            None => return enter(workflow, entry, task, event, known),
+            None => return enter(workflow, entry, task, event, context),
             Some(missing) => {
                 closed.get_or_insert(missing);
             }
@@ -56,7 +56,7 @@ fn beginning(
     workflow: &Workflow,
     new: &NewTask,
     entry: &Entry,
-    known: &DecisionContext,
+    context: &DecisionContext,
 ) -> (Event, Task) {
     let created = TaskCreation {
         id: new.id.clone(),
@@ -71,26 +71,26 @@ fn beginning(
         agent_settings: new.agent_settings.clone(),
         queueing: new.queueing.clone(),
         fields: workflow.fields.clone(),
-        sections: existing_sections(workflow, known),
+        sections: existing_sections(workflow, context),
     };
     let event = Event {
         version: 1,
-        at: known.at,
+        at: context.at,
         fact: Fact::TaskCreated(created.clone()),
     };
-    let task = create_task(&created, &event);
+    let task = task_from_creation(&created, &event);
     (event, task)
 }
 
 /// Sections that were written before the task began are not fresh.
 pub(super) fn existing_sections(
     workflow: &Workflow,
-    known: &DecisionContext,
+    context: &DecisionContext,
 ) -> BTreeMap<SectionName, SectionHash> {
     let names = workflow.gated_sections().iter();
     names
         .filter_map(|name| {
-            let section = known.document.as_ref()?.section(name)?;
+            let section = context.document.as_ref()?.section(name)?;
             Some((name.clone(), section.hash()))
         })
         .collect()
@@ -115,10 +115,10 @@ fn enter(
     entry: &Entry,
     task: Task,
     event: Event,
-    known: &DecisionContext,
+    context: &DecisionContext,
 ) -> Decision {
     let plan = event.version;
-    let mut steps = PlanBuilder::begin(workflow, task, event, known);
+    let mut steps = PlanBuilder::begin(workflow, task, event, context);
     change_fields(&mut steps, &entry.set);
     let state = workflow.state(&entry.status);
     let on_enter = state.map_or(&[] as &[Hook], |state| &state.on_enter);

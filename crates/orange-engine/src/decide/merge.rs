@@ -45,8 +45,8 @@ pub(super) fn start(
     let Some(git) = steps.facts().and_then(|facts| facts.git.as_ref()) else {
         return Err(MergeBlocker::Needs(vec![FactNeeded::Git]));
     };
-    let wanted = match choose_commit(steps, git) {
-        Ok(wanted) => wanted,
+    let expected = match choose_commit(steps, git) {
+        Ok(expected) => expected,
         Err(missing) => {
             return Err(MergeBlocker::Refused(ClosedEdge {
                 missing: vec![missing],
@@ -60,20 +60,20 @@ pub(super) fn start(
     steps.record(Fact::MergeStarted {
         by: asker.role.clone(),
         strategy,
-        head: wanted.commit.clone(),
+        head: expected.commit.clone(),
         base: git.base.clone(),
-        left_out: wanted.left_out.clone(),
+        left_out: expected.left_out.clone(),
     });
     let merge = Merge {
         strategy,
         branch: steps.task.branch.clone(),
-        head: wanted.commit,
+        head: expected.commit,
         tip: Some(git.head.clone()),
         base: git.base.clone(),
         to,
         local,
-        was_in_base: wanted.is_in_base,
-        left_out: wanted.left_out,
+        was_in_base: expected.is_in_base,
+        left_out: expected.left_out,
     };
     steps.plan_effect(plan, Effect::Merge(merge), OnError::Stop);
     Ok(())

@@ -18,8 +18,8 @@ use crate::task::Task;
 /// Every edge out of the current status, in file order.
 ///
 /// TASK.md is judged as if a role that may take the edge asked for it now.
-pub fn next_steps(workflow: &Workflow, task: &Task, known: &DecisionContext) -> Vec<NextStep> {
-    let steps = PlanBuilder::new(workflow, task, known, None);
+pub fn next_steps(workflow: &Workflow, task: &Task, context: &DecisionContext) -> Vec<NextStep> {
+    let steps = PlanBuilder::new(workflow, task, context, None);
     let edges = workflow.edges_from(&task.status);
     let edges = edges.filter(|edge| edge.trigger.is_available());
     edges.map(|edge| next_step(edge, &steps)).collect()

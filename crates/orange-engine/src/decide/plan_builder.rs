@@ -34,12 +34,12 @@ impl<'a> PlanBuilder<'a> {
     pub(super) fn new(
         workflow: &'a Workflow,
         task: &Task,
-        known: &'a DecisionContext,
+        context: &'a DecisionContext,
         cause: Option<&'a Cause>,
     ) -> Self {
         Self {
             workflow,
-            known,
+            known: context,
             cause,
             task: task.clone(),
             entered: task.entered.version,
@@ -53,11 +53,11 @@ impl<'a> PlanBuilder<'a> {
         workflow: &'a Workflow,
         task: Task,
         first: Event,
-        known: &'a DecisionContext,
+        context: &'a DecisionContext,
     ) -> Self {
         Self {
             workflow,
-            known,
+            known: context,
             cause: None,
             entered: task.entered.version,
             task,
@@ -92,7 +92,7 @@ impl<'a> PlanBuilder<'a> {
         self.import(by, false);
     }
 
-    fn import(&mut self, by: &Role, asked: bool) {
+    fn import(&mut self, by: &Role, is_requested: bool) {
         if let Some(document) = &self.known.document {
             let sections = self.workflow.gated_sections().iter();
             let sections: BTreeMap<_, _> = sections
@@ -101,7 +101,7 @@ impl<'a> PlanBuilder<'a> {
             let by = by.clone();
             self.record(Fact::DocumentImported {
                 by,
-                is_request: asked,
+                is_request: is_requested,
                 sections,
             });
         }

@@ -51,7 +51,7 @@ pub(super) fn respawn(
 
 /// Whether the agent is already being brought back: a rule of the workflow may have judged its
 /// death a moment ago.
-pub(super) fn is_starting(steps: &PlanBuilder<'_>, asked: Option<&Role>) -> bool {
+pub(super) fn is_starting(steps: &PlanBuilder<'_>, requester: Option<&Role>) -> bool {
     let is_starting = |role: &Role| {
         let run = steps.task.runs.get(role);
         let run = run.filter(|run| run.state == RunState::Starting);
@@ -66,17 +66,17 @@ pub(super) fn is_starting(steps: &PlanBuilder<'_>, asked: Option<&Role>) -> bool
         return false;
     };
     let mut known = state.respawn.keys();
-    match asked {
+    match requester {
         Some(role) => state.respawn.contains_key(role) && is_starting(role),
         None => known.clone().all(|role| steps.task.is_live(role)) && known.any(is_starting),
     }
 }
 
 /// The requested role, else the first one that is gone and can be brought back.
-fn missing_role(steps: &PlanBuilder<'_>, asked: Option<&Role>) -> Option<Role> {
+fn missing_role(steps: &PlanBuilder<'_>, requester: Option<&Role>) -> Option<Role> {
     let state = steps.workflow.state(&steps.task.status)?;
     let can = |role: &&Role| state.respawn.contains_key(*role);
-    if let Some(role) = asked {
+    if let Some(role) = requester {
         return can(&role).then(|| role.clone());
     }
     let gone = |role: &&Role| !steps.task.is_live(role);

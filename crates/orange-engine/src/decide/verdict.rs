@@ -27,12 +27,15 @@ pub fn vouches_for_document(
     let rules = workflow.exit_rules.iter();
     let rules = rules.filter(|rule| rule.status == task.status);
     let artifacts = rules.flat_map(|rule| &rule.has_artifact);
-    let asked = here().filter(|edge| is_requested(workflow, task, ask, edge));
-    let asked: Vec<&SectionGate> = verdict_gates(asked.flat_map(|edge| &edge.gates)).collect();
+    let requested = here().filter(|edge| is_requested(workflow, task, ask, edge));
+    let requested: Vec<&SectionGate> =
+        verdict_gates(requested.flat_map(|edge| &edge.gates)).collect();
     verdict_gates(here().flat_map(|edge| &edge.gates).chain(artifacts)).all(|gate| {
         verdict_in(gate, document).is_none_or(|said| {
-            let mut asked = asked.iter();
-            asked.any(|asked| asked.section == gate.section && asked.verdict == Some(said))
+            let mut requested = requested.iter();
+            requested.any(|requested| {
+                requested.section == gate.section && requested.verdict == Some(said)
+            })
         })
     })
 }

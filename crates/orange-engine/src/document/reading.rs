@@ -128,7 +128,7 @@ pub fn verdict(content: &str, mode: VerdictMode) -> VerdictReading {
         VerdictMode::Scan => lines
             .iter()
             .filter(|line| !line.fenced)
-            .find_map(|line| named(&line.text))
+            .find_map(|line| named_verdict(&line.text))
             .unwrap_or(VerdictReading::Absent),
     }
 }
@@ -146,13 +146,13 @@ fn first_line_verdict(line: &Line) -> VerdictReading {
         .and_then(|rest| rest.trim_start().strip_prefix(':'))
         .and_then(|rest| words(rest.trim_start()).next());
     match first_word.and_then(verdict_word) {
-        Some(_) => named(&line.text).unwrap_or_else(unreadable),
+        Some(_) => named_verdict(&line.text).unwrap_or_else(unreadable),
         None => unreadable(),
     }
 }
 
 /// The only verdict a line names as a whole word, or the fact that it names both.
-fn named(line: &str) -> Option<VerdictReading> {
+fn named_verdict(line: &str) -> Option<VerdictReading> {
     let plain = without_marks(line);
     let mut verdicts = words(&plain).filter_map(verdict_word);
     let first = verdicts.next()?;

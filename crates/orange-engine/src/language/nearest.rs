@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_finds_the_name_and_another_word_does_not() {
+    fn a_typo_suggests_the_name_and_another_word_does_not() {
         let names = ["working", "reviewing", "done"];
         for (word, expected) in [
             ("wroking", Some("working")),
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn distances_are_counted_in_single_slips() {
+    fn distances_count_single_edits() {
         for (one, other, expected) in [
             ("", "", 0),
             ("a", "", 1),

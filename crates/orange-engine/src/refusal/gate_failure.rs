@@ -237,9 +237,9 @@ fn fmt_other(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
         GateFailure::ReportDiffers {
             field,
             found,
-            wanted,
+            wanted: expected,
         } => {
-            let wanted = match wanted {
+            let expected = match expected {
                 ReportCondition::Is(words) => {
                     let words = join_or(words.iter().map(|word| format!("`{word}`")));
                     format!("be {words}")
@@ -249,7 +249,7 @@ fn fmt_other(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
             };
             write!(
                 formatter,
-                "the report's `{field}` is `{found}`, but must {wanted}"
+                "the report's `{field}` is `{found}`, but must {expected}"
             )
         }
         GateFailure::BranchMoved {
@@ -267,17 +267,23 @@ fn fmt_other(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
             GitCondition::TaskFileUntracked => "TASK.md was committed to the branch",
         }),
         GateFailure::PullRequestMissing => formatter.write_str("there is no pull request"),
-        GateFailure::PullRequestState { found, wanted } => write!(
+        GateFailure::PullRequestState {
+            found,
+            wanted: expected,
+        } => write!(
             formatter,
             "the pull request is {}, but must be {}",
             state_word(*found),
-            state_word(*wanted)
+            state_word(*expected)
         ),
-        GateFailure::PullRequestChecks { found, wanted } => write!(
+        GateFailure::PullRequestChecks {
+            found,
+            wanted: expected,
+        } => write!(
             formatter,
             "the checks of the pull request are {}, but must be {}",
             found.map_or("absent", checks_word),
-            checks_word(*wanted)
+            checks_word(*expected)
         ),
         GateFailure::Command { command, result } => {
             let command = command.join(" ");
@@ -332,11 +338,11 @@ fn fmt_uncommitted(
         1 => Some(format!("1 file is not committed: {names}")),
         count => Some(format!("{count} files are not committed: {names}")),
     };
-    let mut told: Vec<String> = files.into_iter().chain(others.iter().cloned()).collect();
-    if told.is_empty() {
-        told.push(String::from("the worktree has uncommitted changes"));
+    let mut bodies: Vec<String> = files.into_iter().chain(others.iter().cloned()).collect();
+    if bodies.is_empty() {
+        bodies.push(String::from("the worktree has uncommitted changes"));
     }
-    formatter.write_str(&told.join("; "))
+    formatter.write_str(&bodies.join("; "))
 }
 
 fn state_word(state: PullRequestState) -> &'static str {

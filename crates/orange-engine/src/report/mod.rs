@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_another_type_is_read_as_what_it_means() {
+    fn a_field_of_another_type_is_converted() {
         let report = read(
             r#"{"status": " Done ", "summary": null, "reason": ["a", "b"], "accomplished": "one",
                 "remaining": null, "blockers": [1, null, {"key": "missing"}], "files_changed": {},
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn help_is_wanted_when_the_field_says_anything_but_no() {
+    fn any_value_but_no_asks_for_help() {
         for no in ["null", "false", "0", r#""""#, r#""no""#, r#""False""#, "[]"] {
             let report = read(&format!(r#"{{"status": "done", "needs_help": {no}}}"#));
             assert_eq!(report.outcome(), Outcome::Done, "{no}");
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_and_a_fence_are_taken_off() {
+    fn a_byte_order_mark_and_a_fence_are_stripped() {
         for written in [
             "\u{feff}{\"status\":\"done\"}",
             "```json\n{\"status\":\"done\"}\n```\n",
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_there_twice_and_a_deep_nesting_are_errors() {
+    fn a_duplicate_key_and_deep_nesting_are_errors() {
         let twice = r#"{"status": "blocked", "status": "done"}"#;
         let error = serde_json::from_str::<Report>(twice).unwrap_err();
         assert!(error.to_string().contains("duplicate field `status`"));
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_report_says_why_it_is_not_done() {
-        for (json, told) in [
+        for (json, text) in [
             (
                 r#"{"status":"blocked","reason":"no key","blockers":["the API","a\nperson"]}"#,
                 "the run reported `blocked`: no key; blockers: the API, a person",
@@ -356,13 +356,13 @@ mod tests {
                  needs_review",
             ),
         ] {
-            assert_eq!(read(json).explanation(), told);
+            assert_eq!(read(json).explanation(), text);
         }
         let unreadable = Report::unreadable("EOF at line 1");
         assert_eq!(unreadable.outcome(), Outcome::NeedsReview);
-        let told = "the report could not be read: EOF at line 1";
-        assert_eq!(unreadable.explanation(), told);
-        assert_eq!(unreadable.error(), Some(format!("needs_review: {told}")));
+        let text = "the report could not be read: EOF at line 1";
+        assert_eq!(unreadable.explanation(), text);
+        assert_eq!(unreadable.error(), Some(format!("needs_review: {text}")));
         let long = Report {
             reason: "x".repeat(10_000),
             ..Report::default()
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_recorded_reads_back() {
+    fn a_recorded_report_reads_back() {
         let report = read(r#"{"status":"blocked","delegations":["A"],"needs_help":true}"#);
         let written = serde_json::to_string(&report).unwrap();
         assert_eq!(serde_json::from_str::<Report>(&written).unwrap(), report);

@@ -15,7 +15,7 @@ pub fn find_cycle(
     after: &BTreeSet<TaskId>,
 ) -> Option<Vec<TaskId>> {
     let parent = parent?;
-    let known: BTreeMap<&TaskId, &ScheduledTask> = all.iter().map(|it| (&it.task, it)).collect();
+    let by_id: BTreeMap<&TaskId, &ScheduledTask> = all.iter().map(|it| (&it.task, it)).collect();
     let mut children: BTreeMap<&TaskId, Vec<&TaskId>> = BTreeMap::new();
     for standing in all {
         if let Some(above) = &standing.parent {
@@ -31,7 +31,7 @@ pub fn find_cycle(
         if last == parent {
             return Some(way.into_iter().cloned().collect());
         }
-        let standing = known.get(last).copied();
+        let standing = by_id.get(last).copied();
         let Some(standing) = standing.filter(|it| !matches!(it.place, SchedulePlace::Ended { .. }))
         else {
             continue;

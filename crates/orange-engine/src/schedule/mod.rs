@@ -51,13 +51,13 @@ pub struct Schedule {
 /// A queue that tasks return to goes before one in which they begin, so started work is finished
 /// first. Then the higher priority goes first, then the task that has waited longest, then the id.
 pub fn schedule(all: &[ScheduledTask], limits: &Limits, now: Timestamp) -> Schedule {
-    let known: BTreeMap<&TaskId, &ScheduledTask> = all.iter().map(|it| (&it.task, it)).collect();
-    let taken = Tally::of(known.values().copied(), limits);
-    let mut tally = Tally::of(known.values().copied(), limits);
+    let by_id: BTreeMap<&TaskId, &ScheduledTask> = all.iter().map(|it| (&it.task, it)).collect();
+    let taken = Tally::of(by_id.values().copied(), limits);
+    let mut tally = Tally::of(by_id.values().copied(), limits);
     let mut found = Schedule::default();
-    for (standing, queued) in in_order(known.values().copied()) {
+    for (standing, queued) in in_order(by_id.values().copied()) {
         let mut waits = own_waits(queued, now);
-        waits.extend(open_dependencies(standing, &known));
+        waits.extend(open_dependencies(standing, &by_id));
         // A task that could not start anyway ignores limits and does not keep others from starting.
         if waits.is_empty() {
             waits = taken.reached_limits(standing);
@@ -86,9 +86,9 @@ pub fn waits_before_limits(
     let SchedulePlace::Queued(queued) = &task.place else {
         return Vec::new();
     };
-    let known: BTreeMap<&TaskId, &ScheduledTask> = others.iter().map(|it| (&it.task, it)).collect();
+    let by_id: BTreeMap<&TaskId, &ScheduledTask> = others.iter().map(|it| (&it.task, it)).collect();
     let mut waits = own_waits(queued, now);
-    waits.extend(open_dependencies(task, &known));
+    waits.extend(open_dependencies(task, &by_id));
     waits
 }
 
@@ -99,17 +99,17 @@ pub fn reached_limits(
     holders: &[ScheduledTask],
     limits: &Limits,
 ) -> Vec<Wait> {
-    let known: BTreeMap<&TaskId, &ScheduledTask> =
+    let by_id: BTreeMap<&TaskId, &ScheduledTask> =
         holders.iter().map(|it| (&it.task, it)).collect();
-    Tally::of(known.values().copied(), limits).reached_limits(task)
+    Tally::of(by_id.values().copied(), limits).reached_limits(task)
 }
 
 /// What holds back a start of this task, no matter which role asks: its dependencies and the
 /// limits.
 pub fn find_waits(task: &ScheduledTask, all: &[ScheduledTask], limits: &Limits) -> Vec<Wait> {
-    let known: BTreeMap<&TaskId, &ScheduledTask> = all.iter().map(|it| (&it.task, it)).collect();
-    let mut waits = open_dependencies(task, &known);
-    let others = known.values().copied();
+    let by_id: BTreeMap<&TaskId, &ScheduledTask> = all.iter().map(|it| (&it.task, it)).collect();
+    let mut waits = open_dependencies(task, &by_id);
+    let others = by_id.values().copied();
     let others = others.filter(|it| it.task != task.task);
     waits.extend(Tally::of(others, limits).reached_limits(task));
     waits
@@ -145,9 +145,9 @@ fn own_waits(queued: &QueueEntry, now: Timestamp) -> Vec<Wait> {
     }
 }
 
-fn open_dependencies(task: &ScheduledTask, known: &BTreeMap<&TaskId, &ScheduledTask>) -> Vec<Wait> {
+fn open_dependencies(task: &ScheduledTask, by_id: &BTreeMap<&TaskId, &ScheduledTask>) -> Vec<Wait> {
     let waits = task.after.iter().filter_map(|after| {
-        let Some(standing) = known.get(after) else {
+        let Some(standing) = by_id.get(after) else {
             let task = after.clone();
             return Some(Wait::UnknownTask { task });
         };

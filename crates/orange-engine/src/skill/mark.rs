@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_our_own_words_count_as_ours() {
+    fn a_changed_text_is_not_our_own() {
         let text = add_mark("one\ntwo\n");
         assert_eq!(authorship(text.as_bytes()), Authorship::Own);
         for changed in [
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_quotes_the_line_is_ours_only_by_its_last_one() {
+    fn only_the_mark_in_the_last_line_counts() {
         let quoting = add_mark(&add_mark("one\n"));
         assert_eq!(authorship(quoting.as_bytes()), Authorship::Own);
         let torn = &quoting[..quoting.len() / 2];

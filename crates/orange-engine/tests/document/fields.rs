@@ -50,7 +50,7 @@ fn names() -> [String; 4] {
 }
 
 #[test]
-fn every_handoff_has_its_fields() {
+fn every_handoff_field_is_found() {
     for (name, bytes, expected) in TABLE {
         let document = parse(name, bytes);
         let content = document.content(section(&document, "Handoff"));

@@ -137,8 +137,8 @@ fn damage_is_shown_with_its_place() {
     assert_eq!(damage.to_string(), shown);
 }
 
-pub(crate) fn document(wanted: &str) -> Document {
-    let (name, bytes, _) = TABLE.iter().find(|(name, ..)| *name == wanted).unwrap();
+pub(crate) fn document(expected: &str) -> Document {
+    let (name, bytes, _) = TABLE.iter().find(|(name, ..)| *name == expected).unwrap();
     parse(name, bytes)
 }
 

@@ -18,7 +18,7 @@ fn borrow_fields(fields: &[(String, FieldValue)]) -> Vec<(&str, FieldValue)> {
         .collect()
 }
 
-fn said(document: &Document) -> Vec<(String, SectionHash)> {
+fn section_hashes(document: &Document) -> Vec<(String, SectionHash)> {
     document
         .sections()
         .iter()
@@ -52,7 +52,7 @@ proptest! {
         let before = read(&text);
         let after = before.with_fields(&borrow_fields(&fields));
         prop_assert_eq!(&after, &read(after.text()));
-        prop_assert_eq!(said(&after), said(&before));
+        prop_assert_eq!(section_hashes(&after), section_hashes(&before));
         if fields.is_empty() {
             prop_assert_eq!(after.text(), text);
             return Ok(());
@@ -186,7 +186,7 @@ proptest! {
     }
 
     #[test]
-    fn different_words_have_different_hashes(one in "[a-z\n]{0,9}", other in "[a-z\n]{0,9}") {
+    fn different_text_has_different_hashes(one in "[a-z\n]{0,9}", other in "[a-z\n]{0,9}") {
         let same = one.trim_matches('\n') == other.trim_matches('\n');
         prop_assert_eq!(SectionHash::of(&one) == SectionHash::of(&other), same);
         let hash = SectionHash::of(&one);

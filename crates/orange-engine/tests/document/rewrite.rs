@@ -34,7 +34,7 @@ fn reading_and_setting_nothing_change_no_byte() {
 }
 
 #[test]
-fn setting_what_is_already_so_changes_no_byte() {
+fn setting_an_equal_value_changes_no_byte() {
     for (name, bytes) in corpus() {
         let document = parse(name, bytes);
         if let Frontmatter::Present(fields) = document.frontmatter() {

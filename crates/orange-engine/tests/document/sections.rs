@@ -71,8 +71,8 @@ fn every_section_is_found_on_its_line() {
     }
 }
 
-fn document(wanted: &str) -> Document {
-    let (name, bytes, _) = TABLE.iter().find(|(name, ..)| *name == wanted).unwrap();
+fn document(expected: &str) -> Document {
+    let (name, bytes, _) = TABLE.iter().find(|(name, ..)| *name == expected).unwrap();
     parse(name, bytes)
 }
 

@@ -78,8 +78,8 @@ pub(crate) const TABLE: &[Row<(Kind, Kind)>] = corpus! {
     "verdict-nested-heading" => (Kind::Pass, Kind::Pass),
 };
 
-fn reading(wanted: &str, mode: VerdictMode) -> VerdictReading {
-    let (name, bytes, _) = TABLE.iter().find(|(name, ..)| *name == wanted).unwrap();
+fn reading(expected: &str, mode: VerdictMode) -> VerdictReading {
+    let (name, bytes, _) = TABLE.iter().find(|(name, ..)| *name == expected).unwrap();
     let document = parse(name, bytes);
     verdict(document.content(section(&document, "Review")), mode)
 }
@@ -94,7 +94,7 @@ fn every_review_has_its_verdict() {
 }
 
 #[test]
-fn what_cannot_be_read_is_quoted_as_it_stands() {
+fn an_unreadable_verdict_is_quoted_verbatim() {
     let quoted = |name| match reading(name, VerdictMode::FirstLine) {
         Both { line } | Unreadable { line } => line,
         found => unreachable!("{found:?}"),
@@ -109,7 +109,7 @@ fn what_cannot_be_read_is_quoted_as_it_stands() {
 }
 
 #[test]
-fn verdicts_and_modes_have_stable_words() {
+fn verdicts_and_modes_have_stable_names() {
     assert_eq!(Verdict::Pass.to_string(), "PASS");
     assert_eq!(serde_json::to_string(&Verdict::Fail).unwrap(), "\"FAIL\"");
     assert_eq!(

@@ -91,9 +91,9 @@ impl<'a> World<'a> {
         new: &NewTask,
         file: Option<&str>,
     ) -> Result<World<'a>, Refusal> {
-        let mut known = known_at(1_000);
-        known.document = file.map(document);
-        match create(workflow, new, &known) {
+        let mut context = known_at(1_000);
+        context.document = file.map(document);
+        match create(workflow, new, &context) {
             Decision::Plan(plan) => Ok(World {
                 workflow,
                 task: replay(&plan.events).unwrap(),
@@ -200,22 +200,19 @@ impl<'a> World<'a> {
         assert_eq!(plan.events.len(), 1);
     }
 
-    pub fn known(&mut self) -> DecisionContext {
+    pub fn context(&mut self) -> DecisionContext {
         self.clock += 1_000;
-        let mut known = known_at(self.clock);
-        known.fresh = FreshId::new(format!("run{}", self.events.len()));
-        known.document = self.file.as_deref().map(document);
-        known.facts = self.facts.clone();
-        known.facts.entered = self.task.entered.version;
-        known
+        let mut decision_context = known_at(self.clock);
+        decision_context.fresh = FreshId::new(format!("run{}", self.events.len()));
+        decision_context.document = self.file.as_deref().map(document);
+        decision_context.facts = self.facts.clone();
+        decision_context.facts.entered = self.task.entered.version;
+        decision_context
     }
 
     pub fn input(&mut self, cause: Cause) -> Input {
-        let known = self.known();
-        Input {
-            context: known,
-            cause,
-        }
+        let context = self.context();
+        Input { context, cause }
     }
 
     pub fn decide(&mut self, cause: Cause) -> Decision {
@@ -248,7 +245,7 @@ impl<'a> World<'a> {
     }
 
     /// A request that must be accepted; its effects then succeed.
-    pub fn must(&mut self, by: Role, to: &str) -> Plan {
+    pub fn expect_move(&mut self, by: Role, to: &str) -> Plan {
         let plan = plan_of(self.move_to(by, to));
         assert_eq!(self.task.status.as_str(), to);
         self.settle();

@@ -48,7 +48,7 @@ fn every_operator_means_what_it_says() {
 }
 
 #[test]
-fn what_does_not_parse_is_pointed_at() {
+fn parse_errors_point_at_their_position() {
     for (text, offset, message) in [
         ("", 0, "expected a field, found the end"),
         ("  ", 2, "expected a field, found the end"),
@@ -173,7 +173,7 @@ fn gaps_come_with_a_witness() {
 }
 
 #[test]
-fn a_proof_that_would_take_too_long_is_given_up() {
+fn a_proof_that_takes_too_long_is_abandoned() {
     let many: Vec<String> = (0..40).map(|index| format!("f{index} != 1")).collect();
     let guards: Vec<When> = (0..6).map(|_| when(&many.join(" and "))).collect();
     let guards: Vec<&When> = guards.iter().collect();

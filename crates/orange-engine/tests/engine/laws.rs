@@ -13,7 +13,9 @@ use orange_engine::{Workflow, replay, shipped_workflows};
 use proptest::prelude::*;
 
 use crate::fixtures::{World, load_clean, shipped_workflow};
-use crate::random_histories::{Happening, anything, cause, config, without_people, workers_tricks};
+use crate::random_histories::{
+    Happening, any_step, any_step_without_user, any_worker_step, cause, config,
+};
 
 pub(crate) static WORKFLOWS: LazyLock<Vec<Workflow>> = LazyLock::new(|| {
     let mut all: Vec<Workflow> = shipped_workflows::ALL
@@ -124,7 +126,7 @@ proptest! {
     #[test]
     fn any_history_obeys_the_laws(
         which in 0..7usize,
-        history in proptest::collection::vec(anything(), 0..60),
+        history in proptest::collection::vec(any_step(), 0..60),
     ) {
         let workflow = &WORKFLOWS[which];
         let mut world = World::begin(workflow);
@@ -147,8 +149,8 @@ proptest! {
     #[test]
     fn a_decision_depends_on_nothing_but_its_arguments(
         which in 0..7usize,
-        history in proptest::collection::vec(anything(), 0..40),
-        last in anything(),
+        history in proptest::collection::vec(any_step(), 0..40),
+        last in any_step(),
     ) {
         let workflow = &WORKFLOWS[which];
         let mut world = World::begin(workflow);
@@ -162,9 +164,9 @@ proptest! {
     }
 
     #[test]
-    fn the_worker_never_leads_its_task_out_of_agent_review(
+    fn the_worker_cannot_move_its_task_out_of_agent_review(
         round in 1..3i64,
-        history in proptest::collection::vec(workers_tricks(), 0..40),
+        history in proptest::collection::vec(any_worker_step(), 0..40),
     ) {
         let workflow = &WORKFLOWS[0];
         let mut world = World::placed(workflow, "agent-review");
@@ -187,8 +189,8 @@ proptest! {
     }
 
     #[test]
-    fn default_stays_within_its_bounds_whatever_agents_do(
-        history in proptest::collection::vec(without_people(), 0..250),
+    fn default_stays_within_its_limits(
+        history in proptest::collection::vec(any_step_without_user(), 0..250),
     ) {
         let workflow = &WORKFLOWS[0];
         let mut world = World::begin(workflow);
@@ -211,8 +213,8 @@ proptest! {
     }
 
     #[test]
-    fn autopilot_stays_within_its_bounds_whatever_agents_do(
-        history in proptest::collection::vec(without_people(), 0..250),
+    fn autopilot_stays_within_its_limits(
+        history in proptest::collection::vec(any_step_without_user(), 0..250),
     ) {
         let workflow = WORKFLOWS.iter().find(|workflow| workflow.name.as_str() == "autopilot").unwrap();
         let mut world = World::begin(workflow);

@@ -74,7 +74,7 @@ fn load_line(from: &str, to: &str, line: usize) -> String {
 }
 
 #[test]
-fn the_base_is_clean() {
+fn the_base_workflow_is_valid() {
     assert_eq!(problems(BASE), Vec::new());
 }
 
@@ -174,7 +174,7 @@ fn rule_7_two_unguarded_transitions_are_always_ambiguous() {
 }
 
 #[test]
-fn rule_7_different_askers_do_not_clash() {
+fn rule_7_transitions_for_different_roles_do_not_conflict() {
     let source = BASE
         .replacen("    when: \"review_round < 2\"\n", "    by: worker\n", 1)
         .replacen(
@@ -197,7 +197,7 @@ fn rule_8_a_when_must_parse() {
 }
 
 #[test]
-fn rule_9_a_then_when_must_answer_every_case() {
+fn rule_9_then_when_must_cover_every_case() {
     let problem = problem(
         "        - when: \"review_round >= 2\"\n          then: waiting\n",
         "        - when: \"review_round > 2\"\n          then: waiting\n",
@@ -214,7 +214,7 @@ fn rule_9_a_then_when_must_answer_every_case() {
 }
 
 #[test]
-fn rule_9_else_answers_the_rest() {
+fn rule_9_else_covers_the_rest() {
     let source = BASE.replacen(
         "        - when: \"review_round >= 2\"\n          then: waiting\n",
         "        - else: waiting\n",
@@ -390,7 +390,7 @@ fn the_vocabulary_is_closed() {
 }
 
 #[test]
-fn what_would_mean_nothing_is_refused() {
+fn constructs_without_effect_are_refused() {
     let gate = |gate: &str| {
         (
             String::from("    gate: done\n"),
@@ -439,7 +439,7 @@ fn what_would_mean_nothing_is_refused() {
 }
 
 /// The messages that one mistake causes, each with its hint.
-fn told(from: &str, to: &str) -> Vec<String> {
+fn messages(from: &str, to: &str) -> Vec<String> {
     assert!(BASE.contains(from), "{from}");
     let found = problems(&BASE.replacen(from, to, 1));
     found
@@ -452,52 +452,52 @@ fn told(from: &str, to: &str) -> Vec<String> {
 }
 
 #[test]
-fn one_mistake_is_told_once_and_where_it_is() {
+fn a_mistake_is_reported_once_at_its_position() {
     let done = "  done: { section: \"## Done\", required: true }\n";
     // A reference to a definition that could not be read is not reported as well.
     assert_eq!(
-        told(done, "  done: { command: cargo test }\n"),
+        messages(done, "  done: { command: cargo test }\n"),
         [
             "`command` must be a list of a program and its arguments | write it like `[cargo, test]`; it does not run in a shell"
         ]
     );
     assert_eq!(
-        told("    Do {summary}.\n", "    Do { it }.\n"),
+        messages("    Do {summary}.\n", "    Do { it }.\n"),
         ["prompt `work`: a `{` begins a variable like `{summary}`; write `{{` for a brace"]
     );
     assert_eq!(
-        told("  max_rounds: 2\n", "  max_rounds: three\n"),
+        messages("  max_rounds: 2\n", "  max_rounds: three\n"),
         ["limit `max_rounds` must be a whole number from 0, not `three`"]
     );
-    assert_eq!(told("limits:\n", "roles: [QA]\nlimits:\n").len(), 1);
+    assert_eq!(messages("limits:\n", "roles: [QA]\nlimits:\n").len(), 1);
     assert_eq!(
-        told("    gate: done\n", "    gate: done\n    trigger: merge\n"),
+        messages("    gate: done\n", "    gate: done\n    trigger: merge\n"),
         [
             "`trigger` must be `request`, `exit`, `crash`, `timeout`, `spawn_failed`, `merged`, `pr_merged`, `pr_closed`, `children_done` or `report`, not `merge` | did you mean `merged`?"
         ]
     );
     // An alias that repeats a mistake does not report it twice.
-    let found = told(
+    let found = messages(
         "      - action: acquire_workspace\n",
         "      - &go kil_session\n      - *go\n      - action: acquire_workspace\n",
     );
     assert_eq!(found.len(), 1, "{found:#?}");
     // An empty value is not a text.
     assert_eq!(
-        told(done, "  done:\n    section: ## Done\n"),
+        messages(done, "  done:\n    section: ## Done\n"),
         [
             "`section` is empty | `#` begins a comment; put a text that contains it in quotes, like \"## Handoff\""
         ]
     );
     assert_eq!(
-        told(
+        messages(
             "    when: \"review_round < 2\"\n  - from",
             "    when:\n  - from"
         ),
         ["`when` is empty"]
     );
     assert_eq!(
-        told(
+        messages(
             "  work: |\n    Do {summary}.\n",
             "  work: Do {summary}. Write ## Done.\n"
         ),
@@ -508,16 +508,16 @@ fn one_mistake_is_told_once_and_where_it_is() {
 }
 
 #[test]
-fn hints_lead_on() {
+fn every_hint_leads_to_a_fix() {
     let edge = "  - from: waiting\n";
     assert_eq!(
-        told(edge, "  - from: waiting\n    set: { review_rond: 0 }\n"),
+        messages(edge, "  - from: waiting\n    set: { review_rond: 0 }\n"),
         [
             "field `review_rond` does not exist | did you mean `review_round`? the fields are `attempts`, `clarifications`, `delegations`, `review_round` and `spawn_failures`; declare more under `fields`"
         ]
     );
     assert_eq!(
-        told(
+        messages(
             "    terminal: false\n  working",
             "    expects: [workr]\n  working"
         ),
@@ -526,7 +526,7 @@ fn hints_lead_on() {
         ]
     );
     assert_eq!(
-        told(
+        messages(
             "    when: \"review_round < 2\"\n  - from",
             "    when: max_rounds > review_round\n  - from"
         ),
@@ -535,7 +535,7 @@ fn hints_lead_on() {
         ]
     );
     assert_eq!(
-        told(
+        messages(
             "    when: \"review_round < 2\"\n  - from",
             "    when: review_round < 2 or crash_count < 1\n  - from"
         ),
@@ -544,7 +544,7 @@ fn hints_lead_on() {
         ]
     );
     assert_eq!(
-        told(
+        messages(
             "    gate: done\n",
             "    gate: { section: \"## Done\", from: worker }\n"
         ),
@@ -552,16 +552,16 @@ fn hints_lead_on() {
             "this gate has no key `from` | it takes `section`, `required`, `fields`, `verdict`, `verdict_mode`, `from_role` and `fresh`"
         ]
     );
-    let found = told("    gate: done\n", "    gate: { commnd: [x] }\n");
+    let found = messages("    gate: done\n", "    gate: { commnd: [x] }\n");
     let unknown = "a gate has no key `commnd` | did you mean `command`? it takes `section`, `report`, `git`, `pr` and `command`";
     assert!(found.contains(&unknown.to_owned()), "{found:#?}");
     assert_eq!(
-        told(edge, "  - from: *active\n"),
+        messages(edge, "  - from: *active\n"),
         [
             "this is not YAML: while parsing node, found unknown anchor | `*name` repeats what `&name` marked above; a text with `*`, like \"*active\", needs quotes"
         ]
     );
-    let tab = told(
+    let tab = messages(
         "    terminal: false\n  working",
         "\tterminal: false\n  working",
     );
@@ -572,7 +572,7 @@ fn hints_lead_on() {
 }
 
 #[test]
-fn rule_7_previous_may_be_what_another_transition_names() {
+fn rule_7_previous_may_equal_a_named_target() {
     let source = BASE
         .replacen("    terminal: true\n", "    terminal: true\n  back:\n", 1)
         .replacen(
@@ -589,7 +589,7 @@ fn rule_7_previous_may_be_what_another_transition_names() {
 }
 
 #[test]
-fn what_is_not_yaml_is_reported_with_its_place() {
+fn invalid_yaml_is_reported_with_its_position() {
     let cases = [
         ("name: [tiny\n", ProblemCode::YamlSyntax),
         (
@@ -646,7 +646,7 @@ fn a_huge_file_is_refused_unread() {
 }
 
 #[test]
-fn aliases_and_lists_and_short_hooks_read_like_the_long_form() {
+fn short_forms_read_like_the_long_form() {
     let long = load(BASE).workflow.unwrap();
     let short = BASE.replacen(
         "      - action: acquire_workspace\n",
@@ -661,7 +661,7 @@ fn aliases_and_lists_and_short_hooks_read_like_the_long_form() {
 }
 
 #[test]
-fn a_picture_points_at_the_column() {
+fn an_excerpt_points_at_the_column() {
     let problem = problem("    to: working\n    hooks", "    to: wroking\n    hooks");
     assert_eq!(
         problem.at.render_excerpt(&problem.excerpt),

@@ -19,7 +19,7 @@ use crate::fixtures::{
     World, load_clean, new_task, plan_of, refusal_of, shipped_workflow, status, task_file,
 };
 use crate::laws::WORKFLOWS;
-use crate::random_histories::{anything, cause};
+use crate::random_histories::{any_step, cause};
 
 fn missing(decision: Decision) -> Vec<Blocker> {
     let refusal = refusal_of(decision);
@@ -35,7 +35,7 @@ fn adopt(workflow: &Workflow) -> RequestKind {
 }
 
 #[test]
-fn model_and_effort_are_words_of_one_program() {
+fn model_and_effort_apply_to_one_harness() {
     let workflow = shipped_workflow("default");
     let agent_settings = AgentSettings {
         model: Some(String::from("large")),
@@ -75,7 +75,7 @@ fn model_and_effort_are_words_of_one_program() {
 }
 
 #[test]
-fn only_what_has_ended_and_let_go_is_deleted() {
+fn only_a_finished_and_released_task_can_be_deleted() {
     let workflow = shipped_workflow("default");
     let mut world = World::begin(&workflow);
     let open = missing(world.ask(Role::Human, RequestKind::Delete));
@@ -129,7 +129,7 @@ fn only_what_has_ended_and_let_go_is_deleted() {
 }
 
 #[test]
-fn another_workflow_must_know_the_status_and_mean_the_same() {
+fn a_new_workflow_must_have_the_same_status() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "working");
     world.file = Some(task_file(&[("## Proof", "RESULT: seen")]));
@@ -176,11 +176,11 @@ transitions:
     let old = missing(world.move_to(Role::Worker, "shut"));
     assert!(matches!(&old[..], [Blocker::GateFailed { .. }]), "{old:?}");
     world.file = Some(task_file(&[("## Proof", "RESULT: seen again")]));
-    world.must(Role::Worker, "shut");
+    world.expect_move(Role::Worker, "shut");
 }
 
 #[test]
-fn a_workflow_does_not_change_while_something_is_on_its_way() {
+fn a_workflow_cannot_change_while_effects_are_pending() {
     let workflow = shipped_workflow("default");
     let mut world = World::begin(&workflow);
     world.verb(Role::Human, Verb::Spawn);
@@ -191,7 +191,7 @@ fn a_workflow_does_not_change_while_something_is_on_its_way() {
 }
 
 #[test]
-fn an_agent_that_is_being_brought_back_is_not_refused() {
+fn a_request_of_a_respawning_agent_is_accepted() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "agent-review");
     let running = missing(world.ask(
@@ -225,11 +225,11 @@ fn an_agent_that_is_being_brought_back_is_not_refused() {
 }
 
 #[test]
-fn a_message_that_nobody_gets_is_not_said_to_be_delivered() {
+fn a_message_without_a_receiver_is_not_reported_as_delivered() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "planning");
     world.file = Some(task_file(&[("## Plan", "APPROACH: steps")]));
-    world.must(Role::Worker, "working");
+    world.expect_move(Role::Worker, "working");
     let nowhere = missing(world.verb(Role::Worker, Verb::RequestChanges));
     assert!(
         matches!(&nowhere[..], [Blocker::VerbUnavailable { .. }]),
@@ -243,7 +243,7 @@ fn a_message_that_nobody_gets_is_not_said_to_be_delivered() {
 }
 
 #[test]
-fn an_agents_yes_confirms_nothing() {
+fn an_agent_cannot_confirm() {
     let workflow = load_clean(
         "name: asking
 version: 1
@@ -282,9 +282,9 @@ proptest! {
     /// If the outlook calls an edge open, a request by an allowed role is not refused; every event
     /// has a description.
     #[test]
-    fn an_outlook_promises_what_decide_keeps(
+    fn an_outlook_agrees_with_decide(
         which in any::<prop::sample::Index>(),
-        history in prop::collection::vec(anything(), 0..25),
+        history in prop::collection::vec(any_step(), 0..25),
     ) {
         let workflow = which.get(&WORKFLOWS);
         let mut world = World::begin(workflow);
@@ -300,9 +300,9 @@ proptest! {
                 prop_assert!(workflow.is_terminal(&world.task.status), "only what has ended");
             }
         }
-        let known = world.known();
+        let context = world.context();
         let task = world.task.clone();
-        for way in next_steps(workflow, &task, &known) {
+        for way in next_steps(workflow, &task, &context) {
             let (Some(to), Trigger::Request) = (way.to.clone(), way.trigger) else { continue };
             let by = way.by.first().cloned().unwrap_or(Role::Human);
             let stands = |it: &&Blocker| !matches!(it, Blocker::ConfirmationNeeded { .. });
@@ -327,7 +327,7 @@ proptest! {
 }
 
 #[test]
-fn a_verb_is_used_only_where_it_has_its_place() {
+fn a_verb_is_available_only_in_its_states() {
     let workflow = shipped_workflow("autopilot");
     let unblocked =
         |name: &str| missing(World::placed(&workflow, name).verb(Role::Human, Verb::Unblock));
@@ -346,8 +346,8 @@ fn a_verb_is_used_only_where_it_has_its_place() {
     let found = missing(running.verb(Role::Human, Verb::Retry));
     assert_eq!(found, [Blocker::StillRunning { role }]);
     let verbs = |world: &mut World<'_>| -> Vec<Verb> {
-        let known = world.known();
-        let ways = next_steps(&workflow, &world.task, &known);
+        let context = world.context();
+        let ways = next_steps(&workflow, &world.task, &context);
         ways.into_iter().flat_map(|way| way.verbs).collect()
     };
     assert!(!verbs(&mut running).contains(&Verb::Retry));
@@ -358,7 +358,7 @@ fn a_verb_is_used_only_where_it_has_its_place() {
 }
 
 #[test]
-fn what_failed_is_retried_before_any_edge_is_taken() {
+fn failed_effects_are_retried_before_an_edge_is_taken() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "reviewing");
     // The verb `retry` would lead to `working`, and reviewed work would be reworked.
@@ -409,7 +409,7 @@ fn several_changes_are_one_decision() {
 }
 
 #[test]
-fn who_brought_an_agent_back_is_in_the_history() {
+fn the_history_records_who_respawned_an_agent() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "working");
     world.task.runs.clear();
@@ -417,6 +417,6 @@ fn who_brought_an_agent_back_is_in_the_history() {
     let plan = plan_of(respawned);
     let mut facts = plan.events.iter().map(|event| &event.fact);
     let fact = facts.find(|fact| matches!(fact, Fact::AgentRespawned { .. }));
-    let said = describe(fact.unwrap(), &plan.events);
-    assert_eq!(said, "the human respawned the worker");
+    let text = describe(fact.unwrap(), &plan.events);
+    assert_eq!(text, "the human respawned the worker");
 }

@@ -12,7 +12,7 @@ fn render(text: &str) -> String {
 }
 
 #[test]
-fn variables_are_filled_and_values_are_never_read_again() {
+fn variables_are_filled_in_and_values_are_not_expanded_again() {
     assert_eq!(
         render("on {branch}: {summary}"),
         "on fix/it: use {branch} }{ {{x}}"
@@ -24,7 +24,7 @@ fn variables_are_filled_and_values_are_never_read_again() {
 }
 
 #[test]
-fn a_lone_brace_is_pointed_at() {
+fn a_lone_brace_is_reported_with_its_position() {
     for (text, offset) in [
         ("a { b", 2),
         ("é{Summary}", 1),
@@ -49,7 +49,7 @@ fn variables_are_listed_in_order() {
 
 proptest! {
     #[test]
-    fn a_doubled_text_means_itself(text in "(?s).{0,60}") {
+    fn a_doubled_brace_is_a_literal_brace(text in "(?s).{0,60}") {
         let doubled = text.replace('{', "{{").replace('}', "}}");
         let prompt = Prompt::parse(&doubled).unwrap();
         prop_assert_eq!(prompt.fill(|_| None), text);

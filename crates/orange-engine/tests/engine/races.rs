@@ -47,7 +47,7 @@ fn kill_run(world: &World<'_>) -> Vec<(KillScope, Vec<RunId>)> {
 }
 
 #[test]
-fn a_look_at_the_file_vouches_for_nothing() {
+fn reading_the_file_vouches_for_nothing() {
     let workflow = shipped_workflow("default");
     for by in [Role::Reviewer, Role::Human] {
         let mut world = World::placed(&workflow, "agent-review");
@@ -75,7 +75,7 @@ fn a_look_at_the_file_vouches_for_nothing() {
 }
 
 #[test]
-fn what_stood_there_before_the_task_began_is_old() {
+fn content_from_before_the_task_is_not_fresh() {
     let workflow = shipped_workflow("default");
     let mut new = new_task("x", Some("agent-review"));
     new.by = Role::Human;
@@ -86,11 +86,11 @@ fn what_stood_there_before_the_task_began_is_old() {
     );
     world.write(&[("## Review", "Verdict: PASS\nand now I have read it")]);
     world.settle();
-    world.must(Role::Reviewer, "reviewing");
+    world.expect_move(Role::Reviewer, "reviewing");
 }
 
 #[test]
-fn a_transition_waits_for_the_document_where_freshness_matters() {
+fn a_gate_on_freshness_waits_for_the_document() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "reviewing");
     let file = world.file.take();
@@ -100,7 +100,7 @@ fn a_transition_waits_for_the_document_where_freshness_matters() {
     );
     world.file = file;
     world.write(&[("## Handoff", "DONE: reworded while the person looked")]);
-    world.must(Role::Human, "working");
+    world.expect_move(Role::Human, "working");
     world.ends(&Role::Worker, Evidence::Signal { signal: 9 });
     assert_eq!(
         world.task.status,
@@ -114,7 +114,7 @@ fn a_transition_waits_for_the_document_where_freshness_matters() {
 }
 
 #[test]
-fn an_agent_amends_only_what_it_works_on() {
+fn an_agent_can_only_amend_its_own_task() {
     let workflow = shipped_workflow("default");
     let amend = || RequestKind::Amend {
         summary: Some(String::from("ignore all faults")),
@@ -155,7 +155,7 @@ fn a_release_that_failed_is_not_repeated_on_a_workspace_in_use() {
 }
 
 #[test]
-fn what_a_failed_kill_was_for_is_killed_by_the_next_one() {
+fn the_next_kill_includes_the_runs_of_a_failed_kill() {
     let workflow = shipped_workflow("minimal");
     let mut world = World::placed(&workflow, "working");
     let worker = world.task.runs[&Role::Worker].id.clone();
@@ -186,7 +186,7 @@ fn a_run_that_was_replaced_after_a_failed_kill_is_not_forgotten() {
 }
 
 #[test]
-fn a_dead_agent_is_still_named_to_the_kill() {
+fn a_kill_includes_a_dead_agent() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "agent-review");
     let reviewer = world.task.runs[&Role::Reviewer].id.clone();
@@ -201,7 +201,7 @@ fn a_dead_agent_is_still_named_to_the_kill() {
 }
 
 #[test]
-fn what_a_dead_agent_left_running_is_ended_before_the_next_one_starts() {
+fn processes_of_a_dead_agent_are_killed_before_the_next_start() {
     let workflow = shipped_workflow("default");
     // By respawn, by the exit rule, by a message that becomes a start, by an edge of its own.
     let mut world = World::placed(&workflow, "working");
@@ -230,7 +230,7 @@ fn what_a_dead_agent_left_running_is_ended_before_the_next_one_starts() {
 }
 
 #[test]
-fn a_worker_on_its_way_is_not_brought_twice() {
+fn a_starting_worker_is_not_spawned_twice() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "agent-review");
     world.set("review_round", 1);
@@ -267,7 +267,7 @@ fn a_call_proves_that_its_caller_runs() {
 }
 
 #[test]
-fn a_start_that_is_called_off_may_have_half_happened() {
+fn a_cancelled_start_may_have_partly_happened() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "agent-review");
     world.ask(
@@ -295,7 +295,7 @@ fn a_start_that_is_called_off_may_have_half_happened() {
 }
 
 #[test]
-fn a_kill_of_the_role_is_enough_for_its_half_started_run() {
+fn killing_a_role_covers_its_partly_started_run() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "working");
     world.write(&[("## Handoff", "DONE: x")]);
@@ -324,7 +324,7 @@ fn our_own_merge_reports_itself() {
 }
 
 #[test]
-fn no_agent_overtakes_a_merge() {
+fn no_agent_request_is_accepted_during_a_merge() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "working");
     world.facts.git = Some(git_facts(&ALL_HOLD));
@@ -359,7 +359,7 @@ fn an_expected_agent_that_is_missing_raises_attention() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "clarification");
     world.ends(&Role::Worker, Evidence::Exit { code: 1 });
-    world.must(Role::Human, "planning");
+    world.expect_move(Role::Human, "planning");
     assert_eq!(
         world.task.attention,
         ["`planning` expects the worker, but none is running"]
@@ -369,7 +369,7 @@ fn an_expected_agent_that_is_missing_raises_attention() {
 }
 
 #[test]
-fn children_are_counted_whatever_the_order() {
+fn children_are_counted_in_any_order() {
     let workflow = shipped_workflow("autopilot");
     let mut world = World::placed(&workflow, "in_progress");
     world.set("attempts", 1);
@@ -410,7 +410,7 @@ fn children_are_counted_whatever_the_order() {
 }
 
 #[test]
-fn a_delegation_without_a_child_is_told() {
+fn a_delegation_without_a_child_is_reported() {
     let workflow = shipped_workflow("autopilot");
     let mut world = World::placed(&workflow, "in_progress");
     let run = world.task.runs[&Role::Worker].id.clone();
@@ -427,7 +427,7 @@ fn a_delegation_without_a_child_is_told() {
 }
 
 #[test]
-fn a_headless_death_asks_for_the_report_first() {
+fn the_end_of_a_headless_run_reads_the_report_first() {
     let workflow = shipped_workflow("autopilot");
     let mut world = World::placed(&workflow, "in_progress");
     let run = world.task.runs[&Role::Worker].id.clone();
@@ -505,7 +505,7 @@ fn crashes_belong_to_the_status_they_happened_in() {
 }
 
 #[test]
-fn a_start_waits_for_what_its_queue_was_entered_with() {
+fn a_start_waits_for_the_effects_of_entering_its_queue() {
     let prepared = include_str!("../../../../workflows/autopilot.yml").replace(
         "    to: routed\n    by: [human, engine]\n",
         "    to: routed\n    by: [human, engine]\n    hooks: [{ action: notify, message: routed }]\n",
@@ -524,7 +524,7 @@ fn a_start_waits_for_what_its_queue_was_entered_with() {
 }
 
 #[test]
-fn a_remote_that_does_not_answer_keeps_no_workspace_and_is_tried_again() {
+fn an_unreachable_remote_holds_no_workspace_and_is_retried() {
     let workflow = shipped_workflow("autopilot");
     let mut world = World::placed(&workflow, "in_progress");
     let run = world.task.runs[&Role::Worker].id.clone();
@@ -554,7 +554,7 @@ fn a_remote_that_does_not_answer_keeps_no_workspace_and_is_tried_again() {
 }
 
 #[test]
-fn what_was_given_up_about_an_ended_task_can_be_cleared() {
+fn failed_effects_of_a_finished_task_can_be_cleared() {
     let workflow = shipped_workflow("autopilot");
     let mut world = World::placed(&workflow, "in_progress");
     let clear = |world: &mut World<'_>, by: Role| {
@@ -600,7 +600,7 @@ fn reports_done(world: &mut World<'_>, git: GitFacts) -> Plan {
 }
 
 #[test]
-fn a_report_of_done_counts_only_for_committed_work() {
+fn a_done_report_counts_only_for_committed_work() {
     let workflow = shipped_workflow("autopilot");
     let files: Vec<String> = (1..=7).map(|number| format!("file-{number}")).collect();
     let mut world = World::placed(&workflow, "in_progress");
@@ -615,10 +615,10 @@ fn a_report_of_done_counts_only_for_committed_work() {
         },
     );
     assert_eq!(world.task.status, status("needs_review"));
-    let told = "the run reported `done`, but 7 files are not committed: `file-1`, `file-2`, \
+    let text = "the run reported `done`, but 7 files are not committed: `file-1`, `file-2`, \
                 `file-3`, `file-4`, `file-5` and 2 more";
-    assert_eq!(world.task.attention, [told]);
-    assert_eq!(world.task.last_error.as_ref().unwrap().error, told);
+    assert_eq!(world.task.attention, [text]);
+    assert_eq!(world.task.last_error.as_ref().unwrap().error, text);
     // An agent may have renamed or deleted the branch; the end of its run is still judged.
     let mut world = World::placed(&workflow, "in_progress");
     reports_done(
@@ -632,25 +632,25 @@ fn a_report_of_done_counts_only_for_committed_work() {
         },
     );
     assert_eq!(world.task.status, status("needs_review"));
-    let told = "the run reported `done`, but there is no branch `work`, and the branch has no \
+    let text = "the run reported `done`, but there is no branch `work`, and the branch has no \
                 commit of its own";
-    assert_eq!(world.task.attention, [told]);
+    assert_eq!(world.task.attention, [text]);
 }
 
 #[test]
-fn a_report_that_is_not_done_is_not_asked_for_commits() {
+fn a_report_that_is_not_done_needs_no_commits() {
     let workflow = shipped_workflow("autopilot");
     let mut world = World::placed(&workflow, "in_progress");
     let run = world.task.runs[&Role::Worker].id.clone();
     let report = Report::unreadable("expected value at line 1 column 3");
     world.observe(Observation::ReportArrived { run, report });
     assert_eq!(world.task.status, status("needs_review"));
-    let told = "the report could not be read: expected value at line 1 column 3";
-    assert_eq!(world.task.attention, [told]);
+    let text = "the report could not be read: expected value at line 1 column 3";
+    assert_eq!(world.task.attention, [text]);
 }
 
 #[test]
-fn a_start_that_was_given_up_needs_a_person_until_it_is_tried_again() {
+fn a_failed_start_needs_attention_until_it_is_retried() {
     for (workflow, queue) in [("default", "pending"), ("autopilot", "new")] {
         let workflow = shipped_workflow(workflow);
         let mut world = World::begin(&workflow);
@@ -667,7 +667,7 @@ fn a_start_that_was_given_up_needs_a_person_until_it_is_tried_again() {
 }
 
 #[test]
-fn a_report_that_asks_for_help_needs_a_person() {
+fn a_report_that_asks_for_help_needs_attention() {
     let report = Report {
         status: Some(String::from("done")),
         needs_help: true,
@@ -677,7 +677,7 @@ fn a_report_that_asks_for_help_needs_a_person() {
 }
 
 #[test]
-fn a_failed_kill_is_carried_on_by_name() {
+fn a_failed_kill_is_continued_by_run() {
     let workflow = shipped_workflow("minimal");
     let mut world = World::placed(&workflow, "working");
     let first = world.task.runs[&Role::Worker].id.clone();
@@ -694,7 +694,7 @@ fn a_failed_kill_is_carried_on_by_name() {
 }
 
 #[test]
-fn a_failed_release_waits_for_another_try() {
+fn a_failed_release_waits_for_a_retry() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "working");
     world.observe(Observation::ChildAdded {
@@ -714,7 +714,7 @@ fn a_failed_release_waits_for_another_try() {
 }
 
 #[test]
-fn a_release_that_has_not_run_yet_is_not_called_off() {
+fn a_pending_release_is_not_cancelled() {
     let workflow = shipped_workflow("default");
     let mut world = World::begin(&workflow);
     world.verb(Role::Human, Verb::Spawn);
@@ -736,7 +736,7 @@ fn a_release_that_has_not_run_yet_is_not_called_off() {
 }
 
 #[test]
-fn a_failed_archive_does_not_set_a_later_section_aside() {
+fn a_failed_archive_does_not_archive_a_later_section() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "working");
     world.write(&[("## Handoff", "DONE: x")]);
@@ -752,7 +752,7 @@ fn a_failed_archive_does_not_set_a_later_section_aside() {
 }
 
 #[test]
-fn a_start_that_nothing_touches_goes_on() {
+fn an_unaffected_start_continues() {
     let workflow = crate::fixtures::load_clean(include_str!("everything.yml"));
     let mut world = World::begin(&workflow);
     world.verb(Role::Human, Verb::Spawn);
@@ -773,7 +773,7 @@ fn a_start_that_nothing_touches_goes_on() {
 }
 
 #[test]
-fn a_rule_that_leads_nowhere_is_told() {
+fn a_rule_without_a_reachable_target_is_reported() {
     let text = include_str!("everything.yml").replace(
         "  - from: busy\n    to: over\n    trigger: crash\n    hooks: [kill_session, release_workspace]\n",
         "",
@@ -792,7 +792,7 @@ fn a_rule_that_leads_nowhere_is_told() {
 }
 
 #[test]
-fn failed_effects_do_not_pile_up() {
+fn failed_effects_do_not_accumulate() {
     let workflow = shipped_workflow("minimal");
     let mut world = World::placed(&workflow, "working");
     for round in 0..5 {

@@ -118,7 +118,7 @@ fn any_verb() -> impl Strategy<Value = Verb> {
 }
 
 /// What agents and the outside world can do: everything except user actions.
-pub(crate) fn without_people() -> BoxedStrategy<Happening> {
+pub(crate) fn any_step_without_user() -> BoxedStrategy<Happening> {
     let asker = || select(vec![Role::Worker, Role::Reviewer, Role::Engine]);
     prop_oneof![
         4 => select(FILES.to_vec()).prop_map(Happening::Write),
@@ -140,9 +140,9 @@ pub(crate) fn without_people() -> BoxedStrategy<Happening> {
     .boxed()
 }
 
-pub(crate) fn anything() -> BoxedStrategy<Happening> {
+pub(crate) fn any_step() -> BoxedStrategy<Happening> {
     prop_oneof![
-        12 => without_people(),
+        12 => any_step_without_user(),
         4 => (any_role(), any::<Index>(), any::<bool>()).prop_map(|(role, to, yes)| Happening::Move(role, to, yes)),
         3 => (any_role(), any_verb(), any::<bool>()).prop_map(|(role, verb, yes)| Happening::Verb(role, verb, yes)),
         1 => (any_role(), proptest::option::of(agent())).prop_map(|(by, role)| Happening::Respawn(by, role)),
@@ -166,7 +166,7 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
         (!pending.is_empty()).then(|| index.get(pending).planned.clone())
     };
     let observed = |observation| Some(Cause::Observation(observation));
-    let asked = |by: &Role, ask, confirmed| {
+    let request = |by: &Role, ask, confirmed| {
         Some(Cause::Request(Request {
             by: by.clone(),
             kind: ask,
@@ -184,14 +184,14 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
             world.file = Some(text.clone());
             None
         }
-        Happening::Move(by, to, yes) => asked(by, RequestKind::Move { to: target(to) }, *yes),
-        Happening::Verb(by, verb, yes) => asked(by, RequestKind::Verb(*verb), *yes),
+        Happening::Move(by, to, yes) => request(by, RequestKind::Move { to: target(to) }, *yes),
+        Happening::Verb(by, verb, yes) => request(by, RequestKind::Verb(*verb), *yes),
         Happening::Respawn(by, role) => {
-            asked(by, RequestKind::Respawn { role: role.clone() }, false)
+            request(by, RequestKind::Respawn { role: role.clone() }, false)
         }
         Happening::HandEdit(by, to, off) => {
             let version = world.task.version.saturating_sub(*off);
-            asked(
+            request(
                 by,
                 RequestKind::HandEdit {
                     to: target(to),
@@ -204,7 +204,7 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
             let summary = Some(text.clone());
             let branch = Some(BranchName::new(text));
             let priority = None;
-            asked(
+            request(
                 by,
                 RequestKind::Amend {
                     summary,
@@ -215,10 +215,10 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
                 false,
             )
         }
-        Happening::Retry(by, true) => asked(by, RequestKind::RetryEffects, false),
-        Happening::Retry(by, false) => asked(by, RequestKind::RetryReleases, false),
-        Happening::PutAway(by, true) => asked(by, RequestKind::Delete, false),
-        Happening::PutAway(by, false) => asked(by, RequestKind::Restore, false),
+        Happening::Retry(by, true) => request(by, RequestKind::RetryEffects, false),
+        Happening::Retry(by, false) => request(by, RequestKind::RetryReleases, false),
+        Happening::PutAway(by, true) => request(by, RequestKind::Delete, false),
+        Happening::PutAway(by, false) => request(by, RequestKind::Restore, false),
         Happening::Adopt(by) => {
             let mut other = workflow.clone();
             other.description = Some(String::from("In other words."));
@@ -226,11 +226,11 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
                 workflow: Box::new(other),
                 text: String::new(),
             };
-            asked(by, ask, false)
+            request(by, ask, false)
         }
-        Happening::Import(by, asked) => observed(Observation::DocumentRead {
+        Happening::Import(by, request) => observed(Observation::DocumentRead {
             by: by.clone(),
-            is_request: *asked,
+            is_request: *request,
         }),
         Happening::Done(index) => {
             let planned = pending(index)?;
@@ -301,7 +301,7 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
 }
 
 /// What a worker can try while its work is under review, and what may happen to the reviewer then.
-pub(crate) fn workers_tricks() -> BoxedStrategy<Happening> {
+pub(crate) fn any_worker_step() -> BoxedStrategy<Happening> {
     prop_oneof![
         4 => select(FILES.to_vec()).prop_map(Happening::Write),
         1 => "(?s).{0,60}".prop_map(Happening::WriteAnything),

@@ -19,11 +19,11 @@ fn id(name: &str) -> CommitId {
 }
 
 /// Adds a commit to the branch; `named` and `since` are what git would report about the named one.
-fn commit(world: &mut World<'_>, head: &str, named: &str, since: Option<u64>) {
+fn commit(world: &mut World<'_>, head: &str, name: &str, since: Option<u64>) {
     let git = world.facts.git.as_mut().unwrap();
     git.head = id(head);
     git.named = Some(NamedCommit {
-        commit: id(named),
+        commit: id(name),
         commits_since: since,
         is_in_base: false,
     });
@@ -32,7 +32,7 @@ fn commit(world: &mut World<'_>, head: &str, named: &str, since: Option<u64>) {
 fn in_review(workflow: &Workflow) -> World<'_> {
     let mut world = World::placed(workflow, "working");
     world.write(&[HANDOFF]);
-    world.must(Role::Worker, "agent-review");
+    world.expect_move(Role::Worker, "agent-review");
     world
 }
 
@@ -64,7 +64,7 @@ fn planned(world: &World<'_>) -> Merge {
 }
 
 #[test]
-fn a_verdict_is_about_the_commit_that_was_handed_over() {
+fn a_verdict_applies_to_the_submitted_commit() {
     let workflow = shipped_workflow("default");
     let mut world = in_review(&workflow);
     assert_eq!(world.task.submission, Some(submission("head", None)));
@@ -99,15 +99,15 @@ fn a_merge_takes_the_reviewed_commit_and_no_other() {
     let workflow = shipped_workflow("default");
     let mut world = in_review(&workflow);
     world.write(&[HANDOFF, PASS]);
-    world.must(Role::Reviewer, "reviewing");
+    world.expect_move(Role::Reviewer, "reviewing");
     assert_eq!(
         world.task.submission,
         Some(submission("head", Some(Role::Reviewer)))
     );
     commit(&mut world, "later", "head", Some(3));
     let refusal = refusal_of(world.step(merge(None)));
-    let told = refusal.to_string();
-    assert!(told.contains("3 commits after head"), "{told}");
+    let text = refusal.to_string();
+    assert!(text.contains("3 commits after head"), "{text}");
     // If the user names either commit, that one is merged, and the left-out commits are reported.
     world.step(merge(Some("head")));
     let planned = planned(&world);
@@ -130,35 +130,35 @@ fn a_commit_that_is_not_part_of_the_branch_is_not_merged() {
 }
 
 #[test]
-fn without_a_review_the_merge_takes_what_was_handed_over() {
+fn without_a_review_the_merge_takes_the_submitted_commit() {
     let workflow = shipped_workflow("minimal");
     let mut world = World::placed(&workflow, "working");
     world.write(&[HANDOFF]);
-    world.must(Role::Worker, "reviewing");
+    world.expect_move(Role::Worker, "reviewing");
     commit(&mut world, "later", "head", Some(1));
     let refusal = refusal_of(world.step(merge(None)));
-    let told = refusal.to_string();
-    assert!(told.contains("1 commit after head"), "{told}");
+    let text = refusal.to_string();
+    assert!(text.contains("1 commit after head"), "{text}");
 }
 
 #[test]
-fn work_that_goes_on_forgets_what_was_passed() {
+fn continued_work_discards_the_passed_commit() {
     let workflow = shipped_workflow("default");
     let mut world = in_review(&workflow);
     world.write(&[HANDOFF, PASS]);
-    world.must(Role::Reviewer, "reviewing");
-    world.must(Role::Human, "working");
+    world.expect_move(Role::Reviewer, "reviewing");
+    world.expect_move(Role::Human, "working");
     assert_eq!(world.task.submission, None);
     commit(&mut world, "fixed", "head", Some(1));
     world.write(&[("## Handoff", "DONE: more"), PASS]);
-    world.must(Role::Worker, "agent-review");
+    world.expect_move(Role::Worker, "agent-review");
     world.write(&[("## Handoff", "DONE: more"), FAIL]);
-    world.must(Role::Reviewer, "working");
+    world.expect_move(Role::Reviewer, "working");
     assert_eq!(world.task.submission, None);
 }
 
 #[test]
-fn uncommitted_work_is_named_and_cannot_be_handed_over() {
+fn uncommitted_work_is_listed_and_cannot_be_submitted() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "working");
     world.write(&[HANDOFF]);
@@ -166,10 +166,10 @@ fn uncommitted_work_is_named_and_cannot_be_handed_over() {
     git.met_conditions.remove(0);
     git.uncommitted.files = vec![String::from("a.txt"), String::from("b.txt")];
     let refusal = world.refused(Role::Worker, "agent-review");
-    let told = refusal.to_string();
+    let text = refusal.to_string();
     assert!(
-        told.ends_with("2 files are not committed: `a.txt` and `b.txt`"),
-        "{told}"
+        text.ends_with("2 files are not committed: `a.txt` and `b.txt`"),
+        "{text}"
     );
     assert!(refusal.hints[0].contains(".gitignore"), "{refusal:?}");
 }
@@ -188,7 +188,7 @@ fn a_reviewed_commit_that_the_default_branch_has_counts_as_merged() {
     let workflow = shipped_workflow("default");
     let mut world = in_review(&workflow);
     world.write(&[HANDOFF, PASS]);
-    world.must(Role::Reviewer, "reviewing");
+    world.expect_move(Role::Reviewer, "reviewing");
     let git = world.facts.git.as_mut().unwrap();
     git.met_conditions.remove(1);
     git.named = Some(NamedCommit {

@@ -71,13 +71,13 @@ fn started(found: &Schedule) -> Vec<&str> {
     found.starts.iter().map(TaskId::as_str).collect()
 }
 
-fn told(found: &Schedule, number: usize) -> Vec<String> {
+fn wait_texts(found: &Schedule, number: usize) -> Vec<String> {
     let waits = found.waits.get(&id(number)).into_iter().flatten();
     waits.map(ToString::to_string).collect()
 }
 
 #[test]
-fn what_came_back_goes_first_then_priority_then_age_then_id() {
+fn returned_tasks_go_first_then_priority_then_age_then_id() {
     let mut back = waiting_task(9);
     if let SchedulePlace::Queued(queued) = &mut back.place {
         queued.is_requeued = true;
@@ -105,7 +105,7 @@ fn what_came_back_goes_first_then_priority_then_age_then_id() {
 }
 
 #[test]
-fn four_that_wait_for_review_stop_every_start() {
+fn four_tasks_in_review_stop_every_start() {
     let limits = Limits {
         status: BTreeMap::from([(status("reviewing"), 4)]),
         ..Limits::default()
@@ -117,7 +117,7 @@ fn four_that_wait_for_review_stop_every_start() {
     let found = schedule(&all, &limits, now());
     assert!(found.starts.is_empty());
     assert_eq!(
-        told(&found, 9),
+        wait_texts(&found, 9),
         [
             "nothing is started while 4 or more tasks are in `reviewing`, held by `t00`, `t01`, \
              `t02` and `t03`"
@@ -147,13 +147,19 @@ fn a_limit_of_one_harness_or_project_blocks_no_other() {
     ] {
         let found = schedule(&all, &limits, now());
         assert_eq!(started(&found), ["t02"]);
-        assert!(told(&found, 1)[0].contains("held by `t00`"), "{found:?}");
-        assert!(told(&found, 3)[0].contains("held by `t02`"), "{found:?}");
+        assert!(
+            wait_texts(&found, 1)[0].contains("held by `t00`"),
+            "{found:?}"
+        );
+        assert!(
+            wait_texts(&found, 3)[0].contains("held by `t02`"),
+            "{found:?}"
+        );
     }
 }
 
 #[test]
-fn a_queue_or_an_end_with_a_limit_blocks_nothing() {
+fn a_limit_on_a_queue_or_a_terminal_state_blocks_nothing() {
     let limits = Limits {
         status: BTreeMap::from([(status("pending"), 1), (status("over"), 1)]),
         ..Limits::default()
@@ -163,7 +169,7 @@ fn a_queue_or_an_end_with_a_limit_blocks_nothing() {
 }
 
 #[test]
-fn a_dependency_is_done_when_it_ended_and_was_not_given_up() {
+fn a_dependency_is_done_when_it_finished_and_was_not_cancelled() {
     let after = |number| ScheduledTask {
         after: BTreeSet::from([id(number)]),
         ..waiting_task(9)
@@ -189,7 +195,7 @@ fn a_dependency_is_done_when_it_ended_and_was_not_given_up() {
 }
 
 #[test]
-fn parents_and_children_do_not_wait_for_one_another_for_ever() {
+fn parents_and_children_do_not_deadlock() {
     let parent = active(1, "working");
     let child = ScheduledTask {
         parent: Some(id(1)),
@@ -211,7 +217,7 @@ fn parents_and_children_do_not_wait_for_one_another_for_ever() {
 }
 
 #[test]
-fn the_default_lifecycle_has_the_expected_places() {
+fn default_has_the_expected_scheduling_places() {
     let workflow = shipped_workflow("default");
     let mut world = World::begin(&workflow);
     let stands = |world: &World<'_>| ScheduledTask::of(&workflow, &world.task);
@@ -377,7 +383,7 @@ fn limit_usage(all: &[ScheduledTask], limits: &Limits) -> Vec<(String, u32, u32)
 }
 
 #[test]
-fn nothing_is_started_on_a_parked_harness_and_everything_else_is() {
+fn only_tasks_on_a_parked_harness_wait() {
     let parked = |reason, until| Parking {
         harness: HarnessName::new("claude"),
         reason,
@@ -409,7 +415,7 @@ fn nothing_is_started_on_a_parked_harness_and_everything_else_is() {
         };
         let found = schedule(&all, &limits, now());
         assert_eq!(started(&found), ["t02"]);
-        assert_eq!(told(&found, 1), [reason]);
+        assert_eq!(wait_texts(&found, 1), [reason]);
         let waits = find_waits(&all[0], &all, &limits);
         assert_eq!(waits, found.waits[&id(1)], "a user's start waits too");
         assert_eq!(waits[0].hint().as_deref(), Some(hint));
@@ -443,7 +449,7 @@ proptest! {
     }
 
     #[test]
-    fn what_one_task_waits_for_is_told_without_the_others(
+    fn the_reason_for_one_task_needs_no_other_task(
         all in any_tasks(), limits in any_limits()
     ) {
         let found = schedule(&all, &limits, now());
@@ -463,7 +469,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_in_which_tasks_come_in_means_nothing(
+    fn the_input_order_of_tasks_does_not_matter(
         all in any_tasks(), limits in any_limits(), turns in vec(any::<prop::sample::Index>(), 24),
     ) {
         let mut shuffled = all.clone();
@@ -474,7 +480,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_starts_before_what_it_comes_after(all in any_tasks(), limits in any_limits()) {
+    fn no_task_starts_before_its_dependencies(all in any_tasks(), limits in any_limits()) {
         let is_done = |task: &TaskId| {
             let mut found = all.iter().filter(|it| it.task == *task);
             found.any(|it| it.place == SchedulePlace::Ended { cancelled: false })
@@ -487,7 +493,7 @@ proptest! {
 
     /// Starts by the user and by the scheduler follow the same rules.
     #[test]
-    fn the_first_to_start_has_nothing_in_its_way(all in any_tasks(), limits in any_limits()) {
+    fn the_first_task_to_start_has_no_blockers(all in any_tasks(), limits in any_limits()) {
         let found = schedule(&all, &limits, now());
         if let Some(first) = found.starts.first() {
             let standing = all.iter().find(|it| it.task == *first).unwrap();
@@ -534,7 +540,7 @@ proptest! {
 }
 
 #[test]
-fn attempts_that_did_not_finish_are_followed_by_growing_pauses() {
+fn unfinished_attempts_are_followed_by_growing_pauses() {
     let workflow = shipped_workflow("autopilot");
     let pause_of = |attempts: i64, trigger: Trigger| {
         let mut world = World::placed(&workflow, "new");

@@ -15,13 +15,13 @@ use crate::fixtures::{ALL_HOLD, World, git_facts, load_clean, shipped_workflow, 
 use crate::source_documents::{LARGE, MINIMAL};
 
 #[test]
-fn both_documents_load_without_a_problem() {
+fn both_seed_workflows_load_without_a_problem() {
     assert_eq!(load_clean(LARGE).states.len(), 8);
     assert_eq!(load_clean(MINIMAL).states.len(), 5);
 }
 
 #[test]
-fn version_1_fills_in_what_the_documents_leave_out() {
+fn version_1_fills_in_the_defaults_of_the_seeds() {
     let workflow = load_clean(LARGE);
     let state = |name: &str| workflow.state(&status(name)).unwrap();
     assert_eq!(workflow.entries.len(), 1);
@@ -74,7 +74,7 @@ fn version_1_fills_in_what_the_documents_leave_out() {
 }
 
 #[test]
-fn the_small_document_counts_crashes_towards_nothing() {
+fn the_small_seed_does_not_count_crashes() {
     let workflow = load_clean(MINIMAL);
     let mut world = World::placed(&workflow, "working");
     world.set("crash_count", 1);
@@ -91,7 +91,7 @@ fn the_small_document_counts_crashes_towards_nothing() {
 }
 
 #[test]
-fn the_large_document_cannot_leave_agent_review_after_crashes() {
+fn the_large_seed_cannot_leave_agent_review_after_crashes() {
     let workflow = load_clean(LARGE);
     let mut world = World::placed(&workflow, "agent-review");
     world.set("review_round", 1);
@@ -258,14 +258,14 @@ fn the_table_of_the_first_seed_is_a_subset_of_default() {
     let workflow = shipped_workflow("default");
     for row in &TABLE {
         let done = take(&workflow, row);
-        let wanted = row.differs.map_or(row.hooks, |(hooks, _)| hooks);
+        let expected = row.differs.map_or(row.hooks, |(hooks, _)| hooks);
         let set_by_a_start = ["spawn_failures"];
         let done: Vec<&str> = done
             .iter()
             .map(String::as_str)
             .filter(|name| !set_by_a_start.contains(name))
             .collect();
-        assert_eq!(done, wanted, "{} -> {}", row.from, row.to);
+        assert_eq!(done, expected, "{} -> {}", row.from, row.to);
         if let Some((hooks, reason)) = row.differs {
             assert_ne!(hooks, row.hooks, "{reason}");
         }
@@ -285,7 +285,7 @@ fn every_gate_of_the_first_seed_is_a_gate_of_default() {
         if let Precondition::Fail(round) = row.given {
             world.set("review_round", round);
         }
-        let refusal = world.refused(asker(row), row.to);
+        let refusal = world.refused(requester(row), row.to);
         assert_eq!(refusal.code(), "gate-failed", "{} -> {}", row.from, row.to);
     }
     // In the other round, the review leads elsewhere.
@@ -298,7 +298,7 @@ fn every_gate_of_the_first_seed_is_a_gate_of_default() {
 }
 
 /// The role that the seed's prompts tell to run the command; otherwise the human.
-fn asker(row: &Row) -> Role {
+fn requester(row: &Row) -> Role {
     match (row.from, row.to) {
         (_, "cancelled" | "done") | ("pending" | "reviewing" | "stuck", _) => Role::Human,
         ("agent-review", _) => Role::Reviewer,
@@ -339,7 +339,7 @@ fn take(workflow: &orange_engine::Workflow, row: &Row) -> Vec<String> {
         });
         Decision::Plan(plan)
     } else {
-        world.move_to(asker(row), row.to)
+        world.move_to(requester(row), row.to)
     };
     let Decision::Plan(plan) = decision else {
         panic!("{} -> {}: {decision:#?}", row.from, row.to)

@@ -43,7 +43,7 @@ fn allowed_steps(workflow: &Workflow, role: &str) -> Vec<(String, String, String
 }
 
 #[test]
-fn each_role_is_offered_what_it_may_ask_for_and_nothing_else() {
+fn each_role_sees_only_the_requests_it_may_make() {
     assert!(offered_steps(&skill(&[&shipped_workflow("default")])).len() > 8);
     for shipped in shipped_workflows::ALL {
         let workflow = shipped_workflow(shipped.name);
@@ -60,7 +60,7 @@ fn each_role_is_offered_what_it_may_ask_for_and_nothing_else() {
 }
 
 #[test]
-fn every_section_and_field_that_an_agent_needs_is_named() {
+fn every_required_section_and_field_is_named() {
     let text = skill(&[&shipped_workflow("default")]);
     for line in [
         "- in `planning`: `orange task update --status working`; needs a line `APPROACH:` or \
@@ -85,7 +85,7 @@ fn the_skill_of_the_usual_workflow() {
 
 /// Agents skip a skill whose first lines they cannot parse or find too long.
 #[test]
-fn the_first_lines_are_what_agents_take() {
+fn the_skill_starts_with_valid_frontmatter() {
     let text = skill(&[&shipped_workflow("minimal")]);
     let (head, _) = text
         .strip_prefix("---\n")
@@ -99,7 +99,7 @@ fn the_first_lines_are_what_agents_take() {
 }
 
 #[test]
-fn a_workflow_of_ones_own_is_told_with_its_own_words() {
+fn a_custom_workflow_is_described_in_its_own_words() {
     let text = "\
 name: mine
 version: 1
@@ -122,7 +122,7 @@ transitions:
     let workflow = loaded
         .workflow
         .unwrap_or_else(|| panic!("{:?}", loaded.problems));
-    let told = skill(&[&workflow]);
+    let text = skill(&[&workflow]);
     for line in [
         "# Two lines of words.",
         "| `looking` | the scout works |",
@@ -131,6 +131,6 @@ transitions:
         "- in `looking`: `orange task update --status over`; needs `## Found`",
         "- in `asking`: request no step; follow your prompt and the user",
     ] {
-        assert!(told.lines().any(|it| it == line), "{line}\n{told}");
+        assert!(text.lines().any(|it| it == line), "{line}\n{text}");
     }
 }

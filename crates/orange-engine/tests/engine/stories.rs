@@ -28,7 +28,7 @@ fn default() -> Workflow {
     shipped_workflow("default")
 }
 
-fn everything() -> Workflow {
+fn full_workflow() -> Workflow {
     load_clean(include_str!("everything.yml"))
 }
 
@@ -45,14 +45,14 @@ fn working(workflow: &Workflow) -> World<'_> {
     world.verb(Role::Human, Verb::Spawn);
     world.settle();
     world.write(&[("## Plan", "APPROACH: steps")]);
-    world.must(Role::Worker, "working");
+    world.expect_move(Role::Worker, "working");
     world
 }
 
 fn in_review(workflow: &Workflow) -> World<'_> {
     let mut world = working(workflow);
     world.write(&[("## Handoff", "DONE: all")]);
-    world.must(Role::Worker, "agent-review");
+    world.expect_move(Role::Worker, "agent-review");
     world
 }
 
@@ -63,7 +63,7 @@ fn from_pending_to_done() {
     assert_eq!(world.task.fields["review_round"], 1);
     assert!(world.task.is_live(&Role::Worker) && world.task.is_live(&Role::Reviewer));
     world.write(&[("## Handoff", "DONE: all"), ("## Review", "Verdict: PASS")]);
-    world.must(Role::Reviewer, "reviewing");
+    world.expect_move(Role::Reviewer, "reviewing");
     assert!(world.task.is_live(&Role::Worker) && !world.task.is_live(&Role::Reviewer));
     let facts = world.facts.git.take().unwrap();
     assert_eq!(shown(&world.verb(Role::Human, Verb::Merge)), "needs git");
@@ -91,7 +91,7 @@ fn from_pending_to_done() {
 }
 
 #[test]
-fn a_merge_is_remembered_by_the_commit_it_made() {
+fn a_merge_records_its_commit() {
     let workflow = default();
     let mut world = World::placed(&workflow, "reviewing");
     world.facts.git = Some(git_facts(&ALL_HOLD));
@@ -104,7 +104,7 @@ fn a_merge_is_remembered_by_the_commit_it_made() {
 }
 
 #[test]
-fn an_ended_task_hears_nothing_more() {
+fn a_finished_task_ignores_observations() {
     let workflow = default();
     for name in ["done", "cancelled"] {
         let mut world = World::placed(&workflow, name);
@@ -134,7 +134,7 @@ fn an_ended_task_hears_nothing_more() {
     // A merge answers `already` only if a merge led to the status.
     let seed = load_clean(include_str!("seeds/minimal.yml"));
     let mut world = World::placed(&seed, "reviewing");
-    world.must(Role::Human, "done");
+    world.expect_move(Role::Human, "done");
     assert_eq!(
         shown(&world.verb(Role::Human, Verb::Merge)),
         "refused terminal"
@@ -142,7 +142,7 @@ fn an_ended_task_hears_nothing_more() {
 }
 
 #[test]
-fn a_role_that_no_hook_starts_is_brought_back_with_its_usual_harness() {
+fn a_role_that_no_hook_starts_respawns_with_its_default_harness() {
     let source = "name: x\nversion: 1\nstates:\n  a:\n    expects: [reviewer, worker]\n    respawn:\n      reviewer: { prompt: p }\n      worker: { prompt: p }\n  z: { terminal: true }\ntransitions:\n  - { from: a, to: z }\nprompts:\n  p: Look.\n";
     let workflow = load_clean(source);
     for (role, harness, window) in [
@@ -192,7 +192,7 @@ fn a_failed_merge_leaves_the_status_and_says_why() {
 }
 
 #[test]
-fn a_merge_asks_its_gates_and_its_question() {
+fn a_merge_checks_its_gates_and_asks_for_confirmation() {
     let workflow = default();
     let mut world = World::placed(&workflow, "reviewing");
     world.facts.git = Some(git_facts(&[]));
@@ -237,7 +237,7 @@ fn a_seed_workflow_merges_along_its_request_edge() {
 }
 
 #[test]
-fn a_failed_review_sends_the_worker_back_or_brings_a_new_one() {
+fn a_failed_review_notifies_the_worker_or_spawns_a_new_one() {
     let workflow = default();
     let mut world = in_review(&workflow);
     world.write(&[
@@ -278,17 +278,17 @@ fn a_failed_review_sends_the_worker_back_or_brings_a_new_one() {
 }
 
 #[test]
-fn two_failed_reviews_are_stuck_and_a_person_leads_out() {
+fn two_failed_reviews_make_the_task_stuck_until_the_user_decides() {
     let workflow = default();
     let mut world = in_review(&workflow);
     for (round, next) in [(1, "working"), (2, "stuck")] {
         assert_eq!(world.task.fields["review_round"], round);
         let review = format!("Verdict: FAIL\nround {round}");
         world.write(&[("## Review", &review)]);
-        world.must(Role::Reviewer, next);
+        world.expect_move(Role::Reviewer, next);
         if next == "working" {
             world.write(&[("## Handoff", "DONE: second")]);
-            world.must(Role::Worker, "agent-review");
+            world.expect_move(Role::Worker, "agent-review");
         }
     }
     assert_eq!(
@@ -296,7 +296,7 @@ fn two_failed_reviews_are_stuck_and_a_person_leads_out() {
         "not-allowed"
     );
     world.write(&[("## Handoff", "DONE: third")]);
-    world.must(Role::Human, "agent-review");
+    world.expect_move(Role::Human, "agent-review");
     assert_eq!(world.task.fields["review_round"], 1);
 }
 
@@ -320,20 +320,20 @@ fn an_empty_summary_is_clarified_first() {
     );
     assert_eq!(world.task.summary, "Add a thing");
     for turn in 1..=3 {
-        world.must(Role::Worker, "planning");
+        world.expect_move(Role::Worker, "planning");
         assert_eq!(world.task.fields["clarifications"], turn);
-        world.must(Role::Worker, "clarification");
+        world.expect_move(Role::Worker, "clarification");
     }
     assert_eq!(
         world.refused(Role::Worker, "planning").code(),
         "guard-failed"
     );
-    world.must(Role::Human, "planning");
+    world.expect_move(Role::Human, "planning");
     assert_eq!(world.task.fields["clarifications"], 0);
 }
 
 #[test]
-fn a_task_begins_where_its_workflow_lets_it() {
+fn a_task_starts_in_an_entry_state_of_its_workflow() {
     let workflow = default();
     let world = World::create(&workflow, &new_task("x", Some("agent-review"))).unwrap();
     assert_eq!(world.effects(), ["acquire_workspace", "spawn_reviewer"]);
@@ -358,7 +358,7 @@ fn a_task_begins_where_its_workflow_lets_it() {
         ["run `orange task create --status pending`"]
     );
     assert_eq!(refused("x", "nowhere").code(), "unknown-status");
-    let workflow = everything();
+    let workflow = full_workflow();
     let world = World::create(&workflow, &new_task("long enough", None)).unwrap();
     assert_eq!(world.task.fields["loops"], 1);
 }
@@ -408,7 +408,7 @@ fn a_second_crash_leads_to_stuck_with_a_live_agent() {
 }
 
 #[test]
-fn a_dead_reviewer_is_brought_back_with_patience() {
+fn a_dead_reviewer_is_respawned_with_a_backoff() {
     let workflow = default();
     let mut world = in_review(&workflow);
     let first = world.task.runs[&Role::Reviewer].id.clone();
@@ -447,7 +447,7 @@ fn backoff_doubles_and_ends_at_an_hour() {
 }
 
 #[test]
-fn a_run_we_end_ourselves_is_no_crash() {
+fn a_run_we_kill_is_not_a_crash() {
     let workflow = shipped_workflow("respawn");
     let mut world = World::begin(&workflow);
     world.verb(Role::Human, Verb::Spawn);
@@ -498,7 +498,7 @@ fn a_death_before_the_start_is_reported_is_still_a_death() {
 }
 
 #[test]
-fn a_start_that_is_given_up_leaves_what_is_known_of_its_run() {
+fn a_failed_start_keeps_the_run_record() {
     let workflow = default();
     // The run was observed to die before its start failed: the death stays recorded.
     let mut world = working(&workflow);
@@ -558,7 +558,7 @@ fn a_start_that_is_given_up_leaves_what_is_known_of_its_run() {
 }
 
 #[test]
-fn a_start_that_fails_leads_back_to_the_queue() {
+fn a_failed_start_returns_to_the_queue() {
     let workflow = default();
     let mut world = World::begin(&workflow);
     for failures in 1..=3 {
@@ -587,7 +587,7 @@ fn a_start_that_fails_leads_back_to_the_queue() {
 }
 
 #[test]
-fn a_respawn_that_fails_leaves_the_status() {
+fn a_failed_respawn_keeps_the_status() {
     let workflow = default();
     let mut world = working(&workflow);
     world.ends(&Role::Worker, Evidence::Environment);
@@ -706,7 +706,7 @@ verbs:
 ";
 
 #[test]
-fn giving_the_workspace_back_is_tried_again_without_the_rest() {
+fn releasing_the_workspace_is_retried_on_its_own() {
     let workflow = load_clean(DEPLOYING);
     let waiting = |world: &World<'_>| {
         let pending = world.task.pending.iter();
@@ -792,7 +792,7 @@ fn some_failures_stop_nothing() {
 }
 
 #[test]
-fn a_transition_calls_off_what_is_no_longer_wanted() {
+fn a_transition_cancels_obsolete_effects() {
     let workflow = default();
     // A cancel by the user calls off the reviewer's start; kills and releases still run.
     let mut world = working(&workflow);
@@ -826,8 +826,8 @@ fn a_transition_calls_off_what_is_no_longer_wanted() {
 }
 
 #[test]
-fn what_was_given_up_belongs_to_the_transition_before() {
-    let workflow = everything();
+fn failed_effects_belong_to_the_previous_transition() {
+    let workflow = full_workflow();
     let mut world = World::placed(&workflow, "busy");
     world.write(&[("## Plan", "APPROACH: x")]);
     world
@@ -873,7 +873,7 @@ fn what_was_given_up_belongs_to_the_transition_before() {
 }
 
 #[test]
-fn a_late_outcome_of_a_called_off_effect_means_nothing() {
+fn a_late_outcome_of_a_cancelled_effect_is_ignored() {
     let workflow = default();
     let mut world = World::begin(&workflow);
     world.verb(Role::Human, Verb::Spawn);
@@ -901,7 +901,7 @@ fn a_late_outcome_of_a_called_off_effect_means_nothing() {
 }
 
 #[test]
-fn a_workspace_bound_late_is_given_back() {
+fn a_workspace_bound_late_is_released() {
     let workflow = default();
     let mut world = World::begin(&workflow);
     world.verb(Role::Human, Verb::Spawn);
@@ -919,7 +919,7 @@ fn a_workspace_bound_late_is_given_back() {
 }
 
 #[test]
-fn hand_edits_are_requests_of_the_day() {
+fn a_hand_edit_is_a_request_of_the_current_version() {
     let workflow = default();
     let mut world = working(&workflow);
     let entered = world.task.entered.version;
@@ -948,7 +948,7 @@ fn hand_edits_are_requests_of_the_day() {
 }
 
 #[test]
-fn an_edit_outside_a_worktree_is_never_the_human() {
+fn an_edit_outside_a_worktree_never_counts_as_the_user() {
     let workflow = default();
     let mut world = working(&workflow);
     let version = world.task.version;
@@ -1008,7 +1008,7 @@ fn a_refused_request_vouches_only_for_a_matching_verdict() {
 }
 
 #[test]
-fn repeating_ones_own_request_is_a_success_without_events() {
+fn repeating_a_request_succeeds_without_events() {
     let workflow = default();
     let mut world = in_review(&workflow);
     let plan = plan_of(world.move_to(Role::Worker, "agent-review"));
@@ -1098,7 +1098,7 @@ fn a_parent_waits_for_its_children_and_wakes() {
         []
     );
     assert_eq!(world.task.value(&FieldName::new("children_open")), 2);
-    world.must(Role::Worker, "delegated");
+    world.expect_move(Role::Worker, "delegated");
     assert_eq!(world.task.workspace, Workspace::None);
     let ended = |name: &str| Observation::ChildEnded {
         child: child(name),
@@ -1196,14 +1196,14 @@ fn a_report_of_a_new_run_does_not_carry_the_old_one() {
     assert_eq!(world.task.status, status("new"));
     assert!(world.task.report.is_some());
     world.settle();
-    world.must(Role::Engine, "routed");
-    world.must(Role::Engine, "in_progress");
+    world.expect_move(Role::Engine, "routed");
+    world.expect_move(Role::Engine, "in_progress");
     assert_eq!(world.task.report, None);
 }
 
 #[test]
-fn commands_are_asked_for_last_and_only_then() {
-    let workflow = everything();
+fn gate_commands_are_requested_last() {
+    let workflow = full_workflow();
     let mut world = World::placed(&workflow, "busy");
     let refusal = refusal_of(world.move_to(Role::Worker, "asking"));
     assert_eq!(refusal.unchecked, ["true"]);
@@ -1238,7 +1238,7 @@ fn commands_are_asked_for_last_and_only_then() {
 }
 
 #[test]
-fn cheap_facts_are_asked_for_before_anything_is_refused() {
+fn cheap_facts_are_gathered_before_a_refusal() {
     let text = include_str!("everything.yml").replace("gate: [tidy, open]", "gate: [tidy, plan]");
     let workflow = load_clean(&text);
     let mut world = World::placed(&workflow, "asking");
@@ -1252,7 +1252,7 @@ fn cheap_facts_are_asked_for_before_anything_is_refused() {
 
 #[test]
 fn facts_for_another_version_do_not_count() {
-    let workflow = everything();
+    let workflow = full_workflow();
     let mut world = World::placed(&workflow, "asking");
     let holds = GitCondition::ALL.map(|(_, condition)| condition);
     world.facts.git = Some(git_facts(&holds));
@@ -1270,7 +1270,7 @@ fn facts_for_another_version_do_not_count() {
 
 #[test]
 fn pull_request_gates_name_what_differs() {
-    let workflow = everything();
+    let workflow = full_workflow();
     let holds = GitCondition::ALL.map(|(_, condition)| condition);
     for (state, checks, answer) in [
         (
@@ -1316,7 +1316,7 @@ fn pull_request_gates_name_what_differs() {
 
 #[test]
 fn previous_leads_back_and_is_refused_without_one() {
-    let workflow = everything();
+    let workflow = full_workflow();
     let mut world = World::create(&workflow, &new_task("long enough", Some("asking"))).unwrap();
     world.settle();
     assert_eq!(world.refused(Role::Human, "busy").code(), "no-previous");
@@ -1328,7 +1328,7 @@ fn previous_leads_back_and_is_refused_without_one() {
 
 #[test]
 fn a_timeout_takes_its_time() {
-    let workflow = everything();
+    let workflow = full_workflow();
     let mut world = World::placed(&workflow, "busy");
     let entered = world.task.entered.at.millis();
     let at = |world: &mut World<'_>, seconds: i64| {
@@ -1343,7 +1343,7 @@ fn a_timeout_takes_its_time() {
 
 #[test]
 fn roles_of_the_workflow_s_own_run_and_die_like_the_others() {
-    let workflow = everything();
+    let workflow = full_workflow();
     let mut world = World::begin(&workflow);
     let plan = plan_of(world.verb(Role::Human, Verb::Spawn));
     let qa = Role::from_name("qa");
@@ -1422,7 +1422,7 @@ fn roles_of_the_workflow_s_own_run_and_die_like_the_others() {
 }
 
 #[test]
-fn an_agent_without_a_workspace_is_not_brought_back() {
+fn an_agent_without_a_workspace_is_not_respawned() {
     let workflow = default();
     let mut world = World::placed(&workflow, "working");
     world.task.runs.clear();
@@ -1440,17 +1440,17 @@ fn an_agent_without_a_workspace_is_not_brought_back() {
 }
 
 #[test]
-fn what_a_person_says_reaches_the_worker() {
+fn a_message_from_the_user_reaches_the_worker() {
     let workflow = default();
     let mut world = World::placed(&workflow, "reviewing");
-    let asked = Request {
+    let request = Request {
         by: Role::Human,
         kind: RequestKind::Verb(Verb::RequestChanges),
         is_confirmed: false,
         message: Some(String::from("use {branch} and $(rm -rf /)")),
         head: None,
     };
-    let plan = plan_of(world.step(Cause::Request(asked)));
+    let plan = plan_of(world.step(Cause::Request(request)));
     let Some(Effect::NotifyRole(notify)) = plan.effects().next().map(|planned| &planned.effect)
     else {
         panic!()
@@ -1517,7 +1517,7 @@ fn why_tells_the_story_from_the_events() {
 }
 
 #[test]
-fn a_death_that_is_no_failure_is_no_error() {
+fn a_clean_exit_is_not_an_error() {
     let workflow = default();
     for name in ["clarification", "stuck"] {
         let mut world = World::placed(&workflow, name);
@@ -1532,7 +1532,7 @@ fn a_death_that_is_no_failure_is_no_error() {
 }
 
 #[test]
-fn a_repeated_death_is_counted_and_another_one_begins_anew() {
+fn repeated_deaths_are_counted_per_cause() {
     let workflow = default();
     let mut world = working(&workflow);
     let same = FieldName::new("same_errors");
@@ -1543,7 +1543,7 @@ fn a_repeated_death_is_counted_and_another_one_begins_anew() {
     world.ends(&Role::Worker, Evidence::Exit { code: 3 });
     assert_eq!(world.task.value(&same), 2);
     assert_eq!(world.task.status, status("stuck"));
-    world.must(Role::Human, "working");
+    world.expect_move(Role::Human, "working");
     assert_eq!(
         world.task.value(&same),
         0,
@@ -1597,7 +1597,7 @@ fn a_history_with_a_gap_is_not_a_history() {
 }
 
 #[test]
-fn without_a_document_the_gates_that_read_it_ask_for_it() {
+fn gates_on_the_document_request_it() {
     let workflow = default();
     let mut world = World::placed(&workflow, "working");
     world.file = None;
@@ -1633,7 +1633,7 @@ fn without_a_document_the_gates_that_read_it_ask_for_it() {
 #[test]
 fn an_artifact_is_judged_by_its_rule_before_its_edge() {
     // The rule requires a fresh plan, the edge only some plan.
-    let workflow = everything();
+    let workflow = full_workflow();
     let mut world = World::placed(&workflow, "busy");
     world.write(&[("## Plan", "APPROACH: x")]);
     world.import_as(Role::Engine);
@@ -1669,7 +1669,7 @@ fn a_report_s_text_is_empty_when_it_says_nothing() {
 }
 
 #[test]
-fn hints_fit_who_asks_and_what_is_possible() {
+fn hints_fit_the_caller_and_the_available_steps() {
     let workflow = default();
     let hints = |decision: Decision| match decision {
         Decision::Refusal(refusal) => refusal.hints,
@@ -1766,7 +1766,7 @@ fn a_workspace_is_acquired_only_where_none_is_held() {
 }
 
 #[test]
-fn what_a_person_should_know_is_told_once() {
+fn attention_is_raised_once() {
     let workflow = default();
     let mut world = World::placed(&workflow, "working");
     let what = String::from("rescue 1 could not be brought back");

@@ -53,7 +53,7 @@ fn snapshot(name: &str) {
         verbs(&workflow, &state.name, &mut text);
         respawns(&workflow, &state.name, &mut text);
         deaths(&workflow, &state.name, &mut text);
-        happenings(&workflow, &state.name, &mut text);
+        write_observations(&workflow, &state.name, &mut text);
         reports(&workflow, &state.name, &mut text);
         text.push('\n');
     }
@@ -366,7 +366,7 @@ fn deaths(workflow: &Workflow, from: &Status, text: &mut String) {
     }
 }
 
-fn happenings(workflow: &Workflow, from: &Status, text: &mut String) {
+fn write_observations(workflow: &Workflow, from: &Status, text: &mut String) {
     let commit = || CommitId::new("abc");
     let observations = [
         ("merged", Observation::Merged { commit: commit() }),

@@ -38,7 +38,7 @@ fn known_instants_read_and_print() {
 }
 
 #[test]
-fn what_is_no_instant_is_refused() {
+fn an_invalid_instant_is_refused() {
     for text in [
         "",
         "2026-01-01",

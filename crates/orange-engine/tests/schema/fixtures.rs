@@ -26,7 +26,7 @@ pub fn json(yaml: &str) -> Value {
 }
 
 /// The errors the schema reports for a document.
-pub fn complaints(document: &Value) -> Vec<String> {
+pub fn schema_errors(document: &Value) -> Vec<String> {
     let errors = VALIDATOR.iter_errors(document);
     errors
         .map(|error| format!("{}: {error}", error.instance_path()))

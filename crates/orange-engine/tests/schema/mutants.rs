@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use orange_engine::language::{Problem, ProblemCode};
 use serde_json::{Value, json};
 
-use crate::fixtures::{EVERYTHING, complaints, is_valid, json as read, pointers, problems};
+use crate::fixtures::{EVERYTHING, is_valid, json as read, pointers, problems, schema_errors};
 
 /// Problems the reader sees and a schema cannot: how parts of a file fit together.
 const ONLY_THE_READER: [&str; 14] = [
@@ -46,7 +46,7 @@ fn judge(what: &str, document: &Value) {
     assert!(
         is_taken || !found.is_empty(),
         "the reader takes {what}: {:?}",
-        complaints(document)
+        schema_errors(document)
     );
     let of_shape = found.iter().find(|it| is_shape(it));
     if let Some(problem) = of_shape.filter(|_| is_taken) {

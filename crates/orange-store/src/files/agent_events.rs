@@ -127,27 +127,27 @@ mod tests {
     }
 
     #[test]
-    fn torn_lines_lose_themselves_only() {
+    fn a_torn_line_loses_only_itself() {
         let folder = tempfile::tempdir().unwrap();
         let (folder, file) = (folder.path(), agent_events_file(folder.path()));
         assert_eq!(latest_agent_events(folder).unwrap(), []);
-        let told = [
+        let events = [
             event(1, AgentEventKind::SessionStart),
             event(2, AgentEventKind::Idle),
         ];
-        append_agent_event(folder, &told[0], Some(&json!({ "tool": "Bash" }))).unwrap();
+        append_agent_event(folder, &events[0], Some(&json!({ "tool": "Bash" }))).unwrap();
         // The writer died midway, so the next line is glued to this one.
         let mut torn = fs::read(&file).unwrap();
         torn.extend_from_slice(b"{\"kind\":\"working\",\"seq");
         fs::write(&file, torn).unwrap();
-        append_agent_event(folder, &told[1], None).unwrap();
-        assert_eq!(latest_agent_events(folder).unwrap(), told);
+        append_agent_event(folder, &events[1], None).unwrap();
+        assert_eq!(latest_agent_events(folder).unwrap(), events);
         let text = fs::read_to_string(&file).unwrap();
         assert!(text.contains("\"payload\":{\"tool\":\"Bash\"}"), "{text}");
     }
 
     #[test]
-    fn who_is_expected_to_tell_has_told_nothing_while_its_file_is_empty() {
+    fn an_expected_agent_with_an_empty_file_has_no_events() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         restart_event_clock(folder).unwrap();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_is_found_at_the_end_of_a_long_file() {
+    fn the_newest_event_is_found_in_a_long_file() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         let long = json!("x".repeat(LONGEST_PAYLOAD - 200));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_lose_no_line() {
+    fn concurrent_writers_lose_no_line() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         std::thread::scope(|scope| {

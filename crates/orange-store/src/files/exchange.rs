@@ -53,7 +53,7 @@ mod tests {
     type Way = fn(&Path, &Path) -> io::Result<()>;
 
     #[test]
-    fn both_ways_keep_the_old_file() {
+    fn both_methods_keep_the_old_file() {
         for way in [exchange as Way, replace] {
             let directory = tempfile::tempdir().unwrap();
             let (new, live) = (directory.path().join("new"), directory.path().join("live"));

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_present_directory_has_a_kind() {
+    fn the_current_directory_has_a_file_system_kind() {
         assert!(file_system_of(Path::new(".")).is_ok());
     }
 }

@@ -107,7 +107,7 @@ impl TaskFile {
         if !brought_over {
             announced = announced
                 .into_iter()
-                .map(|(file, tail)| Ok((called_off(&file)?, tail)))
+                .map(|(file, tail)| Ok((without_announcement(&file)?, tail)))
                 .collect::<Result<_, StoreError>>()?;
         }
         let appended = if announced.is_empty() {
@@ -231,7 +231,7 @@ fn resolve(file: &ReplacedFile, all: &[ReplacedFile]) -> Result<(), StoreError> 
     };
     let has_happened = made.clone().next().is_some() && !made.any(is_new);
     if !has_happened {
-        called_off(file)?;
+        without_announcement(file)?;
         return Ok(());
     }
     let mut content =
@@ -245,7 +245,7 @@ fn resolve(file: &ReplacedFile, all: &[ReplacedFile]) -> Result<(), StoreError> 
 }
 
 /// Removes the announcement from the file's name.
-fn called_off(file: &ReplacedFile) -> Result<ReplacedFile, StoreError> {
+fn without_announcement(file: &ReplacedFile) -> Result<ReplacedFile, StoreError> {
     let mark = Mark {
         over: None,
         ..file.mark.clone()

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_since_is_told_from_what_was_known() {
+    fn new_text_is_distinguished_from_known_text() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         let mark = Mark {

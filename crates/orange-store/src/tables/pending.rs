@@ -112,7 +112,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<StartAnswer, StoreError> {
         let attempt = "record that an effect begins";
-        let found = one(&self.connection, task, effect)?;
+        let found = pending_effect(&self.connection, task, effect)?;
         let is_repeatable =
             found.is_some_and(|it| it.planned.effect.class() == EffectClass::Convergent);
         let writing = if is_repeatable {
@@ -121,7 +121,7 @@ impl Store {
             self.write(attempt)?
         };
         let connection = &writing.transaction;
-        let Some(pending) = one(connection, task, effect)? else {
+        let Some(pending) = pending_effect(connection, task, effect)? else {
             return Ok(StartAnswer::NotWaiting);
         };
         match pending.mark {
@@ -292,7 +292,7 @@ pub(crate) fn mark_as_started(
     Ok(())
 }
 
-fn one(
+fn pending_effect(
     connection: &Connection,
     task: &TaskId,
     effect: EffectId,

@@ -193,7 +193,7 @@ fn unfinished_tasks(reader: &mut Reader<'_>) -> Result<Vec<TaskId>, StoreError> 
                LEFT JOIN workspaces w ON w.task = r.task";
     let mut statement = reader.connection.prepare(sql).map_err(attempt())?;
     let mut rows = statement.query([]).map_err(attempt())?;
-    let mut wanted: Vec<TaskId> = Vec::new();
+    let mut required: Vec<TaskId> = Vec::new();
     while let Some(row) = rows.next().map_err(attempt())? {
         let read = || -> rusqlite::Result<(String, String, Option<String>)> {
             Ok((row.get(1)?, row.get(2)?, row.get(3)?))
@@ -205,19 +205,19 @@ fn unfinished_tasks(reader: &mut Reader<'_>) -> Result<Vec<TaskId>, StoreError> 
             states.any(|state| state.name.as_str() == status && it.is_terminal(&state.name))
         });
         if !is_over || workspace.is_some() {
-            wanted.push(id(row).map_err(attempt())?);
+            required.push(id(row).map_err(attempt())?);
         }
     }
-    Ok(wanted)
+    Ok(required)
 }
 
 /// The same, with every task that they wait for.
 fn standings(connection: &Connection) -> Result<Vec<ScheduledTask>, StoreError> {
     let mut reader = Reader::new(connection)?;
-    let mut wanted = unfinished_tasks(&mut reader)?;
-    let mut seen: BTreeSet<TaskId> = wanted.iter().cloned().collect();
+    let mut required = unfinished_tasks(&mut reader)?;
+    let mut seen: BTreeSet<TaskId> = required.iter().cloned().collect();
     let mut found = Vec::new();
-    while let Some(id) = wanted.pop() {
+    while let Some(id) = required.pop() {
         let Some(standing) = reader.standing(&id)? else {
             continue;
         };
@@ -226,7 +226,7 @@ fn standings(connection: &Connection) -> Result<Vec<ScheduledTask>, StoreError> 
                 .after
                 .iter()
                 .filter(|it| seen.insert((*it).clone()));
-            wanted.extend(unseen.cloned());
+            required.extend(unseen.cloned());
         }
         found.push(standing);
     }

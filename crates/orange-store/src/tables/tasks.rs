@@ -109,10 +109,10 @@ impl Store {
         self.select_tasks(sql, &[&prefix, &end])
     }
 
-    fn select_tasks(&self, sql: &str, asked: &[&dyn ToSql]) -> Result<Vec<Task>, StoreError> {
+    fn select_tasks(&self, sql: &str, parameters: &[&dyn ToSql]) -> Result<Vec<Task>, StoreError> {
         let attempt = || failed("find a task");
         let mut statement = self.connection.prepare(sql).map_err(attempt())?;
-        let ids = statement.query_map(asked, |row| row.get::<_, String>(0));
+        let ids = statement.query_map(parameters, |row| row.get::<_, String>(0));
         let mut tasks = Vec::new();
         for id in ids.map_err(attempt())? {
             let id = TaskId::new(id.map_err(attempt())?);
@@ -212,10 +212,10 @@ pub(crate) fn on_branch(
     let sql = "SELECT id, snapshot, tasks.workflow_hash
                FROM task_rows JOIN tasks ON tasks.id = task_rows.task
                WHERE branch = ?2 AND task_rows.project = ?1 AND id <> ?3";
-    let asked = params![task.project.as_str(), branch.as_str(), task.id.as_str()];
+    let parameters = params![task.project.as_str(), branch.as_str(), task.id.as_str()];
     let mut statement = connection.prepare(sql).map_err(failed("find a branch"))?;
     let rows = statement
-        .query_map(asked, |row| {
+        .query_map(parameters, |row| {
             let (id, snapshot): (String, String) = (row.get(0)?, row.get(1)?);
             Ok((id, snapshot, row.get::<_, String>(2)?))
         })

@@ -39,13 +39,13 @@ pub(super) struct State {
 }
 
 /// The arguments of the process to kill: its home, and the mark.
-pub(super) fn orders() -> Option<(PathBuf, usize)> {
+pub(super) fn child_arguments() -> Option<(PathBuf, usize)> {
     let word =
         |key: &str| std::env::args().find_map(|word| word.strip_prefix(key).map(str::to_owned));
     Some((word("home=")?.into(), word("mark=")?.parse().ok()?))
 }
 
-pub(super) fn written_orders(stage: &Stage, at: usize) -> [String; 2] {
+pub(super) fn format_child_arguments(stage: &Stage, at: usize) -> [String; 2] {
     [
         format!("home={}", stage.home.path().display()),
         format!("mark={at}"),
@@ -178,7 +178,7 @@ impl Stage {
                 .flatten()
                 .map(|entry| entry.unwrap().path()),
         );
-        let mut said: Vec<String> = files
+        let mut output: Vec<String> = files
             .iter()
             .filter_map(|file| fs::read_to_string(file).ok())
             .collect();
@@ -187,9 +187,9 @@ impl Stage {
                 return;
             }
             let imports = store.imports(&Stage::task()).unwrap();
-            said.extend(imports.into_iter().map(|import| import.text));
+            output.extend(imports.into_iter().map(|import| import.text));
         }
-        assert!(said.iter().any(|text| text.contains("first words")));
+        assert!(output.iter().any(|text| text.contains("first words")));
     }
 
     pub(super) fn state(&self) -> State {

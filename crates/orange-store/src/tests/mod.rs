@@ -25,23 +25,23 @@ type Operation = fn(&Stage);
 /// Kills an operation at every mark, and repeats it.
 ///
 /// Called by a test of this module, with the name of the test for the child process.
-fn survive(test: &str, least: usize, prepare: Operation, operation: Operation) {
-    if let Some((home, at)) = fixture::orders() {
+fn assert_survives(test: &str, least: usize, prepare: Operation, operation: Operation) {
+    if let Some((home, at)) = fixture::child_arguments() {
         let stage = Stage::at(&home);
         steps::arm(at);
         operation(&stage);
         return;
     }
-    let lived = Stage::new();
-    prepare(&lived);
-    operation(&lived);
-    let expected = lived.state();
+    let reference = Stage::new();
+    prepare(&reference);
+    operation(&reference);
+    let expected = reference.state();
     for at in 0.. {
         let stage = Stage::new();
         prepare(&stage);
         let status = Command::new(std::env::current_exe().unwrap())
             .args([&format!("tests::{test}"), "--exact", "--nocapture"])
-            .args(fixture::written_orders(&stage, at))
+            .args(fixture::format_child_arguments(&stage, at))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .status()
@@ -62,7 +62,7 @@ fn nothing(_: &Stage) {}
 
 #[test]
 fn creating_survives() {
-    survive("creating_survives", 8, nothing, |stage| {
+    assert_survives("creating_survives", 8, nothing, |stage| {
         stage.create();
         stage.project();
     });
@@ -74,7 +74,7 @@ fn recording_and_projecting_survive() {
         stage.create();
         stage.project();
     };
-    survive("recording_and_projecting_survive", 8, prepare, |stage| {
+    assert_survives("recording_and_projecting_survive", 8, prepare, |stage| {
         stage.record(2);
         stage.project();
     });
@@ -86,7 +86,7 @@ fn binding_survives() {
         stage.create();
         stage.project();
     };
-    survive("binding_survives", 6, prepare, |stage| {
+    assert_survives("binding_survives", 6, prepare, |stage| {
         stage.bind();
         stage.project();
     });
@@ -101,7 +101,7 @@ fn bound(stage: &Stage) {
 
 #[test]
 fn projecting_into_a_worktree_survives() {
-    survive("projecting_into_a_worktree_survives", 8, bound, |stage| {
+    assert_survives("projecting_into_a_worktree_survives", 8, bound, |stage| {
         stage.record(2);
         stage.project();
     });
@@ -109,7 +109,7 @@ fn projecting_into_a_worktree_survives() {
 
 #[test]
 fn releasing_survives() {
-    survive("releasing_survives", 6, bound, |stage| {
+    assert_survives("releasing_survives", 6, bound, |stage| {
         stage.release();
         stage.project();
     });
@@ -125,14 +125,14 @@ fn importing_what_was_appended_to_a_replaced_file_survives() {
         std::io::Write::write_all(&mut agent, b"too late\n").unwrap();
     };
     let test = "importing_what_was_appended_to_a_replaced_file_survives";
-    survive(test, 6, prepare, |stage| {
+    assert_survives(test, 6, prepare, |stage| {
         stage.import();
         stage.project();
     });
 }
 
 #[test]
-fn importing_words_that_stand_there_already_survives() {
+fn importing_existing_text_survives() {
     let prepare = |stage: &Stage| {
         bound(stage);
         let mut agent = stage.open_file();
@@ -140,8 +140,8 @@ fn importing_words_that_stand_there_already_survives() {
         stage.project();
         std::io::Write::write_all(&mut agent, b"in the worktree\n").unwrap();
     };
-    let test = "importing_words_that_stand_there_already_survives";
-    survive(test, 6, prepare, |stage| {
+    let test = "importing_existing_text_survives";
+    assert_survives(test, 6, prepare, |stage| {
         stage.import();
         stage.project();
         let text = std::fs::read_to_string(stage.inside()).unwrap();
@@ -155,7 +155,7 @@ fn restoring_survives() {
         bound(stage);
         std::fs::remove_file(stage.inside()).unwrap();
     };
-    survive("restoring_survives", 3, prepare, |stage| {
+    assert_survives("restoring_survives", 3, prepare, |stage| {
         stage.import();
         stage.project();
     });
@@ -163,7 +163,7 @@ fn restoring_survives() {
 
 #[test]
 fn rebuilding_survives() {
-    survive("rebuilding_survives", 4, bound, |stage| {
+    assert_survives("rebuilding_survives", 4, bound, |stage| {
         stage.rebuild();
         stage.project();
     });
@@ -172,7 +172,7 @@ fn rebuilding_survives() {
 #[test]
 fn another_projection_after_a_death_loses_nothing() {
     let test = "another_projection_after_a_death_loses_nothing";
-    if let Some((home, at)) = fixture::orders() {
+    if let Some((home, at)) = fixture::child_arguments() {
         let stage = Stage::at(&home);
         steps::arm(at);
         stage.import();
@@ -187,7 +187,7 @@ fn another_projection_after_a_death_loses_nothing() {
         std::io::Write::write_all(&mut agent, b"too late\n").unwrap();
         let status = Command::new(std::env::current_exe().unwrap())
             .args([&format!("tests::{test}"), "--exact", "--nocapture"])
-            .args(fixture::written_orders(&stage, at))
+            .args(fixture::format_child_arguments(&stage, at))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .status()

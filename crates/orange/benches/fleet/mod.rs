@@ -101,13 +101,13 @@ impl Fleet {
         else {
             panic!("task {number} was not created");
         };
-        let asked = TaskRequest {
+        let request = TaskRequest {
             task: created.task.id,
             request: Request::new(Role::Human, RequestKind::Verb(Verb::Spawn)),
             waiting: WaitPolicy::Here,
         };
         assert!(matches!(
-            self.driver().requests.ask(&asked),
+            self.driver().requests.ask(&request),
             Ok(Answer::Done(_))
         ));
     }
@@ -125,12 +125,12 @@ impl Fleet {
     pub fn captures(&self) -> Duration {
         let mut panes = self.tmux(&["list-panes", "-a", "-F", "#{pane_id}"]);
         let panes = String::from_utf8(panes.output().unwrap().stdout).unwrap();
-        let begun = Instant::now();
+        let start = Instant::now();
         for pane in panes.lines() {
             let mut capture = self.tmux(&["capture-pane", "-p", "-t", pane]);
             assert!(capture.stdout(Stdio::null()).status().unwrap().success());
         }
-        begun.elapsed()
+        start.elapsed()
     }
 }
 

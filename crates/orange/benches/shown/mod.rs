@@ -45,7 +45,7 @@ impl Shown {
         let mut outside = File::from(terminal);
         let keys = outside.try_clone().unwrap();
         let (sender, written) = channel();
-        let begun = Instant::now();
+        let started = Instant::now();
         let child = orange.spawn().unwrap();
         // The command holds the other end of the terminal, which must close when the program exits.
         drop(orange);
@@ -59,7 +59,7 @@ impl Shown {
             child,
             keys,
             written,
-            begun,
+            begun: started,
             grid: Grid::new(columns, lines),
         }
     }
@@ -68,7 +68,7 @@ impl Shown {
         self.child.id()
     }
 
-    pub fn begun(&self) -> Instant {
+    pub fn started_at(&self) -> Instant {
         self.begun
     }
 
@@ -99,10 +99,10 @@ impl Shown {
         what: &str,
         is_wanted: impl Fn(&[String]) -> bool,
     ) -> Duration {
-        let begun = Instant::now();
+        let start = Instant::now();
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.wait_for(what, is_wanted)
-            .saturating_duration_since(begun)
+            .saturating_duration_since(start)
     }
 }
 

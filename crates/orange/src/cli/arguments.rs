@@ -211,14 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn json_is_asked_for_before_the_double_dash() {
+    fn json_is_an_option_before_the_double_dash() {
         let typed = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
         assert!(asks_for_json(&typed("orange --json nonsense")));
         assert!(!asks_for_json(&typed("orange nonsense -- --json")));
     }
 
     #[test]
-    fn json_before_a_command_is_read_behind_it() {
+    fn json_before_a_command_is_accepted() {
         let moved = |text: &str| {
             let typed: Vec<OsString> = text.split(' ').map(OsString::from).collect();
             let moved = move_json_behind_command(&typed, || help::command(None));

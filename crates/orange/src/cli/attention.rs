@@ -226,13 +226,13 @@ fn grid(items: &[AttentionEntry], in_one_project: bool) -> Grid<'_, 6> {
 
 fn empty_text(project: Option<&ProjectName>) -> Text {
     let mut text = Text::new();
-    let told = match project {
+    let message = match project {
         Some(name) => {
             format!("nothing in project `{name}` needs you; `--all` includes other projects")
         }
         None => String::from("nothing needs you"),
     };
-    text.push(Style::Plain, &told);
+    text.push(Style::Plain, &message);
     text.end_line();
     text
 }

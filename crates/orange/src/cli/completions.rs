@@ -66,11 +66,11 @@ pub fn try_complete(typed: &[OsString], environment: &Environment) -> bool {
     if environment.variable(VARIABLE).is_none() {
         return false;
     }
-    let asked = CompletionRequest {
+    let request = CompletionRequest {
         environment: environment.clone(),
         typed: typed.to_vec(),
     };
-    let factory = move || with_candidates(help::command(None), &asked);
+    let factory = move || with_candidates(help::command(None), &request);
     let here = Environment::current_directory();
     let complete = CompleteEnv::with_factory(factory).var(VARIABLE);
     // No error is reported: it would appear in the middle of the user's typing.
@@ -86,12 +86,12 @@ struct CompletionRequest {
     typed: Vec<OsString>,
 }
 
-fn with_candidates(command: Command, asked: &CompletionRequest) -> Command {
-    let command = command.mut_args(|argument| candidates_for(argument, asked));
-    command.mut_subcommands(|inner| with_candidates(inner, asked))
+fn with_candidates(command: Command, request: &CompletionRequest) -> Command {
+    let command = command.mut_args(|argument| candidates_for(argument, request));
+    command.mut_subcommands(|inner| with_candidates(inner, request))
 }
 
-fn candidates_for(argument: Arg, asked: &CompletionRequest) -> Arg {
+fn candidates_for(argument: Arg, request: &CompletionRequest) -> Arg {
     let name = argument
         .get_value_names()
         .and_then(|it| it.first().cloned());
@@ -106,9 +106,9 @@ fn candidates_for(argument: Arg, asked: &CompletionRequest) -> Arg {
             (_, "harness" | "review_harness") => harnesses,
             _ => return argument,
         };
-    let asked = asked.clone();
+    let request = request.clone();
     argument.add(ArgValueCandidates::new(move || {
-        find(&asked).unwrap_or_default()
+        find(&request).unwrap_or_default()
     }))
 }
 
@@ -133,13 +133,13 @@ impl CompletionRequest {
 
 /// Tasks by id. Branches are added only once a word is begun: before, every task would be listed
 /// twice.
-fn tasks(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
+fn tasks(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
     let filter = ListFilter {
-        include_finished: asked.reads_finished_tasks(),
+        include_finished: request.reads_finished_tasks(),
         ..ListFilter::default()
     };
-    let overview = asked.driver()?.views.list(&filter).ok()?;
-    let is_begun = asked.typed.last().is_some_and(|word| !word.is_empty());
+    let overview = request.driver()?.views.list(&filter).ok()?;
+    let is_begun = request.typed.last().is_some_and(|word| !word.is_empty());
     let mut candidates = Vec::new();
     for row in &overview.tasks {
         let branch = is_begun.then_some(row.branch.as_str());
@@ -151,8 +151,8 @@ fn tasks(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
     Some(candidates)
 }
 
-fn branches(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
-    let overview = asked.driver()?.views.list(&ListFilter::default()).ok()?;
+fn branches(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
+    let overview = request.driver()?.views.list(&ListFilter::default()).ok()?;
     let mut branches: Vec<_> = overview.tasks.into_iter().map(|row| row.branch).collect();
     branches.sort();
     branches.dedup();
@@ -160,14 +160,14 @@ fn branches(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
 }
 
 /// The statuses of the task on the command line; without one, those of every workflow.
-fn statuses(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
-    let driver = asked.driver()?;
+fn statuses(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
+    let driver = request.driver()?;
     let filter = ListFilter {
         include_finished: true,
         ..ListFilter::default()
     };
     let overview = driver.views.list(&filter).ok()?;
-    let is_typed = |name: &str| asked.typed.iter().any(|it| it == name);
+    let is_typed = |name: &str| request.typed.iter().any(|it| it == name);
     let mut rows = overview.tasks.iter();
     let named = rows.find(|row| is_typed(row.id.as_str()) || is_typed(row.branch.as_str()));
     let names = match named {
@@ -182,30 +182,30 @@ fn statuses(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
 }
 
 /// What `orange task wait --until` takes: a status, or any status of a kind.
-fn wait_targets(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
+fn wait_targets(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
     let kinds = [
         ("human", "any status that waits for you"),
         ("terminal", "any final status"),
     ];
     let kinds = kinds.map(|(name, help)| CompletionCandidate::new(name).help(Some(help.into())));
-    Some(kinds.into_iter().chain(statuses(asked)?).collect())
+    Some(kinds.into_iter().chain(statuses(request)?).collect())
 }
 
-fn projects(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
-    let projects = Projects::load(&asked.home()?).ok()?;
+fn projects(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
+    let projects = Projects::load(&request.home()?).ok()?;
     let candidate = |it: &orange_config::Project| {
         CompletionCandidate::new(it.name.as_str()).help(Some(it.path.display().to_string().into()))
     };
     Some(projects.projects.iter().map(candidate).collect())
 }
 
-fn workflows(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
-    let names = Catalog::load(&asked.home()?).ok()?.names();
+fn workflows(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
+    let names = Catalog::load(&request.home()?).ok()?.names();
     Some(names.into_iter().map(CompletionCandidate::new).collect())
 }
 
-fn harnesses(asked: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
-    let found = Harnesses::load(&asked.home()?).ok()?;
+fn harnesses(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
+    let found = Harnesses::load(&request.home()?).ok()?;
     let names = found.all().iter().map(|(name, _)| name.clone());
     Some(names.map(CompletionCandidate::new).collect())
 }

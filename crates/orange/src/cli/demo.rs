@@ -87,10 +87,10 @@ pub fn run(
     output: &mut Output,
 ) -> Result<Exit, Error> {
     let orange = std::env::current_exe().map_err(Error::not_started)?;
-    let asked = Signals::listen().map_err(Error::not_started)?;
+    let signals = Signals::listen().map_err(Error::not_started)?;
     for left in Demo::find_abandoned(environment, &orange) {
         let folder = left.folder().display();
-        say(
+        narrate(
             output,
             &format!("removing `{folder}`, left by a demo that was killed"),
         );
@@ -103,16 +103,16 @@ pub fn run(
     } else {
         "is removed at the end"
     };
-    say(output, &format!("everything is in `{folder}`, which {end}"));
+    narrate(output, &format!("everything is in `{folder}`, which {end}"));
     let played = if args.no_dashboard || !output.is_interactive() {
-        play(&demo, args.pause, &asked, output)
+        play(&demo, args.pause, &signals, output)
     } else {
         show(&demo, dashboard, output)
     };
     let home = demo.driver().context.home().path().display().to_string();
     demo.end(args.keep)?;
     played?;
-    say(
+    narrate(
         output,
         &if args.keep {
             format!(
@@ -125,10 +125,10 @@ pub fn run(
     Ok(Exit::Ok)
 }
 
-fn say(output: &mut Output, text: &str) {
-    let mut said = Text::new();
-    said.push_line(&[(Style::Plain, text)], 2, output.narration_width());
-    output.narrate(&said);
+fn narrate(output: &mut Output, text: &str) {
+    let mut message = Text::new();
+    message.push_line(&[(Style::Plain, text)], 2, output.narration_width());
+    output.narrate(&message);
 }
 
 /// The signals received. None of them kills this process: it has to clean up first.
@@ -168,7 +168,7 @@ fn show(demo: &Demo, dashboard: Dashboard, output: &Output) -> Result<(), Error>
 }
 
 /// Plays the demo to its end and prints each step.
-fn play(demo: &Demo, pause: u64, asked: &Signals, output: &mut Output) -> Result<(), Error> {
+fn play(demo: &Demo, pause: u64, signals: &Signals, output: &mut Output) -> Result<(), Error> {
     let supervising = SupervisorThread::start(demo.driver())?;
     let mut tasks = Vec::new();
     for task in TASKS {
@@ -178,7 +178,7 @@ fn play(demo: &Demo, pause: u64, asked: &Signals, output: &mut Output) -> Result
     let mut follower = demo.driver().views.follower();
     let mut patience = Deadline::after(still);
     while tasks.iter().any(|task| !task.is_over) {
-        if let Some(signal) = asked.received() {
+        if let Some(signal) = signals.received() {
             return Err(signal.interruption_error(&WaitSubject::Demo));
         }
         if advance(demo.driver(), &mut follower, &mut tasks, output)? {
@@ -236,11 +236,11 @@ fn create_task(
         queueing: Queueing::default(),
     };
     // The supervisor performs what this plans.
-    let begun = demo
+    let created = demo
         .driver()
         .requests
         .create_and_start(&new, starts, WaitPolicy::Skip)?;
-    match begun.created {
+    match created.created {
         Answer::Done(changed) | Answer::StillRunning(changed) => Ok(changed.task.id),
         Answer::AlreadyDone(task) => Ok(task.id),
         Answer::Refused(refusal) => Err(refusal.into()),
@@ -276,13 +276,13 @@ impl DemoTask {
         let all = driver.views.history(&self.id, 0)?;
         let new = all.iter().filter(|event| event.version > self.version);
         for event in new.filter(|event| is_shown_by_default(&event.fact)) {
-            let told = describe(&event.fact, &all);
+            let text = describe(&event.fact, &all);
             let style = match &event.fact {
                 Fact::StatusChanged(_) => Style::Bold,
                 Fact::AttentionRaised { .. } => Style::Bad,
                 _ => Style::Plain,
             };
-            self.line(style, told.lines().next().unwrap_or_default(), output)?;
+            self.line(style, text.lines().next().unwrap_or_default(), output)?;
         }
         self.version = all.last().map_or(self.version, |event| event.version);
         Ok(())
@@ -335,7 +335,7 @@ impl DemoTask {
         self.acted_in_status_since = row.entered_at;
         self.is_merging = row.need == Some(Need::Review);
         self.line(Style::Good, &told, output)?;
-        let came = driver.requests.ask(&TaskRequest {
+        let result = driver.requests.ask(&TaskRequest {
             task: self.id.clone(),
             request: Request {
                 by: Role::Human,
@@ -346,7 +346,7 @@ impl DemoTask {
             },
             waiting: WaitPolicy::Skip,
         })?;
-        match came {
+        match result {
             Answer::Refused(refusal) => Err(refusal.into()),
             Answer::Done(_) | Answer::StillRunning(_) | Answer::AlreadyDone(_) => Ok(()),
         }
@@ -355,7 +355,7 @@ impl DemoTask {
 
 /// Whether the agent reports that it waits for the user.
 fn is_waiting(driver: &Driver, row: &TaskRow) -> bool {
-    let doing = driver.views.doing_of(std::slice::from_ref(row));
+    let doing = driver.views.activity_states(std::slice::from_ref(row));
     let waits = [
         ActivityState::WaitingForPermission,
         ActivityState::WaitingForInput,

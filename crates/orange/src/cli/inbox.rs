@@ -92,8 +92,8 @@ fn heading(message: &Message) -> String {
 }
 
 fn exact(messages: &[Message]) -> String {
-    let told = messages
+    let bodies = messages
         .iter()
         .map(|message| format!("{}\n{}\n", heading(message), message.text));
-    told.collect()
+    bodies.collect()
 }

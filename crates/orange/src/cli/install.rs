@@ -39,7 +39,7 @@ struct Body<'a> {
 
 /// Writes or removes the skills, and reports what it did.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let named = args.harness.as_deref().map(HarnessName::new);
+    let requested = args.harness.as_deref().map(HarnessName::new);
     let lesson = if args.uninstall {
         SkillAction::Remove
     } else {
@@ -47,7 +47,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     };
     let (skills, workflows) = driver(environment)?
         .admin
-        .update_skills(named.as_ref(), lesson)?;
+        .update_skills(requested.as_ref(), lesson)?;
     let is_short =
         |it: &&InstallReport| matches!(it.outcome, SkillOutcome::Kept | SkillOutcome::Failed);
     let exit = match skills.iter().find(is_short) {
@@ -72,7 +72,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let hints: Vec<String> = skill.fix.iter().cloned().collect();
         push_error(&mut complaint, &message, &hints, width, 0);
     }
-    output.complain(&complaint);
+    output.print_error(&complaint);
     Ok(exit)
 }
 
@@ -106,7 +106,7 @@ mod tests {
     use crate::cli::help;
 
     #[test]
-    fn every_command_that_the_skill_names_is_one() {
+    fn every_command_in_the_skill_exists() {
         for shipped in shipped_workflows::ALL {
             let workflow = load(shipped.source).workflow.unwrap();
             let text = skill(&[&workflow]);

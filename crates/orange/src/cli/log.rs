@@ -130,7 +130,7 @@ fn print(
         if output.is_json() {
             SHAPE.print_line(&line, output)?;
         } else {
-            output.answer(&told(&line, output.answer_width()))?;
+            output.answer(&line_text(&line, output.answer_width()))?;
         }
     }
     Ok(())
@@ -144,7 +144,7 @@ fn is_wanted(line: &Line, args: &Args, task: Option<&TaskId>) -> bool {
         && args.since.is_none_or(|since| at >= since)
 }
 
-fn told(line: &Line, width: Option<usize>) -> Text {
+fn line_text(line: &Line, width: Option<usize>) -> Text {
     let style = match line.level.as_str() {
         "error" => Style::Bad,
         "warn" => Style::Warn,

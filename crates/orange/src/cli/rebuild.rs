@@ -89,18 +89,18 @@ fn body(rebuilt: &RebuildReport) -> Body<'_> {
 fn text(rebuilt: &RebuildReport, width: Option<usize>) -> Text {
     let mut text = Text::new();
     for task in &rebuilt.tasks {
-        let mut told = format!(": restored, version {}", task.version);
+        let mut message = format!(": restored, version {}", task.version);
         for remark in &task.remarks {
-            told.push_str("; ");
-            told.push_str(remark);
+            message.push_str("; ");
+            message.push_str(remark);
         }
-        let parts = [(Style::Bold, task.task.as_str()), (Style::Plain, &told)];
+        let parts = [(Style::Bold, task.task.as_str()), (Style::Plain, &message)];
         text.push_line(&parts, 4, width);
     }
     for skipped in &rebuilt.skipped {
         let path = skipped.path.display().to_string();
-        let told = format!(": skipped, {}", skipped.reason);
-        text.push_line(&[(Style::Bad, &path), (Style::Plain, &told)], 4, width);
+        let message = format!(": skipped, {}", skipped.reason);
+        text.push_line(&[(Style::Bad, &path), (Style::Plain, &message)], 4, width);
     }
     for name in &rebuilt.workspaces {
         text.push(Style::Bold, name.as_str());
@@ -112,8 +112,8 @@ fn text(rebuilt: &RebuildReport, width: Option<usize>) -> Text {
         text.end_line();
     }
     if let Some(old) = &rebuilt.old_database {
-        let told = format!("the old database is now `{}`", old.display());
-        text.push_line(&[(Style::Plain, &told)], 4, width);
+        let message = format!("the old database is now `{}`", old.display());
+        text.push_line(&[(Style::Plain, &message)], 4, width);
     }
     text
 }

@@ -77,7 +77,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     if args.stop {
         let pid = driver.context.stop_supervisor(SUPERVISOR_TIMEOUT)?;
-        let said = match pid {
+        let text = match pid {
             Some(pid) => format!("supervisor stopped (pid {pid}); agents keep running"),
             None => String::from("no supervisor is running"),
         };
@@ -86,7 +86,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             pid,
             unit: None,
         };
-        return say(&said, &body, output);
+        return answer(&text, &body, output);
     }
     if args.detach {
         let pid = driver.context.start_supervisor(SUPERVISOR_TIMEOUT)?;
@@ -95,8 +95,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             pid: Some(pid),
             unit: None,
         };
-        let said = format!("supervisor running (pid {pid})");
-        return say(&said, &body, output);
+        let text = format!("supervisor running (pid {pid})");
+        return answer(&text, &body, output);
     }
     supervise(driver, output)
 }
@@ -177,11 +177,11 @@ fn is_plain(character: char) -> bool {
     character.is_alphanumeric() || "/._-+@".contains(character)
 }
 
-fn say(said: &str, body: &Body, output: &mut Output) -> Result<Exit, Error> {
+fn answer(message: &str, body: &Body, output: &mut Output) -> Result<Exit, Error> {
     if output.is_json() {
         return SHAPE.print(body, output);
     }
-    let text = Text::line(Style::Plain, said);
+    let text = Text::line(Style::Plain, message);
     output.answer(&text)?;
     Ok(Exit::Ok)
 }

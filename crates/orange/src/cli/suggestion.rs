@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_typo_or_another_tools_word_suggests_our_command() {
+    fn a_typo_or_another_tools_command_suggests_ours() {
         let cases = [
             ("list", None, "orange ls"),
             ("create", None, "orange new"),

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_locale_says_what_can_be_shown() {
+    fn the_locale_decides_which_glyphs_are_used() {
         for (locale, glyphs) in [
             (None, Glyphs::Unicode),
             (Some("de_DE.UTF-8"), Glyphs::Unicode),
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn our_signs_are_replaced_and_names_are_not() {
+    fn our_glyphs_are_replaced_and_names_are_not() {
         assert_eq!(Glyphs::Ascii.shown("● ä …", true), "* ä ~");
         assert_eq!(Glyphs::Unicode.shown("● ä …", true), "● ä …");
         let isolated = "\u{2068}ש\u{2069}";

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_is_asked_for() {
+    fn colour_is_used_only_on_request() {
         let mut grid = grid();
         let nothing = || (Style::Plain, Cow::from(""));
         grid.push([(Style::Bad, Cow::from("x")), nothing(), nothing()]);

@@ -127,14 +127,14 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_as_it_was_written() {
+    fn text_that_fits_is_unchanged() {
         let parts = [(Style::Plain, "  a  b"), (Style::Plain, "   c ")];
         assert_eq!(folded(&parts, 4, None), "  a  b   c \n");
         assert_eq!(folded(&parts, 4, Some(11)), "  a  b   c \n");
     }
 
     #[test]
-    fn what_does_not_fit_goes_on_below() {
+    fn text_that_does_not_fit_is_wrapped() {
         let parts = [(Style::Plain, "name  "), (Style::Plain, "one two  three")];
         assert_eq!(folded(&parts, 6, Some(14)), "name  one two\n      three\n");
         assert_eq!(

@@ -156,12 +156,12 @@ impl Output {
     /// Prints what accompanies the answer, unless `--quiet` is given.
     pub fn narrate(&mut self, text: &Text) {
         if !self.is_quiet {
-            self.complain(text);
+            self.print_error(text);
         }
     }
 
     /// Prints what went wrong. A closed stderr is not a failure.
-    pub fn complain(&mut self, text: &Text) {
+    pub fn print_error(&mut self, text: &Text) {
         let shown = self.glyphs.shown(text.as_str(), self.stderr.is_terminal());
         let written = self.stderr.write_all(shown.as_bytes());
         let _unheard = written.and_then(|()| self.stderr.flush());

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_colours_act() {
+    fn only_colour_sequences_are_kept() {
         let written = b"\x1b[1;31ma\x1b[m\tb\x1b[2Jc\x1b]0;t\x07d\r\n\x1b[31";
         let shown =
             "\u{1b}[1;31ma\u{1b}[m\tb\u{fffd}[2Jc\u{fffd}]0;t\u{fffd}d\u{fffd}\n\u{fffd}[31";

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_turns_its_neighbours_around() {
+    fn right_to_left_text_does_not_affect_its_neighbours() {
         let mut text = Text::new();
         text.push(Style::Plain, "a\u{202e}b\u{2066}");
         text.push(Style::Plain, "שלום");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paragraph_is_folded_below_its_own_words() {
+    fn a_paragraph_is_folded_with_its_indentation() {
         let paragraph = Paragraph {
             lead: &[(Style::Plain, "hint:")],
             body: "run `orange workflow list`, then ask",

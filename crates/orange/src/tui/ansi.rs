@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_read_and_nothing_else_acts() {
+    fn only_colour_sequences_are_interpreted() {
         let red = Style::new().fg(Color::Red);
         let plain = Style::new();
         assert_eq!(

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_in_order_fit_and_the_closest_fit_best() {
+    fn letters_in_order_match_and_the_closest_match_wins() {
         assert_eq!(match_cost("", "anything"), Some(0));
         assert_eq!(match_cost("fix", "Fix the login"), Some(0));
         assert_eq!(match_cost("log", "Fix the login"), Some(0));

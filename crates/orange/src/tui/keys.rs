@@ -100,14 +100,14 @@ impl Table {
         keys: &'static [(KeyCode, KeyModifiers)],
         shown: &'static str,
         label: impl Into<Cow<'static, str>>,
-        deed: KeyAction,
+        action: KeyAction,
         worth: Option<u8>,
     ) {
         self.0.push(Binding {
             keys,
             key_label: shown,
             label: label.into(),
-            action: deed,
+            action,
             priority: worth,
         });
     }

@@ -61,13 +61,17 @@ pub fn open(
     output: &Output,
 ) -> Result<(), String> {
     // A mistake in the settings is reported by whatever needs them; colours do not.
-    let ground = driver
+    let background = driver
         .context
         .settings(None)
         .ok()
         .and_then(|it| it.background);
-    let told = driver.context.terminal_colours();
-    let theme = Theme::of(output.is_coloured(), ground, told.as_deref());
+    let terminal_colours = driver.context.terminal_colours();
+    let theme = Theme::of(
+        output.is_coloured(),
+        background,
+        terminal_colours.as_deref(),
+    );
     let (sender, receiver) = mpsc::channel();
     // Installed before any other thread can panic.
     let panicked = PanicRecord::watch(driver, &sender);
@@ -76,7 +80,7 @@ pub fn open(
     let shown = catch_unwind(AssertUnwindSafe(|| {
         show(driver, model, gatherers, (sender, receiver))
     }));
-    if let Some(told) = panicked.told() {
+    if let Some(told) = panicked.message() {
         return Err(format!(
             "the dashboard failed: {told}; agents keep running; for details see `{}`",
             driver.context.home().log().display()

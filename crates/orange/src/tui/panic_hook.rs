@@ -26,11 +26,11 @@ impl PanicRecord {
         let (noted, driver, sender) = (panicked.clone(), driver.clone(), sender.clone());
         let drawing = thread::current().id();
         panic::set_hook(Box::new(move |info| {
-            let told = told(info);
+            let message = describe_panic(info);
             let thread = thread::current();
             let is_drawing = thread.id() == drawing;
-            let more = json!({ "error": told, "thread": thread.name() });
-            let _another_was_first = noted.0.set(told);
+            let more = json!({ "error": message, "thread": thread.name() });
+            let _another_was_first = noted.0.set(message);
             if is_drawing {
                 Screen::leave();
             }
@@ -43,12 +43,12 @@ impl PanicRecord {
         panicked
     }
 
-    pub fn told(&self) -> Option<&str> {
+    pub fn message(&self) -> Option<&str> {
         self.0.get().map(String::as_str)
     }
 }
 
-fn told(info: &PanicHookInfo<'_>) -> String {
+fn describe_panic(info: &PanicHookInfo<'_>) -> String {
     let words = info.payload_as_str().unwrap_or("unknown cause");
     match info.location() {
         Some(at) => format!("{words}, at {}:{}", at.file(), at.line()),

@@ -25,11 +25,11 @@ const GATE_TIMEOUT: Duration = Duration::from_secs(30);
 pub fn perform(driver: &Driver, action: &Action) -> ActionResult {
     match attempt(driver, action) {
         Ok(came) => came,
-        Err(error) => ActionResult::Failed(told(&error, action)),
+        Err(error) => ActionResult::Failed(failure_alert(&error, action)),
     }
 }
 
-pub fn told(error: &DriverError, action: &Action) -> Alert {
+pub fn failure_alert(error: &DriverError, action: &Action) -> Alert {
     Alert {
         title: action.failure_title(),
         lines: vec![error.to_string()],
@@ -62,12 +62,12 @@ fn attempt(driver: &Driver, action: &Action) -> Result<ActionResult, DriverError
             answer_result(answer, action)
         }
         Action::Create(draft) => {
-            let begun = driver.requests.create_and_start(
+            let created = driver.requests.create_and_start(
                 &new_work(driver, draft)?,
                 draft.starts_now,
                 WaitPolicy::DEFAULT,
             )?;
-            creation_result(begun, action)
+            creation_result(created, action)
         }
         Action::Delete(task) => {
             deletion_result(driver.requests.delete(task)?, task, "deleted", action)
@@ -143,7 +143,7 @@ fn change_result(changed: &ChangeReport, more: &str, action: &Action) -> ActionR
             Fact::StatusChanged(moved) => Some(format!("{} → {}", moved.from, moved.to)),
             _ => None,
         });
-    let told = moved.unwrap_or_else(|| match action {
+    let text = moved.unwrap_or_else(|| match action {
         Action::Ask {
             ask: RequestKind::Tell { .. },
             ..
@@ -151,7 +151,7 @@ fn change_result(changed: &ChangeReport, more: &str, action: &Action) -> ActionR
         _ => format!("in `{}`", task.status),
     });
     ActionResult::Done {
-        text: format!("{}: {told}{more}", task.id),
+        text: format!("{}: {text}{more}", task.id),
         task: Some(task.id.clone()),
     }
 }
@@ -164,24 +164,24 @@ fn refusal_result(refusal: &Refusal, action: &Action) -> ActionResult {
         };
     }
     ActionResult::Failed(Alert {
-        title: format!("Refused: {}", action.told()),
+        title: format!("Refused: {}", action.description()),
         lines: vec![refusal.to_string()],
         hints: refusal.hints.clone(),
     })
 }
 
 /// The task exists, even if its start failed.
-fn creation_result(begun: CreatedTask, action: &Action) -> ActionResult {
-    let created = match begun.created {
+fn creation_result(created_task: CreatedTask, action: &Action) -> ActionResult {
+    let created = match created_task.created {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed,
         other => return answer_result(other, action),
     };
     let id = created.task.id.clone();
-    let done = |told: String| ActionResult::Done {
-        text: told,
+    let done = |text: String| ActionResult::Done {
+        text,
         task: Some(id.clone()),
     };
-    match begun.start {
+    match created_task.start {
         Start::NotRequested | Start::UserOnly => done(format!("{id}: created")),
         Start::Waits(waits) => {
             let waits: Vec<String> = waits.iter().map(ToString::to_string).collect();
@@ -191,13 +191,18 @@ fn creation_result(begun: CreatedTask, action: &Action) -> ActionResult {
         Start::Requested(Ok(answer)) => answer_result(answer, action),
         Start::Requested(Err(error)) => ActionResult::Failed(Alert {
             title: format!("{id} was created, but not started"),
-            ..told(&error, action)
+            ..failure_alert(&error, action)
         }),
     }
 }
 
-fn deletion_result(came: DeleteResult, task: &TaskId, word: &str, action: &Action) -> ActionResult {
-    match came {
+fn deletion_result(
+    result: DeleteResult,
+    task: &TaskId,
+    word: &str,
+    action: &Action,
+) -> ActionResult {
+    match result {
         DeleteResult::Refused(refusal) => refusal_result(&refusal, action),
         DeleteResult::Done { .. } => ActionResult::Done {
             text: format!("{task}: {word}"),

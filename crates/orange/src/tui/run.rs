@@ -40,18 +40,20 @@ impl Runner {
             Command::Act(number, action) => self.act(number, action),
             Command::Attach(task) => self.look_up_agent(task),
             Command::Show(showing) => {
-                let came = self.lend_terminal(screen, || showing.run())?;
-                let told = came.map_err(|error| told(&error, "attach"));
+                let result = self.lend_terminal(screen, || showing.run())?;
+                let told = result.map_err(|error| failure_alert(&error, "attach"));
                 self.send(Message::TerminalReturned(told));
             }
             Command::EditTask(task) => {
-                let came = self.lend_terminal(screen, || self.driver.requests.edit_task(&task))?;
-                let told = came.map_err(|error| told(&error, "edit TASK.md"));
+                let result =
+                    self.lend_terminal(screen, || self.driver.requests.edit_task(&task))?;
+                let told = result.map_err(|error| failure_alert(&error, "edit TASK.md"));
                 self.send(Message::TerminalReturned(told));
             }
             Command::EditText(text) => {
-                let came = self.lend_terminal(screen, || self.driver.requests.edit_text(&text))?;
-                self.send(Message::Edited(came.map_err(|error| error.to_string())));
+                let result =
+                    self.lend_terminal(screen, || self.driver.requests.edit_text(&text))?;
+                self.send(Message::Edited(result.map_err(|error| error.to_string())));
             }
             Command::Copy(text) => screen.copy(&text)?,
             Command::LoadChoices => {
@@ -78,12 +80,12 @@ impl Runner {
             Message::Answered(number, perform::perform(&driver, &action))
         };
         if !self.spawn(came) {
-            let told = Alert {
+            let alert = Alert {
                 title: String::from("Failed"),
                 lines: vec![String::from("the system could not start a thread for it")],
                 hints: Vec::new(),
             };
-            self.send(Message::Answered(number, ActionResult::Failed(told)));
+            self.send(Message::Answered(number, ActionResult::Failed(alert)));
         }
     }
 
@@ -92,7 +94,7 @@ impl Runner {
         let driver = self.driver.clone();
         self.spawn(move || {
             let found = driver.agents.attach(&task, None).map(Box::new);
-            let found = found.map_err(|error| told(&error, "attach"));
+            let found = found.map_err(|error| failure_alert(&error, "attach"));
             Message::AgentFound(task, found)
         });
     }
@@ -115,9 +117,9 @@ impl Runner {
     ) -> io::Result<Result<T, DriverError>> {
         self.input.pause();
         Screen::leave();
-        let came = work();
+        let result = work();
         self.reclaim_terminal(screen)?;
-        Ok(came)
+        Ok(result)
     }
 
     /// Suspends this process. The stop takes effect a moment after the request, so the terminal is
@@ -143,7 +145,7 @@ impl Runner {
     }
 }
 
-fn told(error: &DriverError, what: &str) -> Alert {
+fn failure_alert(error: &DriverError, what: &str) -> Alert {
     Alert {
         title: format!("Cannot {what}"),
         lines: vec![error.to_string()],

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_written_by_sixes() {
+    fn bytes_are_encoded_as_base64() {
         for (text, expected) in [
             ("", ""),
             ("f", "Zg=="),

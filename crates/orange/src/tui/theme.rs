@@ -30,13 +30,13 @@ pub enum Tone {
 impl Theme {
     /// The palette for the terminal's background: what the user has set, else what the environment
     /// says about it.
-    pub fn of(is_coloured: bool, set: Option<Background>, told: Option<&str>) -> Theme {
+    pub fn of(is_coloured: bool, set: Option<Background>, text: Option<&str>) -> Theme {
         if !is_coloured {
             return Theme::Plain;
         }
         // `COLORFGBG` is `foreground;background`; of the sixteen, 7 and 15 are light.
-        let told = told.and_then(|it| it.rsplit(';').next());
-        match (set, told) {
+        let text = text.and_then(|it| it.rsplit(';').next());
+        match (set, text) {
             (Some(Background::Light), _) | (None, Some("7" | "15")) => Theme::Light,
             (Some(Background::Dark) | None, _) => Theme::Dark,
         }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ground_is_dark_unless_the_terminal_says_otherwise() {
+    fn the_background_is_dark_unless_the_terminal_reports_otherwise() {
         assert_eq!(Theme::of(true, None, None), Theme::Dark);
         assert_eq!(Theme::of(true, None, Some("15;0")), Theme::Dark);
         assert_eq!(Theme::of(true, None, Some("0;15")), Theme::Light);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_person_has_set_counts() {
+    fn the_configured_background_wins() {
         let (dark, light) = (Some(Background::Dark), Some(Background::Light));
         assert_eq!(Theme::of(true, light, Some("15;0")), Theme::Light);
         assert_eq!(Theme::of(true, dark, Some("0;15")), Theme::Dark);

@@ -141,10 +141,10 @@ pub fn installed(prefix: &Path, agents: &[Agent]) -> Result<Vec<PathBuf>, String
     let names = agents.iter().map(|agent| agent.name());
     let mut folders = Vec::new();
     for name in ["node"].into_iter().chain(names) {
-        let wanted = pinned(name);
+        let expected = pinned(name);
         let found = fs::read_to_string(prefix.join(name).join("pinned"));
-        if found.unwrap_or_default().trim() != wanted {
-            return Err(format!("{wanted} is not in {}", prefix.display()));
+        if found.unwrap_or_default().trim() != expected {
+            return Err(format!("{expected} is not in {}", prefix.display()));
         }
         folders.push(prefix.join(name).join("node_modules/.bin"));
     }

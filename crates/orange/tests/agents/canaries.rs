@@ -18,8 +18,8 @@ run orange task update --status reviewing
 ";
 
 #[test]
-fn what_tries_to_leave_is_turned_back_and_counted() {
-    let name = "canaries::what_tries_to_leave_is_turned_back_and_counted";
+fn outgoing_connections_are_rejected_and_counted() {
+    let name = "canaries::outgoing_connections_are_rejected_and_counted";
     run_in_namespace(name, &[], || {
         let before = rejected_packets();
         // An address reserved for documentation.
@@ -31,8 +31,8 @@ fn what_tries_to_leave_is_turned_back_and_counted() {
 }
 
 #[test]
-fn a_variable_that_a_definition_passes_on_is_heard() {
-    let name = "canaries::a_variable_that_a_definition_passes_on_is_heard";
+fn a_variable_passed_by_a_definition_reaches_the_agent() {
+    let name = "canaries::a_variable_passed_by_a_definition_reaches_the_agent";
     run_in_namespace(name, &[Agent::Pi], || {
         let stage = Stage::new(&[Agent::Pi]);
         let shipped = include_str!("../../../../harnesses/pi.toml");
@@ -45,7 +45,7 @@ fn a_variable_that_a_definition_passes_on_is_heard() {
         let id = stage.create("greet", &["--harness", "pi", "--workflow", "minimal"]);
         stage.wait_for(&id, "reviewing");
         let log = fs::read_to_string(stage.path("requests")).unwrap();
-        assert!(log.contains(CANARY), "{}", stage.told(&id));
+        assert!(log.contains(CANARY), "{}", stage.diagnostics(&id));
         let left = catch_unwind(AssertUnwindSafe(|| stage.assert_clean("a leak")));
         assert!(left.is_err(), "the leak was not noticed");
     });

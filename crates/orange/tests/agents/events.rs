@@ -23,7 +23,7 @@ const PUSH: &str = "run git push\nsay I am done.\n";
 const SEES: Duration = Duration::from_secs(3);
 
 /// The events that a task's worker reported, oldest first.
-pub fn told(stage: &Stage, id: &TaskId) -> Vec<AgentEvent> {
+pub fn reported_events(stage: &Stage, id: &TaskId) -> Vec<AgentEvent> {
     let runs = stage.store().runs(id).unwrap();
     let run = runs.last().unwrap();
     let folder = stage.path("person/orange/tasks/repo").join(id.as_str());
@@ -32,14 +32,14 @@ pub fn told(stage: &Stage, id: &TaskId) -> Vec<AgentEvent> {
 
 /// Waits until a task's worker reports this event.
 pub fn wait_for_event(stage: &Stage, id: &TaskId, kind: AgentEventKind) -> Vec<AgentEvent> {
-    let has = || told(stage, id).iter().any(|it| it.kind == kind);
-    let held = Deadline::after(SOON).wait_for(has);
-    let told = told(stage, id);
-    assert!(held, "{kind}: {told:#?}\n{}", stage.told(id));
-    told
+    let has = || reported_events(stage, id).iter().any(|it| it.kind == kind);
+    let in_time = Deadline::after(SOON).wait_for(has);
+    let events = reported_events(stage, id);
+    assert!(in_time, "{kind}: {events:#?}\n{}", stage.diagnostics(id));
+    events
 }
 
-fn tell(agent: Agent) {
+fn check_events(agent: Agent) {
     let stage = Stage::new(&[agent]);
     stage.script("greet", "worker-1", WORK);
     let own = |file: &str| fs::read_to_string(stage.path("person").join(file)).ok();
@@ -53,8 +53,8 @@ fn tell(agent: Agent) {
         "greet",
         &["--workflow", "minimal", "--harness", agent.name()],
     );
-    let told = wait_for_event(&stage, &id, AgentEventKind::Idle);
-    let kinds: Vec<AgentEventKind> = told.iter().map(|it| it.kind).collect();
+    let events = wait_for_event(&stage, &id, AgentEventKind::Idle);
+    let kinds: Vec<AgentEventKind> = events.iter().map(|it| it.kind).collect();
     let of = |kind| kinds.iter().position(|it| *it == kind);
     let order = [
         AgentEventKind::SessionStart,
@@ -64,7 +64,7 @@ fn tell(agent: Agent) {
     ];
     let places = order.map(|kind| of(kind).unwrap_or_else(|| panic!("no {kind}: {kinds:?}")));
     assert!(places.is_sorted(), "{kinds:?}");
-    let session = told[0].session_id.as_deref().unwrap();
+    let session = events[0].session_id.as_deref().unwrap();
     assert!(!session.is_empty());
     let argv = stage.store().runs(&id).unwrap()[0]
         .setup
@@ -74,7 +74,7 @@ fn tell(agent: Agent) {
     let is_ours = argv.iter().any(|it| it == session);
     let chooses = matches!(agent, Agent::Codex | Agent::Opencode);
     assert_eq!(is_ours, !chooses, "{session} in {argv:?}");
-    let transcript = told.iter().find_map(|it| it.transcript.as_deref());
+    let transcript = events.iter().find_map(|it| it.transcript.as_deref());
     if agent == Agent::Opencode {
         assert_eq!(transcript, None, "it keeps its conversations in a database");
     } else {
@@ -112,8 +112,8 @@ fn wait_for_permission(agent: Agent) {
         let items = listed["items"].as_array().unwrap().clone();
         items.into_iter().find(|it| it["kind"] == "permission")
     };
-    let held = Deadline::after(SEES).wait_for(|| shown().is_some());
-    assert!(held, "{}", stage.told(&id));
+    let in_time = Deadline::after(SEES).wait_for(|| shown().is_some());
+    assert!(in_time, "{}", stage.diagnostics(&id));
     assert!(since_told.elapsed() < SEES);
     assert_eq!(shown().unwrap()["task"], id.as_str());
     println!(
@@ -137,7 +137,7 @@ macro_rules! events {
     };
 }
 
-events! { tell:
+events! { check_events:
     claude_tells_what_it_does: Claude;
     codex_tells_what_it_does: Codex;
     gemini_tells_what_it_does: Gemini;

@@ -70,7 +70,7 @@ fn run_fleet() {
     assert!(
         all_done,
         "{}",
-        slow.map_or_else(String::new, |id| stage.told(id))
+        slow.map_or_else(String::new, |id| stage.diagnostics(id))
     );
     for id in tasks.values() {
         // A task that found no workspace at first has been back in the queue.
@@ -80,7 +80,7 @@ fn run_fleet() {
             way[last..],
             ["planning", "working", "agent-review", "reviewing", "done"],
             "{}",
-            stage.told(id)
+            stage.diagnostics(id)
         );
     }
     let files = stage.git_text("ls-tree -r --name-only main");
@@ -98,7 +98,7 @@ fn run_fleet() {
 }
 
 #[test]
-fn twenty_tasks_with_five_agents_come_to_their_end() {
-    let name = "fleet::twenty_tasks_with_five_agents_come_to_their_end";
+fn twenty_tasks_with_five_agents_finish() {
+    let name = "fleet::twenty_tasks_with_five_agents_finish";
     run_in_namespace_for(LONGEST, name, &AGENTS, run_fleet);
 }

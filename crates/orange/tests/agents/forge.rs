@@ -77,25 +77,29 @@ fn judge(agent: Agent, may: PostPermission) {
     stage.wait_for(&id, "agent-review");
     stage.wait_for(&id, "reviewing");
     let ran = fs::read_to_string(&posted).unwrap_or_default();
-    let told = stage.told(&id);
+    let diagnostics = stage.diagnostics(&id);
     let is_posted = |by: &str| ran.contains(by);
     let pushed = stage.git_text(&format!("ls-remote {remote}"));
-    assert_eq!(is_posted("from-the-worker"), may.worker, "{ran}\n{told}");
+    assert_eq!(
+        is_posted("from-the-worker"),
+        may.worker,
+        "{ran}\n{diagnostics}"
+    );
     assert_eq!(
         is_posted("from-the-reviewer"),
         may.reviewer,
-        "{ran}\n{told}"
+        "{ran}\n{diagnostics}"
     );
     assert_eq!(
         pushed.contains("reviewer"),
         may.reviewer,
-        "{pushed}\n{told}"
+        "{pushed}\n{diagnostics}"
     );
-    let asked = stage.requests();
-    let asked = asked.iter().filter(|it| it["role"] == "reviewer");
-    let asked = asked.map(|it| it["answer"].to_string());
-    let asked = asked.filter(|it| it.contains("from-the-reviewer"));
-    assert_eq!(asked.count(), 4, "its model asked it to: {told}");
+    let requests = stage.requests();
+    let requests = requests.iter().filter(|it| it["role"] == "reviewer");
+    let requests = requests.map(|it| it["answer"].to_string());
+    let requests = requests.filter(|it| it.contains("from-the-reviewer"));
+    assert_eq!(requests.count(), 4, "its model asked it to: {diagnostics}");
     // The canary records any caller.
     let sung = Command::new(stage.path("bin/gh"))
         .arg("by-the-test")

@@ -28,21 +28,21 @@ fn results(stage: &Stage, id: &TaskId) -> Vec<Value> {
 
 /// Everything that an agent prints after a successful run is parsed.
 fn check_good(stage: &Stage, id: &TaskId, result: &Value) {
-    let told = || format!("{result}\n{}", stage.told(id));
-    assert_eq!(result["status"], "succeeded", "{}", told());
-    assert_eq!(result["text"], SAID, "{}", told());
+    let diagnostics = || format!("{result}\n{}", stage.diagnostics(id));
+    assert_eq!(result["status"], "succeeded", "{}", diagnostics());
+    assert_eq!(result["text"], SAID, "{}", diagnostics());
     for tokens in ["input_tokens", "output_tokens"] {
         assert!(
             result[tokens].as_u64().is_some_and(|it| it > 0),
             "{}",
-            told()
+            diagnostics()
         );
     }
-    assert!(result["session_id"].is_string(), "{}", told());
+    assert!(result["session_id"].is_string(), "{}", diagnostics());
     assert!(
         result["error"].is_null() && result["error_class"].is_null(),
         "{}",
-        told()
+        diagnostics()
     );
 }
 
@@ -53,7 +53,7 @@ fn greet(agent: Agent) {
     let id = stage.create("greet", &["--workflow", "autopilot"]);
     stage.wait_for(&id, "done");
     let results = results(&stage, &id);
-    assert_eq!(results.len(), 1, "{}", stage.told(&id));
+    assert_eq!(results.len(), 1, "{}", stage.diagnostics(&id));
     check_good(&stage, &id, &results[0]);
     println!("{}: {}", agent.name(), results[0]);
     let logs = stage.orange(&["task", "logs", id.as_str()]);
@@ -73,8 +73,8 @@ fn run_out(agent: Agent) {
     let stage = Stage::with_supervisor(agent);
     stage.script("greet", "worker-1", QUOTA);
     let id = stage.create("greet", &["--workflow", "autopilot"]);
-    let held = Deadline::after(SOON).wait_for(|| !parked_harnesses(&stage).is_empty());
-    assert!(held, "{}", stage.told(&id));
+    let in_time = Deadline::after(SOON).wait_for(|| !parked_harnesses(&stage).is_empty());
+    assert!(in_time, "{}", stage.diagnostics(&id));
     let parking = parked_harnesses(&stage).remove(0);
     assert_eq!(parking.reason, Reason::Quota, "{parking:?}");
     println!("{}: {:?}", agent.name(), parking.output_line);
@@ -93,13 +93,13 @@ fn run_out(agent: Agent) {
     stage.orange(&["harness", "unpark", agent.name()]);
     stage.wait_for(&id, "done");
     let results = results(&stage, &id);
-    assert_eq!(results.len(), 2, "{}", stage.told(&id));
+    assert_eq!(results.len(), 2, "{}", stage.diagnostics(&id));
     check_good(&stage, &id, &results[1]);
     assert_eq!(results[1]["session_id"], first["session_id"]);
     let requests = stage.requests();
     let last = requests.iter().rev().find(|it| it["step"] == json!(0));
-    let asked = last.unwrap()["body"].to_string();
-    assert!(asked.contains("begun.txt"), "it does not remember: {asked}");
+    let body = last.unwrap()["body"].to_string();
+    assert!(body.contains("begun.txt"), "it does not remember: {body}");
     stage.assert_clean(&format!("{} runs out headless", agent.name()));
 }
 

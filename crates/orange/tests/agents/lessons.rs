@@ -23,7 +23,7 @@ const NESTED: [&str; 8] = [
 const NOISE: &str = "noise-of-another-agent";
 
 /// A prompt that begins like a flag stays a prompt, and the agent does not see outer variables.
-fn begin(agent: Agent) {
+fn check_start(agent: Agent) {
     let stage = Stage::with(&[agent], &NESTED.map(|name| (name, NOISE)));
     stage.make_careful();
     let workflow = stage.path("person/orange/workflows/careful.yml");
@@ -38,15 +38,15 @@ fn begin(agent: Agent) {
         &["--workflow", "careful", "--harness", agent.name()],
     );
     stage.wait_for_step(&id, "worker", 1, 0);
-    let said = stage
+    let output = stage
         .requests()
         .into_iter()
         .map(|it| it["body"].to_string());
-    let said: String = said.collect();
+    let output: String = output.collect();
     assert!(
-        said.contains("--version; -p is no flag here"),
+        output.contains("--version; -p is no flag here"),
         "{}",
-        stage.told(&id)
+        stage.diagnostics(&id)
     );
     let environments = running().into_keys().map(|pid| {
         let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -92,14 +92,14 @@ fn resume(agent: Agent) {
             requests.find(|it| it["branch"] == *branch && it["role"] == "resumed")
         };
         stage.wait_until(id, "its return", || resumed().is_some());
-        let said = resumed().unwrap()["body"].to_string();
+        let output = resumed().unwrap()["body"].to_string();
         for other in branches {
-            let knows = said.contains(&format!("only {other} knows"));
+            let knows = output.contains(&format!("only {other} knows"));
             assert_eq!(
                 knows,
                 other == *branch,
                 "{branch} of {other}\n{}",
-                stage.told(id)
+                stage.diagnostics(id)
             );
         }
     }
@@ -122,7 +122,7 @@ macro_rules! lessons {
 }
 
 // With reduced permissions, so that the allow lists come before the prompt.
-lessons! { begin:
+lessons! { check_start:
     lessons_27_and_29_claude_reads_its_prompt_and_nothing_around_it: Claude;
     lessons_27_and_29_codex_reads_its_prompt_and_nothing_around_it: Codex;
     lessons_27_and_29_gemini_reads_its_prompt_and_nothing_around_it: Gemini;

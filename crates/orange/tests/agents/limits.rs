@@ -35,20 +35,24 @@ fn run_out(agent: Agent, script: &str, reason: Reason) {
     stage.script("any", "worker-1", script);
     stage.script("any", "resumed-1", CONTINUE);
     let id = stage.create("one", &["--workflow", "minimal"]);
-    let held = Deadline::after(SOON).wait_for(|| !parked_harnesses(&stage).is_empty());
-    assert!(held, "{}", stage.told(&id));
+    let in_time = Deadline::after(SOON).wait_for(|| !parked_harnesses(&stage).is_empty());
+    assert!(in_time, "{}", stage.diagnostics(&id));
     let parking = parked_harnesses(&stage).remove(0);
     assert_eq!(parking.harness.as_str(), agent.name());
     assert_eq!(parking.reason, reason, "{parking:?}");
     println!("{}: {:?}", agent.name(), parking.output_line);
     let gone = Deadline::after(SOON).wait_for(|| running().is_empty());
     assert!(gone, "it is still running: {:?}", running());
-    let asked = stage.requests().len();
+    let request_count = stage.requests().len();
     let options = ["task", "create", "two", "Another", "--workflow", "minimal"];
     stage.orange_unchecked(&options);
     let started = Deadline::after(QUIET).wait_for(|| !running().is_empty());
     assert!(!started, "{:?}", running());
-    assert_eq!(stage.requests().len(), asked, "the model is not called");
+    assert_eq!(
+        stage.requests().len(),
+        request_count,
+        "the model is not called"
+    );
     assert_eq!(starts(&stage, &id), 1);
     let list = stage.orange(&["attention", "--all"]);
     let list = String::from_utf8(list.stdout).unwrap();
@@ -60,8 +64,8 @@ fn run_out(agent: Agent, script: &str, reason: Reason) {
     stage.wait_for_step(&id, "resumed", 1, 0);
     let requests = stage.requests();
     let resumed = requests.iter().find(|it| it["role"] == "resumed").unwrap();
-    let said = resumed["body"].to_string();
-    assert!(said.contains("begun.txt"), "{}", stage.told(&id));
+    let output = resumed["body"].to_string();
+    assert!(output.contains("begun.txt"), "{}", stage.diagnostics(&id));
     assert_eq!(starts(&stage, &id), 2);
     for branch in ["one", "two"] {
         stage.orange(&["task", "cancel", branch]);
@@ -101,15 +105,15 @@ limits! { KEY, Login:
 /// Not recognised: the agent offers another model in a dialog, and no hook or transcript reports
 /// it.
 #[test]
-fn gemini_without_quota_asks_in_its_terminal_alone() {
-    let name = "limits::gemini_without_quota_asks_in_its_terminal_alone";
+fn gemini_without_quota_asks_only_in_its_terminal() {
+    let name = "limits::gemini_without_quota_asks_only_in_its_terminal";
     run_in_namespace(name, &[Agent::Gemini], || {
         let stage = Stage::with_supervisor(Agent::Gemini);
         stage.script("any", "worker-1", QUOTA);
         let id = stage.create("one", &["--workflow", "minimal"]);
-        let asks = || stage.told(&id).contains("Usage limit reached for");
-        let held = Deadline::after(SOON).wait_for(asks);
-        assert!(held, "{}", stage.told(&id));
+        let asks = || stage.diagnostics(&id).contains("Usage limit reached for");
+        let in_time = Deadline::after(SOON).wait_for(asks);
+        assert!(in_time, "{}", stage.diagnostics(&id));
         let is_parked = Deadline::after(QUIET).wait_for(|| !parked_harnesses(&stage).is_empty());
         assert!(!is_parked, "then say so in docs/agents.md");
         stage.orange(&["task", "cancel", "one"]);
@@ -134,7 +138,7 @@ fn opencode_that_hangs_at_its_start_is_shown_as_silent() {
         stage.orange(&["task", "cancel", "whole"]);
         let gone = Deadline::after(SOON).wait_for(|| running().is_empty());
         assert!(gone, "{:?}", running());
-        let asked = stage.requests().len();
+        let request_count = stage.requests().len();
         let data = stage.path("person/.local/share/opencode");
         fs::rename(&data, data.with_extension("whole")).unwrap();
         fs::create_dir_all(&data).unwrap();
@@ -146,12 +150,12 @@ fn opencode_that_hangs_at_its_start_is_shown_as_silent() {
             let list = stage.orange(&["attention"]);
             String::from_utf8(list.stdout).unwrap()
         };
-        let told = "has reported nothing since it was started";
+        let text = "has reported nothing since it was started";
         let id = stage.create("one", &options);
-        assert!(!attention().contains(told), "it may take a while");
+        assert!(!attention().contains(text), "it may take a while");
         let hangs = Deadline::after(begins * 3);
-        let begun = hangs.wait_for(|| stage.requests().len() > asked);
-        assert!(!begun, "then harnesses/README.md need not mention it");
+        let in_time = hangs.wait_for(|| stage.requests().len() > request_count);
+        assert!(!in_time, "then harnesses/README.md need not mention it");
         assert!(!running().is_empty(), "it does not end either");
         let runs = stage.store().runs(&id).unwrap();
         let run = stage.path("person/orange/tasks/repo");
@@ -161,7 +165,7 @@ fn opencode_that_hangs_at_its_start_is_shown_as_silent() {
         assert_eq!(file.metadata().unwrap().len(), 0, "it reported something");
         let began = file.metadata().unwrap().modified().unwrap();
         file.set_modified(began - Duration::from_mins(2)).unwrap();
-        assert!(attention().contains(told), "{}", attention());
+        assert!(attention().contains(text), "{}", attention());
         stage.orange(&["task", "cancel", "one"]);
         stage.assert_clean("opencode with half a database");
     });

@@ -224,7 +224,7 @@ fn page() -> String {
 }
 
 #[test]
-fn the_page_says_what_the_tests_show() {
+fn the_documentation_matches_the_test_results() {
     let listed = Command::new(std::env::current_exe().unwrap())
         .arg("--list")
         .output()

@@ -10,7 +10,7 @@ use orange_store::InboxEntry;
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::events::{told, wait_for_event};
+use crate::events::{reported_events, wait_for_event};
 use crate::namespace::run_in_namespace;
 use crate::stage::{SOON, Stage};
 
@@ -44,25 +44,25 @@ fn read(agent: Agent) {
     stage.wait_for_step(&id, "worker", 2, 1);
     let requests = stage.requests();
     let is_it = |it: &&Value| it["turn"] == 2 && it["step"] == 1;
-    let said = requests.iter().find(is_it).unwrap()["body"].to_string();
+    let output = requests.iter().find(is_it).unwrap()["body"].to_string();
     for number in [1, 2, 100, 199, 200] {
         let line = format!("line {number}: say");
-        assert!(said.contains(&line), "{line}\n{}", stage.told(&id));
+        assert!(output.contains(&line), "{line}\n{}", stage.diagnostics(&id));
     }
-    assert!(said.contains("the last one ends with ;"));
+    assert!(output.contains("the last one ends with ;"));
     let is_confirmed = || {
         let entry = first(&stage, &id);
         entry.read_at.is_some() && entry.delivery.confirmed_at.is_some()
     };
-    let held = Deadline::after(SOON).wait_for(is_confirmed);
+    let in_time = Deadline::after(SOON).wait_for(is_confirmed);
     let entry = first(&stage, &id);
-    assert!(held, "{entry:?}\n{:#?}", told(&stage, &id));
+    assert!(in_time, "{entry:?}\n{:#?}", reported_events(&stage, &id));
     let typed_at = entry.delivery.typed_at.unwrap();
-    let told = told(&stage, &id);
-    let mut taken = told.iter().filter(|it| it.at >= typed_at);
+    let events = reported_events(&stage, &id);
+    let mut taken = events.iter().filter(|it| it.at >= typed_at);
     assert!(
         taken.any(|it| it.kind == AgentEventKind::PromptSubmitted),
-        "{told:#?}"
+        "{events:#?}"
     );
     assert!(!requests.iter().any(|it| it["turn"] == 3), "nudged once");
     stage.orange(&["task", "cancel", "greet"]);
@@ -82,11 +82,20 @@ fn wait(agent: Agent) {
     let _put_off =
         stage.orange_unchecked(&["task", "tell", "greet", "-m", "Do it.", "--wait", "5"]);
     let problem = || first(&stage, &id).delivery.problem;
-    let held = Deadline::after(SOON).wait_for(|| problem().is_some());
-    assert!(held, "{:?}\n{}", first(&stage, &id), stage.told(&id));
+    let in_time = Deadline::after(SOON).wait_for(|| problem().is_some());
+    assert!(
+        in_time,
+        "{:?}\n{}",
+        first(&stage, &id),
+        stage.diagnostics(&id)
+    );
     let went_on = || stage.requests().iter().any(|it| it["step"] == 1);
     let answered = Deadline::after(QUIET).wait_for(went_on);
-    assert!(!answered, "the question was answered:\n{}", stage.told(&id));
+    assert!(
+        !answered,
+        "the question was answered:\n{}",
+        stage.diagnostics(&id)
+    );
     println!("{}: {}", agent.name(), problem().unwrap());
     stage.orange(&["task", "cancel", "greet"]);
     stage.assert_clean(&format!("{} gets a message while it asks", agent.name()));
@@ -108,8 +117,8 @@ fn busy(agent: Agent) {
             delivery, read_at, ..
         } = first(&stage, &id);
         // A message is confirmed only after the agent reported it.
-        let told = told(&stage, &id);
-        let submitted = told
+        let events = reported_events(&stage, &id);
+        let submitted = events
             .iter()
             .filter(|it| it.kind == AgentEventKind::PromptSubmitted);
         let took_in = submitted
@@ -120,14 +129,19 @@ fn busy(agent: Agent) {
         was_only_typed |= is_typed && delivery.confirmed_at.is_none();
         read_at.is_some()
     };
-    let held = thread::scope(|scope| {
+    let in_time = thread::scope(|scope| {
         scope.spawn(|| stage.orange_unchecked(&["task", "tell", "greet", "-m", "Do it."]));
         stage.wait_until(&id, "the message", || {
             !stage.store().inbox(&id).unwrap().is_empty()
         });
         Deadline::after(SOON).wait_for(is_read)
     });
-    assert!(held, "{:?}\n{}", first(&stage, &id), stage.told(&id));
+    assert!(
+        in_time,
+        "{:?}\n{}",
+        first(&stage, &id),
+        stage.diagnostics(&id)
+    );
     assert!(was_only_typed, "no look found it typed and not taken in");
     assert_eq!(stage.store().inbox(&id).unwrap().len(), 1);
     stage.orange(&["task", "cancel", "greet"]);

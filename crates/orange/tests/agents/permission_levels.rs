@@ -29,8 +29,11 @@ fn work(agent: Agent) {
     fs::create_dir_all(&workflows).unwrap();
     fs::write(workflows.join("careful.yml"), careful).unwrap();
     stage.script("greet", "worker-1", WORK);
-    let told = ["--workflow", "careful", "--context", "Say Bonjour."];
-    let id = stage.create("greet", &[&told[..], &["--harness", agent.name()]].concat());
+    let options = ["--workflow", "careful", "--context", "Say Bonjour."];
+    let id = stage.create(
+        "greet",
+        &[&options[..], &["--harness", agent.name()]].concat(),
+    );
     stage.wait_for(&id, "reviewing");
     assert_eq!(
         stage.git_text("log --reverse --format=%s main..greet"),

@@ -7,23 +7,23 @@ use crate::namespace::run_in_namespace;
 use crate::stage::Stage;
 
 /// What the doctor reports about an agent, as `health: message`.
-fn said(stage: &Stage, agent: Agent) -> Vec<String> {
+fn readiness_lines(stage: &Stage, agent: Agent) -> Vec<String> {
     let answer = stage.orange_unchecked(&["doctor", "--json"]);
     let answer: Value = serde_json::from_slice(&answer.stdout).unwrap();
     let all = answer["checkups"].as_array().unwrap().iter();
     let about = all.filter(|it| it["subject"].as_str().unwrap().starts_with(agent.name()));
-    let said = about.map(|it| {
+    let lines = about.map(|it| {
         let part = |key: &str| it[key].as_str().unwrap();
         format!("{}: {}", part("health"), part("message"))
     });
-    said.collect()
+    lines.collect()
 }
 
 /// In a home where the agent was never started, and in one with its first-run questions answered.
-fn look(agent: Agent) {
+fn check_readiness(agent: Agent) {
     let fresh = Stage::never_started(&[agent]);
     fresh.orange(&["project", "add", "--harness", agent.name()]);
-    let found = said(&fresh, agent);
+    let found = readiness_lines(&fresh, agent);
     assert!(
         found.iter().any(|it| it.starts_with("error: ")),
         "doctor does not report what a task would wait for: {found:#?}"
@@ -31,7 +31,7 @@ fn look(agent: Agent) {
     assert!(found[0].ends_with("the tested version"), "{found:?}");
     let settled = Stage::new(&[agent]);
     settled.orange(&["project", "add", "--harness", agent.name()]);
-    let found = said(&settled, agent);
+    let found = readiness_lines(&settled, agent);
     assert!(
         found.iter().all(|it| it.starts_with("ok: ")),
         "the stories pass in such a home: {found:#?}"
@@ -45,7 +45,7 @@ macro_rules! readiness {
             #[test]
             fn $name() {
                 let name = concat!("readiness::", stringify!($name));
-                run_in_namespace(name, &[Agent::$agent], || look(Agent::$agent));
+                run_in_namespace(name, &[Agent::$agent], || check_readiness(Agent::$agent));
             }
         )+
     };

@@ -52,10 +52,14 @@ fn kill_and_respawn(agent: Agent) {
     stage.wait_for(&id, "reviewing");
     let requests = stage.requests();
     let resumed = requests.iter().find(|it| it["role"] == "resumed").unwrap();
-    let said = resumed["body"].to_string();
-    assert!(said.contains("An earlier session of this task ended"));
+    let output = resumed["body"].to_string();
+    assert!(output.contains("An earlier session of this task ended"));
     for history in ["You are the worker of this task", "APPROACH: add a script"] {
-        assert!(said.contains(history), "{history}\n{}", stage.told(&id));
+        assert!(
+            output.contains(history),
+            "{history}\n{}",
+            stage.diagnostics(&id)
+        );
     }
     assert_same_start(&stage, &id, agent);
     let log = stage.git_text("log --reverse --format=%s main..greet");

@@ -171,9 +171,9 @@ impl Stage {
 
     /// Creates and starts a task, and returns its id.
     pub fn create(&self, branch: &str, options: &[&str]) -> TaskId {
-        let begun = ["task", "create", branch, "Greet in French", "--json"];
+        let arguments = ["task", "create", branch, "Greet in French", "--json"];
         // A task that finds no workspace waits in the queue, and the command says so.
-        let created = self.orange_unchecked(&[&begun, options].concat());
+        let created = self.orange_unchecked(&[&arguments, options].concat());
         let is_begun = matches!(created.status.code(), Some(0 | 6));
         assert!(is_begun, "{options:?}: {created:?}");
         let answer: Value = serde_json::from_slice(&created.stdout).unwrap();
@@ -190,25 +190,33 @@ impl Stage {
     }
 
     pub fn wait_until(&self, id: &TaskId, what: &str, holds: impl Fn() -> bool) {
-        let held = Deadline::after(SOON).wait_for(holds);
-        assert!(held, "timed out waiting for {what}:\n{}", self.told(id));
+        let in_time = Deadline::after(SOON).wait_for(holds);
+        assert!(
+            in_time,
+            "timed out waiting for {what}:\n{}",
+            self.diagnostics(id)
+        );
     }
 
     /// Waits until the agent asks the model for this step of a turn.
     pub fn wait_for_step(&self, id: &TaskId, role: &str, turn: u64, step: u64) {
         let is_it = |it: &Value| it["role"] == role && it["turn"] == turn && it["step"] == step;
-        let held = Deadline::after(SOON).wait_for(|| self.requests().iter().any(is_it));
+        let in_time = Deadline::after(SOON).wait_for(|| self.requests().iter().any(is_it));
         assert!(
-            held,
+            in_time,
             "timed out waiting for {role} {turn}:\n{}",
-            self.told(id)
+            self.diagnostics(id)
         );
     }
 
     pub fn wait_for(&self, id: &TaskId, status: &str) {
         let is_there = || self.store().require(id).unwrap().task.status.as_str() == status;
-        let held = Deadline::after(SOON).wait_for(is_there);
-        assert!(held, "timed out waiting for `{status}`:\n{}", self.told(id));
+        let in_time = Deadline::after(SOON).wait_for(is_there);
+        assert!(
+            in_time,
+            "timed out waiting for `{status}`:\n{}",
+            self.diagnostics(id)
+        );
     }
 
     /// The statuses a task went through.
@@ -222,12 +230,12 @@ impl Stage {
     }
 
     /// Everything that may explain a failure.
-    pub fn told(&self, id: &TaskId) -> String {
+    pub fn diagnostics(&self, id: &TaskId) -> String {
         let history = self.orange_unchecked(&["task", "history", id.as_str()]);
-        let mut told = String::from_utf8_lossy(&history.stdout).into_owned();
+        let mut text = String::from_utf8_lossy(&history.stdout).into_owned();
         for request in self.requests() {
             let line = ["path", "role", "turn", "step", "fault", "answer"].map(|it| &request[it]);
-            let _ = writeln!(told, "{line:?}");
+            let _ = writeln!(text, "{line:?}");
         }
         let socket = Home::resolve(&self.environment).unwrap().tmux_socket();
         let tmux = |arguments: &[&str]| {
@@ -238,9 +246,9 @@ impl Stage {
         for pane in tmux(&["list-panes", "-a", "-F", "#{pane_id}"]).lines() {
             let screen = tmux(&["capture-pane", "-p", "-t", pane]);
             let lines = screen.lines().filter(|line| !line.trim().is_empty());
-            told.push_str(&lines.collect::<Vec<_>>().join("\n"));
+            text.push_str(&lines.collect::<Vec<_>>().join("\n"));
         }
-        told
+        text
     }
 
     /// Calls the program as a user does; it must succeed.
@@ -275,8 +283,8 @@ impl Stage {
         let log = fs::read_to_string(self.path("requests")).unwrap_or_default();
         assert!(!log.contains(CANARY), "an agent gave the canary away");
         let gone = || running().is_empty();
-        let held = Deadline::after(Duration::from_secs(20)).wait_for(gone);
-        assert!(held, "left running: {:?}", running());
+        let in_time = Deadline::after(Duration::from_secs(20)).wait_for(gone);
+        assert!(in_time, "left running: {:?}", running());
         report::record_measurement(&Measurement {
             what,
             agents: &self.agents,

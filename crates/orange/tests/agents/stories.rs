@@ -59,7 +59,7 @@ fn turn_requests(requests: &[Value], role: &str, turn: u64) -> String {
 }
 
 /// Plan, work, handoff, a failed review, the message, the fix, a passed review, the merge.
-fn tell(worker: Agent, reviewer: Agent) {
+fn run_story(worker: Agent, reviewer: Agent) {
     let stage = Stage::new(&[worker, reviewer]);
     stage.script("greet", "worker-1", PLAN_AND_WORK);
     stage.script("greet", "reviewer-1", FAIL);
@@ -73,7 +73,7 @@ fn tell(worker: Agent, reviewer: Agent) {
     ];
     let id = stage.create("greet", &agents);
     stage.wait_for(&id, "reviewing");
-    let told = || stage.told(&id);
+    let diagnostics = || stage.diagnostics(&id);
     assert_eq!(
         stage.way(&id),
         [
@@ -85,7 +85,7 @@ fn tell(worker: Agent, reviewer: Agent) {
             "reviewing"
         ],
         "{}",
-        told()
+        diagnostics()
     );
     request_long_changes(&stage, &id);
     let requests = stage.requests();
@@ -99,8 +99,12 @@ fn tell(worker: Agent, reviewer: Agent) {
         ("worker", 3, "line 1 of what is asked"),
         ("worker", 3, "line 200 of what is asked"),
     ] {
-        let asked = turn_requests(&requests, role, turn);
-        assert!(asked.contains(words), "{role} {turn}: {words}\n{}", told());
+        let body = turn_requests(&requests, role, turn);
+        assert!(
+            body.contains(words),
+            "{role} {turn}: {words}\n{}",
+            diagnostics()
+        );
     }
     let inbox = stage.store().inbox(&id).unwrap();
     assert!(inbox.iter().all(|it| it.read_at.is_some()), "{inbox:?}");
@@ -135,7 +139,7 @@ macro_rules! stories {
             fn $name() {
                 let agents = [Agent::$worker, Agent::$reviewer];
                 run_in_namespace(concat!("stories::", stringify!($name)), &agents, || {
-                    tell(Agent::$worker, Agent::$reviewer);
+                    run_story(Agent::$worker, Agent::$reviewer);
                 });
             }
         )+

@@ -121,21 +121,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tried_elsewhere_needs_no_file_and_has_none() {
+    fn a_command_tested_elsewhere_has_no_test_file() {
         assert_eq!(rules("man.rs", "`orange man`.", &[]).len(), 0);
         let excused = ["the table excuses it"];
         assert_eq!(rules("man.rs", "`orange man`.", &["man"]), excused);
     }
 
     #[test]
-    fn tests_are_about_a_command() {
+    fn every_test_file_is_about_a_command() {
         let merging = ["task_merge", "merging", "main", "every_command/help"];
         let found = rules("task/merge.rs", "`orange task merge`.", &merging);
         assert_eq!(found, ["no command has this name"]);
     }
 
     #[test]
-    fn a_group_is_no_command() {
+    fn a_group_is_not_a_command() {
         assert_eq!(rules("task/mod.rs", "`orange task`: work.", &[]).len(), 0);
         assert_eq!(rules("dashboard.rs", "`orange` alone.", &[]).len(), 0);
     }

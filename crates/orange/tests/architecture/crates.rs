@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrow_that_points_up_is_found() {
+    fn an_upward_dependency_is_found() {
         let upward = "[dependencies]\norange-driver = { path = \"../orange-driver\" }\n";
         assert_eq!(count("orange-store", upward), 1);
         assert_eq!(count("orange", upward), 0);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_engine_uses_nothing_that_acts() {
+    fn the_engine_has_no_side_effects() {
         assert_eq!(count("orange-engine", "[dependencies]\nserde = \"1\"\n"), 0);
         assert_eq!(
             count("orange-engine", "[dependencies]\nrustix = \"1\"\n"),

@@ -88,7 +88,7 @@ mod tests {
     const ELSEWHERE: &str = "crates/orange-effects/src/git.rs";
 
     #[test]
-    fn going_around_a_door_is_found() {
+    fn bypassing_a_wrapper_is_found() {
         for planted in [
             "use std::process::Command;",
             "use std::process::{Command as C, Stdio};",
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn each_door_opens_in_its_own_place_only() {
+    fn each_wrapped_call_is_allowed_only_in_its_wrapper() {
         let at = |place: &str, text: &str| lines(&format!("crates/{place}"), text).len();
         assert_eq!(
             at(
@@ -152,13 +152,13 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_of_a_door_are_free() {
+    fn similar_calls_are_allowed() {
         let text = "use std::process::ExitCode;\nuse std::io;\nuse std::time::Duration;\nfn f() { std::env::args_os(); clap::Command::new(x); env!(y); }";
         assert_eq!(lines(ELSEWHERE, text).len(), 0);
     }
 
     #[test]
-    fn tests_of_the_whole_program_are_free() {
+    fn tests_of_the_whole_program_are_exempt() {
         assert_eq!(
             lines("crates/orange/tests/cli.rs", "use std::process::Command;").len(),
             0

@@ -123,7 +123,7 @@ mod tests {
     const VIEW: &str = "crates/orange/src/tui/view/list.rs";
 
     #[test]
-    fn everything_outside_is_found() {
+    fn every_use_outside_is_found() {
         for planted in [
             "use std::fs;",
             "fn f() { std::fs::read(x); }",
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_free_and_so_are_the_others() {
+    fn data_and_other_modules_are_exempt() {
         let text = "use orange_driver::{AgentState, TaskRow};\nuse crate::output::display_width;\n\
                     use crate::tui::model::Model;\nuse super::super::fit::put;\n\
                     use ratatui::crossterm::event::KeyEvent;\nuse std::collections::BTreeMap;";

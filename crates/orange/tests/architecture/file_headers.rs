@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_its_job_is_found() {
+    fn a_file_without_a_purpose_is_found() {
         for text in [
             "",
             "fn f() {}",
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_job_is_found() {
+    fn a_long_purpose_is_found() {
         let twelve = "//! one two three four five six seven eight nine ten eleven";
         assert!(!is_refused(&format!("{twelve} twelve.\nfn f() {{}}")));
         assert!(is_refused(&format!("{twelve} twelve thirteen.")));

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_mark_is_found_with_its_line() {
+    fn every_marker_is_found_with_its_line() {
         for word in WORDS {
             for text in [
                 format!("a\n// {word}: later"),
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn longer_words_are_free() {
+    fn longer_words_are_exempt() {
         for word in WORDS {
             assert_eq!(
                 check("a.sh", &format!("mktemp {word}{word} my{word}")).len(),

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_only_contain_one_are_free() {
+    fn words_that_only_contain_one_are_exempt() {
         for path in [
             "crates/orange/src/commonmark.rs",
             "crates/orange/src/utility_bill.rs",

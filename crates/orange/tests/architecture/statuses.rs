@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_defaults_comments_and_sentences_are_free() {
+    fn tests_defaults_comments_and_sentences_are_exempt() {
         let in_test = "#[cfg(test)]\nmod tests {\n  const A: &str = \"done\";\n}";
         assert_eq!(lines(DECIDE, in_test).len(), 0);
         assert_eq!(

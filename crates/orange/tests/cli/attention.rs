@@ -28,24 +28,24 @@ fn expected(kind: &str, id: &TaskId, word: &str) -> (String, String, String) {
 }
 
 #[test]
-fn what_needs_a_person_is_one_queue_with_what_waited_longest_first() {
-    let told = ReportingAgent::new();
-    let stage = &told.stage;
+fn attention_is_one_queue_longest_waiting_first() {
+    let agent = ReportingAgent::new();
+    let stage = &agent.stage;
     assert_eq!(queue(stage), []);
-    let nothing = stage.must(&["attention"]);
+    let nothing = stage.run_ok(&["attention"]);
     assert!(nothing.contains("needs you"), "{nothing}");
     let review = stage.create(&["Look at it", "--status", "reviewing"]);
-    told.tell(&["permission-wait", "{\"message\":\"May I run rm?\"}"]);
+    agent.tell(&["permission-wait", "{\"message\":\"May I run rm?\"}"]);
     let question = stage.create(&["--branch", "asks", "--status", "clarification"]);
     assert_eq!(
         queue(stage),
         [
             expected("review", &review, "diff"),
-            expected("permission", &told.id, "attach"),
+            expected("permission", &agent.id, "attach"),
             expected("question", &question, "attach"),
         ]
     );
-    let shown = stage.must(&["attention"]);
+    let shown = stage.run_ok(&["attention"]);
     for words in [
         "the work is ready for your review",
         "the worker is waiting for permission: May I run rm?",
@@ -54,24 +54,24 @@ fn what_needs_a_person_is_one_queue_with_what_waited_longest_first() {
         assert!(shown.contains(words), "{shown}");
     }
     // An agent that continues, and a task that has ended, need no attention.
-    told.tell(&["working"]);
-    stage.must(&["task", "cancel", review.as_str(), "--yes"]);
+    agent.tell(&["working"]);
+    stage.run_ok(&["task", "cancel", review.as_str(), "--yes"]);
     assert_eq!(queue(stage), [expected("question", &question, "attach")]);
 }
 
 #[test]
-fn an_agent_that_never_told_that_it_started_is_shown_as_silent() {
-    let told = start_reporting_agent();
-    let (stage, id) = (&told.stage, told.id.as_str());
+fn an_agent_that_never_reported_its_start_is_silent() {
+    let agent = start_reporting_agent();
+    let (stage, id) = (&agent.stage, agent.id.as_str());
     assert_eq!(queue(stage), [], "it may take a while");
-    let silent = expected("silent", &told.id, "attach");
-    assert_eq!(after_three_minutes(&told), [silent]);
-    let why = || stage.must(&["task", "why", id]);
+    let silent = expected("silent", &agent.id, "attach");
+    assert_eq!(after_three_minutes(&agent), [silent]);
+    let why = || stage.run_ok(&["task", "why", id]);
     let words = "has reported nothing since it was started";
     assert!(why().contains(words), "{}", why());
     let (_, listed) = stage.json(&["task", "list", "--json"]);
     assert_eq!(listed["tasks"][0]["activity"], "silent", "{listed}");
-    told.tell(&["session-start"]);
+    agent.tell(&["session-start"]);
     assert_eq!(queue(stage), []);
     assert!(!why().contains(words), "{}", why());
 }
@@ -83,20 +83,20 @@ fn start_reporting_agent() -> ReportingAgent {
 }
 
 /// The queue three minutes after the agent's start, if something is expected of the agent.
-fn after_three_minutes(told: &ReportingAgent) -> Vec<(String, String, String)> {
-    if let Ok(file) = File::options().append(true).open(told.file()) {
+fn after_three_minutes(agent: &ReportingAgent) -> Vec<(String, String, String)> {
+    if let Ok(file) = File::options().append(true).open(agent.file()) {
         let began = file.metadata().unwrap().modified().unwrap();
         file.set_modified(began - Duration::from_mins(3)).unwrap();
     }
-    queue(&told.stage)
+    queue(&agent.stage)
 }
 
 #[test]
 fn an_agent_without_hooks_is_not_silent() {
     let stage = Stage::new("default");
     stage.declare_event("prompt-submitted");
-    let told = ReportingAgent::with_stage(stage);
-    assert_eq!(after_three_minutes(&told), [], "it never tells of a start");
+    let agent = ReportingAgent::with_stage(stage);
+    assert_eq!(after_three_minutes(&agent), [], "it never tells of a start");
 
     let stage = Stage::new("default");
     stage.declare_event("session-start");
@@ -109,30 +109,34 @@ fn an_agent_without_hooks_is_not_silent() {
     for call in ["add .agent/hooks", "commit -q -m hooks"] {
         assert!(stage.git(call).status.success(), "git {call}");
     }
-    let told = ReportingAgent::with_stage(stage);
-    assert_eq!(after_three_minutes(&told), [], "it has no hooks");
+    let agent = ReportingAgent::with_stage(stage);
+    assert_eq!(after_three_minutes(&agent), [], "it has no hooks");
 }
 
 #[test]
 fn an_agent_that_died_early_is_not_silent() {
-    let told = start_reporting_agent();
-    assert_eq!(after_three_minutes(&told).len(), 1);
-    told.stage.tmux(&["kill-server"]);
-    assert_eq!(queue(&told.stage), []);
+    let agent = start_reporting_agent();
+    assert_eq!(after_three_minutes(&agent).len(), 1);
+    agent.stage.tmux(&["kill-server"]);
+    assert_eq!(queue(&agent.stage), []);
 }
 
 #[test]
-fn what_was_given_up_needs_a_person_since_then() {
+fn a_failed_effect_needs_you_since_it_failed() {
     let (stage, id) = start_with_gate("exit 7", "exit 0");
-    let (code, said) = stage.call(&["task", "spawn", id.as_str()]);
-    assert_ne!(code, 0, "{said}");
-    assert!(!stage.task(&id).attention.is_empty(), "{}", stage.told(&id));
+    let (code, output) = stage.call(&["task", "spawn", id.as_str()]);
+    assert_ne!(code, 0, "{output}");
+    assert!(
+        !stage.task(&id).attention.is_empty(),
+        "{}",
+        stage.diagnostics(&id)
+    );
     let (_, answer) = stage.json(&["attention", "--json"]);
     let items = answer["items"].as_array().unwrap();
     let gave_up = items.iter().find(|it| it["kind"] == "effect-failed");
     let gave_up = gave_up.unwrap_or_else(|| panic!("{answer}"));
-    let told = gave_up["text"].as_str().unwrap();
-    assert!(told.starts_with("run_command: "), "{told}");
+    let text = gave_up["text"].as_str().unwrap();
+    assert!(text.starts_with("run_command: "), "{text}");
     assert_eq!(gave_up["command"], format!("orange task why {id}"));
     let events = stage.store().events(&id, 0).unwrap();
     let since = gave_up["since"].as_str().unwrap();
@@ -142,8 +146,8 @@ fn what_was_given_up_needs_a_person_since_then() {
 
 #[test]
 fn a_follower_sees_added_and_removed_tasks() {
-    let told = ReportingAgent::new();
-    let mut follow = told.stage.orange(&["attention", "--follow", "--json"]);
+    let agent = ReportingAgent::new();
+    let mut follow = agent.stage.orange(&["attention", "--follow", "--json"]);
     let mut child = follow.stdout(Stdio::piped()).spawn().unwrap();
     let (sender, lines) = mpsc::channel();
     let output = child.stdout.take().unwrap();
@@ -160,11 +164,11 @@ fn a_follower_sees_added_and_removed_tasks() {
         (text(&line["change"]), text(&line["item"]["kind"]))
     };
     let pair = |change: &str, kind: &str| (change.to_owned(), kind.to_owned());
-    told.tell(&["permission-wait"]);
+    agent.tell(&["permission-wait"]);
     assert_eq!(next(), pair("added", "permission"));
-    told.tell(&["working"]);
+    agent.tell(&["working"]);
     assert_eq!(next(), pair("gone", "permission"));
-    told.stage.create(&["Look at it", "--status", "reviewing"]);
+    agent.stage.create(&["Look at it", "--status", "reviewing"]);
     assert_eq!(next(), pair("added", "review"));
     let mut kill = Command::new("kill");
     let kill = kill.args(["-INT", &child.id().to_string()]);

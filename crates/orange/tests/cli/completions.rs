@@ -55,8 +55,8 @@ fn path_with_orange() -> String {
 fn skip(shell: &str) {
     let is_ci = std::env::var_os("CI").is_some();
     assert!(!is_ci, "{shell} is not installed; `.ci/run` installs it");
-    let told = format!("SKIPPED: {shell} is not installed\n");
-    std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes()).unwrap();
+    let text = format!("SKIPPED: {shell} is not installed\n");
+    std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes()).unwrap();
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn bash_completes_ids_statuses_and_names() {
     has(&["orange", "task", "sp"], "spawn");
     has(&["orange", "task", "wait", "x", "--until", ""], "human");
     has(&["orange", "task", "list", "--status", ""], "agent-review");
-    stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
     has(&["orange", "task", "diff", ""], id.as_str());
     let live = ask(&["orange", "task", "attach", ""]);
     assert!(!live.contains(&id.to_string()), "{live:?}");

@@ -51,7 +51,7 @@ fn each_value_says_where_it_comes_from() {
 }
 
 #[test]
-fn every_mistake_is_told_with_its_place_and_what_was_meant() {
+fn every_mistake_is_reported_with_its_position_and_a_suggestion() {
     let sandbox = with_config("harnes = \"a\"\n[pool]\nsize = \"3\"\n[loq]\nkeep = 1\n");
     assert_snapshot!(sandbox.transcript("config show"));
     let (json, code) = sandbox.json("config show --json");
@@ -64,7 +64,7 @@ fn every_mistake_is_told_with_its_place_and_what_was_meant() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_and_a_variable_that_makes_no_sense_are_errors() {
+fn an_unreadable_file_and_an_invalid_variable_are_errors() {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.home().join("config.toml")).unwrap();
     let output = sandbox.run("config show");
@@ -74,10 +74,10 @@ fn a_file_that_cannot_be_read_and_a_variable_that_makes_no_sense_are_errors() {
     let mut command = sandbox.command("config show");
     let output = command.env("ORANGE_LOG", "loud").output().unwrap();
     assert_eq!(code(&output), 2);
-    let told = utf8(&output.stderr);
+    let text = utf8(&output.stderr);
     assert!(
-        told.contains("`ORANGE_LOG`: it must be \"error\""),
-        "{told}"
+        text.contains("`ORANGE_LOG`: it must be \"error\""),
+        "{text}"
     );
 }
 
@@ -113,7 +113,7 @@ fn row(key: &Key, settings: &Settings) -> String {
 }
 
 #[test]
-fn the_page_shows_every_key_as_it_is() {
+fn the_documentation_lists_every_setting() {
     let environment = Environment::of([("ORANGE_HOME", "/nowhere/at/all")]);
     let home = Home::resolve(&environment).unwrap();
     let settings = Settings::load(&home, &environment, None).unwrap();
@@ -127,7 +127,7 @@ fn the_page_shows_every_key_as_it_is() {
 }
 
 #[test]
-fn the_example_of_the_page_is_right() {
+fn the_documented_example_is_valid() {
     let example = PAGE.split("```toml\n").nth(1).unwrap();
     let example = example.split("```").next().unwrap();
     let sandbox = with_config(example);

@@ -119,14 +119,14 @@ fn assert_in_order(text: &str, parts: &[&str]) {
 }
 
 #[test]
-fn it_plays_to_two_merges_and_leaves_nothing() {
+fn the_demo_ends_with_two_merges_and_removes_its_home() {
     let person = Newcomer::new();
     let output = person.orange(&["demo", "--pause", "0"]).output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{said}\n{told}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}\n{stderr}");
     let of = |branch: &str| -> String {
-        let own = said.lines().filter(|line| line.starts_with(branch));
+        let own = text.lines().filter(|line| line.starts_with(branch));
         own.collect::<Vec<_>>().join("\n")
     };
     let french = of("french");
@@ -154,16 +154,16 @@ fn it_plays_to_two_merges_and_leaves_nothing() {
             "to `done`",
         ],
     );
-    let folder = told.split('`').nth(1).unwrap();
+    let folder = stderr.split('`').nth(1).unwrap();
     assert!(
-        folder.contains("/orange-demo-") && told.contains(&format!("removed `{folder}`")),
-        "{told}"
+        folder.contains("/orange-demo-") && stderr.contains(&format!("removed `{folder}`")),
+        "{stderr}"
     );
     person.assert_nothing_is_left();
 }
 
 #[test]
-fn what_is_kept_holds_what_was_merged_and_is_never_taken_again() {
+fn a_kept_demo_home_has_the_merges_and_is_not_reused() {
     let person = Newcomer::new();
     let output = person.orange(&["demo", "--pause", "0", "--keep"]).output();
     let output = output.unwrap();
@@ -197,7 +197,7 @@ fn what_is_kept_holds_what_was_merged_and_is_never_taken_again() {
 }
 
 #[test]
-fn after_an_interrupted_demo_everything_is_gone() {
+fn an_interrupted_demo_removes_its_home() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 143)] {
         let person = Newcomer::new();
         let mut demo = person.orange(&["demo", "--pause", "1"]);
@@ -219,7 +219,7 @@ fn after_an_interrupted_demo_everything_is_gone() {
 }
 
 #[test]
-fn what_a_killed_demo_has_left_goes_with_the_next() {
+fn leftovers_of_a_killed_demo_are_removed_by_the_next() {
     let person = Newcomer::new();
     let mut demo = person.orange(&["demo", "--pause", "1"]);
     let mut demo = demo
@@ -241,10 +241,10 @@ fn what_a_killed_demo_has_left_goes_with_the_next() {
     fs::create_dir(&alike).unwrap();
     fs::set_permissions(&alike, fs::Permissions::from_mode(0o700)).unwrap();
     let output = person.orange(&["demo", "--pause", "0"]).output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{told}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
     let named = format!("removing `{}`", left[0].display());
-    assert!(told.starts_with(&named), "{told}");
+    assert!(text.starts_with(&named), "{text}");
     assert_eq!(person.folders(), [alike]);
     assert_eq!(person.processes(), []);
     person.assert_untouched();
@@ -291,7 +291,7 @@ fn quit(terminal: &Terminal<'_>, temporary: &Path) {
 }
 
 #[test]
-fn at_a_terminal_the_dashboard_shows_it_and_the_person_merges() {
+fn at_a_terminal_the_demo_opens_the_dashboard_and_the_user_merges() {
     let mut stage = Stage::new("default");
     let temporary = prepare_terminal(&mut stage);
     let terminal = Terminal::start(&stage, "demo", 100, "orange demo --pause 0");
@@ -322,7 +322,7 @@ fn at_a_terminal_the_dashboard_shows_it_and_the_person_merges() {
 }
 
 #[test]
-fn a_newcomer_creates_answers_wants_it_otherwise_and_merges_at_80_by_24() {
+fn a_new_user_creates_answers_requests_changes_and_merges_at_80_by_24() {
     let mut stage = Stage::new("default");
     let temporary = prepare_terminal(&mut stage);
     let terminal = Terminal::start(&stage, "demo", 80, "orange demo --pause 0");

@@ -62,14 +62,14 @@ fn a_healthy_home_has_nothing_to_fix() {
     found.require("leftovers", "ok", "none", "");
     found.require("saved work of app", "ok", "none", "");
     found.require("claude", "missing", "is missing", "install it");
-    let said = stage.must(&["doctor"]);
-    assert!(said.contains("leftovers"), "{said}");
+    let output = stage.run_ok(&["doctor"]);
+    assert!(output.contains("leftovers"), "{output}");
 }
 
 #[test]
 fn leftovers_are_reported_with_their_fix() {
     let stage = Stage::new("minimal");
-    stage.must(&["workspace", "init", "2"]);
+    stage.run_ok(&["workspace", "init", "2"]);
     let mut gone = Command::new("true").spawn().unwrap();
     gone.wait().unwrap();
     let draft = |pid: u32| stage.path(&format!("home/draft-{pid}.md"));
@@ -117,15 +117,15 @@ fn leftovers_are_reported_with_their_fix() {
 }
 
 #[test]
-fn what_outlived_its_task_and_what_was_kept_of_it_is_told() {
+fn leftovers_and_rescues_of_finished_tasks_are_reported() {
     let stage = Stage::new("minimal");
     stage.script("worker-1", "echo unsaved > notes.txt; commit one");
     let id = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let run = stage.store().runs(&id).unwrap().remove(0).id;
     fs::write(stage.worktree(&id).join("unsaved.txt"), "unsaved").unwrap();
-    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
     stage.wait_until_idle(&id);
     let mut escaped = Command::new("sleep");
     escaped
@@ -147,7 +147,7 @@ fn what_outlived_its_task_and_what_was_kept_of_it_is_told() {
 }
 
 #[test]
-fn a_home_in_memory_will_not_last() {
+fn a_home_on_a_temporary_file_system_is_reported() {
     let stage = Stage::in_memory("minimal");
     if !stage.path("").starts_with("/dev/shm") {
         println!("SKIPPED: this machine has no /dev/shm");
@@ -165,7 +165,7 @@ fn a_home_in_memory_will_not_last() {
 }
 
 #[test]
-fn a_repository_that_is_gone_is_told_beside_everything_else() {
+fn a_missing_repository_does_not_hide_other_findings() {
     let stage = Stage::new("minimal");
     let mut orange = stage.orange(&["doctor", "--json"]);
     fs::rename(stage.path("repo"), stage.path("moved")).unwrap();
@@ -179,7 +179,7 @@ fn a_repository_that_is_gone_is_told_beside_everything_else() {
 }
 
 #[test]
-fn programs_that_are_too_old_or_not_there_are_told() {
+fn missing_and_outdated_programs_are_reported() {
     let stage = Stage::new("minimal");
     fs::create_dir(stage.path("bin")).unwrap();
     let git = stage.path("bin/git");
@@ -201,7 +201,7 @@ fn programs_that_are_too_old_or_not_there_are_told() {
 }
 
 #[test]
-fn a_skill_that_holds_no_more_is_told() {
+fn an_outdated_skill_is_reported() {
     let stage = Stage::new("minimal");
     let definition =
         "name = \"apt\"\nbinary = \"/bin/sh\"\nskills = \"~/.apt/skills\"\n[args]\nfull = []\n";
@@ -210,11 +210,11 @@ fn a_skill_that_holds_no_more_is_told() {
         doctor(&stage).require("skill of apt", health, words, fix);
     };
     told("missing", "not installed", "orange install --harness apt");
-    stage.must(&["install"]);
+    stage.run_ok(&["install"]);
     told("ok", "up to date", "");
-    stage.must(&["project", "update", "--workflow", "respawn"]);
+    stage.run_ok(&["project", "update", "--workflow", "respawn"]);
     told("warning", "out of date", "orange install --harness apt");
-    stage.must(&["install"]);
+    stage.run_ok(&["install"]);
     told("ok", "up to date", "");
     fs::write(stage.path(".apt/skills/orange/SKILL.md"), "mine").unwrap();
     told("warning", "orange did not write it", ".mine");

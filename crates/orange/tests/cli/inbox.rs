@@ -10,7 +10,7 @@ fn a_message_that_could_not_be_printed_is_not_read() {
     let (stage, id) = start_waiting_task(
         "echo $ORANGE_RUN_ID > $SCRIPTS/run\necho $ORANGE_RUN_PROOF > $SCRIPTS/proof\ndialog",
     );
-    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.run_ok(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
     stage.wait_until_idle(&id);
     let kept = |name: &str| {
         let text = fs::read_to_string(stage.path("scripts").join(name)).unwrap();
@@ -33,8 +33,8 @@ fn a_message_that_could_not_be_printed_is_not_read() {
         .unwrap();
     assert!(!read(full.into()).status.success());
     assert!(!is_read());
-    let said = read(Stdio::piped());
-    let text = String::from_utf8_lossy(&said.stdout);
-    assert!(text.contains("two lines"), "{said:?}");
+    let output = read(Stdio::piped());
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("two lines"), "{output:?}");
     assert!(is_read());
 }

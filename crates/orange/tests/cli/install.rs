@@ -25,33 +25,33 @@ fn skill(stage: &Stage) -> PathBuf {
 }
 
 #[test]
-fn a_skill_is_written_kept_true_and_removed() {
+fn a_skill_is_written_updated_and_removed() {
     let stage = stage();
-    let mut said = stage.transcript(&["install"]);
+    let mut output = stage.transcript(&["install"]);
     let first = fs::read_to_string(skill(&stage)).unwrap();
-    said.push_str(&stage.transcript(&["install", "--harness", "teachable"]));
-    stage.must(&["project", "update", "--workflow", "respawn"]);
-    said.push_str(&stage.transcript(&["install"]));
+    output.push_str(&stage.transcript(&["install", "--harness", "teachable"]));
+    stage.run_ok(&["project", "update", "--workflow", "respawn"]);
+    output.push_str(&stage.transcript(&["install"]));
     let second = fs::read_to_string(skill(&stage)).unwrap();
     assert_ne!(first, second);
     fs::write(skill(&stage), second.replace("# orange", "# Orange")).unwrap();
     for options in [&["install"][..], &["install", "--uninstall"]] {
-        said.push_str(&stage.transcript(options));
+        output.push_str(&stage.transcript(options));
     }
     let changed = fs::read_to_string(skill(&stage)).unwrap();
     assert!(changed.contains("# Orange"), "the user's text stays");
     fs::rename(skill(&stage), skill(&stage).with_extension("md.mine")).unwrap();
-    said.push_str(&stage.transcript(&["install"]));
+    output.push_str(&stage.transcript(&["install"]));
     for _ in 0..2 {
-        said.push_str(&stage.transcript(&["install", "--uninstall"]));
+        output.push_str(&stage.transcript(&["install", "--uninstall"]));
     }
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(output);
     assert!(!skill(&stage).exists());
     assert!(skill(&stage).with_extension("md.mine").exists());
 }
 
 #[test]
-fn it_tells_of_every_workflow_in_use_and_of_no_other() {
+fn a_skill_describes_exactly_the_workflows_in_use() {
     let stage = stage();
     let (code, answer) = stage.json(&["install", "--json"]);
     assert_eq!(code, 0, "{answer}");
@@ -72,7 +72,7 @@ fn it_tells_of_every_workflow_in_use_and_of_no_other() {
     fs::create_dir_all(stage.path("home/workflows")).unwrap();
     fs::write(stage.path("home/workflows/mine.yml"), own).unwrap();
     fs::write(stage.path("home/config.toml"), "workflow = \"mine\"\n").unwrap();
-    stage.must(&["install"]);
+    stage.run_ok(&["install"]);
     let text = fs::read_to_string(skill(&stage)).unwrap();
     assert!(text.contains("in `tinkering`: `orange task update --status reviewing`"));
     assert!(
@@ -82,8 +82,8 @@ fn it_tells_of_every_workflow_in_use_and_of_no_other() {
 
     fs::write(stage.path("home/workflows/mine.yml"), "name: mine\n").unwrap();
     let (code, answer) = stage.json(&["install", "--json"]);
-    let told = &answer["error"]["code"];
-    assert_eq!((code, told), (3, &"workflow-invalid".into()));
+    let error_code = &answer["error"]["code"];
+    assert_eq!((code, error_code), (3, &"workflow-invalid".into()));
     assert_eq!(fs::read_to_string(skill(&stage)).unwrap(), text);
 }
 
@@ -108,7 +108,7 @@ fn one_failed_skill_does_not_block_the_others() {
     let fix = answer["skills"][0]["fix"].as_str().unwrap();
     assert!(fix.contains("ls -ld"), "{fix}");
 
-    stage.must(&["install", "--harness", "gone"]);
+    stage.run_ok(&["install", "--harness", "gone"]);
     assert!(stage.path(".gone/skills/orange/SKILL.md").exists());
     let (code, answer) = stage.json(&["install", "--uninstall", "--json"]);
     let skills = answer["skills"].as_array().unwrap();
@@ -135,7 +135,7 @@ fn an_agent_cannot_install_skills() {
     let stage = stage();
     stage.script("worker-1", "ask install");
     let id = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     assert!(
         stage.calls().contains("only the user may"),

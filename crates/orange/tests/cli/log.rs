@@ -12,8 +12,8 @@ use crate::support::Stage;
 impl Stage {
     fn log(&self, arguments: &[&str]) -> Vec<Value> {
         let log = [&["log", "--json"], arguments].concat();
-        let said = self.must(&log);
-        let lines = said.lines();
+        let output = self.run_ok(&log);
+        let lines = output.lines();
         lines.map(judged).collect()
     }
 }
@@ -27,7 +27,7 @@ fn judged(line: &str) -> Value {
 }
 
 #[test]
-fn one_who_follows_hears_every_writer() {
+fn following_the_log_shows_every_writer() {
     const WRITES: usize = 8;
     let stage = Stage::new("default");
     fs::write(stage.path("home/config.toml"), "[log]\nlevel = \"debug\"\n").unwrap();
@@ -42,7 +42,7 @@ fn one_who_follows_hears_every_writer() {
             scope.spawn(move || {
                 for number in 0..WRITES {
                     let summary = format!("Fix {number}");
-                    stage.must(&["task", "update", task.as_str(), "--summary", &summary]);
+                    stage.run_ok(&["task", "update", task.as_str(), "--summary", &summary]);
                 }
             });
         }
@@ -69,10 +69,10 @@ fn one_who_follows_hears_every_writer() {
 }
 
 #[test]
-fn decisions_refusals_and_effects_are_told() {
+fn decisions_refusals_and_effects_are_logged() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     let (code, _) = stage.call(&["task", "update", id.as_str(), "--status", "nowhere"]);
     assert_eq!(code, 3);
     let lines = stage.log(&["--task", id.as_str()]);
@@ -89,8 +89,8 @@ fn decisions_refusals_and_effects_are_told() {
     let done = find("performed", "effect", "spawn_agent");
     assert!(done["milliseconds"].is_number());
     assert!(lines.iter().all(|line| line["level"] != "debug"));
-    let said = stage.must(&["log"]);
-    assert!(said.contains("effect=spawn_agent"), "{said}");
+    let output = stage.run_ok(&["log"]);
+    assert!(output.contains("effect=spawn_agent"), "{output}");
 
     // The log never contains a run's secret.
     let text = fs::read_to_string(stage.home().log()).unwrap();
@@ -105,7 +105,7 @@ fn decisions_refusals_and_effects_are_told() {
 }
 
 #[test]
-fn a_failed_effect_is_told_with_its_error() {
+fn a_failed_effect_is_logged_with_its_error() {
     let stage = Stage::new("default");
     stage.configure("setup", &serde_json::json!(["sh", "-c", "exit 7"]));
     let id = stage.create(&["Add a line"]);
@@ -117,14 +117,14 @@ fn a_failed_effect_is_told_with_its_error() {
 }
 
 #[test]
-fn the_settings_say_how_much_is_told_and_kept() {
+fn the_settings_control_log_level_and_retention() {
     let stage = Stage::new("default");
     let config = "[log]\nlevel = \"debug\"\nmax_size = \"1KB\"\nkeep = 2\n";
     fs::write(stage.path("home/config.toml"), config).unwrap();
     let id = stage.create(&["Add a line"]);
     for number in 0..30 {
         let summary = format!("Add {number}");
-        stage.must(&["task", "update", id.as_str(), "--summary", &summary]);
+        stage.run_ok(&["task", "update", id.as_str(), "--summary", &summary]);
     }
     let size = |name: &str| fs::metadata(stage.path("home").join(name)).map(|it| it.len());
     assert!(size("orange.log.1").unwrap() > 1000);
@@ -140,9 +140,9 @@ fn the_settings_say_how_much_is_told_and_kept() {
 }
 
 #[test]
-fn a_log_that_cannot_be_written_fails_nothing() {
+fn an_unwritable_log_fails_no_command() {
     let stage = Stage::new("default");
     fs::create_dir(stage.home().log()).unwrap();
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
 }

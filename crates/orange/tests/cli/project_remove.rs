@@ -3,14 +3,14 @@
 use crate::support::Stage;
 
 #[test]
-fn a_project_goes_off_the_list_when_nothing_of_it_is_open() {
+fn a_project_can_be_removed_when_no_task_is_open() {
     let stage = Stage::new("default");
     stage.script("worker-1", "echo mine > unsaved.txt");
     let id = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let remove = ["project", "remove", "app"];
-    let mut said = stage.transcript(&remove);
+    let mut output = stage.transcript(&remove);
     let (code, answer) = stage.json(&[&remove[..], &["--json"]].concat());
     assert_eq!(
         (code, &answer["error"]["code"]),
@@ -18,23 +18,23 @@ fn a_project_goes_off_the_list_when_nothing_of_it_is_open() {
     );
     assert_eq!(answer["error"]["details"]["tasks"][0], id.as_str());
     assert_eq!(answer["error"]["details"]["workspaces"][0], "app--1");
-    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
     stage.wait_until_idle(&id);
-    said.push_str(&stage.transcript(&["project", "remove", "tea"]));
+    output.push_str(&stage.transcript(&["project", "remove", "tea"]));
     let worktree = stage.home().workspaces().join("app--1");
-    said.push_str(&stage.transcript(&remove));
-    said.push_str(&stage.transcript(&remove));
-    insta::assert_snapshot!(said);
+    output.push_str(&stage.transcript(&remove));
+    output.push_str(&stage.transcript(&remove));
+    insta::assert_snapshot!(output);
     assert!(worktree.exists(), "worktrees stay");
     assert!(stage.home().tasks().join("app").join(id.as_str()).exists());
     assert!(stage.path("repo/.git").exists());
     let rescues = stage.git(&format!("for-each-ref refs/orange/rescue/{id}"));
     assert!(!rescues.stdout.is_empty(), "what was unsaved is kept");
     // Registered again, the project continues with the existing tasks.
-    stage.must(&["project", "add", "--name", "app", "--harness", "script"]);
+    stage.run_ok(&["project", "add", "--name", "app", "--harness", "script"]);
     assert!(
         stage
-            .must(&["task", "restore", id.as_str()])
+            .run_ok(&["task", "restore", id.as_str()])
             .contains("1 file")
     );
     let (code, answer) = stage.json(&[

@@ -18,10 +18,10 @@ fn a_project_is_changed_and_the_rest_of_the_file_stays() {
         "\"delete_branch\": false,\n      \"pool_size\":    8,\n      \"mine\": \"\\u00e4\"",
     );
     fs::write(&file, &text).unwrap();
-    stage.must(&["project", "update", "--pool-size", "3"]);
+    stage.run_ok(&["project", "update", "--pool-size", "3"]);
     let expected = text.replace("\"pool_size\":    8", "\"pool_size\":    3");
     assert_eq!(fs::read_to_string(&file).unwrap(), expected);
-    stage.must(&[
+    stage.run_ok(&[
         "project",
         "update",
         "app",
@@ -68,7 +68,7 @@ fn a_project_is_changed_and_the_rest_of_the_file_stays() {
 }
 
 #[test]
-fn what_a_project_cannot_be_changed_to_is_refused() {
+fn invalid_project_values_are_refused() {
     let stage = Stage::new("default");
     let file = stage.home().projects();
     let before = fs::read(&file).unwrap();
@@ -83,10 +83,10 @@ fn what_a_project_cannot_be_changed_to_is_refused() {
         &["--push", "maybe"],
         &["--setup", "[\"sh\""],
     ];
-    let said = table
+    let text = table
         .iter()
         .map(|it| stage.transcript(&[&["project", "update"], *it].concat()));
-    insta::assert_snapshot!(said.collect::<String>());
+    insta::assert_snapshot!(text.collect::<String>());
     assert_eq!(fs::read(&file).unwrap(), before);
     // `project add` makes the same checks.
     let (code, _) = stage.call(&["project", "add", "--name", "other", "--harness", "nobody"]);
@@ -105,14 +105,14 @@ fn what_a_project_cannot_be_changed_to_is_refused() {
 }
 
 #[test]
-fn an_agent_changes_no_project() {
+fn an_agent_cannot_change_a_project() {
     let stage = Stage::new("default");
     stage.script(
         "worker-1",
         "ask project update --push true\nask project remove app",
     );
     stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let calls = stage.calls();
     assert_eq!(calls.matches("-> 3").count(), 2, "{calls}");
@@ -122,15 +122,15 @@ fn an_agent_changes_no_project() {
 #[test]
 fn a_pool_that_was_made_smaller_stays_small() {
     let stage = Stage::new("minimal");
-    stage.must(&["project", "update", "app", "--pool-size", "2"]);
+    stage.run_ok(&["project", "update", "app", "--pool-size", "2"]);
     for branch in ["one", "two"] {
         stage.create(&[branch, "Add a line"]);
-        stage.must(&["task", "spawn", branch, "--wait", "60"]);
+        stage.run_ok(&["task", "spawn", branch, "--wait", "60"]);
     }
     for branch in ["one", "two"] {
-        stage.must(&["task", "cancel", branch, "--wait", "60"]);
+        stage.run_ok(&["task", "cancel", branch, "--wait", "60"]);
     }
-    stage.must(&["project", "update", "app", "--pool-size", "1"]);
+    stage.run_ok(&["project", "update", "app", "--pool-size", "1"]);
     let bound = || {
         let all = stage.store().workspaces(&ProjectName::new("app")).unwrap();
         let bound = all.iter();

@@ -5,7 +5,7 @@ use std::fs;
 use crate::support::{FIX, PASS, PLAN_AND_WORK, Stage, log, wait_for};
 
 #[test]
-fn a_database_that_is_there_is_in_the_way_and_then_kept() {
+fn an_existing_database_blocks_a_rebuild_and_is_kept_by_force() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
     let before = stage.task(&id);
@@ -38,18 +38,18 @@ fn a_database_that_is_there_is_in_the_way_and_then_kept() {
     // A file that is not a database is kept as well.
     stage.lose_database();
     fs::write(stage.home().database(), "not a database").unwrap();
-    let (code, said) = stage.call(&["task", "list"]);
-    assert_eq!(code, 3, "{said}");
-    let said = stage.must(&["rebuild", "--move-aside"]);
-    assert!(said.contains("before-rebuild-3"), "{said}");
-    assert!(said.contains("last written are lost"), "{said}");
+    let (code, output) = stage.call(&["task", "list"]);
+    assert_eq!(code, 3, "{output}");
+    let output = stage.run_ok(&["rebuild", "--move-aside"]);
+    assert!(output.contains("before-rebuild-3"), "{output}");
+    assert!(output.contains("last written are lost"), "{output}");
     let kept = fs::read_to_string(stage.path("home/orange.db.before-rebuild-3")).unwrap();
     assert_eq!(kept, "not a database");
     assert_eq!(stage.task(&id), before);
 }
 
 #[test]
-fn a_directory_that_cannot_be_read_is_told_and_left_alone() {
+fn an_unreadable_directory_is_reported_and_left_alone() {
     let stage = Stage::new("default");
     let (one, two) = (stage.create(&["Task one"]), stage.create(&["Task two"]));
     let history = stage
@@ -68,13 +68,13 @@ fn a_directory_that_cannot_be_read_is_told_and_left_alone() {
             .contains(one.as_str())
     );
     assert_eq!(fs::read_to_string(&history).unwrap(), "{}\n");
-    stage.must(&["task", "show", two.as_str()]);
+    stage.run_ok(&["task", "show", two.as_str()]);
     let (code, _) = stage.call(&["task", "show", one.as_str()]);
     assert_eq!(code, 4);
 }
 
 #[test]
-fn with_live_agents_the_story_goes_on() {
+fn live_agents_continue_after_a_rebuild() {
     let stage = Stage::new("default");
     stage.script("worker-1", PLAN_AND_WORK);
     stage.script("worker-2", FIX);
@@ -85,7 +85,7 @@ fn with_live_agents_the_story_goes_on() {
     stage.script("reviewer-2", PASS);
     let other = stage.create(&["Task another"]);
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "agent-review");
     stage.wait_until_idle(&id);
     wait_for("the reviewer", || stage.path("scripts/reviews").exists());
@@ -94,22 +94,22 @@ fn with_live_agents_the_story_goes_on() {
     stage.script("go", "");
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
-    assert_eq!(stage.panes(), ["worker:0"], "{}", stage.told(&id));
+    assert_eq!(stage.panes(), ["worker:0"], "{}", stage.diagnostics(&id));
     stage.rebuild(&id);
     // The worker that was running gets the message.
-    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.run_ok(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
     wait_for("the second commit", || log(&stage, &id) == ["one", "two"]);
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
     assert!(stage.calls().contains("two lines"), "{}", stage.calls());
     stage.rebuild(&id);
-    stage.must(&["task", "cancel", id.as_str()]);
+    stage.run_ok(&["task", "cancel", id.as_str()]);
     stage.wait_until_idle(&id);
     assert_eq!(stage.panes(), [] as [&str; 0]);
     // The released worktree is not in the new database; another task still gets one.
     stage.rebuild(&id);
     stage.script("worker-3", "commit other");
-    stage.must(&["task", "spawn", other.as_str()]);
+    stage.run_ok(&["task", "spawn", other.as_str()]);
     stage.wait_for_turn("worker-3");
     assert_eq!(log(&stage, &other), ["other"]);
     assert_eq!(log(&stage, &id), ["one", "two"]);

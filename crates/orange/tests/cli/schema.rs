@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::sandbox::{Sandbox, code, utf8};
 
 #[test]
-fn a_schema_that_is_not_there_is_said_so() {
+fn an_unknown_schema_is_reported() {
     let output = Sandbox::new().run("schema orange.nothing/1");
     assert_eq!(code(&output), 4);
     assert!(utf8(&output.stderr).contains("run `orange schema`"));

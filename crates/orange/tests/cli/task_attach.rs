@@ -23,35 +23,35 @@ fn attach_without_an_agent_names_the_command_to_run() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
     let attach = ["task", "attach", id.as_str()];
-    let (code, said) = stage.call(&attach);
-    assert_eq!(code, 4, "{said}");
+    let (code, output) = stage.call(&attach);
+    assert_eq!(code, 4, "{output}");
     assert!(
-        said.contains(&format!("`orange task spawn {id}`")),
-        "{said}"
+        output.contains(&format!("`orange task spawn {id}`")),
+        "{output}"
     );
 
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.tmux(&["kill-server"]);
     stage.wait_for_end(&id);
-    let (code, said) = stage.call(&attach);
-    assert_eq!(code, 4, "{said}");
-    assert!(said.contains("was lost with its tmux server"), "{said}");
+    let (code, output) = stage.call(&attach);
+    assert_eq!(code, 4, "{output}");
+    assert!(output.contains("was lost with its tmux server"), "{output}");
     assert!(
-        said.contains(&format!("`orange task respawn {id}`")),
-        "{said}"
+        output.contains(&format!("`orange task respawn {id}`")),
+        "{output}"
     );
-    let shown = stage.must(&["task", "show", id.as_str()]);
+    let shown = stage.run_ok(&["task", "show", id.as_str()]);
     assert!(
         shown.contains("worker dead (was lost with its tmux server), not handled yet"),
         "{shown}"
     );
 
-    stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
-    let (code, said) = stage.call(&attach);
-    assert_eq!(code, 4, "{said}");
+    stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
+    let (code, output) = stage.call(&attach);
+    assert_eq!(code, 4, "{output}");
     assert!(
-        !said.contains("spawn"),
-        "a finished task gets no hint: {said}"
+        !output.contains("spawn"),
+        "a finished task gets no hint: {output}"
     );
 }
 
@@ -86,11 +86,11 @@ impl Drop for Terminal<'_> {
 }
 
 #[test]
-fn from_inside_the_same_server_the_terminal_is_turned_to_the_agent() {
+fn attach_inside_the_same_server_switches_the_client() {
     let stage = Stage::new("default");
     let (one, two) = (stage.create(&["Task one"]), stage.create(&["Task two"]));
     for id in [&one, &two] {
-        stage.must(&["task", "spawn", id.as_str()]);
+        stage.run_ok(&["task", "spawn", id.as_str()]);
     }
     let orange = env!("CARGO_BIN_EXE_orange");
     let _terminal = Terminal::open(&stage, &[orange, "task", "attach", one.as_str()]);
@@ -112,19 +112,19 @@ fn from_inside_the_same_server_the_terminal_is_turned_to_the_agent() {
             stage.path("said").display()
         ),
     ]);
-    let said = || fs::read_to_string(stage.path("said")).unwrap_or_default();
+    let output = || fs::read_to_string(stage.path("said")).unwrap_or_default();
     wait_for("the switch", || {
         clients().trim() == format!("app/orange-tasks/{two}")
     });
-    assert_eq!(said(), "", "no client was nested, so nothing is printed");
+    assert_eq!(output(), "", "no client was nested, so nothing is printed");
     assert_eq!(clients().lines().count(), 1);
 }
 
 #[test]
-fn inside_another_tmux_it_is_said_how_to_leave() {
+fn attach_inside_another_tmux_explains_how_to_detach() {
     let stage = Stage::new("default");
     let id = stage.create(&["Task one"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     let orange = env!("CARGO_BIN_EXE_orange");
     let said = stage.path("said");
     let call = format!("{orange} task attach {id} 2>{}", said.display());
@@ -141,12 +141,12 @@ fn inside_another_tmux_it_is_said_how_to_leave() {
 }
 
 #[test]
-fn a_person_can_look_at_an_agent() {
+fn attach_shows_the_agent() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
-    let (code, said) = stage.call(&["task", "attach", id.as_str()]);
-    assert_eq!(code, 4, "{said}");
-    stage.must(&["task", "spawn", id.as_str()]);
+    let (code, output) = stage.call(&["task", "attach", id.as_str()]);
+    assert_eq!(code, 4, "{output}");
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     // A terminal emulated by another tmux server.
     let outer = stage.path("outer");
     let orange = env!("CARGO_BIN_EXE_orange");
@@ -163,13 +163,13 @@ fn a_person_can_look_at_an_agent() {
     assert!(terminal.stdin(Stdio::null()).status().unwrap().success());
     let mut shown = String::new();
     let deadline = orange_config::clock::Deadline::after(crate::support::stage::SOON);
-    let held = deadline.wait_for(|| {
+    let in_time = deadline.wait_for(|| {
         shown = stage.tmux(&["list-clients", "-F", "#{session_name} #{window_name}"]);
         !shown.is_empty()
     });
     let mut end = Command::new("tmux");
     let _gone = end.arg("-S").arg(&outer).arg("kill-server").output();
-    assert!(held, "no client");
+    assert!(in_time, "no client");
     assert!(
         shown.starts_with(&format!("app/orange-tasks/{id}")),
         "{shown}"

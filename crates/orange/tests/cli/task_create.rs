@@ -45,7 +45,7 @@ impl Stage {
 }
 
 #[test]
-fn the_words_are_a_branch_and_a_summary() {
+fn the_arguments_are_a_branch_and_a_summary() {
     let stage = Stage::new("default");
     let table: [(&[&str], Option<&str>, &str); 7] = [
         (
@@ -76,16 +76,16 @@ fn the_words_are_a_branch_and_a_summary() {
         &["task", "create", "fix", "Fix it", "--branch", "other"],
         &["task", "create", "fix", "Fix", "it"],
     ];
-    let said: Vec<String> = wrong.iter().map(|it| stage.transcript(it)).collect();
-    insta::assert_snapshot!(said.join("\n"));
+    let text: Vec<String> = wrong.iter().map(|it| stage.transcript(it)).collect();
+    insta::assert_snapshot!(text.join("\n"));
     assert_eq!(stage.tasks(), table.len());
 }
 
 #[test]
-fn the_work_starts_by_itself() {
+fn a_new_task_starts_automatically() {
     let stage = Stage::new("default");
-    let said = stage.transcript(&["task", "create", "fix", "Fix it", "--wait", "60"]);
-    insta::assert_snapshot!(said);
+    let output = stage.transcript(&["task", "create", "fix", "Fix it", "--wait", "60"]);
+    insta::assert_snapshot!(output);
     stage.wait_for_turn("worker-1");
     let (code, answer) = stage.create_json(&["Fix more", "--wait", "60"]);
     assert_eq!((code, &answer["outcome"]), (0, &"succeeded".into()));
@@ -107,12 +107,12 @@ fn an_empty_summary_waits_and_is_clarified() {
     let stage = Stage::new("default");
     let waiting = stage.create(&["fix"]);
     assert_eq!(stage.task(&waiting).status.as_str(), "pending");
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     assert_eq!(stage.task(&waiting).status.as_str(), "clarification");
 }
 
 #[test]
-fn work_that_exists_enters_a_review() {
+fn existing_work_enters_a_review() {
     let stage = Stage::new("default");
     stage.git("branch there");
     for (status, branch) in [("agent-review", "there"), ("reviewing", "here")] {
@@ -125,26 +125,26 @@ fn work_that_exists_enters_a_review() {
 }
 
 #[test]
-fn a_start_that_fails_leaves_the_task_and_says_how_to_try_again() {
+fn a_failed_start_keeps_the_task_and_names_the_retry() {
     let stage = Stage::new("default");
     stage.configure("setup", &json!(["sh", "-c", "exit 7"]));
-    let (code, said) = stage.call(&["task", "create", "fix", "Fix it", "--wait", "60"]);
-    assert_eq!(code, 6, "{said}");
+    let (code, text) = stage.call(&["task", "create", "fix", "Fix it", "--wait", "60"]);
+    assert_eq!(code, 6, "{text}");
     let id = stage.driver().callers.resolve_task(Some("fix")).unwrap();
     assert_eq!(stage.task(&id).status.as_str(), "pending");
-    let said = said.replace("\n      ", " ");
-    assert!(said.contains("acquire_workspace failed"), "{said}");
+    let text = text.replace("\n      ", " ");
+    assert!(text.contains("acquire_workspace failed"), "{text}");
     assert!(
-        said.contains(&format!("`orange task spawn {id}` starts the work")),
-        "{said}"
+        text.contains(&format!("`orange task spawn {id}` starts the work")),
+        "{text}"
     );
     stage.wait_until_idle(&id);
     stage.configure("setup", &json!([]));
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
 }
 
 #[test]
-fn a_start_that_is_refused_leaves_the_task_too() {
+fn a_refused_start_keeps_the_task() {
     let stage = Stage::new("default");
     let closed = "\
 name: closed
@@ -173,10 +173,10 @@ verbs:
 }
 
 #[test]
-fn an_agent_may_create_a_part_of_its_task_and_it_starts_by_itself() {
+fn an_agent_may_create_a_subtask_and_it_starts_automatically() {
     let stage = Stage::new("default");
     stage.script("worker-1", "ask task create more 'More to do'");
-    stage.must(&["task", "create", "fix", "Fix it", "--wait", "60"]);
+    stage.run_ok(&["task", "create", "fix", "Fix it", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let calls = stage.calls();
     assert!(calls.contains("-> 0"), "{calls}");
@@ -192,7 +192,7 @@ fn an_agent_may_create_a_part_of_its_task_and_it_starts_by_itself() {
 }
 
 #[test]
-fn what_only_a_person_may_start_is_left_to_one() {
+fn only_the_user_starts_tasks_of_by_human_workflows() {
     let stage = Stage::new("default");
     stage.script(
         "worker-1",
@@ -204,7 +204,7 @@ fn what_only_a_person_may_start_is_left_to_one() {
         crate::support::gates::SIDES,
     )
     .unwrap();
-    stage.must(&["task", "create", "fix", "Fix it", "--wait", "60"]);
+    stage.run_ok(&["task", "create", "fix", "Fix it", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let calls = stage.calls().replace("\n      ", " ");
     assert!(calls.contains("-> 0"), "{calls}");
@@ -214,7 +214,7 @@ fn what_only_a_person_may_start_is_left_to_one() {
 }
 
 #[test]
-fn a_context_is_a_text_a_file_or_the_standard_input() {
+fn a_context_is_a_text_a_file_or_stdin() {
     let stage = Stage::new("default");
     let file = stage.path("context.md");
     fs::write(&file, "from a file").unwrap();
@@ -270,7 +270,7 @@ fn model_and_effort_reach_the_agents() {
     );
     stage.rebuild(&id);
     // Another agent reviews: the model and the effort do not apply to it.
-    let begun = [
+    let arguments = [
         "there",
         "Look at it",
         "--status",
@@ -278,12 +278,12 @@ fn model_and_effort_reach_the_agents() {
         "--wait",
         "60",
     ];
-    let other = [&begun[..], &options, &["--review-harness", "script"]].concat();
+    let other = [&arguments[..], &options, &["--review-harness", "script"]].concat();
     let (code, answer) = stage.create_json(&other);
     assert_eq!(code, 0, "{answer}");
     let other = TaskId::new(answer["task"]["id"].as_str().unwrap());
     assert_eq!(stage.arguments_of(&other, "reviewer"), [] as [&str; 0]);
-    let same = [&["current_kind"], &begun[1..], &options].concat();
+    let same = [&["current_kind"], &arguments[1..], &options].concat();
     let (_, answer) = stage.create_json(&same);
     let same = TaskId::new(answer["task"]["id"].as_str().unwrap());
     assert_eq!(
@@ -293,7 +293,7 @@ fn model_and_effort_reach_the_agents() {
 }
 
 #[test]
-fn what_cannot_come_to_anything_is_refused_at_once() {
+fn impossible_tasks_are_refused_immediately() {
     let stage = Stage::new("default");
     stage.define_tuned_harness();
     let table: [(&[&str], i32, &str); 8] = [
@@ -306,10 +306,10 @@ fn what_cannot_come_to_anything_is_refused_at_once() {
         (&["--harness", "tuned", "--model=-x"], 3, "harness-unusable"),
         (&["--project", "nowhere"], 4, "project-not-found"),
     ];
-    let mut said = String::new();
+    let mut text = String::new();
     for (options, exit, error) in table {
         let create = [&["task", "create", "fix", "Fix it"], options].concat();
-        said.push_str(&stage.transcript(&create));
+        text.push_str(&stage.transcript(&create));
         let (code, answer) = stage.json(&[&create[..], &["--json"]].concat());
         assert_eq!(
             (code, &answer["error"]["code"]),
@@ -317,12 +317,12 @@ fn what_cannot_come_to_anything_is_refused_at_once() {
             "{answer}"
         );
     }
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(text);
     assert!(!stage.home().tasks().exists());
 }
 
 #[test]
-fn a_branch_is_one_tasks_at_a_time() {
+fn a_branch_belongs_to_one_task_at_a_time() {
     let stage = Stage::new("default");
     let first = stage.create(&["fix", "Fix it"]);
     let again = ["task", "create", "fix", "Fix it again", "--no-spawn"];
@@ -348,12 +348,12 @@ fn a_branch_is_one_tasks_at_a_time() {
         "{answer}"
     );
     assert_eq!(stage.task(&other).branch.as_str(), "other");
-    stage.must(&["task", "cancel", first.as_str(), "--wait", "60"]);
-    stage.must(&again);
+    stage.run_ok(&["task", "cancel", first.as_str(), "--wait", "60"]);
+    stage.run_ok(&again);
 }
 
 #[test]
-fn of_many_who_want_a_branch_at_once_one_gets_it() {
+fn concurrent_creates_of_one_branch_make_one_task() {
     let stage = Stage::new("default");
     let create = ["task", "create", "fix", "Fix it", "--no-spawn"];
     let mut children: Vec<_> = (0..8)
@@ -405,12 +405,12 @@ fn the_first_task_registers_the_repository() {
     let definition = stage.path("home/harnesses/script.toml");
     let text = fs::read_to_string(&definition).unwrap();
     fs::remove_file(&definition).unwrap();
-    let (code, _, said) = at(&["task", "create", "fix", "Fix it", "--no-spawn"]);
-    assert_eq!(code, 2, "{said}");
-    let said = said.replace("\n      ", " ");
-    assert!(said.contains("--harness NAME"), "{said}");
+    let (code, _, message) = at(&["task", "create", "fix", "Fix it", "--no-spawn"]);
+    assert_eq!(code, 2, "{message}");
+    let message = message.replace("\n      ", " ");
+    assert!(message.contains("--harness NAME"), "{message}");
     let folder = stage.home().harnesses();
-    assert!(said.contains(folder.to_str().unwrap()), "{said}");
+    assert!(message.contains(folder.to_str().unwrap()), "{message}");
     assert_eq!(
         fs::read_to_string(stage.home().projects()).unwrap(),
         registered
@@ -430,14 +430,14 @@ fn the_first_task_registers_the_repository() {
         "name = \"absent\"\nbinary = \"/nowhere/agent\"\n[args]\nfull = []\nreduced = []\n",
     )
     .unwrap();
-    let (code, answer, said) = at(&["task", "create", "fix", "Fix it", "--no-spawn", "--json"]);
-    assert_eq!(code, 0, "{answer}{said}");
+    let (code, answer, message) = at(&["task", "create", "fix", "Fix it", "--no-spawn", "--json"]);
+    assert_eq!(code, 0, "{answer}{message}");
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["task"]["project"], "tea");
     assert_eq!(answer["task"]["harness"], "script");
-    insta::assert_snapshot!(stage.normalize(&said));
-    let (code, _, said) = at(&["task", "create", "other", "Fix it", "--no-spawn"]);
-    assert_eq!((code, said.as_str()), (0, ""), "printed once");
+    insta::assert_snapshot!(stage.normalize(&message));
+    let (code, _, message) = at(&["task", "create", "other", "Fix it", "--no-spawn"]);
+    assert_eq!((code, message.as_str()), (0, ""), "printed once");
 
     // Another worktree of the same repository belongs to the project.
     let call = format!("worktree add -q {}", stage.path("beside").display());
@@ -449,20 +449,23 @@ fn the_first_task_registers_the_repository() {
 }
 
 #[test]
-fn a_missing_harness_says_where_it_was_looked_for() {
+fn a_missing_harness_lists_the_searched_paths() {
     let stage = Stage::new("default");
-    let (code, said) = stage.call(&["task", "create", "--harness", "nobody", "Add a line"]);
-    assert_eq!(code, 3, "{said}");
+    let (code, output) = stage.call(&["task", "create", "--harness", "nobody", "Add a line"]);
+    assert_eq!(code, 3, "{output}");
     let folder = stage.home().harnesses();
     assert!(
-        said.contains(&format!("in `{}`", folder.display())),
-        "{said}"
+        output.contains(&format!("in `{}`", folder.display())),
+        "{output}"
     );
-    assert!(said.contains("orange project add --harness NAME"), "{said}");
+    assert!(
+        output.contains("orange project add --harness NAME"),
+        "{output}"
+    );
 }
 
 #[test]
-fn a_start_that_was_given_up_is_told_by_create_and_needs_you() {
+fn create_reports_a_failed_start_and_it_needs_you() {
     let stage = with_absent_agent();
     let (code, answer) = create(&stage, &["one", "Add a line", "--harness", "gone"]);
     assert_failure_reported(&stage, code, &answer);

@@ -5,15 +5,15 @@ use std::fs;
 use crate::support::{Stage, Terminal};
 
 #[test]
-fn only_what_has_ended_is_deleted_and_all_of_it_is_kept() {
+fn only_a_finished_task_can_be_deleted_and_its_files_are_kept() {
     let stage = Stage::new("default");
     stage.script("worker-1", "echo mine > unsaved.txt; ask task show");
     let id = stage.create(&["fix", "Fix it"]);
     let delete = ["task", "delete", "fix", "--yes"];
-    let mut said = stage.transcript(&delete);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    let mut output = stage.transcript(&delete);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
-    said.push_str(&stage.transcript(&delete));
+    output.push_str(&stage.transcript(&delete));
     let (_, cancelled) = stage.call(&["task", "cancel", "fix", "--wait", "60"]);
     let cancelled = cancelled.replace("\n      ", " ");
     assert!(
@@ -24,13 +24,13 @@ fn only_what_has_ended_is_deleted_and_all_of_it_is_kept() {
     );
     stage.wait_until_idle(&id);
     // There is no terminal for a confirmation prompt.
-    said.push_str(&stage.transcript(&["task", "delete", "fix"]));
+    output.push_str(&stage.transcript(&["task", "delete", "fix"]));
     let directory = stage.home().tasks().join("app").join(id.as_str());
     assert!(directory.exists());
     let before = fs::read(directory.join("TASK.md")).unwrap();
     let name = id.to_string();
     let deleted = stage.transcript(&delete).replace(&name, "[first]");
-    said.push_str(&deleted);
+    output.push_str(&deleted);
     assert!(!directory.exists());
     let trash = stage.home().path().join("trash/app").join(&name);
     assert!(trash.join("history.jsonl").exists());
@@ -39,33 +39,33 @@ fn only_what_has_ended_is_deleted_and_all_of_it_is_kept() {
     assert_eq!(listed["tasks"].as_array().unwrap().len(), 0);
     let (code, _) = stage.call(&["task", "show", "fix"]);
     assert_eq!(code, 4, "a name finds only what is listed");
-    stage.must(&["task", "show", &name]);
-    said.push_str(
+    stage.run_ok(&["task", "show", &name]);
+    output.push_str(
         &stage
             .transcript(&["task", "delete", &name, "--yes"])
             .replace(&name, "[first]"),
     );
     let change = ["task", "update", &name, "--summary", "x"];
-    said.push_str(&stage.transcript(&change).replace(&name, "[first]"));
+    output.push_str(&stage.transcript(&change).replace(&name, "[first]"));
     let (code, answer) = stage.json(&[&change[..], &["--json"]].concat());
     assert_eq!(
         (code, &answer["error"]["code"]),
         (3, &"task-deleted".into())
     );
     assert!(!directory.exists(), "nothing is made anew");
-    let rescues = stage.must(&["task", "restore", &name]);
+    let rescues = stage.run_ok(&["task", "restore", &name]);
     assert!(rescues.contains("1 file"), "{rescues}");
 
-    said.push_str(&stage.transcript(&["task", "delete", &name, "--undo"]));
-    said.push_str(&stage.transcript(&["task", "delete", &name, "--undo"]));
-    insta::assert_snapshot!(said);
+    output.push_str(&stage.transcript(&["task", "delete", &name, "--undo"]));
+    output.push_str(&stage.transcript(&["task", "delete", &name, "--undo"]));
+    insta::assert_snapshot!(output);
     let after = String::from_utf8(fs::read(directory.join("TASK.md")).unwrap()).unwrap();
     let body = |text: &str| text.rsplit_once("---\n").map(|(_, body)| body.to_owned());
     assert_eq!(body(&after), body(&String::from_utf8(before).unwrap()));
     assert!(!trash.exists());
     stage.rebuild(&id);
     // Deleted again and rebuilt, it stays hidden and on the disk.
-    stage.must(&["task", "delete", &name, "--yes"]);
+    stage.run_ok(&["task", "delete", &name, "--yes"]);
     assert!(trash.exists());
     let (code, answer) = stage.json(&["rebuild", "--move-aside", "--json"]);
     assert_eq!(
@@ -77,25 +77,25 @@ fn only_what_has_ended_is_deleted_and_all_of_it_is_kept() {
 }
 
 #[test]
-fn a_deletion_that_was_killed_half_way_is_finished_by_the_next() {
+fn an_interrupted_deletion_is_finished_by_the_next_command() {
     let stage = Stage::new("default");
     let id = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
-    stage.must(&["task", "delete", "fix", "--yes"]);
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "delete", "fix", "--yes"]);
     let directory = stage.home().tasks().join("app").join(id.as_str());
     let trash = stage.home().path().join("trash/app").join(id.as_str());
     // As if the deletion had died between recording and moving.
     fs::rename(&trash, &directory).unwrap();
-    stage.must(&["task", "delete", id.as_str(), "--yes"]);
+    stage.run_ok(&["task", "delete", id.as_str(), "--yes"]);
     assert!(trash.exists() && !directory.exists());
     // As if the restore had died between moving and recording.
     fs::rename(&trash, &directory).unwrap();
-    stage.must(&["task", "delete", id.as_str(), "--undo"]);
+    stage.run_ok(&["task", "delete", id.as_str(), "--undo"]);
     assert!(directory.exists());
     // Something else of that name in the trash is not overwritten.
     fs::create_dir_all(&trash).unwrap();
     fs::write(trash.join("mine"), "mine").unwrap();
-    stage.must(&["task", "delete", "fix", "--yes"]);
+    stage.run_ok(&["task", "delete", "fix", "--yes"]);
     assert!(trash.join("mine").exists());
     assert!(
         trash
@@ -109,21 +109,21 @@ fn a_deletion_that_was_killed_half_way_is_finished_by_the_next() {
 fn a_performer_for_a_deleted_task_creates_no_directory() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
     stage.wait_until_idle(&id);
     let directory = stage.home().tasks().join("app").join(id.as_str());
     assert!(directory.exists());
-    stage.must(&["task", "delete", id.as_str(), "--yes"]);
+    stage.run_ok(&["task", "delete", id.as_str(), "--yes"]);
     assert!(!directory.exists());
-    stage.must(&["perform", id.as_str()]);
+    stage.run_ok(&["perform", id.as_str()]);
     assert!(!directory.exists(), "a performer has made it anew");
 }
 
 #[test]
-fn a_person_is_asked_before_a_task_is_deleted() {
+fn delete_asks_for_confirmation() {
     let stage = Stage::new("default");
     let id = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
     for (name, answer, exit) in [
         ("no", "n", "[exit 3]"),
         ("nothing", "", "[exit 3]"),

@@ -7,14 +7,14 @@ use serde_json::json;
 use crate::support::Stage;
 
 #[test]
-fn the_difference_has_what_is_committed_and_apart_from_it_what_is_not() {
+fn diff_shows_committed_and_uncommitted_changes_separately() {
     let stage = Stage::new("default");
     let id = stage.create_reviewed_task();
     let worktree = stage.worktree(&id);
     fs::write(worktree.join("work.txt"), "one\nand more\n").unwrap();
     fs::write(worktree.join("new.txt"), "new\n").unwrap();
     let status = stage.git_in(&worktree, "status --porcelain").stdout;
-    let shown = stage.must(&["task", "diff", id.as_str()]);
+    let shown = stage.run_ok(&["task", "diff", id.as_str()]);
     let (committed, uncommitted) = shown
         .split_once("\nNOT COMMITTED (will not be merged)\n")
         .unwrap();
@@ -35,7 +35,7 @@ fn the_difference_has_what_is_committed_and_apart_from_it_what_is_not() {
         !shown.contains('\u{1b}') && !shown.contains("TASK.md"),
         "{shown}"
     );
-    let stat = stage.must(&["task", "diff", id.as_str(), "--stat"]);
+    let stat = stage.run_ok(&["task", "diff", id.as_str(), "--stat"]);
     assert!(stat.contains("1 file changed, 1 insertion(+)"), "{stat}");
     assert!(stat.contains("2 files changed, 2 insertions(+)"), "{stat}");
     let (code, answer) = stage.json(&["task", "diff", id.as_str(), "--json"]);
@@ -61,21 +61,21 @@ fn the_difference_has_what_is_committed_and_apart_from_it_what_is_not() {
         .output();
     assert_eq!(String::from_utf8(inside.unwrap().stdout).unwrap(), stat);
     // Without a worktree, the diff still shows the commits.
-    stage.must(&["task", "cancel", id.as_str()]);
+    stage.run_ok(&["task", "cancel", id.as_str()]);
     stage.wait_until_idle(&id);
-    let stat = stage.must(&["task", "diff", id.as_str(), "--stat"]);
+    let stat = stage.run_ok(&["task", "diff", id.as_str(), "--stat"]);
     assert!(stat.contains("1 file changed, 1 insertion(+)"), "{stat}");
     assert!(!stat.contains("NOT COMMITTED"), "{stat}");
 }
 
 #[test]
-fn what_was_merged_by_a_fast_forward_still_has_its_difference() {
+fn a_fast_forwarded_task_keeps_its_diff() {
     let stage = Stage::new("default");
     let id = stage.create_reviewed_task();
-    let before = stage.must(&["task", "diff", id.as_str()]);
-    stage.must(&["task", "merge", id.as_str()]);
+    let before = stage.run_ok(&["task", "diff", id.as_str()]);
+    stage.run_ok(&["task", "merge", id.as_str()]);
     stage.wait_until_idle(&id);
-    let after = stage.must(&["task", "diff", id.as_str()]);
+    let after = stage.run_ok(&["task", "diff", id.as_str()]);
     assert_eq!(after, before);
     assert!(after.contains("+one"), "{after}");
 }

@@ -3,17 +3,17 @@
 use crate::support::{PLAN_AND_WORK, Stage};
 
 #[test]
-fn history_tells_in_words_what_happened_and_why() {
+fn history_describes_what_happened_and_why() {
     let stage = Stage::new("default");
     stage.script("worker-1", &format!("{PLAN_AND_WORK}exit 0"));
     stage.script("reviewer-1", "hang");
     let id = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_status(&id, "agent-review");
     stage.wait_until_idle(&id);
-    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
     insta::assert_snapshot!(stage.transcript(&["task", "history", "fix"]));
-    let all = stage.must(&["task", "history", "fix", "--all"]);
+    let all = stage.run_ok(&["task", "history", "fix", "--all"]);
     assert!(all.contains("acquire_workspace was planned"), "{all}");
     assert!(all.contains("acquire_workspace was done"), "{all}");
     let (code, answer) = stage.json(&["task", "history", "fix", "--json"]);

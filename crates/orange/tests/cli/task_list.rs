@@ -29,8 +29,8 @@ impl Stage {
     /// The rows of a list: the sign, the task and the rest.
     fn rows(&self, arguments: &[&str]) -> Vec<(String, String, String)> {
         let list = [&["task", "list"], arguments].concat();
-        let said = self.must(&list);
-        let lines = said.lines().skip(1);
+        let output = self.run_ok(&list);
+        let lines = output.lines().skip(1);
         let row = |line: &str| {
             let mut words = line.split_whitespace();
             let mut word = || words.next().unwrap_or_default().to_owned();
@@ -52,29 +52,32 @@ impl Stage {
 }
 
 #[test]
-fn a_home_in_which_nothing_was_stored_has_no_tasks() {
+fn an_empty_home_has_no_tasks() {
     let stage = Stage::new("default");
     assert!(!stage.home().database().exists());
-    let said = stage.must(&["task", "list"]);
-    assert!(said.starts_with("no tasks in project `app`; "), "{said}");
-    assert!(said.contains("`orange task create BRANCH"), "{said}");
+    let output = stage.run_ok(&["task", "list"]);
+    assert!(
+        output.starts_with("no tasks in project `app`; "),
+        "{output}"
+    );
+    assert!(output.contains("`orange task create BRANCH"), "{output}");
     let (code, listed) = stage.json(&["task", "list", "--json"]);
     assert_eq!((code, &listed["tasks"]), (0, &serde_json::json!([])));
     assert!(!stage.home().database().exists(), "looking stores nothing");
 }
 
 #[test]
-fn what_needs_a_person_comes_first_and_what_has_ended_is_left_out() {
+fn tasks_that_need_you_come_first_and_finished_ones_are_hidden() {
     let stage = Stage::new("default");
     let queued = stage.create(&["Wait here"]);
     let cancelled = stage.create(&["Stop it"]);
-    stage.must(&["task", "cancel", cancelled.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", cancelled.as_str(), "--wait", "60"]);
     let running = stage.create(&["Run it"]);
-    stage.must(&["task", "spawn", running.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", running.as_str(), "--wait", "60"]);
     fs::create_dir_all(stage.path("home/workflows")).unwrap();
     fs::write(stage.path("home/workflows/asking.yml"), ASKING).unwrap();
     let asked = stage.create(&["Ask me", "--workflow", "asking"]);
-    stage.must(&["task", "update", asked.as_str(), "--status", "held"]);
+    stage.run_ok(&["task", "update", asked.as_str(), "--status", "held"]);
 
     let open = [&asked, &running, &queued].map(ToString::to_string);
     assert_eq!(stage.listed(&[]), open);
@@ -111,7 +114,7 @@ fn inside_a_project_only_its_tasks_are_listed() {
             .success()
     );
     let add = ["project", "add", other.to_str().unwrap(), "--harness"];
-    stage.must(&[&add[..], &["script"]].concat());
+    stage.run_ok(&[&add[..], &["script"]].concat());
     let here = stage.create(&["Here"]);
     let there = stage.create(&["There", "--project", "other"]);
     assert_eq!(stage.listed(&[]), [here.to_string()]);
@@ -127,22 +130,22 @@ fn inside_a_project_only_its_tasks_are_listed() {
     assert_eq!(everywhere.lines().count(), 3, "{everywhere}");
     assert!(!list(&stage.path("repo")).contains("PROJECT"));
     // A task's worktree is inside the home, but still belongs to its project.
-    stage.must(&["task", "spawn", here.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", here.as_str(), "--wait", "60"]);
     let inside = list(&stage.worktree(&here));
     assert!(
         inside.contains(here.as_str()) && !inside.contains(there.as_str()),
         "{inside}"
     );
-    let (code, said) = stage.call(&["task", "list", "--project", "nothing"]);
-    assert_eq!(code, 4, "{said}");
+    let (code, text) = stage.call(&["task", "list", "--project", "nothing"]);
+    assert_eq!(code, 4, "{text}");
 }
 
 #[test]
-fn a_look_shows_agents_and_writes_nothing() {
+fn list_shows_agents_and_writes_nothing() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
     assert_eq!(stage.sign(&id), "○");
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     assert_eq!(stage.sign(&id), "●");
 
@@ -169,7 +172,7 @@ fn a_look_shows_agents_and_writes_nothing() {
 fn a_list_follows_every_change_and_survives_a_rebuild() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line", "--branch", "two"]);
-    stage.must(&["task", "update", id.as_str(), "--summary", "Add two"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--summary", "Add two"]);
     let row = |stage: &Stage| stage.rows(&[]).remove(0).2;
     let before = row(&stage);
     assert!(before.contains("Add two"), "{before}");
@@ -187,7 +190,7 @@ fn a_list_follows_every_change_and_survives_a_rebuild() {
 }
 
 #[test]
-fn a_damaged_row_does_not_look_as_if_it_needed_nobody() {
+fn a_damaged_row_needs_attention() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
     for column in ["attention", "runs"] {
@@ -197,10 +200,10 @@ fn a_damaged_row_does_not_look_as_if_it_needed_nobody() {
         drop(database);
         let (code, listed) = stage.json(&["task", "list", "--json"]);
         assert_eq!(code, 0, "{listed}");
-        let told = listed["tasks"][0]["attention"].to_string();
-        assert!(told.contains("damaged"), "{column}: {listed}");
+        let text = listed["tasks"][0]["attention"].to_string();
+        assert!(text.contains("damaged"), "{column}: {listed}");
         // The next commit rewrites the row.
-        stage.must(&["task", "update", id.as_str(), "--summary", column]);
+        stage.run_ok(&["task", "update", id.as_str(), "--summary", column]);
         let (_, listed) = stage.json(&["task", "list", "--json"]);
         assert_eq!(
             listed["tasks"][0]["attention"].as_array().map(Vec::len),

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use crate::support::{Stage, wait_for};
 
 #[test]
-fn logs_show_the_pane_and_what_was_kept_of_it() {
+fn logs_show_the_pane_and_its_saved_scrollback() {
     let stage = Stage::new("default");
     stage.script(
         "worker-1",
@@ -15,21 +15,25 @@ fn logs_show_the_pane_and_what_was_kept_of_it() {
     let id = stage.create(&["fix", "Fix it"]);
     let (code, answer) = stage.json(&["task", "logs", "fix", "--json"]);
     assert_eq!((code, &answer["error"]["code"]), (4, &"no-output".into()));
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     wait_for("the lines", || {
-        stage.must(&["task", "logs", "fix"]).contains("red")
+        stage.run_ok(&["task", "logs", "fix"]).contains("red")
     });
-    let live = stage.must(&["task", "logs", "fix"]);
+    let live = stage.run_ok(&["task", "logs", "fix"]);
     assert!(live.contains("one\ntwo\nred\n"), "{live:?}");
     let (_, answer) = stage.json(&["task", "logs", "fix", "--role", "worker", "--json"]);
     assert_eq!(answer["is_running"], true);
-    let (code, said) = stage.call(&["task", "logs", "fix", "--role", "reviewer"]);
-    assert_eq!(code, 4, "{said}");
-    assert!(said.contains("the task never had a reviewer"), "{said}");
-    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    let (code, output) = stage.call(&["task", "logs", "fix", "--role", "reviewer"]);
+    assert_eq!(code, 4, "{output}");
+    assert!(output.contains("the task never had a reviewer"), "{output}");
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
     stage.wait_until_idle(&id);
     assert_eq!(stage.panes(), [] as [&str; 0]);
-    assert_eq!(stage.must(&["task", "logs", "fix"]), live, "kept unchanged");
+    assert_eq!(
+        stage.run_ok(&["task", "logs", "fix"]),
+        live,
+        "kept unchanged"
+    );
     let run = stage.store().runs(&id).unwrap()[0].id.clone();
     let file = stage
         .home()
@@ -38,20 +42,20 @@ fn logs_show_the_pane_and_what_was_kept_of_it() {
     assert!(fs::read_to_string(&file).unwrap().contains("two"));
     // If nothing was kept, the answer says so.
     fs::remove_file(file).unwrap();
-    let (code, said) = stage.call(&["task", "logs", "fix"]);
-    assert_eq!(code, 4, "{said}");
-    assert!(said.contains("its output was not saved"), "{said}");
+    let (code, output) = stage.call(&["task", "logs", "fix"]);
+    assert_eq!(code, 4, "{output}");
+    assert!(output.contains("its output was not saved"), "{output}");
 }
 
 #[test]
-fn logs_follow_an_agent_to_its_end() {
+fn logs_follow_an_agent_until_it_exits() {
     let stage = Stage::new("default");
     stage.script(
         "worker-1",
         "echo begun; pause more; echo more; pause last; echo last; exit 0",
     );
     let _id = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     let followed = stage.path("followed");
     let file = fs::File::create(&followed).unwrap();
     let mut orange = stage.orange(&["task", "logs", "fix", "--follow"]);

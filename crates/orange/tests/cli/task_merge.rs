@@ -21,7 +21,7 @@ fn a_merge_is_answered_when_worktree_and_remote_branch_are_released() {
     let serving = RunningSupervisor::start(&stage);
     let id = create_reviewed_task(&stage);
     assert!(stage.git("push -q origin fix").status.success());
-    stage.must(&["task", "merge", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "merge", "fix", "--wait", "60"]);
     let task = stage.task(&id);
     assert_eq!(task.status.as_str(), "done");
     assert_eq!(task.workspace, Workspace::None);
@@ -39,7 +39,7 @@ impl Stage {
         self.script("worker-1", PLAN_AND_WORK);
         self.script("reviewer-1", PASS);
         let id = self.create(&["Add a line"]);
-        self.must(&["task", "spawn", id.as_str()]);
+        self.run_ok(&["task", "spawn", id.as_str()]);
         self.wait_for_status(&id, "reviewing");
         self.wait_until_idle(&id);
         id
@@ -52,16 +52,21 @@ impl Stage {
     }
 
     pub fn must_merge(&self, id: &TaskId, more: &[&str]) {
-        let (code, said) = self.merge(id, more);
-        assert_eq!(code, 0, "{said}\n{}", self.told(id));
+        let (code, output) = self.merge(id, more);
+        assert_eq!(code, 0, "{output}\n{}", self.diagnostics(id));
         self.wait_until_idle(id);
-        assert_eq!(self.task(id).status.as_str(), "done", "{}", self.told(id));
+        assert_eq!(
+            self.task(id).status.as_str(),
+            "done",
+            "{}",
+            self.diagnostics(id)
+        );
     }
 
     /// State that a refused merge must not change.
     pub fn protected_state(&self) -> (String, String, Vec<u8>) {
-        let refs = self.said("repo", "for-each-ref refs/heads");
-        let status = self.said("repo", "status --porcelain=v2 --untracked-files=all");
+        let refs = self.git_output("repo", "for-each-ref refs/heads");
+        let status = self.git_output("repo", "status --porcelain=v2 --untracked-files=all");
         let file = fs::read(self.path("repo/work.txt")).unwrap_or_default();
         (refs, status, file)
     }
@@ -75,72 +80,72 @@ fn hook(remote: &Path, script: &str) {
 }
 
 #[test]
-fn a_reviewed_task_without_a_remote_is_merged_and_lets_go_of_everything() {
+fn a_reviewed_task_without_a_remote_is_merged_and_released() {
     let stage = Stage::new("default");
     let id = stage.create_reviewed_task();
-    let head = stage.said("repo", &format!("rev-parse orange-tasks/{id}"));
+    let head = stage.git_output("repo", &format!("rev-parse orange-tasks/{id}"));
     stage.must_merge(&id, &[]);
     let expected = ["planning", "working", "agent-review", "reviewing", "done"];
     assert_eq!(way(&stage, &id), expected);
-    assert_eq!(stage.said("repo", "rev-parse main"), head);
-    assert_eq!(stage.said("repo", "status --porcelain"), "");
+    assert_eq!(stage.git_output("repo", "rev-parse main"), head);
+    assert_eq!(stage.git_output("repo", "status --porcelain"), "");
     assert_eq!(fs::read(stage.path("repo/work.txt")).unwrap(), b"one\n");
     assert_eq!(stage.panes(), [] as [&str; 0]);
     assert!(stage.store().workspace_of(&id).unwrap().is_none());
     assert_eq!(stage.task(&id).attention, [] as [&str; 0]);
     assert!(stage.task_text(&id).contains("status: done"));
     // Asked again, the answer is that it has already happened.
-    let (code, said) = stage.merge(&id, &[]);
-    assert_eq!(code, 0, "{said}");
-    assert!(said.contains("already"), "{said}");
+    let (code, output) = stage.merge(&id, &[]);
+    assert_eq!(code, 0, "{output}");
+    assert!(output.contains("already"), "{output}");
     stage.rebuild(&id);
 }
 
 #[test]
-fn with_a_remote_each_strategy_reaches_it_and_its_copy_of_the_branch_goes() {
+fn every_strategy_pushes_to_the_remote_and_deletes_its_branch() {
     for strategy in ["ff", "merge", "squash"] {
         let stage = Stage::new("default");
         let remote = stage.add_remote();
         stage.configure("delete_branch", &json!(true));
         let id = stage.create_reviewed_task();
         let branch = format!("orange-tasks/{id}");
-        stage.said("repo", &format!("push -q origin {branch}"));
+        stage.git_output("repo", &format!("push -q origin {branch}"));
         stage.must_merge(&id, &["--strategy", strategy]);
-        let main = stage.said("repo", "rev-parse main");
-        assert_eq!(stage.said("remote.git", "rev-parse main"), main);
-        assert_eq!(stage.said("repo", "status --porcelain"), "");
+        let main = stage.git_output("repo", "rev-parse main");
+        assert_eq!(stage.git_output("remote.git", "rev-parse main"), main);
+        assert_eq!(stage.git_output("repo", "status --porcelain"), "");
         assert_eq!(fs::read(stage.path("repo/work.txt")).unwrap(), b"one\n");
-        let parents = stage.said("repo", "log -1 --format=%P main");
+        let parents = stage.git_output("repo", "log -1 --format=%P main");
         let expected = if strategy == "merge" { 2 } else { 1 };
         assert_eq!(parents.split(' ').count(), expected, "{strategy}");
-        let told = stage.said("repo", "log -1 --format=%B main");
-        let is_marked = told.contains(&format!("Orange-Task: {id}"));
-        assert_eq!(is_marked, strategy != "ff", "{told}");
+        let output = stage.git_output("repo", "log -1 --format=%B main");
+        let is_marked = output.contains(&format!("Orange-Task: {id}"));
+        assert_eq!(is_marked, strategy != "ff", "{output}");
         assert!(remote.exists());
         assert_eq!(
-            stage.said("remote.git", &format!("branch --list {branch}")),
+            stage.git_output("remote.git", &format!("branch --list {branch}")),
             ""
         );
         // The commits that a squash leaves behind exist nowhere else, so the branch stays.
-        let kept = stage.said("repo", &format!("branch --list {branch}"));
+        let kept = stage.git_output("repo", &format!("branch --list {branch}"));
         assert_eq!(kept.is_empty(), strategy != "squash", "{kept}");
         assert_eq!(stage.task(&id).attention, [] as [&str; 0]);
     }
 }
 
 #[test]
-fn the_answer_says_what_is_where_now() {
+fn the_answer_says_where_the_commits_are() {
     for (has_remote, is_on_default) in [(false, true), (false, false), (true, true)] {
         let stage = Stage::new("default");
         let remote = has_remote.then(|| stage.add_remote());
         let remote = remote.map(|remote| format!("origin ({})", remote.display()));
         let id = stage.create_reviewed_task();
         if !is_on_default {
-            stage.said("repo", "checkout -q -b mine");
+            stage.git_output("repo", "checkout -q -b mine");
         }
-        let (code, said) = stage.merge(&id, &[]);
-        assert_eq!(code, 0, "{said}");
-        let commit = stage.said("repo", "rev-parse main");
+        let (code, output) = stage.merge(&id, &[]);
+        assert_eq!(code, 0, "{output}");
+        let commit = stage.git_output("repo", "rev-parse main");
         let repository = stage.path("repo").display().to_string();
         let pushed = match &remote {
             Some(remote) => format!("pushed to `{remote}`"),
@@ -152,8 +157,8 @@ fn the_answer_says_what_is_where_now() {
             String::from("no checkout is on `main`")
         };
         let short = commit.trim().get(..12).unwrap();
-        let told = format!("\n  merged as {short} into `main`, {pushed}; {forwarded}\n");
-        assert!(said.contains(&told), "{told}: {said}");
+        let text = format!("\n  merged as {short} into `main`, {pushed}; {forwarded}\n");
+        assert!(output.contains(&text), "{text}: {output}");
         // A second merge request and the history report the same.
         let (code, answer) = stage.json(&["task", "merge", id.as_str(), "--json"]);
         assert_eq!((code, &answer["outcome"]), (0, &"already".into()));
@@ -163,13 +168,13 @@ fn the_answer_says_what_is_where_now() {
         assert_eq!(merged["pushed_to"].as_str(), remote.as_deref());
         let forwarded = is_on_default.then(|| json!([repository]));
         assert_eq!(merged.get("fast_forwarded"), forwarded.as_ref());
-        let history = stage.must(&["task", "history", id.as_str()]);
-        assert!(history.contains(told.trim()), "{history}");
+        let history = stage.run_ok(&["task", "history", id.as_str()]);
+        assert!(history.contains(text.trim()), "{history}");
     }
 }
 
 #[test]
-fn a_remote_that_says_no_leaves_the_task_in_review_and_says_why() {
+fn a_rejected_push_leaves_the_task_in_review() {
     let stage = Stage::new("default");
     let remote = stage.add_remote();
     let id = stage.create_reviewed_task();
@@ -190,8 +195,8 @@ fn a_remote_that_says_no_leaves_the_task_in_review_and_says_why() {
     );
     assert_eq!(stage.protected_state(), before);
     assert_eq!(
-        stage.said("remote.git", "rev-parse main"),
-        stage.said("repo", "rev-parse main")
+        stage.git_output("remote.git", "rev-parse main"),
+        stage.git_output("repo", "rev-parse main")
     );
     let task = stage.task(&id);
     assert_eq!(task.status.as_str(), "reviewing");
@@ -204,13 +209,13 @@ fn a_remote_that_says_no_leaves_the_task_in_review_and_says_why() {
     // The next attempt is independent, with the remote or without.
     stage.must_merge(&id, &["--local"]);
     assert_ne!(
-        stage.said("remote.git", "rev-parse main"),
-        stage.said("repo", "rev-parse main")
+        stage.git_output("remote.git", "rev-parse main"),
+        stage.git_output("repo", "rev-parse main")
     );
 }
 
 #[test]
-fn a_remote_that_moved_meanwhile_is_merged_with() {
+fn a_remote_that_has_moved_is_merged() {
     let stage = Stage::new("default");
     stage.add_remote();
     let id = stage.create_reviewed_task();
@@ -221,37 +226,37 @@ fn a_remote_that_moved_meanwhile_is_merged_with() {
             .success()
     );
     fs::write(stage.path("other/theirs.txt"), "theirs\n").unwrap();
-    stage.said("other", "add theirs.txt");
+    stage.git_output("other", "add theirs.txt");
     let commit = "-c user.name=B -c user.email=b@example.org commit -q -m theirs";
-    stage.said("other", commit);
-    stage.said("other", "push -q origin main");
-    let theirs = stage.said("other", "rev-parse main");
+    stage.git_output("other", commit);
+    stage.git_output("other", "push -q origin main");
+    let remote_commit = stage.git_output("other", "rev-parse main");
     let before = stage.protected_state();
     // This is noticed before anything is decided: a fast-forward is no longer possible.
-    let (code, said) = stage.merge(&id, &[]);
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains("--strategy merge"), "{said}");
+    let (code, output) = stage.merge(&id, &[]);
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains("--strategy merge"), "{output}");
     assert_eq!(stage.protected_state(), before);
     stage.must_merge(&id, &["--strategy", "squash"]);
-    let main = stage.said("repo", "rev-parse main");
-    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
-    assert_eq!(stage.said("repo", "rev-parse main^"), theirs);
-    assert_eq!(stage.said("repo", "status --porcelain"), "");
+    let main = stage.git_output("repo", "rev-parse main");
+    assert_eq!(stage.git_output("remote.git", "rev-parse main"), main);
+    assert_eq!(stage.git_output("repo", "rev-parse main^"), remote_commit);
+    assert_eq!(stage.git_output("repo", "status --porcelain"), "");
     assert!(stage.path("repo/theirs.txt").exists());
 }
 
 #[test]
-fn lesson_2_whatever_is_in_the_way_keeps_every_byte_and_the_status() {
+fn lesson_2_an_obstacle_keeps_every_byte_and_the_status() {
     let stage = Stage::new("default");
     let id = stage.create_reviewed_task();
     fs::write(stage.path("repo/mine.txt"), "mine\n").unwrap();
-    stage.said("repo", "add mine.txt");
-    let refused = |named: &str, more: &[&str]| {
+    stage.git_output("repo", "add mine.txt");
+    let refused = |name: &str, more: &[&str]| {
         let before = stage.protected_state();
-        let (code, said) = stage.merge(&id, more);
-        assert_eq!(code, 3, "{said}");
-        assert!(said.contains(named), "{said}");
-        assert!(said.contains("hint:"), "{said}");
+        let (code, output) = stage.merge(&id, more);
+        assert_eq!(code, 3, "{output}");
+        assert!(output.contains(name), "{output}");
+        assert!(output.contains("hint:"), "{output}");
         assert_eq!(stage.protected_state(), before);
         let task = stage.task(&id);
         assert_eq!(task.status.as_str(), "reviewing");
@@ -259,15 +264,15 @@ fn lesson_2_whatever_is_in_the_way_keeps_every_byte_and_the_status() {
     };
     refused("`mine.txt`", &[]);
     // Once committed, the file is not dirty any more, but the branch cannot be fast-forwarded.
-    stage.said("repo", "commit -q -m mine");
+    stage.git_output("repo", "commit -q -m mine");
     refused("--strategy merge", &[]);
     fs::write(stage.path("repo/work.txt"), "untracked\n").unwrap();
     refused("`work.txt`", &["--strategy", "merge"]);
     // The same file with different content is a conflict.
-    stage.said("repo", "add work.txt");
-    stage.said("repo", "commit -q -m work");
+    stage.git_output("repo", "add work.txt");
+    stage.git_output("repo", "commit -q -m work");
     refused("`work.txt`", &["--strategy", "squash"]);
-    stage.said("repo", "revert --no-edit HEAD");
+    stage.git_output("repo", "revert --no-edit HEAD");
     stage.must_merge(&id, &["--strategy", "merge"]);
     assert_eq!(fs::read(stage.path("repo/work.txt")).unwrap(), b"one\n");
     assert_eq!(fs::read(stage.path("repo/mine.txt")).unwrap(), b"mine\n");
@@ -286,12 +291,15 @@ fn lesson_47_a_committed_task_file_is_seen_before_the_merge() {
             .success()
     );
     let before = stage.protected_state();
-    let (code, said) = stage.merge(&id, &[]);
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains("TASK.md") && said.contains("hint:"), "{said}");
+    let (code, output) = stage.merge(&id, &[]);
+    assert_eq!(code, 3, "{output}");
+    assert!(
+        output.contains("TASK.md") && output.contains("hint:"),
+        "{output}"
+    );
     let task = stage.task(&id);
-    let told = "`TASK.md` was committed to `orange-tasks/";
-    assert!(task.attention[0].starts_with(told), "{:?}", task.attention);
+    let text = "`TASK.md` was committed to `orange-tasks/";
+    assert!(task.attention[0].starts_with(text), "{:?}", task.attention);
     assert_eq!(stage.protected_state(), before);
     let started = stage.store().events(&id, 0).unwrap();
     let started = started
@@ -317,7 +325,7 @@ fn lesson_47_a_committed_task_file_is_seen_before_the_merge() {
 }
 
 #[test]
-fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
+fn unreviewed_work_is_merged_only_after_confirmation() {
     let stage = Stage::new("default");
     stage.script(
         "worker-1",
@@ -325,7 +333,7 @@ fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
          commit one\nask task merge --yes",
     );
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     stage.wait_until_idle(&id);
     // The worker asked for it and was refused.
@@ -333,14 +341,14 @@ fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
     assert!(calls.contains("task merge --yes -> 3"), "{calls}");
     let before = stage.protected_state();
     for more in [&[][..], &["--force"]] {
-        let (code, said) = stage.merge(&id, more);
-        assert_eq!(code, 3, "{said}");
-        assert!(said.contains("Not reviewed. Force merge?"), "{said}");
-        assert!(said.contains("--yes"), "{said}");
+        let (code, text) = stage.merge(&id, more);
+        assert_eq!(code, 3, "{text}");
+        assert!(text.contains("Not reviewed. Force merge?"), "{text}");
+        assert!(text.contains("--yes"), "{text}");
     }
     assert_eq!(stage.protected_state(), before);
     assert_eq!(stage.task(&id).status.as_str(), "working");
-    let head = stage.said("repo", &format!("rev-parse {}", stage.task(&id).branch));
+    let head = stage.git_output("repo", &format!("rev-parse {}", stage.task(&id).branch));
     // At a terminal the user gets a prompt, and may say no.
     for (typed, status) in [("n", "working"), ("y", "done")] {
         // The old server, while exiting, must not get in the way of the next one.
@@ -392,7 +400,7 @@ fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
             stage.task(&id).status.as_str(),
             status,
             "{}",
-            stage.told(&id)
+            stage.diagnostics(&id)
         );
     }
     assert_eq!(fs::read(stage.path("repo/work.txt")).unwrap(), b"one\n");
@@ -405,8 +413,8 @@ fn performer_dies(moment: &str, is_after: bool) {
     stage.add_remote();
     let id = stage.create_reviewed_task();
     fs::write(stage.path("repo/mine.txt"), "mine\n").unwrap();
-    stage.said("repo", "add mine.txt");
-    stage.said("repo", "commit -q -m mine");
+    stage.git_output("repo", "add mine.txt");
+    stage.git_output("repo", "commit -q -m mine");
     fs::write(stage.path("repo/notes"), "untracked\n").unwrap();
     let path = std::env::var("PATH").unwrap();
     let folder = stage.path("bin");
@@ -437,12 +445,12 @@ fn performer_dies(moment: &str, is_after: bool) {
     let mut merge = stage.orange(&typed);
     merge.env("PATH", format!("{}:{path}", folder.display()));
     let output = merge.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(
         output.status.code(),
         Some(0),
-        "{moment}: {said}\n{}",
-        stage.told(&id)
+        "{moment}: {text}\n{}",
+        stage.diagnostics(&id)
     );
     assert!(
         stage.path("deadly.used").exists(),
@@ -450,11 +458,11 @@ fn performer_dies(moment: &str, is_after: bool) {
     );
     stage.wait_until_idle(&id);
     assert_eq!(stage.task(&id).status.as_str(), "done");
-    let merges = stage.said("repo", "rev-list --count --merges main");
+    let merges = stage.git_output("repo", "rev-list --count --merges main");
     assert_eq!(merges, "1", "{moment}");
-    let main = stage.said("repo", "rev-parse main");
-    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
-    assert_eq!(stage.said("repo", "status --porcelain"), "?? notes");
+    let main = stage.git_output("repo", "rev-parse main");
+    assert_eq!(stage.git_output("remote.git", "rev-parse main"), main);
+    assert_eq!(stage.git_output("repo", "status --porcelain"), "?? notes");
     let events = stage.store().events(&id, 0).unwrap();
     let started = events
         .iter()
@@ -463,32 +471,32 @@ fn performer_dies(moment: &str, is_after: bool) {
 }
 
 #[test]
-fn a_performer_that_dies_after_computing_is_followed_by_one_that_ends_it() {
+fn a_merge_survives_a_performer_killed_after_computing() {
     performer_dies("merge-tree", true);
 }
 
 #[test]
-fn a_performer_that_dies_before_committing_is_followed_by_one_that_ends_it() {
+fn a_merge_survives_a_performer_killed_before_committing() {
     performer_dies("commit-tree", false);
 }
 
 #[test]
-fn a_performer_that_dies_after_pushing_is_followed_by_one_that_ends_it() {
+fn a_merge_survives_a_performer_killed_after_pushing() {
     performer_dies("push", true);
 }
 
 #[test]
-fn a_performer_that_dies_after_replacing_files_is_followed_by_one_that_ends_it() {
+fn a_merge_survives_a_performer_killed_after_replacing_files() {
     performer_dies("read-tree", true);
 }
 
 #[test]
-fn a_performer_that_dies_after_moving_the_branch_is_followed_by_one_that_ends_it() {
+fn a_merge_survives_a_performer_killed_after_moving_the_branch() {
     performer_dies("update-ref", true);
 }
 
 #[test]
-fn nothing_is_pushed_where_an_agent_pointed_the_remote() {
+fn nothing_is_pushed_to_a_remote_changed_by_an_agent() {
     let stage = Stage::new("default");
     let remote = stage.add_remote().display().to_string();
     let id = stage.create_reviewed_task();
@@ -500,41 +508,41 @@ fn nothing_is_pushed_where_an_agent_pointed_the_remote() {
             .success()
     );
     let evil = stage.path("evil.git").display().to_string();
-    let main = stage.said("evil.git", "rev-parse main");
-    stage.said("repo", &format!("config remote.origin.pushurl {evil}"));
-    let (code, said) = stage.merge(&id, &[]);
-    assert_ne!(code, 0, "{said}");
+    let main = stage.git_output("evil.git", "rev-parse main");
+    stage.git_output("repo", &format!("config remote.origin.pushurl {evil}"));
+    let (code, output) = stage.merge(&id, &[]);
+    assert_ne!(code, 0, "{output}");
     let attention = stage.task(&id).attention.join(" ");
-    let told = format!("{said} {attention}");
+    let text = format!("{output} {attention}");
     assert!(
-        told.contains("--push-remote") && told.contains(&evil),
-        "{told}"
+        text.contains("--push-remote") && text.contains(&evil),
+        "{text}"
     );
-    assert_eq!(stage.said("evil.git", "rev-parse main"), main);
-    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+    assert_eq!(stage.git_output("evil.git", "rev-parse main"), main);
+    assert_eq!(stage.git_output("remote.git", "rev-parse main"), main);
     // The user can accept the address explicitly, and the answer names it.
     let project = stage.task(&id).project;
     let accept = ["project", "update", project.as_str(), "--remote", &remote];
     let accept: Vec<&str> = accept.into_iter().chain(["--push-remote", &evil]).collect();
-    stage.must(&accept);
-    let (code, said) = stage.merge(&id, &[]);
-    assert_eq!(code, 0, "{said}");
+    stage.run_ok(&accept);
+    let (code, output) = stage.merge(&id, &[]);
+    assert_eq!(code, 0, "{output}");
     assert!(
-        said.contains(&format!("pushed to `origin ({evil})`")),
-        "{said}"
+        output.contains(&format!("pushed to `origin ({evil})`")),
+        "{output}"
     );
-    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+    assert_eq!(stage.git_output("remote.git", "rev-parse main"), main);
 }
 
 #[test]
-fn the_reviewed_commit_is_shown_and_what_a_merge_leaves_out_is_named() {
+fn the_reviewed_commit_and_the_commits_left_out_are_shown() {
     let stage = Stage::new("default");
     let id = stage.create_reviewed_task();
-    let head = stage.said("repo", &format!("rev-parse orange-tasks/{id}"));
+    let head = stage.git_output("repo", &format!("rev-parse orange-tasks/{id}"));
     let passed = format!("{}, passed by the reviewer", &head[..12]);
     for command in ["show", "why"] {
-        let said = stage.must(&["task", command, id.as_str()]);
-        assert!(said.contains(&passed), "{said}");
+        let output = stage.run_ok(&["task", command, id.as_str()]);
+        assert!(output.contains(&passed), "{output}");
     }
     let worktree = stage.worktree(&id);
     fs::write(worktree.join("later.txt"), "later\n").unwrap();
@@ -543,38 +551,41 @@ fn the_reviewed_commit_is_shown_and_what_a_merge_leaves_out_is_named() {
     }
     fs::write(worktree.join("notes.txt"), "notes\n").unwrap();
     let before = stage.protected_state();
-    let (code, said) = stage.merge(&id, &[]);
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains("notes.txt"), "{said}");
+    let (code, output) = stage.merge(&id, &[]);
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains("notes.txt"), "{output}");
     assert_eq!(stage.protected_state(), before);
-    let (code, said) = stage.merge(&id, &["--head", &head]);
-    assert_eq!(code, 0, "{said}");
+    let (code, output) = stage.merge(&id, &["--head", &head]);
+    assert_eq!(code, 0, "{output}");
     let left_out = "1 later commit and 1 uncommitted file (`notes.txt`)";
-    assert!(said.contains(&format!("left out: {left_out}")), "{said}");
-    assert_eq!(stage.said("repo", "rev-parse main"), head);
+    assert!(
+        output.contains(&format!("left out: {left_out}")),
+        "{output}"
+    );
+    assert_eq!(stage.git_output("repo", "rev-parse main"), head);
     stage.wait_until_idle(&id);
-    let history = stage.must(&["task", "history", id.as_str()]);
+    let history = stage.run_ok(&["task", "history", id.as_str()]);
     assert!(history.contains(left_out), "{history}");
     // Everything is kept: the commit on its branch, the file as a rescue.
-    let subject = stage.said("repo", &format!("log -1 --format=%s orange-tasks/{id}"));
+    let subject = stage.git_output("repo", &format!("log -1 --format=%s orange-tasks/{id}"));
     assert_eq!(subject, "later");
-    let rescues = stage.said(
+    let rescues = stage.git_output(
         "repo",
         "for-each-ref --format=%(refname) refs/orange/rescue",
     );
     assert_eq!(rescues.lines().count(), 1, "{rescues}");
-    let notes = stage.said("repo", &format!("show {rescues}:notes.txt"));
+    let notes = stage.git_output("repo", &format!("show {rescues}:notes.txt"));
     assert_eq!(notes, "notes");
 }
 
 #[test]
-fn a_commit_that_a_person_merged_is_recorded_as_merged() {
+fn a_commit_merged_by_the_user_is_recorded_as_merged() {
     let stage = Stage::new("default");
     let id = stage.create_reviewed_task();
-    stage.said("repo", &format!("merge -q --ff-only orange-tasks/{id}"));
-    let (code, said) = stage.merge(&id, &[]);
-    assert_eq!(code, 0, "{said}");
-    assert!(said.contains("was already in `main` before"), "{said}");
+    stage.git_output("repo", &format!("merge -q --ff-only orange-tasks/{id}"));
+    let (code, output) = stage.merge(&id, &[]);
+    assert_eq!(code, 0, "{output}");
+    assert!(output.contains("was already in `main` before"), "{output}");
     stage.wait_for_status(&id, "done");
 }
 
@@ -589,11 +600,11 @@ fn a_reviewer_names_the_commit_it_read() {
          ask task update --status reviewing --head HEAD",
     );
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "reviewing");
     let calls = stage.calls();
     assert!(calls.contains("--status reviewing -> 3"), "{calls}");
-    let head = stage.said("repo", &format!("rev-parse orange-tasks/{id}"));
+    let head = stage.git_output("repo", &format!("rev-parse orange-tasks/{id}"));
     let submission = stage.task(&id).submission.unwrap();
     assert_eq!(submission.commit.as_str(), head);
 }
@@ -608,7 +619,7 @@ fn lesson_32_a_branch_keeps_its_name_while_it_is_rebased() {
     assert!(!rebase.status.success(), "it stops at the command");
     let head = stage.git_in(&worktree, "symbolic-ref -q HEAD");
     assert!(!head.status.success(), "HEAD is detached");
-    stage.must(&["task", "update", id.as_str(), "--branch"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--branch"]);
     assert_eq!(stage.task(&id).branch, branch);
     assert!(stage.git_in(&worktree, "rebase --abort").status.success());
     // With a detached HEAD there is no branch name to use.
@@ -618,9 +629,9 @@ fn lesson_32_a_branch_keeps_its_name_while_it_is_rebased() {
             .status
             .success()
     );
-    let (code, said) = stage.call(&["task", "update", id.as_str(), "--branch"]);
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains("not on a branch"), "{said}");
+    let (code, output) = stage.call(&["task", "update", id.as_str(), "--branch"]);
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains("not on a branch"), "{output}");
     assert_eq!(stage.task(&id).branch, branch);
     stage.must_merge(&id, &[]);
 }
@@ -633,9 +644,9 @@ fn begin_merge(stage: &Stage, id: &TaskId) -> std::process::Child {
 }
 
 pub fn cancel(stage: &Stage, id: &TaskId) {
-    let (code, said) = stage.call(&["task", "cancel", id.as_str(), "--wait", "0"]);
-    assert!(code == 0 || code == 5, "{said}");
-    assert_eq!(stage.task(id).status.as_str(), "cancelled", "{said}");
+    let (code, output) = stage.call(&["task", "cancel", id.as_str(), "--wait", "0"]);
+    assert!(code == 0 || code == 5, "{output}");
+    assert_eq!(stage.task(id).status.as_str(), "cancelled", "{output}");
 }
 
 #[test]
@@ -643,7 +654,7 @@ fn a_cancel_stops_a_merge_before_anything_has_moved() {
     let stage = Stage::new("default");
     stage.add_remote();
     let id = stage.create_reviewed_task();
-    let main = stage.said("repo", "rev-parse main");
+    let main = stage.git_output("repo", "rev-parse main");
     // Another process merges into the repository, so this merge waits for its turn.
     let lock = stage.path("repo/.git/orange-merge.lock");
     let lock = fs::File::create(lock).unwrap();
@@ -659,8 +670,8 @@ fn a_cancel_stops_a_merge_before_anything_has_moved() {
     lock.unlock().unwrap();
     merge.wait().unwrap();
     stage.wait_until_idle(&id);
-    assert_eq!(stage.said("repo", "rev-parse main"), main);
-    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+    assert_eq!(stage.git_output("repo", "rev-parse main"), main);
+    assert_eq!(stage.git_output("remote.git", "rev-parse main"), main);
     let task = stage.task(&id);
     assert_eq!(task.attention, [] as [&str; 0]);
     assert_eq!(task.status.as_str(), "cancelled");
@@ -669,11 +680,11 @@ fn a_cancel_stops_a_merge_before_anything_has_moved() {
 }
 
 #[test]
-fn a_merge_that_happened_after_a_cancel_is_said() {
+fn a_merge_that_finished_despite_a_cancel_is_reported() {
     let stage = Stage::new("default");
     let remote = stage.add_remote();
     let id = stage.create_reviewed_task();
-    let before = stage.said("repo", "rev-parse main");
+    let before = stage.git_output("repo", "rev-parse main");
     let (begun, go) = (stage.path("begun"), stage.path("go"));
     hook(
         &remote,
@@ -689,9 +700,9 @@ fn a_merge_that_happened_after_a_cancel_is_said() {
     fs::write(go, "").unwrap();
     merge.wait().unwrap();
     stage.wait_until_idle(&id);
-    let main = stage.said("repo", "rev-parse main");
+    let main = stage.git_output("repo", "rev-parse main");
     assert_ne!(main, before);
-    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+    assert_eq!(stage.git_output("remote.git", "rev-parse main"), main);
     let task = stage.task(&id);
     assert_eq!(task.status.as_str(), "cancelled");
     let [told] = &task.attention[..] else {
@@ -703,11 +714,11 @@ fn a_merge_that_happened_after_a_cancel_is_said() {
 }
 
 #[test]
-fn hints_are_for_who_asked() {
+fn hints_fit_the_caller() {
     let stage = Stage::new("default");
     stage.script("worker-1", "ask task merge --strategy squash --local");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let calls = stage.calls().replace("\n      ", " ");
     assert!(
@@ -717,10 +728,10 @@ fn hints_are_for_who_asked() {
         "{calls}"
     );
     assert!(!calls.contains("--yes"), "{calls}");
-    let (code, said) = stage.call(&["task", "merge", id.as_str(), "--strategy", "squash"]);
-    assert_eq!(code, 3, "{said}");
+    let (code, output) = stage.call(&["task", "merge", id.as_str(), "--strategy", "squash"]);
+    assert_eq!(code, 3, "{output}");
     assert!(
-        said.contains(&format!("orange task merge {id} --strategy squash --yes")),
-        "{said}"
+        output.contains(&format!("orange task merge {id} --strategy squash --yes")),
+        "{output}"
     );
 }

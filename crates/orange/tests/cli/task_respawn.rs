@@ -5,17 +5,17 @@ use std::fs;
 use crate::support::Stage;
 
 #[test]
-fn an_agent_that_cannot_be_brought_back_is_told() {
+fn an_agent_that_cannot_be_respawned_is_reported() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.tmux(&["kill-server"]);
     stage.wait_for_end(&id);
     fs::remove_file(stage.path("home/harnesses/script.toml")).unwrap();
-    let (code, said) = stage.call(&["task", "respawn", id.as_str(), "--wait", "60"]);
-    assert_eq!(code, 6, "{said}\n{}", stage.told(&id));
-    assert!(said.contains("error: spawn_agent failed: "), "{said}");
-    assert!(said.contains("there is no harness `script`"), "{said}");
-    let times = said.matches("there is no harness").count();
-    assert_eq!(times, 1, "printed once: {said}");
+    let (code, output) = stage.call(&["task", "respawn", id.as_str(), "--wait", "60"]);
+    assert_eq!(code, 6, "{output}\n{}", stage.diagnostics(&id));
+    assert!(output.contains("error: spawn_agent failed: "), "{output}");
+    assert!(output.contains("there is no harness `script`"), "{output}");
+    let times = output.matches("there is no harness").count();
+    assert_eq!(times, 1, "printed once: {output}");
 }

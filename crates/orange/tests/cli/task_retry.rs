@@ -18,10 +18,10 @@ ask task stuck -m help",
     );
     let id = stage.create(&["fix", "Fix it"]);
     insta::assert_snapshot!(stage.transcript(&["task", "retry", "fix"]));
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_status(&id, "stuck");
     stage.wait_until_idle(&id);
-    stage.must(&[
+    stage.run_ok(&[
         "task",
         "retry",
         "fix",
@@ -31,7 +31,7 @@ ask task stuck -m help",
         "60",
     ]);
     assert_eq!(stage.task(&id).status.as_str(), "working");
-    let history = stage.must(&["task", "history", "fix"]);
+    let history = stage.run_ok(&["task", "history", "fix"]);
     assert!(history.contains("saying: Use the other key"), "{history}");
 }
 
@@ -50,8 +50,8 @@ fn retry_repeats_what_failed_and_leaves_the_status_alone() {
         "--wait",
         "60",
     ];
-    let (code, said) = stage.call(&begin);
-    assert_eq!(code, 6, "{said}");
+    let (code, output) = stage.call(&begin);
+    assert_eq!(code, 6, "{output}");
     let id = stage.driver().callers.resolve_task(Some("fix")).unwrap();
     stage.configure("setup", &json!([]));
     assert!(
@@ -61,14 +61,14 @@ fn retry_repeats_what_failed_and_leaves_the_status_alone() {
             .unwrap()
             .is_none_or(|it| { !matches!(it.state, orange_store::WorkspaceState::Bound(_)) })
     );
-    stage.must(&["task", "retry", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "retry", "fix", "--wait", "60"]);
     wait_for("the workspace", || {
         stage.store().workspace_of(&id).unwrap().is_some()
     });
     assert_eq!(stage.task(&id).status.as_str(), "reviewing");
-    let (code, said) = stage.call(&["task", "retry", "fix"]);
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains("is not available"), "{said}");
+    let (code, output) = stage.call(&["task", "retry", "fix"]);
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains("is not available"), "{output}");
 }
 
 /// A task of `minimal` whose work is ready to merge.
@@ -80,7 +80,7 @@ printf 'DONE: it\\n' | section Handoff
 ask task complete",
     );
     let id = stage.create(&["fix", "Add a line"]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
     id
@@ -92,14 +92,14 @@ fn retry_after_a_failed_merge_merges_and_does_not_send_the_work_back() {
     let id = create_reviewed_task(&stage);
     let in_the_way = stage.path("repo/work.txt");
     fs::write(&in_the_way, "mine").unwrap();
-    let (code, said) = stage.call(&["task", "merge", "fix", "--wait", "60"]);
-    assert_eq!(code, 3, "{said}");
+    let (code, output) = stage.call(&["task", "merge", "fix", "--wait", "60"]);
+    assert_eq!(code, 3, "{output}");
     assert_eq!(stage.task(&id).status.as_str(), "reviewing");
     fs::remove_file(&in_the_way).unwrap();
-    stage.must(&["task", "retry", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "retry", "fix", "--wait", "60"]);
     stage.wait_for_status(&id, "done");
     assert_eq!(fs::read(&in_the_way).unwrap(), b"one\n");
-    let history = stage.must(&["task", "history", "fix"]);
+    let history = stage.run_ok(&["task", "history", "fix"]);
     assert!(!history.contains("reviewing → working"), "{history}");
 }
 
@@ -107,9 +107,9 @@ fn retry_after_a_failed_merge_merges_and_does_not_send_the_work_back() {
 fn reviewed_work_is_not_sent_back_by_a_retry_without_words() {
     let stage = Stage::new("minimal");
     let id = create_reviewed_task(&stage);
-    let (code, said) = stage.call(&["task", "retry", "fix"]);
-    assert_eq!(code, 3, "{said}");
+    let (code, output) = stage.call(&["task", "retry", "fix"]);
+    assert_eq!(code, 3, "{output}");
     assert_eq!(stage.task(&id).status.as_str(), "reviewing");
-    stage.must(&["task", "request-changes", "fix", "-m", "Add a second line"]);
+    stage.run_ok(&["task", "request-changes", "fix", "-m", "Add a second line"]);
     assert_eq!(stage.task(&id).status.as_str(), "working");
 }

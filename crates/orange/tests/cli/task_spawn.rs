@@ -8,19 +8,22 @@ use serde_json::{Value, json};
 use crate::support::{RunningSupervisor, Stage, wait_for};
 
 #[test]
-fn a_start_that_fails_says_why_to_people_and_programs() {
+fn a_failed_start_explains_itself_in_text_and_json() {
     let stage = Stage::new("default");
     stage.configure("setup", &json!(["sh", "-c", "exit 7"]));
     let id = stage.create(&["Add a line"]);
     let spawn = ["task", "spawn", id.as_str(), "--wait", "60"];
-    let (code, said) = stage.call(&spawn);
-    assert_eq!(code, 6, "{said}");
-    assert!(said.contains("now in `pending`"), "{said}");
-    assert!(said.contains("error: acquire_workspace failed: "), "{said}");
-    assert!(said.contains("setup.log"), "{said}");
+    let (code, output) = stage.call(&spawn);
+    assert_eq!(code, 6, "{output}");
+    assert!(output.contains("now in `pending`"), "{output}");
     assert!(
-        said.contains(&format!("hint: `orange task show {id}`")),
-        "{said}"
+        output.contains("error: acquire_workspace failed: "),
+        "{output}"
+    );
+    assert!(output.contains("setup.log"), "{output}");
+    assert!(
+        output.contains(&format!("hint: `orange task show {id}`")),
+        "{output}"
     );
     stage.wait_until_idle(&id);
     let (code, answer) = stage.json(&["task", "spawn", id.as_str(), "--wait", "60", "--json"]);
@@ -44,22 +47,25 @@ fn a_start_that_fails_says_why_to_people_and_programs() {
 }
 
 #[test]
-fn a_start_that_waits_for_a_workspace_or_is_on_the_default_branch_says_why() {
+fn a_blocked_start_says_why() {
     let stage = Stage::new("default");
     stage.configure("pool_size", &1.into());
     let first = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", first.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", first.as_str(), "--wait", "60"]);
     let second = stage.create(&["Add another"]);
-    let (code, said) = stage.call(&["task", "spawn", second.as_str(), "--wait", "60"]);
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains("the pool of project `app` is full"), "{said}");
+    let (code, output) = stage.call(&["task", "spawn", second.as_str(), "--wait", "60"]);
+    assert_eq!(code, 3, "{output}");
+    assert!(
+        output.contains("the pool of project `app` is full"),
+        "{output}"
+    );
     assert_eq!(stage.task(&second).status.as_str(), "pending");
 
     stage.configure("pool_size", &4.into());
     let third = stage.create(&["Add a third", "--branch", "main"]);
-    let (code, said) = stage.call(&["task", "spawn", third.as_str(), "--wait", "60"]);
-    assert_eq!(code, 6, "{said}");
-    assert!(said.contains("`main` is the default branch"), "{said}");
+    let (code, output) = stage.call(&["task", "spawn", third.as_str(), "--wait", "60"]);
+    assert_eq!(code, 6, "{output}");
+    assert!(output.contains("`main` is the default branch"), "{output}");
 }
 
 pub const ABSENT: &str = "name = \"gone\"\nbinary = \"/nowhere/agent\"\n[args]\nfull = [\"a\"]\n\
@@ -100,16 +106,16 @@ pub fn assert_failure_reported(stage: &Stage, code: i32, answer: &Value) {
     assert_eq!(item["command"], spawn.as_str(), "{attention}");
     assert!(item["text"].as_str().unwrap().contains("/nowhere/agent"));
     for words in [["task", "show"], ["task", "why"]] {
-        let told = stage.must(&[words[0], words[1], id.as_str()]);
-        assert!(told.contains("/nowhere/agent"), "{told}");
+        let output = stage.run_ok(&[words[0], words[1], id.as_str()]);
+        assert!(output.contains("/nowhere/agent"), "{output}");
     }
-    let list = stage.must(&["task", "list"]);
+    let list = stage.run_ok(&["task", "list"]);
     let row = list.lines().find(|line| line.contains(id.as_str()));
     assert!(row.is_some_and(|row| row.contains("spawn_agent")), "{list}");
 }
 
 #[test]
-fn a_supervisor_that_is_faster_does_not_hide_a_failed_start() {
+fn a_faster_supervisor_does_not_hide_a_failed_start() {
     let stage = with_absent_agent();
     let _serving = RunningSupervisor::start(&stage);
     for number in 1..=6 {
@@ -129,11 +135,11 @@ fn a_task_waits_for_a_full_pool_and_starts_when_a_workspace_is_free() {
     );
     let (code, first) = create(&stage, &["one", "Add a line"]);
     assert_eq!(code, 0, "{first}");
-    let (code, told) = stage.call(&["task", "create", "two", "Add another", "--wait", "60"]);
-    assert_eq!(code, 0, "{told}");
-    let told: String = told.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let (code, text) = stage.call(&["task", "create", "two", "Add another", "--wait", "60"]);
+    assert_eq!(code, 0, "{text}");
+    let text: String = text.split_whitespace().collect::<Vec<&str>>().join(" ");
     let why = "waits: no workspace is free (the pool of project `app` is full: 1 of 1), held by";
-    assert!(told.contains(why), "{told}");
+    assert!(text.contains(why), "{text}");
     let (_, shown) = stage.json(&["task", "show", "two", "--json"]);
     let second = id(&shown);
     let task = stage.task(&second);
@@ -143,14 +149,14 @@ fn a_task_waits_for_a_full_pool_and_starts_when_a_workspace_is_free() {
     // The end of the first task starts it, without a supervisor.
     stage.wait_for_turn("worker-1");
     let merge = ["task", "merge", "one", "--yes", "--wait", "60"];
-    stage.must(&merge);
+    stage.run_ok(&merge);
     wait_for("the second to start", || {
         stage.task(&second).status.as_str() == "working"
     });
 }
 
 #[test]
-fn a_full_pool_is_refused_where_the_settings_want_that() {
+fn a_full_pool_refuses_starts_if_so_configured() {
     let stage = Stage::new("minimal");
     fs::write(
         stage.path("home/config.toml"),

@@ -3,7 +3,7 @@
 use crate::support::Stage;
 
 #[test]
-fn what_was_said_with_stuck_is_shown() {
+fn the_reason_for_stuck_is_shown() {
     let stage = Stage::new("default");
     stage.script(
         "worker-1",
@@ -12,13 +12,13 @@ ask task update --status working
 ask task stuck -m 'The key is missing'",
     );
     let id = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_status(&id, "stuck");
     for command in ["show", "history", "why"] {
-        let said = stage.must(&["task", command, "fix"]);
+        let output = stage.run_ok(&["task", command, "fix"]);
         assert!(
-            said.contains("saying: The key is missing"),
-            "{command}: {said}"
+            output.contains("saying: The key is missing"),
+            "{command}: {output}"
         );
     }
     let (_, shown) = stage.json(&["task", "show", "fix", "--json"]);

@@ -18,7 +18,7 @@ pub fn start_waiting_task(worker: &str) -> (Stage, TaskId) {
 fn start_waiting_task_on(stage: Stage, worker: &str) -> (Stage, TaskId) {
     stage.script("worker-1", worker);
     let id = stage.create(&["Add a line", "--status", "reviewing"]);
-    stage.must(&["task", "respawn", id.as_str(), "--role", "worker"]);
+    stage.run_ok(&["task", "respawn", id.as_str(), "--role", "worker"]);
     wait_for("the input box", || stage.path("scripts/box").exists());
     (stage, id)
 }
@@ -30,16 +30,16 @@ fn enters(stage: &Stage) -> usize {
 
 fn is_undelivered(stage: &Stage, id: &TaskId) -> bool {
     let (_, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
-    let told = stage.must(&["task", "show", id.as_str()]);
+    let output = stage.run_ok(&["task", "show", id.as_str()]);
     let undelivered = shown["inbox"][0]["undelivered"].as_bool().unwrap();
-    assert_eq!(told.contains("undelivered"), undelivered, "{told}");
+    assert_eq!(output.contains("undelivered"), undelivered, "{output}");
     undelivered
 }
 
 #[test]
-fn lesson_24_an_enter_that_was_swallowed_is_pressed_again() {
+fn lesson_24_a_swallowed_enter_is_pressed_again() {
     let (stage, id) = start_waiting_task("swallow 1\nask inbox");
-    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.run_ok(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
     stage.wait_for_turn("worker-1");
     assert!(stage.calls().contains("two lines"), "{}", stage.calls());
     assert_eq!(enters(&stage), 2);
@@ -53,10 +53,10 @@ fn lesson_24_an_enter_that_was_swallowed_is_pressed_again() {
 }
 
 #[test]
-fn lesson_24_a_message_that_came_while_the_inbox_was_read_does_not_silence_the_next() {
+fn lesson_24_a_message_during_an_inbox_read_does_not_suppress_the_next() {
     let (stage, id) = start_waiting_task("swallow 0\nswallow 0\nhang");
     let tell = |text: &str| {
-        stage.must(&["task", "tell", id.as_str(), "--role", "worker", "-m", text]);
+        stage.run_ok(&["task", "tell", id.as_str(), "--role", "worker", "-m", text]);
     };
     let message = |number: usize| stage.store().inbox(&id).unwrap().remove(number);
     tell("one");
@@ -77,11 +77,11 @@ fn lesson_24_a_message_that_came_while_the_inbox_was_read_does_not_silence_the_n
 }
 
 #[test]
-fn an_agent_that_is_started_for_a_message_is_told_of_it_by_its_prompt() {
+fn an_agent_started_for_a_message_learns_of_it_from_its_prompt() {
     let stage = Stage::new("default");
     stage.script("worker-1", "cp \"$prompt_file\" $SCRIPTS/prompt\nask inbox");
     let id = stage.create(&["Add a line", "--status", "reviewing"]);
-    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.run_ok(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
     stage.wait_for_turn("worker-1");
     assert!(stage.calls().contains("two lines"), "{}", stage.calls());
     let prompt = fs::read_to_string(stage.path("scripts/prompt")).unwrap();
@@ -95,9 +95,9 @@ fn an_agent_that_is_started_for_a_message_is_told_of_it_by_its_prompt() {
 }
 
 #[test]
-fn lesson_25_an_agent_that_takes_nothing_in_is_shown_as_undelivered() {
+fn lesson_25_a_message_to_an_unresponsive_agent_is_undelivered() {
     let (stage, id) = start_waiting_task("swallow 1000");
-    let asked = TaskRequest {
+    let request = TaskRequest {
         task: id.clone(),
         request: Request {
             by: Role::Human,
@@ -109,7 +109,7 @@ fn lesson_25_an_agent_that_takes_nothing_in_is_shown_as_undelivered() {
         waiting: WaitPolicy::Here,
     };
     let driver = stage.driver();
-    driver.requests.ask(&asked).unwrap();
+    driver.requests.ask(&request).unwrap();
     // It is retried a few times, then left to the user and reported.
     wait_for("the end of trying", || {
         driver.performer.perform(&id).unwrap();
@@ -133,11 +133,11 @@ fn lesson_25_an_agent_that_takes_nothing_in_is_shown_as_undelivered() {
 }
 
 #[test]
-fn lesson_25_a_line_that_is_gone_for_a_moment_is_not_taken_for_sent() {
+fn lesson_25_a_briefly_hidden_line_does_not_count_as_sent() {
     let stage = Stage::new("default");
     stage.declare_event("prompt-submitted");
     let (stage, id) = start_waiting_task_on(stage, "flicker\nask inbox");
-    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.run_ok(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
     stage.wait_for_turn("worker-1");
     assert!(stage.calls().contains("two lines"), "{}", stage.calls());
     assert_eq!(enters(&stage), 2);
@@ -148,13 +148,13 @@ fn lesson_25_a_line_that_is_gone_for_a_moment_is_not_taken_for_sent() {
 #[test]
 fn lesson_26_a_dialog_gets_no_second_enter() {
     let (stage, id) = start_waiting_task("dialog");
-    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.run_ok(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
     stage.wait_until_idle(&id);
     wait_for("the dialog", || {
         stage.tmux(&["capture-pane", "-p"]).contains("Install")
     });
     // Nothing is pending any more, so no more keys are pressed.
-    assert_eq!(enters(&stage), 1, "{}", stage.told(&id));
+    assert_eq!(enters(&stage), 1, "{}", stage.diagnostics(&id));
     assert!(is_undelivered(&stage, &id));
 }
 

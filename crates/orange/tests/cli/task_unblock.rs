@@ -5,7 +5,7 @@ use std::fs;
 use crate::support::Stage;
 
 #[test]
-fn unblock_lets_one_or_all_go_on() {
+fn unblock_continues_one_or_all_agents() {
     let stage = Stage::new("default");
     let blocking = "\
 name: blocking
@@ -28,13 +28,13 @@ verbs:
     let none = stage.transcript(&["task", "unblock", "--all"]);
     assert!(none.contains("[exit 4]"), "{none}");
     let other = stage.create(&["other", "Not blocked"]);
-    let mut said = stage.transcript(&["task", "unblock", "--all"]);
+    let mut output = stage.transcript(&["task", "unblock", "--all"]);
     for branch in ["one", "two", "three"] {
         stage.create(&[branch, "Blocked", "--workflow", "blocking"]);
     }
-    said.push_str(&stage.transcript(&["task", "unblock", "one"]));
-    said.push_str(&stage.transcript(&["task", "unblock", "other"]));
-    insta::assert_snapshot!(said);
+    output.push_str(&stage.transcript(&["task", "unblock", "one"]));
+    output.push_str(&stage.transcript(&["task", "unblock", "other"]));
+    insta::assert_snapshot!(output);
     let (code, answer) = stage.json(&["task", "unblock", "--all", "--json"]);
     assert_eq!(code, 0, "{answer}");
     let tasks = answer["tasks"].as_array().unwrap();
@@ -53,18 +53,18 @@ fn a_running_agent_is_neither_unblocked_nor_retried() {
     stage.script("worker-1", "hang");
     let id = stage.create(&["fix", "Add a line"]);
     for _ in ["routed", "in_progress"] {
-        stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+        stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     }
     assert_eq!(stage.task(&id).status.as_str(), "in_progress");
     stage.wait_until_idle(&id);
     let before = stage.task(&id).runs;
-    let said = stage.must(&["task", "unblock", "--all"]);
-    assert!(said.contains("no task is blocked"), "{said}");
-    let (code, said) = stage.call(&["task", "unblock", "fix"]);
-    assert_eq!(code, 3, "{said}");
-    let (code, said) = stage.call(&["task", "retry", "fix"]);
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains("the worker is still running"), "{said}");
+    let output = stage.run_ok(&["task", "unblock", "--all"]);
+    assert!(output.contains("no task is blocked"), "{output}");
+    let (code, output) = stage.call(&["task", "unblock", "fix"]);
+    assert_eq!(code, 3, "{output}");
+    let (code, output) = stage.call(&["task", "retry", "fix"]);
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains("the worker is still running"), "{output}");
     let task = stage.task(&id);
     assert_eq!(task.status.as_str(), "in_progress");
     assert_eq!(task.runs, before, "the same agent is at it");

@@ -7,7 +7,7 @@ use orange_engine::names::TaskId;
 use crate::support::{PLAN_AND_WORK, Stage};
 
 #[test]
-fn another_workflow_is_taken_only_where_the_status_means_the_same() {
+fn the_workflow_changes_only_if_the_status_has_the_same_meaning() {
     let stage = Stage::new("default");
     let id = stage.create(&["fix", "Fix it"]);
     let folder = stage.home().workflows();
@@ -30,14 +30,14 @@ fn another_workflow_is_taken_only_where_the_status_means_the_same() {
                        - { from: pending, to: shut, by: human }\n  - { from: pending, to: lost, by: human }\n";
     own("unsafe", unsafe_text);
     let update = |name: &str| stage.transcript(&["task", "update", "fix", "--workflow", name]);
-    let mut said = update("nothing");
-    said.push_str(&update("autopilot"));
-    said.push_str(&update("odd"));
-    said.push_str(&update("unsafe"));
+    let mut output = update("nothing");
+    output.push_str(&update("autopilot"));
+    output.push_str(&update("odd"));
+    output.push_str(&update("unsafe"));
     assert_eq!(stage.task(&id).workflow.as_str(), "default");
-    said.push_str(&update("mine"));
-    said.push_str(&update("mine"));
-    insta::assert_snapshot!(said);
+    output.push_str(&update("mine"));
+    output.push_str(&update("mine"));
+    insta::assert_snapshot!(output);
     let (code, answer) = stage.json(&["task", "update", "fix", "--workflow", "unsafe", "--json"]);
     assert_eq!(
         (code, &answer["error"]["code"]),
@@ -54,10 +54,10 @@ fn another_workflow_is_taken_only_where_the_status_means_the_same() {
         "also after a rebuild"
     );
     // The task continues with the new workflow.
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     assert_eq!(stage.task(&id).status.as_str(), "planning");
-    let said = stage.must(&["task", "update", "fix", "--branch", "other"]);
-    assert!(said.contains("on branch `other`"), "{said}");
+    let output = stage.run_ok(&["task", "update", "fix", "--branch", "other"]);
+    assert!(output.contains("on branch `other`"), "{output}");
 }
 
 #[test]
@@ -69,16 +69,16 @@ fn summary_branch_and_status_are_changed_together_or_not_at_all() {
     stage.wait_until_idle(&id);
     // Without a plan, `working` is not available.
     let asked = ["task", "update", "fix", "--summary", "Known now"];
-    let (code, said) = stage.call(&[&asked[..], &["--status", "working"]].concat());
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains("nothing was changed"), "{said}");
+    let (code, output) = stage.call(&[&asked[..], &["--status", "working"]].concat());
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains("nothing was changed"), "{output}");
     assert_eq!(stage.task(&id).summary, "");
 
     let both = ["--branch", "better", "--status", "planning"];
-    let said = stage.must(&[&asked[..], &both[..]].concat());
+    let output = stage.run_ok(&[&asked[..], &both[..]].concat());
     assert!(
-        said.contains("from `clarification` to `planning`"),
-        "{said}"
+        output.contains("from `clarification` to `planning`"),
+        "{output}"
     );
     let task = stage.task(&id);
     assert_eq!(task.status.as_str(), "planning");
@@ -87,21 +87,21 @@ fn summary_branch_and_status_are_changed_together_or_not_at_all() {
 
     // Repeating the request changes nothing.
     let again = [&asked[..2], &["better"], &asked[3..], &both[2..]].concat();
-    let said = stage.must(&again);
-    assert!(said.contains("already"), "{said}");
+    let output = stage.run_ok(&again);
+    assert!(output.contains("already"), "{output}");
     stage.rebuild(&id);
 }
 
 #[test]
-fn a_branch_gets_the_name_that_is_given_and_its_session_too() {
+fn renaming_a_branch_renames_its_session() {
     let stage = Stage::new("default");
     let id = stage.create(&["old", "Add a line"]);
-    stage.must(&["task", "spawn", "old", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "old", "--wait", "60"]);
     stage.wait_until_idle(&id);
     let sessions = || stage.tmux(&["list-sessions", "-F", "#{session_name}"]);
     assert_eq!(sessions().trim(), "app/old");
-    let said = stage.must(&["task", "update", "old", "--branch", "new"]);
-    assert!(said.contains("on branch `new`"), "{said}");
+    let output = stage.run_ok(&["task", "update", "old", "--branch", "new"]);
+    assert!(output.contains("on branch `new`"), "{output}");
     let worktree = stage.worktree(&id);
     let on = stage.git_in(&worktree, "branch --show-current").stdout;
     assert_eq!(String::from_utf8(on).unwrap().trim(), "new");
@@ -117,19 +117,19 @@ fn a_branch_gets_the_name_that_is_given_and_its_session_too() {
     stage.create(&["taken", "Another"]);
     assert!(stage.git("branch exists").status.success());
     for name in ["taken", "exists", "main"] {
-        let (code, said) = stage.call(&["task", "update", "new", "--branch", name]);
-        assert_ne!(code, 0, "{name}: {said}");
+        let (code, output) = stage.call(&["task", "update", "new", "--branch", name]);
+        assert_ne!(code, 0, "{name}: {output}");
         let on = stage.git_in(&worktree, "branch --show-current").stdout;
         assert_eq!(
             String::from_utf8(on).unwrap().trim(),
             "new",
-            "{name}: {said}"
+            "{name}: {output}"
         );
         assert_eq!(stage.task(&id).branch.as_str(), "new");
     }
     // A branch renamed by hand is adopted, and the session follows.
     assert!(stage.git_in(&worktree, "branch -m byhand").status.success());
-    stage.must(&["task", "update", id.as_str(), "--branch"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--branch"]);
     assert_eq!(stage.task(&id).branch.as_str(), "byhand");
     assert_eq!(sessions().trim(), "app/byhand");
 }
@@ -141,7 +141,7 @@ fn a_worker_is_told_to_wait_for_the_reviewer() {
     stage.script("worker-1", &format!("{PLAN_AND_WORK}{asks}"));
     stage.script("reviewer-1", "hang");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let calls = stage.calls();
     assert!(calls.contains("hint: wait for the reviewer"), "{calls}");

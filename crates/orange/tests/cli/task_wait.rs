@@ -5,7 +5,7 @@ use std::process::Stdio;
 use crate::support::Stage;
 
 #[test]
-fn waiting_ends_when_it_is_reached_or_never_will_be() {
+fn wait_ends_when_the_status_is_reached_or_unreachable() {
     let stage = Stage::new("default");
     let id = stage.create(&["fix", "Fix it"]);
     let wait = |until: &str, timeout: &str| {
@@ -19,9 +19,9 @@ fn waiting_ends_when_it_is_reached_or_never_will_be() {
             timeout,
         ])
     };
-    let mut said = wait("pending,working", "60");
-    said.push_str(&wait("human", "0"));
-    said.push_str(&wait("nothing", "60"));
+    let mut text = wait("pending,working", "60");
+    text.push_str(&wait("human", "0"));
+    text.push_str(&wait("nothing", "60"));
     // A waiting call notices what another call does.
     let mut orange = stage.orange(&["task", "wait", "fix", "--until", "clarification,terminal"]);
     let child = orange
@@ -29,12 +29,12 @@ fn waiting_ends_when_it_is_reached_or_never_will_be() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
-    said.push_str(&wait("terminal", "60"));
-    said.push_str(&wait("human,working", "60"));
-    insta::assert_snapshot!(said);
+    text.push_str(&wait("terminal", "60"));
+    text.push_str(&wait("human,working", "60"));
+    insta::assert_snapshot!(text);
     let (code, answer) = stage.json(&["task", "wait", "fix", "--until", "cancelled", "--json"]);
     assert_eq!((code, &answer["outcome"]), (0, &"reached".into()));
     assert_eq!(answer["task"]["id"], id.as_str());

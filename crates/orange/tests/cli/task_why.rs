@@ -8,7 +8,7 @@ use crate::support::{Stage, wait_for};
 
 impl Stage {
     /// Everything that reading could have changed: the task, and every file of its directory.
-    fn everything(&self, id: &TaskId) -> (u64, Vec<(String, Vec<u8>)>) {
+    fn snapshot(&self, id: &TaskId) -> (u64, Vec<(String, Vec<u8>)>) {
         let directory = self.home().tasks().join("app").join(id.as_str());
         let mut files: Vec<(String, Vec<u8>)> = fs::read_dir(directory)
             .unwrap()
@@ -22,7 +22,7 @@ impl Stage {
 }
 
 #[test]
-fn why_says_what_every_step_still_needs_and_changes_nothing() {
+fn why_lists_what_every_step_needs_and_changes_nothing() {
     let stage = Stage::new("default");
     let waiting = stage.transcript(&["task", "create", "fix", "Fix it", "--no-spawn"]);
     assert!(waiting.contains("[exit 0]"), "{waiting}");
@@ -34,17 +34,17 @@ fn why_says_what_every_step_still_needs_and_changes_nothing() {
 printf 'APPROACH: a\\n' | section Plan
 touch $SCRIPTS/planned",
     );
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     wait_for("the worker", || stage.panes() == ["worker:0"]);
     stage.wait_until_idle(&id);
-    let before = stage.everything(&id);
+    let before = stage.snapshot(&id);
     insta::assert_snapshot!("why_in_planning", stage.transcript(&["task", "why", "fix"]));
-    assert_eq!(stage.everything(&id), before, "reads never write");
+    assert_eq!(stage.snapshot(&id), before, "reads never write");
     stage.script("plan", "");
     wait_for("the plan", || stage.path("scripts/planned").exists());
-    let said = stage.must(&["task", "why", "fix"]);
-    assert!(said.contains("ok: `## Plan` has APPROACH"), "{said}");
-    assert!(!said.contains("`## Plan` is missing"), "{said}");
+    let output = stage.run_ok(&["task", "why", "fix"]);
+    assert!(output.contains("ok: `## Plan` has APPROACH"), "{output}");
+    assert!(!output.contains("`## Plan` is missing"), "{output}");
     let (code, answer) = stage.json(&["task", "why", "fix", "--json"]);
     assert_eq!((code, &answer["status"]), (0, &"planning".into()));
     let ways = answer["next_steps"].as_array().unwrap();
@@ -54,28 +54,28 @@ touch $SCRIPTS/planned",
     assert_eq!(working["command"], command.as_str());
     // The named command can be run as printed.
     let words: Vec<&str> = command.split(' ').skip(1).collect();
-    stage.must(&words);
+    stage.run_ok(&words);
     // No edge leads out of an end, and the merge asks about git.
-    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
     insta::assert_snapshot!("why_at_an_end", stage.transcript(&["task", "why", "fix"]));
 }
 
 #[test]
-fn why_says_how_it_knows_that_an_agent_is_dead() {
+fn why_gives_the_evidence_for_a_dead_agent() {
     let stage = Stage::new("default");
     stage.script("worker-1", "exit 3");
     let id = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
-    let why = || stage.must(&["task", "why", "fix"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    let why = || stage.run_ok(&["task", "why", "fix"]);
     wait_for("the death", || {
         why().contains("exited with code 3; not handled yet")
     });
-    stage.must(&["task", "update", "fix", "--summary", "Fix all"]);
-    let said = why();
+    stage.run_ok(&["task", "update", "fix", "--summary", "Fix all"]);
+    let output = why();
     assert!(
-        said.contains("exited with code 3; that was handled"),
-        "{said}"
+        output.contains("exited with code 3; that was handled"),
+        "{output}"
     );
-    assert!(said.contains("crash 1 of the worker"), "{said}");
+    assert!(output.contains("crash 1 of the worker"), "{output}");
     assert_eq!(stage.task(&id).status.as_str(), "planning");
 }

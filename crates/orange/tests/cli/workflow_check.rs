@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use crate::sandbox::{BROKEN, SMALL, Sandbox, code, keys, utf8};
 
 #[test]
-fn what_is_shipped_is_clean() {
+fn every_shipped_workflow_is_clean() {
     assert_snapshot!(Sandbox::new().transcript("workflow check"));
 }
 
@@ -18,7 +18,7 @@ fn every_problem_is_reported_at_once() {
 }
 
 #[test]
-fn everything_that_is_listed_is_checked() {
+fn every_listed_workflow_is_checked() {
     let sandbox = Sandbox::new()
         .with_workflow("broken.yml", BROKEN)
         .with_workflow("default.yml", SMALL.replace("small", "default"))
@@ -70,7 +70,7 @@ fn a_program_reads_the_same_report() {
 }
 
 #[test]
-fn the_standard_input_is_a_file() {
+fn stdin_is_read_like_a_file() {
     let sandbox = Sandbox::new();
     let line = "workflow check - -";
     let output = sandbox.run_with_input(line, b"name: x\nversion: 2\n");
@@ -81,7 +81,7 @@ fn the_standard_input_is_a_file() {
 }
 
 #[test]
-fn what_does_not_exist_is_not_found_before_anything_is_checked() {
+fn a_missing_file_is_reported_before_anything_is_checked() {
     let sandbox = Sandbox::new().with_file("broken.yml", BROKEN);
     let line = "workflow check broken.yml nothing sub/minimal.yml";
     assert_snapshot!(sandbox.transcript(line));
@@ -155,7 +155,7 @@ prompts:
 "#;
 
 #[test]
-fn what_can_go_wrong_is_told_as_a_story() {
+fn a_finding_is_shown_with_its_story() {
     let sandbox = Sandbox::new().with_file("unsafe.yml", UNSAFE);
     assert_snapshot!(sandbox.transcript("workflow check --notes unsafe.yml"));
 }
@@ -179,14 +179,14 @@ fn a_program_reads_the_same_story() {
     assert_eq!(keys(leak), expected);
     assert_eq!(leak["severity"], "error");
     assert_eq!(leak["excerpt"], "  - from: working");
-    let told = leak["story"]["steps"].as_array().unwrap();
-    assert_eq!(keys(&told[0]), ["effects", "status", "what"]);
-    assert_eq!(told.last().unwrap()["status"], "done");
+    let steps = leak["story"]["steps"].as_array().unwrap();
+    assert_eq!(keys(&steps[0]), ["effects", "status", "what"]);
+    assert_eq!(steps.last().unwrap()["status"], "done");
 }
 
 /// A warning does not refuse a workflow unless asked to.
 #[test]
-fn warnings_refuse_only_where_asked() {
+fn warnings_fail_only_on_request() {
     let unused = format!("{SMALL}limits: {{ max_unused: 3 }}\n");
     let sandbox = Sandbox::new().with_file("unused.yml", &unused);
     assert_eq!(code(&sandbox.run("workflow check unused.yml")), 0);

@@ -60,7 +60,7 @@ fn differences_are_grouped_by_status() {
 }
 
 #[test]
-fn prompts_are_shown_when_asked_for() {
+fn prompts_are_shown_on_request() {
     let sandbox = Sandbox::new().with_file("edited.yml", edited_workflow());
     assert_snapshot!(sandbox.transcript("workflow diff edited.yml minimal --prompts"));
 }
@@ -71,7 +71,7 @@ fn two_shipped_workflows() {
 }
 
 #[test]
-fn what_is_the_same_in_several_statuses_is_told_once() {
+fn equal_changes_of_several_statuses_are_listed_once() {
     let old = "name: x\nversion: 1\nstates: { a: {}, b: {}, c: {}, over: { terminal: true } }\ntransitions:\n  - { from: a, to: b }\n";
     let sandbox = Sandbox::new()
         .with_file("old.yml", old)
@@ -107,7 +107,7 @@ fn every_pair_of_shipped_workflows_can_be_compared() {
 }
 
 #[test]
-fn other_words_are_no_difference() {
+fn rewording_is_not_a_difference() {
     let sandbox = Sandbox::new()
         .with_file("reworded.yml", reworded_workflow())
         .with_workflow(
@@ -123,7 +123,7 @@ fn other_words_are_no_difference() {
 }
 
 #[test]
-fn the_standard_input_is_a_file() {
+fn stdin_is_read_like_a_file() {
     let sandbox = Sandbox::new().with_file("small.yml", SMALL);
     let closed = SMALL.replace("    to: closed\n", "    to: closed\n    by: human\n");
     let output = sandbox.run_with_input("workflow diff small.yml -", closed.as_bytes());
@@ -174,7 +174,7 @@ fn a_program_reads_the_same_differences() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_said_so() {
+fn incomparable_inputs_are_reported() {
     let sandbox = Sandbox::new().with_file("broken.yml", BROKEN);
     let lines = [
         "workflow diff broken.yml minimal",

@@ -54,11 +54,11 @@ fn every_drawing_names_every_state() {
 }
 
 #[test]
-fn the_usual_drawing_is_the_terminals() {
+fn the_default_format_is_for_the_terminal() {
     let sandbox = Sandbox::new().with_workflow("small.yml", SMALL);
     let usual = sandbox.run("workflow graph small");
-    let asked = sandbox.run("workflow graph small --format terminal");
-    assert_eq!(utf8(&usual.stdout), utf8(&asked.stdout));
+    let explicit = sandbox.run("workflow graph small --format terminal");
+    assert_eq!(utf8(&usual.stdout), utf8(&explicit.stdout));
     let piped = sandbox.run_with_input("workflow graph -", SMALL.as_bytes());
     assert_eq!(utf8(&usual.stdout), utf8(&piped.stdout));
 }

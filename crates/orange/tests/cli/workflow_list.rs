@@ -7,13 +7,13 @@ use insta::assert_snapshot;
 use crate::sandbox::{BROKEN, SMALL, Sandbox, everything_below, keys};
 
 #[test]
-fn without_a_home_the_shipped_ones_are_there() {
+fn without_a_home_the_shipped_workflows_are_listed() {
     let sandbox = Sandbox::new();
     assert_snapshot!(sandbox.transcript("workflow list"));
 }
 
 #[test]
-fn own_workflows_follow_and_broken_ones_are_not_hidden() {
+fn custom_workflows_follow_and_broken_ones_are_listed() {
     let sandbox = Sandbox::new()
         .with_workflow("small.yml", SMALL)
         .with_workflow("broken.yml", BROKEN)

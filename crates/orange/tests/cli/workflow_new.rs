@@ -30,7 +30,7 @@ fn a_new_workflow_is_written_and_clean() {
 }
 
 #[test]
-fn it_begins_with_what_to_change() {
+fn a_new_workflow_begins_with_what_to_change() {
     let sandbox = Sandbox::new();
     sandbox.run("workflow new mine");
     let text = utf8(&sandbox.run("workflow show mine").stdout);
@@ -58,7 +58,7 @@ fn every_shipped_workflow_can_be_the_start() {
 }
 
 #[test]
-fn a_name_that_cannot_be_is_refused() {
+fn an_invalid_name_is_refused() {
     let sandbox = Sandbox::new();
     let lines = [
         "workflow new Mine.yml",
@@ -84,7 +84,7 @@ fn a_name_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn nothing_that_exists_is_touched() {
+fn existing_files_are_not_touched() {
     let sandbox = Sandbox::new()
         .with_workflow("file.yml", SMALL)
         .with_workflow("other.yaml", SMALL);
@@ -103,7 +103,7 @@ fn nothing_that_exists_is_touched() {
 }
 
 #[test]
-fn what_a_killed_process_left_is_no_obstacle_and_not_listed() {
+fn leftovers_of_a_killed_process_are_ignored() {
     let sandbox = Sandbox::new().with_workflow(".mine.yml.0", "name: mi");
     assert!(!utf8(&sandbox.run("workflow list").stdout).contains("mine"));
     assert_eq!(code(&sandbox.run("workflow new mine")), 0);
@@ -113,7 +113,7 @@ fn what_a_killed_process_left_is_no_obstacle_and_not_listed() {
 }
 
 #[test]
-fn of_many_at_once_one_wins() {
+fn one_of_many_concurrent_calls_wins() {
     let sandbox = Sandbox::new();
     let codes: Vec<i32> = thread::scope(|scope| {
         let runs: Vec<_> = (0..8)
@@ -136,7 +136,7 @@ fn of_many_at_once_one_wins() {
 }
 
 #[test]
-fn a_home_that_cannot_be_written_is_said_so() {
+fn an_unwritable_home_is_reported() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.home(), "a file").unwrap();
     assert_snapshot!(sandbox.transcript("workflow new mine"));

@@ -5,7 +5,7 @@ use crate::sandbox::{Sandbox, code, everything_below, keys, utf8};
 const SCHEMA: &str = include_str!("../../../orange-engine/src/language/schema.json");
 
 #[test]
-fn it_is_printed_bare_so_that_it_can_be_saved() {
+fn the_schema_is_printed_bare_so_that_it_can_be_saved() {
     let sandbox = Sandbox::new();
     let output = sandbox.run("workflow schema");
     assert_eq!(code(&output), 0);
@@ -28,7 +28,7 @@ fn a_program_gets_an_answer_like_every_other() {
 }
 
 #[test]
-fn it_needs_no_home_and_writes_nothing() {
+fn printing_the_schema_needs_no_home_and_writes_nothing() {
     let sandbox = Sandbox::new();
     let before = everything_below(sandbox.root());
     let mut command = sandbox.command("workflow schema");

@@ -31,7 +31,7 @@ fn every_byte_of_a_file_arrives() {
 }
 
 #[test]
-fn the_own_workflow_comes_before_the_shipped_one() {
+fn a_custom_workflow_overrides_the_shipped_one() {
     let own = SMALL.replace("small", "default");
     let sandbox = Sandbox::new()
         .with_workflow("default.yml", &own)
@@ -91,7 +91,7 @@ fn a_broken_workflow_can_be_shown_but_not_resolved() {
 }
 
 #[test]
-fn what_has_no_text_is_refused() {
+fn a_target_without_text_is_refused() {
     let sandbox = Sandbox::new();
     std::os::unix::fs::symlink("loop.yml", sandbox.work().join("loop.yml")).unwrap();
     let lines = [
@@ -106,7 +106,7 @@ fn what_has_no_text_is_refused() {
 }
 
 #[test]
-fn what_does_not_exist_is_not_found() {
+fn an_unknown_workflow_is_not_found() {
     let sandbox = Sandbox::new();
     let lines = ["workflow show nothing", "workflow show default.yml"];
     assert_snapshot!(lines.map(|line| sandbox.transcript(line)).join("\n"));

@@ -60,7 +60,7 @@ fn transcript(workflow: &str, lines: &str) -> String {
 
 /// The scripts in the documentation, one for each shipped workflow.
 #[test]
-fn the_usual_way_through_each_shipped_workflow() {
+fn the_usual_path_through_each_shipped_workflow() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/simulations");
     let sandbox = Sandbox::new();
     let (listed, _) = sandbox.json("workflow list --json");
@@ -105,7 +105,7 @@ fn refusals_are_what_a_user_would_see() {
 }
 
 #[test]
-fn what_is_not_as_expected_is_said_and_exits_with_3() {
+fn a_failed_expectation_is_reported_and_exits_with_3() {
     assert_snapshot!(transcript(
         "default",
         "a task begins in pending
@@ -153,7 +153,7 @@ fn a_line_that_means_nothing_names_those_that_would() {
 }
 
 #[test]
-fn the_world_of_a_workflow_can_be_shown_and_can_fail() {
+fn the_simulated_facts_can_be_shown_and_can_fail() {
     assert_snapshot!(transcript(
         "worldly.yml",
         "task begins in open
@@ -181,7 +181,7 @@ fn the_world_of_a_workflow_can_be_shown_and_can_fail() {
 }
 
 #[test]
-fn a_script_comes_from_the_standard_input_as_well() {
+fn a_script_can_come_from_stdin() {
     let sandbox = Sandbox::new().with_workflow("small.yml", SMALL);
     let line = "workflow simulate small --script -";
     let input = b"A TASK begins in open\nHuman requests `closed`\nexpect status closed";
@@ -196,7 +196,7 @@ fn a_script_comes_from_the_standard_input_as_well() {
 }
 
 #[test]
-fn what_cannot_be_simulated_is_refused() {
+fn an_invalid_simulation_is_refused() {
     let sandbox = Sandbox::new()
         .with_file("broken.yml", BROKEN)
         .with_file("binary.txt", b"\xff");
@@ -368,15 +368,15 @@ fn a_dialogue_can_be_piped() {
 
 /// The first menu entry is always the usual next step.
 #[test]
-fn ones_lead_through_every_shipped_workflow() {
+fn choosing_1_leads_through_every_shipped_workflow() {
     for name in ["default", "respawn", "minimal", "autopilot"] {
         let sandbox = Sandbox::new();
         let (drawn, _) = sandbox.json(&format!("workflow graph {name} --json"));
         let way = drawn["shortest_path"].as_array().unwrap();
         let line = format!("workflow simulate {name}");
         let output = sandbox.run_with_input(&line, "1\n".repeat(way.len()).as_bytes());
-        let told = utf8(&output.stdout);
-        let statuses = told
+        let text = utf8(&output.stdout);
+        let statuses = text
             .lines()
             .filter_map(|line| line.strip_prefix("status     `"));
         let statuses: Vec<&str> = statuses.map(|it| it.split('`').next().unwrap()).collect();
@@ -386,7 +386,7 @@ fn ones_lead_through_every_shipped_workflow() {
                 .map(|it| it.as_str().unwrap())
                 .collect::<Vec<_>>()
         );
-        assert!(told.contains("The task has ended."), "{told}");
+        assert!(text.contains("The task has ended."), "{text}");
     }
 }
 
@@ -402,8 +402,8 @@ fn the_lines_so_far_are_a_script() {
         "worker dies",
         "script",
     ];
-    let told = dialogue(&typed);
-    let script = told.rsplit("> script\n").next().unwrap();
+    let text = dialogue(&typed);
+    let script = text.rsplit("> script\n").next().unwrap();
     let script = script.split("\n\n").next().unwrap();
     assert_snapshot!(script);
     let line = "workflow simulate --script -";

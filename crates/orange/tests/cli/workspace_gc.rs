@@ -5,17 +5,17 @@ use std::fs;
 use crate::support::{Stage, Terminal};
 
 #[test]
-fn a_person_is_asked_before_ignored_files_are_moved() {
+fn gc_asks_for_confirmation_before_moving_ignored_files() {
     let stage = Stage::new("default");
     stage.script("worker-1", "echo secret > .env; ask task show");
     fs::write(stage.path("repo/.gitignore"), ".env\n").unwrap();
     stage.git("add .gitignore");
     stage.git("commit -qm ignore");
     let id = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let kept = stage.worktree(&id).join(".env");
-    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
     stage.wait_until_idle(&id);
     assert!(kept.exists());
     for (answer, stays) in [("n", true), ("y", false)] {

@@ -64,7 +64,7 @@ struct Agent<'a> {
 impl Agent<'_> {
     fn start<'a>(stage: &'a Stage, way: &'static str) -> Agent<'a> {
         let id = stage.create(&["Add a line", "--status", "reviewing", "--harness", way]);
-        stage.must(&["task", "respawn", id.as_str(), "--role", "worker"]);
+        stage.run_ok(&["task", "respawn", id.as_str(), "--role", "worker"]);
         let agent = Agent { stage, way, id };
         // A slow agent gets its first messages before it is ready.
         wait_for("an agent to talk to", || {
@@ -118,11 +118,11 @@ impl Agent<'_> {
                 "working"
             };
             let move_on = || -> RequestKind { to(there) };
-            let asked = Deadline::after(SOON).wait_for(|| {
+            let is_requested = Deadline::after(SOON).wait_for(|| {
                 let answer = ask(&driver, &self.id, Role::Human, move_on());
                 !matches!(answer, Answer::Refused(_))
             });
-            assert!(asked, "{}", self.stage.told(&self.id));
+            assert!(is_requested, "{}", self.stage.diagnostics(&self.id));
             // Another performer, left over from the agent's start, may be working on it.
             wait_for("the message to be written", || {
                 driver.performer.perform(&self.id).unwrap();
@@ -145,7 +145,7 @@ impl Agent<'_> {
             "{}: {:#?}\n{}",
             self.way,
             self.inbox(),
-            self.stage.told(&self.id)
+            self.stage.diagnostics(&self.id)
         );
     }
 
@@ -161,7 +161,7 @@ impl Agent<'_> {
             .collect()
     }
 
-    fn go(&self) {
+    fn run(&self) {
         let all = messages(self.way);
         let half = all / 2;
         match self.way {
@@ -236,7 +236,7 @@ fn lesson_24_two_hundred_messages_are_read_once_or_shown_as_undelivered() {
     let agents = DIFFICULTIES.map(|way| Agent::start(&stage, way));
     thread::scope(|scope| {
         for agent in &agents {
-            scope.spawn(|| agent.go());
+            scope.spawn(|| agent.run());
         }
     });
     let count: usize = agents.iter().map(|agent| agent.inbox().len()).sum();

@@ -37,11 +37,11 @@ impl FollowedList {
         }
         let rows = change.rows.into_iter();
         self.rows.extend(rows.map(|row| (row.id.clone(), row)));
-        let wanted = ListFilter {
+        let filter = ListFilter {
             include_finished: true,
             ..ListFilter::default()
         };
-        let listed = self.driver.views.list(&wanted).unwrap();
+        let listed = self.driver.views.list(&filter).unwrap();
         assert_eq!(listed.sequence, change.sequence);
         let listed = listed.tasks.into_iter();
         let listed: BTreeMap<_, _> = listed.map(|row| (row.id.clone(), row)).collect();
@@ -62,19 +62,19 @@ fn a_follower_sees_the_same_as_the_list() {
         None,
         "nothing was written"
     );
-    stage.must(&["task", "cancel", one.as_str(), "--yes"]);
+    stage.run_ok(&["task", "cancel", one.as_str(), "--yes"]);
     stage.wait_until_idle(&one);
     assert_eq!(followed.catch_up(), (false, 1, 0));
-    stage.must(&["task", "delete", one.as_str(), "--yes"]);
+    stage.run_ok(&["task", "delete", one.as_str(), "--yes"]);
     assert_eq!(followed.catch_up(), (false, 0, 1));
-    stage.must(&["task", "delete", one.as_str(), "--undo"]);
+    stage.run_ok(&["task", "delete", one.as_str(), "--undo"]);
     assert_eq!(followed.catch_up(), (false, 1, 0));
     stage.rebuild(&two);
     assert_eq!(followed.catch_up(), (true, 2, 0), "another database");
 }
 
 #[test]
-fn a_home_without_a_memory_has_nothing_to_follow() {
+fn a_home_without_a_database_has_nothing_to_follow() {
     let stage = Stage::new("default");
     assert!(!stage.home().database().exists());
     assert_eq!(stage.driver().views.follower().change().unwrap(), None);

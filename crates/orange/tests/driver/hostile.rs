@@ -174,7 +174,7 @@ fn hostile() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn any_text_arrives_byte_for_byte_and_means_nothing() {
+fn any_text_arrives_byte_for_byte_and_is_not_interpreted() {
     let cases = std::env::var("PROPTEST_CASES").ok();
     let cases = cases.and_then(|it| it.parse().ok()).unwrap_or(CASES);
     let config = Config {
@@ -196,7 +196,7 @@ fn any_text_arrives_byte_for_byte_and_means_nothing() {
         let branch = format!("--branch=any-{turn}");
         let options = ["--workflow=bare", &branch, "--context", &context_file];
         let id = stage.create(&[&options[..], &["--", &summary]].concat());
-        stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+        stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
         stage.wait_for_turn(&format!("worker-{}", turn - 1));
         prop_assert_eq!(recorded_file(&stage, &id, "prompt"), summary.as_bytes());
         let argument = recorded_file(&stage, &id, "argument");
@@ -217,13 +217,13 @@ fn any_text_arrives_byte_for_byte_and_means_nothing() {
         prop_assert_eq!(&task.summary, &summary);
         prop_assert_eq!(task.status.as_str(), "resting");
         let changes = ["task", "request-changes", id.as_str(), "-m", &said];
-        stage.must(&[&changes[..], &["--wait", "60"]].concat());
+        stage.run_ok(&[&changes[..], &["--wait", "60"]].concat());
         stage.wait_for_turn(&format!("worker-{turn}"));
         let printed = recorded_file(&stage, &id, "inbox");
         prop_assert_eq!(message(&printed), said.as_bytes());
         stage.wait_until_idle(&id);
         stage.rebuild(&id);
-        stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+        stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
         Ok(())
     };
     // A request for changes must contain some text.
@@ -245,7 +245,7 @@ fn a_megabyte_goes_by_file() {
         panic!("not created");
     };
     let id = created.task.id;
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     assert!(recorded_file(&stage, &id, "prompt") == long.as_bytes());
     let argument = String::from_utf8(recorded_file(&stage, &id, "argument")).unwrap();
@@ -255,7 +255,7 @@ fn a_megabyte_goes_by_file() {
     );
     let text = String::from_utf8(recorded_file(&stage, &id, "task")).unwrap();
     assert!(text.contains(demote_headings(&long).trim_matches('\n')));
-    let asked = |message: &str| TaskRequest {
+    let request = |message: &str| TaskRequest {
         task: id.clone(),
         request: Request {
             by: Role::Human,
@@ -266,13 +266,13 @@ fn a_megabyte_goes_by_file() {
         },
         waiting: WaitPolicy::Here,
     };
-    let refused = driver.requests.ask(&asked("a\0b"));
+    let refused = driver.requests.ask(&request("a\0b"));
     assert!(
         matches!(refused, Err(DriverError::HasNul("message"))),
         "{refused:?}"
     );
     assert_eq!(stage.task(&id).status.as_str(), "resting");
-    let answer = driver.requests.ask(&asked(&long)).unwrap();
+    let answer = driver.requests.ask(&request(&long)).unwrap();
     assert!(matches!(answer, Answer::Done(_)));
     stage.wait_for_turn("worker-2");
     assert!(message(&recorded_file(&stage, &id, "inbox")) == long.as_bytes());
@@ -301,24 +301,24 @@ fn nul_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn lesson_27_what_looks_like_a_flag_is_a_text() {
+fn lesson_27_text_that_looks_like_a_flag_is_text() {
     let stage = start_stage(1);
     let id = stage.create(&["--workflow", "bare", "--", "--json"]);
     assert_eq!(stage.task(&id).summary, "--json");
     for summary in ["-m", "--status", "- a list item"] {
-        stage.must(&["task", "update", id.as_str(), "--summary", summary]);
+        stage.run_ok(&["task", "update", id.as_str(), "--summary", summary]);
         assert_eq!(stage.task(&id).summary, summary);
     }
     // An id that looks like a flag is still an id, and no task has this one.
-    let (code, said) = stage.call(&["task", "show", "--", "-rf"]);
-    assert_eq!(code, 4, "{said}");
-    stage.must(&["task", "spawn", id.as_str()]);
+    let (code, output) = stage.call(&["task", "show", "--", "-rf"]);
+    assert_eq!(code, 4, "{output}");
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     assert_eq!(recorded_file(&stage, &id, "prompt"), b"- a list item");
     // Nothing after `--` is a flag, so it is passed unchanged.
     assert_eq!(recorded_file(&stage, &id, "argument"), b"- a list item");
     wait_for("rest", || stage.task(&id).status.as_str() == "resting");
-    stage.must(&["task", "request-changes", id.as_str(), "-m", "--yes"]);
+    stage.run_ok(&["task", "request-changes", id.as_str(), "-m", "--yes"]);
     stage.wait_for_turn("worker-2");
     assert_eq!(message(&recorded_file(&stage, &id, "inbox")), b"--yes");
 }

@@ -18,17 +18,17 @@ fn start_worker(stage: &Stage) -> (TaskId, String, String) {
         "echo $ORANGE_RUN_ID > $SCRIPTS/run\necho $ORANGE_RUN_PROOF > $SCRIPTS/proof",
     );
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
-    let told = |name: &str| {
+    let read_script = |name: &str| {
         let text = std::fs::read_to_string(stage.path("scripts").join(name)).unwrap();
         text.trim().to_owned()
     };
-    (id, told("run"), told("proof"))
+    (id, read_script("run"), read_script("proof"))
 }
 
 #[test]
-fn a_proof_speaks_for_one_role_and_one_task() {
+fn a_proof_is_valid_for_one_role_and_one_task() {
     let stage = Stage::new("default");
     let (id, run, proof) = start_worker(&stage);
     let worker = Identity {
@@ -88,7 +88,7 @@ fn a_proof_speaks_for_one_role_and_one_task() {
     assert_eq!(outside.callers.identify().unwrap().role, Role::Human);
 
     // A run that has ended cannot make requests, and its proof does not make a caller the user.
-    stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
     let refused = driver.callers.identify();
     assert!(
         matches!(&refused, Err(DriverError::CallerUnknown(why)) if why.contains("has ended")),
@@ -97,7 +97,7 @@ fn a_proof_speaks_for_one_role_and_one_task() {
 }
 
 #[test]
-fn an_agent_that_drops_its_variables_is_known_by_its_parent() {
+fn an_agent_without_its_variables_is_identified_by_its_parent() {
     let stage = Stage::new("default");
     stage.script(
         "worker-1",
@@ -106,10 +106,13 @@ fn an_agent_that_drops_its_variables_is_known_by_its_parent() {
          > $SCRIPTS/said 2>&1\necho $? >> $SCRIPTS/said",
     );
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
-    let said = std::fs::read_to_string(stage.path("scripts/said")).unwrap();
-    assert!(said.contains("worker") && said.ends_with("3\n"), "{said}");
+    let output = std::fs::read_to_string(stage.path("scripts/said")).unwrap();
+    assert!(
+        output.contains("worker") && output.ends_with("3\n"),
+        "{output}"
+    );
     assert_eq!(stage.task(&id).status.as_str(), "planning");
 }
 
@@ -131,7 +134,7 @@ fn a_hook_that_calls_back_on_its_own_task_is_refused() {
 }
 
 #[test]
-fn an_agent_that_outlives_an_update_of_orange_still_asks() {
+fn an_agent_that_outlives_an_update_of_orange_can_still_send_requests() {
     let stage = Stage::new("default");
     let (id, run, proof) = start_worker(&stage);
     // The database as an earlier version left it.
@@ -164,16 +167,16 @@ fn an_agent_that_outlives_an_update_of_orange_still_asks() {
     drop(database);
     let mut asking = stage.orange(&["task", "update", "--summary", "Add two lines"]);
     asking.envs([("ORANGE_RUN_ID", &run), ("ORANGE_RUN_PROOF", &proof)]);
-    let asked = asking.env("ORANGE_TASK_ID", id.as_str()).output().unwrap();
-    assert!(asked.status.success(), "{asked:?}");
-    let listed = stage.must(&["task", "list"]);
+    let output = asking.env("ORANGE_TASK_ID", id.as_str()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let listed = stage.run_ok(&["task", "list"]);
     assert!(listed.contains("Add two lines"), "{listed}");
     assert_eq!(stage.task(&id).summary, "Add two lines");
-    stage.must(&["task", "list"]);
+    stage.run_ok(&["task", "list"]);
 }
 
 #[test]
-fn what_an_agent_sets_going_sees_the_persons_variables() {
+fn programs_started_for_an_agent_see_the_users_variables() {
     let stage = Stage::new("respawn");
     let harness = stage.path("home/harnesses/script.toml");
     let text = std::fs::read_to_string(&harness).unwrap();
@@ -198,27 +201,27 @@ fn what_an_agent_sets_going_sees_the_persons_variables() {
     let spawned = spawn.output().unwrap();
     assert!(spawned.status.success(), "{spawned:?}");
     stage.wait_for_turn("reviewer-1");
-    let told = |name: &str| std::fs::read_to_string(stage.path("scripts").join(name)).unwrap();
-    assert_eq!(told("worker-key"), "none\n", "not passed to that harness");
-    assert_eq!(told("reviewer-key"), "secret\n");
-    assert!(!told("reviewer-path").contains("/planted"));
+    let output = |name: &str| std::fs::read_to_string(stage.path("scripts").join(name)).unwrap();
+    assert_eq!(output("worker-key"), "none\n", "not passed to that harness");
+    assert_eq!(output("reviewer-key"), "secret\n");
+    assert!(!output("reviewer-path").contains("/planted"));
     // A key that no task or project uses is not stored anywhere.
     let kept = std::fs::read_to_string(stage.home().environment()).unwrap();
     assert!(kept.contains("secret") && !kept.contains("hush"), "{kept}");
 }
 
 #[test]
-fn an_agent_performs_nothing_by_hand_and_makes_no_memory_anew() {
+fn an_agent_cannot_perform_effects_or_rebuild_the_database() {
     let stage = Stage::new("default");
     let (id, run, _) = start_worker(&stage);
     for words in [["perform", id.as_str()], ["gather", id.as_str()]] {
-        let asked = stage.orange(&words).env("ORANGE_RUN_ID", &run).output();
-        let asked = asked.unwrap();
-        assert_eq!(asked.status.code(), Some(3), "{words:?}: {asked:?}");
+        let output = stage.orange(&words).env("ORANGE_RUN_ID", &run).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(3), "{words:?}: {output:?}");
     }
     // Even without a mark, a caller inside a worktree does not count as the user.
     let mut rebuild = stage.orange(&["rebuild", "--move-aside"]);
-    let asked = rebuild.current_dir(stage.worktree(&id)).output().unwrap();
-    assert_eq!(asked.status.code(), Some(3), "{asked:?}");
-    assert!(String::from_utf8_lossy(&asked.stderr).contains("only the user may"));
+    let output = rebuild.current_dir(stage.worktree(&id)).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("only the user may"));
 }

@@ -33,12 +33,12 @@ pub fn create(driver: &Driver, new: &NewTaskRequest) -> TaskId {
 }
 
 pub fn ask(driver: &Driver, task: &TaskId, by: Role, ask: RequestKind) -> Answer {
-    let asked = TaskRequest {
+    let request = TaskRequest {
         task: task.clone(),
         request: Request::new(by, ask),
         waiting: WaitPolicy::Here,
     };
-    driver.requests.ask(&asked).unwrap()
+    driver.requests.ask(&request).unwrap()
 }
 
 pub fn to(status: &str) -> RequestKind {
@@ -55,7 +55,7 @@ pub fn expect_done(answer: Answer) -> ChangeReport {
 }
 
 #[test]
-fn a_task_goes_from_the_queue_to_a_persons_review() {
+fn a_task_goes_from_the_queue_to_the_users_review() {
     let stage = Stage::new("default");
     stage.script(
         "worker-1",
@@ -89,7 +89,7 @@ fn a_task_goes_from_the_queue_to_a_persons_review() {
         changed.task.status.as_str(),
         "working",
         "{}",
-        stage.told(&id)
+        stage.diagnostics(&id)
     );
     stage.script("go", "");
     stage.wait_for_turn("worker-1");
@@ -103,7 +103,11 @@ fn a_task_goes_from_the_queue_to_a_persons_review() {
     assert!(matches!(refused, Answer::Refused(_)), "{refused:?}");
     let changed = expect_done(ask(&driver, &id, Role::Reviewer, to("reviewing")));
     assert_eq!(changed.task.status.as_str(), "reviewing");
-    assert!(changed.task.pending.is_empty(), "{}", stage.told(&id));
+    assert!(
+        changed.task.pending.is_empty(),
+        "{}",
+        stage.diagnostics(&id)
+    );
     assert_eq!(stage.panes(), ["worker:0"]);
     let text = stage.task_text(&id);
     assert!(text.contains("status: reviewing"), "{text}");

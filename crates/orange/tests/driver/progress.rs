@@ -23,7 +23,7 @@ const SLOW: [(&str, &str, bool); 4] = [
 ];
 
 #[test]
-fn how_far_it_is_is_seen_by_a_person_alone() {
+fn progress_is_shown_only_at_a_terminal() {
     let stage = Stage::new("default");
     // This is how long the work takes, not how long a test waits.
     stage.configure("setup", &json!(["sleep", "3"]));
@@ -38,8 +38,8 @@ fn how_far_it_is_is_seen_by_a_person_alone() {
         assert_eq!(seconds, is_seen, "{line}: {written:?}");
         assert_eq!(written.contains("acquire_workspace,"), is_seen, "{line}");
     }
-    let said = fs::read_to_string(stage.path("repo/said")).unwrap();
-    assert_eq!(said, "");
+    let output = fs::read_to_string(stage.path("repo/said")).unwrap();
+    assert_eq!(output, "");
     // Quick work shows no progress.
     let terminal = Terminal::start(&stage, "fast", 80, "orange workflow check minimal");
     terminal.finish();
@@ -47,7 +47,7 @@ fn how_far_it_is_is_seen_by_a_person_alone() {
 }
 
 #[test]
-fn a_narrow_terminal_is_never_broken_by_how_far_it_is() {
+fn progress_fits_a_narrow_terminal() {
     let stage = Stage::new("default");
     stage.configure("setup", &json!(["sleep", "3"]));
     let line = "orange task create a Fix --wait 600";

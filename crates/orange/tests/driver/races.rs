@@ -61,9 +61,9 @@ fn run_together(stage: &Stage, calls: &[Vec<&str>]) -> Vec<(i32, Value)> {
 }
 
 #[test]
-fn of_fifty_who_ask_for_one_transition_one_makes_it() {
+fn fifty_equal_requests_make_one_transition() {
     let (stage, id) = start_stage();
-    stage.must(&["task", "update", id.as_str(), "--status", "right"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--status", "right"]);
     let before = way(&stage, &id).len();
     let call = ["task", "update", id.as_str(), "--status", "left", "--json"];
     let ended = run_together(&stage, &vec![call.to_vec(); RACERS]);
@@ -79,9 +79,9 @@ fn of_fifty_who_ask_for_one_transition_one_makes_it() {
 }
 
 #[test]
-fn of_fifty_who_want_different_things_one_gets_it() {
+fn of_fifty_conflicting_requests_one_succeeds() {
     let (stage, id) = start_stage();
-    stage.must(&["task", "update", id.as_str(), "--status", "right"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--status", "right"]);
     let left = ["task", "update", id.as_str(), "--status", "left", "--json"];
     let closed = ["task", "cancel", id.as_str(), "--json"];
     let calls: Vec<Vec<&str>> = (0..RACERS)
@@ -111,7 +111,7 @@ fn of_fifty_who_want_different_things_one_gets_it() {
 }
 
 #[test]
-fn of_fifty_who_start_a_task_one_starts_one_agent() {
+fn fifty_concurrent_starts_start_one_agent() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
     let call = ["task", "spawn", id.as_str(), "--json", "--wait", "60"];
@@ -170,13 +170,13 @@ fn move_while_writing(writers: &[(&str, &str)]) {
     let (stage, mut id) = start_stage();
     for _ in 0..TASKS {
         move_back_and_forth(&stage, &id, writers);
-        stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+        stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
         id = create_two_sided_task(&stage);
     }
 }
 
 fn move_back_and_forth(stage: &Stage, id: &TaskId, writers: &[(&str, &str)]) {
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     let worktree = stage.worktree(id);
     let driver = stage.driver();
     let started: Vec<Writer> = writers
@@ -184,12 +184,12 @@ fn move_back_and_forth(stage: &Stage, id: &TaskId, writers: &[(&str, &str)]) {
         .map(|(name, step)| Writer::start(&worktree, name, step))
         .collect();
     let ask = |status: &str| {
-        let asked = TaskRequest {
+        let request = TaskRequest {
             task: id.clone(),
             request: Request::new(Role::Human, to(status)),
             waiting: WaitPolicy::Skip,
         };
-        driver.requests.ask(&asked)
+        driver.requests.ask(&request)
     };
     let mut side = "left";
     for number in 0..TRANSITIONS {
@@ -197,7 +197,7 @@ fn move_back_and_forth(stage: &Stage, id: &TaskId, writers: &[(&str, &str)]) {
         let mut last = None;
         // While a file is being written its content is unknown; then the call is repeated, as a
         // user would.
-        let held = Deadline::after(SOON).wait_for(|| match ask(side) {
+        let in_time = Deadline::after(SOON).wait_for(|| match ask(side) {
             Ok(Answer::Done(changed)) => {
                 assert_eq!(changed.task.status.as_str(), side, "{number}");
                 true
@@ -207,7 +207,7 @@ fn move_back_and_forth(stage: &Stage, id: &TaskId, writers: &[(&str, &str)]) {
                 false
             }
         });
-        assert!(held, "{number}: {last:?}");
+        assert!(in_time, "{number}: {last:?}");
     }
     let mut counts = Vec::new();
     for (writer, (name, _)) in started.into_iter().zip(writers) {
@@ -259,7 +259,7 @@ fn lesson_31_no_line_is_lost_to_a_thousand_transitions() {
 }
 
 #[test]
-fn lesson_31_a_file_rewritten_from_memory_takes_no_status_back() {
+fn lesson_31_a_file_rewritten_from_memory_reverts_no_status() {
     // It rereads the file now and then, and repeats an old status in between.
     move_while_writing(&[(
         "whole",
@@ -269,7 +269,7 @@ fn lesson_31_a_file_rewritten_from_memory_takes_no_status_back() {
 }
 
 #[test]
-fn lesson_22_a_race_of_worker_and_reviewer_is_won_by_who_may() {
+fn lesson_22_a_race_of_worker_and_reviewer_is_won_by_the_reviewer() {
     let stage = Stage::new("default");
     stage.script("worker-1", crate::support::scripts::PLAN_AND_WORK);
     stage.script(
@@ -277,13 +277,13 @@ fn lesson_22_a_race_of_worker_and_reviewer_is_won_by_who_may() {
         "printf 'Verdict: PASS\\n' | section Review\ntouch $SCRIPTS/written\nhang",
     );
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "agent-review");
     stage.wait_until_idle(&id);
     crate::support::stage::wait_for("the verdict", || stage.path("scripts/written").exists());
     let driver = stage.driver();
     let ask = |by: Role, ask: RequestKind| {
-        let asked = TaskRequest {
+        let request = TaskRequest {
             task: id.clone(),
             request: Request {
                 by,
@@ -294,7 +294,7 @@ fn lesson_22_a_race_of_worker_and_reviewer_is_won_by_who_may() {
             },
             waiting: WaitPolicy::Skip,
         };
-        driver.requests.ask(&asked).unwrap()
+        driver.requests.ask(&request).unwrap()
     };
     for _ in 0..5 {
         let refused = ask(Role::Worker, to("reviewing"));

@@ -81,11 +81,11 @@ fn run_two_rounds(workflow: &str, work: &str, expected: &[&str]) {
     stage.script("reviewer-1", &format!("{TELL}{FAIL}"));
     stage.script("reviewer-2", &format!("{TELL}{PASS}"));
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
-    assert_eq!(way(&stage, &id), expected, "{}", stage.told(&id));
-    stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+    assert_eq!(way(&stage, &id), expected, "{}", stage.diagnostics(&id));
+    stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
     stage.wait_until_idle(&id);
     let calls = fs::read_to_string(stage.path("calls-in-midst")).unwrap();
     let mut kinds = BTreeSet::new();
@@ -108,7 +108,7 @@ fn run_two_rounds(workflow: &str, work: &str, expected: &[&str]) {
 }
 
 #[test]
-fn an_agent_may_call_in_the_midst_of_every_step_of_default() {
+fn agents_may_call_during_every_step_of_default() {
     let way = [
         "planning",
         "working",
@@ -121,7 +121,7 @@ fn an_agent_may_call_in_the_midst_of_every_step_of_default() {
 }
 
 #[test]
-fn an_agent_may_call_in_the_midst_of_every_step_of_respawn() {
+fn agents_may_call_during_every_step_of_respawn() {
     let way = [
         "working",
         "agent-review",

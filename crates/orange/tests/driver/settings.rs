@@ -5,7 +5,7 @@ use std::fs;
 use crate::support::Stage;
 
 #[test]
-fn the_settings_hold_where_the_project_says_nothing() {
+fn the_settings_apply_where_the_project_sets_nothing() {
     let stage = Stage::new("default");
     let projects = stage.path("home/projects.json");
     let text = fs::read_to_string(&projects).unwrap();
@@ -18,8 +18,8 @@ fn the_settings_hold_where_the_project_says_nothing() {
         stage.path("aside"),
     );
     fs::rename(&own, &aside).unwrap();
-    let (code, said) = stage.call(&["task", "create", "Add a line"]);
-    assert_eq!(code, 2, "no harness is named or installed: {said}");
+    let (code, output) = stage.call(&["task", "create", "Add a line"]);
+    assert_eq!(code, 2, "no harness is named or installed: {output}");
     fs::rename(&aside, &own).unwrap();
     let found = stage.create(&["Add a line"]);
     assert_eq!(
@@ -33,38 +33,38 @@ fn the_settings_hold_where_the_project_says_nothing() {
     let task = stage.task(&first);
     assert_eq!(task.workflow.to_string(), "minimal");
     assert_eq!(task.harness.as_str(), "script");
-    stage.must(&["task", "spawn", first.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", first.as_str(), "--wait", "60"]);
     let second = stage.create(&["Add another"]);
-    let (code, said) = stage.call(&["task", "spawn", second.as_str(), "--wait", "60"]);
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains("is full: 1 of 1"), "{said}");
+    let (code, output) = stage.call(&["task", "spawn", second.as_str(), "--wait", "60"]);
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains("is full: 1 of 1"), "{output}");
 
     // The project's own setting wins.
     stage.configure("pool_size", &2.into());
     stage.wait_until_idle(&second);
-    stage.must(&["task", "spawn", second.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", second.as_str(), "--wait", "60"]);
 }
 
 #[test]
-fn settings_with_a_mistake_stop_what_needs_them_and_nothing_else() {
+fn invalid_settings_fail_only_the_commands_that_need_them() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
     fs::write(stage.path("home/config.toml"), "[pool]\nsice = 1\n").unwrap();
     let (code, answer) = stage.json(&["task", "create", "Another", "--json"]);
     assert_eq!(code, 3, "{answer}");
     assert_eq!(answer["error"]["code"], "config-invalid");
-    let (code, said) = stage.call(&["task", "show", id.as_str()]);
-    assert_eq!(code, 0, "{said}");
-    let (code, said) = stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
-    assert_eq!(code, 3, "the limits cannot be read: {said}");
-    assert!(said.contains("unknown key `pool.sice`"), "{said}");
+    let (code, output) = stage.call(&["task", "show", id.as_str()]);
+    assert_eq!(code, 0, "{output}");
+    let (code, output) = stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    assert_eq!(code, 3, "the limits cannot be read: {output}");
+    assert!(output.contains("unknown key `pool.sice`"), "{output}");
     assert_eq!(stage.task(&id).status.as_str(), "pending");
     fs::write(stage.path("home/config.toml"), "").unwrap();
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
 }
 
 #[test]
-fn the_agent_is_the_named_one_else_the_projects_else_that_of_the_settings_else_the_first() {
+fn the_harness_comes_from_the_arguments_the_project_the_settings_or_the_first_installed() {
     let stage = Stage::new("minimal");
     let agent = stage.path("agent");
     for name in ["named", "projects", "settings", "a-first"] {
@@ -75,7 +75,7 @@ fn the_agent_is_the_named_one_else_the_projects_else_that_of_the_settings_else_t
         let id = stage.create(&[&["Add a line"], options].concat());
         stage.task(&id).harness.to_string()
     };
-    stage.must(&["project", "update", "--harness", "projects"]);
+    stage.run_ok(&["project", "update", "--harness", "projects"]);
     fs::write(stage.path("home/config.toml"), "harness = \"settings\"\n").unwrap();
     assert_eq!(taken(&["--harness", "named"]), "named");
     assert_eq!(taken(&[]), "projects");

@@ -8,11 +8,11 @@ use serde_json::Value;
 use crate::support::Stage;
 
 impl Stage {
-    fn meant(&self, named: &str) -> Result<TaskId, String> {
+    fn meant(&self, name: &str) -> Result<TaskId, String> {
         let driver = self.driver().with_directory(Some(self.path("repo")));
         driver
             .callers
-            .resolve_task(Some(named))
+            .resolve_task(Some(name))
             .map_err(|error| error.to_string())
     }
 
@@ -32,7 +32,7 @@ impl Stage {
 }
 
 #[test]
-fn an_id_a_beginning_or_a_branch_names_a_task() {
+fn an_id_a_prefix_or_a_branch_names_a_task() {
     let stage = Stage::new("default");
     let id = stage.create(&["fix", "Fix it"]);
     for named in [id.as_str(), &id.as_str()[..3], &id.as_str()[..1], "fix"] {
@@ -53,22 +53,22 @@ fn an_id_a_beginning_or_a_branch_names_a_task() {
         );
     }
     // A change affects the same task.
-    stage.must(&["task", "update", "fix", "--summary", "Fix all of it"]);
+    stage.run_ok(&["task", "update", "fix", "--summary", "Fix all of it"]);
     assert_eq!(stage.task(&id).summary, "Fix all of it");
 }
 
 #[test]
-fn a_beginning_of_several_lists_them() {
+fn an_ambiguous_prefix_lists_its_tasks() {
     let stage = Stage::new("default");
     let (named, ids) = stage.two_with_same_letter();
-    let (code, said) = stage.call(&["task", "show", &named]);
-    assert_eq!(code, 2, "{said}");
+    let (code, output) = stage.call(&["task", "show", &named]);
+    assert_eq!(code, 2, "{output}");
     for id in &ids {
         assert!(
-            said.contains(&format!(
+            output.contains(&format!(
                 "hint: `{id}` of `app` is in `pending`: Number one"
             )),
-            "{said}"
+            "{output}"
         );
     }
     let (_, answer) = stage.json(&["task", "cancel", &named, "--json"]);
@@ -87,10 +87,10 @@ fn a_beginning_of_several_lists_them() {
 }
 
 #[test]
-fn a_branch_means_the_task_of_this_project_that_goes_on() {
+fn a_branch_names_the_open_task_of_this_project() {
     let stage = Stage::new("default");
     let old = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "cancel", old.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", old.as_str(), "--wait", "60"]);
     assert_eq!(
         stage.meant("fix"),
         Ok(old.clone()),
@@ -134,7 +134,7 @@ fn inside_its_worktree_a_task_needs_no_name() {
     let stage = Stage::new("default");
     stage.script("worker-1", "ask task show");
     let id = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     assert!(stage.calls().contains(id.as_str()), "{}", stage.calls());
     let mut orange = stage.orange(&["task", "show", "--json"]);

@@ -37,7 +37,7 @@ impl Stage {
 }
 
 #[test]
-fn a_workflow_with_errors_is_bound_to_nothing() {
+fn a_workflow_with_errors_is_not_bound() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
     stage.own_workflow(&SAFE.replace(WAY_OUT, ""));
@@ -54,10 +54,10 @@ fn a_workflow_with_errors_is_bound_to_nothing() {
     }
     let path = other.to_str().unwrap();
     stage.refuses_unsafe(&[&["project", "add", path], &bound[..]].concat());
-    assert!(!stage.must(&["project", "list"]).contains("other"));
+    assert!(!stage.run_ok(&["project", "list"]).contains("other"));
 
     // A new task binds the default that the settings file names.
-    stage.must(&["project", "add", path]);
+    stage.run_ok(&["project", "add", path]);
     let settings = stage.path("home/config.toml");
     fs::write(&settings, "workflow = \"mine\"\n").unwrap();
     let create = ["task", "create", "A third", "--no-spawn"];
@@ -73,7 +73,7 @@ fn a_workflow_with_errors_is_bound_to_nothing() {
 }
 
 #[test]
-fn a_verdict_is_remembered_for_one_text_and_a_bound_task_keeps_its_workflow() {
+fn a_check_result_is_cached_per_text_and_a_task_keeps_its_workflow() {
     let stage = Stage::new("default");
     stage.own_workflow(SAFE);
     let id = stage.create(&["Add a line", "--workflow", "mine"]);
@@ -90,8 +90,8 @@ fn a_verdict_is_remembered_for_one_text_and_a_bound_task_keeps_its_workflow() {
     let create = ["task", "create", "A fourth", "--no-spawn", "--workflow"];
     stage.refuses_unsafe(&[&create[..], &["mine"]].concat());
     assert_eq!(known().len(), 1);
-    stage.must(&["task", "update", id.as_str(), "--status", "asked"]);
-    stage.must(&["task", "complete", id.as_str()]);
+    stage.run_ok(&["task", "update", id.as_str(), "--status", "asked"]);
+    stage.run_ok(&["task", "complete", id.as_str()]);
 
     // An unreadable list is rewritten.
     fs::write(&list, "{").unwrap();

@@ -28,7 +28,7 @@ fn inside(pane: &Pane) -> String {
 }
 
 #[test]
-fn a_person_is_shown_the_window_of_the_run() {
+fn attach_shows_the_window_of_the_run() {
     let stage = Stage::new();
     stage.start(&Run::default());
     let reviewer = stage.start(&Run {
@@ -60,7 +60,7 @@ fn a_person_is_shown_the_window_of_the_run() {
 }
 
 #[test]
-fn from_inside_another_server_it_is_attached_within() {
+fn attach_works_inside_another_server() {
     let stage = Stage::new();
     let pane = stage.start(&Run::default());
     for foreign in [

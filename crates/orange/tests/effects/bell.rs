@@ -12,12 +12,12 @@ fn has_rung(stage: &Stage) -> bool {
     let mut outer = Command::new("tmux");
     outer.arg("-S").arg(stage.path("outer"));
     outer.args(["list-windows", "-a", "-F", "#{window_bell_flag}"]);
-    let told = outer.env_remove("TMUX").output().unwrap();
-    String::from_utf8(told.stdout).unwrap().trim() == "1"
+    let output = outer.env_remove("TMUX").output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim() == "1"
 }
 
 #[test]
-fn it_rings_where_a_person_looks_on_and_not_in_a_program_that_watches() {
+fn the_bell_rings_for_terminals_but_not_for_control_clients() {
     let stage = Stage::new();
     assert_eq!(stage.tmux.ring().unwrap(), 0, "there is no server");
     let pane = stage.start(&Run::default());

@@ -10,15 +10,15 @@ fn sh(script: &str) -> Invocation {
     Invocation::new("sh", variables(&[])).arguments(["-c", script])
 }
 
-fn said(invocation: &Invocation) -> String {
+fn stdout_of(invocation: &Invocation) -> String {
     String::from_utf8(invocation.require_success().unwrap().stdout.bytes).unwrap()
 }
 
 #[test]
 fn lesson_29_only_the_given_variables_arrive() {
     let env = Invocation::new("env", variables(&[("A", "1\n2")]));
-    let said = said(&env);
-    let names: Vec<&str> = said
+    let output = stdout_of(&env);
+    let names: Vec<&str> = output
         .lines()
         .filter_map(|line| line.split_once('='))
         .map(|it| it.0)
@@ -44,7 +44,7 @@ fn arguments_are_not_interpreted() {
     let program = sh("printf '%s\\0' \"$@\"")
         .arguments(["sh"])
         .arguments(hostile);
-    let parts = said(&program);
+    let parts = stdout_of(&program);
     let parts: Vec<&str> = parts.trim_end_matches('\0').split('\0').collect();
     assert_eq!(parts, hostile);
 }
@@ -65,20 +65,20 @@ fn every_byte_comes_back_within_the_bound() {
 }
 
 #[test]
-fn input_that_nobody_reads_is_no_failure() {
+fn unread_input_is_not_a_failure() {
     let finished = Invocation::new("true", variables(&[])).input(vec![0; 1024 * 1024]);
     assert_eq!(finished.run().unwrap().ending, CommandExit::Code(0));
 }
 
 #[test]
-fn the_ending_is_data() {
+fn an_exit_status_is_data() {
     assert_eq!(sh("exit 7").run().unwrap().ending, CommandExit::Code(7));
     assert_eq!(
         sh("kill -9 $$").run().unwrap().ending,
         CommandExit::Signal(9)
     );
     let directory = sh("pwd").directory("/");
-    assert_eq!(said(&directory), "/\n");
+    assert_eq!(stdout_of(&directory), "/\n");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn an_error_says_what_was_run_and_no_secret() {
 }
 
 #[test]
-fn one_that_never_stops_talking_is_ended_in_time() {
+fn a_program_with_endless_output_times_out() {
     let finished = sh("exec yes")
         .limit(1000)
         .timeout(Duration::from_millis(300));
@@ -137,7 +137,7 @@ fn one_that_never_stops_talking_is_ended_in_time() {
 }
 
 #[test]
-fn what_was_said_is_all_there_however_busy_the_machine_is() {
+fn the_output_is_complete_on_a_busy_machine() {
     // More threads than any machine has cores, so that readers are late.
     std::thread::scope(|scope| {
         for _ in 0..48 {

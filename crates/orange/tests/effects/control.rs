@@ -34,10 +34,10 @@ fn connect(tmux: &Tmux) -> (Control, Receiver<ControlEvent>) {
     (control.unwrap(), heard)
 }
 
-fn wait_for_snapshot(control: &mut Control, heard: &Receiver<ControlEvent>) -> PaneSnapshot {
+fn wait_for_snapshot(control: &mut Control, events: &Receiver<ControlEvent>) -> PaneSnapshot {
     control.request_panes().unwrap();
     loop {
-        match heard.recv_timeout(SOON).unwrap() {
+        match events.recv_timeout(SOON).unwrap() {
             ControlEvent::Panes(roll) => return roll.unwrap(),
             ControlEvent::Changed => {}
             ControlEvent::Ended => panic!("the connection has ended"),
@@ -46,7 +46,7 @@ fn wait_for_snapshot(control: &mut Control, heard: &Receiver<ControlEvent>) -> P
 }
 
 #[test]
-fn it_shows_what_a_call_shows_and_hears_what_goes() {
+fn a_control_client_answers_like_a_call_and_reports_closed_windows() {
     let stage = Stage::new();
     let first = start(&stage, "a");
     let second = start(&stage, "b");
@@ -65,30 +65,30 @@ fn it_shows_what_a_call_shows_and_hears_what_goes() {
     assert_eq!(wait_for_snapshot(&mut control, &heard), expected);
     assert_eq!(expected.panes.len(), 2);
     stage.raw_tmux(&["kill-window", "-t", &second.window.to_string()]);
-    let mut told = std::iter::from_fn(|| heard.recv_timeout(SOON).ok());
+    let mut events = std::iter::from_fn(|| heard.recv_timeout(SOON).ok());
     assert!(
-        told.any(|it| matches!(it, ControlEvent::Changed)),
+        events.any(|it| matches!(it, ControlEvent::Changed)),
         "no notification"
     );
     // With the last session the server may exit, and with it the connection.
     stage.raw_tmux(&["kill-session", "-t", &first.session.to_string()]);
     assert!(
-        told.any(|it| matches!(it, ControlEvent::Ended)),
+        events.any(|it| matches!(it, ControlEvent::Ended)),
         "no notification"
     );
 }
 
 #[test]
-fn where_no_server_is_none_is_started() {
+fn a_control_client_starts_no_server() {
     let stage = Stage::new();
     let (_control, heard) = connect(&stage.tmux);
-    let told = heard.recv_timeout(SOON).unwrap();
-    assert!(matches!(told, ControlEvent::Ended), "{told:?}");
+    let event = heard.recv_timeout(SOON).unwrap();
+    assert!(matches!(event, ControlEvent::Ended), "{event:?}");
     assert!(stage.tmux.list().is_err(), "a server runs");
 }
 
 #[test]
-fn lesson_44_clients_end_when_nobody_needs_them() {
+fn lesson_44_unused_clients_exit() {
     let stage = Stage::new();
     start(&stage, "a");
     for _ in 0..20 {
@@ -116,7 +116,7 @@ fn client(stage: &Stage, listener: &ProcessIdentity, socket: &str) -> Child {
 }
 
 #[test]
-fn a_client_whose_listener_is_gone_is_asked_to_go_and_no_other() {
+fn only_a_client_without_a_listener_is_told_to_exit() {
     let stage = Stage::new();
     start(&stage, "a");
     let mut killed = Command::new("sleep").arg("600").spawn().unwrap();

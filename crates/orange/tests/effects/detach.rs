@@ -17,7 +17,7 @@ fn process_ids(pid: u32) -> [u32; 3] {
 }
 
 #[test]
-fn it_has_a_session_of_its_own_and_no_parent_here() {
+fn a_detached_process_has_its_own_session_and_parent() {
     let stage = Stage::new();
     stage.kill_on_drop("r1");
     let run = stage.id("r1");
@@ -43,7 +43,7 @@ fn it_has_a_session_of_its_own_and_no_parent_here() {
 }
 
 #[test]
-fn one_that_cannot_start_is_said() {
+fn a_detached_start_that_fails_is_reported() {
     let orange = Path::new(env!("CARGO_BIN_EXE_orange"));
     let program = Invocation::new("no-such-program", variables(&[]));
     let error = start_detached(orange, &program).unwrap_err().to_string();

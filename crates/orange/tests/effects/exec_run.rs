@@ -36,9 +36,9 @@ fn lesson_29_the_agent_sees_the_table_and_nothing_else() {
         script: "env; pwd",
         ..Run::default()
     });
-    let said = stdout(&exec_run(&file));
+    let output = stdout(&exec_run(&file));
     let (root, id) = (stage.root.path().display(), stage.id("r1"));
-    let mut lines: Vec<&str> = said
+    let mut lines: Vec<&str> = output
         .lines()
         .filter(|line| !OF_THE_SHELL.iter().any(|name| line.starts_with(name)))
         .collect();
@@ -52,7 +52,7 @@ fn lesson_29_the_agent_sees_the_table_and_nothing_else() {
 }
 
 #[test]
-fn what_is_printed_may_go_into_a_file_and_is_added_to_it() {
+fn output_may_be_appended_to_a_file() {
     let stage = Stage::new();
     let kept = stage.path("kept/result.jsonl");
     let run = Run {
@@ -65,8 +65,8 @@ fn what_is_printed_may_go_into_a_file_and_is_added_to_it() {
         let output = exec_run(&file);
         assert!(!file.exists(), "the secret leaves the disk");
         assert_eq!(output.status.code(), Some(3));
-        let said = format!("sh runs headless; its output goes to {}\n", kept.display());
-        assert_eq!(stdout(&output), said, "and no more");
+        let text = format!("sh runs headless; its output goes to {}\n", kept.display());
+        assert_eq!(stdout(&output), text, "and no more");
         assert_eq!(stderr(&output), "told\n");
         let printed = fs::read_to_string(&kept).unwrap();
         assert_eq!(printed, "printed\nread \n".repeat(times));
@@ -93,7 +93,7 @@ fn what_is_printed_may_go_into_a_file_and_is_added_to_it() {
 }
 
 #[test]
-fn the_files_are_the_persons_alone() {
+fn run_files_are_private_to_the_user() {
     let stage = Stage::new();
     let file = stage.launch(&Run::default());
     let again = stage.launch(&Run::default());
@@ -135,9 +135,9 @@ fn a_file_that_others_can_reach_is_refused() {
         let output = exec_run(&file);
         assert_eq!(output.status.code(), Some(6));
         assert_eq!(stdout(&output), "");
-        let said = stderr(&output).replace("\n       ", " ");
-        assert!(said.contains(&format!("(mode {mode:04o})")), "{said}");
-        assert!(said.contains("chmod 600"), "{said}");
+        let text = stderr(&output).replace("\n       ", " ");
+        assert!(text.contains(&format!("(mode {mode:04o})")), "{text}");
+        assert!(text.contains("chmod 600"), "{text}");
     }
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     assert_eq!(stdout(&exec_run(&file)), "started\n");
@@ -150,7 +150,7 @@ fn a_file_that_others_can_reach_is_refused() {
 }
 
 #[test]
-fn a_garbled_file_is_refused_without_its_words() {
+fn a_garbled_file_is_refused_without_quoting_it() {
     let stage = Stage::new();
     let file = stage.launch(&Run::default());
     let whole = fs::read_to_string(&file).unwrap();
@@ -163,14 +163,14 @@ fn a_garbled_file_is_refused_without_its_words() {
         fs::write(&file, text).unwrap();
         let output = exec_run(&file);
         assert_eq!(output.status.code(), Some(6), "{text}");
-        let said = stderr(&output);
-        assert!(said.contains("cannot use"), "{said}");
-        assert!(!said.contains("secret-proof"), "{said}");
+        let body = stderr(&output);
+        assert!(body.contains("cannot use"), "{body}");
+        assert!(!body.contains("secret-proof"), "{body}");
     }
 }
 
 #[test]
-fn a_program_that_vanished_leaves_a_note() {
+fn a_missing_program_leaves_a_note() {
     let stage = Stage::new();
     let program = stage.path("agent");
     std::os::unix::fs::symlink("/bin/echo", &program).unwrap();

@@ -77,13 +77,16 @@ fn the_smallest_definition_works_as_it_stands() {
     let ended = Observation::Dead(Evidence::Exit { code: 0 });
     wait_for("the agent to end", || stage.tmux.observe(&pane) == ended);
     let prompt_file = file.with_file_name("prompt.md");
-    let told = String::from_utf8(stage.wait_for_file("kept")).unwrap();
-    assert_eq!(told, format!("--prompt-file\n{}\n", prompt_file.display()));
+    let output = String::from_utf8(stage.wait_for_file("kept")).unwrap();
+    assert_eq!(
+        output,
+        format!("--prompt-file\n{}\n", prompt_file.display())
+    );
     assert_eq!(fs::read_to_string(prompt_file).unwrap(), "do it");
 }
 
 #[test]
-fn the_examples_of_the_description_are_definitions() {
+fn the_documented_examples_are_valid_definitions() {
     let page = include_str!("../../../../harnesses/README.md");
     let mut examples = page
         .split("```toml\n")
@@ -111,7 +114,7 @@ fn the_examples_of_the_description_are_definitions() {
 }
 
 #[test]
-fn a_run_is_given_files_of_its_own_and_told_where_they_are() {
+fn a_run_gets_its_own_files_and_their_paths() {
     let stage = Stage::new();
     let agent = stage.path("agent");
     fs::write(&agent, "#!/bin/sh\ncat \"$1\"\nexec sleep 60\n").unwrap();
@@ -146,7 +149,7 @@ HOOKS = '{"file":"{run_folder}/hooks.json"}'
 }
 
 #[test]
-fn a_group_comes_and_goes_as_a_whole() {
+fn an_optional_group_is_kept_or_dropped_as_a_whole() {
     let arguments =
         r#"["run", ["--model", "{model}"], ["-c", "effort={effort}", "-x"], "{prompt}"]"#;
     assert_eq!(command_line(arguments, &values("p")), ["run", "p"]);
@@ -160,14 +163,14 @@ fn a_group_comes_and_goes_as_a_whole() {
 }
 
 #[test]
-fn other_braces_stand_for_themselves() {
+fn other_braces_are_literal() {
     let arguments = r#"['{"a":{"b":1}}', "{}", "{A}", "{", "}{prompt}{", "{{prompt}}"]"#;
     let expected = ["{\"a\":{\"b\":1}}", "{}", "{A}", "{", "}p{", "{p}"];
     assert_eq!(command_line(arguments, &values("p")), expected);
 }
 
 #[test]
-fn what_a_value_says_is_not_read_again() {
+fn values_are_not_expanded_again() {
     let sly = Values {
         model: Some("{prompt}"),
         ..values("{model} $(id)")
@@ -228,7 +231,7 @@ fn nul_is_refused() {
 }
 
 #[test]
-fn a_level_that_is_not_offered_is_said() {
+fn an_unsupported_level_is_reported() {
     let error = harness("[]")
         .arguments(StartMode::Interactive, Level::Reduced, &values("p"))
         .unwrap_err();
@@ -353,7 +356,7 @@ const MISTAKES: &[(&str, usize, &str)] = &[
 ];
 
 #[test]
-fn every_mistake_has_its_line_and_a_way_out() {
+fn every_mistake_has_a_line_and_a_hint() {
     for (text, expected, part) in MISTAKES {
         let error = Harness::parse("home/x.toml", text).unwrap_err();
         let HarnessError::Invalid {
@@ -436,7 +439,7 @@ fn a_mistake_hides_no_other_definition() {
 }
 
 #[test]
-fn a_program_is_found_on_the_path_or_named_whole() {
+fn a_program_is_found_on_the_path_or_by_its_full_path() {
     let root = TempDir::new().unwrap();
     let set = [("PATH", format!("relative:{}:/bin", root.path().display()))];
     let environment = Environment::of(set);
@@ -455,7 +458,7 @@ fn a_program_is_found_on_the_path_or_named_whole() {
 }
 
 #[test]
-fn a_reviewer_is_started_as_a_reviewer_where_the_definition_tells_how() {
+fn a_reviewer_uses_its_own_arguments_if_defined() {
     let level = Level::of(Permissions::Reduced, &Role::Reviewer);
     assert_eq!(level, Level::Review);
     assert_eq!(
@@ -464,9 +467,9 @@ fn a_reviewer_is_started_as_a_reviewer_where_the_definition_tells_how() {
     );
     assert_eq!(Level::of(Permissions::Full, &Role::Reviewer), Level::Full);
     let plain = "name = \"x\"\nbinary = \"x\"\n[args]\nreduced = [\"r\"]\n";
-    let told = "review = [\"v\"]\n[environment]\nset.A = \"all\"\nset.B = \"all\"\n\
+    let message = "review = [\"v\"]\n[environment]\nset.A = \"all\"\nset.B = \"all\"\n\
                 review.B = \"review\"\n";
-    let both = format!("{plain}{told}");
+    let both = format!("{plain}{message}");
     for (text, expected) in [(plain, "r"), (both.as_str(), "v")] {
         let harness = Harness::parse("x.toml", text).unwrap();
         let arguments = harness.arguments(StartMode::Interactive, Level::Review, &values("p"));

@@ -127,15 +127,15 @@ fn a_megabyte_goes_by_file() {
     assert!(prompt.len() > 1024 * 1024);
     let (arguments, file) = received_text(&stage, &harness, "r1", &prompt);
     assert!(file == prompt.as_bytes());
-    let told = String::from_utf8(arguments[1].clone()).unwrap();
+    let output = String::from_utf8(arguments[1].clone()).unwrap();
     assert!(
-        told.contains(stage.path("runs/r1/prompt.md").to_str().unwrap()),
-        "{told}"
+        output.contains(stage.path("runs/r1/prompt.md").to_str().unwrap()),
+        "{output}"
     );
 }
 
 #[test]
-fn lesson_27_a_prompt_that_looks_like_a_flag_is_none() {
+fn lesson_27_a_prompt_that_looks_like_a_flag_is_text() {
     let stage = Stage::new();
     let harness = stage.harness(KEEPER, r#""{prompt_file}", "{prompt}""#);
     for (id, prompt) in [("r1", "--help"), ("r2", "-")] {

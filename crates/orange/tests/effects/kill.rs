@@ -9,7 +9,7 @@ use orange_effects::tmux::{Leftovers, Socket, Tmux, TmuxError};
 use crate::stage::{IDLE, Part, Run, Stage, is_running, wait_for};
 
 #[test]
-fn lesson_8_a_name_that_begins_alike_is_not_killed() {
+fn lesson_8_a_session_with_the_same_prefix_is_not_killed() {
     let stage = Stage::new();
     let run = |id, task, branch, role, window| Run {
         id,
@@ -112,7 +112,7 @@ fn lesson_15_a_child_that_only_its_parent_knew_does_not_survive_it() {
 }
 
 #[test]
-fn what_was_detached_from_the_run_is_not_of_the_run() {
+fn a_detached_process_does_not_belong_to_the_run() {
     let stage = Stage::new();
     stage.kill_on_drop("performer");
     let orange = env!("CARGO_BIN_EXE_orange");
@@ -135,7 +135,7 @@ fn what_was_detached_from_the_run_is_not_of_the_run() {
 }
 
 #[test]
-fn a_server_that_ends_with_its_last_window_is_no_failure() {
+fn a_server_that_exits_with_its_last_window_is_not_a_failure() {
     let stage = Stage::new();
     let own = Tmux::new("tmux", Socket::Own(stage.path("s")), &stage.environment);
     let run = Run::default();
@@ -149,7 +149,7 @@ fn a_server_that_ends_with_its_last_window_is_no_failure() {
 }
 
 #[test]
-fn what_the_run_left_is_ended_although_its_server_is_gone() {
+fn processes_of_a_run_are_killed_without_its_server() {
     let stage = Stage::new();
     let pane = stage.start(&Run {
         script: "trap '' HUP; echo $$ >$OUT/new; mv $OUT/new $OUT/deaf; while :; do sleep 1; done",
@@ -164,7 +164,7 @@ fn what_the_run_left_is_ended_although_its_server_is_gone() {
 }
 
 #[test]
-fn ids_that_were_handed_out_again_are_not_killed() {
+fn reused_ids_are_not_killed() {
     let stage = Stage::new();
     let old = stage.start(&Run::default());
     stage.kill_server();
@@ -190,7 +190,7 @@ fn ids_that_were_handed_out_again_are_not_killed() {
 }
 
 #[test]
-fn a_kill_that_tmux_fails_ends_the_processes_and_is_repeated() {
+fn a_kill_that_fails_in_tmux_ends_the_processes_and_is_repeated() {
     let stage = Stage::new();
     let pane = stage.start(&Run::default());
     let socket = Socket::Private(stage.path("s"));
@@ -263,7 +263,7 @@ fn a_scrollback_that_cannot_be_kept_stops_no_kill() {
 }
 
 #[test]
-fn a_run_that_ended_by_itself_is_cleared_away_with_what_it_left() {
+fn a_run_that_exited_is_cleaned_up_with_its_processes() {
     let stage = Stage::new();
     let pane = stage.start(&Run {
         script: "setsid sh -c 'echo $$ >$OUT/new; mv $OUT/new $OUT/left; exec sleep 1000' & \
@@ -278,7 +278,7 @@ fn a_run_that_ended_by_itself_is_cleared_away_with_what_it_left() {
 }
 
 #[test]
-fn a_persons_own_window_in_the_session_stays() {
+fn the_users_own_window_in_the_session_is_kept() {
     let stage = Stage::new();
     let pane = stage.start(&Run::default());
     stage.raw_tmux(&[

@@ -8,9 +8,9 @@ use crate::stage::{Run, Stage, wait_for};
 const READER: &str = "printf '> '; while IFS= read -r line; do printf '%s\\n' \"$line\" >>$OUT/got; printf '\\n> '; done";
 
 fn is_unsent(stage: &Stage, pane: &Pane, line: &str) -> bool {
-    let ground = stage.tmux.typing_state(pane, line).unwrap();
-    assert_eq!(ground.obstacle, None);
-    ground.screen.is_unsent()
+    let typing = stage.tmux.typing_state(pane, line).unwrap();
+    assert_eq!(typing.obstacle, None);
+    typing.screen.is_unsent()
 }
 
 fn screen(stage: &Stage) -> String {
@@ -48,7 +48,7 @@ fn lesson_24_a_nudge_arrives_whole_and_is_sent_by_its_own_enter() {
 }
 
 #[test]
-fn a_program_that_knows_pastes_is_told_that_it_is_one() {
+fn a_program_with_bracketed_paste_gets_a_paste() {
     let stage = Stage::new();
     let script = "stty raw -echo; printf '\\033[?2004hready'; exec dd bs=1 count=17 of=$OUT/bytes 2>/dev/null";
     let pane = stage.start(&Run {
@@ -85,7 +85,7 @@ fn a_nudge_is_one_short_line() {
 }
 
 #[test]
-fn beside_a_person_who_types_nothing_is_certain() {
+fn a_nudge_is_uncertain_while_the_user_types() {
     let stage = Stage::new();
     let pane = stage.start(&Run {
         script: READER,
@@ -99,12 +99,12 @@ fn beside_a_person_who_types_nothing_is_certain() {
     wait_for("the person", || {
         !stage.raw_tmux(&["list-clients"]).is_empty()
     });
-    let ground = stage.tmux.typing_state(&pane, "hello").unwrap();
-    assert_eq!(ground.obstacle, Some(Obstacle::Typing));
+    let typing = stage.tmux.typing_state(&pane, "hello").unwrap();
+    assert_eq!(typing.obstacle, Some(Obstacle::Typing));
 }
 
 #[test]
-fn a_pane_in_which_somebody_scrolls_is_left_alone() {
+fn a_scrolled_pane_is_left_alone() {
     let stage = Stage::new();
     let pane = stage.start(&Run {
         script: READER,
@@ -113,8 +113,8 @@ fn a_pane_in_which_somebody_scrolls_is_left_alone() {
     wait_for("the prompt", || screen(&stage).contains('>'));
     let target = pane.pane.to_string();
     stage.raw_tmux(&["copy-mode", "-t", &target]);
-    let ground = stage.tmux.typing_state(&pane, "hello").unwrap();
-    assert_eq!(ground.obstacle, Some(Obstacle::Scrolled));
+    let typing = stage.tmux.typing_state(&pane, "hello").unwrap();
+    assert_eq!(typing.obstacle, Some(Obstacle::Scrolled));
     assert!(matches!(
         stage.tmux.paste(&pane, "hello"),
         Err(TmuxError::NoInput(_))
@@ -130,7 +130,7 @@ fn a_pane_in_which_somebody_scrolls_is_left_alone() {
 }
 
 #[test]
-fn an_agent_that_has_ended_gets_nothing() {
+fn an_exited_agent_gets_no_nudge() {
     let stage = Stage::new();
     let pane = stage.start(&Run {
         script: "exit 0",

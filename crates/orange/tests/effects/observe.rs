@@ -19,15 +19,15 @@ fn unknown(observation: &Observation) -> &str {
 
 fn wait_until(stage: &Stage, pane: &Pane, expected: &Observation) {
     let mut seen = stage.tmux.observe(pane);
-    let held = Deadline::after(SOON).wait_for(|| {
+    let in_time = Deadline::after(SOON).wait_for(|| {
         seen = stage.tmux.observe(pane);
         seen == *expected
     });
-    assert!(held, "expected {expected:?}, saw {seen:?}");
+    assert!(in_time, "expected {expected:?}, saw {seen:?}");
 }
 
 #[test]
-fn lesson_10_the_end_of_the_agent_is_seen_with_its_code() {
+fn lesson_10_the_exit_of_the_agent_is_seen_with_its_code() {
     let stage = Stage::new();
     for (id, script, evidence) in [
         ("r1", "exit 0", Evidence::Exit { code: 0 }),
@@ -51,7 +51,7 @@ fn lesson_10_the_end_of_the_agent_is_seen_with_its_code() {
 }
 
 #[test]
-fn lesson_10_what_the_agent_left_in_the_pane_does_not_hide_its_end() {
+fn lesson_10_leftover_processes_in_the_pane_do_not_hide_the_exit() {
     let stage = Stage::new();
     let pane = stage.start(&Run {
         script: "sh -c \"trap '' HUP; touch $OUT/left; exec sleep 1000\" & while ! [ -e $OUT/left ]; do :; done; exit 5",
@@ -86,7 +86,7 @@ fn lesson_11_a_dead_reviewer_beside_a_live_worker_is_seen() {
 }
 
 #[test]
-fn lesson_12_a_look_that_fails_is_no_death() {
+fn lesson_12_a_failed_check_is_not_a_death() {
     let stage = Stage::new();
     let pane = stage.start(&Run::default());
     let socket = || Socket::Private(stage.path("s"));
@@ -118,7 +118,7 @@ fn lesson_12_a_look_that_fails_is_no_death() {
 }
 
 #[test]
-fn a_server_that_is_gone_took_the_run_along_only_if_its_process_is_gone() {
+fn a_run_on_a_lost_server_is_gone_only_if_its_process_is() {
     let stage = Stage::new();
     let mortal = stage.start(&Run::default());
     let deaf = stage.start(&Run {
@@ -164,7 +164,7 @@ fn a_run_of_an_earlier_boot_is_gone() {
 }
 
 #[test]
-fn a_window_that_somebody_closed_is_closed() {
+fn a_closed_window_is_reported_as_closed() {
     let stage = Stage::new();
     let pane = stage.start(&Run::default());
     stage.raw_tmux(&["kill-window", "-t", &pane.window.to_string()]);
@@ -222,7 +222,7 @@ fn the_same_ids_of_another_server_are_another_run() {
 }
 
 #[test]
-fn a_program_that_is_missing_is_no_crash() {
+fn a_missing_program_is_not_a_crash() {
     let stage = Stage::new();
     let program = stage.path("agent");
     std::os::unix::fs::symlink("/bin/echo", &program).unwrap();

@@ -32,7 +32,7 @@ fn end(stage: &Stage, run: &str, spared: &[u32]) -> Vec<u32> {
 }
 
 #[test]
-fn lesson_15_stubborn_children_are_ended_too() {
+fn lesson_15_children_that_ignore_sigterm_are_killed() {
     let stage = Stage::new();
     let script = "\
         sh -c 'trap \"\" HUP TERM; echo $$ >$OUT/deaf.new; mv $OUT/deaf.new $OUT/deaf; while :; do sleep 1; done' &\n\
@@ -103,7 +103,7 @@ fn another_run_below_this_one_is_another_run() {
 }
 
 #[test]
-fn what_is_spared_stays() {
+fn spared_processes_are_not_killed() {
     let stage = Stage::new();
     let pid = start(&stage, "spared-1", "exec sleep 1000");
     wait_for("it", || is_running(pid));
@@ -112,7 +112,7 @@ fn what_is_spared_stays() {
 }
 
 #[test]
-fn an_end_that_the_parent_has_not_noticed_is_told() {
+fn an_unreaped_exit_is_reported() {
     for (script, expected) in [
         ("exit 7", Evidence::Exit { code: 7 }),
         ("kill -9 $$", Evidence::Signal { signal: 9 }),
@@ -130,7 +130,7 @@ fn an_end_that_the_parent_has_not_noticed_is_told() {
 }
 
 #[test]
-fn output_that_a_stranger_holds_open_is_not_waited_for() {
+fn output_held_open_by_another_process_is_not_awaited() {
     let stage = Stage::new();
     let run = stage.id("r1");
     let script = "setsid sleep 1000 & echo early; exit 3";

@@ -28,7 +28,7 @@ fn starting_twice_is_starting_once() {
 }
 
 #[test]
-fn a_start_that_failed_once_succeeds_the_next_time() {
+fn a_failed_start_can_be_repeated() {
     let stage = Stage::new();
     let run = Run::default();
     let file = stage.launch(&run);
@@ -120,7 +120,7 @@ fn lesson_16_a_leftover_session_blocks_no_start() {
 }
 
 #[test]
-fn names_run_nothing() {
+fn names_are_never_executed() {
     let stage = Stage::new();
     let trap = format!("#(touch${{IFS}}{})", stage.path("trap").display());
     let pane = stage.start(&Run {
@@ -172,7 +172,7 @@ fn a_run_file_may_be_anywhere() {
 }
 
 #[test]
-fn the_server_starts_without_what_must_not_reach_it() {
+fn the_server_starts_with_a_clean_environment() {
     let stage = Stage::new();
     stage.start(&Run::default());
     let global = stage.raw_tmux(&["show-environment", "-g"]);
@@ -183,7 +183,7 @@ fn the_server_starts_without_what_must_not_reach_it() {
 }
 
 #[test]
-fn a_persons_own_server_keeps_its_options() {
+fn the_users_own_server_keeps_its_options() {
     let stage = Stage::new();
     stage.raw_tmux(&[
         "-f",
@@ -229,17 +229,17 @@ fn the_home_need_not_exist_yet() {
 }
 
 #[test]
-fn a_persons_own_server_is_where_tmux_puts_it() {
+fn the_users_own_server_is_at_the_default_socket() {
     let user = rustix::process::getuid().as_raw();
     let at = |folder: &str| Socket::Own(format!("{folder}/tmux-{user}/default").into());
     let none: [(&str, &str); 0] = [];
-    assert_eq!(Socket::own(&Environment::of(none)), at("/tmp"));
+    assert_eq!(Socket::of_user(&Environment::of(none)), at("/tmp"));
     let set = [("TMUX_TMPDIR", "/run/x"), ("TMUX", "/elsewhere,1,0")];
-    assert_eq!(Socket::own(&Environment::of(set)), at("/run/x"));
+    assert_eq!(Socket::of_user(&Environment::of(set)), at("/run/x"));
 }
 
 #[test]
-fn a_socket_that_cannot_be_is_said() {
+fn an_impossible_socket_is_reported() {
     let stage = Stage::new();
     let long = stage.path(&"x".repeat(120));
     let tmux = Tmux::new("tmux", Socket::Private(long), &stage.environment);

@@ -27,18 +27,18 @@ const WRITE: &str = "echo late >late; echo late >new; echo late >src/main.rs; ec
                      echo staged-late >tool.sh; env -i PATH=$PATH $real add tool.sh; echo later >tool.sh";
 
 fn stage() -> (RepoFixture, Git) {
-    let yard = RepoFixture::new();
-    let git = yard.open();
-    yard.acquire(&git, "t1", "fix");
-    fs::write(yard.slot().join("README"), "early\n").unwrap();
-    fs::write(yard.slot().join("new"), "early\n").unwrap();
-    yard.save();
-    (yard, git)
+    let repo = RepoFixture::new();
+    let git = repo.open();
+    repo.acquire(&git, "t1", "fix");
+    fs::write(repo.slot().join("README"), "early\n").unwrap();
+    fs::write(repo.slot().join("new"), "early\n").unwrap();
+    repo.save();
+    (repo, git)
 }
 
 /// A git with writes around its nth call of a kind. Calls have one option before the command.
-fn git_with_writes(yard: &RepoFixture, call: &str, nth: u32, is_before: bool) -> Git {
-    let write = format!("(cd {} && {WRITE})", yard.slot().display());
+fn git_with_writes(repo: &RepoFixture, call: &str, nth: u32, is_before: bool) -> Git {
+    let write = format!("(cd {} && {WRITE})", repo.slot().display());
     let (before, after) = if is_before {
         (write.as_str(), "true")
     } else {
@@ -50,18 +50,18 @@ fn git_with_writes(yard: &RepoFixture, call: &str, nth: u32, is_before: bool) ->
          if [ $n = {nth} ]; then {before} <&-; fi\n\
          $real \"$@\"; code=$?\n\
          if [ $n = {nth} ]; then {after} <&-; fi\nexit $code",
-        yard.path("").display()
+        repo.path("").display()
     );
-    yard.open_with(yard.wrapper("busy", &script))
+    repo.open_with(repo.wrapper("busy", &script))
 }
 
-fn has_written(yard: &RepoFixture, nth: u32) -> bool {
-    let count = fs::read_to_string(yard.path("n"));
+fn has_written(repo: &RepoFixture, nth: u32) -> bool {
+    let count = fs::read_to_string(repo.path("n"));
     count.is_ok_and(|count| count.trim().parse::<u32>().unwrap() >= nth)
 }
 
 /// Whether a path in the worktree, in a rescue, or in a rescue's index has this text.
-fn is_kept(yard: &RepoFixture, rescues: &[Rescue], path: &str, text: &str) -> bool {
+fn is_kept(repo: &RepoFixture, rescues: &[Rescue], path: &str, text: &str) -> bool {
     let is_it = |files: &crate::repo_fixture::Files| {
         let found = files.get(Path::new(path));
         found.is_some_and(|(_, bytes)| bytes == text.as_bytes())
@@ -69,21 +69,21 @@ fn is_kept(yard: &RepoFixture, rescues: &[Rescue], path: &str, text: &str) -> bo
     let commits = rescues.iter();
     let mut commits = commits.flat_map(|it| [it.commit.to_string(), format!("{}^2", it.commit)]);
     let staged = format!(":{path}");
-    let staged = yard.try_git(&yard.slot(), &["cat-file", "blob", &staged]);
-    is_it(&files(&yard.slot()))
+    let staged = repo.try_git(&repo.slot(), &["cat-file", "blob", &staged]);
+    is_it(&files(&repo.slot()))
         || staged.stdout == text.as_bytes()
-        || commits.any(|commit| is_it(&commit_files(yard, &commit)))
+        || commits.any(|commit| is_it(&commit_files(repo, &commit)))
 }
 
-fn release_with_writes(call: &str, nth: u32, is_before: bool, yard: &RepoFixture) {
-    yard.reset();
-    let released = yard.release(&git_with_writes(yard, call, nth, is_before), "t1");
+fn release_with_writes(call: &str, nth: u32, is_before: bool, repo: &RepoFixture) {
+    repo.reset();
+    let released = repo.release(&git_with_writes(repo, call, nth, is_before), "t1");
     let rescues = match &released {
         ReleaseResult::Free { rescues } | ReleaseResult::Retired { rescues, .. } => rescues,
         released => panic!("{call} {nth}: {released:?}"),
     };
-    assert!(is_kept(yard, rescues, "README", "early\n"), "{call} {nth}");
-    if has_written(yard, nth) {
+    assert!(is_kept(repo, rescues, "README", "early\n"), "{call} {nth}");
+    if has_written(repo, nth) {
         for (path, text) in [
             ("late", "late\n"),
             ("new", "late\n"),
@@ -92,7 +92,7 @@ fn release_with_writes(call: &str, nth: u32, is_before: bool, yard: &RepoFixture
             ("tool.sh", "staged-late\n"),
             ("tool.sh", "later\n"),
         ] {
-            let is_kept = is_kept(yard, rescues, path, text);
+            let is_kept = is_kept(repo, rescues, path, text);
             assert!(
                 is_kept,
                 "{path} {text} around {call} {nth}, before: {is_before}"
@@ -102,38 +102,38 @@ fn release_with_writes(call: &str, nth: u32, is_before: bool, yard: &RepoFixture
 }
 
 #[test]
-fn lesson_5_what_appears_before_a_call_is_kept() {
-    let (yard, _) = stage();
+fn lesson_5_files_that_appear_before_a_call_are_kept() {
+    let (repo, _) = stage();
     for (call, times) in AROUND {
         for nth in 1..=*times {
-            release_with_writes(call, nth, true, &yard);
+            release_with_writes(call, nth, true, &repo);
         }
     }
 }
 
 #[test]
-fn lesson_5_what_appears_after_a_call_is_kept() {
-    let (yard, _) = stage();
+fn lesson_5_files_that_appear_after_a_call_are_kept() {
+    let (repo, _) = stage();
     for (call, times) in AROUND {
         for nth in 1..=*times {
-            release_with_writes(call, nth, false, &yard);
+            release_with_writes(call, nth, false, &repo);
         }
     }
 }
 
 #[test]
-fn a_rescue_holds_what_was_there_when_it_was_kept() {
-    let (yard, git) = stage();
+fn a_rescue_holds_the_content_at_its_time() {
+    let (repo, git) = stage();
     for call in ["hash-object", "write-tree", "commit-tree"] {
-        yard.reset();
-        let busy = git_with_writes(&yard, call, 1, false);
-        let worktree = busy.worktree(&yard.slot()).unwrap();
+        repo.reset();
+        let busy = git_with_writes(&repo, call, 1, false);
+        let worktree = busy.worktree(&repo.slot()).unwrap();
         let rescued = worktree.rescue(&TaskId::new("t1")).unwrap().unwrap();
-        let held = commit_files(&yard, rescued.commit.as_str());
-        for (path, (mode, bytes)) in files(&yard.slot()) {
+        let saved_files = commit_files(&repo, rescued.commit.as_str());
+        for (path, (mode, bytes)) in files(&repo.slot()) {
             let is_ignored = path == Path::new("x.log");
             assert!(
-                is_ignored || held.get(&path) == Some(&(mode, bytes)),
+                is_ignored || saved_files.get(&path) == Some(&(mode, bytes)),
                 "{call} {path:?}"
             );
         }

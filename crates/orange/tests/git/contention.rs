@@ -21,31 +21,31 @@ const POOL: u32 = 5;
 /// How long callers and performers are killed.
 const KILL_TIME: Duration = Duration::from_secs(6);
 
-fn spawn(ground: &HomeFixture, task: &TaskId) -> Child {
-    let mut orange = ground.orange(&["task", "spawn", task.as_str(), "--wait", "100"]);
+fn spawn(fixture: &HomeFixture, task: &TaskId) -> Child {
+    let mut orange = fixture.orange(&["task", "spawn", task.as_str(), "--wait", "100"]);
     let orange = orange.stdout(Stdio::null()).stderr(Stdio::null());
     orange.spawn().unwrap()
 }
 
 /// Waits until nothing is pending, whichever process performs.
-fn rest(ground: &HomeFixture, tasks: &[TaskId]) {
+fn wait_until_idle(fixture: &HomeFixture, tasks: &[TaskId]) {
     for task in tasks {
-        let held = Deadline::after(SOON).wait_for(|| {
-            ground.driver().performer.perform_until_done(task).unwrap();
-            let pending = ground.task(task).pending;
+        let in_time = Deadline::after(SOON).wait_for(|| {
+            fixture.driver().performer.perform_until_done(task).unwrap();
+            let pending = fixture.task(task).pending;
             // A start that failed after the task had left the status is over, and only shown.
             pending.iter().all(|it| it.state != PendingState::Waiting)
         });
-        assert!(held, "effects are left:\n{}", ground.told(task));
+        assert!(in_time, "effects are left:\n{}", fixture.diagnostics(task));
     }
 }
 
 /// The tasks that hold a workspace; the store and the worktrees must agree about them.
-fn bound_tasks(ground: &HomeFixture, tasks: &[TaskId]) -> BTreeSet<TaskId> {
+fn bound_tasks(fixture: &HomeFixture, tasks: &[TaskId]) -> BTreeSet<TaskId> {
     let project = ProjectName::new("app");
-    let git = ground.yard.open();
+    let git = fixture.repo.open();
     let mut bound = BTreeSet::new();
-    for record in ground.store().workspaces(&project).unwrap() {
+    for record in fixture.store().workspaces(&project).unwrap() {
         let WorkspaceState::Bound(task) = &record.state else {
             continue;
         };
@@ -56,30 +56,30 @@ fn bound_tasks(ground: &HomeFixture, tasks: &[TaskId]) -> BTreeSet<TaskId> {
         assert!(is_its, "{marker:?} is not {task}'s");
         let file = fs::read_to_string(record.path.join("TASK.md")).unwrap();
         assert!(file.contains(&format!("id: {task}")), "{file}");
-        let branch = ground.yard.git(&record.path, &["symbolic-ref", "HEAD"]);
+        let branch = fixture.repo.git(&record.path, &["symbolic-ref", "HEAD"]);
         assert_eq!(branch.trim(), format!("refs/heads/orange-tasks/{task}"));
     }
     let said = tasks
         .iter()
-        .filter(|it| ground.task(it).status.as_str() == "held");
+        .filter(|it| fixture.task(it).status.as_str() == "held");
     assert_eq!(said.cloned().collect::<BTreeSet<_>>(), bound);
     bound
 }
 
 #[test]
-fn of_fifty_who_start_at_once_five_get_a_workspace_and_none_twice() {
-    let ground = HomeFixture::new(POOL);
-    let tasks: Vec<TaskId> = (0..TASKS).map(|_| ground.create(None)).collect();
-    let calls: Vec<Child> = tasks.iter().map(|task| spawn(&ground, task)).collect();
+fn of_fifty_concurrent_starts_five_get_a_workspace() {
+    let fixture = HomeFixture::new(POOL);
+    let tasks: Vec<TaskId> = (0..TASKS).map(|_| fixture.create(None)).collect();
+    let calls: Vec<Child> = tasks.iter().map(|task| spawn(&fixture, task)).collect();
     for mut call in calls {
         // Without a free workspace the task waits; one that was just taken makes a start fail.
         let code = call.wait().unwrap().code();
         assert!(matches!(code, Some(0 | 3 | 5 | 6)), "{code:?}");
     }
-    rest(&ground, &tasks);
-    assert_eq!(bound_tasks(&ground, &tasks).len(), POOL as usize);
+    wait_until_idle(&fixture, &tasks);
+    assert_eq!(bound_tasks(&fixture, &tasks).len(), POOL as usize);
     for task in &tasks {
-        let task = ground.task(task);
+        let task = fixture.task(task);
         let is_queued = task.status.as_str() == "open";
         assert!(
             is_queued || task.status.as_str() == "held",
@@ -87,22 +87,25 @@ fn of_fifty_who_start_at_once_five_get_a_workspace_and_none_twice() {
             task.status
         );
         if is_queued {
-            let (_, told) = ground.call(&["task", "spawn", task.id.as_str()]);
-            assert!(told.contains("is full: 5 of 5"), "{told}");
+            let (_, output) = fixture.call(&["task", "spawn", task.id.as_str()]);
+            assert!(output.contains("is full: 5 of 5"), "{output}");
         }
     }
-    let listed = ground.json(&["workspace", "list"]);
+    let listed = fixture.json(&["workspace", "list"]);
     assert_eq!(
         listed["workspaces"].as_array().unwrap().len(),
         POOL as usize
     );
     // A task that ends makes room for a waiting one.
-    let ends = bound_tasks(&ground, &tasks).pop_first().unwrap();
-    ground.go(&ends, "closed");
+    let ends = bound_tasks(&fixture, &tasks).pop_first().unwrap();
+    fixture.move_to(&ends, "closed");
     let waits = tasks
         .iter()
-        .find(|it| ground.task(it).status.as_str() == "open");
-    assert_eq!(ground.go(waits.unwrap(), "held").status.as_str(), "held");
+        .find(|it| fixture.task(it).status.as_str() == "open");
+    assert_eq!(
+        fixture.move_to(waits.unwrap(), "held").status.as_str(),
+        "held"
+    );
 }
 
 /// A pseudo-random sequence that is the same in every run.
@@ -114,39 +117,44 @@ fn next(state: &mut u64) -> u64 {
 }
 
 #[test]
-fn where_starts_are_refused_five_of_fifty_get_a_workspace_and_the_rest_stay_as_they_are() {
-    let ground = HomeFixture::new(POOL);
+fn with_refused_starts_five_of_fifty_get_a_workspace_and_the_rest_stay_queued() {
+    let fixture = HomeFixture::new(POOL);
     fs::write(
-        ground.home().path().join("config.toml"),
+        fixture.home().path().join("config.toml"),
         "[pool]\nwhen_full = \"refuse\"\n",
     )
     .unwrap();
-    let tasks: Vec<TaskId> = (0..TASKS).map(|_| ground.create(None)).collect();
-    let before: Vec<u64> = tasks.iter().map(|it| ground.task(it).version).collect();
-    let calls: Vec<Child> = tasks.iter().map(|task| spawn(&ground, task)).collect();
+    let tasks: Vec<TaskId> = (0..TASKS).map(|_| fixture.create(None)).collect();
+    let before: Vec<u64> = tasks.iter().map(|it| fixture.task(it).version).collect();
+    let calls: Vec<Child> = tasks.iter().map(|task| spawn(&fixture, task)).collect();
     let mut refused = BTreeSet::new();
     for (mut call, task) in calls.into_iter().zip(&tasks) {
         match call.wait().unwrap().code() {
             Some(0 | 5) => {}
             Some(3) => drop(refused.insert(task.clone())),
-            code => panic!("{code:?}\n{}", ground.told(task)),
+            code => panic!("{code:?}\n{}", fixture.diagnostics(task)),
         }
     }
-    rest(&ground, &tasks);
-    let holders = bound_tasks(&ground, &tasks);
+    wait_until_idle(&fixture, &tasks);
+    let holders = bound_tasks(&fixture, &tasks);
     assert_eq!(holders.len(), POOL as usize);
     assert_eq!(refused.len(), TASKS - POOL as usize);
     for (task, version) in tasks.iter().zip(before) {
         if refused.contains(task) {
-            assert_eq!(ground.task(task).version, version, "{}", ground.told(task));
+            assert_eq!(
+                fixture.task(task).version,
+                version,
+                "{}",
+                fixture.diagnostics(task)
+            );
         }
     }
     // The answer names the tasks that hold the workspaces, and what to do about it.
     let one = refused.first().unwrap();
-    let (code, said) = ground.call(&["task", "spawn", one.as_str(), "--json"]);
-    assert_eq!(code, 3, "{said}");
-    let answer: serde_json::Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(answer["error"]["code"], "pool-full", "{said}");
+    let (code, output) = fixture.call(&["task", "spawn", one.as_str(), "--json"]);
+    assert_eq!(code, 3, "{output}");
+    let answer: serde_json::Value = serde_json::from_str(&output).unwrap();
+    assert_eq!(answer["error"]["code"], "pool-full", "{output}");
     let message = answer["error"]["message"].as_str().unwrap();
     assert!(
         holders
@@ -157,14 +165,14 @@ fn where_starts_are_refused_five_of_fifty_get_a_workspace_and_the_rest_stay_as_t
     let hint = answer["error"]["hints"][0].as_str().unwrap();
     assert!(hint.contains("`orange task cancel "), "{hint}");
     // A task that ends makes room, and a project may override the settings.
-    ground.go(holders.first().unwrap(), "closed");
-    assert_eq!(ground.go(one, "held").status.as_str(), "held");
-    ground.configure("when_full", &"queue".into());
+    fixture.move_to(holders.first().unwrap(), "closed");
+    assert_eq!(fixture.move_to(one, "held").status.as_str(), "held");
+    fixture.configure("when_full", &"queue".into());
     let two = refused.iter().find(|it| *it != one).unwrap();
-    let (code, said) = ground.call(&["task", "spawn", two.as_str(), "--wait", "60"]);
-    assert_eq!(code, 3, "{said}");
-    assert_eq!(ground.task(two).status.as_str(), "open");
-    assert!(said.contains("is full: 5 of 5"), "{said}");
+    let (code, output) = fixture.call(&["task", "spawn", two.as_str(), "--wait", "60"]);
+    assert_eq!(code, 3, "{output}");
+    assert_eq!(fixture.task(two).status.as_str(), "open");
+    assert!(output.contains("is full: 5 of 5"), "{output}");
 }
 
 #[test]
@@ -173,15 +181,15 @@ fn killed_at_random_no_slot_is_lost() {
 }
 
 #[test]
-fn killed_at_random_no_slot_is_lost_where_starts_are_refused() {
+fn killed_at_random_no_slot_is_lost_with_refused_starts() {
     kill_at_random("refuse");
 }
 
 fn kill_at_random(when_full: &str) {
-    let ground = HomeFixture::new(POOL);
-    ground.configure("when_full", &when_full.into());
-    let tasks: Vec<TaskId> = (0..TASKS / 2).map(|_| ground.create(None)).collect();
-    let variable = format!("ORANGE_HOME={}", ground.home().path().display());
+    let fixture = HomeFixture::new(POOL);
+    fixture.configure("when_full", &when_full.into());
+    let tasks: Vec<TaskId> = (0..TASKS / 2).map(|_| fixture.create(None)).collect();
+    let variable = format!("ORANGE_HOME={}", fixture.home().path().display());
     let mut killed = 0;
     thread::scope(|scope| {
         let asking = scope.spawn(|| {
@@ -193,11 +201,11 @@ fn kill_at_random(when_full: &str) {
                 for task in &tasks {
                     if next(&mut state).is_multiple_of(5) {
                         let mut cancel =
-                            ground.orange(&["task", "update", task.as_str(), "--status", "open"]);
+                            fixture.orange(&["task", "update", task.as_str(), "--status", "open"]);
                         let cancel = cancel.stdout(Stdio::null()).stderr(Stdio::null());
                         calls.push(cancel.spawn().unwrap());
                     } else {
-                        calls.push(spawn(&ground, task));
+                        calls.push(spawn(&fixture, task));
                     }
                 }
                 for mut call in calls {
@@ -218,23 +226,23 @@ fn kill_at_random(when_full: &str) {
         }
     });
     assert!(killed > 20, "only {killed} were killed");
-    rest(&ground, &tasks);
-    assert!(bound_tasks(&ground, &tasks).len() <= POOL as usize);
+    wait_until_idle(&fixture, &tasks);
+    assert!(bound_tasks(&fixture, &tasks).len() <= POOL as usize);
     for task in &tasks {
-        ground.go(task, "closed");
+        fixture.move_to(task, "closed");
     }
-    let collected = ground
+    let collected = fixture
         .driver()
         .admin
         .collect_garbage(None, false, WaitPolicy::Here);
     assert_eq!(collected.unwrap().unusable_workspaces, []);
-    let listed = ground.driver().workspaces.workspaces(None).unwrap();
+    let listed = fixture.driver().workspaces.workspaces(None).unwrap();
     assert!(listed.iter().all(|it| it.state == "free"), "{listed:?}");
     assert_eq!(listed.len(), POOL as usize);
-    let others: Vec<TaskId> = (0..POOL).map(|_| ground.create(None)).collect();
+    let others: Vec<TaskId> = (0..POOL).map(|_| fixture.create(None)).collect();
     for task in &others {
-        let now = ground.go(task, "held");
-        assert_eq!(now.status.as_str(), "held", "{}", ground.told(task));
+        let now = fixture.move_to(task, "held");
+        assert_eq!(now.status.as_str(), "held", "{}", fixture.diagnostics(task));
     }
-    assert_eq!(bound_tasks(&ground, &others).len(), POOL as usize);
+    assert_eq!(bound_tasks(&fixture, &others).len(), POOL as usize);
 }

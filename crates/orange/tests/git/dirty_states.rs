@@ -28,11 +28,11 @@ pub struct DirtyState {
     pub comes_back: bool,
 }
 
-macro_rules! dirt {
-    ($($name:ident $expected:ident $comes_back:literal |$yard:pat_param, $at:pat_param| $make:block)+) => {
+macro_rules! dirty_states {
+    ($($name:ident $expected:ident $comes_back:literal |$repo:pat_param, $at:pat_param| $make:block)+) => {
         pub const ALL: &[DirtyState] = &[$(DirtyState {
             name: stringify!($name),
-            make: |$yard, $at| $make,
+            make: |$repo, $at| $make,
             expected: Expected::$expected,
             comes_back: $comes_back,
         }),+];
@@ -40,7 +40,7 @@ macro_rules! dirt {
         mod each {
             $(#[test]
             fn $name() {
-                crate::dirty_states_table::hold(stringify!($name));
+                crate::dirty_states_table::check_state(stringify!($name));
             })+
         }
     };
@@ -53,54 +53,54 @@ fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
 }
 
 /// Two branches that change the same line; the other one is called `other`.
-fn conflict(yard: &RepoFixture, at: &Path) {
-    yard.git(at, &["branch", "other"]);
-    yard.commit(at, "README", "ours\ntwo\nthree\n");
-    yard.git(&yard.app(), &["switch", "-q", "other"]);
-    yard.commit(&yard.app(), "README", "theirs\ntwo\nthree\n");
-    yard.git(&yard.app(), &["switch", "-q", "main"]);
+fn conflict(repo: &RepoFixture, at: &Path) {
+    repo.git(at, &["branch", "other"]);
+    repo.commit(at, "README", "ours\ntwo\nthree\n");
+    repo.git(&repo.app(), &["switch", "-q", "other"]);
+    repo.commit(&repo.app(), "README", "theirs\ntwo\nthree\n");
+    repo.git(&repo.app(), &["switch", "-q", "main"]);
 }
 
 /// A repository that can be a submodule.
-fn library(yard: &RepoFixture) -> String {
-    let library = yard.path("library");
-    yard.git(&yard.path(""), &["init", "-q", "-b", "main", "library"]);
-    yard.commit(&library, "lib.rs", "lib\n");
+fn library(repo: &RepoFixture) -> String {
+    let library = repo.path("library");
+    repo.git(&repo.path(""), &["init", "-q", "-b", "main", "library"]);
+    repo.commit(&library, "lib.rs", "lib\n");
     library.display().to_string()
 }
 
-fn add_submodule(yard: &RepoFixture, at: &Path) {
-    let library = library(yard);
+fn add_submodule(repo: &RepoFixture, at: &Path) {
+    let library = library(repo);
     let allow = "protocol.file.allow=always";
-    yard.git(
+    repo.git(
         at,
         &["-c", allow, "submodule", "--quiet", "add", &library, "lib"],
     );
-    yard.git(at, &["commit", "-q", "-m", "with a submodule"]);
+    repo.git(at, &["commit", "-q", "-m", "with a submodule"]);
 }
 
-dirt! {
+dirty_states! {
     clean Free true |_, _| {}
-    committed_and_unmerged Free true |yard, at| {
-        yard.commit(at, "feature", "work\n");
+    committed_and_unmerged Free true |repo, at| {
+        repo.commit(at, "feature", "work\n");
     }
     uncommitted Rescued true |_, at| {
         write(at.join("README"), "changed\n");
     }
-    staged Rescued true |yard, at| {
+    staged Rescued true |repo, at| {
         write(at.join("README"), "staged\n");
         write(at.join("added"), "added\n");
-        yard.git(at, &["add", "README", "added"]);
+        repo.git(at, &["add", "README", "added"]);
     }
-    staged_and_unstaged_in_one_file Rescued true |yard, at| {
+    staged_and_unstaged_in_one_file Rescued true |repo, at| {
         write(at.join("README"), "staged\n");
-        yard.git(at, &["add", "README"]);
+        repo.git(at, &["add", "README"]);
         write(at.join("README"), "unstaged\n");
     }
-    staged_and_back_again Rescued true |yard, at| {
+    staged_and_back_again Rescued true |repo, at| {
         let before = fs::read(at.join("README")).unwrap();
         write(at.join("README"), "staged\n");
-        yard.git(at, &["add", "README"]);
+        repo.git(at, &["add", "README"]);
         write(at.join("README"), before);
     }
     untracked Rescued true |_, at| {
@@ -124,14 +124,14 @@ dirt! {
         fs::remove_file(at.join("README")).unwrap();
         fs::remove_file(at.join("src/deep/old.txt")).unwrap();
     }
-    deletion_staged Rescued true |yard, at| {
-        yard.git(at, &["rm", "-q", "README", "src/deep/old.txt"]);
+    deletion_staged Rescued true |repo, at| {
+        repo.git(at, &["rm", "-q", "README", "src/deep/old.txt"]);
     }
-    untracked_again Rescued true |yard, at| {
-        yard.git(at, &["rm", "-q", "--cached", "README"]);
+    untracked_again Rescued true |repo, at| {
+        repo.git(at, &["rm", "-q", "--cached", "README"]);
     }
-    renamed Rescued true |yard, at| {
-        yard.git(at, &["mv", "src/deep/old.txt", "moved.txt"]);
+    renamed Rescued true |repo, at| {
+        repo.git(at, &["mv", "src/deep/old.txt", "moved.txt"]);
     }
     renamed_unstaged Rescued true |_, at| {
         fs::rename(at.join("README"), at.join("LIESMICH")).unwrap();
@@ -152,13 +152,13 @@ dirt! {
         write(at.join(OsStr::from_bytes(b"n\xffn")), "changed\n");
         write(at.join(OsStr::from_bytes(b"\xfe\xff/\x80")), "new\n");
     }
-    hostile_names Rescued true |yard, at| {
+    hostile_names Rescued true |repo, at| {
         for name in ["-rf", "a b", "tab\there", "new\nline", "\"quoted\"", "ünï", "$(id)", "*",
             "\\n", ":(top)x", "\u{1b}[31m"] {
             write(at.join(name), name);
         }
         write(at.join("staged\nname"), "x");
-        yard.git(at, &["add", "staged\nname"]);
+        repo.git(at, &["add", "staged\nname"]);
     }
     empty_folders Free true |_, at| {
         fs::create_dir_all(at.join("empty/deeper")).unwrap();
@@ -168,79 +168,79 @@ dirt! {
         write(at.join("large.bin"), &bytes);
         write(at.join("data.bin"), &bytes[1024 * 1024..]);
     }
-    stash Rescued true |yard, at| {
+    stash Rescued true |repo, at| {
         write(at.join("README"), "stashed\n");
-        yard.git(at, &["stash", "-q"]);
+        repo.git(at, &["stash", "-q"]);
         write(at.join("README"), "after the stash\n");
     }
-    rebase Rescued false |yard, at| {
-        conflict(yard, at);
-        assert!(!yard.try_git(at, &["rebase", "other"]).status.success());
+    rebase Rescued false |repo, at| {
+        conflict(repo, at);
+        assert!(!repo.try_git(at, &["rebase", "other"]).status.success());
         write(at.join("new"), "new\n");
     }
-    rebase_between_two_commits Rescued false |yard, at| {
-        yard.commit(at, "first", "first\n");
-        yard.commit(at, "second", "second\n");
+    rebase_between_two_commits Rescued false |repo, at| {
+        repo.commit(at, "first", "first\n");
+        repo.commit(at, "second", "second\n");
         let sequence = "sequence.editor=sed -i -e 's/^pick/edit/'";
-        yard.git(at, &["-c", sequence, "rebase", "-q", "-i", "main"]);
-        yard.commit(at, "third", "made in the middle\n");
+        repo.git(at, &["-c", sequence, "rebase", "-q", "-i", "main"]);
+        repo.commit(at, "third", "made in the middle\n");
     }
-    merge Rescued false |yard, at| {
-        conflict(yard, at);
-        assert!(!yard.try_git(at, &["merge", "-q", "other"]).status.success());
+    merge Rescued false |repo, at| {
+        conflict(repo, at);
+        assert!(!repo.try_git(at, &["merge", "-q", "other"]).status.success());
     }
-    merge_without_conflict Rescued false |yard, at| {
-        yard.commit(at, "mine", "mine\n");
-        yard.commit(&yard.app(), "theirs", "theirs\n");
-        yard.git(at, &["merge", "-q", "--no-commit", "--no-ff", "main"]);
+    merge_without_conflict Rescued false |repo, at| {
+        repo.commit(at, "mine", "mine\n");
+        repo.commit(&repo.app(), "theirs", "theirs\n");
+        repo.git(at, &["merge", "-q", "--no-commit", "--no-ff", "main"]);
     }
-    cherry_pick Rescued false |yard, at| {
-        conflict(yard, at);
-        assert!(!yard.try_git(at, &["cherry-pick", "other"]).status.success());
+    cherry_pick Rescued false |repo, at| {
+        conflict(repo, at);
+        assert!(!repo.try_git(at, &["cherry-pick", "other"]).status.success());
     }
-    revert Rescued false |yard, at| {
-        yard.commit(at, "README", "2\n");
-        yard.commit(at, "README", "3\n");
-        assert!(!yard.try_git(at, &["revert", "HEAD~1"]).status.success());
+    revert Rescued false |repo, at| {
+        repo.commit(at, "README", "2\n");
+        repo.commit(at, "README", "3\n");
+        assert!(!repo.try_git(at, &["revert", "HEAD~1"]).status.success());
     }
-    bisect Rescued false |yard, at| {
+    bisect Rescued false |repo, at| {
         for text in ["1\n", "2\n", "3\n", "4\n"] {
-            yard.commit(at, "count", text);
+            repo.commit(at, "count", text);
         }
-        yard.git(at, &["bisect", "start", "HEAD", "HEAD~3"]);
+        repo.git(at, &["bisect", "start", "HEAD", "HEAD~3"]);
         write(at.join("new"), "new\n");
     }
-    detached_with_a_commit Rescued false |yard, at| {
-        yard.git(at, &["switch", "-q", "--detach"]);
-        yard.commit(at, "adrift", "adrift\n");
+    detached_with_a_commit Rescued false |repo, at| {
+        repo.git(at, &["switch", "-q", "--detach"]);
+        repo.commit(at, "adrift", "adrift\n");
     }
-    detached_and_dirty Rescued true |yard, at| {
-        yard.git(at, &["switch", "-q", "--detach"]);
+    detached_and_dirty Rescued true |repo, at| {
+        repo.git(at, &["switch", "-q", "--detach"]);
         write(at.join("README"), "changed\n");
     }
-    submodule_dirty Retired true |yard, at| {
-        add_submodule(yard, at);
+    submodule_dirty Retired true |repo, at| {
+        add_submodule(repo, at);
         write(at.join("lib/lib.rs"), "changed\n");
     }
-    submodule_untracked Retired true |yard, at| {
-        add_submodule(yard, at);
+    submodule_untracked Retired true |repo, at| {
+        add_submodule(repo, at);
         write(at.join("lib/new"), "new\n");
     }
-    submodule_commit Retired true |yard, at| {
-        add_submodule(yard, at);
-        yard.commit(&at.join("lib"), "lib.rs", "committed\n");
+    submodule_commit Retired true |repo, at| {
+        add_submodule(repo, at);
+        repo.commit(&at.join("lib"), "lib.rs", "committed\n");
     }
-    submodule_without_repository Retired true |yard, at| {
-        add_submodule(yard, at);
+    submodule_without_repository Retired true |repo, at| {
+        add_submodule(repo, at);
         fs::remove_file(at.join("lib/.git")).unwrap();
     }
-    repository_inside Retired true |yard, at| {
-        yard.git(at, &["init", "-q", "inner"]);
-        yard.commit(&at.join("inner"), "a", "a\n");
+    repository_inside Retired true |repo, at| {
+        repo.git(at, &["init", "-q", "inner"]);
+        repo.commit(&at.join("inner"), "a", "a\n");
         write(at.join("README"), "changed\n");
     }
-    repository_without_commit_inside Retired true |yard, at| {
-        yard.git(at, &["init", "-q", "inner"]);
+    repository_without_commit_inside Retired true |repo, at| {
+        repo.git(at, &["init", "-q", "inner"]);
         write(at.join("inner/a"), "a\n");
     }
     pipe_instead_of_a_file Retired true |_, at| {
@@ -248,34 +248,34 @@ dirt! {
         let made = std::process::Command::new("mkfifo").arg(at.join("README")).status();
         assert!(made.unwrap().success());
     }
-    lock_left_over Rescued true |yard, at| {
+    lock_left_over Rescued true |repo, at| {
         write(at.join("README"), "changed\n");
-        let directory = yard.git(at, &["rev-parse", "--absolute-git-dir"]);
+        let directory = repo.git(at, &["rev-parse", "--absolute-git-dir"]);
         write(Path::new(directory.trim()).join("index.lock"), "");
     }
-    branch_deleted Rescued false |yard, at| {
-        yard.commit(at, "feature", "work\n");
+    branch_deleted Rescued false |repo, at| {
+        repo.commit(at, "feature", "work\n");
         write(at.join("README"), "changed\n");
-        yard.git(&yard.app(), &["update-ref", "-d", "refs/heads/fix"]);
+        repo.git(&repo.app(), &["update-ref", "-d", "refs/heads/fix"]);
     }
-    main_checkout_dirty Rescued true |yard, at| {
+    main_checkout_dirty Rescued true |repo, at| {
         write(at.join("README"), "changed\n");
-        write(yard.app().join("README"), "the person's own\n");
-        write(yard.app().join("own"), "the person's own\n");
-        write(yard.app().join("staged"), "the person's own\n");
-        yard.git(&yard.app(), &["add", "staged"]);
+        write(repo.app().join("README"), "the person's own\n");
+        write(repo.app().join("own"), "the person's own\n");
+        write(repo.app().join("staged"), "the person's own\n");
+        repo.git(&repo.app(), &["add", "staged"]);
     }
-    main_checkout_on_another_branch Rescued true |yard, at| {
-        yard.git(&yard.app(), &["switch", "-q", "-c", "elsewhere"]);
+    main_checkout_on_another_branch Rescued true |repo, at| {
+        repo.git(&repo.app(), &["switch", "-q", "-c", "elsewhere"]);
         write(at.join("README"), "changed\n");
     }
-    assumed_unchanged Rescued false |yard, at| {
-        yard.git(at, &["update-index", "--assume-unchanged", "README", "src/main.rs", "link"]);
+    assumed_unchanged Rescued false |repo, at| {
+        repo.git(at, &["update-index", "--assume-unchanged", "README", "src/main.rs", "link"]);
         write(at.join("README"), "hidden\n");
         fs::remove_file(at.join("src/main.rs")).unwrap();
     }
-    skipped_by_hand Rescued false |yard, at| {
-        yard.git(at, &["update-index", "--skip-worktree", "README", "data.bin"]);
+    skipped_by_hand Rescued false |repo, at| {
+        repo.git(at, &["update-index", "--skip-worktree", "README", "data.bin"]);
         write(at.join("README"), "hidden\n");
     }
     file_became_a_folder Rescued true |_, at| {
@@ -286,23 +286,23 @@ dirt! {
         fs::remove_dir_all(at.join("src")).unwrap();
         write(at.join("src"), "a file\n");
     }
-    folder_became_a_link Rescued true |yard, at| {
+    folder_became_a_link Rescued true |repo, at| {
         fs::remove_dir_all(at.join("src")).unwrap();
-        symlink(yard.app().join("src"), at.join("src")).unwrap();
+        symlink(repo.app().join("src"), at.join("src")).unwrap();
     }
-    intended_to_add Rescued false |yard, at| {
+    intended_to_add Rescued false |repo, at| {
         write(at.join("new"), "new\n");
-        yard.git(at, &["add", "--intent-to-add", "new"]);
+        repo.git(at, &["add", "--intent-to-add", "new"]);
     }
-    other_line_ends Rescued true |yard, at| {
-        yard.commit(at, ".gitattributes", "*.txt text eol=crlf\n");
+    other_line_ends Rescued true |repo, at| {
+        repo.commit(at, ".gitattributes", "*.txt text eol=crlf\n");
         fs::remove_file(at.join("src/deep/old.txt")).unwrap();
-        yard.git(at, &["checkout", "-q", "--", "src/deep/old.txt"]);
+        repo.git(at, &["checkout", "-q", "--", "src/deep/old.txt"]);
         write(at.join("src/deep/old.txt"), "mixed\nline\r\nends\r\n");
         write(at.join("new.txt"), "new\n");
     }
-    sparse Rescued true |yard, at| {
-        yard.git(at, &["sparse-checkout", "set", "--no-cone", "/*", "!/src/"]);
+    sparse Rescued true |repo, at| {
+        repo.git(at, &["sparse-checkout", "set", "--no-cone", "/*", "!/src/"]);
         write(at.join("README"), "changed\n");
         write(at.join("new"), "new\n");
     }

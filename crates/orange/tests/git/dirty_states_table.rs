@@ -40,31 +40,31 @@ pub struct RepoState {
 }
 
 impl RepoState {
-    pub fn of(yard: &RepoFixture) -> Self {
+    pub fn of(repo: &RepoFixture) -> Self {
         Self {
-            branches: yard.branches(),
-            own_files: files(&yard.app()),
-            own_status: yard.git(&yard.app(), &["status", "--porcelain=v2", "--branch"]),
+            branches: repo.branches(),
+            own_files: files(&repo.app()),
+            own_status: repo.git(&repo.app(), &["status", "--porcelain=v2", "--branch"]),
         }
     }
 }
 
-fn head_file(yard: &RepoFixture) -> String {
-    let directory = yard.app().join(".git/worktrees").join(WORKSPACE);
+fn head_file(repo: &RepoFixture) -> String {
+    let directory = repo.app().join(".git/worktrees").join(WORKSPACE);
     fs::read_to_string(directory.join("HEAD")).unwrap()
 }
 
-fn status(yard: &RepoFixture) -> String {
+fn status(repo: &RepoFixture) -> String {
     let status = ["status", "--porcelain=v2", "--untracked-files=all"];
-    yard.git(&yard.slot(), &status)
+    repo.git(&repo.slot(), &status)
 }
 
 /// Fails unless every byte is in its place or in a rescue.
-pub fn assert_kept(yard: &RepoFixture, before: &Files, rescues: &[Rescue]) {
-    let now = files(&yard.slot());
+pub fn assert_kept(repo: &RepoFixture, before: &Files, rescues: &[Rescue]) {
+    let now = files(&repo.slot());
     let commits = rescues.iter().map(|it| it.commit.as_str());
     let commits = commits.chain(["main", "fix"]);
-    let saved: Vec<Files> = commits.map(|it| commit_files(yard, it)).collect();
+    let saved: Vec<Files> = commits.map(|it| commit_files(repo, it)).collect();
     for (path, content) in before {
         let is_kept = now.get(path) == Some(content)
             || saved.iter().any(|files| files.get(path) == Some(content));
@@ -73,17 +73,17 @@ pub fn assert_kept(yard: &RepoFixture, before: &Files, rescues: &[Rescue]) {
 }
 
 /// Fails unless everything staged can be read from the repository through a rescue's index.
-pub fn assert_index_kept(yard: &RepoFixture, before: &str, rescues: &[Rescue]) {
+pub fn assert_index_kept(repo: &RepoFixture, before: &str, rescues: &[Rescue]) {
     let mut kept = String::new();
     for rescued in rescues {
         let range = format!("{}^@", rescued.commit);
-        let parents = yard.git(&yard.app(), &["rev-parse", &range]);
+        let parents = repo.git(&repo.app(), &["rev-parse", &range]);
         for parent in parents.lines() {
-            kept += &yard.git(&yard.app(), &["ls-tree", "-r", parent]);
+            kept += &repo.git(&repo.app(), &["ls-tree", "-r", parent]);
         }
     }
     for branch in ["main", "fix"] {
-        let listed = yard.try_git(&yard.app(), &["ls-tree", "-r", branch]);
+        let listed = repo.try_git(&repo.app(), &["ls-tree", "-r", branch]);
         kept += &String::from_utf8_lossy(&listed.stdout);
     }
     for line in before.lines() {
@@ -96,23 +96,23 @@ pub fn assert_index_kept(yard: &RepoFixture, before: &str, rescues: &[Rescue]) {
     }
 }
 
-pub fn hold(name: &str) {
-    let dirt = ALL.iter().find(|dirt| dirt.name == name).unwrap();
-    let yard = RepoFixture::new();
-    let git = yard.open();
-    yard.acquire(&git, "t1", "fix");
-    (dirt.make)(&yard, &yard.slot());
-    let surroundings = RepoState::of(&yard);
-    let before = files(&yard.slot());
-    let status_before = status(&yard);
-    let index = yard.git(&yard.slot(), &["ls-files", "--stage"]);
-    let head = head_file(&yard);
+pub fn check_state(name: &str) {
+    let state = ALL.iter().find(|state| state.name == name).unwrap();
+    let repo = RepoFixture::new();
+    let git = repo.open();
+    repo.acquire(&git, "t1", "fix");
+    (state.make)(&repo, &repo.slot());
+    let surroundings = RepoState::of(&repo);
+    let before = files(&repo.slot());
+    let status_before = status(&repo);
+    let index = repo.git(&repo.slot(), &["ls-files", "--stage"]);
+    let head = head_file(&repo);
 
     // Creating the state may have changed the repository.
-    let git = yard.open();
-    let released = yard.release(&git, "t1");
-    assert_eq!(RepoState::of(&yard), surroundings, "after release");
-    let rescues = match (&released, dirt.expected) {
+    let git = repo.open();
+    let released = repo.release(&git, "t1");
+    assert_eq!(RepoState::of(&repo), surroundings, "after release");
+    let rescues = match (&released, state.expected) {
         (ReleaseResult::Free { rescues }, Expected::Free) => {
             assert_eq!(rescues.len(), 0);
             rescues.clone()
@@ -123,65 +123,65 @@ pub fn hold(name: &str) {
         }
         (ReleaseResult::Retired { obstacles, rescues }, Expected::Retired) => {
             assert!(!obstacles.is_empty() && rescues.is_empty());
-            assert_eq!(files(&yard.slot()), before);
-            assert_eq!(status(&yard), status_before);
-            assert_eq!(head_file(&yard), head);
+            assert_eq!(files(&repo.slot()), before);
+            assert_eq!(status(&repo), status_before);
+            assert_eq!(head_file(&repo), head);
             // It stays with the task, whichever task asks and however often.
-            assert_eq!(yard.release(&git, "t1"), released);
+            assert_eq!(repo.release(&git, "t1"), released);
             let taken = AcquireRefusal::HasOtherTask(TaskId::new("t1"));
-            assert_eq!(yard.refusal(&git, "t2", "next"), taken);
-            assert_eq!(files(&yard.slot()), before);
+            assert_eq!(repo.refusal(&git, "t2", "next"), taken);
+            assert_eq!(files(&repo.slot()), before);
             return;
         }
         (released, expected) => panic!("{expected:?}, but {released:?}"),
     };
-    assert_kept(&yard, &before, &rescues);
-    assert_index_kept(&yard, &index, &rescues);
-    assert_eq!(status(&yard), "", "a released workspace is clean");
-    assert_eq!(head_file(&yard).trim().len(), 40, "HEAD is on no branch");
+    assert_kept(&repo, &before, &rescues);
+    assert_index_kept(&repo, &index, &rescues);
+    assert_eq!(status(&repo), "", "a released workspace is clean");
+    assert_eq!(head_file(&repo).trim().len(), 40, "HEAD is on no branch");
 
     assert_eq!(
-        yard.release(&git, "t1"),
+        repo.release(&git, "t1"),
         ReleaseResult::Free {
             rescues: Vec::new()
         }
     );
-    assert_kept(&yard, &before, &rescues);
+    assert_kept(&repo, &before, &rescues);
 
-    let other = yard.acquire(&git, "t2", "next");
+    let other = repo.acquire(&git, "t2", "next");
     assert!(other.is_new_branch && !other.was_acquired);
-    assert_eq!(status(&yard), "");
-    assert_kept(&yard, &before, &rescues);
+    assert_eq!(status(&repo), "");
+    assert_kept(&repo, &before, &rescues);
     assert_eq!(
-        yard.release(&git, "t2"),
+        repo.release(&git, "t2"),
         ReleaseResult::Free {
             rescues: Vec::new()
         }
     );
-    yard.git(&yard.app(), &["branch", "-q", "-D", "next"]);
-    assert_eq!(RepoState::of(&yard), surroundings, "after another task");
+    repo.git(&repo.app(), &["branch", "-q", "-D", "next"]);
+    assert_eq!(RepoState::of(&repo), surroundings, "after another task");
 
-    restore(&yard, dirt, &rescues, &before, &status_before);
+    restore(&repo, state, &rescues, &before, &status_before);
 }
 
 fn restore(
-    yard: &RepoFixture,
-    dirt: &DirtyState,
+    repo: &RepoFixture,
+    state: &DirtyState,
     rescues: &[Rescue],
     before: &Files,
     status_before: &str,
 ) {
-    let git = yard.open();
+    let git = repo.open();
     let listed = git.rescues(&TaskId::new("t1")).unwrap();
     assert_eq!(listed, rescues);
     let Some(rescued) = rescues.first() else {
-        let back = yard.acquire(&git, "t1", "fix");
+        let back = repo.acquire(&git, "t1", "fix");
         assert_eq!(back.head.branch().unwrap().as_str(), "fix");
-        assert_eq!(files(&yard.slot()), *before);
+        assert_eq!(files(&repo.slot()), *before);
         return;
     };
     assert_eq!(git.require_rescue(&TaskId::new("t1"), 1).unwrap(), *rescued);
-    let elsewhere = yard.path("elsewhere");
+    let elsewhere = repo.path("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     for _twice in 0..2 {
         let restored = git.restore_to_folder(rescued, &elsewhere).unwrap();
@@ -201,12 +201,12 @@ fn restore(
         made
     );
     assert_eq!(
-        commit_files(yard, made.as_str()),
-        commit_files(yard, rescued.commit.as_str())
+        commit_files(repo, made.as_str()),
+        commit_files(repo, rescued.commit.as_str())
     );
 
-    let acquired = if dirt.comes_back {
-        yard.acquire(&git, "t1", "fix")
+    let acquired = if state.comes_back {
+        repo.acquire(&git, "t1", "fix")
     } else {
         // The rescue belongs to a commit that the branch is not on.
         let at = rescued
@@ -214,18 +214,18 @@ fn restore(
             .head
             .as_ref()
             .map_or("main", |head| head.as_str());
-        yard.git(&yard.app(), &["branch", "--force", "again", at]);
-        yard.acquire(&git, "t1", "again")
+        repo.git(&repo.app(), &["branch", "--force", "again", at]);
+        repo.acquire(&git, "t1", "again")
     };
     if rescued.about.head.is_none() {
         // It has no base commit, so every existing file counts as different.
-        let here = files(&yard.slot());
+        let here = files(&repo.slot());
         let restored = acquired.worktree.restore(rescued).unwrap();
         assert!(
             matches!(restored, RestoreResult::Refused(_)),
             "{restored:?}"
         );
-        assert_eq!(files(&yard.slot()), here);
+        assert_eq!(files(&repo.slot()), here);
         return;
     }
     for _twice in 0..2 {
@@ -234,15 +234,15 @@ fn restore(
             matches!(restored, RestoreResult::Done { .. }),
             "{restored:?}"
         );
-        assert_eq!(files(&yard.slot()), *before);
-        if dirt.comes_back {
-            assert_eq!(status(yard), status_before);
+        assert_eq!(files(&repo.slot()), *before);
+        if state.comes_back {
+            assert_eq!(status(repo), status_before);
         }
     }
     let conflict = acquired.worktree.path().join("README");
     if conflict.is_file() && !conflict.is_symlink() {
         fs::write(&conflict, "something else\n").unwrap();
-        let other = files(&yard.slot());
+        let other = files(&repo.slot());
         let restored = acquired.worktree.restore(rescued).unwrap();
         let touches = git
             .rescue_paths(rescued)
@@ -253,6 +253,6 @@ fn restore(
             touches,
             "{restored:?}"
         );
-        assert_eq!(files(&yard.slot()), other);
+        assert_eq!(files(&repo.slot()), other);
     }
 }

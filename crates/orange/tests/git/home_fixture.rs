@@ -1,4 +1,4 @@
-//! A yard with an orange home: tasks, a pool, agents.
+//! A repository fixture with an orange home: tasks, a pool, agents.
 
 use std::ffi::OsString;
 use std::fs;
@@ -25,9 +25,9 @@ pub const SOON: Duration = Duration::from_mins(1);
 
 const WORKFLOW: &str = include_str!("roads.yml");
 
-/// A yard whose root is the orange home, so that the pool is where the yard expects it.
+/// A repository fixture whose root is the orange home, so that the pool is where it is expected.
 pub struct HomeFixture {
-    pub yard: RepoFixture,
+    pub repo: RepoFixture,
     /// Where a test puts its own `git`.
     programs: PathBuf,
 }
@@ -35,34 +35,34 @@ pub struct HomeFixture {
 impl HomeFixture {
     /// A project `app` with a pool of this size.
     pub fn new(pool: u32) -> HomeFixture {
-        let yard = RepoFixture::new();
-        let programs = yard.path("programs");
-        let ground = HomeFixture { yard, programs };
-        fs::create_dir_all(ground.yard.path("harnesses")).unwrap();
-        fs::create_dir_all(ground.yard.path("workflows")).unwrap();
-        fs::create_dir_all(&ground.programs).unwrap();
-        fs::write(ground.yard.path("workflows/roads.yml"), WORKFLOW).unwrap();
-        fs::write(ground.yard.path("agent.sh"), "exec sleep 600").unwrap();
-        let agent = ground.yard.path("agent.sh").display().to_string();
+        let repo = RepoFixture::new();
+        let programs = repo.path("programs");
+        let fixture = HomeFixture { repo, programs };
+        fs::create_dir_all(fixture.repo.path("harnesses")).unwrap();
+        fs::create_dir_all(fixture.repo.path("workflows")).unwrap();
+        fs::create_dir_all(&fixture.programs).unwrap();
+        fs::write(fixture.repo.path("workflows/roads.yml"), WORKFLOW).unwrap();
+        fs::write(fixture.repo.path("agent.sh"), "exec sleep 600").unwrap();
+        let agent = fixture.repo.path("agent.sh").display().to_string();
         let harness = format!(
             "name = \"script\"\nbinary = \"/bin/sh\"\n[args]\nfull = [\"{agent}\", \
              \"{{prompt_file}}\"]\nreduced = [\"{agent}\", \"{{prompt_file}}\"]\n"
         );
-        fs::write(ground.harness(), harness).unwrap();
-        let added = ground.driver().admin.add_project(
-            &ground.yard.app(),
+        fs::write(fixture.harness(), harness).unwrap();
+        let added = fixture.driver().admin.add_project(
+            &fixture.repo.app(),
             Some(ProjectName::new("app")),
             Some(String::from("roads")),
             Some(HarnessName::new("script")),
         );
         assert!(added.unwrap().1);
-        ground.configure("pool_size", &pool.into());
-        ground
+        fixture.configure("pool_size", &pool.into());
+        fixture
     }
 
     /// The path of the agent's definition.
     pub fn harness(&self) -> PathBuf {
-        self.yard.path("harnesses/script.toml")
+        self.repo.path("harnesses/script.toml")
     }
 
     /// Sets a key of the project, as a user would.
@@ -83,10 +83,10 @@ impl HomeFixture {
         let mut path = self.programs.clone().into_os_string();
         path.push(":");
         path.push(std::env::var_os("PATH").unwrap());
-        let root: OsString = self.yard.path("").into();
+        let root: OsString = self.repo.path("").into();
         Environment::of([
             ("PATH", path),
-            ("HOME", self.yard.path("home").into()),
+            ("HOME", self.repo.path("home").into()),
             ("ORANGE_HOME", root),
             ("LANG", "C.UTF-8".into()),
             ("SHELL", "/bin/sh".into()),
@@ -99,7 +99,7 @@ impl HomeFixture {
 
     /// Puts a wrapper in front of `git`; in the script, `$real` is the real one.
     pub fn wrap_git(&self, script: &str) {
-        self.yard.wrapper("programs/git", script);
+        self.repo.wrapper("programs/git", script);
     }
 
     /// Removes the wrapper for git.
@@ -160,16 +160,16 @@ impl HomeFixture {
     }
 
     pub fn ask_waiting(&self, task: &TaskId, ask: RequestKind, waiting: WaitPolicy) -> Answer {
-        let asked = TaskRequest {
+        let request = TaskRequest {
             task: task.clone(),
             request: Request::new(Role::Human, ask),
             waiting,
         };
-        self.driver().requests.ask(&asked).unwrap()
+        self.driver().requests.ask(&request).unwrap()
     }
 
     /// Asks for a status and performs until nothing is pending.
-    pub fn go(&self, task: &TaskId, status: &str) -> Task {
+    pub fn move_to(&self, task: &TaskId, status: &str) -> Task {
         let to = Status::new(status);
         let answer = self.ask(task, RequestKind::Move { to });
         assert!(!matches!(answer, Answer::Refused(_)), "{answer:?}");
@@ -180,13 +180,13 @@ impl HomeFixture {
     /// A task on branch `fix` that holds the first workspace.
     pub fn create_with_workspace(&self) -> TaskId {
         let id = self.create(Some("fix"));
-        let task = self.go(&id, "held");
-        assert_eq!(task.status.as_str(), "held", "{}", self.told(&id));
-        assert!(self.yard.slot().join("TASK.md").is_file());
+        let task = self.move_to(&id, "held");
+        assert_eq!(task.status.as_str(), "held", "{}", self.diagnostics(&id));
+        assert!(self.repo.slot().join("TASK.md").is_file());
         id
     }
 
-    pub fn told(&self, id: &TaskId) -> String {
+    pub fn diagnostics(&self, id: &TaskId) -> String {
         let events = self.store().events(id, 0).unwrap();
         let events = events.iter().map(|it| serde_json::to_string(&it.event));
         let events: Vec<String> = events.map(|it| it.unwrap()).collect();
@@ -196,22 +196,22 @@ impl HomeFixture {
     /// The program, as a user calls it.
     pub fn orange(&self, arguments: &[&str]) -> Command {
         let mut orange = Command::new(env!("CARGO_BIN_EXE_orange"));
-        orange.args(arguments).current_dir(self.yard.app());
+        orange.args(arguments).current_dir(self.repo.app());
         orange.env_clear().envs(self.environment().variables());
         orange.stdin(Stdio::null());
         orange
     }
 
     pub fn call(&self, arguments: &[&str]) -> (i32, String) {
-        told(&self.orange(arguments).output().unwrap())
+        code_and_text(&self.orange(arguments).output().unwrap())
     }
 
     /// Calls the program, which must succeed; returns its JSON answer.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let typed: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
         let output = self.orange(&typed).output().unwrap();
-        let (code, said) = told(&output);
-        assert_eq!(code, 0, "orange {arguments:?}: {said}");
+        let (code, text) = code_and_text(&output);
+        assert_eq!(code, 0, "orange {arguments:?}: {text}");
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
@@ -262,15 +262,15 @@ pub fn processes_with(variable: &[u8]) -> Vec<u32> {
     found
 }
 
-pub fn told(output: &Output) -> (i32, String) {
+pub fn code_and_text(output: &Output) -> (i32, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let said = text(&output.stdout) + &text(&output.stderr);
-    (output.status.code().unwrap_or(-1), said)
+    let body = text(&output.stdout) + &text(&output.stderr);
+    (output.status.code().unwrap_or(-1), body)
 }
 
 pub fn wait_for(what: &str, condition: impl FnMut() -> bool) {
-    let held = Deadline::after(SOON).wait_for(condition);
-    assert!(held, "timed out waiting for {what}");
+    let in_time = Deadline::after(SOON).wait_for(condition);
+    assert!(in_time, "timed out waiting for {what}");
 }
 
 /// The files of a directory, without TASK.md.

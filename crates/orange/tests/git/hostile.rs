@@ -8,7 +8,7 @@ use std::path::Path;
 
 use orange_engine::names::ProjectName;
 
-use crate::home_fixture::{HomeFixture, told};
+use crate::home_fixture::{HomeFixture, code_and_text};
 use crate::repo_fixture::files;
 
 /// Names that are not valid branches, and could be an option, a path or a trick.
@@ -68,50 +68,55 @@ const ODD: &[&str] = &[
 
 #[test]
 fn a_hostile_branch_is_refused_before_anything_happens() {
-    let ground = HomeFixture::new(1);
-    let id = ground.create(None);
-    let before = files(&ground.yard.app());
+    let fixture = HomeFixture::new(1);
+    let id = fixture.create(None);
+    let before = files(&fixture.repo.app());
     for name in refused() {
         let option = format!("--branch={name}");
-        let (code, said) = ground.call(&["task", "create", "x", &option]);
-        assert_eq!(code, 2, "{name:?}: {said}");
-        assert!(!said.contains('\u{1b}'), "{said:?}");
-        assert!(said.len() < 1000, "{} bytes for {name:?}", said.len());
+        let (code, output) = fixture.call(&["task", "create", "x", &option]);
+        assert_eq!(code, 2, "{name:?}: {output}");
+        assert!(!output.contains('\u{1b}'), "{output:?}");
+        assert!(output.len() < 1000, "{} bytes for {name:?}", output.len());
         if name.is_empty() {
             continue;
         }
-        let (code, said) = ground.call(&["task", "update", id.as_str(), &option]);
-        assert_eq!(code, 2, "{name:?}: {said}");
+        let (code, output) = fixture.call(&["task", "update", id.as_str(), &option]);
+        assert_eq!(code, 2, "{name:?}: {output}");
     }
-    let listed = ground.json(&["task", "list"]);
+    let listed = fixture.json(&["task", "list"]);
     assert_eq!(listed["tasks"].as_array().unwrap().len(), 1);
-    assert_eq!(files(&ground.yard.app()), before);
+    assert_eq!(files(&fixture.repo.app()), before);
 }
 
 #[test]
-fn an_odd_branch_is_that_branch_byte_for_byte() {
-    let ground = HomeFixture::new(1);
+fn an_unusual_branch_name_is_kept_byte_for_byte() {
+    let fixture = HomeFixture::new(1);
     for name in ODD {
-        let id = ground.create(Some(name));
-        let task = ground.go(&id, "held");
-        assert_eq!(task.status.as_str(), "held", "{name}: {}", ground.told(&id));
-        let head = ground
-            .yard
-            .git(&ground.yard.slot(), &["symbolic-ref", "HEAD"]);
+        let id = fixture.create(Some(name));
+        let task = fixture.move_to(&id, "held");
+        assert_eq!(
+            task.status.as_str(),
+            "held",
+            "{name}: {}",
+            fixture.diagnostics(&id)
+        );
+        let head = fixture
+            .repo
+            .git(&fixture.repo.slot(), &["symbolic-ref", "HEAD"]);
         assert_eq!(head, format!("refs/heads/{name}\n"));
-        fs::write(ground.yard.slot().join("README"), name).unwrap();
-        ground.go(&id, "closed");
-        let kept = ground.driver().workspaces.rescues_of(&id, None).unwrap();
+        fs::write(fixture.repo.slot().join("README"), name).unwrap();
+        fixture.move_to(&id, "closed");
+        let kept = fixture.driver().workspaces.rescues_of(&id, None).unwrap();
         assert_eq!(kept[0].branch.as_ref().unwrap().as_str(), *name);
     }
 }
 
 #[test]
-fn a_hostile_project_is_refused_and_an_odd_path_is_that_path() {
-    let ground = HomeFixture::new(1);
+fn a_hostile_project_is_refused_and_an_unusual_path_is_kept() {
+    let fixture = HomeFixture::new(1);
     let add = |path: &Path, name: &str| {
-        let mut orange = ground.orange(&["project", "add", "--name", name]);
-        told(&orange.current_dir(path).output().unwrap())
+        let mut orange = fixture.orange(&["project", "add", "--name", name]);
+        code_and_text(&orange.current_dir(path).output().unwrap())
     };
     for name in [
         "",
@@ -126,8 +131,8 @@ fn a_hostile_project_is_refused_and_an_odd_path_is_that_path() {
         &"a".repeat(10_240),
     ] {
         let option = format!("--name={name}");
-        let (code, said) = ground.call(&["project", "add", &option]);
-        assert_eq!(code, 2, "{name:?}: {said}");
+        let (code, output) = fixture.call(&["project", "add", &option]);
+        assert_eq!(code, 2, "{name:?}: {output}");
     }
     let odd: [&[u8]; 6] = [
         "ünï 🦀".as_bytes(),
@@ -138,33 +143,35 @@ fn a_hostile_project_is_refused_and_an_odd_path_is_that_path() {
         b"..dots..",
     ];
     for (number, name) in odd.into_iter().enumerate() {
-        let path = ground.yard.path("odd").join(OsStr::from_bytes(name));
+        let path = fixture.repo.path("odd").join(OsStr::from_bytes(name));
         fs::create_dir_all(&path).unwrap();
-        ground.yard.git(&path, &["init", "-q", "-b", "main"]);
-        ground.yard.commit(&path, "file", "text\n");
+        fixture.repo.git(&path, &["init", "-q", "-b", "main"]);
+        fixture.repo.commit(&path, "file", "text\n");
         let project = format!("odd{number}");
-        let (code, said) = add(&path, &project);
-        assert_eq!(code, 0, "{path:?}: {said}");
-        let made = ground.json(&["workspace", "init", "1", "--project", &project]);
+        let (code, output) = add(&path, &project);
+        assert_eq!(code, 0, "{path:?}: {output}");
+        let made = fixture.json(&["workspace", "init", "1", "--project", &project]);
         let made = made["workspaces"][0]["path"].as_str().unwrap();
         assert_eq!(fs::read(Path::new(made).join("file")).unwrap(), b"text\n");
-        let listed = ground.yard.git(&path, &["worktree", "list", "--porcelain"]);
+        let listed = fixture
+            .repo
+            .git(&path, &["worktree", "list", "--porcelain"]);
         assert!(listed.contains(&format!("worktree {made}\n")), "{listed}");
     }
     for name in [&b"new\nline"[..], b"not\xffutf8", b"esc\x1b[31m"] {
-        let path = ground.yard.path("bad").join(OsStr::from_bytes(name));
+        let path = fixture.repo.path("bad").join(OsStr::from_bytes(name));
         fs::create_dir_all(&path).unwrap();
-        ground.yard.git(&path, &["init", "-q", "-b", "main"]);
-        ground.yard.commit(&path, "file", "text\n");
-        let (code, said) = add(&path, "bad");
-        assert_eq!(code, 3, "{path:?}: {said}");
-        assert!(!said.contains('\u{1b}'), "{said:?}");
+        fixture.repo.git(&path, &["init", "-q", "-b", "main"]);
+        fixture.repo.commit(&path, "file", "text\n");
+        let (code, output) = add(&path, "bad");
+        assert_eq!(code, 3, "{path:?}: {output}");
+        assert!(!output.contains('\u{1b}'), "{output:?}");
     }
 }
 
 /// A directory outside of everything, which must not change.
-fn outside(ground: &HomeFixture) -> std::path::PathBuf {
-    let outside = ground.yard.path("outside");
+fn outside(fixture: &HomeFixture) -> std::path::PathBuf {
+    let outside = fixture.repo.path("outside");
     fs::create_dir_all(outside.join("src")).unwrap();
     for name in ["TASK.md", "README", "src/main.rs", "target"] {
         fs::write(outside.join(name), "the person's own\n").unwrap();
@@ -174,81 +181,81 @@ fn outside(ground: &HomeFixture) -> std::path::PathBuf {
 
 #[test]
 fn a_task_file_that_became_a_link_changes_nothing_outside() {
-    let ground = HomeFixture::new(1);
-    let id = ground.create_with_workspace();
-    let outside = outside(&ground);
+    let fixture = HomeFixture::new(1);
+    let id = fixture.create_with_workspace();
+    let outside = outside(&fixture);
     let before = files(&outside);
-    let file = ground.yard.slot().join("TASK.md");
+    let file = fixture.repo.slot().join("TASK.md");
     fs::remove_file(&file).unwrap();
     symlink(outside.join("target"), &file).unwrap();
-    ground.call(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
+    fixture.call(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     assert_eq!(files(&outside), before);
-    ground.call(&["task", "cancel", id.as_str()]);
-    ground.call(&["workspace", "gc", "--yes"]);
+    fixture.call(&["task", "cancel", id.as_str()]);
+    fixture.call(&["workspace", "gc", "--yes"]);
     assert_eq!(files(&outside), before);
-    let next = ground.create(Some("next"));
-    ground.go(&next, "held");
+    let next = fixture.create(Some("next"));
+    fixture.move_to(&next, "held");
     assert_eq!(files(&outside), before);
 }
 
 #[test]
-fn a_branch_that_brings_a_link_as_task_file_is_refused() {
-    let ground = HomeFixture::new(1);
-    let outside = outside(&ground);
+fn a_branch_with_a_link_as_task_file_is_refused() {
+    let fixture = HomeFixture::new(1);
+    let outside = outside(&fixture);
     let before = files(&outside);
-    let app = ground.yard.app();
-    ground.yard.git(&app, &["switch", "-q", "-c", "fix"]);
+    let app = fixture.repo.app();
+    fixture.repo.git(&app, &["switch", "-q", "-c", "fix"]);
     symlink(outside.join("target"), app.join("TASK.md")).unwrap();
-    ground.yard.git(&app, &["add", "-f", "TASK.md"]);
-    ground.yard.git(&app, &["commit", "-q", "-m", "a link"]);
-    ground.yard.git(&app, &["switch", "-q", "main"]);
-    let id = ground.create(Some("fix"));
-    let task = ground.go(&id, "held");
-    assert_eq!(task.status.as_str(), "open", "{}", ground.told(&id));
+    fixture.repo.git(&app, &["add", "-f", "TASK.md"]);
+    fixture.repo.git(&app, &["commit", "-q", "-m", "a link"]);
+    fixture.repo.git(&app, &["switch", "-q", "main"]);
+    let id = fixture.create(Some("fix"));
+    let task = fixture.move_to(&id, "held");
+    assert_eq!(task.status.as_str(), "open", "{}", fixture.diagnostics(&id));
     assert_eq!(files(&outside), before);
 }
 
 #[test]
 fn a_worktree_that_became_a_link_changes_nothing_outside() {
-    let ground = HomeFixture::new(2);
-    let id = ground.create_with_workspace();
-    let outside = outside(&ground);
+    let fixture = HomeFixture::new(2);
+    let id = fixture.create_with_workspace();
+    let outside = outside(&fixture);
     let before = files(&outside);
-    let slot = ground.yard.slot();
-    let moved = ground.yard.path("moved");
+    let slot = fixture.repo.slot();
+    let moved = fixture.repo.path("moved");
     fs::rename(&slot, &moved).unwrap();
     fs::write(moved.join("README"), "unsaved\n").unwrap();
     symlink(&outside, &slot).unwrap();
     let work = files(&moved);
-    ground.call(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
+    fixture.call(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     assert_eq!(files(&outside), before, "after an update");
-    ground.call(&["task", "cancel", id.as_str()]);
+    fixture.call(&["task", "cancel", id.as_str()]);
     assert_eq!(files(&outside), before, "after cancelling");
-    ground.call(&["workspace", "gc", "--yes"]);
+    fixture.call(&["workspace", "gc", "--yes"]);
     assert_eq!(files(&outside), before, "after collecting");
     assert_eq!(files(&moved), work);
     // The pool continues with another one.
-    let next = ground.create(Some("next"));
-    assert_eq!(ground.go(&next, "held").status.as_str(), "held");
+    let next = fixture.create(Some("next"));
+    assert_eq!(fixture.move_to(&next, "held").status.as_str(), "held");
     assert_eq!(files(&outside), before);
 }
 
 #[test]
 fn folders_that_became_links_change_nothing_outside() {
-    let ground = HomeFixture::new(1);
-    let id = ground.create_with_workspace();
-    let outside = outside(&ground);
+    let fixture = HomeFixture::new(1);
+    let id = fixture.create_with_workspace();
+    let outside = outside(&fixture);
     let before = files(&outside);
-    let slot = ground.yard.slot();
+    let slot = fixture.repo.slot();
     fs::write(slot.join("src/main.rs"), "unsaved\n").unwrap();
-    ground.go(&id, "open");
+    fixture.move_to(&id, "open");
     // Another process replaces a folder in the idle slot; a rescue would write into it.
     fs::remove_dir_all(slot.join("src")).unwrap();
     symlink(outside.join("src"), slot.join("src")).unwrap();
-    let task = ground.go(&id, "held");
+    let task = fixture.move_to(&id, "held");
     assert_eq!(files(&outside), before);
     assert!(
-        ground
+        fixture
             .driver()
             .workspaces
             .rescues_of(&id, None)
@@ -256,7 +263,7 @@ fn folders_that_became_links_change_nothing_outside() {
             .len()
             == 1
     );
-    let listed = ground
+    let listed = fixture
         .driver()
         .workspaces
         .workspaces(Some(&ProjectName::new("app")));

@@ -38,18 +38,18 @@ pub enum KillMode {
 }
 
 /// What the child does.
-fn perform(yard: &RepoFixture, what: &str, program: PathBuf) {
-    let git = yard.open_with(program);
+fn perform(repo: &RepoFixture, what: &str, program: PathBuf) {
+    let git = repo.open_with(program);
     let task = TaskId::new("t1");
     match what {
-        "acquire" => drop(yard.acquire(&git, "t1", "fix")),
-        "release" => drop(yard.release(&git, "t1")),
+        "acquire" => drop(repo.acquire(&git, "t1", "fix")),
+        "release" => drop(repo.release(&git, "t1")),
         "restore" => {
             let rescued = git.require_rescue(&task, 1).unwrap();
-            let worktree = git.worktree(&yard.slot()).unwrap();
+            let worktree = git.worktree(&repo.slot()).unwrap();
             drop(worktree.restore(&rescued).unwrap());
         }
-        what => crate::merge_kill_points::perform(yard, &git, what),
+        what => crate::merge_kill_points::perform(repo, &git, what),
     }
 }
 
@@ -59,13 +59,13 @@ fn child() {
     let (Ok(what), Ok(root)) = (std::env::var(ACT), std::env::var(ROOT)) else {
         return;
     };
-    let yard = RepoFixture::at(root.into());
-    let program = yard.path("deadly");
-    perform(&yard, &what, program);
+    let repo = RepoFixture::at(root.into());
+    let program = repo.path("deadly");
+    perform(&repo, &what, program);
 }
 
 /// Runs the act in a child that is killed at the given call; returns how many calls there were.
-pub fn run(yard: &RepoFixture, what: &str, at: usize, way: KillMode) -> usize {
+pub fn run(repo: &RepoFixture, what: &str, at: usize, way: KillMode) -> usize {
     let deed = match way {
         KillMode::Before => "kill -9 $PPID; exit 1",
         KillMode::After => "$real \"$@\"; kill -9 $PPID; exit 1",
@@ -76,83 +76,83 @@ pub fn run(yard: &RepoFixture, what: &str, at: usize, way: KillMode) -> usize {
     };
     let script = format!(
         "{}if [ $n = {at} ]; then {deed}; fi\nexec $real \"$@\"",
-        numbering_script(&yard.path("n"))
+        numbering_script(&repo.path("n"))
     );
-    begin_count(&yard.path("n"));
-    yard.wrapper("deadly", &script);
-    let mut child = child_process(yard, what);
+    begin_count(&repo.path("n"));
+    repo.wrapper("deadly", &script);
+    let mut child = child_process(repo, what);
     let status = child.status().unwrap();
-    let calls = counted(&yard.path("n"));
+    let calls = counted(&repo.path("n"));
     let is_killed = status.signal() == Some(9);
     let must = calls >= at && !matches!(way, KillMode::Spared);
     assert_eq!(is_killed, must, "{what} killed {way:?} {at}: {status}");
     calls
 }
 
-pub fn child_process(yard: &RepoFixture, what: &str) -> Command {
+pub fn child_process(repo: &RepoFixture, what: &str) -> Command {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "kill_points::child", "--nocapture"]);
-    child.env(ACT, what).env(ROOT, yard.path(""));
+    child.env(ACT, what).env(ROOT, repo.path(""));
     child.stdin(Stdio::null());
     child.stdout(Stdio::null()).stderr(Stdio::null());
     child
 }
 
 /// A branch that shares little with `main`.
-fn branch(yard: &RepoFixture) {
-    let app = yard.app();
-    yard.git(&app, &["switch", "-q", "-c", "fix"]);
+fn branch(repo: &RepoFixture) {
+    let app = repo.app();
+    repo.git(&app, &["switch", "-q", "-c", "fix"]);
     fs::write(app.join("large"), vec![b'x'; 300_000]).unwrap();
     fs::remove_file(app.join("data.bin")).unwrap();
     fs::write(app.join("README"), "the branch's own\n".repeat(5000)).unwrap();
-    yard.git(&app, &["add", "-A"]);
-    yard.git(&app, &["commit", "-q", "-m", "much"]);
-    yard.git(&app, &["switch", "-q", "main"]);
+    repo.git(&app, &["add", "-A"]);
+    repo.git(&app, &["commit", "-q", "-m", "much"]);
+    repo.git(&app, &["switch", "-q", "main"]);
 }
 
-fn dirty(yard: &RepoFixture) -> (Files, String) {
-    let at = yard.slot();
+fn dirty(repo: &RepoFixture) -> (Files, String) {
+    let at = repo.slot();
     fs::write(at.join("README"), "staged\n").unwrap();
-    yard.git(&at, &["add", "README"]);
+    repo.git(&at, &["add", "README"]);
     fs::write(at.join("README"), "unstaged\n").unwrap();
     fs::write(at.join("new"), "untracked\n").unwrap();
     fs::write(at.join("x.log"), "ignored\n").unwrap();
     fs::remove_file(at.join("src/deep/old.txt")).unwrap();
     fs::remove_file(at.join("link")).unwrap();
     symlink("src", at.join("link")).unwrap();
-    (files(&at), status(yard))
+    (files(&at), status(repo))
 }
 
-fn status(yard: &RepoFixture) -> String {
-    yard.git(
-        &yard.slot(),
+fn status(repo: &RepoFixture) -> String {
+    repo.git(
+        &repo.slot(),
         &["status", "--porcelain=v2", "--untracked-files=all"],
     )
 }
 
 /// Checks everything that must hold after one further attempt, whenever the first was killed.
-fn repeat(yard: &RepoFixture, what: &str, before: &Files, status_before: &str, branches: &str) {
-    let git = yard.open();
+fn repeat(repo: &RepoFixture, what: &str, before: &Files, status_before: &str, branches: &str) {
+    let git = repo.open();
     let task = TaskId::new("t1");
     match what {
         "acquire" => {
-            let acquired = yard.acquire(&git, "t1", "fix");
+            let acquired = repo.acquire(&git, "t1", "fix");
             assert_eq!(acquired.changes.len(), 0);
             assert_eq!(acquired.head.branch().unwrap().as_str(), "fix");
-            assert_eq!(files(&yard.slot()), commit_files(yard, "fix"));
-            let listed = yard.git(&yard.app(), &["worktree", "list", "--porcelain"]);
+            assert_eq!(files(&repo.slot()), commit_files(repo, "fix"));
+            let listed = repo.git(&repo.app(), &["worktree", "list", "--porcelain"]);
             assert_eq!(listed.matches("worktree ").count(), 2, "{listed}");
         }
         "release" => {
-            let released = yard.release(&git, "t1");
+            let released = repo.release(&git, "t1");
             assert!(
                 matches!(released, ReleaseResult::Free { .. }),
                 "{released:?}"
             );
             let rescues = git.rescues(&task).unwrap();
             assert_eq!(rescues.len(), 1, "saved once");
-            let saved = commit_files(yard, rescues[0].commit.as_str());
-            let now = files(&yard.slot());
+            let saved = commit_files(repo, rescues[0].commit.as_str());
+            let now = files(&repo.slot());
             for (path, content) in before {
                 let is_kept = saved.get(path) == Some(content) || now.get(path) == Some(content);
                 assert!(is_kept, "lost {}", path.display());
@@ -160,15 +160,15 @@ fn repeat(yard: &RepoFixture, what: &str, before: &Files, status_before: &str, b
             assert!(!saved.contains_key(&PathBuf::from("src/deep/old.txt")));
             let index = format!("{}^2:README", rescues[0].commit);
             assert_eq!(
-                yard.git(&yard.app(), &["cat-file", "blob", &index]),
+                repo.git(&repo.app(), &["cat-file", "blob", &index]),
                 "staged\n"
             );
-            assert_eq!(status(yard), "");
-            let marker = git.worktree(&yard.slot()).unwrap().marker().unwrap();
+            assert_eq!(status(repo), "");
+            let marker = git.worktree(&repo.slot()).unwrap().marker().unwrap();
             assert_eq!(marker.unwrap().phase, Phase::Idle);
         }
         "restore" => {
-            let worktree = git.worktree(&yard.slot()).unwrap();
+            let worktree = git.worktree(&repo.slot()).unwrap();
             let restored = worktree
                 .restore(&git.require_rescue(&task, 1).unwrap())
                 .unwrap();
@@ -176,42 +176,42 @@ fn repeat(yard: &RepoFixture, what: &str, before: &Files, status_before: &str, b
                 matches!(restored, RestoreResult::Done { .. }),
                 "{restored:?}"
             );
-            assert_eq!(files(&yard.slot()), *before);
-            assert_eq!(status(yard), status_before);
+            assert_eq!(files(&repo.slot()), *before);
+            assert_eq!(status(repo), status_before);
         }
         what => panic!("{what}"),
     }
-    assert_eq!(yard.branches(), branches);
-    let directory = yard
+    assert_eq!(repo.branches(), branches);
+    let directory = repo
         .app()
         .join(".git/worktrees")
         .join(crate::repo_fixture::WORKSPACE);
     assert!(!directory.join("index.lock").exists());
 }
 
-/// A saved yard in which the act can be performed; with its files, status and branches.
+/// A saved fixture in which the act can be performed; with its files, status and branches.
 fn stage(what: &str) -> (RepoFixture, Files, String, String) {
-    let yard = RepoFixture::new();
-    branch(&yard);
-    let branches = yard.branches();
+    let repo = RepoFixture::new();
+    branch(&repo);
+    let branches = repo.branches();
     let (mut before, mut status_before) = (Files::new(), String::new());
     if what != "acquire" {
-        let git = yard.open();
-        yard.acquire(&git, "t1", "fix");
-        (before, status_before) = dirty(&yard);
+        let git = repo.open();
+        repo.acquire(&git, "t1", "fix");
+        (before, status_before) = dirty(&repo);
         if what == "restore" {
-            yard.release(&git, "t1");
-            yard.acquire(&git, "t1", "fix");
+            repo.release(&git, "t1");
+            repo.acquire(&git, "t1", "fix");
         }
     }
-    yard.save();
-    (yard, before, status_before, branches)
+    repo.save();
+    (repo, before, status_before, branches)
 }
 
 /// Goes through every call of one shard, those with this remainder: the child is killed there, or
 /// the call fails, and the act is repeated.
 fn every_call(what: &str, shard: usize) {
-    let (yard, before, status_before, branches) = stage(what);
+    let (repo, before, status_before, branches) = stage(what);
     for at in (shard + 1..).step_by(SHARDS) {
         let way = [
             KillMode::Before,
@@ -219,13 +219,13 @@ fn every_call(what: &str, shard: usize) {
             KillMode::After,
             KillMode::During,
         ][at / SHARDS % 4];
-        let calls = run(&yard, what, at, way);
-        repeat(&yard, what, &before, &status_before, &branches);
+        let calls = run(&repo, what, at, way);
+        repeat(&repo, what, &before, &status_before, &branches);
         if calls < at {
             assert!(calls > 10, "{what} has only {calls} calls");
             return;
         }
-        yard.reset();
+        repo.reset();
     }
 }
 
@@ -236,17 +236,17 @@ fn every_call(what: &str, shard: usize) {
 #[test]
 fn at_any_instant() {
     for what in ["acquire", "release", "restore"] {
-        let (yard, before, status_before, branches) = stage(what);
+        let (repo, before, status_before, branches) = stage(what);
         for instant in 0..8 {
-            yard.wrapper("deadly", "exec $real \"$@\"");
-            let mut child = child_process(&yard, what).spawn().unwrap();
+            repo.wrapper("deadly", "exec $real \"$@\"");
+            let mut child = child_process(&repo, what).spawn().unwrap();
             std::thread::sleep(Duration::from_millis(15 + 17 * instant));
             child.kill().unwrap();
             child.wait().unwrap();
-            let is_alone = || processes_in(&yard.path(""), "git").unwrap().is_empty();
+            let is_alone = || processes_in(&repo.path(""), "git").unwrap().is_empty();
             assert!(Deadline::after(Duration::from_secs(20)).wait_for(is_alone));
-            repeat(&yard, what, &before, &status_before, &branches);
-            yard.reset();
+            repeat(&repo, what, &before, &status_before, &branches);
+            repo.reset();
         }
     }
 }
@@ -255,20 +255,20 @@ fn at_any_instant() {
 /// half-written, one gone, the index old and locked.
 #[test]
 fn half_a_switch() {
-    let (yard, before, status_before, branches) = stage("acquire");
+    let (repo, before, status_before, branches) = stage("acquire");
     let script = format!(
         "if [ \"$2\" = switch ]; then\n\
          cd {0} && rm data.bin && $real cat-file blob fix:README >README &&\n\
          $real cat-file blob fix:large | head -c 1000 >large && : >\"$GIT_DIR/index.lock\"\n\
          kill -9 $PPID; exit 1\nfi\nexec $real \"$@\"",
-        yard.slot().display()
+        repo.slot().display()
     );
-    yard.wrapper("deadly", &script);
-    let status = child_process(&yard, "acquire").status().unwrap();
+    repo.wrapper("deadly", &script);
+    let status = child_process(&repo, "acquire").status().unwrap();
     assert_eq!(status.signal(), Some(9));
-    let half = fs::read(yard.slot().join("large")).unwrap();
+    let half = fs::read(repo.slot().join("large")).unwrap();
     assert_eq!(half.len(), 1000);
-    repeat(&yard, "acquire", &before, &status_before, &branches);
+    repeat(&repo, "acquire", &before, &status_before, &branches);
 }
 
 macro_rules! shards {

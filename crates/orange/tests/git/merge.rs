@@ -21,9 +21,9 @@ pub struct MergeParameters {
 
 impl MergeParameters {
     /// A merge of `fix` in the current state.
-    pub fn now(yard: &RepoFixture, strategy: MergeStrategy) -> MergeParameters {
+    pub fn now(repo: &RepoFixture, strategy: MergeStrategy) -> MergeParameters {
         let commit = |name: &str| {
-            let text = yard.git(&yard.app(), &["rev-parse", &format!("refs/heads/{name}")]);
+            let text = repo.git(&repo.app(), &["rev-parse", &format!("refs/heads/{name}")]);
             CommitId::new(text.trim())
         };
         MergeParameters {
@@ -68,16 +68,16 @@ impl MergeParameters {
         match self.try_merge(git).unwrap() {
             MergeOutcome::Merged { commit, .. } => panic!("merged as {commit}"),
             MergeOutcome::Refused(refusal) => {
-                let told = refusal.to_string();
-                let has_command = told.contains("run `") || told.contains("with `");
+                let text = refusal.to_string();
+                let has_command = text.contains("run `") || text.contains("with `");
                 let begins = match &refusal.pushed_remote {
                     None => String::from("cannot merge `fix` into `main`: "),
                     Some(remote) => format!(
                         "`{remote}` already has `fix` in its `main`, but the local `main` cannot"
                     ),
                 };
-                assert!(told.starts_with(&begins), "{told}");
-                assert!(has_command, "{told}");
+                assert!(text.starts_with(&begins), "{text}");
+                assert!(has_command, "{text}");
                 refusal.obstacle
             }
         }
@@ -91,76 +91,76 @@ pub const ALL: [MergeStrategy; 3] = [
 ];
 
 /// Configures the user's name for commits.
-pub fn introduce(yard: &RepoFixture) {
+pub fn configure_identity(repo: &RepoFixture) {
     let text = "[user]\nname = Ada\nemail = ada@example.org\n";
-    fs::write(yard.path("home/.gitconfig"), text).unwrap();
+    fs::write(repo.path("home/.gitconfig"), text).unwrap();
 }
 
 /// A branch `fix` with two commits, checked out in a worktree.
-pub fn branch(yard: &RepoFixture) {
-    introduce(yard);
-    let git = yard.open();
-    yard.acquire(&git, "t1", "fix");
-    yard.commit(&yard.slot(), "one", "one of fix\n");
-    fs::create_dir_all(yard.slot().join("src/new")).unwrap();
-    yard.commit(&yard.slot(), "src/new/two", "two of fix\n");
-    yard.git(&yard.slot(), &["rm", "-q", "src/deep/old.txt"]);
-    yard.commit(&yard.slot(), "README", "one\ntwo\nthree and more\n");
+pub fn branch(repo: &RepoFixture) {
+    configure_identity(repo);
+    let git = repo.open();
+    repo.acquire(&git, "t1", "fix");
+    repo.commit(&repo.slot(), "one", "one of fix\n");
+    fs::create_dir_all(repo.slot().join("src/new")).unwrap();
+    repo.commit(&repo.slot(), "src/new/two", "two of fix\n");
+    repo.git(&repo.slot(), &["rm", "-q", "src/deep/old.txt"]);
+    repo.commit(&repo.slot(), "README", "one\ntwo\nthree and more\n");
 }
 
 /// A commit on `main` that `fix` lacks.
-pub fn advance(yard: &RepoFixture) {
-    yard.commit(&yard.app(), "elsewhere", "other work\n");
+pub fn advance(repo: &RepoFixture) {
+    repo.commit(&repo.app(), "elsewhere", "other work\n");
 }
 
 /// A bare remote with the same content as the repository.
-pub fn add_remote(yard: &RepoFixture) -> PathBuf {
+pub fn add_remote(repo: &RepoFixture) -> PathBuf {
     let clone = ["clone", "-q", "--bare", "app", "remote.git"];
-    yard.git(&yard.path(""), &clone);
-    let remote = yard.path("remote.git");
+    repo.git(&repo.path(""), &clone);
+    let remote = repo.path("remote.git");
     let at = remote.display().to_string();
-    yard.git(&yard.app(), &["remote", "add", "origin", &at]);
-    yard.git(&yard.app(), &["fetch", "-q", "origin"]);
+    repo.git(&repo.app(), &["remote", "add", "origin", &at]);
+    repo.git(&repo.app(), &["fetch", "-q", "origin"]);
     remote
 }
 
-pub fn tip(yard: &RepoFixture, directory: &Path, name: &str) -> String {
-    let text = yard.git(directory, &["rev-parse", name]);
+pub fn tip(repo: &RepoFixture, directory: &Path, name: &str) -> String {
+    let text = repo.git(directory, &["rev-parse", name]);
     text.trim().to_owned()
 }
 
-fn subject(yard: &RepoFixture, commit: &str) -> String {
-    yard.git(&yard.app(), &["log", "-1", "--format=%s", commit])
+fn subject(repo: &RepoFixture, commit: &str) -> String {
+    repo.git(&repo.app(), &["log", "-1", "--format=%s", commit])
 }
 
-fn status(yard: &RepoFixture) -> String {
+fn status(repo: &RepoFixture) -> String {
     let words = ["status", "--porcelain=v1", "--untracked-files=all"];
-    yard.git(&yard.app(), &words)
+    repo.git(&repo.app(), &words)
 }
 
 /// Every ref of the repository and every byte of the user's checkout, including its index.
-fn everything(yard: &RepoFixture) -> (String, Files, String, String) {
-    let refs = yard.git(&yard.app(), &["for-each-ref"]);
-    let index = yard.git(&yard.app(), &["ls-files", "--stage"]);
-    (refs, files(&yard.app()), index, status(yard))
+fn repo_state(repo: &RepoFixture) -> (String, Files, String, String) {
+    let refs = repo.git(&repo.app(), &["for-each-ref"]);
+    let index = repo.git(&repo.app(), &["ls-files", "--stage"]);
+    (refs, files(&repo.app()), index, status(repo))
 }
 
 #[test]
-fn each_strategy_makes_its_commit_and_brings_the_clean_checkout_along() {
+fn each_strategy_makes_its_commit_and_updates_a_clean_checkout() {
     for strategy in ALL {
-        let yard = RepoFixture::new();
-        branch(&yard);
+        let repo = RepoFixture::new();
+        branch(&repo);
         if strategy != MergeStrategy::Ff {
-            advance(&yard);
+            advance(&repo);
         }
         let (head, base) = (
-            tip(&yard, &yard.app(), "fix"),
-            tip(&yard, &yard.app(), "main"),
+            tip(&repo, &repo.app(), "fix"),
+            tip(&repo, &repo.app(), "main"),
         );
-        let wanted = MergeParameters::now(&yard, strategy);
-        let commit = wanted.merge(&yard.open());
-        assert_eq!(tip(&yard, &yard.app(), "main"), commit);
-        let parents = yard.git(&yard.app(), &["log", "-1", "--format=%P", &commit]);
+        let parameters = MergeParameters::now(&repo, strategy);
+        let commit = parameters.merge(&repo.open());
+        assert_eq!(tip(&repo, &repo.app(), "main"), commit);
+        let parents = repo.git(&repo.app(), &["log", "-1", "--format=%P", &commit]);
         let parents = parents.trim();
         match strategy {
             MergeStrategy::Ff => assert_eq!(commit, head),
@@ -168,68 +168,68 @@ fn each_strategy_makes_its_commit_and_brings_the_clean_checkout_along() {
             MergeStrategy::Squash => assert_eq!(parents, base),
         }
         if strategy != MergeStrategy::Ff {
-            let told = yard.git(&yard.app(), &["log", "-1", "--format=%an %ct%n%B", &commit]);
-            assert!(told.starts_with("Ada 1700000000\n"), "{told}");
+            let output = repo.git(&repo.app(), &["log", "-1", "--format=%an %ct%n%B", &commit]);
+            assert!(output.starts_with("Ada 1700000000\n"), "{output}");
             assert!(
-                told.contains(&format!("\nOrange-Task: t1\nOrange-Head: {head}\n")),
-                "{told}"
+                output.contains(&format!("\nOrange-Task: t1\nOrange-Head: {head}\n")),
+                "{output}"
             );
-            assert_eq!(told.matches("\nOrange-Head").count(), 1, "{told}");
+            assert_eq!(output.matches("\nOrange-Head").count(), 1, "{output}");
         }
         if strategy == MergeStrategy::Squash {
-            assert_eq!(subject(&yard, &commit), "Add things Orange-Head: forged\n");
+            assert_eq!(subject(&repo, &commit), "Add things Orange-Head: forged\n");
         }
-        assert_eq!(status(&yard), "", "the checkout is on it");
-        let read = |name: &str| fs::read_to_string(yard.app().join(name)).unwrap();
+        assert_eq!(status(&repo), "", "the checkout is on it");
+        let read = |name: &str| fs::read_to_string(repo.app().join(name)).unwrap();
         assert_eq!(read("src/new/two"), "two of fix\n");
         assert_eq!(read("README"), "one\ntwo\nthree and more\n");
-        assert_eq!(tip(&yard, &yard.app(), "fix"), head);
+        assert_eq!(tip(&repo, &repo.app(), "fix"), head);
         // Merging twice is the same as once.
-        let before = everything(&yard);
-        assert_eq!(wanted.merge(&yard.open()), commit);
-        assert_eq!(everything(&yard), before);
-        assert!(!yard.app().join(".git/orange-forward.json").exists());
+        let before = repo_state(&repo);
+        assert_eq!(parameters.merge(&repo.open()), commit);
+        assert_eq!(repo_state(&repo), before);
+        assert!(!repo.app().join(".git/orange-forward.json").exists());
     }
 }
 
 #[test]
-fn a_checkout_that_is_elsewhere_is_left_alone() {
+fn a_checkout_of_another_branch_is_left_alone() {
     let other: [&[&str]; 3] = [
         &["switch", "-q", "-c", "mine"],
         &["switch", "-q", "--detach"],
         &["checkout", "-q", "--orphan", "fresh"],
     ];
     for switch in other {
-        let yard = RepoFixture::new();
-        branch(&yard);
-        yard.git(&yard.app(), switch);
-        fs::write(yard.app().join("README"), "being edited\n").unwrap();
-        fs::write(yard.app().join("one"), "untracked\n").unwrap();
-        let before = files(&yard.app());
-        let was = status(&yard);
-        let commit = MergeParameters::now(&yard, MergeStrategy::Squash).merge(&yard.open());
-        assert_eq!(tip(&yard, &yard.app(), "main"), commit);
-        assert_eq!(files(&yard.app()), before);
-        assert_eq!(status(&yard), was);
+        let repo = RepoFixture::new();
+        branch(&repo);
+        repo.git(&repo.app(), switch);
+        fs::write(repo.app().join("README"), "being edited\n").unwrap();
+        fs::write(repo.app().join("one"), "untracked\n").unwrap();
+        let before = files(&repo.app());
+        let was = status(&repo);
+        let commit = MergeParameters::now(&repo, MergeStrategy::Squash).merge(&repo.open());
+        assert_eq!(tip(&repo, &repo.app(), "main"), commit);
+        assert_eq!(files(&repo.app()), before);
+        assert_eq!(status(&repo), was);
     }
 }
 
 #[test]
 fn untracked_files_that_the_merge_does_not_touch_stay() {
-    let yard = RepoFixture::new();
-    branch(&yard);
-    fs::write(yard.app().join("notes"), "mine\n").unwrap();
-    fs::write(yard.app().join("x.log"), "ignored\n").unwrap();
-    MergeParameters::now(&yard, MergeStrategy::Ff).merge(&yard.open());
-    assert_eq!(status(&yard), "?? notes\n");
-    assert_eq!(fs::read(yard.app().join("x.log")).unwrap(), b"ignored\n");
+    let repo = RepoFixture::new();
+    branch(&repo);
+    fs::write(repo.app().join("notes"), "mine\n").unwrap();
+    fs::write(repo.app().join("x.log"), "ignored\n").unwrap();
+    MergeParameters::now(&repo, MergeStrategy::Ff).merge(&repo.open());
+    assert_eq!(status(&repo), "?? notes\n");
+    assert_eq!(fs::read(repo.app().join("x.log")).unwrap(), b"ignored\n");
 }
 
 /// What a user has left in their checkout, and what the refusal names.
 type DirtyCheckout = (&'static str, fn(&RepoFixture), &'static [&'static str]);
 
-fn write(yard: &RepoFixture, name: &str, text: &str) {
-    let path = yard.app().join(name);
+fn write(repo: &RepoFixture, name: &str, text: &str) {
+    let path = repo.app().join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
@@ -237,75 +237,75 @@ fn write(yard: &RepoFixture, name: &str, text: &str) {
 const DIRT: [DirtyCheckout; 11] = [
     (
         "a change",
-        |yard| write(yard, "src/main.rs", "mine\n"),
+        |repo| write(repo, "src/main.rs", "mine\n"),
         &["src/main.rs"],
     ),
     (
         "a change where the merge writes",
-        |yard| write(yard, "README", "mine\n"),
+        |repo| write(repo, "README", "mine\n"),
         &["README"],
     ),
     (
         "a staged change",
-        |yard| {
-            write(yard, "data.bin", "mine\n");
-            yard.git(&yard.app(), &["add", "data.bin"]);
-            write(yard, "data.bin", "mine again\n");
+        |repo| {
+            write(repo, "data.bin", "mine\n");
+            repo.git(&repo.app(), &["add", "data.bin"]);
+            write(repo, "data.bin", "mine again\n");
         },
         &["data.bin"],
     ),
     (
         "a staged new file",
-        |yard| {
-            write(yard, "mine", "mine\n");
-            yard.git(&yard.app(), &["add", "mine"]);
+        |repo| {
+            write(repo, "mine", "mine\n");
+            repo.git(&repo.app(), &["add", "mine"]);
         },
         &["mine"],
     ),
     (
         "a deletion",
-        |yard| fs::remove_file(yard.app().join("src/main.rs")).unwrap(),
+        |repo| fs::remove_file(repo.app().join("src/main.rs")).unwrap(),
         &["src/main.rs"],
     ),
     (
         "a hidden change",
-        |yard| {
-            yard.git(
-                &yard.app(),
+        |repo| {
+            repo.git(
+                &repo.app(),
                 &["update-index", "--assume-unchanged", "README"],
             );
-            write(yard, "README", "hidden\n");
+            write(repo, "README", "hidden\n");
         },
         &["README"],
     ),
     (
         "an untracked file",
-        |yard| write(yard, "one", "mine\n"),
+        |repo| write(repo, "one", "mine\n"),
         &["one"],
     ),
     (
         "an untracked folder",
-        |yard| write(yard, "one/mine", "mine\n"),
+        |repo| write(repo, "one/mine", "mine\n"),
         &["one/mine"],
     ),
     (
         "an untracked file for a folder",
-        |yard| write(yard, "src/new", "mine\n"),
+        |repo| write(repo, "src/new", "mine\n"),
         &["src/new"],
     ),
     (
         "an ignored file",
-        |yard| {
-            write(yard, ".git/info/exclude", "/one\n");
-            write(yard, "one", "ignored\n");
+        |repo| {
+            write(repo, ".git/info/exclude", "/one\n");
+            write(repo, "one", "ignored\n");
         },
         &["one"],
     ),
     (
         "an ignored folder",
-        |yard| {
-            write(yard, ".git/info/exclude", "/one\n");
-            write(yard, "one/deep/mine", "ignored\n");
+        |repo| {
+            write(repo, ".git/info/exclude", "/one\n");
+            write(repo, "one/deep/mine", "ignored\n");
         },
         &["one/deep/mine"],
     ),
@@ -314,36 +314,36 @@ const DIRT: [DirtyCheckout; 11] = [
 #[test]
 fn lesson_2_a_dirty_checkout_is_refused_and_keeps_every_byte() {
     for (what, dirty, named) in DIRT {
-        let yard = RepoFixture::new();
-        branch(&yard);
-        dirty(&yard);
-        let before = everything(&yard);
+        let repo = RepoFixture::new();
+        branch(&repo);
+        dirty(&repo);
+        let before = repo_state(&repo);
         for strategy in ALL {
-            let obstacle = MergeParameters::now(&yard, strategy).obstacle(&yard.open());
+            let obstacle = MergeParameters::now(&repo, strategy).obstacle(&repo.open());
             let (MergeObstacle::UncommittedChanges { checkout, files }
             | MergeObstacle::UntrackedFiles { checkout, files }) = obstacle
             else {
                 panic!("{what}: {obstacle:?}");
             };
-            assert_eq!(checkout, yard.app().canonicalize().unwrap());
+            assert_eq!(checkout, repo.app().canonicalize().unwrap());
             let names: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
             let expected: Vec<&Path> = named.iter().map(Path::new).collect();
             assert_eq!(names, expected, "{what}");
-            assert_eq!(everything(&yard), before, "{what}");
+            assert_eq!(repo_state(&repo), before, "{what}");
         }
     }
 }
 
 #[test]
 fn an_operation_in_progress_is_refused() {
-    let yard = RepoFixture::new();
-    branch(&yard);
-    yard.git(&yard.app(), &["branch", "side"]);
-    advance(&yard);
-    yard.git(&yard.app(), &["switch", "-q", "side"]);
-    yard.commit(&yard.app(), "elsewhere", "conflicting\n");
-    yard.git(&yard.app(), &["switch", "-q", "main"]);
-    let wanted = MergeParameters::now(&yard, MergeStrategy::Merge);
+    let repo = RepoFixture::new();
+    branch(&repo);
+    repo.git(&repo.app(), &["branch", "side"]);
+    advance(&repo);
+    repo.git(&repo.app(), &["switch", "-q", "side"]);
+    repo.commit(&repo.app(), "elsewhere", "conflicting\n");
+    repo.git(&repo.app(), &["switch", "-q", "main"]);
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Merge);
     for (start, end, operation) in [
         (["merge", "side"], ["merge", "--abort"], Operation::Merge),
         (["rebase", "side"], ["rebase", "--abort"], Operation::Rebase),
@@ -353,77 +353,78 @@ fn an_operation_in_progress_is_refused() {
             Operation::CherryPick,
         ),
     ] {
-        assert!(!yard.try_git(&yard.app(), &start).status.success());
-        let before = everything(&yard);
-        let MergeObstacle::OperationInProgress { operations, .. } = wanted.obstacle(&yard.open())
+        assert!(!repo.try_git(&repo.app(), &start).status.success());
+        let before = repo_state(&repo);
+        let MergeObstacle::OperationInProgress { operations, .. } =
+            parameters.obstacle(&repo.open())
         else {
             panic!("{start:?} was not seen");
         };
         assert_eq!(operations, [operation]);
-        assert_eq!(everything(&yard), before);
-        yard.git(&yard.app(), &end);
+        assert_eq!(repo_state(&repo), before);
+        repo.git(&repo.app(), &end);
     }
-    wanted.merge(&yard.open());
+    parameters.merge(&repo.open());
 }
 
 #[test]
-fn conflicts_are_named_and_everything_is_as_it_was() {
-    let yard = RepoFixture::new();
-    branch(&yard);
-    yard.commit(&yard.app(), "README", "one\ntwo\nthree, differently\n");
-    yard.commit(&yard.app(), "one", "one of main\n");
-    let before = everything(&yard);
-    let work = files(&yard.slot());
+fn conflicts_are_listed_and_nothing_changes() {
+    let repo = RepoFixture::new();
+    branch(&repo);
+    repo.commit(&repo.app(), "README", "one\ntwo\nthree, differently\n");
+    repo.commit(&repo.app(), "one", "one of main\n");
+    let before = repo_state(&repo);
+    let work = files(&repo.slot());
     for strategy in [MergeStrategy::Merge, MergeStrategy::Squash] {
         let MergeObstacle::Conflicts(files) =
-            MergeParameters::now(&yard, strategy).obstacle(&yard.open())
+            MergeParameters::now(&repo, strategy).obstacle(&repo.open())
         else {
             panic!("no conflict");
         };
         assert_eq!(files, [Path::new("README"), Path::new("one")]);
     }
-    let obstacle = MergeParameters::now(&yard, MergeStrategy::Ff).obstacle(&yard.open());
+    let obstacle = MergeParameters::now(&repo, MergeStrategy::Ff).obstacle(&repo.open());
     assert_eq!(obstacle, MergeObstacle::NotFastForward);
-    assert_eq!(everything(&yard), before);
-    assert_eq!(files(&yard.slot()), work);
+    assert_eq!(repo_state(&repo), before);
+    assert_eq!(files(&repo.slot()), work);
 }
 
 #[test]
-fn what_moved_since_the_decision_is_not_merged() {
-    let yard = RepoFixture::new();
-    branch(&yard);
-    let wanted = MergeParameters::now(&yard, MergeStrategy::Merge);
-    advance(&yard);
-    let before = everything(&yard);
-    let obstacle = wanted.obstacle(&yard.open());
+fn a_branch_that_moved_since_the_decision_is_not_merged() {
+    let repo = RepoFixture::new();
+    branch(&repo);
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Merge);
+    advance(&repo);
+    let before = repo_state(&repo);
+    let obstacle = parameters.obstacle(&repo.open());
     assert!(
         matches!(obstacle, MergeObstacle::DefaultMoved { .. }),
         "{obstacle:?}"
     );
-    let wanted = MergeParameters::now(&yard, MergeStrategy::Merge);
-    assert_eq!(everything(&yard), before);
-    yard.commit(&yard.slot(), "late", "late\n");
-    let obstacle = wanted.obstacle(&yard.open());
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Merge);
+    assert_eq!(repo_state(&repo), before);
+    repo.commit(&repo.slot(), "late", "late\n");
+    let obstacle = parameters.obstacle(&repo.open());
     let MergeObstacle::BranchMoved { found, .. } = obstacle else {
         panic!("{obstacle:?}");
     };
-    assert_eq!(found.unwrap().as_str(), tip(&yard, &yard.slot(), "HEAD"));
+    assert_eq!(found.unwrap().as_str(), tip(&repo, &repo.slot(), "HEAD"));
 }
 
 #[test]
 fn lesson_32_a_branch_that_is_being_rebased_is_merged_by_its_name() {
-    let yard = RepoFixture::new();
-    branch(&yard);
-    let head = tip(&yard, &yard.app(), "fix");
+    let repo = RepoFixture::new();
+    branch(&repo);
+    let head = tip(&repo, &repo.app(), "fix");
     let sequence = "sequence.editor=sed -i -e 's/^pick/edit/'";
     let rebase = ["-c", sequence, "rebase", "-q", "-i", "HEAD~2"];
-    yard.git(&yard.slot(), &rebase);
+    repo.git(&repo.slot(), &rebase);
     assert_eq!(
-        MergeParameters::now(&yard, MergeStrategy::Ff).merge(&yard.open()),
+        MergeParameters::now(&repo, MergeStrategy::Ff).merge(&repo.open()),
         head
     );
     assert_eq!(
-        yard.try_git(&yard.app(), &["rev-parse", "refs/heads/HEAD"])
+        repo.try_git(&repo.app(), &["rev-parse", "refs/heads/HEAD"])
             .status
             .code(),
         Some(128)
@@ -432,101 +433,104 @@ fn lesson_32_a_branch_that_is_being_rebased_is_merged_by_its_name() {
 
 #[test]
 fn lesson_47_a_committed_task_file_is_refused() {
-    let yard = RepoFixture::new();
-    branch(&yard);
-    yard.commit(&yard.slot(), "TASK.md", "mine\n");
-    let before = everything(&yard);
+    let repo = RepoFixture::new();
+    branch(&repo);
+    repo.commit(&repo.slot(), "TASK.md", "mine\n");
+    let before = repo_state(&repo);
     for strategy in ALL {
-        let obstacle = MergeParameters::now(&yard, strategy).obstacle(&yard.open());
+        let obstacle = MergeParameters::now(&repo, strategy).obstacle(&repo.open());
         assert_eq!(obstacle, MergeObstacle::TaskFile("TASK.md".to_owned()));
     }
-    assert_eq!(everything(&yard), before);
-    yard.git(&yard.slot(), &["rm", "-q", "--cached", "TASK.md"]);
-    yard.git(&yard.slot(), &["commit", "-q", "-m", "out"]);
+    assert_eq!(repo_state(&repo), before);
+    repo.git(&repo.slot(), &["rm", "-q", "--cached", "TASK.md"]);
+    repo.git(&repo.slot(), &["commit", "-q", "-m", "out"]);
     // Its history still has it, which no gate allows either.
     for strategy in ALL {
-        let obstacle = MergeParameters::now(&yard, strategy).obstacle(&yard.open());
+        let obstacle = MergeParameters::now(&repo, strategy).obstacle(&repo.open());
         assert_eq!(obstacle, MergeObstacle::TaskFile("TASK.md".to_owned()));
     }
-    yard.git(&yard.slot(), &["reset", "-q", "--soft", "HEAD~2"]);
-    let commit = MergeParameters::now(&yard, MergeStrategy::Squash).merge(&yard.open());
-    let listed = yard.git(&yard.app(), &["log", "--name-only", "--format=", &commit]);
+    repo.git(&repo.slot(), &["reset", "-q", "--soft", "HEAD~2"]);
+    let commit = MergeParameters::now(&repo, MergeStrategy::Squash).merge(&repo.open());
+    let listed = repo.git(&repo.app(), &["log", "--name-only", "--format=", &commit]);
     assert!(!listed.contains("TASK.md"), "{listed}");
 }
 
 #[test]
 fn a_squash_is_recognised_by_its_content_and_within_its_attempt() {
-    let yard = RepoFixture::new();
-    branch(&yard);
-    advance(&yard);
-    let wanted = MergeParameters::now(&yard, MergeStrategy::Squash);
+    let repo = RepoFixture::new();
+    branch(&repo);
+    advance(&repo);
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Squash);
     // Another commit claims that it was merged.
-    let claim = format!("claimed\n\nOrange-Task: t1\nOrange-Head: {}", wanted.head);
-    yard.git(
-        &yard.app(),
+    let claim = format!(
+        "claimed\n\nOrange-Task: t1\nOrange-Head: {}",
+        parameters.head
+    );
+    repo.git(
+        &repo.app(),
         &["commit", "-q", "--allow-empty", "-m", &claim],
     );
-    let obstacle = wanted.obstacle(&yard.open());
+    let obstacle = parameters.obstacle(&repo.open());
     assert!(
         matches!(obstacle, MergeObstacle::DefaultMoved { .. }),
         "{obstacle:?}"
     );
-    let wanted = MergeParameters::now(&yard, MergeStrategy::Squash);
-    let commit = wanted.merge(&yard.open());
-    advance_again(&yard);
-    let count = yard.git(&yard.app(), &["rev-list", "--count", "main"]);
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Squash);
+    let commit = parameters.merge(&repo.open());
+    advance_again(&repo);
+    let count = repo.git(&repo.app(), &["rev-list", "--count", "main"]);
     assert!(matches!(
-        wanted.try_merge(&yard.open()).unwrap(),
+        parameters.try_merge(&repo.open()).unwrap(),
         MergeOutcome::Merged {
             was_there: true,
             ..
         }
     ));
     assert_eq!(
-        yard.git(&yard.app(), &["rev-list", "--count", "main"]),
+        repo.git(&repo.app(), &["rev-list", "--count", "main"]),
         count
     );
     // Reverted since, it takes another attempt to bring it again.
-    yard.git(&yard.app(), &["revert", "--no-edit", &commit]);
-    let again = MergeParameters::now(&yard, MergeStrategy::Squash).merge(&yard.open());
+    repo.git(&repo.app(), &["revert", "--no-edit", &commit]);
+    let again = MergeParameters::now(&repo, MergeStrategy::Squash).merge(&repo.open());
     assert_ne!(again, commit);
-    assert_eq!(fs::read(yard.app().join("one")).unwrap(), b"one of fix\n");
+    assert_eq!(fs::read(repo.app().join("one")).unwrap(), b"one of fix\n");
     // And with nothing left to merge there is nothing to commit.
-    let nothing = MergeParameters::now(&yard, MergeStrategy::Squash).merge(&yard.open());
+    let nothing = MergeParameters::now(&repo, MergeStrategy::Squash).merge(&repo.open());
     assert_eq!(nothing, again);
 }
 
-fn advance_again(yard: &RepoFixture) {
-    yard.commit(&yard.app(), "later", "later work\n");
+fn advance_again(repo: &RepoFixture) {
+    repo.commit(&repo.app(), "later", "later work\n");
 }
 
 #[test]
-fn without_a_name_the_person_is_told_what_to_configure() {
-    let yard = RepoFixture::new();
-    branch(&yard);
-    fs::remove_file(yard.path("home/.gitconfig")).unwrap();
-    let before = everything(&yard);
-    let failed = MergeParameters::now(&yard, MergeStrategy::Squash).try_merge(&yard.open());
+fn without_a_git_identity_the_error_names_the_settings() {
+    let repo = RepoFixture::new();
+    branch(&repo);
+    fs::remove_file(repo.path("home/.gitconfig")).unwrap();
+    let before = repo_state(&repo);
+    let failed = MergeParameters::now(&repo, MergeStrategy::Squash).try_merge(&repo.open());
     let error = failed.unwrap_err();
     assert!(matches!(error, GitError::NoIdentity(_)), "{error}");
     assert!(
         error.to_string().contains("git config --global user.name"),
         "{error}"
     );
-    assert_eq!(everything(&yard), before);
+    assert_eq!(repo_state(&repo), before);
     // A fast-forward needs no committer name.
-    MergeParameters::now(&yard, MergeStrategy::Ff).merge(&yard.open());
+    MergeParameters::now(&repo, MergeStrategy::Ff).merge(&repo.open());
 }
 
 #[test]
-fn a_git_that_cannot_merge_without_a_worktree_is_named() {
-    let yard = RepoFixture::new();
-    branch(&yard);
+fn a_git_without_merge_tree_is_reported() {
+    let repo = RepoFixture::new();
+    branch(&repo);
     let script = "if [ \"$2\" = merge-tree ]; then echo usage >&2; exit 129; fi\n\
                   if [ \"$2\" = version ]; then echo git version 2.30.2; exit; fi\n\
                   exec $real \"$@\"";
-    let old = yard.wrapper("old-git", script);
-    let failed = MergeParameters::now(&yard, MergeStrategy::Merge).try_merge(&yard.open_with(old));
+    let old = repo.wrapper("old-git", script);
+    let failed = MergeParameters::now(&repo, MergeStrategy::Merge).try_merge(&repo.open_with(old));
     let error = failed.unwrap_err().to_string();
     assert_eq!(
         error,
@@ -536,75 +540,75 @@ fn a_git_that_cannot_merge_without_a_worktree_is_named() {
 
 #[test]
 fn two_merges_at_once_take_turns() {
-    let yard = RepoFixture::new();
-    branch(&yard);
-    advance(&yard);
-    let wanted = MergeParameters::now(&yard, MergeStrategy::Merge);
+    let repo = RepoFixture::new();
+    branch(&repo);
+    advance(&repo);
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Merge);
     let commits: Vec<String> = std::thread::scope(|scope| {
         let merges: Vec<_> = (0..4)
-            .map(|_| scope.spawn(|| wanted.merge(&yard.open())))
+            .map(|_| scope.spawn(|| parameters.merge(&repo.open())))
             .collect();
         merges.into_iter().map(|it| it.join().unwrap()).collect()
     });
     assert!(commits.iter().all(|it| *it == commits[0]), "{commits:?}");
-    assert_eq!(status(&yard), "");
-    assert_eq!(tip(&yard, &yard.app(), "main"), commits[0]);
+    assert_eq!(status(&repo), "");
+    assert_eq!(tip(&repo, &repo.app(), "main"), commits[0]);
 }
 
 #[test]
-fn a_linked_checkout_of_the_default_branch_comes_along_or_is_in_the_way() {
-    let yard = RepoFixture::new();
-    branch(&yard);
-    yard.git(&yard.app(), &["switch", "-q", "--detach"]);
-    let linked = yard.path("linked");
+fn a_linked_checkout_of_the_default_branch_is_updated_or_blocks() {
+    let repo = RepoFixture::new();
+    branch(&repo);
+    repo.git(&repo.app(), &["switch", "-q", "--detach"]);
+    let linked = repo.path("linked");
     let at = linked.display().to_string();
-    yard.git(&yard.app(), &["worktree", "add", "-q", &at, "main"]);
-    let wanted = MergeParameters::now(&yard, MergeStrategy::Squash);
+    repo.git(&repo.app(), &["worktree", "add", "-q", &at, "main"]);
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Squash);
     fs::write(linked.join("README"), "mine\n").unwrap();
-    let obstacle = wanted.obstacle(&yard.open());
+    let obstacle = parameters.obstacle(&repo.open());
     assert!(
         matches!(obstacle, MergeObstacle::UncommittedChanges { .. }),
         "{obstacle:?}"
     );
-    yard.git(&linked, &["checkout", "-q", "--", "README"]);
-    wanted.merge(&yard.open());
-    assert_eq!(yard.git(&linked, &["status", "--porcelain"]), "");
+    repo.git(&linked, &["checkout", "-q", "--", "README"]);
+    parameters.merge(&repo.open());
+    assert_eq!(repo.git(&linked, &["status", "--porcelain"]), "");
     assert_eq!(fs::read(linked.join("one")).unwrap(), b"one of fix\n");
     // A worktree whose directory is gone may be on a disk that is not mounted.
-    yard.commit(&yard.slot(), "late", "late\n");
-    fs::rename(&linked, yard.path("away")).unwrap();
-    let wanted = MergeParameters::now(&yard, MergeStrategy::Squash);
-    let before = yard.branches();
-    let obstacle = wanted.obstacle(&yard.open());
+    repo.commit(&repo.slot(), "late", "late\n");
+    fs::rename(&linked, repo.path("away")).unwrap();
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Squash);
+    let before = repo.branches();
+    let obstacle = parameters.obstacle(&repo.open());
     assert!(
         matches!(obstacle, MergeObstacle::Unusable { .. }),
         "{obstacle:?}"
     );
-    assert_eq!(yard.branches(), before);
-    yard.git(&yard.app(), &["worktree", "prune"]);
-    wanted.merge(&yard.open());
+    assert_eq!(repo.branches(), before);
+    repo.git(&repo.app(), &["worktree", "prune"]);
+    parameters.merge(&repo.open());
 }
 
 #[test]
-fn a_bare_repository_is_merged_in() {
-    let yard = RepoFixture::new();
-    branch(&yard);
-    yard.git(&yard.app(), &["switch", "-q", "--detach"]);
-    yard.git(
-        &yard.path(""),
+fn a_merge_works_in_a_bare_repository() {
+    let repo = RepoFixture::new();
+    branch(&repo);
+    repo.git(&repo.app(), &["switch", "-q", "--detach"]);
+    repo.git(
+        &repo.path(""),
         &["clone", "-q", "--bare", "app", "bare.git"],
     );
-    let git = Git::open("git", &yard.path("bare.git"), &yard.environment()).unwrap();
-    let commit = MergeParameters::now(&yard, MergeStrategy::Merge).merge(&git);
-    assert_eq!(tip(&yard, &yard.path("bare.git"), "main"), commit);
+    let git = Git::open("git", &repo.path("bare.git"), &repo.environment()).unwrap();
+    let commit = MergeParameters::now(&repo, MergeStrategy::Merge).merge(&git);
+    assert_eq!(tip(&repo, &repo.path("bare.git"), "main"), commit);
 }
 
 #[test]
 fn a_submodule_that_moved_is_an_uncommitted_change() {
-    let yard = RepoFixture::new();
-    branch(&yard);
-    let inner = yard.path("inner");
-    yard.git(&yard.path(""), &["clone", "-q", "app", "inner"]);
+    let repo = RepoFixture::new();
+    branch(&repo);
+    let inner = repo.path("inner");
+    repo.git(&repo.path(""), &["clone", "-q", "app", "inner"]);
     let at = inner.display().to_string();
     let add = [
         "-c",
@@ -615,37 +619,37 @@ fn a_submodule_that_moved_is_an_uncommitted_change() {
         &at,
         "sub",
     ];
-    yard.git(&yard.app(), &add);
-    yard.git(&yard.app(), &["commit", "-q", "-m", "sub"]);
-    let wanted = MergeParameters::now(&yard, MergeStrategy::Merge);
-    yard.commit(&yard.app().join("sub"), "inside", "inside\n");
-    let MergeObstacle::UncommittedChanges { files, .. } = wanted.obstacle(&yard.open()) else {
+    repo.git(&repo.app(), &add);
+    repo.git(&repo.app(), &["commit", "-q", "-m", "sub"]);
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Merge);
+    repo.commit(&repo.app().join("sub"), "inside", "inside\n");
+    let MergeObstacle::UncommittedChanges { files, .. } = parameters.obstacle(&repo.open()) else {
         panic!("it was not seen");
     };
     assert_eq!(files, [Path::new("sub")]);
-    yard.git(
-        &yard.app(),
+    repo.git(
+        &repo.app(),
         &["-C", "sub", "reset", "-q", "--hard", "HEAD~1"],
     );
     // Changes inside the submodule are none of the merge's business.
-    fs::write(yard.app().join("sub/README"), "mine\n").unwrap();
-    wanted.merge(&yard.open());
-    assert_eq!(fs::read(yard.app().join("sub/README")).unwrap(), b"mine\n");
+    fs::write(repo.app().join("sub/README"), "mine\n").unwrap();
+    parameters.merge(&repo.open());
+    assert_eq!(fs::read(repo.app().join("sub/README")).unwrap(), b"mine\n");
 }
 
 #[test]
-fn a_checkout_that_another_program_has_locked_is_waited_for_and_never_unlocked() {
-    let yard = RepoFixture::new();
-    branch(&yard);
-    let lock = yard.app().join(".git/index.lock");
+fn a_locked_checkout_is_waited_for_and_never_unlocked() {
+    let repo = RepoFixture::new();
+    branch(&repo);
+    let lock = repo.app().join(".git/index.lock");
     fs::write(&lock, "an editor's\n").unwrap();
-    let wanted = MergeParameters::now(&yard, MergeStrategy::Merge);
-    let before = (yard.branches(), files(&yard.app()));
-    let failed = wanted.try_merge(&yard.open());
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Merge);
+    let before = (repo.branches(), files(&repo.app()));
+    let failed = parameters.try_merge(&repo.open());
     assert!(matches!(failed, Err(GitError::Locked { .. })), "{failed:?}");
     assert_eq!(fs::read(&lock).unwrap(), b"an editor's\n");
-    assert_eq!((yard.branches(), files(&yard.app())), before);
+    assert_eq!((repo.branches(), files(&repo.app())), before);
     fs::remove_file(lock).unwrap();
     // A repository without a remote has nowhere to push to, and that is fine.
-    wanted.with_push().merge(&yard.open());
+    parameters.with_push().merge(&repo.open());
 }

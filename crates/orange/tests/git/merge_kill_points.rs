@@ -13,19 +13,19 @@ use orange_engine::effect::MergeStrategy;
 use orange_engine::names::CommitId;
 
 use crate::kill_points::{KillMode, run};
-use crate::merge::{MergeParameters, add_remote, branch, introduce, tip};
+use crate::merge::{MergeParameters, add_remote, branch, configure_identity, tip};
 use crate::repo_fixture::{RepoFixture, commit_files, files};
 
 /// How many tests share the calls of one strategy.
 const SHARDS: usize = 3;
 
 /// What the killed child does: the merge that was decided before it started.
-pub fn perform(yard: &RepoFixture, git: &Git, what: &str) {
-    merge_parameters(yard, what).merge(git);
+pub fn perform(repo: &RepoFixture, git: &Git, what: &str) {
+    merge_parameters(repo, what).merge(git);
 }
 
-fn merge_parameters(yard: &RepoFixture, what: &str) -> MergeParameters {
-    let text = fs::read_to_string(yard.path("decided")).unwrap();
+fn merge_parameters(repo: &RepoFixture, what: &str) -> MergeParameters {
+    let text = fs::read_to_string(repo.path("decided")).unwrap();
     let (head, base) = text.split_once(' ').unwrap();
     MergeParameters {
         strategy: match what {
@@ -41,25 +41,25 @@ fn merge_parameters(yard: &RepoFixture, what: &str) -> MergeParameters {
     }
 }
 
-/// A yard with a remote, with much to merge into the user's checkout.
+/// A fixture with a remote and much to merge into the user's checkout.
 fn stage() -> RepoFixture {
-    let yard = RepoFixture::new();
-    branch(&yard);
-    let slot = yard.slot();
+    let repo = RepoFixture::new();
+    branch(&repo);
+    let slot = repo.slot();
     fs::write(slot.join("large"), vec![b'x'; 300_000]).unwrap();
     fs::remove_file(slot.join("data.bin")).unwrap();
     fs::create_dir(slot.join("data.bin")).unwrap();
     fs::write(slot.join("data.bin/inside"), "a folder now\n").unwrap();
-    yard.git(&slot, &["add", "-A"]);
-    yard.git(&slot, &["commit", "-q", "-m", "much"]);
-    add_remote(&yard);
-    introduce(&yard);
-    fs::write(yard.app().join("notes"), "mine\n").unwrap();
-    let wanted = MergeParameters::now(&yard, MergeStrategy::Ff);
-    let text = format!("{} {}", wanted.head, wanted.base);
-    fs::write(yard.path("decided"), text).unwrap();
-    yard.save();
-    yard
+    repo.git(&slot, &["add", "-A"]);
+    repo.git(&slot, &["commit", "-q", "-m", "much"]);
+    add_remote(&repo);
+    configure_identity(&repo);
+    fs::write(repo.app().join("notes"), "mine\n").unwrap();
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Ff);
+    let text = format!("{} {}", parameters.head, parameters.base);
+    fs::write(repo.path("decided"), text).unwrap();
+    repo.save();
+    repo
 }
 
 /// A killed git leaves its lock behind, and the error says so; the user removes it.
@@ -74,39 +74,39 @@ fn remove_locks(folder: &Path) {
     }
 }
 
-fn repeat(yard: &RepoFixture, what: &str, expected: &str, told: &str) {
-    let is_alone = || processes_in(&yard.path(""), "git").unwrap().is_empty();
+fn repeat(repo: &RepoFixture, what: &str, expected: &str, text: &str) {
+    let is_alone = || processes_in(&repo.path(""), "git").unwrap().is_empty();
     assert!(Deadline::after(Duration::from_mins(1)).wait_for(is_alone));
     for refs in ["app/.git/refs", "remote.git/refs"] {
-        remove_locks(&yard.path(refs));
+        remove_locks(&repo.path(refs));
     }
-    let _none = fs::remove_file(yard.app().join(".git/index.lock"));
-    let commit = merge_parameters(yard, what).merge(&yard.open());
-    assert_eq!(commit, expected, "{told}");
+    let _none = fs::remove_file(repo.app().join(".git/index.lock"));
+    let commit = merge_parameters(repo, what).merge(&repo.open());
+    assert_eq!(commit, expected, "{text}");
     for place in ["app", "remote.git"] {
         assert_eq!(
-            tip(yard, &yard.path(place), "refs/heads/main"),
+            tip(repo, &repo.path(place), "refs/heads/main"),
             expected,
-            "{told}"
+            "{text}"
         );
     }
     let words = ["status", "--porcelain=v1", "--untracked-files=all"];
-    assert_eq!(yard.git(&yard.app(), &words), "?? notes\n", "{told}");
-    let mut there = files(&yard.app());
+    assert_eq!(repo.git(&repo.app(), &words), "?? notes\n", "{text}");
+    let mut there = files(&repo.app());
     let notes = there.remove(Path::new("notes")).unwrap();
-    assert_eq!(notes.1, b"mine\n", "{told}");
-    assert_eq!(there, commit_files(yard, expected), "{told}");
-    let directory = yard.app().join(".git");
+    assert_eq!(notes.1, b"mine\n", "{text}");
+    assert_eq!(there, commit_files(repo, expected), "{text}");
+    let directory = repo.app().join(".git");
     for left in ["index.lock", "orange-forward.json"] {
-        assert!(!directory.join(left).exists(), "{left}: {told}");
+        assert!(!directory.join(left).exists(), "{left}: {text}");
     }
 }
 
 /// Goes through every call of one shard; the shards run in parallel.
 fn every_call(what: &str, shard: usize) {
-    let yard = stage();
-    let expected = merge_parameters(&yard, what).merge(&yard.open());
-    yard.reset();
+    let repo = stage();
+    let expected = merge_parameters(&repo, what).merge(&repo.open());
+    repo.reset();
     for at in (shard + 1..).step_by(SHARDS) {
         let ways = [
             KillMode::Before,
@@ -117,10 +117,10 @@ fn every_call(what: &str, shard: usize) {
         // Two kinds of death at each call, alternating.
         let mut calls = 0;
         for way in ways.into_iter().skip(at / SHARDS % 2).step_by(2) {
-            calls = run(&yard, what, at, way);
-            let told = format!("{what} {way:?} {at}");
-            repeat(&yard, what, &expected, &told);
-            yard.reset();
+            calls = run(&repo, what, at, way);
+            let text = format!("{what} {way:?} {at}");
+            repeat(&repo, what, &expected, &text);
+            repo.reset();
         }
         if calls < at {
             assert!(calls > 10, "{what} has only {calls} calls");
@@ -154,44 +154,44 @@ shards! {
 /// half-written, some gone, the index old and locked.
 #[test]
 fn half_a_checkout() {
-    let yard = stage();
-    let expected = merge_parameters(&yard, "squash").merge(&yard.open());
-    yard.reset();
+    let repo = stage();
+    let expected = merge_parameters(&repo, "squash").merge(&repo.open());
+    repo.reset();
     let script = format!(
         "if [ \"$2\" = read-tree ] && [ \"$5\" != -n ]; then\n\
          cd {} && rm data.bin src/deep/old.txt && $real cat-file blob fix:README >README &&\n\
          $real cat-file blob fix:large | head -c 1000 >large && : >\"$GIT_DIR/index.lock\"\n\
          kill -9 $PPID; exit 1\nfi\nexec $real \"$@\"",
-        yard.app().display()
+        repo.app().display()
     );
     let half = || {
-        yard.wrapper("deadly", &script);
-        let status = crate::kill_points::child_process(&yard, "squash")
+        repo.wrapper("deadly", &script);
+        let status = crate::kill_points::child_process(&repo, "squash")
             .status()
             .unwrap();
         assert!(!status.success());
-        assert_eq!(fs::read(yard.app().join("large")).unwrap().len(), 1000);
-        assert!(yard.app().join(".git/orange-forward.json").exists());
+        assert_eq!(fs::read(repo.app().join("large")).unwrap().len(), 1000);
+        assert!(repo.app().join(".git/orange-forward.json").exists());
     };
-    let lock = yard.app().join(".git/index.lock");
+    let lock = repo.app().join(".git/index.lock");
     half();
     // In the user's own checkout, orange cannot know which process owns the lock.
-    let failed = merge_parameters(&yard, "squash").try_merge(&yard.open());
+    let failed = merge_parameters(&repo, "squash").try_merge(&repo.open());
     assert!(matches!(failed, Err(GitError::Locked { .. })), "{failed:?}");
     assert!(lock.exists());
-    assert!(!yard.app().join(".git/orange-left-index.lock").exists());
-    repeat(&yard, "squash", &expected, "half a checkout");
-    yard.reset();
+    assert!(!repo.app().join(".git/orange-left-index.lock").exists());
+    repeat(&repo, "squash", &expected, "half a checkout");
+    repo.reset();
     // Anything the user writes into it meanwhile stays theirs.
     half();
     fs::remove_file(&lock).unwrap();
-    fs::write(yard.app().join("README"), "typed since\n").unwrap();
-    let obstacle = merge_parameters(&yard, "squash").obstacle(&yard.open());
+    fs::write(repo.app().join("README"), "typed since\n").unwrap();
+    let obstacle = merge_parameters(&repo, "squash").obstacle(&repo.open());
     assert!(obstacle.to_string().contains("`README`"), "{obstacle}");
     assert_eq!(
-        fs::read(yard.app().join("README")).unwrap(),
+        fs::read(repo.app().join("README")).unwrap(),
         b"typed since\n"
     );
-    fs::write(yard.app().join("README"), "one\ntwo\nthree\n").unwrap();
-    repeat(&yard, "squash", &expected, "half a checkout, fixed");
+    fs::write(repo.app().join("README"), "one\ntwo\nthree\n").unwrap();
+    repeat(&repo, "squash", &expected, "half a checkout, fixed");
 }

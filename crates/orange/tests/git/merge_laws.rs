@@ -53,7 +53,7 @@ enum NamedCommit {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let speaker = prop_oneof![
+    let caller = prop_oneof![
         2 => Just(Caller::Worker),
         3 => Just(Caller::Reviewer),
         1 => Just(Caller::Human),
@@ -75,9 +75,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Step::Ignore),
         2 => Just(Step::TidyUp),
         1 => Just(Step::Rewind),
-        5 => speaker.clone().prop_map(Step::Handoff),
-        5 => (speaker, prop::bool::weighted(0.8), named.clone())
-            .prop_map(|(speaker, passes, named)| Step::Verdict(speaker, passes, named)),
+        5 => caller.clone().prop_map(Step::Handoff),
+        5 => (caller, prop::bool::weighted(0.8), named.clone())
+            .prop_map(|(caller, passes, named)| Step::Verdict(caller, passes, named)),
         1 => Just(Step::RequestChanges),
         1 => Just(Step::CommitToMain),
         1 => Just(Step::MergeByHand),
@@ -96,7 +96,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 struct TaskRun<'a> {
-    ground: &'a HomeFixture,
+    fixture: &'a HomeFixture,
     id: TaskId,
     branch: String,
     count: usize,
@@ -107,18 +107,18 @@ struct TaskRun<'a> {
 }
 
 impl<'a> TaskRun<'a> {
-    fn begin(ground: &'a HomeFixture, number: usize) -> TaskRun<'a> {
+    fn begin(fixture: &'a HomeFixture, number: usize) -> TaskRun<'a> {
         let branch = format!("fix-{number}");
-        let id = ground.create(Some(&branch));
-        let life = TaskRun {
-            ground,
+        let id = fixture.create(Some(&branch));
+        let run = TaskRun {
+            fixture,
             id,
             branch,
             count: 0,
             vouched: BTreeSet::new(),
-            own: commits(ground),
+            own: commits(fixture),
         };
-        let answer = life.ask(
+        let answer = run.ask(
             Role::Human,
             RequestKind::Move {
                 to: status("working"),
@@ -127,23 +127,23 @@ impl<'a> TaskRun<'a> {
             false,
         );
         assert!(matches!(answer, Answer::Done(_)), "{answer:?}");
-        life
+        run
     }
 
     fn git(&self, arguments: &[&str]) -> String {
-        let yard = &self.ground.yard;
-        yard.git(&yard.slot(), arguments).trim().to_owned()
+        let repo = &self.fixture.repo;
+        repo.git(&repo.slot(), arguments).trim().to_owned()
     }
 
     fn try_git(&self, arguments: &[&str]) {
-        let yard = &self.ground.yard;
-        let _whatever = yard.try_git(&yard.slot(), arguments);
+        let repo = &self.fixture.repo;
+        let _whatever = repo.try_git(&repo.slot(), arguments);
     }
 
     fn head(&self) -> String {
-        let yard = &self.ground.yard;
-        yard.git(
-            &yard.app(),
+        let repo = &self.fixture.repo;
+        repo.git(
+            &repo.app(),
             &["rev-parse", &format!("refs/heads/{}", self.branch)],
         )
         .trim()
@@ -151,7 +151,7 @@ impl<'a> TaskRun<'a> {
     }
 
     fn commit(&self, named: NamedCommit) -> Option<String> {
-        let yard = &self.ground.yard;
+        let repo = &self.fixture.repo;
         let text = match named {
             NamedCommit::None => return None,
             NamedCommit::Head => return Some(self.head()),
@@ -160,12 +160,12 @@ impl<'a> TaskRun<'a> {
             NamedCommit::Main => String::from("--max-count=1 refs/heads/main"),
         };
         let words = ["rev-list"].into_iter().chain(text.split(' '));
-        let found = yard.git(&yard.app(), &words.collect::<Vec<_>>());
+        let found = repo.git(&repo.app(), &words.collect::<Vec<_>>());
         found.lines().last().map(str::to_owned)
     }
 
     fn ask(&self, by: Role, ask: RequestKind, head: Option<&String>, confirmed: bool) -> Answer {
-        let asked = TaskRequest {
+        let request = TaskRequest {
             task: self.id.clone(),
             request: Request {
                 by,
@@ -176,12 +176,12 @@ impl<'a> TaskRun<'a> {
             },
             waiting: WaitPolicy::Here,
         };
-        self.ground.driver().requests.ask(&asked).unwrap()
+        self.fixture.driver().requests.ask(&request).unwrap()
     }
 
     fn write(&mut self, section: &str, text: &str) {
         self.count += 1;
-        let path = self.ground.yard.slot().join("TASK.md");
+        let path = self.fixture.repo.slot().join("TASK.md");
         let mut file = fs::read_to_string(&path).unwrap();
         let step = self.count;
         file += &[
@@ -198,7 +198,7 @@ impl<'a> TaskRun<'a> {
     }
 
     fn apply(&mut self, step: Step) {
-        let slot = self.ground.yard.slot();
+        let slot = self.fixture.repo.slot();
         self.count += 1;
         let number = self.count;
         match step {
@@ -259,23 +259,23 @@ impl<'a> TaskRun<'a> {
                 );
             }
             Step::CommitToMain => {
-                let app = self.ground.yard.app();
+                let app = self.fixture.repo.app();
                 fs::write(app.join(format!("own-{number}-{}", self.branch)), "own\n").unwrap();
-                self.ground.yard.git(&app, &["add", "-A"]);
-                self.ground.yard.git(&app, &["commit", "-qm", "own"]);
-                self.own.extend(commits(self.ground));
+                self.fixture.repo.git(&app, &["add", "-A"]);
+                self.fixture.repo.git(&app, &["commit", "-qm", "own"]);
+                self.own.extend(commits(self.fixture));
             }
             Step::MergeByHand => {
-                let yard = &self.ground.yard;
-                yard.git(&yard.app(), &["merge", "-q", "--no-edit", &self.branch]);
-                self.own.extend(commits(self.ground));
+                let repo = &self.fixture.repo;
+                repo.git(&repo.app(), &["merge", "-q", "--no-edit", &self.branch]);
+                self.own.extend(commits(self.fixture));
             }
             Step::Merge(strategy, named, confirmed) => self.merge(strategy, named, confirmed),
         }
     }
 
     fn merge(&mut self, strategy: MergeStrategy, named: NamedCommit, confirmed: bool) {
-        let before = self.ground.task(&self.id);
+        let before = self.fixture.task(&self.id);
         let (head, named) = (self.head(), self.commit(named));
         let ask = RequestKind::Merge {
             strategy,
@@ -304,13 +304,13 @@ impl<'a> TaskRun<'a> {
     }
 
     fn check(&self, step: Step) {
-        let yard = &self.ground.yard;
-        let app = yard.app();
+        let repo = &self.fixture.repo;
+        let app = repo.app();
         let mut allowed = self.own.clone();
         for commit in &self.vouched {
-            allowed.extend(lines(&yard.git(&app, &["rev-list", commit])));
+            allowed.extend(lines(&repo.git(&app, &["rev-list", commit])));
         }
-        for commit in commits(self.ground) {
+        for commit in commits(self.fixture) {
             if allowed.contains(&commit) {
                 continue;
             }
@@ -320,19 +320,19 @@ impl<'a> TaskRun<'a> {
                 "--format=%(trailers:key=Orange-Head,valueonly)",
                 &commit,
             ];
-            let made_of = yard.git(&app, &made_of).trim().to_owned();
+            let made_of = repo.git(&app, &made_of).trim().to_owned();
             assert!(
                 self.vouched.contains(&made_of),
                 "{step:?} brought {commit} of `{made_of}`, which no reviewer passed: {:?}\n{}",
                 self.vouched,
-                self.ground.told(&self.id)
+                self.fixture.diagnostics(&self.id)
             );
         }
-        let task = self.ground.task(&self.id);
+        let task = self.fixture.task(&self.id);
         if task.status.as_str() != "done" {
             return;
         }
-        let events = self.ground.store().events(&self.id, 0).unwrap();
+        let events = self.fixture.store().events(&self.id, 0).unwrap();
         let merged = events.iter().rev().find_map(|it| match &it.event.fact {
             Fact::EffectPlanned(planned) => match &planned.effect {
                 Effect::Merge(merge) => Some(merge.head.to_string()),
@@ -344,21 +344,21 @@ impl<'a> TaskRun<'a> {
         assert!(
             self.vouched.contains(&merged),
             "{}",
-            self.ground.told(&self.id)
+            self.fixture.diagnostics(&self.id)
         );
-        let main = commits(self.ground);
+        let main = commits(self.fixture);
         let squashed = format!("Orange-Head: {merged}");
-        let log = yard.git(&app, &["log", "--format=%B", "main"]);
+        let log = repo.git(&app, &["log", "--format=%B", "main"]);
         assert!(
             main.contains(&merged) || log.contains(&squashed),
             "{merged} is not in main\n{}",
-            self.ground.told(&self.id)
+            self.fixture.diagnostics(&self.id)
         );
     }
 }
 
-fn role(speaker: Caller) -> Role {
-    match speaker {
+fn role(caller: Caller) -> Role {
+    match caller {
         Caller::Worker => Role::Worker,
         Caller::Reviewer => Role::Reviewer,
         Caller::Human => Role::Human,
@@ -373,24 +373,24 @@ fn lines(text: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-fn commits(ground: &HomeFixture) -> BTreeSet<String> {
-    let yard = &ground.yard;
-    lines(&yard.git(&yard.app(), &["rev-list", "main"]))
+fn commits(fixture: &HomeFixture) -> BTreeSet<String> {
+    let repo = &fixture.repo;
+    lines(&repo.git(&repo.app(), &["rev-list", "main"]))
         .into_iter()
         .collect()
 }
 
 #[test]
-fn laws_what_is_merged_was_reviewed_and_what_is_done_is_merged() {
+fn laws_merged_work_was_reviewed_and_done_work_is_merged() {
     let runs = std::env::var("REVIEWED_RUNS").ok();
     let runs = runs.map_or(RUNS, |runs| runs.parse().unwrap());
-    let ground = HomeFixture::new(1);
+    let fixture = HomeFixture::new(1);
     fs::write(
-        ground.yard.path("workflows/reviewed.yml"),
+        fixture.repo.path("workflows/reviewed.yml"),
         include_str!("reviewed.yml"),
     )
     .unwrap();
-    ground.configure("workflow", &"reviewed".into());
+    fixture.configure("workflow", &"reviewed".into());
     let number = std::cell::Cell::new(0);
     let ends = std::cell::RefCell::new(std::collections::BTreeMap::new());
     let config = Config {
@@ -400,20 +400,20 @@ fn laws_what_is_merged_was_reviewed_and_what_is_done_is_merged() {
         failure_persistence: None,
         ..Config::default()
     };
-    let lived = TestRunner::new(config).run(&steps(), |steps| {
+    let result = TestRunner::new(config).run(&steps(), |steps| {
         number.set(number.get() + 1);
-        let mut life = TaskRun::begin(&ground, number.get());
+        let mut run = TaskRun::begin(&fixture, number.get());
         for step in steps {
-            life.apply(step);
-            life.check(step);
-            if life.ground.task(&life.id).status.as_str() == "done" {
+            run.apply(step);
+            run.check(step);
+            if run.fixture.task(&run.id).status.as_str() == "done" {
                 break;
             }
         }
-        let end = life.ground.task(&life.id).status.to_string();
+        let end = run.fixture.task(&run.id).status.to_string();
         *ends.borrow_mut().entry(end.clone()).or_insert(0) += 1;
         if end != "done" {
-            life.ask(
+            run.ask(
                 Role::Human,
                 RequestKind::Move {
                     to: status("cancelled"),
@@ -424,7 +424,7 @@ fn laws_what_is_merged_was_reviewed_and_what_is_done_is_merged() {
         }
         Ok(())
     });
-    lived.unwrap();
+    result.unwrap();
     // The property would be empty if hardly any task were merged.
     let ends = ends.borrow();
     assert!(

@@ -48,13 +48,13 @@ fn the_table_of_paths_is_large_enough() {
     let cells = (KINDS.len() + 1) * PATHS;
     assert!(cells >= 150, "{cells}");
     let source = include_str!("no_loss_table.rs");
-    let roads = source.matches("\n    for_every_state(").count();
-    assert_eq!(roads, PATHS);
+    let paths = source.matches("\n    for_every_state(").count();
+    assert_eq!(paths, PATHS);
 }
 
 /// One cell: a task that holds a workspace with unsaved work.
 struct Case<'a> {
-    ground: &'a HomeFixture,
+    fixture: &'a HomeFixture,
     task: &'a TaskId,
     /// The content of the workspace, without TASK.md.
     before: Files,
@@ -67,23 +67,23 @@ struct Case<'a> {
 
 impl Case<'_> {
     fn rescues(&self) -> Vec<Rescue> {
-        let git = self.ground.yard.open();
+        let git = self.fixture.repo.open();
         git.rescues(self.task).unwrap()
     }
 
     /// Asserts that everything is where it was.
     fn assert_untouched(&self) {
-        assert_eq!(files_without_task(&self.ground.yard.slot()), self.before);
+        assert_eq!(files_without_task(&self.fixture.repo.slot()), self.before);
         assert_eq!(self.rescues(), []);
     }
 
     /// Asserts that the workspace was released, or left as it is because it could not be.
     fn assert_released(&self) {
-        let ground = self.ground;
-        assert!(ground.store().workspace_of(self.task).unwrap().is_none());
+        let fixture = self.fixture;
+        assert!(fixture.store().workspace_of(self.task).unwrap().is_none());
         if self.expected == Expected::Retired {
-            assert_eq!(files_without_task(&ground.yard.slot()), self.before);
-            let listed = ground.driver().workspaces.workspaces(None).unwrap();
+            assert_eq!(files_without_task(&fixture.repo.slot()), self.before);
+            let listed = fixture.driver().workspaces.workspaces(None).unwrap();
             assert_eq!(listed[0].state, "retired");
         }
     }
@@ -95,52 +95,57 @@ impl Case<'_> {
 
 /// Tests one path with every kind of unsaved work.
 #[expect(clippy::print_stderr, reason = "a failure must name its cell")]
-fn for_every_state(road: fn(&Case<'_>)) {
-    let ground = HomeFixture::new(2);
-    let task = ground.create_with_workspace();
-    ground.yard.save();
+fn for_every_state(scenario: fn(&Case<'_>)) {
+    let fixture = HomeFixture::new(2);
+    let task = fixture.create_with_workspace();
+    fixture.repo.save();
     for (number, name) in KINDS.iter().enumerate() {
         if number > 0 {
-            ground.yard.reset();
+            fixture.repo.reset();
         }
-        let dirt = ALL.iter().find(|dirt| dirt.name == *name).unwrap();
+        let state = ALL.iter().find(|state| state.name == *name).unwrap();
         eprintln!("{name}");
-        go(&ground, &task, road, dirt);
+        run_with_state(&fixture, &task, scenario, state);
     }
-    ground.yard.reset();
+    fixture.repo.reset();
     eprintln!("appearing");
-    run_with_new_files(&ground, &task, road);
+    run_with_new_files(&fixture, &task, scenario);
 }
 
-fn go(ground: &HomeFixture, task: &TaskId, road: fn(&Case<'_>), dirt: &DirtyState) {
-    let slot = ground.yard.slot();
-    (dirt.make)(&ground.yard, &slot);
-    let surroundings = RepoState::of(&ground.yard);
-    let index = ground.yard.git(&slot, &["ls-files", "--stage"]);
+fn run_with_state(
+    fixture: &HomeFixture,
+    task: &TaskId,
+    scenario: fn(&Case<'_>),
+    state: &DirtyState,
+) {
+    let slot = fixture.repo.slot();
+    (state.make)(&fixture.repo, &slot);
+    let surroundings = RepoState::of(&fixture.repo);
+    let index = fixture.repo.git(&slot, &["ls-files", "--stage"]);
     let cell = Case {
-        ground,
+        fixture,
         task,
         before: files_without_task(&slot),
-        expected: dirt.expected,
-        comes_back: dirt.comes_back,
+        expected: state.expected,
+        comes_back: state.comes_back,
         changing: None,
     };
-    road(&cell);
+    scenario(&cell);
     let rescues = cell.rescues();
-    assert_all_kept(ground, &cell.before, &rescues);
+    assert_all_kept(fixture, &cell.before, &rescues);
     if !cell.is_retired() && !rescues.is_empty() {
-        assert_index_kept(&ground.yard, &index, &rescues);
+        assert_index_kept(&fixture.repo, &index, &rescues);
     }
-    assert_eq!(RepoState::of(&ground.yard), surroundings, "around");
-    kill_agents(ground);
+    assert_eq!(RepoState::of(&fixture.repo), surroundings, "around");
+    kill_agents(fixture);
 }
 
 /// A file appears, and another changes, between the check and the action.
-fn run_with_new_files(ground: &HomeFixture, task: &TaskId, road: fn(&Case<'_>)) {
-    let slot = ground.yard.slot();
+fn run_with_new_files(fixture: &HomeFixture, task: &TaskId, scenario: fn(&Case<'_>)) {
+    let slot = fixture.repo.slot();
     fs::write(slot.join("README"), "early\n").unwrap();
-    let count = ground.yard.path("count").display().to_string();
-    ground.wrap_git(&format!(
+    let count = fixture.repo.path("count").display().to_string();
+    fixture.wrap_git(&format!(
         "if [ \"$2\" = status ] && [ \"$PWD\" = {slot} ]; then\n\
          n=$(cat {count} 2>/dev/null || echo 0); n=$((n+1)); echo $n >{count}\n\
          $real \"$@\"; code=$?\n\
@@ -150,43 +155,43 @@ fn run_with_new_files(ground: &HomeFixture, task: &TaskId, road: fn(&Case<'_>)) 
     ));
     let mut before = files_without_task(&slot);
     let cell = Case {
-        ground,
+        fixture,
         task,
         before: before.clone(),
         expected: Expected::Rescued,
         comes_back: true,
         changing: Some("src/main.rs"),
     };
-    road(&cell);
-    ground.unwrap_git();
+    scenario(&cell);
+    fixture.unwrap_git();
     if Path::new(&count).exists() {
         for path in ["late", "src/main.rs"] {
             let late = (0o100_644, b"late\n".to_vec());
             before.insert(path.into(), late);
         }
     }
-    assert_all_kept(ground, &before, &cell.rescues());
-    kill_agents(ground);
+    assert_all_kept(fixture, &before, &cell.rescues());
+    kill_agents(fixture);
 }
 
 /// Fails unless every byte is in its place, in a rescue, or set aside.
-fn assert_all_kept(ground: &HomeFixture, before: &Files, rescues: &[Rescue]) {
+fn assert_all_kept(fixture: &HomeFixture, before: &Files, rescues: &[Rescue]) {
     let mut missing = before.clone();
-    let aside = ground.home().set_aside();
+    let aside = fixture.home().set_aside();
     for folder in fs::read_dir(aside).into_iter().flatten() {
         let kept = files(&folder.unwrap().path());
         missing.retain(|path, content| kept.get(path) != Some(content));
     }
-    assert_kept(&ground.yard, &missing, rescues);
+    assert_kept(&fixture.repo, &missing, rescues);
 }
 
 /// Kills agents, so that the next cell starts without any.
-fn kill_agents(ground: &HomeFixture) {
-    ground.tmux(&["kill-server"]);
+fn kill_agents(fixture: &HomeFixture) {
+    fixture.tmux(&["kill-server"]);
 }
 
 fn cancel(cell: &Case<'_>) {
-    let answer = cell.ground.ask(cell.task, RequestKind::Verb(Verb::Cancel));
+    let answer = cell.fixture.ask(cell.task, RequestKind::Verb(Verb::Cancel));
     assert!(matches!(answer, Answer::Done(_)), "{answer:?}");
 }
 
@@ -199,41 +204,44 @@ fn lesson_1_cancelling_moves_no_branch_and_loses_no_byte() {
 }
 
 #[test]
-fn giving_back_loses_nothing() {
+fn releasing_loses_nothing() {
     for_every_state(|cell| {
-        cell.ground.go(cell.task, "open");
+        cell.fixture.move_to(cell.task, "open");
         cell.assert_released();
     });
 }
 
 /// The real performer is killed at a git call, and everything is repeated in this process.
 #[test]
-fn a_performer_that_is_killed_in_the_middle_loses_nothing() {
+fn a_killed_performer_loses_nothing() {
     for_every_state(|cell| {
-        let ground = cell.ground;
-        let count = ground.yard.path("calls");
+        let fixture = cell.fixture;
+        let count = fixture.repo.path("calls");
         // Another call in every cell.
         let at = 2 + cell.before.len() * 7 % 30;
-        let appearing = fs::read_to_string(ground.yard.path("programs/git"));
+        let appearing = fs::read_to_string(fixture.repo.path("programs/git"));
         if appearing.is_err() {
             begin_count(&count);
-            ground.wrap_git(&format!(
+            fixture.wrap_git(&format!(
                 "{}if [ $n = {at} ]; then kill -9 $PPID; exit 1; fi\nexec $real \"$@\"",
                 numbering_script(&count)
             ));
         }
-        let asked =
-            ground.ask_waiting(cell.task, RequestKind::Verb(Verb::Cancel), WaitPolicy::Skip);
-        assert!(matches!(asked, Answer::StillRunning(_)), "{asked:?}");
-        let mut perform = ground.orange(&["perform", cell.task.as_str()]);
+        let is_requested =
+            fixture.ask_waiting(cell.task, RequestKind::Verb(Verb::Cancel), WaitPolicy::Skip);
+        assert!(
+            matches!(is_requested, Answer::StillRunning(_)),
+            "{is_requested:?}"
+        );
+        let mut perform = fixture.orange(&["perform", cell.task.as_str()]);
         let status = perform.status().unwrap();
         if appearing.is_err() {
             let calls = counted(&count);
             let is_reached = calls >= at;
             assert_eq!(status.signal() == Some(9), is_reached, "{status}, {calls}");
-            ground.unwrap_git();
+            fixture.unwrap_git();
         }
-        ground
+        fixture
             .driver()
             .performer
             .perform_until_done(cell.task)
@@ -243,58 +251,73 @@ fn a_performer_that_is_killed_in_the_middle_loses_nothing() {
 }
 
 #[test]
-fn a_start_that_fails_loses_nothing() {
+fn a_failed_start_loses_nothing() {
     for_every_state(|cell| {
-        let ground = cell.ground;
-        fs::remove_file(ground.harness()).unwrap();
-        let task = ground.go(cell.task, "manned");
-        assert_eq!(task.status.as_str(), "open", "{}", ground.told(cell.task));
+        let fixture = cell.fixture;
+        fs::remove_file(fixture.harness()).unwrap();
+        let task = fixture.move_to(cell.task, "manned");
+        assert_eq!(
+            task.status.as_str(),
+            "open",
+            "{}",
+            fixture.diagnostics(cell.task)
+        );
         cell.assert_released();
     });
 }
 
 #[test]
-fn a_setup_that_fails_loses_nothing() {
+fn a_failed_setup_loses_nothing() {
     for_every_state(|cell| {
-        let ground = cell.ground;
-        ground.go(cell.task, "open");
+        let fixture = cell.fixture;
+        fixture.move_to(cell.task, "open");
         cell.assert_released();
-        ground.configure_script("setup", "echo new >made-by-setup; exit 3");
-        let task = ground.go(cell.task, "held");
-        assert_eq!(task.status.as_str(), "open", "{}", ground.told(cell.task));
-        assert!(ground.store().workspace_of(cell.task).unwrap().is_none());
+        fixture.configure_script("setup", "echo new >made-by-setup; exit 3");
+        let task = fixture.move_to(cell.task, "held");
+        assert_eq!(
+            task.status.as_str(),
+            "open",
+            "{}",
+            fixture.diagnostics(cell.task)
+        );
+        assert!(fixture.store().workspace_of(cell.task).unwrap().is_none());
     });
 }
 
 #[test]
-fn an_agent_that_comes_goes_and_comes_back_finds_everything() {
+fn a_respawned_agent_finds_all_its_files() {
     for_every_state(|cell| {
-        let ground = cell.ground;
-        let task = ground.go(cell.task, "manned");
-        assert_eq!(task.status.as_str(), "manned", "{}", ground.told(cell.task));
-        let place = ground.store().runs(cell.task).unwrap()[0].place.clone();
+        let fixture = cell.fixture;
+        let task = fixture.move_to(cell.task, "manned");
+        assert_eq!(
+            task.status.as_str(),
+            "manned",
+            "{}",
+            fixture.diagnostics(cell.task)
+        );
+        let place = fixture.store().runs(cell.task).unwrap()[0].place.clone();
         let process = place.unwrap().process.pid.to_string();
         let mut kill = std::process::Command::new("kill");
         assert!(kill.args(["-9", &process]).status().unwrap().success());
         wait_for("the agent to go", || {
-            ground.tmux(&["list-panes", "-a", "-F", "#{pane_dead}"]) == "1\n"
+            fixture.tmux(&["list-panes", "-a", "-F", "#{pane_dead}"]) == "1\n"
         });
         // A death that is not detectable yet changes nothing, so ask again.
         wait_for("the agent to come back", || {
-            let answer = ground.ask(cell.task, RequestKind::Respawn { role: None });
+            let answer = fixture.ask(cell.task, RequestKind::Respawn { role: None });
             matches!(answer, Answer::Done(_))
         });
-        let panes = ground.tmux(&["list-panes", "-a", "-F", "#{pane_dead}"]);
+        let panes = fixture.tmux(&["list-panes", "-a", "-F", "#{pane_dead}"]);
         assert_eq!(panes, "0\n");
-        ground.go(cell.task, "held");
+        fixture.move_to(cell.task, "held");
         cell.assert_untouched();
     });
 }
 
 #[test]
-fn collecting_touches_nothing_that_is_in_use() {
+fn garbage_collection_does_not_touch_workspaces_in_use() {
     for_every_state(|cell| {
-        let driver = cell.ground.driver();
+        let driver = cell.fixture.driver();
         let collected = driver.admin.collect_garbage(None, true, WaitPolicy::Here);
         assert_eq!(collected.unwrap().freed_workspaces, []);
         cell.assert_untouched();
@@ -302,11 +325,11 @@ fn collecting_touches_nothing_that_is_in_use() {
 }
 
 #[test]
-fn collecting_after_the_end_loses_nothing() {
+fn garbage_collection_after_the_end_loses_nothing() {
     for_every_state(|cell| {
         cancel(cell);
         for confirmed in [false, true] {
-            let driver = cell.ground.driver();
+            let driver = cell.fixture.driver();
             let collected = driver
                 .admin
                 .collect_garbage(None, confirmed, WaitPolicy::Here);
@@ -322,39 +345,49 @@ fn collecting_after_the_end_loses_nothing() {
 }
 
 #[test]
-fn the_next_task_finds_nothing_of_the_last() {
+fn the_next_task_gets_a_clean_workspace() {
     for_every_state(|cell| {
-        let ground = cell.ground;
+        let fixture = cell.fixture;
         cancel(cell);
-        let next = ground.create(Some("next"));
-        let task = ground.go(&next, "held");
-        assert_eq!(task.status.as_str(), "held", "{}", ground.told(&next));
-        let held = ground.store().workspace_of(&next).unwrap().unwrap();
-        assert_eq!(held.path == ground.yard.slot(), !cell.is_retired());
+        let next = fixture.create(Some("next"));
+        let task = fixture.move_to(&next, "held");
+        assert_eq!(
+            task.status.as_str(),
+            "held",
+            "{}",
+            fixture.diagnostics(&next)
+        );
+        let workspace = fixture.store().workspace_of(&next).unwrap().unwrap();
+        assert_eq!(workspace.path == fixture.repo.slot(), !cell.is_retired());
         let status = ["status", "--porcelain", "--untracked-files=all"];
-        assert_eq!(ground.yard.git(&held.path, &status), "");
-        ground.go(&next, "closed");
-        ground
-            .yard
-            .git(&ground.yard.app(), &["branch", "-q", "-D", "next"]);
+        assert_eq!(fixture.repo.git(&workspace.path, &status), "");
+        fixture.move_to(&next, "closed");
+        fixture
+            .repo
+            .git(&fixture.repo.app(), &["branch", "-q", "-D", "next"]);
     });
 }
 
 #[test]
-fn what_was_unsaved_comes_back_with_its_task_or_is_said_to_be_kept() {
+fn unsaved_work_is_restored_with_its_task_or_reported_as_kept() {
     for_every_state(|cell| {
-        let ground = cell.ground;
-        ground.go(cell.task, "open");
-        ground.unwrap_git();
-        let task = ground.go(cell.task, "held");
+        let fixture = cell.fixture;
+        fixture.move_to(cell.task, "open");
+        fixture.unwrap_git();
+        let task = fixture.move_to(cell.task, "held");
         if cell.is_retired() {
-            let held = ground.store().workspace_of(cell.task).unwrap();
+            let workspace = fixture.store().workspace_of(cell.task).unwrap();
             // The branch is still checked out in the workspace that was left as it is.
-            assert!(held.is_none(), "{}", ground.told(cell.task));
+            assert!(workspace.is_none(), "{}", fixture.diagnostics(cell.task));
             return;
         }
-        assert_eq!(task.status.as_str(), "held", "{}", ground.told(cell.task));
-        let now = files_without_task(&ground.yard.slot());
+        assert_eq!(
+            task.status.as_str(),
+            "held",
+            "{}",
+            fixture.diagnostics(cell.task)
+        );
+        let now = files_without_task(&fixture.repo.slot());
         let lasting = cell.before.iter();
         let mut lasting = lasting.filter(|(path, _)| path.to_str() != cell.changing);
         let is_back = lasting.all(|(path, it)| now.get(path) == Some(it));
@@ -370,23 +403,23 @@ fn what_was_unsaved_comes_back_with_its_task_or_is_said_to_be_kept() {
         assert!(is_back || !cell.comes_back, "{:?}", task.attention);
         // Once: releasing and acquiring again finds the newer rescue, not the older one twice.
         let first = cell.rescues().len();
-        ground.go(cell.task, "open");
-        ground.go(cell.task, "held");
+        fixture.move_to(cell.task, "open");
+        fixture.move_to(cell.task, "held");
         assert!(cell.rescues().len() <= first + 1);
     });
 }
 
 #[test]
-fn a_rescue_goes_where_it_is_asked_to_and_overwrites_nothing() {
+fn a_rescue_is_restored_to_its_target_and_overwrites_nothing() {
     for_every_state(|cell| {
-        let ground = cell.ground;
-        ground.go(cell.task, "open");
-        ground.unwrap_git();
-        let driver = ground.driver();
+        let fixture = cell.fixture;
+        fixture.move_to(cell.task, "open");
+        fixture.unwrap_git();
+        let driver = fixture.driver();
         let kept = driver.workspaces.rescues_of(cell.task, None).unwrap();
         assert_eq!(kept.len(), cell.rescues().len());
         for rescue in kept {
-            let folder = ground.yard.path("out");
+            let folder = fixture.repo.path("out");
             let to = Destination::Directory(folder.clone());
             for _twice in 0..2 {
                 driver
@@ -395,10 +428,10 @@ fn a_rescue_goes_where_it_is_asked_to_and_overwrites_nothing() {
                     .unwrap();
             }
             let out = files(&folder);
-            let held = commit_files(&ground.yard, rescue.commit.as_str());
+            let saved_files = commit_files(&fixture.repo, rescue.commit.as_str());
             for path in &rescue.paths {
                 let path = Path::new(path);
-                assert_eq!(out.get(path), held.get(path), "{}", path.display());
+                assert_eq!(out.get(path), saved_files.get(path), "{}", path.display());
             }
             // If an existing file differs, the whole folder stays as it is.
             if let Some((path, _)) = out.iter().find(|(_, (mode, _))| *mode != 0o120_000) {
@@ -419,7 +452,7 @@ fn a_rescue_goes_where_it_is_asked_to_and_overwrites_nothing() {
                 .unwrap();
             let commit = format!("{}^{{tree}}", rescue.commit);
             let trees = ["rev-parse", "kept^{tree}", &commit];
-            let trees = ground.yard.git(&ground.yard.app(), &trees);
+            let trees = fixture.repo.git(&fixture.repo.app(), &trees);
             let trees: Vec<&str> = trees.lines().collect();
             assert_eq!(trees[0], trees[1]);
             let other = Destination::Branch(BranchName::new("main"));
@@ -429,9 +462,9 @@ fn a_rescue_goes_where_it_is_asked_to_and_overwrites_nothing() {
                     .restore(cell.task, None, rescue.number, &other)
                     .is_err()
             );
-            ground
-                .yard
-                .git(&ground.yard.app(), &["branch", "-q", "-D", "kept"]);
+            fixture
+                .repo
+                .git(&fixture.repo.app(), &["branch", "-q", "-D", "kept"]);
         }
     });
 }
@@ -439,18 +472,18 @@ fn a_rescue_goes_where_it_is_asked_to_and_overwrites_nothing() {
 #[test]
 fn restoring_into_the_worktree_replaces_nothing_that_differs() {
     for_every_state(|cell| {
-        let ground = cell.ground;
-        ground.go(cell.task, "open");
-        ground.unwrap_git();
-        ground.go(cell.task, "held");
-        let slot = ground.yard.slot();
+        let fixture = cell.fixture;
+        fixture.move_to(cell.task, "open");
+        fixture.unwrap_git();
+        fixture.move_to(cell.task, "held");
+        let slot = fixture.repo.slot();
         if cell.is_retired() {
             return;
         }
         fs::write(slot.join("README"), "changed since then\n").unwrap();
         for rescued in cell.rescues() {
             let here = files_without_task(&slot);
-            let driver = ground.driver();
+            let driver = fixture.driver();
             let done =
                 driver
                     .workspaces
@@ -467,23 +500,23 @@ fn restoring_into_the_worktree_replaces_nothing_that_differs() {
 }
 
 #[test]
-fn the_command_line_loses_nothing_either() {
+fn the_command_line_loses_nothing() {
     for_every_state(|cell| {
-        let ground = cell.ground;
+        let fixture = cell.fixture;
         let task = cell.task.as_str();
-        let (code, said) = ground.call(&["task", "cancel", task, "--wait", "60"]);
-        assert_eq!(code, 0, "{said}");
-        ground.unwrap_git();
+        let (code, output) = fixture.call(&["task", "cancel", task, "--wait", "60"]);
+        assert_eq!(code, 0, "{output}");
+        fixture.unwrap_git();
         cell.assert_released();
-        let answer = ground.json(&["task", "restore", task]);
+        let answer = fixture.json(&["task", "restore", task]);
         let listed = answer["rescues"].as_array().unwrap();
         assert_eq!(listed.len(), cell.rescues().len());
-        let answer = ground.json(&["workspace", "gc", "--yes"]);
+        let answer = fixture.json(&["workspace", "gc", "--yes"]);
         assert_eq!(answer["freed_workspaces"].as_array().unwrap().len(), 0);
         for rescue in listed {
             let number = rescue["number"].to_string();
-            let out = ground.yard.path("out").display().to_string();
-            ground.json(&["task", "restore", task, &number, "--directory", &out]);
+            let out = fixture.repo.path("out").display().to_string();
+            fixture.json(&["task", "restore", task, &number, "--directory", &out]);
         }
     });
 }

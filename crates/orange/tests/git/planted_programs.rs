@@ -13,13 +13,13 @@ use orange_engine::names::BranchName;
 use crate::repo_fixture::{RepoFixture, files};
 
 /// Plants a program wherever git would run one; returns the file that it would leave.
-fn plant(yard: &RepoFixture) -> PathBuf {
-    let evidence = yard.path("evidence");
-    let evil = yard.path("evil");
+fn plant(repo: &RepoFixture) -> PathBuf {
+    let evidence = repo.path("evidence");
+    let evil = repo.path("evil");
     let script = format!("#!/bin/sh\necho \"$0 $*\" >>{}\ncat\n", evidence.display());
     fs::write(&evil, script).unwrap();
     fs::set_permissions(&evil, fs::Permissions::from_mode(0o755)).unwrap();
-    let hooks = yard.app().join(".git/hooks");
+    let hooks = repo.app().join(".git/hooks");
     fs::create_dir_all(&hooks).unwrap();
     for hook in [
         "post-checkout",
@@ -47,49 +47,49 @@ fn plant(yard: &RepoFixture) -> PathBuf {
         "sequence.editor",
         "core.alternateRefsCommand",
     ] {
-        yard.git(&yard.app(), &["config", key, &evil]);
+        repo.git(&repo.app(), &["config", key, &evil]);
     }
-    yard.git(&yard.app(), &["config", "filter.evil.required", "true"]);
-    yard.git(&yard.app(), &["config", "commit.gpgSign", "true"]);
-    yard.git(&yard.app(), &["config", "protocol.ext.allow", "always"]);
+    repo.git(&repo.app(), &["config", "filter.evil.required", "true"]);
+    repo.git(&repo.app(), &["config", "commit.gpgSign", "true"]);
+    repo.git(&repo.app(), &["config", "protocol.ext.allow", "always"]);
     let url = format!("ext::{evil}");
-    yard.git(&yard.app(), &["config", "remote.origin.url", &url]);
-    yard.git(
-        &yard.app(),
+    repo.git(&repo.app(), &["config", "remote.origin.url", &url]);
+    repo.git(
+        &repo.app(),
         &["config", "extensions.worktreeConfig", "true"],
     );
-    yard.git(
-        &yard.slot(),
+    repo.git(
+        &repo.slot(),
         &["config", "--worktree", "filter.own.clean", &evil],
     );
     let attributes = "* filter=evil\nREADME filter=own\n";
-    fs::write(yard.slot().join(".gitattributes"), attributes).unwrap();
+    fs::write(repo.slot().join(".gitattributes"), attributes).unwrap();
     // The same size as before, so that git has to read and filter them.
-    fs::write(yard.slot().join("README"), "ONE\ntwo\nthree\n").unwrap();
-    fs::write(yard.slot().join("src/main.rs"), "fn MAIN() {}\n").unwrap();
+    fs::write(repo.slot().join("README"), "ONE\ntwo\nthree\n").unwrap();
+    fs::write(repo.slot().join("src/main.rs"), "fn MAIN() {}\n").unwrap();
     let _only_the_tests_own_calls = fs::remove_file(&evidence);
     evidence
 }
 
 #[test]
-fn nothing_that_is_planted_runs() {
-    let yard = RepoFixture::new();
-    let git = yard.open();
-    yard.acquire(&git, "t1", "fix");
-    let evidence = plant(&yard);
-    let before = files(&yard.slot());
+fn no_planted_program_runs() {
+    let repo = RepoFixture::new();
+    let git = repo.open();
+    repo.acquire(&git, "t1", "fix");
+    let evidence = plant(&repo);
+    let before = files(&repo.slot());
 
-    let git = yard.open();
-    let ReleaseResult::Free { rescues } = yard.release(&git, "t1") else {
+    let git = repo.open();
+    let ReleaseResult::Free { rescues } = repo.release(&git, "t1") else {
         panic!("it can be released");
     };
-    let back = yard.acquire(&git, "t1", "fix");
+    let back = repo.acquire(&git, "t1", "fix");
     let restored = back.worktree.restore(&rescues[0]).unwrap();
     assert!(
         matches!(restored, RestoreResult::Done { .. }),
         "{restored:?}"
     );
-    assert_eq!(files(&yard.slot()), before, "byte for byte");
+    assert_eq!(files(&repo.slot()), before, "byte for byte");
     back.worktree.condition().unwrap();
     assert!(
         !evidence.exists(),
@@ -100,9 +100,9 @@ fn nothing_that_is_planted_runs() {
 
 #[test]
 fn the_check_notices_a_program_that_runs() {
-    let yard = RepoFixture::new();
-    let evidence = yard.path("evidence");
-    let hook = yard.app().join(".git/hooks/post-checkout");
+    let repo = RepoFixture::new();
+    let evidence = repo.path("evidence");
+    let hook = repo.app().join(".git/hooks/post-checkout");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     fs::write(
         &hook,
@@ -110,28 +110,28 @@ fn the_check_notices_a_program_that_runs() {
     )
     .unwrap();
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
-    yard.git(&yard.app(), &["switch", "-q", "-c", "x"]);
+    repo.git(&repo.app(), &["switch", "-q", "-c", "x"]);
     assert!(evidence.exists());
 }
 
 /// Everything an agent could plant, and a branch whose files trigger it.
 #[test]
-fn nothing_that_is_planted_runs_during_merge_diff_and_push() {
+fn no_planted_program_runs_during_merge_diff_and_push() {
     for strategy in crate::merge::ALL {
-        let yard = RepoFixture::new();
-        crate::merge::branch(&yard);
-        let remote = crate::merge::add_remote(&yard);
-        yard.git(&remote, &["branch", "-D", "fix"]);
+        let repo = RepoFixture::new();
+        crate::merge::branch(&repo);
+        let remote = crate::merge::add_remote(&repo);
+        repo.git(&remote, &["branch", "-D", "fix"]);
         let attributes = "* filter=evil diff=evil merge=evil\n";
-        yard.commit(&yard.slot(), ".gitattributes", attributes);
-        fs::write(yard.slot().join("README"), "not committed\n").unwrap();
-        fs::write(yard.slot().join("new"), "new\n").unwrap();
-        let evidence = yard.path("evidence");
-        let evil = yard.path("evil");
+        repo.commit(&repo.slot(), ".gitattributes", attributes);
+        fs::write(repo.slot().join("README"), "not committed\n").unwrap();
+        fs::write(repo.slot().join("new"), "new\n").unwrap();
+        let evidence = repo.path("evidence");
+        let evil = repo.path("evil");
         let script = format!("#!/bin/sh\necho \"$0 $*\" >>{}\ncat\n", evidence.display());
         fs::write(&evil, script).unwrap();
         fs::set_permissions(&evil, fs::Permissions::from_mode(0o755)).unwrap();
-        let hooks = yard.app().join(".git/hooks");
+        let hooks = repo.app().join(".git/hooks");
         fs::create_dir_all(&hooks).unwrap();
         for hook in [
             "pre-push",
@@ -166,7 +166,7 @@ fn nothing_that_is_planted_runs_during_merge_diff_and_push() {
             "core.alternateRefsCommand",
             "uploadpack.packObjectsHook",
         ] {
-            yard.git(&yard.app(), &["config", key, &evil]);
+            repo.git(&repo.app(), &["config", key, &evil]);
         }
         for (key, value) in [
             ("commit.gpgSign", "true"),
@@ -176,11 +176,11 @@ fn nothing_that_is_planted_runs_during_merge_diff_and_push() {
             ("branch.main.mergeOptions", "--squash"),
             ("diff.submodule", "log"),
         ] {
-            yard.git(&yard.app(), &["config", key, value]);
+            repo.git(&repo.app(), &["config", key, value]);
         }
         let _only_the_tests_own_calls = fs::remove_file(&evidence);
 
-        let git = yard.open();
+        let git = repo.open();
         let ask = DiffRequest {
             branch: &BranchName::new("fix"),
             default: &BranchName::new("main"),
@@ -188,7 +188,7 @@ fn nothing_that_is_planted_runs_during_merge_diff_and_push() {
             stat: false,
             colour: false,
         };
-        let difference = git.worktree(&yard.slot()).unwrap().diff(&ask).unwrap();
+        let difference = git.worktree(&repo.slot()).unwrap().diff(&ask).unwrap();
         let text = difference.uncommitted.unwrap().text;
         let text = String::from_utf8_lossy(&text).into_owned();
         assert!(text.contains("+not committed"), "{text}");
@@ -196,18 +196,18 @@ fn nothing_that_is_planted_runs_during_merge_diff_and_push() {
         git.diff(&ask).unwrap();
         let pushed = git.push_branch(&BranchName::new("fix")).unwrap();
         assert_eq!(pushed, PushResult::Done);
-        let wanted = crate::merge::MergeParameters::now(&yard, strategy).with_push();
+        let parameters = crate::merge::MergeParameters::now(&repo, strategy).with_push();
         // Without the filter the files would not be what the checkout's owner expects.
-        let before = files(&yard.app());
-        let MergeObstacle::NeedsFilter { files: named, .. } = wanted.obstacle(&git) else {
+        let before = files(&repo.app());
+        let MergeObstacle::NeedsFilter { files: named, .. } = parameters.obstacle(&git) else {
             panic!("it was not seen");
         };
         assert!(named.contains(&"README".into()), "{named:?}");
-        assert_eq!(files(&yard.app()), before);
-        let head = crate::merge::tip(&yard, &yard.app(), "HEAD");
-        fs::write(yard.app().join(".git/HEAD"), format!("{head}\n")).unwrap();
-        let commit = wanted.merge(&git);
-        let tip = crate::merge::tip(&yard, &remote, "main");
+        assert_eq!(files(&repo.app()), before);
+        let head = crate::merge::tip(&repo, &repo.app(), "HEAD");
+        fs::write(repo.app().join(".git/HEAD"), format!("{head}\n")).unwrap();
+        let commit = parameters.merge(&git);
+        let tip = crate::merge::tip(&repo, &remote, "main");
         assert_eq!(tip, commit);
         let deletion = git
             .delete_remote_branch(&BranchName::new("fix"), &BranchName::new("main"))
@@ -224,71 +224,71 @@ fn nothing_that_is_planted_runs_during_merge_diff_and_push() {
 /// A planted merge driver is not run; what it would have decided becomes a conflict.
 #[test]
 fn a_planted_merge_driver_decides_nothing() {
-    let yard = RepoFixture::new();
-    crate::merge::branch(&yard);
-    yard.commit(&yard.slot(), ".gitattributes", "* merge=evil\n");
-    yard.commit(&yard.app(), "README", "zero\ntwo\nthree\n");
-    yard.commit(&yard.app(), ".gitattributes", "* merge=evil\n");
-    let evidence = yard.path("evidence");
+    let repo = RepoFixture::new();
+    crate::merge::branch(&repo);
+    repo.commit(&repo.slot(), ".gitattributes", "* merge=evil\n");
+    repo.commit(&repo.app(), "README", "zero\ntwo\nthree\n");
+    repo.commit(&repo.app(), ".gitattributes", "* merge=evil\n");
+    let evidence = repo.path("evidence");
     let driver = format!("echo evil >%A; touch {}", evidence.display());
-    yard.git(&yard.app(), &["config", "merge.evil.driver", &driver]);
-    let wanted = crate::merge::MergeParameters::now(&yard, MergeStrategy::Merge);
-    let MergeObstacle::Conflicts(files) = wanted.obstacle(&yard.open()) else {
+    repo.git(&repo.app(), &["config", "merge.evil.driver", &driver]);
+    let parameters = crate::merge::MergeParameters::now(&repo, MergeStrategy::Merge);
+    let MergeObstacle::Conflicts(files) = parameters.obstacle(&repo.open()) else {
         panic!("no conflict");
     };
     assert_eq!(files, [std::path::Path::new("README")]);
     assert!(!evidence.exists());
     let merge = ["merge-tree", "--write-tree", "main", "fix"];
-    yard.try_git(&yard.app(), &merge);
+    repo.try_git(&repo.app(), &merge);
     assert!(evidence.exists(), "the check notices a driver that runs");
 }
 
 #[test]
-fn a_filter_of_the_persons_own_writes_what_a_merge_brings() {
-    let yard = RepoFixture::new();
-    crate::merge::branch(&yard);
-    let mut text = fs::read_to_string(yard.path("home/.gitconfig")).unwrap();
+fn the_users_own_filter_applies_to_a_merge() {
+    let repo = RepoFixture::new();
+    crate::merge::branch(&repo);
+    let mut text = fs::read_to_string(repo.path("home/.gitconfig")).unwrap();
     text += "[filter \"loud\"]\nsmudge = tr a-z A-Z\nclean = tr A-Z a-z\n";
-    fs::write(yard.path("home/.gitconfig"), text).unwrap();
-    yard.commit(&yard.slot(), ".gitattributes", "one filter=loud\n");
-    crate::merge::MergeParameters::now(&yard, MergeStrategy::Squash).merge(&yard.open());
-    assert_eq!(fs::read(yard.app().join("one")).unwrap(), b"ONE OF FIX\n");
-    assert_eq!(yard.git(&yard.app(), &["status", "--porcelain"]), "");
+    fs::write(repo.path("home/.gitconfig"), text).unwrap();
+    repo.commit(&repo.slot(), ".gitattributes", "one filter=loud\n");
+    crate::merge::MergeParameters::now(&repo, MergeStrategy::Squash).merge(&repo.open());
+    assert_eq!(fs::read(repo.app().join("one")).unwrap(), b"ONE OF FIX\n");
+    assert_eq!(repo.git(&repo.app(), &["status", "--porcelain"]), "");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn no_planted_program_runs_on_any_path_of_the_driver() {
-    let ground = crate::home_fixture::HomeFixture::new(2);
-    let yard = &ground.yard;
-    let id = ground.create_with_workspace();
-    fs::write(yard.app().join(".env"), "SECRET=1\n").unwrap();
-    fs::write(yard.app().join(".worktreeinclude"), ".env\n").unwrap();
-    let evidence = plant(yard);
-    let before = crate::home_fixture::files_without_task(&yard.slot());
+    let fixture = crate::home_fixture::HomeFixture::new(2);
+    let repo = &fixture.repo;
+    let id = fixture.create_with_workspace();
+    fs::write(repo.app().join(".env"), "SECRET=1\n").unwrap();
+    fs::write(repo.app().join(".worktreeinclude"), ".env\n").unwrap();
+    let evidence = plant(repo);
+    let before = crate::home_fixture::files_without_task(&repo.slot());
     let silent = |what: &str| {
-        let told = fs::read_to_string(&evidence);
-        assert!(told.is_err(), "{what}: {}", told.unwrap());
+        let output = fs::read_to_string(&evidence);
+        assert!(output.is_err(), "{what}: {}", output.unwrap());
     };
-    ground.go(&id, "open");
+    fixture.move_to(&id, "open");
     silent("releasing");
-    let task = ground.go(&id, "held");
-    assert_eq!(task.status.as_str(), "held", "{}", ground.told(&id));
+    let task = fixture.move_to(&id, "held");
+    assert_eq!(task.status.as_str(), "held", "{}", fixture.diagnostics(&id));
     silent("acquiring, preparing and restoring");
-    let mut now = crate::home_fixture::files_without_task(&yard.slot());
+    let mut now = crate::home_fixture::files_without_task(&repo.slot());
     assert!(now.remove(std::path::Path::new(".env")).is_some());
     assert_eq!(now, before);
-    ground.json(&["task", "restore", id.as_str(), "1", "--worktree"]);
-    ground.json(&["task", "restore", id.as_str(), "1", "--branch", "kept"]);
-    let out = yard.path("out").display().to_string();
-    ground.json(&["task", "restore", id.as_str(), "1", "--directory", &out]);
+    fixture.json(&["task", "restore", id.as_str(), "1", "--worktree"]);
+    fixture.json(&["task", "restore", id.as_str(), "1", "--branch", "kept"]);
+    let out = repo.path("out").display().to_string();
+    fixture.json(&["task", "restore", id.as_str(), "1", "--directory", &out]);
     silent("restoring");
-    ground.json(&["workspace", "init"]);
+    fixture.json(&["workspace", "init"]);
     silent("making ahead");
-    ground.go(&id, "closed");
-    ground.json(&["workspace", "gc", "--yes"]);
+    fixture.move_to(&id, "closed");
+    fixture.json(&["workspace", "gc", "--yes"]);
     silent("collecting");
-    let next = ground.create(Some("next"));
-    assert_eq!(ground.go(&next, "held").status.as_str(), "held");
+    let next = fixture.create(Some("next"));
+    assert_eq!(fixture.move_to(&next, "held").status.as_str(), "held");
     silent("the next task");
 }

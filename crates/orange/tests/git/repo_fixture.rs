@@ -40,14 +40,14 @@ impl RepoFixture {
             TempDir::with_prefix("o-git-")
         };
         let folder = folder.unwrap();
-        let yard = Self {
+        let repo = Self {
             root: folder.path().join("yard"),
             _gone_afterwards: Some(folder),
         };
-        fs::create_dir_all(yard.path("home")).unwrap();
-        fs::create_dir_all(yard.app().join("src/deep")).unwrap();
-        yard.git(&yard.root, &["init", "-q", "-b", "main", "app"]);
-        let app = yard.app();
+        fs::create_dir_all(repo.path("home")).unwrap();
+        fs::create_dir_all(repo.app().join("src/deep")).unwrap();
+        repo.git(&repo.root, &["init", "-q", "-b", "main", "app"]);
+        let app = repo.app();
         fs::write(app.join("README"), "one\ntwo\nthree\n").unwrap();
         fs::write(app.join("src/main.rs"), "fn main() {}\n").unwrap();
         fs::write(app.join("src/deep/old.txt"), "old\n").unwrap();
@@ -58,12 +58,12 @@ impl RepoFixture {
         fs::write(app.join("tool.sh"), "#!/bin/sh\n").unwrap();
         fs::set_permissions(app.join("tool.sh"), fs::Permissions::from_mode(0o755)).unwrap();
         symlink("README", app.join("link")).unwrap();
-        yard.git(&app, &["add", "-A", "-f"]);
-        yard.git(&app, &["commit", "-q", "-m", "one"]);
-        yard
+        repo.git(&app, &["add", "-A", "-f"]);
+        repo.git(&app, &["commit", "-q", "-m", "one"]);
+        repo
     }
 
-    /// The same yard in another process, which does not remove it.
+    /// The same fixture in another process, which does not remove it.
     pub fn at(root: PathBuf) -> Self {
         Self {
             root,
@@ -104,8 +104,8 @@ impl RepoFixture {
     /// Runs git directly, bypassing the code under test; fails the test when git fails.
     pub fn git(&self, directory: &Path, arguments: &[&str]) -> String {
         let output = self.try_git(directory, arguments);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "git {arguments:?}: {said}");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments:?}: {text}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
@@ -202,7 +202,7 @@ impl RepoFixture {
     /// A program that runs a script around git; in it, `real` is git and "$@" its arguments.
     pub fn wrapper(&self, name: &str, script: &str) -> PathBuf {
         let path = self.path(name);
-        let git = which_git();
+        let git = real_git_path();
         fs::write(&path, format!("#!/bin/sh\nreal={git}\n{script}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         path
@@ -219,7 +219,7 @@ pub fn environment(root: &Path) -> Environment {
     Environment::of([("PATH", path), ("HOME", root.join("home").into())])
 }
 
-fn which_git() -> String {
+fn real_git_path() -> String {
     let path = std::env::var_os("PATH").unwrap();
     let mut folders = std::env::split_paths(&path).map(|folder| folder.join("git"));
     folders
@@ -263,8 +263,8 @@ pub fn files(root: &Path) -> Files {
 }
 
 /// The files of a commit, byte for byte.
-pub fn commit_files(yard: &RepoFixture, commit: &str) -> Files {
-    let listing = yard.try_git(&yard.app(), &["ls-tree", "-r", "-z", commit]);
+pub fn commit_files(repo: &RepoFixture, commit: &str) -> Files {
+    let listing = repo.try_git(&repo.app(), &["ls-tree", "-r", "-z", commit]);
     let mut listed = Vec::new();
     let mut ids = String::new();
     for part in listing.stdout.split(|byte| *byte == 0) {
@@ -280,10 +280,10 @@ pub fn commit_files(yard: &RepoFixture, commit: &str) -> Files {
             ids += "\n";
         }
     }
-    let file = yard.path("ids");
+    let file = repo.path("ids");
     fs::write(&file, ids).unwrap();
     let mut git = Command::new("git");
-    git.current_dir(yard.app()).args(["cat-file", "--batch"]);
+    git.current_dir(repo.app()).args(["cat-file", "--batch"]);
     git.stdin(fs::File::open(file).unwrap());
     let output = git.output().unwrap().stdout;
     let mut rest = output.as_slice();

@@ -149,7 +149,7 @@ fn a_file_cleaned_out_of_the_worktree_comes_back() {
 }
 
 #[test]
-fn a_worktree_that_is_gone_does_not_keep_the_file() {
+fn a_missing_worktree_does_not_hold_the_file() {
     let (sandbox, mut store, id) = begin();
     let worktree = sandbox.worktree();
     bind(&mut store, &id, &worktree.join("TASK.md"), instant(2)).unwrap();

@@ -92,7 +92,7 @@ fn the_neighbours_are_written_for_a_rebuild() {
 }
 
 #[test]
-fn a_line_cut_short_is_written_whole() {
+fn a_truncated_line_is_completed() {
     let (sandbox, mut store, id) = begin("## Context\n");
     let path = sandbox.task_directory().join("history.jsonl");
     let whole = fs::read(&path).unwrap();
@@ -110,7 +110,7 @@ fn a_line_cut_short_is_written_whole() {
 }
 
 #[test]
-fn a_history_that_knows_more_than_the_database_is_not_touched() {
+fn a_history_newer_than_the_database_is_not_touched() {
     let (sandbox, mut store, id) = begin("## Context\n");
     let path = sandbox.task_directory().join("history.jsonl");
     let mut text = fs::read_to_string(&path).unwrap();
@@ -139,7 +139,7 @@ fn a_history_that_knows_more_than_the_database_is_not_touched() {
 }
 
 #[test]
-fn a_history_with_another_last_event_is_not_gone_on_with() {
+fn a_history_with_another_last_event_is_not_continued() {
     let (sandbox, mut store, id) = begin("## Context\n");
     nudge(&mut store, &id);
     project(&mut store, &id, instant(1)).unwrap();
@@ -167,7 +167,7 @@ fn a_history_with_another_last_event_is_not_gone_on_with() {
 }
 
 #[test]
-fn what_cannot_be_told_is_unknown_and_left_alone() {
+fn an_unreadable_file_is_unknown_and_left_alone() {
     let (sandbox, mut store, id) = begin("## Context\n");
     nudge(&mut store, &id);
     let path = sandbox.task_file();
@@ -191,7 +191,7 @@ fn what_cannot_be_told_is_unknown_and_left_alone() {
 }
 
 #[test]
-fn a_link_in_the_place_of_the_file_leads_nowhere() {
+fn a_link_at_the_path_of_the_file_is_not_followed() {
     let (sandbox, mut store, id) = begin("## Context\n");
     nudge(&mut store, &id);
     let victim = sandbox.home.path().join("victim.md");
@@ -311,18 +311,18 @@ fn a_status_of_an_earlier_projection_is_not_a_request() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = RecordedTask::begin(&mut store, &workflow);
-    let id = life.world.task.id.clone();
+    let mut recorded = RecordedTask::begin(&mut store, &workflow);
+    let id = recorded.world.task.id.clone();
     project(&mut store, &id, instant(1)).unwrap();
-    life.world.move_to(Role::Human, "working");
-    life.catch_up(&mut store).unwrap();
+    recorded.world.move_to(Role::Human, "working");
+    recorded.catch_up(&mut store).unwrap();
     let projected = project(&mut store, &id, instant(1)).unwrap();
     assert_eq!(projected, ProjectionReport::default());
     assert_eq!(import_now(&mut store, &id).status_edit, None);
 }
 
 #[test]
-fn what_is_appended_to_a_replaced_file_reaches_the_live_one() {
+fn text_appended_to_a_replaced_file_reaches_the_live_one() {
     use std::io::Write as _;
     let (sandbox, mut store, id) = begin("## Handoff\n\n");
     let mut opened = fs::OpenOptions::new()
@@ -394,7 +394,7 @@ fn a_rewritten_replaced_file_replaces_an_unchanged_task_file() {
 }
 
 #[test]
-fn a_section_is_set_aside_once() {
+fn a_section_is_archived_once() {
     let (sandbox, mut store, id) = begin("## Review\n\nVerdict: FAIL\n\n## Notes\n\nkept\n");
     let section = SectionName::from_title("Review");
     let before = fs::read_to_string(sandbox.task_file()).unwrap();

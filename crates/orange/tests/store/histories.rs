@@ -36,7 +36,7 @@ const FILES: [&str; 4] = [
     "## Handoff\n\nDONE: b\n\n## Review\n\nVerdict: FAIL\n\nno\n",
 ];
 
-fn happening() -> impl Strategy<Value = Step> {
+fn any_step() -> impl Strategy<Value = Step> {
     let role = || {
         select(vec![
             Role::Worker,
@@ -157,20 +157,20 @@ fn lose_and_rebuild(sandbox: &Sandbox) -> RebuildReport {
     rebuild(&sandbox.home).unwrap()
 }
 
-fn live(workflow: &Workflow, history: &[Step]) {
+fn run_history(workflow: &Workflow, history: &[Step]) {
     let sandbox = Sandbox::in_memory();
     let mut store = sandbox.store();
     let mut world = World::create(workflow, &new_task("Add a thing", None)).unwrap();
     world.facts.git = Some(git_facts(
         &GitCondition::ALL.map(|(_, condition)| condition),
     ));
-    let mut life = RecordedTask::of(&mut store, world);
-    let id = life.world.task.id.clone();
+    let mut recorded = RecordedTask::of(&mut store, world);
+    let id = recorded.world.task.id.clone();
     let inside = sandbox.worktree().join("TASK.md");
     project(&mut store, &id, instant(1)).unwrap();
     for (at, happening) in history.iter().enumerate() {
-        apply(&mut life.world, happening);
-        life.catch_up(&mut store);
+        apply(&mut recorded.world, happening);
+        recorded.catch_up(&mut store);
         if matches!(happening, Step::Project) {
             if at % 2 == 0 {
                 bind(&mut store, &id, &inside, instant(2)).unwrap();
@@ -187,7 +187,7 @@ fn live(workflow: &Workflow, history: &[Step]) {
         .into_iter()
         .map(|p| p.planned)
         .collect();
-    let engine: Vec<_> = life
+    let engine: Vec<_> = recorded
         .world
         .task
         .pending
@@ -203,7 +203,7 @@ fn live(workflow: &Workflow, history: &[Step]) {
     assert_eq!(report.skipped, []);
     assert_eq!(report.tasks.len(), 1);
     let store = sandbox.store();
-    assert_eq!(store.require(&id).unwrap().task, life.world.task);
+    assert_eq!(store.require(&id).unwrap().task, recorded.world.task);
     assert_eq!(stored_state(&store, &id), before);
 }
 
@@ -218,8 +218,8 @@ proptest! {
     #[test]
     fn a_rebuilt_database_equals_the_lost_one(
         name in select(vec!["default", "respawn", "minimal", "autopilot"]),
-        history in proptest::collection::vec(happening(), 0..60),
+        history in proptest::collection::vec(any_step(), 0..60),
     ) {
-        live(&shipped_workflow(name), &history);
+        run_history(&shipped_workflow(name), &history);
     }
 }

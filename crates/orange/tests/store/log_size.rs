@@ -97,7 +97,7 @@ fn commits_by_separate_processes_keep_the_log_short() {
 }
 
 #[test]
-fn a_log_that_grew_long_is_cut_by_the_next_commit() {
+fn a_long_log_is_truncated_by_the_next_commit() {
     let sandbox = prepare();
     {
         let mut store = sandbox.store();

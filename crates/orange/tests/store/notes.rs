@@ -43,19 +43,19 @@ fn a_run_is_noted_before_and_after_it_starts() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = RecordedTask::begin(&mut store, &workflow);
-    life.world.move_to(Role::Human, "working");
-    life.catch_up(&mut store).unwrap();
-    let id = life.world.task.id.clone();
-    let run = life.world.task.runs[&Role::Worker].id.clone();
+    let mut recorded = RecordedTask::begin(&mut store, &workflow);
+    recorded.world.move_to(Role::Human, "working");
+    recorded.catch_up(&mut store).unwrap();
+    let id = recorded.world.task.id.clone();
+    let run = recorded.world.task.runs[&Role::Worker].id.clone();
     store.set_run_setup(&id, &run, &setup()).unwrap();
     store.set_run_place(&id, &run, &place()).unwrap();
     let found = store.runs(&id).unwrap().remove(0);
     assert_eq!(found.setup, Some(setup()));
     assert_eq!(found.place, Some(place()));
     // A start that began is recorded although it was cancelled.
-    life.world.move_to(Role::Human, "cancelled");
-    life.catch_up(&mut store).unwrap();
+    recorded.world.move_to(Role::Human, "cancelled");
+    recorded.catch_up(&mut store).unwrap();
     assert_eq!(store.runs(&id).unwrap().len(), 1);
     let unknown = store.set_run_place(&id, &RunId::new("nobody"), &place());
     assert!(matches!(unknown, Err(StoreError::UnknownRun { .. })));
@@ -110,7 +110,7 @@ fn a_message_is_written_once_per_effect_and_read_once() {
 }
 
 #[test]
-fn an_answer_of_a_gates_command_is_used_once_and_for_its_status() {
+fn a_gate_command_result_is_used_once_and_for_its_status() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();

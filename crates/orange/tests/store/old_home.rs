@@ -77,7 +77,7 @@ fn tasks(store: &Store) -> BTreeMap<TaskId, Task> {
 }
 
 #[test]
-fn a_home_of_the_version_before_opens_with_nothing_lost() {
+fn a_home_of_the_previous_version_opens_without_loss() {
     let sandbox = Sandbox::new();
     let before = unpack(&sandbox);
     assert!(before.len() > 100, "{}", before.len());

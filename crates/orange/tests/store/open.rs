@@ -14,7 +14,7 @@ fn mode(path: &std::path::Path) -> u32 {
 }
 
 #[test]
-fn home_and_database_are_the_owners_alone() {
+fn home_and_database_are_private_to_the_owner() {
     let sandbox = Sandbox::new();
     drop(sandbox.store());
     assert_eq!(mode(sandbox.home.path()), 0o700);
@@ -96,7 +96,7 @@ fn a_file_of_another_program_is_left_alone() {
 }
 
 #[test]
-fn tasks_without_a_database_are_not_forgotten() {
+fn task_directories_without_a_database_are_reported() {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.home.tasks().join("coffee/k3f9")).unwrap();
     for refused in [

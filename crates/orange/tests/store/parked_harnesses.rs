@@ -17,16 +17,16 @@ fn a_start_is_before_the_death_or_waits() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = RecordedTask::begin(&mut store, &workflow);
-    life.world.move_to(Role::Human, "working");
-    life.world.settle();
-    life.catch_up(&mut store).unwrap();
-    let id = life.world.task.id.clone();
+    let mut recorded_task = RecordedTask::begin(&mut store, &workflow);
+    recorded_task.world.move_to(Role::Human, "working");
+    recorded_task.world.settle();
+    recorded_task.catch_up(&mut store).unwrap();
+    let id = recorded_task.world.task.id.clone();
     let now = store.events(&id, 0).unwrap().last().unwrap().event.at;
     let until = later(now, 3600);
     let quota = Evidence::Quota { until: Some(until) };
-    life.world.ends(&Role::Worker, quota);
-    let recorded = life.catch_up(&mut store).unwrap();
+    recorded_task.world.ends(&Role::Worker, quota);
+    let recorded = recorded_task.catch_up(&mut store).unwrap();
     let parking = recorded.parked.unwrap();
     assert_eq!(
         (parking.reason, parking.until),
@@ -64,17 +64,17 @@ fn a_start_is_before_the_death_or_waits() {
 }
 
 #[test]
-fn what_a_person_unparks_counts_as_changed() {
+fn unparking_counts_as_a_change() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = RecordedTask::begin(&mut store, &workflow);
-    life.world.move_to(Role::Human, "working");
-    life.world.settle();
-    life.world.ends(&Role::Worker, Evidence::Login);
-    let recorded = life.catch_up(&mut store).unwrap();
+    let mut recorded_task = RecordedTask::begin(&mut store, &workflow);
+    recorded_task.world.move_to(Role::Human, "working");
+    recorded_task.world.settle();
+    recorded_task.world.ends(&Role::Worker, Evidence::Login);
+    let recorded = recorded_task.catch_up(&mut store).unwrap();
     let parking = recorded.parked.unwrap();
-    let id = life.world.task.id.clone();
+    let id = recorded_task.world.task.id.clone();
     let (sequence, _) = store.changed_since(0).unwrap();
     assert!(store.changed_since(sequence).unwrap().1.is_empty());
     store

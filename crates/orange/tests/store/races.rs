@@ -57,7 +57,7 @@ fn prepare() -> Sandbox {
     sandbox
 }
 
-fn hold(sandbox: &Sandbox, mut won: Vec<u64>) {
+fn assert_one_winner_each(sandbox: &Sandbox, mut won: Vec<u64>) {
     won.sort_unstable();
     let expected: Vec<u64> = (FIRST..=LAST).collect();
     assert_eq!(won, expected, "each version is written exactly once");
@@ -71,7 +71,7 @@ fn hold(sandbox: &Sandbox, mut won: Vec<u64>) {
 }
 
 #[test]
-fn of_fifty_threads_one_writes_each_version() {
+fn one_of_fifty_threads_writes_each_version() {
     let sandbox = prepare();
     let racers: Vec<_> = (0..50)
         .map(|me| {
@@ -80,11 +80,11 @@ fn of_fifty_threads_one_writes_each_version() {
         })
         .collect();
     let won = racers.into_iter().flat_map(|racer| racer.join().unwrap());
-    hold(&sandbox, won.collect());
+    assert_one_winner_each(&sandbox, won.collect());
 }
 
 #[test]
-fn of_fifty_processes_one_writes_each_version() {
+fn one_of_fifty_processes_writes_each_version() {
     // Started again below, with the home as a further argument.
     if let Some(home) =
         std::env::args().find_map(|word| word.strip_prefix("home=").map(str::to_owned))
@@ -101,7 +101,7 @@ fn of_fifty_processes_one_writes_each_version() {
         .map(|_| {
             Command::new(std::env::current_exe().unwrap())
                 .args([
-                    "races::of_fifty_processes_one_writes_each_version",
+                    "races::one_of_fifty_processes_writes_each_version",
                     "--exact",
                     "--nocapture",
                 ])
@@ -123,7 +123,7 @@ fn of_fifty_processes_one_writes_each_version() {
             .filter_map(|rest| rest.split_whitespace().next());
         won.extend(numbers.map(|number| number.parse::<u64>().unwrap()));
     }
-    hold(&sandbox, won);
+    assert_one_winner_each(&sandbox, won);
 }
 
 #[test]

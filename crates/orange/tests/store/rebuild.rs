@@ -23,20 +23,20 @@ fn a_working_task_comes_back_with_runs_messages_and_workspace() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = RecordedTask::begin(&mut store, &workflow);
-    let id = life.world.task.id.clone();
+    let mut recorded = RecordedTask::begin(&mut store, &workflow);
+    let id = recorded.world.task.id.clone();
     let (project_name, slot) = (ProjectName::new("coffee"), WorkspaceName::new("coffee--1"));
     let worktree = sandbox.worktree();
     store
         .add_workspace(&slot, &project_name, 1, &worktree)
         .unwrap();
-    life.world.move_to(Role::Human, "working");
-    life.catch_up(&mut store).unwrap();
-    let run = life.world.task.runs[&Role::Worker].id.clone();
+    recorded.world.move_to(Role::Human, "working");
+    recorded.catch_up(&mut store).unwrap();
+    let run = recorded.world.task.runs[&Role::Worker].id.clone();
     store.set_run_setup(&id, &run, &notes::setup()).unwrap();
     store.set_run_place(&id, &run, &notes::place()).unwrap();
-    life.world.settle();
-    life.catch_up(&mut store).unwrap();
+    recorded.world.settle();
+    recorded.catch_up(&mut store).unwrap();
     project(&mut store, &id, instant(1)).unwrap();
     bind(&mut store, &id, &worktree.join("TASK.md"), instant(2)).unwrap();
     let message = NewMessage {
@@ -67,11 +67,11 @@ fn a_working_task_comes_back_with_runs_messages_and_workspace() {
         store.workspaces(&project_name).unwrap(),
     );
     assert_eq!(after, before);
-    assert_eq!(store.require(&id).unwrap().task, life.world.task);
+    assert_eq!(store.require(&id).unwrap().task, recorded.world.task);
 }
 
 #[test]
-fn what_came_after_the_last_projection_is_lost_and_said() {
+fn events_after_the_last_projection_are_lost_and_reported() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();

@@ -41,17 +41,17 @@ fn a_task_reads_back_with_its_workflow_and_events() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = shipped_workflow("default");
-    let mut life = RecordedTask::begin(&mut store, &workflow);
-    life.world.move_to(Role::Human, "planning");
-    let recorded = life.catch_up(&mut store).unwrap();
-    let loaded = store.require(&life.world.task.id).unwrap();
-    assert_eq!(loaded.task, life.world.task);
+    let mut recorded_task = RecordedTask::begin(&mut store, &workflow);
+    recorded_task.world.move_to(Role::Human, "planning");
+    let recorded = recorded_task.catch_up(&mut store).unwrap();
+    let loaded = store.require(&recorded_task.world.task.id).unwrap();
+    assert_eq!(loaded.task, recorded_task.world.task);
     assert_eq!(loaded.workflow_text, source(&workflow));
     assert_eq!(loaded.sequence, recorded.sequence);
     assert!(loaded.directory.ends_with("tasks/coffee/k3f9"));
-    let events = store.events(&life.world.task.id, 0).unwrap();
+    let events = store.events(&recorded_task.world.task.id, 0).unwrap();
     let events: Vec<_> = events.into_iter().map(|recorded| recorded.event).collect();
-    assert_eq!(events, life.world.events);
+    assert_eq!(events, recorded_task.world.events);
     assert!(store.load(&TaskId::new("nobody")).unwrap().is_none());
 }
 
@@ -60,8 +60,8 @@ fn a_stale_version_changes_nothing() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let life = RecordedTask::begin(&mut store, &workflow);
-    let first = life.world.task.clone();
+    let recorded = RecordedTask::begin(&mut store, &workflow);
+    let first = recorded.world.task.clone();
     let commit = plain_commit(&first, &[attention(&first)]);
     assert!(matches!(
         store.record(&commit).unwrap(),
@@ -82,9 +82,9 @@ fn an_id_is_used_once() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let life = RecordedTask::begin(&mut store, &workflow);
+    let recorded = RecordedTask::begin(&mut store, &workflow);
     let again = store.create(&Creation {
-        events: &life.world.events,
+        events: &recorded.world.events,
         workflow_text: source(&workflow),
         document: None,
     });
@@ -96,21 +96,21 @@ fn events_that_do_not_follow_are_refused_whole() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let life = RecordedTask::begin(&mut store, &workflow);
-    let task = life.world.task.clone();
+    let recorded = RecordedTask::begin(&mut store, &workflow);
+    let task = recorded.world.task.clone();
     let good = attention(&task);
     let mut gap = good.clone();
     gap.version += 2;
     let refused = store.record(&plain_commit(&task, &[good, gap]));
     assert!(matches!(refused, Err(StoreError::VersionGap { .. })));
-    let mut second_birth = life.world.events[0].clone();
+    let mut second_birth = recorded.world.events[0].clone();
     second_birth.version = task.version + 1;
     let refused = store.record(&plain_commit(&task, &[second_birth]));
     assert!(matches!(refused, Err(StoreError::FirstEventInvalid(_))));
     assert_eq!(store.require(&task.id).unwrap().task, task);
     assert_eq!(
         store.events(&task.id, 0).unwrap().len(),
-        life.world.events.len()
+        recorded.world.events.len()
     );
 }
 
@@ -119,10 +119,10 @@ fn every_commit_has_one_number_and_readers_follow_it() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = RecordedTask::begin(&mut store, &workflow);
+    let mut recorded_task = RecordedTask::begin(&mut store, &workflow);
     let created = store.sequence().unwrap();
-    life.world.move_to(Role::Human, "working");
-    let recorded = life.catch_up(&mut store).unwrap();
+    recorded_task.world.move_to(Role::Human, "working");
+    let recorded = recorded_task.catch_up(&mut store).unwrap();
     assert_eq!(recorded.sequence, created + 1);
     let since = store.events_since(created).unwrap();
     assert!(since.len() > 1);
@@ -133,7 +133,7 @@ fn every_commit_has_one_number_and_readers_follow_it() {
     );
     let listing = store.list(&TaskFilter::default()).unwrap();
     assert_eq!(listing.sequence, recorded.sequence);
-    assert_eq!(listing.tasks[0].task, life.world.task);
+    assert_eq!(listing.tasks[0].task, recorded_task.world.task);
     let filter = |project: &str, at: &str| TaskFilter {
         project: Some(ProjectName::new(project)),
         status: Some(status(at)),
@@ -149,17 +149,17 @@ fn pending_effects_are_those_of_the_task() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = RecordedTask::begin(&mut store, &workflow);
-    life.world.move_to(Role::Human, "working");
-    life.catch_up(&mut store).unwrap();
-    let id = life.world.task.id.clone();
+    let mut recorded = RecordedTask::begin(&mut store, &workflow);
+    recorded.world.move_to(Role::Human, "working");
+    recorded.catch_up(&mut store).unwrap();
+    let id = recorded.world.task.id.clone();
     let shown = |store: &orange_store::Store| -> Vec<_> {
         let all = store.pending(&id).unwrap();
         all.into_iter()
             .map(|pending| (pending.planned, pending.mark))
             .collect()
     };
-    let expected: Vec<_> = life
+    let expected: Vec<_> = recorded
         .world
         .task
         .pending
@@ -172,11 +172,16 @@ fn pending_effects_are_those_of_the_task() {
     // The first fails permanently, which stops the second.
     let effect = expected[0].0.id;
     let error = String::from("no disk");
-    life.world
+    recorded
+        .world
         .observe(Observation::EffectFailed { effect, error });
-    life.catch_up(&mut store).unwrap();
+    recorded.catch_up(&mut store).unwrap();
     for pending in store.pending(&id).unwrap() {
-        let engine = life.world.task.pending_effect(pending.planned.id).unwrap();
+        let engine = recorded
+            .world
+            .task
+            .pending_effect(pending.planned.id)
+            .unwrap();
         let mark = match &engine.state {
             PendingState::Waiting => PendingProgress::Waiting,
             PendingState::Failed { .. } => PendingProgress::Failed,
@@ -191,19 +196,20 @@ fn runs_follow_the_events() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = RecordedTask::begin(&mut store, &workflow);
-    life.world.move_to(Role::Human, "working");
-    life.catch_up(&mut store).unwrap();
-    let id = life.world.task.id.clone();
-    let run = life.world.task.runs[&Role::Worker].id.clone();
+    let mut recorded = RecordedTask::begin(&mut store, &workflow);
+    recorded.world.move_to(Role::Human, "working");
+    recorded.catch_up(&mut store).unwrap();
+    let id = recorded.world.task.id.clone();
+    let run = recorded.world.task.runs[&Role::Worker].id.clone();
     let runs = store.runs(&id).unwrap();
     assert_eq!(runs.len(), 1);
     assert_eq!((&runs[0].id, &runs[0].role), (&run, &Role::Worker));
     assert!(runs[0].setup.is_none() && runs[0].ended_at.is_none());
-    life.world.settle();
-    life.world
+    recorded.world.settle();
+    recorded
+        .world
         .ends(&Role::Worker, Evidence::Signal { signal: 9 });
-    life.catch_up(&mut store).unwrap();
+    recorded.catch_up(&mut store).unwrap();
     let runs = store.runs_named(&run).unwrap();
     assert_eq!(runs[0].evidence, Some(Evidence::Signal { signal: 9 }));
     assert!(runs[0].ended_at.is_some());
@@ -214,13 +220,13 @@ fn a_cancelled_start_that_never_began_leaves_no_run() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = RecordedTask::begin(&mut store, &workflow);
-    life.world.move_to(Role::Human, "working");
-    life.catch_up(&mut store).unwrap();
-    let id = life.world.task.id.clone();
+    let mut recorded = RecordedTask::begin(&mut store, &workflow);
+    recorded.world.move_to(Role::Human, "working");
+    recorded.catch_up(&mut store).unwrap();
+    let id = recorded.world.task.id.clone();
     assert_eq!(store.runs(&id).unwrap().len(), 1);
-    life.world.move_to(Role::Human, "cancelled");
-    life.catch_up(&mut store).unwrap();
+    recorded.world.move_to(Role::Human, "cancelled");
+    recorded.catch_up(&mut store).unwrap();
     assert_eq!(store.runs(&id).unwrap(), []);
 }
 
@@ -229,8 +235,8 @@ fn a_workspace_is_reserved_bound_and_freed_with_the_commits() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = RecordedTask::begin(&mut store, &workflow);
-    let id = life.world.task.id.clone();
+    let mut recorded = RecordedTask::begin(&mut store, &workflow);
+    let id = recorded.world.task.id.clone();
     let text = document("## Handoff\n");
     let plain = |task: &Task, events: &[Event]| Commit {
         document: Some(Box::leak(Box::new(text.clone()))),
@@ -242,9 +248,9 @@ fn a_workspace_is_reserved_bound_and_freed_with_the_commits() {
     let state = |store: &orange_store::Store| store.workspaces(&project).unwrap()[0].state.clone();
     assert_eq!(state(&store), WorkspaceState::Free);
 
-    let task = life.world.task.clone();
-    life.world.move_to(Role::Human, "working");
-    let new = &life.world.events[usize::try_from(task.version).unwrap()..];
+    let task = recorded.world.task.clone();
+    recorded.world.move_to(Role::Human, "working");
+    let new = &recorded.world.events[usize::try_from(task.version).unwrap()..];
     let commit = Commit {
         reserve: Some(&name),
         limits: None,
@@ -280,18 +286,18 @@ fn a_workspace_is_reserved_bound_and_freed_with_the_commits() {
         Reservation::Taken { by }
     );
 
-    let done = life.world.events.len();
-    let task = life.world.task.clone();
-    life.world.settle();
-    let bound = plain(&task, &life.world.events[done..]);
+    let done = recorded.world.events.len();
+    let task = recorded.world.task.clone();
+    recorded.world.settle();
+    let bound = plain(&task, &recorded.world.events[done..]);
     store.record(&bound).unwrap();
     assert_eq!(state(&store), WorkspaceState::Bound(id.clone()));
     assert_eq!(store.workspace_of(&id).unwrap().unwrap().path, path);
 
-    let (done, task) = (life.world.events.len(), life.world.task.clone());
-    life.world.move_to(Role::Human, "cancelled");
-    life.world.settle();
-    let released = plain(&task, &life.world.events[done..]);
+    let (done, task) = (recorded.world.events.len(), recorded.world.task.clone());
+    recorded.world.move_to(Role::Human, "cancelled");
+    recorded.world.settle();
+    let released = plain(&task, &recorded.world.events[done..]);
     store.record(&released).unwrap();
     assert_eq!(state(&store), WorkspaceState::Free);
     assert!(store.workspace_of(&id).unwrap().is_none());
@@ -312,22 +318,22 @@ fn a_workspace_is_reserved_bound_and_freed_with_the_commits() {
 }
 
 #[test]
-fn every_import_is_kept_with_who_brought_it() {
+fn every_import_is_kept_with_its_author() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = RecordedTask::begin(&mut store, &workflow);
-    let id = life.world.task.id.clone();
-    life.world.write(&[("## Handoff", "DONE: a")]);
-    let text = life.world.file.clone().unwrap();
-    life.world.import_as(Role::Worker);
-    life.catch_up(&mut store).unwrap();
+    let mut recorded = RecordedTask::begin(&mut store, &workflow);
+    let id = recorded.world.task.id.clone();
+    recorded.world.write(&[("## Handoff", "DONE: a")]);
+    let text = recorded.world.file.clone().unwrap();
+    recorded.world.import_as(Role::Worker);
+    recorded.catch_up(&mut store).unwrap();
     // The same text again, by another role.
-    life.world.import_as(Role::Human);
-    let last = life.world.events.last().unwrap().clone();
+    recorded.world.import_as(Role::Human);
+    let last = recorded.world.events.last().unwrap().clone();
     let missing = store.record(&plain_commit(&store.require(&id).unwrap().task, &[last]));
     assert!(matches!(missing, Err(StoreError::ImportWithoutText { .. })));
-    life.catch_up(&mut store).unwrap();
+    recorded.catch_up(&mut store).unwrap();
     let imports = store.imports(&id).unwrap();
     let by: Vec<_> = imports.iter().map(|import| import.by.clone()).collect();
     assert_eq!(by, [Role::Human, Role::Worker, Role::Human]);
@@ -338,20 +344,20 @@ fn every_import_is_kept_with_who_brought_it() {
 }
 
 #[test]
-fn a_snapshot_of_another_shape_is_folded_anew() {
+fn a_snapshot_of_another_shape_is_rebuilt() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = RecordedTask::begin(&mut store, &workflow);
-    life.world.move_to(Role::Human, "working");
-    life.catch_up(&mut store).unwrap();
+    let mut recorded = RecordedTask::begin(&mut store, &workflow);
+    recorded.world.move_to(Role::Human, "working");
+    recorded.catch_up(&mut store).unwrap();
     let connection = rusqlite::Connection::open(sandbox.home.database()).unwrap();
     connection
         .execute("UPDATE tasks SET snapshot = '{}'", [])
         .unwrap();
     assert_eq!(
-        store.require(&life.world.task.id).unwrap().task,
-        life.world.task
+        store.require(&recorded.world.task.id).unwrap().task,
+        recorded.world.task
     );
 }
 
@@ -360,11 +366,11 @@ fn an_effect_that_happens_at_most_once_begins_once() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = RecordedTask::begin(&mut store, &workflow);
-    life.world.move_to(Role::Human, "working");
-    life.catch_up(&mut store).unwrap();
-    let id = life.world.task.id.clone();
-    let convergent = life.world.task.pending[0].planned.id;
+    let mut recorded = RecordedTask::begin(&mut store, &workflow);
+    recorded.world.move_to(Role::Human, "working");
+    recorded.catch_up(&mut store).unwrap();
+    let id = recorded.world.task.id.clone();
+    let convergent = recorded.world.task.pending[0].planned.id;
     assert_eq!(
         store
             .start_effect(&id, convergent, "a", instant(5))
@@ -378,7 +384,7 @@ fn an_effect_that_happens_at_most_once_begins_once() {
         StartAnswer::Go
     );
 
-    let version = life.world.task.version + 1;
+    let version = recorded.world.task.version + 1;
     let command = orange_engine::effect::PlannedEffect {
         id: orange_engine::effect::EffectId(version),
         plan: version,
@@ -389,8 +395,8 @@ fn an_effect_that_happens_at_most_once_begins_once() {
         on_error: orange_engine::language::hooks::OnError::Stop,
     };
     let once = command.id;
-    life.world.fact(Fact::EffectPlanned(command));
-    life.catch_up(&mut store).unwrap();
+    recorded.world.fact(Fact::EffectPlanned(command));
+    recorded.catch_up(&mut store).unwrap();
     assert_eq!(
         store.start_effect(&id, once, "a", instant(5)).unwrap(),
         StartAnswer::Go
@@ -404,26 +410,26 @@ fn an_effect_that_happens_at_most_once_begins_once() {
         interrupted
     );
     // A commit about something else does not hide that it began.
-    life.world.fact(Fact::AttentionRaised {
+    recorded.world.fact(Fact::AttentionRaised {
         reason: String::from("x"),
     });
-    life.catch_up(&mut store).unwrap();
+    recorded.catch_up(&mut store).unwrap();
     assert_eq!(
         store.start_effect(&id, once, "b", instant(6)).unwrap(),
         interrupted
     );
     // A requested retry is granted.
-    life.world.fact(Fact::EffectFailed {
+    recorded.world.fact(Fact::EffectFailed {
         effect: once,
         error: String::from("interrupted"),
     });
-    life.catch_up(&mut store).unwrap();
+    recorded.catch_up(&mut store).unwrap();
     assert_eq!(
         store.start_effect(&id, once, "b", instant(6)).unwrap(),
         StartAnswer::NotWaiting
     );
-    life.world.fact(Fact::EffectRetried { effect: once });
-    life.catch_up(&mut store).unwrap();
+    recorded.world.fact(Fact::EffectRetried { effect: once });
+    recorded.catch_up(&mut store).unwrap();
     assert_eq!(
         store.start_effect(&id, once, "b", instant(6)).unwrap(),
         StartAnswer::Go
@@ -436,22 +442,22 @@ fn an_effect_that_happens_at_most_once_begins_once() {
 }
 
 #[test]
-fn a_try_that_failed_waits_and_holds_back_what_follows() {
+fn a_failed_attempt_waits_and_delays_the_following_effects() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
-    let mut life = RecordedTask::begin(&mut store, &workflow);
-    life.world.move_to(Role::Human, "working");
-    life.catch_up(&mut store).unwrap();
-    let id = life.world.task.id.clone();
-    let first = life.world.task.pending[0].planned.id;
+    let mut recorded = RecordedTask::begin(&mut store, &workflow);
+    recorded.world.move_to(Role::Human, "working");
+    recorded.catch_up(&mut store).unwrap();
+    let id = recorded.world.task.id.clone();
+    let first = recorded.world.task.pending[0].planned.id;
     let due = |store: &orange_store::Store, at| -> Vec<u64> {
         let due = store.due_effects(instant(at)).unwrap();
         due.into_iter()
             .map(|pending| pending.planned.id.0)
             .collect()
     };
-    let both: Vec<u64> = life
+    let both: Vec<u64> = recorded
         .world
         .task
         .pending
@@ -473,8 +479,8 @@ fn a_try_that_failed_waits_and_holds_back_what_follows() {
     );
     assert_eq!(pending[0].mark, PendingProgress::Waiting);
     // A finished effect has no attempts left to note.
-    life.world.settle();
-    life.catch_up(&mut store).unwrap();
+    recorded.world.settle();
+    recorded.catch_up(&mut store).unwrap();
     assert_eq!(
         store
             .record_failed_attempt(&id, first, "busy", instant(30))

@@ -61,7 +61,7 @@ fn appender(name: &str) -> String {
 }
 
 /// Appends numbered lines through a descriptor that it reopens only now and then.
-fn keeper(name: &str) -> String {
+fn descriptor_appender(name: &str) -> String {
     let step = "[ $((i % 5)) = 1 ] && exec 3>> TASK.md";
     forever(name, &format!("{step}; echo \"{name} $i.\" >&3"))
 }
@@ -111,7 +111,7 @@ fn keep_import(store: &mut Store, id: &TaskId) {
 }
 
 /// Everything in TASK.md or in an import, after the agents are gone.
-fn said(sandbox: &Sandbox, store: &mut Store, id: &TaskId) -> Vec<String> {
+fn all_texts(sandbox: &Sandbox, store: &mut Store, id: &TaskId) -> Vec<String> {
     for _ in 0..3 {
         keep_import(store, id);
     }
@@ -163,13 +163,13 @@ fn no_line_is_lost_while_agents_append() {
     let worktree = sandbox.worktree();
     let agents = [
         Agent::start(&worktree, &appender("one")),
-        Agent::start(&worktree, &keeper("two")),
+        Agent::start(&worktree, &descriptor_appender("two")),
     ];
     work(&mut store, &id);
     for agent in agents {
         agent.finish(&worktree);
     }
-    let texts = said(&sandbox, &mut store, &id);
+    let texts = all_texts(&sandbox, &mut store, &id);
     for name in ["one", "two"] {
         let count = counted(&worktree, name);
         assert!(count > 20, "the agent wrote {count} lines");
@@ -190,7 +190,7 @@ fn agents_rewrite(put: &str) {
     let agent = Agent::start(&worktree, &rewriter(put));
     work(&mut store, &id);
     agent.finish(&worktree);
-    let texts = said(&sandbox, &mut store, &id);
+    let texts = all_texts(&sandbox, &mut store, &id);
     let count = counted(&worktree, "whole");
     assert!(count > 20, "the agent wrote {count} times");
     check_lines(&texts, "whole", count);
@@ -208,7 +208,7 @@ fn no_line_and_no_status_is_lost_while_an_agent_writes_over_the_file() {
 }
 
 #[test]
-fn two_who_project_at_once_do_not_disturb_each_other() {
+fn concurrent_projections_do_not_conflict() {
     let (sandbox, mut store, id) = begin();
     let worktree = sandbox.worktree();
     let agent = Agent::start(&worktree, &appender("one"));
@@ -232,7 +232,7 @@ fn two_who_project_at_once_do_not_disturb_each_other() {
         other.join().unwrap();
     }
     agent.finish(&worktree);
-    let texts = said(&sandbox, &mut store, &id);
+    let texts = all_texts(&sandbox, &mut store, &id);
     check_lines(&texts, "one", counted(&worktree, "one"));
     check_frontmatter(&sandbox, &store, &id);
 }

@@ -11,14 +11,14 @@ use crate::support::Stage;
 impl Stage {
     /// Calls the program as a user; returns its exit code and its output.
     pub fn call(&self, arguments: &[&str]) -> (i32, String) {
-        told(&self.orange(arguments).output().unwrap())
+        code_and_text(&self.orange(arguments).output().unwrap())
     }
 
     /// The same, for a call that must succeed.
-    pub fn must(&self, arguments: &[&str]) -> String {
-        let (code, said) = self.call(arguments);
-        assert_eq!(code, 0, "orange {arguments:?}: {said}\n{}", self.calls());
-        said
+    pub fn run_ok(&self, arguments: &[&str]) -> String {
+        let (code, output) = self.call(arguments);
+        assert_eq!(code, 0, "orange {arguments:?}: {output}\n{}", self.calls());
+        output
     }
 
     /// Creates a task without starting it.
@@ -37,14 +37,14 @@ impl Stage {
     pub fn json(&self, arguments: &[&str]) -> (i32, Value) {
         let output = self.orange(arguments).output().unwrap();
         let answer = serde_json::from_slice(&output.stdout);
-        let answer = answer.unwrap_or_else(|error| panic!("{error}: {}", told(&output).1));
+        let answer = answer.unwrap_or_else(|error| panic!("{error}: {}", code_and_text(&output).1));
         judge(&answer);
         (output.status.code().unwrap(), answer)
     }
 }
 
-fn told(output: &Output) -> (i32, String) {
+fn code_and_text(output: &Output) -> (i32, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let said = text(&output.stdout) + &text(&output.stderr);
-    (output.status.code().unwrap_or(-1), said)
+    let body = text(&output.stdout) + &text(&output.stderr);
+    (output.status.code().unwrap_or(-1), body)
 }

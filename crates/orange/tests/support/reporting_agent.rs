@@ -27,7 +27,7 @@ impl ReportingAgent {
     pub fn with_stage(stage: Stage) -> ReportingAgent {
         ReportingAgent::start(stage, |stage| {
             let id = stage.create(&["Add a line"]);
-            stage.must(&["task", "spawn", id.as_str()]);
+            stage.run_ok(&["task", "spawn", id.as_str()]);
             id
         })
     }
@@ -36,7 +36,7 @@ impl ReportingAgent {
     pub fn in_review() -> ReportingAgent {
         ReportingAgent::start(Stage::new("default"), |stage| {
             let id = stage.create(&["Add a line", "--status", "reviewing"]);
-            stage.must(&["task", "respawn", id.as_str(), "--role", "worker"]);
+            stage.run_ok(&["task", "respawn", id.as_str(), "--role", "worker"]);
             id
         })
     }

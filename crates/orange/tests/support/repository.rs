@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::support::Stage;
 
 impl Stage {
-    pub fn said(&self, directory: &str, arguments: &str) -> String {
+    pub fn git_output(&self, directory: &str, arguments: &str) -> String {
         let output = self.git_in(&self.path(directory), arguments);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "git {arguments}: {told}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments}: {stderr}");
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
@@ -30,8 +30,8 @@ impl Stage {
         let clone = self.git_in(&root, "clone -q --bare repo remote.git");
         assert!(clone.status.success());
         let remote = self.path("remote.git");
-        self.said("repo", &format!("remote add origin {}", remote.display()));
-        self.said("repo", "fetch -q origin");
+        self.git_output("repo", &format!("remote add origin {}", remote.display()));
+        self.git_output("repo", "fetch -q origin");
         self.configure("push", &json!(true));
         self.configure("remote", &json!(remote.display().to_string()));
         remote

@@ -143,14 +143,18 @@ impl Stage {
     }
 
     pub fn wait_for_status(&self, id: &TaskId, status: &str) {
-        let held = Deadline::after(SOON).wait_for(|| self.task(id).status.as_str() == status);
-        assert!(held, "waited in vain for `{status}`:\n{}", self.told(id));
+        let in_time = Deadline::after(SOON).wait_for(|| self.task(id).status.as_str() == status);
+        assert!(
+            in_time,
+            "waited in vain for `{status}`:\n{}",
+            self.diagnostics(id)
+        );
     }
 
     /// Waits until nothing is pending.
     pub fn wait_until_idle(&self, id: &TaskId) {
-        let held = Deadline::after(SOON).wait_for(|| self.task(id).pending.is_empty());
-        assert!(held, "effects are left:\n{}", self.told(id));
+        let in_time = Deadline::after(SOON).wait_for(|| self.task(id).pending.is_empty());
+        assert!(in_time, "effects are left:\n{}", self.diagnostics(id));
     }
 
     /// Deletes the database and rebuilds it with the real command: the decided state must be the
@@ -186,7 +190,7 @@ impl Stage {
     }
 
     /// Everything that may explain a failure.
-    pub fn told(&self, id: &TaskId) -> String {
+    pub fn diagnostics(&self, id: &TaskId) -> String {
         let events = self.store().events(id, 0).unwrap();
         let events: Vec<String> = events
             .iter()

@@ -119,8 +119,8 @@ impl<'a> Terminal<'a> {
     /// A property of the pane, as a tmux format.
     #[cfg(feature = "crash-points")]
     pub fn mode(&self, format: &str) -> String {
-        let told = self.tmux(&["display-message", "-p", format]);
-        told.trim().to_owned()
+        let output = self.tmux(&["display-message", "-p", format]);
+        output.trim().to_owned()
     }
 
     fn path(&self, end: &str) -> PathBuf {

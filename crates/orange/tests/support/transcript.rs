@@ -26,13 +26,13 @@ impl Stage {
             text if text.is_empty() => text,
             text => format!("[stderr]\n{text}"),
         };
-        let said = format!(
+        let message = format!(
             "$ orange {}\n{}{narration}[exit {}]\n",
             shown.join(" "),
             text(&output.stdout),
             output.status.code().unwrap_or(-1)
         );
-        self.normalize(&said)
+        self.normalize(&message)
     }
 
     /// The text with ids, times and paths replaced; tasks are numbered in order of creation.

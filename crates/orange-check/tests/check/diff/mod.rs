@@ -62,7 +62,7 @@ fn sentences(old: &Workflow, new: &Workflow) -> Vec<String> {
 }
 
 #[test]
-fn what_only_reads_differently_is_no_difference() {
+fn equivalent_spellings_make_no_difference() {
     let base = load_clean(BASE);
     for (what, other) in equivalent_edits() {
         assert_eq!(sentences(&base, &other), NOTHING, "{what}");
@@ -86,7 +86,7 @@ fn every_difference_has_a_sentence() {
 }
 
 #[test]
-fn with_a_state_goes_everything_that_could_happen_there() {
+fn removing_a_state_removes_its_transitions() {
     let edits = edited_workflows(include_str!("different.txt"));
     let (_, with_parked) = edits
         .iter()
@@ -97,7 +97,7 @@ fn with_a_state_goes_everything_that_could_happen_there() {
 }
 
 #[test]
-fn long_messages_that_begin_alike_differ() {
+fn long_messages_with_the_same_beginning_differ() {
     let message = |end: &str| {
         let to = format!("Again, and this time with more care than before: {end}");
         changed([("Again: {message}", to.as_str())])
@@ -127,7 +127,7 @@ fn only_the_lines_that_changed_are_listed() {
     assert_eq!(lines(&text(0), &text(1)).len(), 2 * 2000);
 }
 
-fn everything() -> Vec<(&'static str, Workflow)> {
+fn all_workflows() -> Vec<(&'static str, Workflow)> {
     let shipped = shipped_workflows::ALL.iter().map(|it| (it.name, it.source));
     let others = [
         (
@@ -151,7 +151,7 @@ fn everything() -> Vec<(&'static str, Workflow)> {
 
 #[test]
 fn any_two_workflows_can_be_compared() {
-    let all = everything();
+    let all = all_workflows();
     for (old_name, old) in &all {
         for (new_name, new) in &all {
             let differences = diff(old, new);

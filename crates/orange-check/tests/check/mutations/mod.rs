@@ -39,11 +39,11 @@ fn rows(table: &'static str) -> Vec<Row> {
         let lines: Vec<&str> = lines.lines().filter(|line| !line.is_empty()).collect();
         let mut parts = lines.splitn(2, |line| line.starts_with('='));
         let edits = edits(parts.next().unwrap());
-        let mut wanted = lines.iter().filter_map(|line| line.strip_prefix("= "));
+        let mut expected = lines.iter().filter_map(|line| line.strip_prefix("= "));
         Row {
             title,
             edits,
-            wanted: wanted.next().unwrap_or_default(),
+            wanted: expected.next().unwrap_or_default(),
             fixed: parts.next().map(self::edits).unwrap_or_default(),
         }
     });
@@ -92,7 +92,7 @@ fn shipped_source(name: &str) -> &'static str {
     shipped_workflows::find(name).unwrap().source
 }
 
-fn wrong(checked: &CheckReport) -> Vec<&Finding> {
+fn warnings_and_errors(checked: &CheckReport) -> Vec<&Finding> {
     let findings = checked.findings.iter();
     findings
         .filter(|finding| finding.severity != Severity::Note)
@@ -117,7 +117,7 @@ fn findings_of(source: &str) -> CheckReport {
     checked
 }
 
-fn all_are_found(name: &str, rows: &[Row]) {
+fn assert_all_found(name: &str, rows: &[Row]) {
     for row in rows {
         let what = format!("{name}, {}", row.title);
         let text = edited(shipped_source(name), &row.edits, &what);
@@ -131,7 +131,7 @@ fn all_are_found(name: &str, rows: &[Row]) {
             continue;
         }
         let checked = findings_of(&text);
-        assert!(!wrong(&checked).is_empty(), "{what}");
+        assert!(!warnings_and_errors(&checked).is_empty(), "{what}");
         let mut findings = checked.findings.iter();
         let is_found = findings.any(|it| it.code.as_str() == code && it.message.contains(fragment));
         assert!(is_found, "{what}: {code} {fragment}\n{}", listed(&checked));
@@ -147,37 +147,37 @@ fn mistakes_in(name: &str) -> Vec<Row> {
 #[test]
 fn every_mistake_in_default_is_found_first_half() {
     let rows = mistakes_in("default");
-    all_are_found("default", &rows[..rows.len() / 2]);
+    assert_all_found("default", &rows[..rows.len() / 2]);
 }
 
 #[test]
 fn every_mistake_in_default_is_found_second_half() {
     let rows = mistakes_in("default");
-    all_are_found("default", &rows[rows.len() / 2..]);
+    assert_all_found("default", &rows[rows.len() / 2..]);
 }
 
 #[test]
 fn every_mistake_in_minimal_is_found() {
-    all_are_found("minimal", &mistakes_in("minimal"));
+    assert_all_found("minimal", &mistakes_in("minimal"));
 }
 
 #[test]
 fn every_mistake_in_respawn_is_found() {
-    all_are_found("respawn", &mistakes_in("respawn"));
+    assert_all_found("respawn", &mistakes_in("respawn"));
 }
 
 #[test]
 fn every_mistake_in_autopilot_is_found() {
-    all_are_found("autopilot", &mistakes_in("autopilot"));
+    assert_all_found("autopilot", &mistakes_in("autopilot"));
 }
 
 #[test]
-fn what_does_no_harm_is_left_alone() {
+fn harmless_edits_raise_no_finding() {
     for row in rows(include_str!("equivalents.txt")) {
         let (workflow, why) = row.title.split_once(": ").unwrap();
         let text = edited(shipped_source(workflow), &row.edits, why);
         let checked = check(&load_clean(&text));
-        let wrong = wrong(&checked);
+        let wrong = warnings_and_errors(&checked);
         assert!(wrong.is_empty(), "{why}: {wrong:#?}");
     }
 }
@@ -206,7 +206,11 @@ fn every_hint_leads_to_a_clean_file() {
         assert!(hinted, "{what}\n{checked:#?}");
         let mended = edited(&mistaken, &row.fixed, &what);
         let checked = findings_of(&mended);
-        assert!(wrong(&checked).is_empty(), "{what}\n{}", listed(&checked));
+        assert!(
+            warnings_and_errors(&checked).is_empty(),
+            "{what}\n{}",
+            listed(&checked)
+        );
     }
 }
 
@@ -262,7 +266,7 @@ fn mistakes_that_do_not_even_load_have_these_codes() {
 }
 
 #[test]
-fn a_transition_that_ends_its_asker_is_noted() {
+fn a_transition_that_kills_its_requester_is_noted() {
     let checked = findings_of(shipped_source("minimal"));
     let noted = checked.findings.iter().map(|finding| finding.code);
     assert_eq!(noted.collect::<Vec<_>>(), [FindingCode::AskerEnded]);

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Harness;
 
-/// What each agent printed, in the version of `harnesses/versions.toml`, shortened.
+/// Output recorded from the agent in the version of `harnesses/versions.toml`, shortened.
 macro_rules! recorded {
     ($name:literal) => {
         include_str!(concat!("recorded/", $name, ".jsonl"))
@@ -27,7 +27,7 @@ fn read(harness: &Harness, printed: &str) -> RunResult {
 const SAID: &str = "It is done: \"quoted\".";
 
 #[test]
-fn what_agents_print_when_all_went_well_is_read() {
+fn the_output_of_a_successful_run_is_read() {
     for (harness, printed, session, tokens, cost) in [
         (
             shipped!("claude"),
@@ -80,7 +80,7 @@ fn what_agents_print_when_all_went_well_is_read() {
 }
 
 #[test]
-fn what_agents_print_when_they_fail_has_a_class() {
+fn the_output_of_a_failed_run_has_a_class() {
     for (harness, printed, class, said) in [
         (
             shipped!("claude"),
@@ -144,7 +144,7 @@ fn what_agents_print_when_they_fail_has_a_class() {
         assert_eq!(result.error_class, Some(class), "{name}: {result:?}");
         assert!(result.error.unwrap().starts_with(said), "{name}");
         assert!(result.session_id.is_some(), "{name}");
-        // What it did before the failure costs as well; codex does not count a failed turn.
+        // Tokens used before the failure count too; codex does not count a failed turn.
         let counts = name.as_str() != "codex";
         assert_eq!(
             result.output_tokens.is_some_and(|it| it > 0),
@@ -155,7 +155,7 @@ fn what_agents_print_when_they_fail_has_a_class() {
 }
 
 #[test]
-fn a_recording_that_was_cut_anywhere_is_no_success() {
+fn a_truncated_recording_is_never_a_success() {
     let harness = shipped!("claude");
     let whole = recorded!("claude-succeeded");
     let end = whole.trim_end().len();
@@ -186,7 +186,7 @@ fn read_plain(printed: &str) -> RunResult {
 }
 
 #[test]
-fn noise_between_values_and_values_of_many_lines_are_no_trouble() {
+fn noise_and_multi_line_values_are_accepted() {
     let printed = "starting { up\n{\"id\":\"a\"}\n{ not json\n[1, 2]\n\"in\"\n{\n  \"said\": [\n    \
                    \"x\",\n    \"y {\"\n  ]\n}\n\u{1b}[?25h\n{\"in\":{\"a\":1,\"b\":2}} and so on\n\
                    {\"in\":{\"a\":4}}{\"is\":\"good\"}\n{\"is\": \"ba";
@@ -199,7 +199,7 @@ fn noise_between_values_and_values_of_many_lines_are_no_trouble() {
 }
 
 #[test]
-fn nothing_printed_says_nothing() {
+fn empty_output_has_no_result() {
     for printed in ["", "\n\n", "no JSON at all", "{", "{\"is\":", "[]", "null"] {
         let result = read_plain(printed);
         assert_eq!(result.status, ResultStatus::Unclear, "{printed}");
@@ -212,7 +212,7 @@ fn nothing_printed_says_nothing() {
 }
 
 #[test]
-fn the_last_word_counts() {
+fn the_last_value_wins() {
     let bad = "{\"is\":\"bad\",\"kind\":\"k\",\"why\":\"w\"}";
     let result = read_plain(bad);
     assert_eq!(result.status, ResultStatus::Failed);
@@ -229,7 +229,7 @@ fn the_last_word_counts() {
 }
 
 #[test]
-fn texts_that_come_in_pieces_are_put_together() {
+fn text_in_several_pieces_is_joined() {
     let text = "text = [{ with = { by = \"a\" }, keys = [\"t\"] }]\nis_in_pieces = true";
     let printed = "{\"by\":\"a\",\"t\":\"first\"}\n{\"by\":\"tool\"}\n{\"by\":\"a\",\"t\":\"one \"}\n\
                    {\"by\":\"a\",\"t\":\"two\"}\n{\"by\":\"end\"}";
@@ -240,7 +240,7 @@ fn texts_that_come_in_pieces_are_put_together() {
 }
 
 #[test]
-fn costs_are_told_down_to_a_millionth() {
+fn costs_are_shown_to_a_millionth() {
     let cost = |printed: &str| read_plain(printed).cost_usd;
     assert_eq!(cost("{\"cost\":0.1}{\"cost\":0.2}").as_deref(), Some("0.3"));
     assert_eq!(cost("{\"cost\":12}").as_deref(), Some("12"));
@@ -251,18 +251,18 @@ fn costs_are_told_down_to_a_millionth() {
 
 proptest! {
     #[test]
-    fn whatever_is_printed_can_be_read(printed: Vec<u8>, pieces in "[\\[\\]{}\":,a1\n ]{0,200}") {
+    fn any_output_can_be_read(printed: Vec<u8>, pieces in "[\\[\\]{}\":,a1\n ]{0,200}") {
         for harness in [shipped!("claude"), shipped!("gemini")] {
             let places = harness.result.as_ref().unwrap();
             places.read(&printed, &harness.deaths);
         }
-        // Later output cannot lose what came before.
+        // Later output cannot remove a value that was read before.
         let printed = format!("{{\"id\":\"a\"}}\n{pieces}");
         prop_assert_eq!(read_plain(&printed).session_id.unwrap(), "a");
     }
 
     #[test]
-    fn lines_of_a_log_between_values_change_nothing(noise in "[a-z\\[(\"][^\n]{0,40}") {
+    fn log_lines_between_values_are_ignored(noise in "[a-z\\[(\"][^\n]{0,40}") {
         let values = recorded!("pi-succeeded");
         let harness = shipped!("pi");
         let mixed = values.replace('\n', &format!("\n{noise}\n"));

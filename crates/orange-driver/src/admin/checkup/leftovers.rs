@@ -55,8 +55,8 @@ impl Admin {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let told = format!("{description}: `{}`{more}", shown.join("`, `"));
-            found.push(Checkup::new("leftovers", Health::Warning, told).with_fix(fix));
+            let text = format!("{description}: `{}`{more}", shown.join("`, `"));
+            found.push(Checkup::new("leftovers", Health::Warning, text).with_fix(fix));
         }
     }
 

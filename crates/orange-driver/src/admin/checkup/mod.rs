@@ -93,15 +93,15 @@ impl Admin {
         let mut using = Vec::new();
         for project in &projects {
             let settings = self.context.settings(Some(project))?;
-            let named = [settings.harness, settings.review_harness];
-            let mut named: Vec<HarnessName> = named.into_iter().flatten().collect();
-            if named.is_empty() {
-                named.extend(self.context.first_installed(&harnesses));
+            let requested = [settings.harness, settings.review_harness];
+            let mut requested: Vec<HarnessName> = requested.into_iter().flatten().collect();
+            if requested.is_empty() {
+                requested.extend(self.context.first_installed(&harnesses));
             }
             let project = project.clone();
             using.push(ProjectHarnesses {
                 project,
-                harnesses: named,
+                harnesses: requested,
             });
         }
         for (name, harness) in harnesses.all() {
@@ -230,11 +230,13 @@ impl Admin {
 
     /// The last line that a program prints about its version.
     fn read_version(&self, program: &OsStr, flag: &str) -> Result<String, String> {
-        let asked = Invocation::new(program, self.context.environment.passed_variables([]));
-        let asked = asked.arguments([flag]).timeout(VERSION_TIMEOUT);
-        let finished = asked.require_success().map_err(|error| error.to_string())?;
-        let said = String::from_utf8_lossy(&finished.stdout.bytes).into_owned();
-        let mut lines = said.lines().rev().map(str::trim);
+        let invocation = Invocation::new(program, self.context.environment.passed_variables([]));
+        let invocation = invocation.arguments([flag]).timeout(VERSION_TIMEOUT);
+        let finished = invocation
+            .require_success()
+            .map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&finished.stdout.bytes).into_owned();
+        let mut lines = text.lines().rev().map(str::trim);
         let last = lines.find(|line| !line.is_empty());
         last.map(str::to_owned)
             .ok_or_else(|| String::from("it prints no version"))

@@ -13,7 +13,7 @@ impl Admin {
         for project in projects {
             let what = format!("saved work of {}", project.name);
             match self.rescue_times(project) {
-                Ok(load) => found.push(told(what, &load)),
+                Ok(load) => found.push(rescue_checkup(what, &load)),
                 Err(error) => {
                     let what = format!("project {}", project.name);
                     let name = &project.name;
@@ -34,7 +34,7 @@ impl Admin {
     }
 }
 
-fn told(what: String, kept: &[(String, Timestamp)]) -> Checkup {
+fn rescue_checkup(what: String, kept: &[(String, Timestamp)]) -> Checkup {
     let Some((task, since)) = kept.first() else {
         return Checkup::new(what, Health::Ok, "none");
     };

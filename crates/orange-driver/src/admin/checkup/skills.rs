@@ -16,7 +16,7 @@ impl Admin {
         let name = &harness.name;
         let what = format!("skill of {name}");
         let install = format!("run `orange install --harness {name}`");
-        Some(match (skill_file::look(&skills), self.skill_text()) {
+        Some(match (skill_file::inspect(&skills), self.skill_text()) {
             (Err(error), _) => {
                 Checkup::new(what, Health::Unknown, error.to_string()).with_fix(install)
             }

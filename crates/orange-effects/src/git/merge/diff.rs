@@ -117,9 +117,10 @@ impl Git {
     pub(crate) fn count(&self, base: &CommitId, head: &CommitId) -> Result<u64, GitError> {
         let range = format!("{base}..{head}");
         let call = self.call(["rev-list", "--count", &range]);
-        let said = call.text()?;
-        said.parse()
-            .map_err(|_| call.malformed_output(said.as_bytes()))
+        let output = call.text()?;
+        output
+            .parse()
+            .map_err(|_| call.malformed_output(output.as_bytes()))
     }
 
     /// The commit at which a branch forked from the default branch. Once the default branch
@@ -151,7 +152,7 @@ impl Worktree<'_> {
     /// The changes in the branch's commits, and separately the uncommitted work, including new
     /// files.
     pub fn diff(&self, ask: &DiffRequest<'_>) -> Result<BranchDiff, GitError> {
-        let look = self.look()?;
+        let look = self.status()?;
         let head = look.head.commit().ok_or_else(|| GitError::NoCommit {
             branch: ask.branch.to_string(),
         })?;

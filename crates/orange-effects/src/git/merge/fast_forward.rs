@@ -128,7 +128,7 @@ impl Worktree<'_> {
     ) -> Result<Option<MergeObstacle>, GitError> {
         self.await_unlocked()?;
         let checkout = self.path().to_owned();
-        let look = self.look()?;
+        let look = self.status()?;
         if !look.operations.is_empty() {
             let operations = look.operations;
             return Ok(Some(MergeObstacle::OperationInProgress {

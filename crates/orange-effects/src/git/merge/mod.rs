@@ -149,7 +149,7 @@ impl Git {
         Ok(MergeOutcome::Merged {
             commit,
             was_there,
-            pushed_to: remote.map(Remote::told),
+            pushed_to: remote.map(Remote::name_and_address),
             forwarded: checkouts.map(|it| it.path().to_owned()).collect(),
         })
     }
@@ -179,7 +179,7 @@ impl Git {
         let is_there = now.theirs.as_ref() == Some(to);
         let stopped = |obstacle: MergeObstacle, has_it: Option<&Remote>| MergeFailure {
             obstacle,
-            pushed_remote: has_it.map(Remote::told),
+            pushed_remote: has_it.map(Remote::name_and_address),
         };
         if let Some(obstacle) = self.find_obstacle(&forward)? {
             return Ok(Err(stopped(obstacle, remote.filter(|_| is_there))));
@@ -190,7 +190,7 @@ impl Git {
         if let Some(remote) = remote.filter(|_| !is_there)
             && let Some(words) = self.push_commit(remote, to, merge.default)?
         {
-            let remote = remote.told();
+            let remote = remote.name_and_address();
             return Ok(Err(MergeObstacle::Rejected { remote, words }.into()));
         }
         let moved = self.fast_forward(&forward)?;

@@ -184,25 +184,27 @@ impl fmt::Display for MergeObstacle {
                 "the default branch has moved since this branch was created, so it cannot be \
                  fast-forwarded",
             ),
-            Self::Conflicts(files) => write!(formatter, "both branches changed {}", named(files)),
+            Self::Conflicts(files) => {
+                write!(formatter, "both branches changed {}", file_list(files))
+            }
             Self::TaskFile(file) => write!(formatter, "`{file}` was committed to the branch"),
             Self::UncommittedChanges { checkout, files } => write!(
                 formatter,
                 "the checkout `{}` has uncommitted changes in {}",
                 checkout.display(),
-                named(files)
+                file_list(files)
             ),
             Self::UntrackedFiles { checkout, files } => write!(
                 formatter,
                 "the checkout `{}` has untracked files where the merge would write: {}",
                 checkout.display(),
-                named(files)
+                file_list(files)
             ),
             Self::NeedsFilter { checkout, files } => write!(
                 formatter,
                 "the checkout `{}` needs a filter from the repository's own configuration for {}",
                 checkout.display(),
-                named(files)
+                file_list(files)
             ),
             Self::OperationInProgress {
                 checkout,
@@ -230,7 +232,7 @@ impl fmt::Display for MergeObstacle {
 }
 
 /// The files in backticks, and how many more there are.
-fn named(files: &[PathBuf]) -> String {
+fn file_list(files: &[PathBuf]) -> String {
     let shown = files.iter().take(MAX_FILES);
     let shown: Vec<String> = shown
         .map(|file| format!("`{}`", file.display().to_string().escape_debug()))

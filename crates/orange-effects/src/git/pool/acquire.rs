@@ -109,7 +109,7 @@ impl Git {
         if *acquire.branch == default {
             return Ok(Err(AcquireRefusal::DefaultBranch(default)));
         }
-        let (freshness, ahead) = self.fetch_and_look(&default, acquire);
+        let (freshness, ahead) = self.fetch_and_read_status(&default, acquire);
         let freshness = freshness?;
         let (base, [local, theirs]) = self.base_and_branch(&default, acquire.branch)?;
         let is_tracked = match &ahead {
@@ -143,7 +143,7 @@ impl Git {
 
     /// Fetches from the remote, and meanwhile reads the workspace, if it is free. That reading
     /// expires quickly, because a fetch may take long.
-    fn fetch_and_look(
+    fn fetch_and_read_status(
         &self,
         default: &BranchName,
         acquire: &AcquireRequest<'_>,
@@ -207,7 +207,7 @@ impl<'a> Worktree<'a> {
         aim: AcquireTarget,
         marker: &mut Marker,
     ) -> Result<Result<AcquiredWorkspace<'a>, AcquireRefusal>, GitError> {
-        let look = self.look()?;
+        let look = self.status()?;
         let head = &look.head;
         let under_way = Operation::branch_in(self.directory());
         let is_there = head.branch() == Some(acquire.branch)
@@ -247,7 +247,7 @@ impl<'a> Worktree<'a> {
             }
             _ => match ahead {
                 Some(look) => look,
-                None => match self.look() {
+                None => match self.status() {
                     Err(GitError::NotRegularFile(path)) => {
                         let refusal = SlotRefusal::NotRegularFile(path);
                         return Ok(Err(AcquireRefusal::Slot(refusal)));

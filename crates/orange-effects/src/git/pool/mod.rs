@@ -308,7 +308,7 @@ impl Worktree<'_> {
         if !self.directory().join("index").exists() {
             self.call(["read-tree", "--reset", "HEAD"]).succeed()?;
         }
-        let look = self.look()?;
+        let look = self.status()?;
         // A process killed while filling left an incomplete file; anything unsaved stays.
         let judged = SavedContents::default()
             .and_index(&look)

@@ -113,7 +113,7 @@ impl Worktree<'_> {
         for _round in 0..ROUNDS {
             self.require_unlocked()?;
             self.restore_held(|| self.saved_so_far(marker))?;
-            let look = match self.look() {
+            let look = match self.status() {
                 Err(GitError::NotRegularFile(path)) => {
                     let path = path.strip_prefix(self.path()).unwrap_or(&path).to_owned();
                     let obstacles = vec![Obstacle::NotRegularFile(path)];

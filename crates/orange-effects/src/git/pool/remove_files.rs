@@ -23,34 +23,37 @@ impl Worktree<'_> {
         let mut moved = BTreeSet::new();
         let mut different = BTreeSet::new();
         for path in proved.keys() {
-            let held = Path::new(HELD_FOLDER).join(path);
-            match place.rename(path, &held) {
+            let held_path = Path::new(HELD_FOLDER).join(path);
+            match place.rename(path, &held_path) {
                 Ok(true) => {
-                    moved.insert(held);
+                    moved.insert(held_path);
                 }
                 Ok(false) => {
                     different.insert(path.clone());
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    place.remove_empty_parents(&held);
+                    place.remove_empty_parents(&held_path);
                 }
                 Err(error) => return Err(self.file_error("move aside", path)(error)),
             }
         }
         let found = self.on_disk(&moved, HashMode::Hash)?;
-        for held in moved {
-            let path = held.strip_prefix(HELD_FOLDER).unwrap_or(&held).to_owned();
+        for held_path in moved {
+            let path = held_path
+                .strip_prefix(HELD_FOLDER)
+                .unwrap_or(&held_path)
+                .to_owned();
             let entry = proved.get(&path).cloned();
-            if found.get(&held).cloned() == entry.map(DiskEntry::Entry) {
+            if found.get(&held_path).cloned() == entry.map(DiskEntry::Entry) {
                 place
-                    .remove(&held)
-                    .map_err(self.file_error("remove", &held))?;
+                    .remove(&held_path)
+                    .map_err(self.file_error("remove", &held_path))?;
                 place.remove_empty_parents(&path);
             } else {
-                let _occupied = place.rename(&held, &path);
+                let _occupied = place.rename(&held_path, &path);
                 different.insert(path);
             }
-            place.remove_empty_parents(&held);
+            place.remove_empty_parents(&held_path);
         }
         Ok(different)
     }
@@ -63,13 +66,13 @@ impl Worktree<'_> {
         saved: impl FnOnce() -> Result<SavedContents, GitError>,
     ) -> Result<(), GitError> {
         let place = self.place()?;
-        let held = place.files(Path::new(HELD_FOLDER));
-        let held: BTreeSet<PathBuf> = held
+        let held_path = place.files(Path::new(HELD_FOLDER));
+        let held_path: BTreeSet<PathBuf> = held_path
             .map_err(self.file_error("list", Path::new(HELD_FOLDER)))?
             .into_iter()
             .collect();
         let mut occupied = BTreeSet::new();
-        for file in held {
+        for file in held_path {
             let path = file.strip_prefix(HELD_FOLDER).unwrap_or(&file);
             if place.rename(&file, path).unwrap_or(false) {
                 place.remove_empty_parents(&file);

@@ -47,7 +47,7 @@ impl Worktree<'_> {
     ) -> Result<(SettleResult, WorktreeStatus), GitError> {
         self.require_unlocked()?;
         let index = self.index_bytes()?;
-        let look = self.look()?;
+        let look = self.status()?;
         if look.changes.is_empty() {
             return Ok((settle_result(&look), look));
         }
@@ -67,7 +67,7 @@ impl Worktree<'_> {
             return Ok((SettleResult::Stuck(look.paths()), look));
         }
         self.fill()?;
-        let look = self.look()?;
+        let look = self.status()?;
         Ok((settle_result(&look), look))
     }
 

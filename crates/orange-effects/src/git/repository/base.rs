@@ -54,11 +54,11 @@ impl Git {
             branch_ref(configured)?;
             return Ok(configured.clone());
         }
-        let said = self
+        let output = self
             .call(["config", "--get", "init.defaultBranch"])
             .answer()?;
-        let said = said.map(|said| String::from_utf8_lossy(&said).trim().to_owned());
-        let usual = said.into_iter();
+        let output = output.map(|output| String::from_utf8_lossy(&output).trim().to_owned());
+        let usual = output.into_iter();
         let usual = usual.chain(["main", "master"].map(str::to_owned));
         let usual: Vec<BranchName> = usual.map(BranchName::new).collect();
         let mut names: Vec<String> = Vec::new();
@@ -70,9 +70,12 @@ impl Git {
         let head = head.map(|remote| format!("refs/remotes/{remote}/HEAD"));
         names.extend(head.clone());
         let refs = self.refs(&names)?;
-        let said = head.and_then(|head| refs.targets.get(&head).cloned());
+        let target = head.and_then(|head| refs.targets.get(&head).cloned());
         let prefix = format!("refs/remotes/{}/", remote.unwrap_or_default());
-        if let Some(name) = said.as_deref().and_then(|said| said.strip_prefix(&prefix)) {
+        if let Some(name) = target
+            .as_deref()
+            .and_then(|target| target.strip_prefix(&prefix))
+        {
             return Ok(BranchName::new(name));
         }
         for branch in usual {

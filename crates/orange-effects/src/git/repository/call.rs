@@ -98,13 +98,13 @@ impl Git {
     pub(crate) fn user_names(&self, section: &str) -> Result<BTreeSet<String>, GitError> {
         let pattern = format!("^{section}\\..*\\.");
         let call = self.call(["config", "--name-only", "-z", "--get-regexp", &pattern]);
-        let said = call.answer()?.unwrap_or_default();
+        let output = call.answer()?.unwrap_or_default();
         let name = |part: &[u8]| {
             let key = String::from_utf8_lossy(part).into_owned();
             let (name, _) = key.split_once('.')?.1.rsplit_once('.')?;
             Some(name.to_owned())
         };
-        Ok(split_zero_terminated(&said).filter_map(name).collect())
+        Ok(split_zero_terminated(&output).filter_map(name).collect())
     }
 
     /// A command that contacts the remote, with the network timeout.

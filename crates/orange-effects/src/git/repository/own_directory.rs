@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_goes_with_its_owner_and_what_the_dead_left_goes_too() {
+    fn the_directory_is_removed_with_its_owner_and_leftovers_of_dead_processes_too() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("git");
         let own = OwnDirectory::make_in(&folder, root.path(), "").unwrap();

@@ -52,8 +52,8 @@ impl Git {
         self.registered = Some(RegisteredRemote { project, address });
         if self.remote().is_err() {
             // Objects that are missing here are not fetched from elsewhere either.
-            let told = &mut self.caller.passed_settings;
-            told.retain(|(key, _)| !key.starts_with("remote."));
+            let settings = &mut self.caller.passed_settings;
+            settings.retain(|(key, _)| !key.starts_with("remote."));
         }
         self
     }

@@ -78,7 +78,7 @@ impl Remote {
     }
 
     /// Its name and the address to push to.
-    pub fn told(&self) -> String {
+    pub fn name_and_address(&self) -> String {
         let address = self.push_url.as_ref().unwrap_or(&self.url);
         format!("{} ({})", self.name, without_password(address))
     }
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_describes_the_repository_is_carried() {
+    fn only_settings_that_describe_the_repository_are_copied() {
         let found = settings(
             "[core]\nfilemode = false\nhooksPath = /evil\nfsmonitor = evil\nsshCommand = evil\n\
              excludesFile = /pipe\nattributesFile = /evil\nbigFileThreshold = 1\n\
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn how_the_repository_is_stored_is_kept() {
+    fn the_repository_format_is_kept() {
         let found = settings(
             "[core]\nrepositoryformatversion = 1\n[extensions]\nobjectFormat = sha256\n\
              worktreeConfig = true\nrefStorage = \"reftable://a b\"\n",
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_trusted_only_where_nothing_is_unknown() {
+    fn files_are_trusted_only_without_unknown_settings() {
         let usual = "[core]\nrepositoryformatversion = 0\nbare = false\n";
         assert!(settings(usual).has_plain_files());
         let long = format!("{usual}[extensions]\nobjectformat = sha256\n");

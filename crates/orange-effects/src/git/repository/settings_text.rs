@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_would_not_read_is_told_by_its_line() {
+    fn invalid_lines_are_reported_with_their_number() {
         for (text, line) in [
             ("[garbage", 1),
             ("a = b\n", 2),

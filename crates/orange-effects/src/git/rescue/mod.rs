@@ -37,7 +37,7 @@ impl Worktree<'_> {
     /// twice. Ignored files are not saved, and nested repositories cannot be: a caller that removes
     /// anything must check [`Worktree::condition`] first, as [`super::Git::release`] does.
     pub fn rescue(&self, task: &TaskId) -> Result<Option<Rescue>, GitError> {
-        self.rescue_from(task, self.look()?)
+        self.rescue_from(task, self.status()?)
     }
 
     /// The same, starting from a look that was just made.
@@ -72,7 +72,7 @@ impl Worktree<'_> {
                 operations: look.operations.clone(),
             };
             let (commit, parents) = self.commit_of(&look, &found, &about)?;
-            let again = self.look()?;
+            let again = self.status()?;
             if self.is_complete(&look, &again, &found, &commit)? {
                 let rescued = Rescue::new(commit, about, parents);
                 return self.git().create_rescue_ref(rescued).map(Some);

@@ -352,20 +352,20 @@ fn index_input(index: &[IndexEntry], content: &Content) -> Result<Vec<u8>, Vec<P
         let stages = now.entry(indexed.path.as_path()).or_default();
         stages.insert((indexed.stage, &indexed.entry));
     }
-    let mut wanted: BTreeMap<&Path, Stages<'_>> = BTreeMap::new();
+    let mut required: BTreeMap<&Path, Stages<'_>> = BTreeMap::new();
     let all: BTreeSet<&PathBuf> = before.keys().chain(content.index.keys()).collect();
     let differs = |path: &&PathBuf| before.get(*path) != content.index.get(*path);
     for path in all.into_iter().filter(differs) {
         let entry = content.index.get(path).map(|entry| (0, entry));
-        wanted.insert(path.as_path(), entry.into_iter().collect());
+        required.insert(path.as_path(), entry.into_iter().collect());
     }
     for (path, stage, entry) in &content.unmerged {
-        let stages = wanted.entry(path.as_path()).or_default();
+        let stages = required.entry(path.as_path()).or_default();
         stages.insert((*stage, entry));
     }
     let mut input = Vec::new();
     let mut different = Vec::new();
-    for (path, stages) in wanted {
+    for (path, stages) in required {
         let was: Stages<'_> = before.get(path).map(|it| (0, it)).into_iter().collect();
         let is_now = now.remove(path).unwrap_or_default();
         if is_now == stages {

@@ -25,9 +25,9 @@ impl Git {
     pub fn restored_numbers(&self, task: &TaskId) -> Result<BTreeSet<u32>, GitError> {
         let prefix = format!("{REFS}/{}/", task_part(task)?);
         let call = self.call(["for-each-ref", "--format=%(refname)", &prefix]);
-        let said = call.text()?;
+        let output = call.text()?;
         let number = |line: &str| line.strip_prefix(&prefix)?.parse().ok();
-        Ok(said.lines().filter_map(number).collect())
+        Ok(output.lines().filter_map(number).collect())
     }
 
     /// Whether a commit contains the one that a rescue is based on.

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_orange_did_not_write_stays() {
+    fn files_orange_did_not_write_are_kept() {
         let root = tempfile::tempdir().unwrap();
         let outside = tempfile::tempdir().unwrap();
         let place = SafeDirectory::open(root.path()).unwrap();

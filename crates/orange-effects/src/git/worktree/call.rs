@@ -44,7 +44,7 @@ impl Worktree<'_> {
         words: impl IntoIterator<Item = A>,
     ) -> Call {
         let git = self.git();
-        let mut variables = git.caller.variables(self.told());
+        let mut variables = git.caller.variables(self.own_settings());
         git.place(&mut variables, self.directory());
         variables.insert("GIT_WORK_TREE".into(), self.path().into());
         for (name, value) in more {

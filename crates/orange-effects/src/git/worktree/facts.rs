@@ -82,7 +82,7 @@ impl Condition {
 impl Worktree<'_> {
     /// Reads its state.
     pub fn condition(&self) -> Result<Condition, GitError> {
-        let look = self.look()?;
+        let look = self.status()?;
         Ok(Condition {
             dirty_submodules: self.dirty_submodules(&look)?,
             operation_branch: Operation::branch_in(self.directory()),
@@ -110,8 +110,8 @@ impl Worktree<'_> {
     }
 
     fn is_staged(&self, file: &str) -> Result<bool, GitError> {
-        let said = self.call(["ls-files", "-z", "--", file]).bytes()?;
-        Ok(!said.is_empty())
+        let output = self.call(["ls-files", "-z", "--", file]).bytes()?;
+        Ok(!output.is_empty())
     }
 }
 
@@ -152,7 +152,9 @@ impl Git {
             holds.push(GitCondition::TaskFileUntracked);
         }
         let base = tips.target().clone();
-        let named = ask.commit.map(|commit| self.named(commit, &head, &base));
+        let named = ask
+            .commit
+            .map(|commit| self.relate_commit(commit, &head, &base));
         Ok(GitFacts {
             named: named.transpose()?,
             head,
@@ -164,7 +166,7 @@ impl Git {
 
     /// How a commit relates to the branch's and to the default branch's; a missing commit is part
     /// of neither.
-    fn named(
+    fn relate_commit(
         &self,
         commit: &CommitId,
         head: &CommitId,

@@ -22,13 +22,13 @@ impl Worktree<'_> {
     /// The entries that git ignores here; a fully ignored directory is one entry.
     pub fn ignored_entries(&self) -> Result<Vec<IgnoredEntry>, GitError> {
         let words = ["ls-files", "-z", "--others", "--ignored", "--directory"];
-        let said = self
+        let text = self
             .call(words)
             .with_arguments(["--exclude-standard"])
             .bytes()?;
         let place = self.place()?;
         let mut found = Vec::new();
-        for part in split_zero_terminated(&said) {
+        for part in split_zero_terminated(&text) {
             let path = path(part.strip_suffix(b"/").unwrap_or(part));
             let bytes = self.size(&place, &path)?;
             found.push(IgnoredEntry { path, bytes });

@@ -59,17 +59,17 @@ impl Worktree<'_> {
         let named = checkout.ignored(&named)?;
         let to = self.place()?;
         let mut included = IncludeResult::default();
-        let mut wanted = BTreeSet::new();
+        let mut required = BTreeSet::new();
         for path in named {
             let failed = self.file_error("inspect", &path);
             if has_blocked_parent(&to, &path).map_err(&failed)? {
                 included.left_out.push(path);
             } else if to.kind(&path).map_err(&failed)? == EntryKind::Absent {
-                wanted.insert(path);
+                required.insert(path);
             }
         }
-        let ignored = self.ignored(&wanted)?;
-        let exposed = wanted.difference(&ignored).cloned();
+        let ignored = self.ignored(&required)?;
+        let exposed = required.difference(&ignored).cloned();
         included.left_out.extend(exposed);
         if ignored.is_empty() {
             return Ok(included);
@@ -95,11 +95,11 @@ impl Worktree<'_> {
         let dotted: Vec<PathBuf> = paths.iter().map(|it| Path::new(".").join(it)).collect();
         let input = join_zero_terminated(dotted.iter().map(PathBuf::as_path));
         let call = self.call(["--no-literal-pathspecs", "check-ignore", "-z", "--stdin"]);
-        let said = call.input(input).answer()?.unwrap_or_default();
-        let said =
-            split_zero_terminated(&said).map(|part| path(part.strip_prefix(b"./").unwrap_or(part)));
-        let said: BTreeSet<PathBuf> = said.collect();
-        Ok(paths.intersection(&said).cloned().collect())
+        let output = call.input(input).answer()?.unwrap_or_default();
+        let output = split_zero_terminated(&output)
+            .map(|part| path(part.strip_prefix(b"./").unwrap_or(part)));
+        let output: BTreeSet<PathBuf> = output.collect();
+        Ok(paths.intersection(&output).cloned().collect())
     }
 }
 

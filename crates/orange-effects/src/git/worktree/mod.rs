@@ -254,7 +254,7 @@ impl<'a> Worktree<'a> {
     }
 
     /// The settings of its own configuration that are passed to git.
-    pub(super) fn told(&self) -> &[Setting] {
+    pub(super) fn own_settings(&self) -> &[Setting] {
         &self.passed_settings
     }
 

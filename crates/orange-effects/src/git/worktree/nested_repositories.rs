@@ -57,7 +57,7 @@ impl Worktree<'_> {
         let look = || -> Result<bool, GitError> {
             let git = self.git().open_submodule(path)?;
             let inner = git.assumed_worktree(path);
-            let look = inner.look()?;
+            let look = inner.status()?;
             Ok(look.is_clean()
                 && look.operations.is_empty()
                 && look
@@ -79,11 +79,11 @@ impl Git {
             .into_iter()
             .chain(ask);
         let call = self.caller.discovery_call(path).with_arguments(ask);
-        let said = call.bytes()?;
-        let mut lines = said
+        let output = call.bytes()?;
+        let mut lines = output
             .split(|byte| *byte == b'\n')
             .map(crate::git::repository::call::path);
-        let mut line = || lines.next().ok_or_else(|| call.malformed_output(&said));
+        let mut line = || lines.next().ok_or_else(|| call.malformed_output(&output));
         let (top, directory, common) = (line()?, line()?, line()?);
         // A clone would not create one that shares its settings with others.
         let is_own = path.canonicalize().is_ok_and(|real| real == top) && directory == common;

@@ -12,7 +12,7 @@ impl Worktree<'_> {
     /// A hash that changes whenever a commit, the index or a file changes; ignored files do not
     /// count.
     pub fn state_hash(&self) -> Result<String, GitError> {
-        let look = self.look()?;
+        let look = self.status()?;
         let found = self.on_disk(&look.paths(), HashMode::Hash)?;
         let mut hash = Sha256::new();
         let mut add = |part: &[u8]| {

@@ -112,8 +112,8 @@ impl WorktreeStatus {
 impl Worktree<'_> {
     pub fn head(&self) -> Result<Head, GitError> {
         let call = self.call(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
-        let said = call.text();
-        if let Ok(text) = &said {
+        let output = call.text();
+        if let Ok(text) = &output {
             let (commit, name) = text
                 .split_once('\n')
                 .ok_or_else(|| call.malformed_output(text.as_bytes()))?;
@@ -132,7 +132,7 @@ impl Worktree<'_> {
         let is_there = self
             .call(["show-ref", "--verify", "--quiet", &full])
             .answer()?;
-        match (full.strip_prefix("refs/heads/"), said) {
+        match (full.strip_prefix("refs/heads/"), output) {
             (Some(name), Err(_)) if is_there.is_none() => Ok(Head::Branch {
                 name: BranchName::new(name),
                 commit: None,
@@ -173,7 +173,7 @@ impl Worktree<'_> {
     }
 
     /// Reads everything; writes nothing, not even the index.
-    pub(crate) fn look(&self) -> Result<WorktreeStatus, GitError> {
+    pub(crate) fn status(&self) -> Result<WorktreeStatus, GitError> {
         self.read_all_with(|words| self.call(words))
     }
 
@@ -258,9 +258,9 @@ impl Worktree<'_> {
     fn detached_in(&self, status: &[u8]) -> Option<CommitId> {
         let mut lines =
             split_zero_terminated(status).filter_map(|part| part.strip_prefix(b"# branch.oid "));
-        let said = std::str::from_utf8(lines.next()?).ok()?;
+        let output = std::str::from_utf8(lines.next()?).ok()?;
         let text = fs::read(self.directory().join("HEAD")).ok()?;
-        (text.trim_ascii_end() == said.as_bytes()).then(|| CommitId::new(said))
+        (text.trim_ascii_end() == output.as_bytes()).then(|| CommitId::new(output))
     }
 
     /// Finds changes of files that git was told not to check (assume-unchanged, skip-worktree).
@@ -294,9 +294,9 @@ impl Worktree<'_> {
 
     /// Files that were moved aside are unsaved work, even if a pattern ignores their directory.
     fn find_held(&self, look: &mut WorktreeStatus) -> Result<(), GitError> {
-        let held = Path::new(HELD_FOLDER);
-        let files = self.place()?.files(held);
-        for file in files.map_err(self.file_error("list", held))? {
+        let held_path = Path::new(HELD_FOLDER);
+        let files = self.place()?.files(held_path);
+        for file in files.map_err(self.file_error("list", held_path))? {
             look.changes.entry(file).or_default().is_on_disk = true;
         }
         Ok(())

@@ -68,11 +68,15 @@ pub(super) fn has_ended(steps: &PlanBuilder<'_>) -> bool {
     steps.workflow.is_terminal(&steps.task.status)
 }
 
-fn read_document(steps: &mut PlanBuilder<'_>, by: &Role, asked: bool) -> Result<(), NeededFacts> {
+fn read_document(
+    steps: &mut PlanBuilder<'_>,
+    by: &Role,
+    is_requested: bool,
+) -> Result<(), NeededFacts> {
     if steps.document().is_none() {
         return Err(vec![FactNeeded::Document]);
     }
-    if asked {
+    if is_requested {
         steps.import_for_request(by);
     } else {
         steps.import_for_observation(by);
@@ -88,7 +92,7 @@ fn end_run(
     steps: &mut PlanBuilder<'_>,
     run: &RunId,
     evidence: &Evidence,
-    said: Option<&String>,
+    text: Option<&String>,
 ) -> Result<(), NeededFacts> {
     let Some(role) = live_role(steps, run) else {
         return Ok(());
@@ -109,7 +113,7 @@ fn end_run(
         run,
         role: &role,
         evidence,
-        said,
+        said: text,
     };
     exit::judge(steps, &death)
 }

@@ -28,17 +28,17 @@ pub(super) fn receive(
     if let Some(error) = report.error() {
         steps.record(Fact::ErrorRecorded { error });
     }
-    let mut told = if report.outcome() == Outcome::Done {
+    let mut text = if report.outcome() == Outcome::Done {
         String::from("the run reported `done`")
     } else {
         report.explanation()
     };
-    let is_followed = take_report_edge(steps, &mut told)?;
+    let is_followed = take_report_edge(steps, &mut text)?;
     if !is_followed {
-        told.push_str(", but the workflow has no transition for that");
+        text.push_str(", but the workflow has no transition for that");
     }
     if !is_followed || transition::is_waiting_for_user(steps) {
-        steps.raise_attention(told);
+        steps.raise_attention(text);
     }
     Ok(())
 }
@@ -48,19 +48,19 @@ pub(super) fn receive(
 /// If an edge matches the report but something else closes it, such as uncommitted work, the run
 /// left something undone: that is an error of the run, and the reason why the task takes another
 /// edge.
-fn take_report_edge(steps: &mut PlanBuilder<'_>, told: &mut String) -> Result<bool, NeededFacts> {
+fn take_report_edge(steps: &mut PlanBuilder<'_>, text: &mut String) -> Result<bool, NeededFacts> {
     for edge in edges::edges_by_trigger(steps, Trigger::Report) {
         let Some(to) = edges::target(edge, steps) else {
             continue;
         };
-        let reason = told.clone();
+        let reason = text.clone();
         match transition::take_by_engine(steps, &[edge], &to, Trigger::Report, &reason)? {
             Ok(()) => return Ok(true),
             Err(missing) if missing.iter().all(is_unrelated_to_report) => {
                 let mut missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
                 missing.dedup();
-                *told = format!("{told}, but {}", missing.join(", and "));
-                let error = told.clone();
+                *text = format!("{text}, but {}", missing.join(", and "));
+                let error = text.clone();
                 steps.record(Fact::ErrorRecorded { error });
             }
             Err(_) => {}

@@ -23,13 +23,13 @@ impl RequestDecision<'_> {
             };
             return self.refuse(Attempt::Tell, blocked_by(missing));
         };
-        let said = self.request.message.as_deref().unwrap_or_default().trim();
-        if said.is_empty() {
+        let text = self.request.message.as_deref().unwrap_or_default().trim();
+        if text.is_empty() {
             return self.refuse(Attempt::Tell, blocked_by(Blocker::NothingToDo));
         }
         let notify = Effect::NotifyRole(NotifyRole {
             role,
-            message: format!("The user says: {said}"),
+            message: format!("The user says: {text}"),
             spawn_if_absent: None,
         });
         let plan = self.steps.next_version();
@@ -37,9 +37,9 @@ impl RequestDecision<'_> {
         self.steps.finish()
     }
 
-    fn reader(&self, asked: Option<&Role>) -> Option<Role> {
+    fn reader(&self, requester: Option<&Role>) -> Option<Role> {
         let task = &self.steps.task;
-        if let Some(role) = asked {
+        if let Some(role) = requester {
             return task.is_live(role).then(|| role.clone());
         }
         let state = self.steps.workflow.state(&task.status);

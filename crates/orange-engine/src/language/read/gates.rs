@@ -183,7 +183,7 @@ impl Reader<'_> {
                 .collect()
         });
         let empty = empty.and_then(|node| self.boolean(node, "`empty`"));
-        let wanted = match (is, empty) {
+        let expected = match (is, empty) {
             (Some(words), None) => ReportCondition::Is(words),
             (None, Some(empty)) => ReportCondition::Empty(empty),
             _ => {
@@ -194,7 +194,7 @@ impl Reader<'_> {
         };
         Some(ReportGate {
             field: field?,
-            wanted,
+            wanted: expected,
         })
     }
 

@@ -233,8 +233,8 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str) {
-        let message = format!("{what} must be {wanted}, not {}", node.value.shape());
+    pub(super) fn wrong_type(&mut self, node: &Node, what: &str, expected: &str) {
+        let message = format!("{what} must be {expected}, not {}", node.value.shape());
         self.problems.add(ProblemCode::WrongType, node.at, message);
     }
 }

@@ -31,9 +31,9 @@ impl Reader<'_> {
         for (key, value) in self.entries(node, "`states`") {
             let what = format!("state `{}`", key.text);
             self.check_name(&key.text, key.at, &what);
-            let says = |wanted: &str, yes: &str| match &value.value {
+            let says = |expected: &str, yes: &str| match &value.value {
                 Value::Mapping(entries) => entries.iter().any(|(key, value)| {
-                    key.text == wanted
+                    key.text == expected
                         && matches!(&value.value, Value::Scalar { text, .. } if text == yes)
                 }),
                 _ => false,

@@ -95,7 +95,7 @@ impl Error {
         let is_told =
             self.exit == Exit::Ok || (output.is_json() && SHAPE.print(&body, output).is_ok());
         if !is_told {
-            output.complain(&self.to_text(output.narration_width()));
+            output.print_error(&self.to_text(output.narration_width()));
         }
         self.exit
     }
@@ -167,7 +167,7 @@ impl From<Box<Refusal>> for Error {
 
 impl From<NewWorkflowError> for Error {
     fn from(error: NewWorkflowError) -> Self {
-        let told = match &error {
+        let text = match &error {
             NewWorkflowError::NameInvalid(name) => {
                 Error::new(Exit::Usage, "workflow-name-invalid", &error)
                     .details(json!({ "name": name }))
@@ -185,7 +185,7 @@ impl From<NewWorkflowError> for Error {
                     .details(json!({ "path": path.to_string_lossy(), "reason": reason }))
             }
         };
-        told.hints(error.hints())
+        text.hints(error.hints())
     }
 }
 

@@ -21,13 +21,13 @@ pub fn result_lines(results: &[ResultOfRun]) -> Vec<String> {
 
 fn lines(role: &str, result: &RunResult) -> Vec<String> {
     let class = result.error_class.map(|it| format!(" ({})", it.as_str()));
-    let said = result.error.as_ref().or(result.text.as_ref());
-    let said = said.map(|said| format!(": {}", shorten(said)));
+    let text = result.error.as_ref().or(result.text.as_ref());
+    let text = text.map(|text| format!(": {}", shorten(text)));
     let mut lines = vec![format!(
         "{role} {}{}{}",
         result.status.as_str(),
         class.unwrap_or_default(),
-        said.unwrap_or_default()
+        text.unwrap_or_default()
     )];
     let read = result.input_tokens.map(|it| format!("{it} tokens read"));
     let written = result.output_tokens;
@@ -84,14 +84,14 @@ mod tests {
         failed.result.status = ResultStatus::Failed;
         failed.result.error = Some(String::from("no quota\nleft"));
         failed.result.error_class = Some(FailureClass::Quota);
-        let told = result_lines(&[
+        let lines = result_lines(&[
             result(Role::Worker, "First"),
             result(Role::Reviewer, "Good"),
             failed,
         ]);
         let known = "300 tokens read, 60 tokens written, 0.0024 USD, conversation s-1";
         assert_eq!(
-            told,
+            lines,
             [
                 "reviewer succeeded: Good",
                 known,
@@ -104,9 +104,9 @@ mod tests {
 
     #[test]
     fn lesson_38_a_long_text_is_cut_between_characters() {
-        let told = result_lines(&[result(Role::Worker, &"🦀".repeat(500))]);
-        let said = told[0].strip_prefix("worker succeeded: ").unwrap();
-        assert_eq!(said.chars().count(), MAX_TEXT_CHARS);
-        assert!(said.ends_with("🦀…"));
+        let lines = result_lines(&[result(Role::Worker, &"🦀".repeat(500))]);
+        let text = lines[0].strip_prefix("worker succeeded: ").unwrap();
+        assert_eq!(text.chars().count(), MAX_TEXT_CHARS);
+        assert!(text.ends_with("🦀…"));
     }
 }

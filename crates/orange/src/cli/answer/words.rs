@@ -63,12 +63,12 @@ pub struct ActivityBody<'a> {
 
 /// What each agent seems to be doing, for JSON.
 pub fn activity_bodies(activities: &[RunActivity]) -> Vec<ActivityBody<'_>> {
-    let told = activities.iter().map(|it| ActivityBody {
+    let bodies = activities.iter().map(|it| ActivityBody {
         role: it.role.as_str(),
         run: it.run.as_str(),
         activity: &it.activity,
     });
-    told.collect()
+    bodies.collect()
 }
 
 /// What one agent seems to be doing, in words; `None` if that is not known.
@@ -78,9 +78,9 @@ pub fn activity_text(activities: &[RunActivity], run: &RunId, now: Timestamp) ->
         let when = ago(now, since);
         return Some(format!("has reported nothing since it was started {when}"));
     }
-    let told = found.activity.evidence.as_ref()?;
-    let (doing, when, kind) = (found.activity.state, ago(now, told.at), told.kind);
-    let words = told.message.as_ref().map(|it| format!(": {it}"));
+    let evidence = found.activity.evidence.as_ref()?;
+    let (doing, when, kind) = (found.activity.state, ago(now, evidence.at), evidence.kind);
+    let words = evidence.message.as_ref().map(|it| format!(": {it}"));
     let words = words.unwrap_or_default();
     Some(format!(
         "seems to be {doing}: it reported `{kind}` {when}{words}"
@@ -97,11 +97,11 @@ pub struct WaitBody<'a> {
 
 /// Every reason to wait, for JSON, with its wording.
 pub fn wait_bodies(waits: &[Wait]) -> Vec<WaitBody<'_>> {
-    let told = waits.iter().map(|wait| WaitBody {
+    let bodies = waits.iter().map(|wait| WaitBody {
         wait,
         text: wait.to_string(),
     });
-    told.collect()
+    bodies.collect()
 }
 
 #[cfg(test)]

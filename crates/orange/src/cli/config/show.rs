@@ -33,8 +33,8 @@ struct Body<'a> {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let named = args.project.as_deref().map(ProjectName::new);
-    let project = driver.callers.project_here(named.as_ref())?;
+    let requested = args.project.as_deref().map(ProjectName::new);
+    let project = driver.callers.project_here(requested.as_ref())?;
     let settings = driver.context.settings(project.as_ref())?;
     if output.is_json() {
         let body = Body {
@@ -54,7 +54,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         ];
         let is_set = setting.value.is_some();
         let origin = if is_set {
-            told(&setting.origin, driver.context.home())
+            origin_text(&setting.origin, driver.context.home())
         } else {
             String::new()
         };
@@ -64,7 +64,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
-fn told(origin: &SettingOrigin, home: &Home) -> String {
+fn origin_text(origin: &SettingOrigin, home: &Home) -> String {
     let inside = |path: &Path| home.relative(path).display().to_string();
     match origin {
         SettingOrigin::Environment { variable } => format!("${variable}"),

@@ -48,7 +48,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     let mut text = Text::new();
     text.push(Style::Bold, &args.name);
-    let told = match &unparked.parking {
+    let message = match &unparked.parking {
         None => String::from(": it was not parked"),
         Some(_) if unparked.tasks.is_empty() => String::from(": agents can be started on it again"),
         Some(_) => {
@@ -56,7 +56,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             format!(": agents can be started on it again; {count} can continue")
         }
     };
-    text.push(Style::Plain, &told);
+    text.push(Style::Plain, &message);
     text.end_line();
     output.answer(&text)?;
     Ok(Exit::Ok)

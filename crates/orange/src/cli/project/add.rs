@@ -69,8 +69,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         "already registered"
     };
     let path = project.path.display();
-    let told = format!(": {word}, `{path}`");
-    let parts = [(Style::Bold, project.name.as_str()), (Style::Plain, &told)];
+    let message = format!(": {word}, `{path}`");
+    let parts = [
+        (Style::Bold, project.name.as_str()),
+        (Style::Plain, &message),
+    ];
     text.push_line(&parts, 4, output.answer_width());
     output.answer(&text)?;
     Ok(Exit::Ok)

@@ -57,8 +57,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     text.push(Style::Plain, ": unregistered; nothing was deleted");
     text.end_line();
     for stays in stays {
-        let told = format!("  kept: {stays}");
-        text.push_line(&[(Style::Plain, &told)], 4, output.answer_width());
+        let message = format!("  kept: {stays}");
+        text.push_line(&[(Style::Plain, &message)], 4, output.answer_width());
     }
     output.answer(&text)?;
     Ok(Exit::Ok)

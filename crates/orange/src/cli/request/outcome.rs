@@ -32,7 +32,7 @@ impl Outcome {
             Fact::StatusChanged(changed) => Some(changed),
             _ => None,
         });
-        let mut told = match (self, moves.next()) {
+        let mut text = match (self, moves.next()) {
             (Outcome::Already, _) => format!("already in `{status}`"),
             (_, None) => format!("in `{status}`"),
             (_, Some(moved)) if moved.to == *status => {
@@ -44,12 +44,12 @@ impl Outcome {
             }
         };
         for event in &changed.events {
-            told.push_str(&amendment_text(&event.fact));
+            text.push_str(&amendment_text(&event.fact));
         }
         if matches!(self, Outcome::InFlight) {
-            told.push_str(", effects are in progress");
+            text.push_str(", effects are in progress");
         }
-        told
+        text
     }
 }
 

@@ -69,7 +69,7 @@ impl WaitMode {
 /// Does the work; also returns the signal that asked it to stop.
 pub fn run_with_progress<T>(
     meanwhile: &Progress,
-    manner: WaitMode,
+    mode: WaitMode,
     work: impl FnOnce() -> T,
 ) -> (T, Option<Signal>) {
     // If handlers cannot be installed, signals kill this process as any other.
@@ -86,9 +86,9 @@ pub fn run_with_progress<T>(
             let finished = finished;
             ProgressWatcher {
                 signals,
-                progress: manner.progress,
+                progress: mode.progress,
                 meanwhile,
-                can_stop: manner.can_stop,
+                can_stop: mode.can_stop,
             }
             .watch(&finished)
         });
@@ -111,12 +111,12 @@ impl ProgressWatcher<'_> {
     fn watch(mut self, finished: &Receiver<()>) -> Option<Signal> {
         let began = Stopwatch::start();
         let mut doing = (None, began);
-        let mut asked: Option<(Signal, Deadline)> = None;
+        let mut signals: Option<(Signal, Deadline)> = None;
         loop {
             let pending = self.signals.as_mut().map(Signals::pending);
             for number in pending.into_iter().flatten() {
                 self.clear();
-                if asked.is_some() || !self.can_stop {
+                if signals.is_some() || !self.can_stop {
                     die_by_signal(number);
                 }
                 let signal = if number == SIGINT {
@@ -124,10 +124,10 @@ impl ProgressWatcher<'_> {
                 } else {
                     Signal::Terminate
                 };
-                asked = Some((signal, Deadline::after(GRACE)));
+                signals = Some((signal, Deadline::after(GRACE)));
                 self.meanwhile.stop_waiting();
             }
-            match asked {
+            match signals {
                 Some((signal, deadline)) if deadline.has_passed() => die_by_signal(match signal {
                     Signal::Interrupt => SIGINT,
                     Signal::Terminate => SIGTERM,
@@ -137,7 +137,7 @@ impl ProgressWatcher<'_> {
             }
             if finished.recv_timeout(TICK) != Err(RecvTimeoutError::Timeout) {
                 self.clear();
-                return asked.map(|(signal, _)| signal);
+                return signals.map(|(signal, _)| signal);
             }
         }
     }

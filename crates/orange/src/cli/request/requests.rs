@@ -68,8 +68,8 @@ pub struct WaitArgs {
 
 impl WaitArgs {
     pub fn waiting(&self) -> WaitPolicy {
-        let asked = self.wait.map(Duration::from_secs);
-        asked.map_or(WaitPolicy::DEFAULT, WaitPolicy::Detached)
+        let timeout = self.wait.map(Duration::from_secs);
+        timeout.map_or(WaitPolicy::DEFAULT, WaitPolicy::Detached)
     }
 
     /// Which process runs the commands of gates, and how long to wait for them.
@@ -131,41 +131,41 @@ pub fn ask(
 /// and tries again.
 pub fn request_with_confirmation(
     target: &Target,
-    wanted: RequestDraft,
+    draft: RequestDraft,
     environment: &Environment,
     output: &mut Output,
 ) -> Result<Answer, Error> {
-    let came = send_request(target, wanted.clone(), target.yes, environment, output)?;
-    let Some((question, head)) = question(&came) else {
-        return Ok(came);
+    let result = send_request(target, draft.clone(), target.yes, environment, output)?;
+    let Some((question, head)) = question(&result) else {
+        return Ok(result);
     };
-    let asked = match &head {
+    let text = match &head {
         Some(head) => format!("{question} ({})", head.short()),
         None => question,
     };
     // The answer holds for the commit that was shown.
-    let wanted = RequestDraft {
-        head: head.or(wanted.head.clone()),
-        ..wanted
+    let draft = RequestDraft {
+        head: head.or(draft.head.clone()),
+        ..draft
     };
-    match ask_consent(&asked, output)? {
-        Consent::Given => send_request(target, wanted, true, environment, output),
-        Consent::Denied | Consent::NotAsked => Ok(came),
+    match ask_consent(&text, output)? {
+        Consent::Given => send_request(target, draft, true, environment, output),
+        Consent::Denied | Consent::NotAsked => Ok(result),
     }
 }
 
 pub fn request_without_confirmation(
     target: &Target,
-    wanted: RequestDraft,
+    draft: RequestDraft,
     environment: &Environment,
     output: &Output,
 ) -> Result<Answer, Error> {
-    send_request(target, wanted, target.yes, environment, output)
+    send_request(target, draft, target.yes, environment, output)
 }
 
 fn send_request(
     target: &Target,
-    wanted: RequestDraft,
+    draft: RequestDraft,
     confirmed: bool,
     environment: &Environment,
     output: &Output,
@@ -174,24 +174,24 @@ fn send_request(
     let task = driver.callers.resolve_task(target.task.as_deref())?;
     let request = |by| Request {
         by,
-        kind: wanted.ask,
+        kind: draft.ask,
         is_confirmed: confirmed,
-        message: wanted.message,
-        head: wanted.head,
+        message: draft.message,
+        head: draft.head,
     };
     let waiting = target.patience.waiting();
-    let manner = WaitMode::for_wait(output);
-    let (came, signal) = run_with_progress(driver.context.progress(), manner, || {
+    let mode = WaitMode::for_wait(output);
+    let (result, signal) = run_with_progress(driver.context.progress(), mode, || {
         driver.requests.ask_as_caller(&task, request, waiting)
     });
-    match (came, signal) {
+    match (result, signal) {
         (Err(DriverError::GateRunning { .. }), Some(signal)) => {
             Err(signal.interruption_error(&WaitSubject::Gate(task)))
         }
         (Ok(Answer::StillRunning(_)) | Err(_), Some(signal)) => {
             Err(signal.interruption_error(&WaitSubject::Effects(task)))
         }
-        (came, _) => Ok(came?),
+        (result, _) => Ok(result?),
     }
 }
 
@@ -295,8 +295,8 @@ pub fn print_with(
     let task = &changed.task;
     let width = output.answer_width();
     let mut text = Text::new();
-    let told = format!(": {}", outcome.describe(&changed));
-    let parts = [(Style::Bold, task.id.as_str()), (Style::Plain, &told)];
+    let message = format!(": {}", outcome.describe(&changed));
+    let parts = [(Style::Bold, task.id.as_str()), (Style::Plain, &message)];
     text.push_line(&parts, 4, width);
     if let Some(merged) = besides.merged {
         text.push_line(&[(Style::Plain, &format!("  {merged}"))], 4, width);
@@ -305,12 +305,12 @@ pub fn print_with(
         text.push_line(&[(Style::Plain, &format!("  waits: {wait}"))], 4, width);
     }
     output.answer(&text)?;
-    output.complain(&stale_files_warning(&changed, output.narration_width()));
+    output.print_error(&stale_files_warning(&changed, output.narration_width()));
     if let Some(error) = not_started {
-        output.complain(&error.to_text(output.narration_width()));
+        output.print_error(&error.to_text(output.narration_width()));
         return Ok(exit);
     }
-    output.complain(&failures_text(&changed, output.narration_width()));
+    output.print_error(&failures_text(&changed, output.narration_width()));
     output.narrate(&hint_text(&changed.task, exit, output.narration_width()));
     Ok(exit)
 }

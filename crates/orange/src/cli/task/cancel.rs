@@ -33,13 +33,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             return Err(Error::denied("cancel", &task));
         }
     }
-    let wanted = RequestDraft::plain(RequestKind::Verb(Verb::Cancel));
-    let came = request_with_confirmation(&args.target, wanted, environment, output)?;
-    let ended = match &came {
+    let draft = RequestDraft::plain(RequestKind::Verb(Verb::Cancel));
+    let result = request_with_confirmation(&args.target, draft, environment, output)?;
+    let ended = match &result {
         Answer::Done(changed) => Some(changed.task.id.clone()),
         _ => None,
     };
-    let exit = print(came, output)?;
+    let exit = print(result, output)?;
     if let Some(task) = ended.filter(|_| !output.is_json()) {
         // The task is cancelled; a failure to read the repository does not change that.
         let kept = driver(environment)?
@@ -48,7 +48,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             .unwrap_or_default();
         let waiting: Vec<&RescueInfo> = kept.iter().filter(|it| !it.is_restored).collect();
         if let Some(last) = waiting.last() {
-            output.narrate(&told(&task, last, output.narration_width()));
+            output.narrate(&rescue_hint(&task, last, output.narration_width()));
         }
     }
     Ok(exit)
@@ -65,7 +65,7 @@ fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
 }
 
 /// Says that uncommitted work was saved, and how to restore it.
-fn told(task: &TaskId, kept: &RescueInfo, width: Option<usize>) -> Text {
+fn rescue_hint(task: &TaskId, kept: &RescueInfo, width: Option<usize>) -> Text {
     let (number, count) = (kept.number, count_noun(kept.paths.len(), "file"));
     let hint = format!(
         "uncommitted work is saved as number {number}, {count}; restore it with `orange task \

@@ -94,7 +94,7 @@ pub struct Args {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let (branch, summary) = named(args)?;
+    let (branch, summary) = branch_and_summary(args)?;
     let asker = driver.callers.identify()?;
     let after = args
         .after
@@ -125,25 +125,25 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             starts_automatically: false,
         },
     };
-    let manner = WaitMode::for_wait(output);
-    let (begun, signal) = run_with_progress(driver.context.progress(), manner, || {
+    let mode = WaitMode::for_wait(output);
+    let (created, signal) = run_with_progress(driver.context.progress(), mode, || {
         driver
             .requests
             .create_and_start(&new, !args.no_spawn, args.patience.waiting())
     });
     if let Some(signal) = signal {
-        let waited = match &begun {
-            Ok(begun) => pending_wait(begun),
+        let waited = match &created {
+            Ok(created) => pending_wait(created),
             Err(_) => Some(WaitSubject::Creation),
         };
         if let Some(waited) = waited {
             return Err(signal.interruption_error(&waited));
         }
     }
-    let begun = begun?;
-    if let Some(project) = &begun.registered {
+    let created = created?;
+    if let Some(project) = &created.registered {
         output.narrate(&registered(project, output.narration_width()));
-    } else if let Answer::Done(changed) | Answer::StillRunning(changed) = &begun.created
+    } else if let Answer::Done(changed) | Answer::StillRunning(changed) = &created.created
         && args.project.is_none()
         && driver.callers.project_here(None)?.is_none()
     {
@@ -153,15 +153,15 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         text.push_line(&[(Style::Plain, &line)], 4, output.narration_width());
         output.narrate(&text);
     }
-    tell(begun, output)
+    print_created(created, output)
 }
 
-fn pending_wait(begun: &CreatedTask) -> Option<WaitSubject> {
-    let is_started = match &begun.start {
+fn pending_wait(created: &CreatedTask) -> Option<WaitSubject> {
+    let is_started = match &created.start {
         Start::Requested(came) => matches!(came, Ok(Answer::Done(_) | Answer::Refused(_))),
         Start::NotRequested | Start::UserOnly | Start::Waits(_) => true,
     };
-    match &begun.created {
+    match &created.created {
         Answer::StillRunning(changed) => Some(WaitSubject::Effects(changed.task.id.clone())),
         Answer::Done(changed) if !is_started => Some(WaitSubject::Effects(changed.task.id.clone())),
         Answer::Done(_) | Answer::AlreadyDone(_) | Answer::Refused(_) => None,
@@ -169,7 +169,7 @@ fn pending_wait(begun: &CreatedTask) -> Option<WaitSubject> {
 }
 
 /// Which argument is the branch, and which the summary.
-fn named(args: &Args) -> Result<(Option<&str>, String), Error> {
+fn branch_and_summary(args: &Args) -> Result<(Option<&str>, String), Error> {
     if !args.unquoted_words.is_empty() {
         return Err(usage_error("too many arguments"));
     }
@@ -209,28 +209,28 @@ fn registered(project: &Project, width: Option<usize>) -> Text {
     let harness = project.harness.as_ref().map(ToString::to_string);
     let harness = harness.unwrap_or_default();
     let mut text = Text::new();
-    let told = format!(
+    let message = format!(
         "registered `{path}` as project `{name}` with the harness `{harness}`; to change these \
          settings, run `orange project update {name}`"
     );
-    text.push_line(&[(Style::Plain, &told)], 4, width);
+    text.push_line(&[(Style::Plain, &message)], 4, width);
     text
 }
 
 /// The task exists even if its start failed; the answer reports both.
-fn tell(begun: CreatedTask, output: &mut Output) -> Result<Exit, Error> {
-    let task = match &begun.created {
+fn print_created(created: CreatedTask, output: &mut Output) -> Result<Exit, Error> {
+    let task = match &created.created {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
         Answer::AlreadyDone(_) | Answer::Refused(_) => {
-            return print(begun.created, output);
+            return print(created.created, output);
         }
     };
     let again = format!("`orange task spawn {task}` starts the work");
     let stays = format!("the task is kept; once that is fixed, {again}");
-    let (exit, hint) = match begun.start {
-        Start::NotRequested => return print(begun.created, output),
+    let (exit, hint) = match created.start {
+        Start::NotRequested => return print(created.created, output),
         Start::UserOnly => {
-            let exit = print(begun.created, output)?;
+            let exit = print(created.created, output)?;
             (exit, Some(format!("only the user may start it: {again}")))
         }
         Start::Waits(waits) => {
@@ -238,21 +238,21 @@ fn tell(begun: CreatedTask, output: &mut Output) -> Result<Exit, Error> {
                 waits: &waits,
                 ..Extras::default()
             };
-            let exit = print_with(begun.created, &besides, output)?;
+            let exit = print_with(created.created, &besides, output)?;
             (exit, Some(waiting_hint(&task)))
         }
         Start::Requested(Err(error)) => {
             let error = Error::from(error);
-            let exit = print_with(begun.created, &start_error_extras(&error), output)?;
+            let exit = print_with(created.created, &start_error_extras(&error), output)?;
             (exit, Some(stays))
         }
         Start::Requested(Ok(Answer::Refused(refusal))) => {
             let error = Error::from(refusal);
-            let exit = print_with(begun.created, &start_error_extras(&error), output)?;
+            let exit = print_with(created.created, &start_error_extras(&error), output)?;
             (exit, Some(stays))
         }
         Start::Requested(Ok(started)) => {
-            let exit = print(begun.created.followed_by(started), output)?;
+            let exit = print(created.created.followed_by(started), output)?;
             (exit, (exit == Exit::ExternalFailed).then_some(stays))
         }
     };

@@ -47,12 +47,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             Consent::NotAsked => return Err(Error::unconfirmed("delete", &task)),
         }
     }
-    let came = if args.undo {
+    let result = if args.undo {
         driver.requests.undelete(&task)?
     } else {
         driver.requests.delete(&task)?
     };
-    let (directory, already) = match came {
+    let (directory, already) = match result {
         DeleteResult::Refused(refusal) => return Err(refusal.into()),
         DeleteResult::Done { directory, already } => (directory, already),
     };
@@ -74,14 +74,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     };
     let place = directory.map(|it| format!(", its directory is `{it}`"));
     let mut text = Text::new();
-    let told = format!(": {word}{}", place.unwrap_or_default());
-    let parts = [(Style::Bold, task.as_str()), (Style::Plain, &told)];
+    let message = format!(": {word}{}", place.unwrap_or_default());
+    let parts = [(Style::Bold, task.as_str()), (Style::Plain, &message)];
     text.push_line(&parts, 4, output.answer_width());
     output.answer(&text)?;
     if !args.undo {
         let mut narration = Text::new();
-        let told = format!("`orange task delete {task} --undo` restores it");
-        narration.push(Style::Plain, &told);
+        let message = format!("`orange task delete {task} --undo` restores it");
+        narration.push(Style::Plain, &message);
         narration.end_line();
         output.narrate(&narration);
     }

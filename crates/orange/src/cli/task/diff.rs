@@ -60,8 +60,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     if difference.committed.files.is_empty() && difference.uncommitted.is_none() {
         let mut narration = Text::new();
-        let told = format!("{task}: nothing has changed since {}", difference.base);
-        narration.push(Style::Plain, &told);
+        let text = format!("{task}: nothing has changed since {}", difference.base);
+        narration.push(Style::Plain, &text);
         narration.end_line();
         output.narrate(&narration);
         return Ok(Exit::Ok);

@@ -58,8 +58,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         .iter()
         .filter(|it| args.all || is_shown_by_default(&it.fact))
     {
-        let told = describe(&event.fact, &events);
-        let mut lines = told.lines();
+        let message = describe(&event.fact, &events);
+        let mut lines = message.lines();
         let style = match &event.fact {
             Fact::StatusChanged(_) | Fact::TaskCreated(_) => Style::Bold,
             Fact::AttentionRaised { .. } | Fact::EffectFailed { .. } => Style::Bad,

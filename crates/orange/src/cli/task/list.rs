@@ -72,13 +72,13 @@ struct TaskBody<'a> {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let named = args.project.as_deref().map(ProjectName::new);
+    let name = args.project.as_deref().map(ProjectName::new);
     let project = if args.all {
         None
     } else {
         driver
             .callers
-            .project_here(named.as_ref())?
+            .project_here(name.as_ref())?
             .map(|it| it.name)
     };
     let overview = driver.views.list(&ListFilter {
@@ -127,7 +127,7 @@ fn task_body<'a>(row: &'a TaskRow, overview: &Overview) -> TaskBody<'a> {
         summary: &row.summary,
         round: row.round,
         entered_at: row.entered_at,
-        activity: overview.doing(row),
+        activity: overview.activity_state(row),
         agent: match overview.agent(row) {
             AgentState::None => "none",
             AgentState::Alive => "alive",
@@ -184,7 +184,7 @@ fn grid(overview: &Overview, in_one_project: bool, is_narrow: bool) -> Grid<'_, 
             sign(overview.agent(row)),
             (Style::Bold, Cow::from(row.id.as_str())),
             (status_style(row), Cow::from(row.status_text())),
-            doing(overview.doing(row)),
+            activity_cell(overview.activity_state(row)),
             (Style::Plain, round(row.round)),
             (Style::Dim, since(now, row.entered_at)),
             (Style::Plain, Cow::from(project)),
@@ -207,7 +207,7 @@ fn sign(agent: AgentState) -> (Style, Cow<'static, str>) {
 }
 
 /// What agents report that they are doing, in a word; empty if they report nothing.
-fn doing(doing: ActivityState) -> (Style, Cow<'static, str>) {
+fn activity_cell(doing: ActivityState) -> (Style, Cow<'static, str>) {
     let style = match doing {
         ActivityState::Working => Style::Good,
         ActivityState::WaitingForPermission
@@ -251,7 +251,7 @@ fn empty_text(project: Option<&ProjectName>, with_ended: bool, width: Option<usi
         hints.push("`--all` includes other projects");
     }
     let mut text = Text::new();
-    let told = format!("no tasks{place}; {}", hints.join(", "));
-    text.push_line(&[(Style::Plain, &told)], 4, width);
+    let message = format!("no tasks{place}; {}", hints.join(", "));
+    text.push_line(&[(Style::Plain, &message)], 4, width);
     text
 }

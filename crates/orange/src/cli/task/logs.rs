@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_printed_is_not_printed_again() {
+    fn printed_lines_are_not_repeated() {
         assert_eq!(overlap(&[], &lines("a b")), 0);
         assert_eq!(overlap(&lines("a b"), &lines("a b c")), 2);
         assert_eq!(
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_in_the_making_waits() {
+    fn an_unfinished_line_waits() {
         assert_eq!(whole_lines("a\nb\n\n", false), ["a"]);
         assert_eq!(whole_lines("a\nb\n\n", true), ["a", "b"]);
     }

@@ -73,7 +73,7 @@ impl From<Strategy> for MergeStrategy {
 
 /// Requests the merge; returns an error if it failed.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let wanted = RequestDraft {
+    let draft = RequestDraft {
         ask: RequestKind::Merge {
             strategy: args.strategy.into(),
             local: args.local,
@@ -82,16 +82,16 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         message: None,
         head: resolve_head(&args.target, args.head.as_deref(), environment)?,
     };
-    let came = if args.force {
-        request_with_confirmation(&args.target, wanted, environment, output)?
+    let result = if args.force {
+        request_with_confirmation(&args.target, draft, environment, output)?
     } else {
-        request_without_confirmation(&args.target, wanted, environment, output)?
+        request_without_confirmation(&args.target, draft, environment, output)?
     };
-    let task = match &came {
+    let task = match &result {
         Answer::Done(changed) => &changed.task,
         Answer::AlreadyDone(task) => task,
         Answer::StillRunning(_) | Answer::Refused(_) => {
-            return print(came, output);
+            return print(result, output);
         }
     };
     require_merged(task)?;
@@ -102,7 +102,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         merged: merged(&events),
         ..Extras::default()
     };
-    print_with(came, &besides, output)
+    print_with(result, &besides, output)
 }
 
 fn merged(events: &[Event]) -> Option<&MergeResult> {

@@ -52,8 +52,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return respawn_lost(args, environment, output);
     }
     let role = args.role.as_deref().map(Role::from_name);
-    let wanted = RequestDraft::plain(RequestKind::Respawn { role });
-    ask(&args.target, wanted, environment, output)
+    let draft = RequestDraft::plain(RequestKind::Respawn { role });
+    ask(&args.target, draft, environment, output)
 }
 
 fn respawn_lost(
@@ -64,8 +64,8 @@ fn respawn_lost(
     let patience = &args.target.patience;
     let bound = Duration::from_secs(patience.wait.unwrap_or(DEFAULT_WAIT));
     let driver = driver(environment)?;
-    let manner = WaitMode::for_wait(output);
-    let (found, signal) = run_with_progress(driver.context.progress(), manner, || {
+    let mode = WaitMode::for_wait(output);
+    let (found, signal) = run_with_progress(driver.context.progress(), mode, || {
         driver.requests.respawn_lost(bound)
     });
     let found = found?;
@@ -102,7 +102,7 @@ fn text(found: &[RespawnReport], width: Option<usize>) -> Text {
         text.end_line();
     }
     for brought in found {
-        let mut told = Vec::new();
+        let mut lines = Vec::new();
         if !brought.roles.is_empty() {
             let roles: Vec<&str> = brought.roles.iter().map(Role::as_str).collect();
             let later = if brought.is_settled {
@@ -110,11 +110,11 @@ fn text(found: &[RespawnReport], width: Option<usize>) -> Text {
             } else {
                 ", effects are in progress"
             };
-            told.push(format!("respawned the {}{later}", roles.join(" and the ")));
+            lines.push(format!("respawned the {}{later}", roles.join(" and the ")));
         }
-        told.extend(brought.problems.iter().cloned());
-        let told = format!(": {}", told.join("; "));
-        let parts = [(Style::Bold, brought.task.as_str()), (Style::Plain, &told)];
+        lines.extend(brought.problems.iter().cloned());
+        let lines = format!(": {}", lines.join("; "));
+        let parts = [(Style::Bold, brought.task.as_str()), (Style::Plain, &lines)];
         text.push_line(&parts, 4, width);
     }
     text

@@ -106,16 +106,20 @@ fn text(rescues: &[RescueInfo], with_files: bool, width: Option<usize>) -> Text 
     for kept in rescues {
         let branch = kept.branch.as_ref().map(ToString::to_string);
         let branch = branch.unwrap_or_else(|| String::from("no branch"));
-        let mut told = format!("  {branch}, {}", count_noun(kept.paths.len(), "file"));
+        let mut message = format!("  {branch}, {}", count_noun(kept.paths.len(), "file"));
         for operation in &kept.operations {
-            told.push_str(", in progress: ");
-            told.push_str(&operation.to_string());
+            message.push_str(", in progress: ");
+            message.push_str(&operation.to_string());
         }
         if kept.is_restored {
-            told.push_str(", restored");
+            message.push_str(", restored");
         }
         let number = kept.number.to_string();
-        text.push_line(&[(Style::Bold, &number), (Style::Plain, &told)], 4, width);
+        text.push_line(
+            &[(Style::Bold, &number), (Style::Plain, &message)],
+            4,
+            width,
+        );
         if with_files {
             for path in &kept.paths {
                 text.push(Style::Plain, &format!("   {}", path.escape_debug()));

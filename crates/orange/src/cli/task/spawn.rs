@@ -23,9 +23,9 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let wanted = RequestDraft::plain(RequestKind::Verb(Verb::Spawn));
+    let draft = RequestDraft::plain(RequestKind::Verb(Verb::Spawn));
     let Target { patience, .. } = &args.target;
-    let first = request_with_confirmation(&args.target, wanted, environment, output)?;
+    let first = request_with_confirmation(&args.target, draft, environment, output)?;
     let (first, start) = driver(environment)?
         .requests
         .continue_start(first, patience.waiting())?;

@@ -41,8 +41,8 @@ struct Line {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     if !args.all {
-        let wanted = RequestDraft::plain(RequestKind::Verb(Verb::Unblock));
-        return ask(&args.target, wanted, environment, output);
+        let draft = RequestDraft::plain(RequestKind::Verb(Verb::Unblock));
+        return ask(&args.target, draft, environment, output);
     }
     let patience = &args.target.patience;
     let unblocked = driver(environment)?
@@ -61,13 +61,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         text.end_line();
     }
     for line in &lines {
-        let told = match (&line.status, &line.problem) {
+        let message = match (&line.status, &line.problem) {
             (_, Some(problem)) => problem.clone(),
             (Some(status), None) => format!("from `{}` to `{status}`", line.from),
             (None, None) => String::new(),
         };
-        let told = format!(": {told}");
-        let parts = [(Style::Bold, line.task.as_str()), (Style::Plain, &told)];
+        let message = format!(": {message}");
+        let parts = [(Style::Bold, line.task.as_str()), (Style::Plain, &message)];
         text.push_line(&parts, 4, output.answer_width());
     }
     output.answer(&text)?;

@@ -57,12 +57,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             to,
         },
     };
-    let wanted = RequestDraft {
+    let draft = RequestDraft {
         ask: request,
         message: args.message.clone(),
         head: resolve_head(&args.target, args.head.as_deref(), environment)?,
     };
-    ask(&args.target, wanted, environment, output)
+    ask(&args.target, draft, environment, output)
 }
 
 fn branch(args: &Args, environment: &Environment) -> Result<Option<BranchName>, Error> {

@@ -85,9 +85,9 @@ pub fn run(
     environment: &Environment,
     output: &mut Output,
 ) -> Result<Exit, Error> {
-    let wanted = RequestDraft {
+    let draft = RequestDraft {
         message: message.cloned(),
         ..RequestDraft::plain(ask_for)
     };
-    ask(target, wanted, environment, output)
+    ask(target, draft, environment, output)
 }

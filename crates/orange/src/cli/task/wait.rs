@@ -48,11 +48,11 @@ struct Body<'a> {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (driver, task) = args.task.find(environment)?;
-    let wanted: Vec<WaitTarget> = args.until.iter().map(|word| until(word)).collect();
+    let targets: Vec<WaitTarget> = args.until.iter().map(|word| until(word)).collect();
     let bound = args.timeout.map(Duration::from_secs);
-    let manner = WaitMode::for_wait(output);
-    let (awaited, signal) = run_with_progress(driver.context.progress(), manner, || {
-        driver.views.await_status(&task, &wanted, bound)
+    let mode = WaitMode::for_wait(output);
+    let (awaited, signal) = run_with_progress(driver.context.progress(), mode, || {
+        driver.views.await_status(&task, &targets, bound)
     });
     if let (Ok(WaitResult::NotYet(_)), Some(signal)) = (&awaited, signal) {
         return Err(signal.interruption_error(&WaitSubject::Status(task)));

@@ -74,14 +74,14 @@ fn body<'a>(
 ) -> Result<Body<'a>, Error> {
     let task = &shown.stored.task;
     let agents = task.runs.iter().map(|(role, run)| {
-        let told = agent(role, run, &shown.seen);
-        json!({ "role": role, "run": run.id, "text": told })
+        let text = agent(role, run, &shown.seen);
+        json!({ "role": role, "run": run.id, "text": text })
     });
     let mut ways = Vec::new();
     for way in &outlook.ways {
         let mut value = serde_json::to_value(way)?;
-        let told: Vec<String> = way.missing.iter().map(ToString::to_string).collect();
-        value["missing_text"] = json!(told);
+        let text: Vec<String> = way.missing.iter().map(ToString::to_string).collect();
+        value["missing_text"] = json!(text);
         ways.push(value);
     }
     let effects = shown.pending.iter().map(|it| {
@@ -224,7 +224,7 @@ fn push_next_step(way: &NextStep, line: &mut impl FnMut(Style, &str)) {
 /// Why an agent counts as alive, dead or unknown.
 fn agent(role: &Role, run: &Run, seen: &[RunObservation]) -> String {
     let seen = seen.iter().find(|it| it.run == run.id);
-    let told = match (&run.state, seen.map(|it| &it.observation)) {
+    let text = match (&run.state, seen.map(|it| &it.observation)) {
         (RunState::Starting, _) => String::from("is starting"),
         (RunState::Ending, _) => {
             String::from("is being stopped by orange, so its exit changes nothing")
@@ -244,5 +244,5 @@ fn agent(role: &Role, run: &Run, seen: &[RunObservation]) -> String {
         }
         (RunState::Alive, None) => String::from("counts as alive: not checked"),
     };
-    format!("the {role} {told} (run {})", run.id)
+    format!("the {role} {text} (run {})", run.id)
 }

@@ -117,8 +117,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         resolve("check", &args.workflows, environment)?
     };
     let meanwhile = Progress::default();
-    let manner = WaitMode::for_work(output);
-    let (results, _) = run_with_progress(&meanwhile, manner, || {
+    let mode = WaitMode::for_work(output);
+    let (results, _) = run_with_progress(&meanwhile, mode, || {
         let outcomes = sources.into_iter().map(|source| {
             meanwhile.report(format!("checking {}", source.name));
             Outcome::new(source)
@@ -218,7 +218,7 @@ fn push_summary(text: &mut Text, outcome: &Outcome, strict: bool, width: Option<
 fn checked_workflow(workflow: &Workflow, checked: &CheckReport) -> String {
     let states = count_noun(workflow.states.len(), "state");
     let transitions = count_noun(workflow.edges.len(), "transition");
-    let mut said = format!("({states}, {transitions})");
+    let mut text = format!("({states}, {transitions})");
     for (severity, noun) in [
         (Severity::Error, "error"),
         (Severity::Warning, "warning"),
@@ -226,7 +226,7 @@ fn checked_workflow(workflow: &Workflow, checked: &CheckReport) -> String {
     ] {
         let count = checked.count(severity);
         if count > 0 {
-            let _ = write!(said, ", {}", count_noun(count, noun));
+            let _ = write!(text, ", {}", count_noun(count, noun));
         }
     }
     let Coverage {
@@ -241,6 +241,6 @@ fn checked_workflow(workflow: &Workflow, checked: &CheckReport) -> String {
     } else {
         format!("explored {situations} and {steps}, but NOT all")
     };
-    let _ = write!(said, "; {explored}");
-    said
+    let _ = write!(text, "; {explored}");
+    text
 }

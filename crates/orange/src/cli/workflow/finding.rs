@@ -102,20 +102,20 @@ fn push_story(text: &mut Text, story: &Story, width: Option<usize>) {
 }
 
 /// What happens, the task's status after it, and the effects.
-fn sentence(told: &StoryStep, before: Option<&Status>) -> String {
-    let mut sentence = told.what.clone();
+fn sentence(step: &StoryStep, before: Option<&Status>) -> String {
+    let mut sentence = step.what.clone();
     match before {
         // The first step names its own status.
         None => {}
-        Some(before) if *before == told.status => {
+        Some(before) if *before == step.status => {
             let _ = write!(sentence, " → still `{before}`");
         }
         Some(_) => {
-            let _ = write!(sentence, " → `{}`", told.status);
+            let _ = write!(sentence, " → `{}`", step.status);
         }
     }
-    if !told.effects.is_empty() {
-        let _ = write!(sentence, " ({})", told.effects.join(", "));
+    if !step.effects.is_empty() {
+        let _ = write!(sentence, " ({})", step.effects.join(", "));
     }
     sentence
 }

@@ -106,7 +106,7 @@ fn find(target: &Target, environment: &Environment) -> Result<Option<Source>, Er
     Ok(match target {
         Target::Stdin => Some(Source::stdin()),
         Target::File(path) => Source::file(path),
-        Target::Name(name) => catalog(environment)?.named(name).cloned(),
+        Target::Name(name) => catalog(environment)?.find(name).cloned(),
     })
 }
 
@@ -171,7 +171,7 @@ impl MissingTargets {
         let hint = |meant: &str, arguments: &str| {
             format!("`{meant}` is a workflow: run `orange workflow {verb} {arguments}`")
         };
-        let meant = |target: &Target| Some((target.clone(), self.meant(target)?));
+        let meant = |target: &Target| Some((target.clone(), self.suggestion(target)?));
         let all: Vec<(Target, String)> = self.targets.iter().filter_map(meant).collect();
         if self.required_together.is_empty() {
             return all.iter().map(|(_, name)| hint(name, name)).collect();
@@ -189,7 +189,7 @@ impl MissingTargets {
     }
 
     /// The workflow that the user probably meant by a target that does not exist.
-    fn meant(&self, target: &Target) -> Option<String> {
+    fn suggestion(&self, target: &Target) -> Option<String> {
         let names = || self.names.iter().map(String::as_str);
         let name = match target {
             Target::File(path) => path.file_stem()?.to_str(),

@@ -36,8 +36,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
     let collect = |confirmed: bool, output: &Output| {
-        let manner = WaitMode::for_work(output);
-        let (collected, _) = run_with_progress(driver.context.progress(), manner, || {
+        let mode = WaitMode::for_work(output);
+        let (collected, _) = run_with_progress(driver.context.progress(), mode, || {
             driver
                 .admin
                 .collect_garbage(project.as_ref(), confirmed, WaitPolicy::DEFAULT)
@@ -111,9 +111,9 @@ fn text(collected: &GcReport, width: Option<usize>) -> Text {
         text.push(Style::Plain, "nothing to do");
         text.end_line();
     }
-    let mut line = |name: &str, told: &str| {
-        let told = format!(": {told}");
-        text.push_line(&[(Style::Bold, name), (Style::Plain, &told)], 4, width);
+    let mut line = |name: &str, message: &str| {
+        let message = format!(": {message}");
+        text.push_line(&[(Style::Bold, name), (Style::Plain, &message)], 4, width);
     };
     for task in &collected.retried_tasks {
         line(task.as_str(), "retrying what failed");
@@ -134,7 +134,7 @@ fn text(collected: &GcReport, width: Option<usize>) -> Text {
         line(about, &format!("not cleaned up: {}", problem.reason));
     }
     for ignored in &collected.ignored_files {
-        line(ignored.workspace.as_str(), &told(ignored));
+        line(ignored.workspace.as_str(), &ignored_files_text(ignored));
     }
     for reference in &collected.merged_rescues {
         let word = if collected.confirmed {
@@ -147,7 +147,7 @@ fn text(collected: &GcReport, width: Option<usize>) -> Text {
     text
 }
 
-fn told(ignored: &IgnoredFiles) -> String {
+fn ignored_files_text(ignored: &IgnoredFiles) -> String {
     let names = ignored.entries.iter().take(MAX_SHOWN_PATHS);
     let names: Vec<String> = names.map(|it| it.escape_debug().to_string()).collect();
     let more = if ignored.entries.len() > MAX_SHOWN_PATHS {

@@ -35,8 +35,8 @@ struct Body<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
-    let manner = WaitMode::for_work(output);
-    let (workspaces, _) = run_with_progress(driver.context.progress(), manner, || {
+    let mode = WaitMode::for_work(output);
+    let (workspaces, _) = run_with_progress(driver.context.progress(), mode, || {
         driver
             .workspaces
             .init_workspaces(project.as_ref(), args.count)

@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_secs(4);
 /// How long after a change to look again.
 const SOON: Duration = Duration::from_millis(200);
 
-pub(super) fn look(
+pub(super) fn gather_screens(
     driver: &Driver,
     wishes: &Receiver<GatherRequest>,
     sender: &Sender<Message>,
@@ -39,7 +39,7 @@ pub(super) fn look(
         }
         rest = TICK;
         let rows = alive.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let doing = driver.views.doing_of(&rows);
+        let doing = driver.views.activity_states(&rows);
         // When the rows change, the model drops what it knew about the earlier agents, so send it
         // again even if it is the same.
         let is_other = rows != last_rows;

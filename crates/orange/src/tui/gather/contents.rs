@@ -40,8 +40,8 @@ pub(super) fn task(text: &str, theme: Theme, width: usize) -> Vec<Line<'static>>
         lines.extend(folded.into_iter().map(|it| styled(it, tone, theme)));
     }
     if lines.iter().all(|line| line.width() == 0) {
-        let told = "TASK.md is still empty; e opens it in your editor";
-        return vec![styled(told, Tone::Dim, theme)];
+        let message = "TASK.md is still empty; e opens it in your editor";
+        return vec![styled(message, Tone::Dim, theme)];
     }
     lines
 }
@@ -235,8 +235,8 @@ pub(super) fn workflow(known: &WorkflowView<'_>, theme: Theme, width: usize) -> 
             );
         }
     }
-    for (name, told) in known.shown.family() {
-        push(&format!("{name}: {told}"), Tone::Plain, 2);
+    for (name, message) in known.shown.family() {
+        push(&format!("{name}: {message}"), Tone::Plain, 2);
     }
     for wait in &known.shown.waits {
         push(&format!("waits: {wait}"), Tone::Warn, 2);
@@ -244,17 +244,17 @@ pub(super) fn workflow(known: &WorkflowView<'_>, theme: Theme, width: usize) -> 
     for way in &known.outlook.ways {
         let to = way.to.as_ref().map_or("back", |to| to.as_str());
         let who: Vec<&str> = way.by.iter().map(Role::as_str).collect();
-        let mut told = format!("→ {to}");
+        let mut message = format!("→ {to}");
         if let Some(when) = &way.happens_when {
-            told.push_str(", when ");
-            told.push_str(when);
+            message.push_str(", when ");
+            message.push_str(when);
         }
         if !who.is_empty() {
-            told.push_str(", by ");
-            told.push_str(&who.join(" or "));
+            message.push_str(", by ");
+            message.push_str(&who.join(" or "));
         }
         let is_open = way.missing.is_empty();
-        push(&told, if is_open { Tone::Good } else { Tone::Plain }, 2);
+        push(&message, if is_open { Tone::Good } else { Tone::Plain }, 2);
         for missing in &way.missing {
             push(&format!("needs: {missing}"), Tone::Warn, 4);
         }
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn the_present_status_is_lit_on_the_usual_way() {
+    fn the_current_status_is_highlighted_on_the_usual_path() {
         let line = usual_path("  new ==> here ==> there", "here", Theme::Plain);
         assert_eq!(line.to_string(), "  new ==> here ==> there");
         let chosen = Theme::Plain.style(Tone::Chosen);

@@ -59,7 +59,7 @@ impl Gatherers {
         let (to, by) = (sender.clone(), driver.clone());
         start(
             "agents",
-            Box::new(move |wished| agents::look(&by, &wished, &to, &alive)),
+            Box::new(move |wished| agents::gather_screens(&by, &wished, &to, &alive)),
         );
         let (to, by) = (sender.clone(), driver.clone());
         start(
@@ -85,18 +85,18 @@ impl Gatherers {
     }
 
     pub fn watch(&self, aim: &Viewport) {
-        self.tell(&GatherRequest::Watch(aim.clone()));
+        self.send(&GatherRequest::Watch(aim.clone()));
     }
 
     pub fn reload(&self, tasks: &[TaskId]) {
-        self.tell(&GatherRequest::Reload(tasks.to_vec()));
+        self.send(&GatherRequest::Reload(tasks.to_vec()));
     }
 
     pub fn refresh(&self) {
-        self.tell(&GatherRequest::Refresh);
+        self.send(&GatherRequest::Refresh);
     }
 
-    fn tell(&self, wish: &GatherRequest) {
+    fn send(&self, wish: &GatherRequest) {
         for wishes in &self.senders {
             // A thread that has ended needs no message.
             let _ended = wishes.send(wish.clone());

@@ -55,7 +55,7 @@ pub(super) fn watch(
             rest = IDLE;
             continue;
         };
-        let shown = onlooker.look(task, *before);
+        let shown = onlooker.load(task, *before);
         let shown = shown.map_err(|error| error.to_string());
         if last.as_ref() == Some(&shown) {
             let is_running = matches!(&shown, Ok(Some(screen)) if screen.is_running);

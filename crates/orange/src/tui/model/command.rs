@@ -97,7 +97,7 @@ impl Action {
     }
 
     /// What is being done, in a few words.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         match self {
             Action::Ask { task, ask, .. } => match ask {
                 RequestKind::Move { to } => format!("moving {task} to {to}"),

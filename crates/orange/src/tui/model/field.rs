@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_is_there_whatever_its_width() {
+    fn typed_text_of_any_width_is_kept() {
         let mut field = Field::default();
         field.insert("aé漢🦀", true);
         field.left();
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_kept_where_they_are_wanted() {
+    fn line_breaks_are_kept_in_multi_line_fields() {
         let mut field = Field::default();
         field.insert("one\r\ntwo\u{1b}[2J", true);
         assert_eq!(field.text(), "one\ntwo[2J");

@@ -45,7 +45,7 @@ fn mouse(kind: MouseEventKind, column: u16, row: u16) -> Message {
 const CLICK: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
 
 #[test]
-fn zones_come_in_order_and_ended_tasks_stay_away() {
+fn zones_are_ordered_and_finished_tasks_are_hidden() {
     let model = model();
     let lines: Vec<String> = model
         .list
@@ -73,7 +73,7 @@ fn zones_come_in_order_and_ended_tasks_stay_away() {
 }
 
 #[test]
-fn the_chosen_task_stays_chosen_wherever_it_goes() {
+fn the_selected_task_stays_selected_when_it_moves() {
     let mut model = model();
     choose(&mut model, "w0rk");
     let moved = row("w0rk", "reviewing", Kind::Human, "Add a cache");
@@ -89,7 +89,7 @@ fn the_chosen_task_stays_chosen_wherever_it_goes() {
 }
 
 #[test]
-fn what_was_seen_of_other_agents_or_in_another_status_is_forgotten() {
+fn stale_agent_output_is_discarded() {
     let mut model = model();
     let id = TaskId::new("w0rk");
     let entry = |model: &Model| model.list.entry(&id).unwrap().clone();
@@ -105,7 +105,7 @@ fn what_was_seen_of_other_agents_or_in_another_status_is_forgotten() {
 }
 
 #[test]
-fn changed_tasks_that_are_seen_are_looked_at_again() {
+fn visible_tasks_are_refreshed_when_they_change() {
     let mut model = model();
     let rows: Vec<_> = rows()
         .into_iter()
@@ -120,7 +120,7 @@ fn changed_tasks_that_are_seen_are_looked_at_again() {
 }
 
 #[test]
-fn an_agent_that_asks_for_permission_stands_among_what_needs_you() {
+fn an_agent_that_asks_for_permission_needs_you() {
     let mut model = model();
     choose(&mut model, "w0rk");
     let told =
@@ -172,19 +172,19 @@ fn contents_of_another_task_are_not_shown() {
 }
 
 #[test]
-fn an_answer_is_told_and_a_new_task_is_chosen() {
+fn an_answer_is_shown_and_a_new_task_is_selected() {
     let mut model = model();
     press(&mut model, key(KeyCode::Char('c')));
     enter(&mut model, "New");
-    let asked = press(&mut model, control('s'));
+    let commands = press(&mut model, control('s'));
     assert!(
-        matches!(&asked[..], [Command::Act(1, Action::Create(draft))] if draft.summary == "New")
+        matches!(&commands[..], [Command::Act(1, Action::Create(draft))] if draft.summary == "New")
     );
-    let came = ActionResult::Done {
+    let result = ActionResult::Done {
         task: Some(TaskId::new("n3w0")),
         text: String::from("n3w0: created"),
     };
-    update(&mut model, Message::Answered(1, came));
+    update(&mut model, Message::Answered(1, result));
     assert!(model.pending.is_empty());
     let new = row("n3w0", "pending", Kind::Queued, "New");
     update(&mut model, change(8, vec![new], &[]));
@@ -195,10 +195,10 @@ fn an_answer_is_told_and_a_new_task_is_chosen() {
 }
 
 #[test]
-fn a_failure_interrupts_nobody_who_types() {
+fn a_failure_does_not_interrupt_typing() {
     let mut model = model();
     choose(&mut model, "k3f9");
-    let told = Alert {
+    let alert = Alert {
         title: String::from("Failed"),
         lines: vec![String::from("why")],
         hints: Vec::new(),
@@ -206,20 +206,20 @@ fn a_failure_interrupts_nobody_who_types() {
     press(&mut model, key(KeyCode::Char('r')));
     update(
         &mut model,
-        Message::Answered(9, ActionResult::Failed(told.clone())),
+        Message::Answered(9, ActionResult::Failed(alert.clone())),
     );
     assert!(matches!(model.mode, Mode::Write(_)));
     assert_eq!(model.notice.as_ref().unwrap().text, "why");
     press(&mut model, key(KeyCode::Esc));
     update(
         &mut model,
-        Message::Answered(10, ActionResult::Failed(told.clone())),
+        Message::Answered(10, ActionResult::Failed(alert.clone())),
     );
-    assert_eq!(model.mode, Mode::Alert(told));
+    assert_eq!(model.mode, Mode::Alert(alert));
 }
 
 #[test]
-fn a_deleted_task_can_be_brought_back() {
+fn a_deleted_task_can_be_restored() {
     let mut model = model();
     let id = TaskId::new("d0ne");
     press(&mut model, key(KeyCode::Char('/')));
@@ -227,29 +227,29 @@ fn a_deleted_task_can_be_brought_back() {
     press(&mut model, key(KeyCode::Enter));
     assert_eq!(selected_id(&model), "d0ne");
     press(&mut model, key(KeyCode::Char('d')));
-    let asked = press(&mut model, key(KeyCode::Char('y')));
-    assert_eq!(asked, [Command::Act(1, Action::Delete(id.clone()))]);
-    let done = |told: &str| ActionResult::Done {
+    let commands = press(&mut model, key(KeyCode::Char('y')));
+    assert_eq!(commands, [Command::Act(1, Action::Delete(id.clone()))]);
+    let done = |text: &str| ActionResult::Done {
         task: Some(TaskId::new("d0ne")),
-        text: told.to_owned(),
+        text: text.to_owned(),
     };
     update(&mut model, Message::Answered(1, done("deleted")));
     assert_eq!(model.deleted, std::slice::from_ref(&id));
-    let asked = press(&mut model, key(KeyCode::Char('u')));
-    assert_eq!(asked, [Command::Act(2, Action::Undelete(id))]);
+    let commands = press(&mut model, key(KeyCode::Char('u')));
+    assert_eq!(commands, [Command::Act(2, Action::Undelete(id))]);
     update(&mut model, Message::Answered(2, done("back")));
     assert_eq!(model.deleted, []);
 }
 
 #[test]
-fn a_question_of_the_workflow_is_asked_before_it_is_answered() {
+fn a_confirmation_is_asked_before_the_request_is_sent() {
     let mut model = model();
     let action = Action::Delete(TaskId::new("d0ne"));
-    let came = ActionResult::NeedsConfirmation {
+    let result = ActionResult::NeedsConfirmation {
         question: String::from("Not reviewed. Force merge?"),
         then: action.clone(),
     };
-    update(&mut model, Message::Answered(1, came));
+    update(&mut model, Message::Answered(1, result));
     assert!(matches!(&model.mode, Mode::Confirm(it) if it.text.starts_with("Not reviewed")));
     assert_eq!(
         press(&mut model, key(KeyCode::Enter)),
@@ -263,7 +263,7 @@ fn a_question_of_the_workflow_is_asked_before_it_is_answered() {
 }
 
 #[test]
-fn the_mouse_chooses_scrolls_and_presses() {
+fn the_mouse_selects_scrolls_and_clicks() {
     let mut model = model();
     let places = layout(&model);
     let list = places.list.unwrap();
@@ -304,12 +304,12 @@ fn pasted_text_is_text_and_never_a_key() {
 }
 
 #[test]
-fn what_the_editor_brings_back_is_taken_over() {
+fn text_from_the_editor_is_used() {
     let mut model = model();
     press(&mut model, key(KeyCode::Char('c')));
     enter(&mut model, "short");
-    let asked = press(&mut model, control('e'));
-    assert_eq!(asked, [Command::EditText(String::from("short"))]);
+    let commands = press(&mut model, control('e'));
+    assert_eq!(commands, [Command::EditText(String::from("short"))]);
     update(
         &mut model,
         Message::Edited(Ok(String::from("long\ntext\n"))),
@@ -337,13 +337,13 @@ fn a_narrow_terminal_shows_one_thing_at_a_time() {
 }
 
 #[test]
-fn an_agent_is_looked_for_once_and_shown_only_to_who_waits() {
-    let told = || Alert {
+fn an_agent_is_looked_up_once_and_shown_only_while_waiting() {
+    let alert = || Alert {
         title: String::from("Cannot attach"),
         lines: vec![String::from("its pane is gone")],
         hints: Vec::new(),
     };
-    let found = |id: &str| Message::AgentFound(TaskId::new(id), Err(told()));
+    let found = |id: &str| Message::AgentFound(TaskId::new(id), Err(alert()));
     let mut model = model();
     choose(&mut model, "k3f9");
     let looks = press(&mut model, key(KeyCode::Enter));
@@ -352,7 +352,7 @@ fn an_agent_is_looked_for_once_and_shown_only_to_who_waits() {
     update(&mut model, found("w0rk"));
     assert_eq!(model.mode, Mode::Browse, "another task was requested");
     update(&mut model, found("k3f9"));
-    assert_eq!(model.mode, Mode::Alert(told()));
+    assert_eq!(model.mode, Mode::Alert(alert()));
     press(&mut model, key(KeyCode::Esc));
 
     press(&mut model, key(KeyCode::Enter));
@@ -367,11 +367,11 @@ fn an_agent_is_looked_for_once_and_shown_only_to_who_waits() {
 }
 
 #[test]
-fn what_waits_for_the_database_says_so_until_it_is_answered() {
+fn a_request_that_waits_for_the_database_is_shown_as_waiting() {
     let mut model = model();
     choose(&mut model, "q1q1");
-    let asked = press(&mut model, key(KeyCode::Enter));
-    assert!(matches!(asked[..], [Command::Act(1, _)]), "{asked:?}");
+    let commands = press(&mut model, key(KeyCode::Enter));
+    assert!(matches!(commands[..], [Command::Act(1, _)]), "{commands:?}");
     update(&mut model, Message::Blocked(2));
     assert!(!model.pending[0].is_blocked, "that is another action");
     update(&mut model, Message::Blocked(1));
@@ -385,7 +385,7 @@ fn what_waits_for_the_database_says_so_until_it_is_answered() {
 }
 
 #[test]
-fn a_late_look_does_not_bring_an_ended_agent_back() {
+fn a_late_snapshot_does_not_show_an_exited_agent() {
     let mut model = model();
     let mut ended = rows().remove(0);
     let id = ended.id.clone();

@@ -65,14 +65,14 @@ fn shown(key: KeyEvent) -> String {
 fn effect(before: &Model, key: KeyEvent) -> Option<String> {
     let mut after = before.clone();
     let commands = press(&mut after, key);
-    let mut told = String::new();
+    let mut message = String::new();
     if after.mode != before.mode {
         let mode = format!("{:?}", after.mode);
-        write!(told, " mode {mode}").unwrap();
+        write!(message, " mode {mode}").unwrap();
     }
     let chosen = |model: &Model| model.list.selected().map(|it| it.row.id.to_string());
     if chosen(&after) != chosen(before) {
-        write!(told, " chosen {}", chosen(&after).unwrap_or_default()).unwrap();
+        write!(message, " chosen {}", chosen(&after).unwrap_or_default()).unwrap();
     }
     let view = |model: &Model| {
         let detail = &model.detail;
@@ -86,7 +86,7 @@ fn effect(before: &Model, key: KeyEvent) -> Option<String> {
         )
     };
     if view(&after) != view(before) {
-        write!(told, " view {}", view(&after)).unwrap();
+        write!(message, " view {}", view(&after)).unwrap();
     }
     let list = |model: &Model| {
         let list = &model.list;
@@ -96,16 +96,16 @@ fn effect(before: &Model, key: KeyEvent) -> Option<String> {
         )
     };
     if list(&after) != list(before) {
-        write!(told, " list {}", list(&after)).unwrap();
+        write!(message, " list {}", list(&after)).unwrap();
     }
     if after.notice != before.notice {
         let text = after.notice.as_ref().map_or("", |it| it.text.as_str());
-        write!(told, " says {text:?}").unwrap();
+        write!(message, " says {text:?}").unwrap();
     }
     if !commands.is_empty() {
-        write!(told, " does {commands:?}").unwrap();
+        write!(message, " does {commands:?}").unwrap();
     }
-    (!told.is_empty()).then(|| told.trim_start().to_owned())
+    (!message.is_empty()).then(|| message.trim_start().to_owned())
 }
 
 /// One line per key that does something.
@@ -246,7 +246,7 @@ fn what_each_key_does_in_each_mode() {
 
 /// The modes are read from their source, so that a new one fails here until it has a sample.
 #[test]
-fn no_mode_is_forgotten() {
+fn every_mode_is_tested() {
     let source = include_str!("../model/mode.rs");
     let (_, modes) = source.split_once("pub enum Mode {\n").unwrap();
     let (modes, _) = modes.split_once("\n}").unwrap();
@@ -266,18 +266,18 @@ fn no_mode_is_forgotten() {
 }
 
 #[test]
-fn in_every_mode_every_key_can_be_drawn_and_left_again() {
+fn every_key_in_every_mode_can_be_drawn_and_left() {
     for Sample { name, model, .. } in samples() {
         for pressed in every_key() {
-            let told = format!("{name}: {}", shown(pressed));
+            let text = format!("{name}: {}", shown(pressed));
             let mut after = model.clone();
             let commands = press(&mut after, pressed);
             match (pressed.code, pressed.modifiers) {
                 (KeyCode::Char('c'), KeyModifiers::CONTROL) => {
-                    assert_eq!(commands, [Command::Quit], "{told}");
+                    assert_eq!(commands, [Command::Quit], "{text}");
                 }
                 (KeyCode::Char('z'), KeyModifiers::CONTROL) => {
-                    assert_eq!(commands, [Command::Suspend], "{told}");
+                    assert_eq!(commands, [Command::Suspend], "{text}");
                 }
                 _ => {}
             }
@@ -289,7 +289,7 @@ fn in_every_mode_every_key_can_be_drawn_and_left_again() {
             let mut escapes = 0;
             while after.mode != Mode::Browse {
                 escapes += 1;
-                assert!(escapes < 3, "{told} cannot be left: {:?}", after.mode);
+                assert!(escapes < 3, "{text} cannot be left: {:?}", after.mode);
                 press(&mut after, key(KeyCode::Esc));
             }
         }
@@ -319,7 +319,7 @@ fn the_footer_shows_what_keys_do_and_nothing_else() {
 }
 
 #[test]
-fn a_step_that_the_workflow_does_not_have_has_no_key() {
+fn an_unavailable_step_has_no_key() {
     let mut model = model();
     choose(&mut model, "p2mm");
     assert_eq!(press(&mut model, key(KeyCode::Char('m'))), []);
@@ -328,7 +328,7 @@ fn a_step_that_the_workflow_does_not_have_has_no_key() {
 }
 
 #[test]
-fn what_is_written_is_asked_for() {
+fn typed_text_is_sent_with_the_request() {
     let mut model = model();
     choose(&mut model, "k3f9");
     press(&mut model, key(KeyCode::Char('r')));
@@ -336,17 +336,17 @@ fn what_is_written_is_asked_for() {
     enter(&mut model, "smaller");
     press(&mut model, key(KeyCode::Enter));
     enter(&mut model, "commits");
-    let asked = press(&mut model, control('s'));
+    let commands = press(&mut model, control('s'));
     let task = TaskId::new("k3f9");
     let ask = RequestKind::Verb(Verb::RequestChanges);
     let action = Action::ask(&task, ask).with_message("smaller\ncommits");
-    assert_eq!(asked, [Command::Act(1, action)]);
+    assert_eq!(commands, [Command::Act(1, action)]);
     assert_eq!(model.pending.len(), 1);
     assert_eq!(model.mode, Mode::Browse);
 }
 
 #[test]
-fn a_merge_says_how() {
+fn a_merge_request_names_its_strategy() {
     for (letter, strategy) in [
         ('y', MergeStrategy::Ff),
         ('c', MergeStrategy::Merge),
@@ -356,14 +356,14 @@ fn a_merge_says_how() {
         choose(&mut model, "k3f9");
         press(&mut model, key(KeyCode::Char('m')));
         assert_eq!(press(&mut model, key(KeyCode::Char('z'))), []);
-        let asked = press(&mut model, key(KeyCode::Char(letter)));
+        let commands = press(&mut model, key(KeyCode::Char(letter)));
         let ask = RequestKind::Merge {
             strategy,
             local: false,
             only_head: false,
         };
         let action = Action::ask(&TaskId::new("k3f9"), ask);
-        assert_eq!(asked, [Command::Act(1, action)]);
+        assert_eq!(commands, [Command::Act(1, action)]);
         assert_eq!(model.mode, Mode::Browse);
     }
 }

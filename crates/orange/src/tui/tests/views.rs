@@ -56,7 +56,7 @@ fn text(buffer: &Buffer) -> String {
 
 /// Every part of a line that has a style of its own.
 fn styles(buffer: &Buffer) -> String {
-    let mut told = String::new();
+    let mut message = String::new();
     for y in buffer.area.top()..buffer.area.bottom() {
         let mut parts: Vec<(String, String)> = Vec::new();
         for x in buffer.area.left()..buffer.area.right() {
@@ -80,10 +80,10 @@ fn styles(buffer: &Buffer) -> String {
             !style.is_empty() && (!text.trim().is_empty() || style.contains("REVERSED"))
         });
         for (style, text) in parts {
-            writeln!(told, "{y}: {style}: {}", text.trim()).unwrap();
+            writeln!(message, "{y}: {style}: {}", text.trim()).unwrap();
         }
     }
-    told
+    message
 }
 
 /// Snapshots a view at every size. Its text must be the same in every palette, and the plain one
@@ -171,7 +171,7 @@ fn a_terminal_has_its_own_colours() {
 }
 
 #[test]
-fn a_task_a_timeline_and_a_workflow() {
+fn task_timeline_and_workflow_views() {
     for (tab, name, lines) in [
         (
             Tab::Task,
@@ -235,14 +235,14 @@ fn the_first_run() {
 
 #[test]
 fn questions_answers_and_menus() {
-    let mut asked = model_in_review();
-    press(&mut asked, key(KeyCode::Char('m')));
-    snapshot("merge", &asked);
-    let mut asked = model_in_review();
-    press(&mut asked, key(KeyCode::Char('x')));
-    snapshot("cancel", &asked);
-    let mut told = model_in_review();
-    told.mode = Mode::Alert(Alert {
+    let mut asking = model_in_review();
+    press(&mut asking, key(KeyCode::Char('m')));
+    snapshot("merge", &asking);
+    let mut asking = model_in_review();
+    press(&mut asking, key(KeyCode::Char('x')));
+    snapshot("cancel", &asking);
+    let mut alerted = model_in_review();
+    alerted.mode = Mode::Alert(Alert {
         title: String::from("Refused: moving k3f9 to agent-review"),
         lines: vec![String::from(
             "cannot move task `k3f9` from `working` to `agent-review`: `## Handoff` is missing in \
@@ -253,7 +253,7 @@ fn questions_answers_and_menus() {
              `orange task update --status agent-review`",
         )],
     });
-    snapshot("told", &told);
+    snapshot("told", &alerted);
     for (name, letter) in [("moves", 't'), ("filter", 'f'), ("help", '?')] {
         let mut model = model_in_review();
         press(&mut model, key(KeyCode::Char(letter)));
@@ -317,11 +317,11 @@ fn other_arrangements_of_the_list() {
     enter(&mut model, "hello");
     press(&mut model, control('s'));
     snapshot("doing", &model);
-    let came = ActionResult::Done {
+    let result = ActionResult::Done {
         task: None,
         text: String::from("k3f9: reviewing → working"),
     };
-    update(&mut model, Message::Answered(1, came));
+    update(&mut model, Message::Answered(1, result));
     snapshot("done", &model);
 }
 
@@ -343,15 +343,18 @@ fn no_size_is_too_small_to_draw() {
 }
 
 #[test]
-fn what_agents_say_of_themselves() {
+fn agent_activity_views() {
     let mut model = model();
-    let told = [
+    let activities = [
         ("k3f9", ActivityState::Idle),
         ("p2mm", ActivityState::Unknown),
         ("w0rk", ActivityState::WaitingForPermission),
     ];
-    let told = told.map(|(id, doing)| (TaskId::new(id), doing));
-    update(&mut model, Message::Activity(told.into_iter().collect()));
+    let activities = activities.map(|(id, doing)| (TaskId::new(id), doing));
+    update(
+        &mut model,
+        Message::Activity(activities.into_iter().collect()),
+    );
     snapshot("said", &model);
     let silent = [(TaskId::new("w0rk"), ActivityState::Silent)];
     update(&mut model, Message::Activity(silent.into_iter().collect()));

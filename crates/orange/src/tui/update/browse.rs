@@ -27,8 +27,8 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
 }
 
 /// Does what a key or a command of the palette stands for.
-pub(super) fn perform(model: &mut Model, deed: KeyAction) -> Vec<Command> {
-    match deed {
+pub(super) fn perform(model: &mut Model, action: KeyAction) -> Vec<Command> {
+    match action {
         KeyAction::Quit => return vec![Command::Quit],
         KeyAction::Suspend => return vec![Command::Suspend],
         KeyAction::Enter => return enter(model),
@@ -43,7 +43,7 @@ pub(super) fn perform(model: &mut Model, deed: KeyAction) -> Vec<Command> {
             model.list.move_selection(pages * height);
         }
         KeyAction::Move => model.mode = Mode::Moves(0),
-        KeyAction::Tell => tell(model),
+        KeyAction::Tell => open_message_editor(model),
         KeyAction::Zoom => model.detail.is_zoomed = !model.detail.is_zoomed,
         KeyAction::Filter => {
             let at = Filter::ALL
@@ -58,8 +58,8 @@ pub(super) fn perform(model: &mut Model, deed: KeyAction) -> Vec<Command> {
         KeyAction::Sort => {
             model.list.sort = model.list.sort.next();
             model.list.arrange();
-            let told = format!("order: {}", model.list.sort.name());
-            model.set_notice(Tone::Dim, told);
+            let text = format!("order: {}", model.list.sort.name());
+            model.set_notice(Tone::Dim, text);
         }
         KeyAction::Group => {
             model.list.by_project = !model.list.by_project;
@@ -297,7 +297,7 @@ fn undo(model: &mut Model) -> Vec<Command> {
     }
 }
 
-fn tell(model: &mut Model) {
+fn open_message_editor(model: &mut Model) {
     if let Some(entry) = model.list.selected() {
         let id = entry.row.id.clone();
         model.mode = Mode::Write(MessageDraft {

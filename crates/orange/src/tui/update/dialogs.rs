@@ -44,8 +44,8 @@ pub(super) fn palette(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         }
         KeyCode::Enter => {
             model.mode = Mode::Browse;
-            let deed = matching.get(chosen).map(|it| it.action);
-            return deed.map_or(Vec::new(), |deed| browse::perform(model, deed));
+            let action = matching.get(chosen).map(|it| it.action);
+            return action.map_or(Vec::new(), |action| browse::perform(model, action));
         }
         KeyCode::Down => chosen = (chosen + 1).min(matching.len().saturating_sub(1)),
         KeyCode::Up => chosen = chosen.saturating_sub(1),
@@ -195,7 +195,7 @@ pub(super) fn help(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     Vec::new()
 }
 
-pub(super) fn told(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+pub(super) fn handle_alert_key(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     let Mode::Alert(told) = &model.mode else {
         return Vec::new();
     };

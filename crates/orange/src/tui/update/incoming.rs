@@ -95,10 +95,10 @@ pub(super) fn receive(model: &mut Model, message: Message) -> Vec<Command> {
     Vec::new()
 }
 
-fn answered(model: &mut Model, number: u64, came: ActionResult) -> Vec<Command> {
+fn answered(model: &mut Model, number: u64, result: ActionResult) -> Vec<Command> {
     let at = model.pending.iter().position(|it| it.number == number);
     let done = at.map(|at| model.pending.remove(at).action);
-    match came {
+    match result {
         ActionResult::Done { task, text } => {
             model.set_notice(Tone::Good, text);
             match (&done, &task) {
@@ -114,7 +114,7 @@ fn answered(model: &mut Model, number: u64, came: ActionResult) -> Vec<Command> 
             if model.mode == Mode::Browse {
                 model.mode = Mode::Confirm(Question {
                     text: question,
-                    consequences: vec![then.told()],
+                    consequences: vec![then.description()],
                     action: then.with_confirmation(),
                     alternatives: Vec::new(),
                 });

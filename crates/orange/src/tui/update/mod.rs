@@ -57,7 +57,7 @@ fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         Mode::Workspaces(..) => dialogs::workspaces(model, key),
         Mode::Confirm(_) => dialogs::confirm(model, key),
         Mode::Help(_) => dialogs::help(model, key),
-        Mode::Alert(_) => dialogs::told(model, key),
+        Mode::Alert(_) => dialogs::handle_alert_key(model, key),
     }
 }
 

@@ -111,10 +111,10 @@ fn draw_screen(model: &Model, screen: &Screen, scroll: usize, area: Rect, buffer
         }
     }
     if scroll > 0 {
-        let told = format!(" {scroll} lines up, J goes down ");
-        let width = u16::try_from(told.len()).unwrap_or(0).min(area.width);
+        let text = format!(" {scroll} lines up, J goes down ");
+        let width = u16::try_from(text.len()).unwrap_or(0).min(area.width);
         let at = (area.right() - width, area.bottom().saturating_sub(1));
-        put(buffer, at, width, &told, model.theme.style(Tone::Chosen));
+        put(buffer, at, width, &text, model.theme.style(Tone::Chosen));
     }
 }
 

@@ -86,12 +86,12 @@ fn widths(model: &Model, entries: &[&Entry], width: u16) -> Widths {
     let fixed = 3 + widths.id + 1 + widths.status + 1 + widths.age + 1;
     let mut left = width.saturating_sub(fixed + 1);
     let summary = 24;
-    let mut grant = |wanted: u16| {
-        let has_room = wanted > 0 && left > summary + wanted;
+    let mut grant = |expected: u16| {
+        let has_room = expected > 0 && left > summary + expected;
         if has_room {
-            left -= wanted + 1;
+            left -= expected + 1;
         }
-        if has_room { wanted } else { 0 }
+        if has_room { expected } else { 0 }
     };
     widths.round = grant(widest(&|entry| display_width(&round(entry))));
     if model.list.shows_all_projects && !model.list.by_project {

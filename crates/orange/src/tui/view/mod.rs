@@ -127,12 +127,12 @@ fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
             1 => String::new(),
             count => format!(" and {} more", count - 1),
         };
-        let told = doing.action.told();
+        let message = doing.action.description();
         if doing.is_blocked {
             let why = "waits: another process is writing to the database";
-            (Tone::Warn, format!("{told}{more} {why} …"))
+            (Tone::Warn, format!("{message}{more} {why} …"))
         } else {
-            (Tone::Dim, format!("{told}{more} …"))
+            (Tone::Dim, format!("{message}{more} …"))
         }
     } else if !model.list.search.is_empty() {
         (Tone::Key, format!("/{}  (Esc clears)", model.list.search))

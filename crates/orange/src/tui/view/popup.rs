@@ -20,7 +20,7 @@ const WIDEST: u16 = 76;
 pub(super) fn draw(model: &Model, mode: &Mode, area: Rect, buffer: &mut Buffer) {
     match mode {
         Mode::Confirm(question) => confirm(model, question, area, buffer),
-        Mode::Alert(told) => tell(model, told, area, buffer),
+        Mode::Alert(told) => draw_alert(model, told, area, buffer),
         Mode::Write(letter) => write(model, letter, area, buffer),
         Mode::Palette(field, chosen) => palette(model, field, *chosen, area, buffer),
         Mode::Moves(chosen) => moves(model, *chosen, area, buffer),
@@ -121,18 +121,18 @@ fn confirm(model: &Model, question: &Question, area: Rect, buffer: &mut Buffer) 
     put_lines(model, &lines, inside, buffer);
 }
 
-fn tell(model: &Model, told: &Alert, area: Rect, buffer: &mut Buffer) {
+fn draw_alert(model: &Model, alert: &Alert, area: Rect, buffer: &mut Buffer) {
     let width = room(area);
     let mut lines = Vec::new();
-    for line in &told.lines {
+    for line in &alert.lines {
         lines.extend(fold(line, width).into_iter().map(|it| (Tone::Plain, it)));
     }
-    for hint in &told.hints {
+    for hint in &alert.hints {
         lines.push((Tone::Plain, String::new()));
         let hint = format!("hint: {hint}");
         lines.extend(fold(&hint, width).into_iter().map(|it| (Tone::Key, it)));
     }
-    let inside = frame(model, &told.title, lines.len(), area, buffer);
+    let inside = frame(model, &alert.title, lines.len(), area, buffer);
     put_lines(model, &lines, inside, buffer);
 }
 

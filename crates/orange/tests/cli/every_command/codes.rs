@@ -54,16 +54,16 @@ impl Stage {
         let tells = "echo $ORANGE_RUN_ID > $SCRIPTS/run; echo $ORANGE_RUN_PROOF > $SCRIPTS/proof";
         self.script("worker-1", tells);
         let id = self.create(&["fix", "Fix it"]);
-        self.must(&["task", "spawn", "fix", "--wait", "60"]);
+        self.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
         self.wait_for_turn("worker-1");
         self.wait_until_idle(&id);
-        let told = |name: &str| {
+        let read_script = |name: &str| {
             let text = fs::read_to_string(self.path("scripts").join(name)).unwrap();
             text.trim().to_owned()
         };
         let variables = [
-            ("ORANGE_RUN_ID", told("run")),
-            ("ORANGE_RUN_PROOF", told("proof")),
+            ("ORANGE_RUN_ID", read_script("run")),
+            ("ORANGE_RUN_PROOF", read_script("proof")),
             ("ORANGE_TASK_ID", id.to_string()),
         ];
         (id, variables)
@@ -71,7 +71,7 @@ impl Stage {
 }
 
 #[test]
-fn what_was_named_or_left_out() {
+fn wrong_and_missing_arguments() {
     let stage = Stage::new("default");
     stage.expect("task show fix", 4, "task-not-found");
     let mut own = stage.ask_program("task show");
@@ -89,7 +89,7 @@ fn what_was_named_or_left_out() {
     stage.expect("task restore fix 7", 4, "rescue-not-found");
     stage.expect("task create Fix --branch a..b", 2, "name-invalid");
     stage.expect("workspace init 99", 2, "pool-too-small");
-    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
     stage.expect("task delete fix", 3, "not-confirmed");
     let mut showing = stage.ask_program("config show");
     let output = showing.env("ORANGE_LOG", "loud").output().unwrap();
@@ -97,7 +97,7 @@ fn what_was_named_or_left_out() {
 }
 
 #[test]
-fn which_project_is_meant() {
+fn ambiguous_and_unknown_projects() {
     let stage = Stage::new("default");
     let other = stage.path("other");
     fs::create_dir(&other).unwrap();
@@ -152,7 +152,7 @@ fn caller_errors() {
 }
 
 #[test]
-fn what_a_worktree_holds() {
+fn unexpected_worktree_contents() {
     let stage = Stage::new("default");
     let (id, _) = stage.with_worker();
     let worktree = stage.worktree(&id);
@@ -165,7 +165,7 @@ fn what_a_worktree_holds() {
     fs::write(&file, text).unwrap();
     // Uncommitted work is kept, and restoring it does not overwrite anything.
     fs::write(worktree.join("unsaved.txt"), "unsaved").unwrap();
-    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
     let place = stage.path("place");
     fs::create_dir(&place).unwrap();
     fs::write(place.join("unsaved.txt"), "of another").unwrap();
@@ -176,7 +176,7 @@ fn what_a_worktree_holds() {
 }
 
 #[test]
-fn programs_that_fail() {
+fn failing_programs() {
     let stage = Stage::new("default");
     let (id, _) = stage.with_worker();
     let path = stage.program("tmux", "echo no >&2; exit 7");
@@ -196,7 +196,7 @@ fn programs_that_fail() {
 }
 
 #[test]
-fn a_file_that_is_no_file() {
+fn unusable_files() {
     let stage = Stage::new("default");
     stage.create(&["fix", "Fix it"]);
     let log = stage.path("home/orange.log");
@@ -229,7 +229,7 @@ fn a_database_in_trouble() {
     fs::remove_dir(&database).unwrap();
     stage.expect("task show fix", 3, "store-unusable");
     fs::write(&database, whole).unwrap();
-    stage.must(&["task", "show", "fix"]);
+    stage.run_ok(&["task", "show", "fix"]);
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn a_second_supervisor_is_refused() {
     stage.expect("serve --detach", 6, "supervisor-not-started");
     fs::remove_file(config).unwrap();
 
-    stage.must(&["workspace", "init", "1"]);
+    stage.run_ok(&["workspace", "init", "1"]);
     let locks = stage.path("home/workspaces/.locks");
     let held: Vec<File> = fs::read_dir(locks)
         .unwrap()
@@ -273,24 +273,24 @@ fn a_second_supervisor_is_refused() {
 }
 
 #[test]
-fn a_gate_that_takes_long() {
+fn a_slow_gate() {
     let (stage, id) = start_with_gate("exit 0", COUNTED);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     let line = format!("task update {id} --status closed --wait 1");
     stage.expect(&line, 5, "gate-running");
     stage.script("answer", "0");
     wait_for("the gate", || {
-        let known = stage.store().gate_commands(&id).unwrap();
-        known.iter().all(|it| it.answer.is_some())
+        let commands = stage.store().gate_commands(&id).unwrap();
+        commands.iter().all(|it| it.answer.is_some())
     });
 }
 
 #[test]
-fn a_task_that_changes_all_the_time() {
+fn a_constantly_changing_task() {
     let stage = Stage::new("minimal");
     stage.script("worker-1", WORKS);
     let id = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
     stage.expect("task merge fix --head nowhere", 4, "commit-not-found");

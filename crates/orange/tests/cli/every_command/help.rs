@@ -10,29 +10,29 @@ fn the_program_introduces_itself() {
 }
 
 #[test]
-fn nothing_typed_is_a_request_for_help() {
+fn no_arguments_print_the_help() {
     let sandbox = Sandbox::new();
-    let asked = sandbox.run("--help");
+    let explicit = sandbox.run("--help");
     for line in ["", "-h", "help"] {
         let output = sandbox.run(line);
-        assert_eq!(utf8(&output.stdout), utf8(&asked.stdout), "{line}");
+        assert_eq!(utf8(&output.stdout), utf8(&explicit.stdout), "{line}");
         assert_eq!(utf8(&output.stderr), "", "{line}");
         assert_eq!(code(&output), 0, "{line}");
     }
 }
 
 #[test]
-fn a_group_without_a_command_is_a_request_for_help() {
+fn a_group_without_a_command_prints_its_help() {
     let sandbox = Sandbox::new();
-    let asked = sandbox.run("workflow --help");
+    let explicit = sandbox.run("workflow --help");
     let output = sandbox.run("workflow");
-    assert_eq!(utf8(&output.stdout), utf8(&asked.stdout));
+    assert_eq!(utf8(&output.stdout), utf8(&explicit.stdout));
     assert_eq!(code(&output), 0);
     assert_snapshot!(sandbox.transcript("workflow"));
 }
 
 #[test]
-fn every_command_explains_itself() {
+fn every_command_has_help() {
     let sandbox = Sandbox::new();
     let commands = [
         "list", "show", "graph", "check", "simulate", "diff", "new", "schema",

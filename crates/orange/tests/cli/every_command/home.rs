@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use crate::sandbox::{SMALL, Sandbox, code, utf8};
 
 #[test]
-fn without_the_variable_the_home_is_below_the_persons() {
+fn without_the_variable_the_home_is_in_the_users_home() {
     let sandbox = Sandbox::new();
     let folder = sandbox.root().join("person/orange/workflows");
     fs::create_dir_all(&folder).unwrap();
@@ -24,7 +24,7 @@ fn without_the_variable_the_home_is_below_the_persons() {
 }
 
 #[test]
-fn a_home_that_is_not_known_is_said_so() {
+fn an_unknown_home_is_reported() {
     let sandbox = Sandbox::new().with_file("small.yml", SMALL);
     let run = |line: &str| {
         let mut command = sandbox.command(line);

@@ -30,7 +30,7 @@ fn broken_pipe() -> io::PipeWriter {
 }
 
 #[test]
-fn a_reader_who_has_had_enough_is_no_failure() {
+fn a_closed_output_is_not_a_failure() {
     let sandbox = Sandbox::new().with_file("broken.yml", BROKEN);
     for line in LINES {
         let mut command = sandbox.command(line);
@@ -66,7 +66,7 @@ fn an_answer_that_cannot_be_printed_is_unexpected() {
 }
 
 #[test]
-fn colour_is_shown_only_where_it_is_wanted() {
+fn colour_is_shown_only_on_request() {
     let sandbox = Sandbox::new().with_file("broken.yml", BROKEN);
     let run = |line: &str, variables: &[(&str, &str)]| -> Output {
         let mut command = sandbox.command(line);
@@ -104,7 +104,7 @@ fn colour_is_shown_only_where_it_is_wanted() {
 }
 
 #[test]
-fn a_locale_without_unicode_gets_signs_that_it_can_show() {
+fn a_locale_without_unicode_gets_ascii_glyphs() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.home()).unwrap();
     let config = "harness = \"ä\"\n[notify]\nwebhook = \"https://example.org/hook\"\n";

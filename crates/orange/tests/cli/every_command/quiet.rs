@@ -11,16 +11,16 @@ fn quiet_leaves_answers_and_errors() {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (text(&output.stdout), text(&output.stderr))
     };
-    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
     let (answer, narration) = both(&["task", "delete", "fix", "--yes"]);
     assert!(narration.contains("--undo"), "{narration}");
-    stage.must(&["task", "delete", id.as_str(), "--undo"]);
+    stage.run_ok(&["task", "delete", id.as_str(), "--undo"]);
     for quiet in [
         &["--quiet", "task", "delete", "fix", "--yes"][..],
         &["task", "delete", "fix", "--yes", "-q"],
     ] {
         assert_eq!(both(quiet), (answer.clone(), String::new()));
-        stage.must(&["task", "delete", id.as_str(), "--undo"]);
+        stage.run_ok(&["task", "delete", id.as_str(), "--undo"]);
     }
     let (answer, said) = both(&["task", "spawn", "fix", "-q"]);
     assert_eq!(answer, "");

@@ -83,7 +83,7 @@ fn stage() -> Stage {
     let stage = Stage::new("minimal");
     stage.script("worker-1", "echo I am here; commit one; ask task show");
     stage.create(&["fix", SUMMARY]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     stage
 }
@@ -99,7 +99,7 @@ fn run(stage: &Stage, line: &str, variables: &[(&str, &str)]) -> Output {
 #[test]
 fn no_command_is_left_out() {
     let stage = Stage::new("default");
-    let commands = every_command(|line| stage.must(&line.split(' ').collect::<Vec<_>>()));
+    let commands = every_command(|line| stage.run_ok(&line.split(' ').collect::<Vec<_>>()));
     let commands: BTreeSet<&str> = commands.iter().map(String::as_str).collect();
     let tried = |command: &str| {
         let mut lines = LINES.iter();
@@ -115,7 +115,7 @@ fn no_command_is_left_out() {
 }
 
 #[test]
-fn nothing_is_cut_or_coloured_or_turned_in_a_pipe() {
+fn piped_output_is_not_cut_coloured_or_reordered() {
     let stage = stage();
     let has_colour = |output: &Output| {
         let both = [output.stdout.clone(), output.stderr.clone()].concat();
@@ -157,7 +157,7 @@ fn is_plain(text: &str) -> bool {
 }
 
 #[test]
-fn a_locale_without_unicode_gets_only_signs_of_its_own() {
+fn a_locale_without_unicode_gets_only_ascii() {
     let stage = stage();
     for line in LINES {
         let output = run(&stage, line, &[("LANG", "C")]);
@@ -170,7 +170,7 @@ fn a_locale_without_unicode_gets_only_signs_of_its_own() {
 }
 
 #[test]
-fn a_reader_who_has_had_enough_is_no_failure() {
+fn a_closed_output_is_not_a_failure() {
     let stage = stage();
     for line in LINES {
         let words: Vec<&str> = line.split(' ').collect();
@@ -178,9 +178,9 @@ fn a_reader_who_has_had_enough_is_no_failure() {
             let (reader, writer) = io::pipe().unwrap();
             drop(reader);
             let output = stage.orange(&words).stdout(writer).output().unwrap();
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert_eq!(output.status.code(), Some(0), "{words:?}: {said}");
-            assert!(!said.contains("error"), "{words:?}: {said}");
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(0), "{words:?}: {text}");
+            assert!(!text.contains("error"), "{words:?}: {text}");
         }
     }
 }

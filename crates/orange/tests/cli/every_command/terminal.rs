@@ -124,7 +124,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn everything_fits_into_a_terminal() {
+fn every_answer_fits_the_terminal() {
     let lines = [
         ("help", "orange --help"),
         ("list", "orange workflow list"),
@@ -167,7 +167,7 @@ const TASKS: &str = "git init -q . && git -c user.name=a -c user.email=a@example
     done; ";
 
 #[test]
-fn a_list_of_tasks_fits_into_a_terminal() {
+fn a_list_of_tasks_fits_the_terminal() {
     for columns in [60, 200] {
         let terminal = Terminal::run(columns, &format!("{TASKS} clear; orange task list"));
         let screen = terminal.screen(&[]);

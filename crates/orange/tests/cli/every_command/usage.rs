@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use crate::sandbox::{Sandbox, code, keys, utf8};
 
 #[test]
-fn each_mistake_gets_an_answer_of_its_own() {
+fn each_usage_mistake_has_its_own_answer() {
     let sandbox = Sandbox::new();
     let lines = [
         "workflows",

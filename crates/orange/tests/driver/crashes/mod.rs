@@ -28,26 +28,26 @@ const PAIRS: u64 = 1;
 
 /// Runs a scene with deaths at these marks; returns the picture and the marks that were reached.
 fn run_scene(scene: &Scene, deaths: &[usize]) -> (TaskSnapshot, Vec<String>) {
-    let life = SceneRun::begin(scene);
-    crash_marks::set_crash_marks(&life.stage, &COMMITS_AND_EFFECTS, deaths);
-    life.ask_until_answered(deaths.len());
+    let run = SceneRun::begin(scene);
+    crash_marks::set_crash_marks(&run.stage, &COMMITS_AND_EFFECTS, deaths);
+    run.ask_until_answered(deaths.len());
     // The caller may be gone long before everything is done, or before the first death.
     let first = deaths.iter().min().copied();
     crate::support::stage::wait_for("a death, or rest", || {
-        let rests = life.stage.task(&life.id).pending.is_empty();
-        let reached = crash_marks::reached_marks(&life.stage);
+        let rests = run.stage.task(&run.id).pending.is_empty();
+        let reached = crash_marks::reached_marks(&run.stage);
         let is_dead = first.is_some_and(|first| reached.len() > first);
         // Stored data can be visible a moment before the mark that says so.
         let is_midway = reached.last().is_some_and(|mark| mark.contains("before"));
         is_dead || rests && !is_midway
     });
-    let reached = crash_marks::reached_marks(&life.stage);
-    life.run_recovery_command(deaths.len());
-    (TaskSnapshot::of(&life), reached)
+    let reached = crash_marks::reached_marks(&run.stage);
+    run.run_recovery_command(deaths.len());
+    (TaskSnapshot::of(&run), reached)
 }
 
 /// Tries every single death in a scene.
-fn die_everywhere(scene: &Scene) {
+fn die_at_every_mark(scene: &Scene) {
     let (expected, reached) = run_scene(scene, &[]);
     let last = expected.way.last().map(String::as_str);
     assert_eq!(last, Some(scene.to), "{scene:?}: {expected:#?}");
@@ -85,13 +85,15 @@ const PARTS: usize = 12;
 
 fn run_part(number: usize) {
     for scene in part(number) {
-        die_everywhere(&scene);
+        die_at_every_mark(&scene);
     }
 }
 
 fn run_part_pairs(number: usize) {
-    let asked = std::env::var("CRASH_PAIRS").ok();
-    let pairs = asked.and_then(|asked| asked.parse().ok()).unwrap_or(PAIRS);
+    let configured = std::env::var("CRASH_PAIRS").ok();
+    let pairs = configured
+        .and_then(|configured| configured.parse().ok())
+        .unwrap_or(PAIRS);
     let scenes = part(number);
     let mut state = u64::try_from(number).unwrap();
     for scene in scenes {

@@ -28,12 +28,12 @@ const SOON: Duration = Duration::from_secs(5);
 /// Plans a start without performing it.
 fn plan(stage: &Stage) -> TaskId {
     let id = stage.create(&["Add a line"]);
-    let asked = TaskRequest {
+    let request = TaskRequest {
         task: id.clone(),
         request: Request::new(Role::Human, RequestKind::Verb(Verb::Spawn)),
         waiting: WaitPolicy::Skip,
     };
-    let answer = stage.driver().requests.ask(&asked).unwrap();
+    let answer = stage.driver().requests.ask(&request).unwrap();
     assert!(matches!(answer, Answer::StillRunning(_)), "{answer:?}");
     id
 }
@@ -43,13 +43,13 @@ fn die_after_starting(stage: &Stage, id: &TaskId) {
     let _absent = fs::remove_file(stage.path("home/crash-points/reached"));
     let performed = stage.orange(&["perform", id.as_str()]).status().unwrap();
     assert!(!performed.success(), "it should have died");
-    assert_eq!(stage.task(id).pending.len(), 1, "{}", stage.told(id));
+    assert_eq!(stage.task(id).pending.len(), 1, "{}", stage.diagnostics(id));
 }
 
 #[test]
-fn what_has_happened_is_recorded_at_once_and_the_rest_at_its_pace() {
-    let asked = std::env::var("RESTARTS").ok();
-    let half_way = asked.map_or(HALF_WAY, |text| text.parse().unwrap());
+fn ends_are_recorded_immediately_and_starts_are_paced() {
+    let configured = std::env::var("RESTARTS").ok();
+    let half_way = configured.map_or(HALF_WAY, |text| text.parse().unwrap());
     let stage = Stage::new("minimal");
     // One start a second.
     let size = half_way + AHEAD;

@@ -63,17 +63,17 @@ impl SceneRun {
         // A vague task would start in clarification.
         new.status = is_vague.then(|| Status::new("pending"));
         let id = with_cached_proofs(&stage, || create(&driver, &new));
-        let mut life = SceneRun {
+        let mut run = SceneRun {
             stage,
             id,
             scene: scene.clone(),
             speaks: Vec::new(),
         };
-        life.go(&driver);
-        life
+        run.prepare(&driver);
+        run
     }
 
-    fn go(&mut self, driver: &Driver) {
+    fn prepare(&mut self, driver: &Driver) {
         let scene = self.scene.clone();
         if scene.how == Cause::NoHarness {
             if scene.from == "working" && scene.workflow == "default" {
@@ -349,10 +349,10 @@ impl SceneRun {
                 Some(_) => return,
                 None => {}
             }
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
             let code = output.status.code().unwrap();
             let is_agent = !self.speaks.is_empty();
-            if code == 143 || is_agent && said.contains("was killed by signal 15") {
+            if code == 143 || is_agent && text.contains("was killed by signal 15") {
                 // The same, noticed in time to report it, by this call or by the process it was
                 // starting.
                 return;
@@ -361,12 +361,12 @@ impl SceneRun {
             let fails = self.scene.how == Cause::NoHarness && code == 6;
             assert!(
                 fails || code == 0 || code == 5,
-                "{words:?} -> {code}: {said}\n{}",
-                self.told()
+                "{words:?} -> {code}: {text}\n{}",
+                self.diagnostics()
             );
             return;
         }
-        panic!("never answered: {}", self.told());
+        panic!("never answered: {}", self.diagnostics());
     }
 
     fn has_failed(&self) -> bool {
@@ -389,14 +389,18 @@ impl SceneRun {
                 self.stage.call(&summary)
             };
             if code != KILLED {
-                assert!(code == 0 || code == 5, "{code}: {said}\n{}", self.told());
+                assert!(
+                    code == 0 || code == 5,
+                    "{code}: {said}\n{}",
+                    self.diagnostics()
+                );
                 // A death that comes after the answer needs one more command.
                 if self.is_idle() {
                     return;
                 }
             }
         }
-        panic!("never at rest: {}", self.told());
+        panic!("never at rest: {}", self.diagnostics());
     }
 
     /// Whether nothing is pending and TASK.md, which is written after the record, is current.
@@ -408,11 +412,11 @@ impl SceneRun {
         })
     }
 
-    pub fn told(&self) -> String {
+    pub fn diagnostics(&self) -> String {
         format!(
             "{}\n{}",
             reached_marks(&self.stage).join("\n"),
-            self.stage.told(&self.id)
+            self.stage.diagnostics(&self.id)
         )
     }
 }

@@ -34,8 +34,8 @@ pub struct TaskSnapshot {
 }
 
 impl TaskSnapshot {
-    pub fn of(life: &SceneRun) -> TaskSnapshot {
-        let (stage, id) = (&life.stage, &life.id);
+    pub fn of(scene_run: &SceneRun) -> TaskSnapshot {
+        let (stage, id) = (&scene_run.stage, &scene_run.id);
         let task = stage.task(id);
         let store = stage.store();
         let events = store.events(id, 0).unwrap();
@@ -94,7 +94,7 @@ impl TaskSnapshot {
                 .map(|entry| format!("{}: {}", entry.to, entry.text))
                 .collect(),
             text: plain(&text.join("\n")),
-            leftovers: leftovers(life),
+            leftovers: leftovers(scene_run),
             slots: slots.collect(),
             worktrees: worktrees.matches("worktree ").count(),
             branches: plain(&String::from_utf8(branches.stdout).unwrap()),
@@ -104,11 +104,11 @@ impl TaskSnapshot {
 }
 
 /// Hidden and half-written files next to TASK.md, in the task's directory and its worktree.
-fn leftovers(life: &SceneRun) -> Vec<String> {
-    let (stage, id) = (&life.stage, &life.id);
+fn leftovers(run: &SceneRun) -> Vec<String> {
+    let (stage, id) = (&run.stage, &run.id);
     let own = stage.home().tasks().join("app").join(id.as_str());
-    let held = stage.store().workspace_of(id).unwrap();
-    let folders = [Some(own), held.map(|held| held.path)];
+    let workspace = stage.store().workspace_of(id).unwrap();
+    let folders = [Some(own), workspace.map(|workspace| workspace.path)];
     let mut found = Vec::new();
     for folder in folders.into_iter().flatten() {
         for entry in fs::read_dir(folder).unwrap().flatten() {

@@ -7,8 +7,8 @@ use crate::support::{Stage, wait_for};
 
 /// How many reads the drawing thread has made, by the kernel's own count.
 fn reads(process: u32) -> u64 {
-    let told = fs::read_to_string(format!("/proc/{process}/task/{process}/io")).unwrap();
-    let count = told.lines().find_map(|line| line.strip_prefix("syscr: "));
+    let output = fs::read_to_string(format!("/proc/{process}/task/{process}/io")).unwrap();
+    let count = output.lines().find_map(|line| line.strip_prefix("syscr: "));
     count.unwrap().parse().unwrap()
 }
 
@@ -17,7 +17,7 @@ fn the_thread_that_draws_reads_nothing() {
     let stage = Stage::new("default");
     stage.script("worker-1", "echo hello from the agent");
     let id = stage.create(&["one", "Fix the roof"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     create_reviewed_task(&stage);
     let terminal = open(&stage);
@@ -60,8 +60,8 @@ fn the_thread_that_draws_reads_nothing() {
     // The counter works: it sees the reads of this process.
     wait_for("reads of this test itself", || {
         let own = || {
-            let told = fs::read_to_string("/proc/thread-self/io").unwrap();
-            let count = told.lines().find_map(|line| line.strip_prefix("syscr: "));
+            let output = fs::read_to_string("/proc/thread-self/io").unwrap();
+            let count = output.lines().find_map(|line| line.strip_prefix("syscr: "));
             count.unwrap().parse::<u64>().unwrap()
         };
         let first = own();

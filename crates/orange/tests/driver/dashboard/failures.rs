@@ -17,7 +17,7 @@ const AT_ONCE: Duration = Duration::from_secs(3);
 
 /// Opens and closes the help, which must never wait.
 fn assert_keys_are_answered(terminal: &Terminal<'_>) {
-    let begun = Instant::now();
+    let start = Instant::now();
     terminal.press(&["?"]);
     // The last line is drawn last.
     terminal.wait_for("Esc back");
@@ -26,16 +26,16 @@ fn assert_keys_are_answered(terminal: &Terminal<'_>) {
         let screen = terminal.screen();
         !screen.contains("Keys") && screen.contains("? help")
     });
-    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+    assert!(start.elapsed() < AT_ONCE, "{:?}", start.elapsed());
 }
 
 #[test]
-fn a_tmux_server_that_has_gone_is_told_and_another_one_shown() {
+fn a_lost_tmux_server_is_reported_and_the_next_one_shown() {
     let stage = Stage::new("default");
     stage.script("worker-1", "echo hello from the first");
     stage.script("worker-2", "echo hello from the second");
     let id = stage.create(&["one", "Fix the roof"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     let terminal = open(&stage);
     terminal.wait_for("hello from the first");
@@ -75,7 +75,7 @@ fn a_hanging_tmux_server_does_not_block_browsing() {
     let stage = Stage::new("default");
     stage.script("worker-1", "echo hello from the agent");
     let id = stage.create(&["one", "Fix the roof"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     let terminal = open(&stage);
     terminal.wait_for("hello from the agent");
@@ -95,7 +95,7 @@ fn a_hanging_tmux_server_does_not_block_browsing() {
 }
 
 #[test]
-fn a_database_that_another_process_writes_to_is_waited_for_in_words() {
+fn waiting_for_a_busy_database_is_shown() {
     let stage = Stage::new("default");
     let id = stage.create(&["one", "Fix the roof"]);
     let terminal = open(&stage);
@@ -124,7 +124,7 @@ fn a_database_that_another_process_writes_to_is_waited_for_in_words() {
 }
 
 #[test]
-fn a_database_that_another_process_keeps_to_itself_is_told_and_read_afterwards() {
+fn a_locked_database_is_reported_and_read_afterwards() {
     let stage = Stage::new("default");
     stage.create(&["one", "Fix the roof"]);
     let holder = Connection::open(stage.home().database()).unwrap();
@@ -183,7 +183,7 @@ fn create(terminal: &Terminal<'_>, summary: &str) {
 }
 
 #[test]
-fn a_full_disk_is_told_and_room_on_it_used() {
+fn a_full_disk_is_reported_and_writing_resumes() {
     let Some(unshare) = unshare() else {
         println!("skipped: a disk of its own needs `unshare --mount`");
         return;
@@ -211,11 +211,11 @@ fn a_full_disk_is_told_and_room_on_it_used() {
     terminal.wait_for("No tasks in `app` yet.");
     create(&terminal, "Fix the roof");
     terminal.wait_for("QUEUE AND DONE 1");
-    let told = |file: &str| {
+    let read_script = |file: &str| {
         wait_for(file, || stage.path(file).exists());
     };
     fs::write(stage.path("fill"), "").unwrap();
-    told("filled");
+    read_script("filled");
     create(&terminal, "Paint the door");
     terminal.wait_for("Task not created");
     let screen = terminal.screen().to_lowercase();
@@ -228,7 +228,7 @@ fn a_full_disk_is_told_and_room_on_it_used() {
     assert_keys_are_answered(&terminal);
     assert!(terminal.screen().contains("QUEUE AND DONE 1"));
     fs::write(stage.path("room"), "").unwrap();
-    told("roomy");
+    read_script("roomy");
     create(&terminal, "Paint the door");
     terminal.wait_for("QUEUE AND DONE 2");
     terminal.wait_for("supervising");

@@ -124,7 +124,7 @@ fn a_branch_is_merged_after_a_question() {
 }
 
 #[test]
-fn a_task_is_given_up_only_after_a_yes() {
+fn a_task_is_cancelled_only_after_confirmation() {
     let stage = Stage::new("default");
     let id = create_reviewed_task(&stage);
     let terminal = open(&stage);
@@ -215,14 +215,14 @@ fn a_search_a_resize_and_the_mouse_find_their_task() {
 }
 
 #[test]
-fn it_supervises_only_while_nobody_else_does() {
+fn the_dashboard_supervises_only_without_another_supervisor() {
     let stage = Stage::new("default");
     stage.create(&["one", "Fix the roof"]);
     let terminal = open(&stage);
     terminal.wait_for("supervising");
-    stage.must(&["serve", "--detach"]);
+    stage.run_ok(&["serve", "--detach"]);
     terminal.wait_for("supervised");
-    stage.must(&["serve", "--stop"]);
+    stage.run_ok(&["serve", "--stop"]);
     terminal.wait_for("supervising");
     terminal.press(&["q"]);
     assert!(terminal.finish().contains("[exit 0]"));
@@ -230,7 +230,7 @@ fn it_supervises_only_while_nobody_else_does() {
 }
 
 #[test]
-fn an_editor_writes_what_is_long() {
+fn an_editor_is_opened_for_long_texts() {
     let mut stage = Stage::new("default");
     let editor = stage.path("editor");
     fs::write(

@@ -37,8 +37,8 @@ fn assert_nothing_is_left(stage: &Stage, process: u32) {
     wait_for("the end of the dashboard", || state(process).is_none());
     wait_for("its lock", || !stage.driver().context.is_supervised());
     assert_eq!(left(stage), Vec::<String>::new());
-    stage.must(&["serve", "--detach"]);
-    stage.must(&["serve", "--stop"]);
+    stage.run_ok(&["serve", "--detach"]);
+    stage.run_ok(&["serve", "--stop"]);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_terminal_that_is_closed_while_an_agent_is_shown_leaves_the_agent_alone() {
     let stage = Stage::new("default");
     stage.script("worker-1", "echo hello from the agent");
     let id = stage.create(&["one", "Fix the roof"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     let terminal = open(&stage);
     let process = process(&stage);

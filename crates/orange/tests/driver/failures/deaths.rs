@@ -64,7 +64,7 @@ pub fn kill(pid: u32) {
 }
 
 /// Runs one sequence of deaths; `DEATHS_FROM` shifts all of them for longer runs.
-fn live_through(number: u64) {
+fn run_deaths(number: u64) {
     let from = std::env::var("DEATHS_FROM").ok();
     let seed = number + from.and_then(|from| from.parse().ok()).unwrap_or(0);
     let stage = Stage::new("respawn");
@@ -105,11 +105,11 @@ fn live_through(number: u64) {
     let killed = killed.into_inner();
     assert!(killed > 3, "only {killed} were killed");
     // One further command, and then only what it triggered.
-    let (code, said) = stage.call(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
+    let (code, output) = stage.call(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     assert!(
         code == 0 || code == 5,
-        "{code}: {said}\n{}",
-        stage.told(&id)
+        "{code}: {output}\n{}",
+        stage.diagnostics(&id)
     );
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
@@ -124,27 +124,27 @@ fn live_through(number: u64) {
         way(&stage, &id),
         expected,
         "seed {seed}\n{}",
-        stage.told(&id)
+        stage.diagnostics(&id)
     );
     assert_eq!(log(&stage, &id), ["one", "two"], "seed {seed}");
     assert_eq!(stage.panes(), [] as [&str; 0], "seed {seed}");
     let runs = stage.store().runs(&id).unwrap();
-    assert_eq!(runs.len(), 4, "seed {seed}\n{}", stage.told(&id));
+    assert_eq!(runs.len(), 4, "seed {seed}\n{}", stage.diagnostics(&id));
     let text = stage.task_text(&id);
     assert!(text.contains("status: reviewing"), "seed {seed}: {text}");
 }
 
 #[test]
-fn killed_at_any_moment_it_ends_where_it_would_have_ended_1() {
-    live_through(1);
+fn killed_at_any_moment_it_reaches_the_same_end_1() {
+    run_deaths(1);
 }
 
 #[test]
-fn killed_at_any_moment_it_ends_where_it_would_have_ended_2() {
-    live_through(2);
+fn killed_at_any_moment_it_reaches_the_same_end_2() {
+    run_deaths(2);
 }
 
 #[test]
-fn killed_at_any_moment_it_ends_where_it_would_have_ended_3() {
-    live_through(3);
+fn killed_at_any_moment_it_reaches_the_same_end_3() {
+    run_deaths(3);
 }

@@ -9,10 +9,10 @@ use orange_engine::task::Workspace;
 use crate::support::{Stage, wait_for};
 
 #[test]
-fn a_lost_server_is_no_crash_and_its_agents_come_back() {
+fn a_lost_server_is_not_a_crash_and_its_agents_respawn() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     stage.tmux(&["kill-server"]);
     wait_for("the agent to go", || {
@@ -20,7 +20,7 @@ fn a_lost_server_is_no_crash_and_its_agents_come_back() {
         let place = runs[0].place.clone().unwrap();
         !fs::exists(format!("/proc/{}", place.process.pid)).unwrap()
     });
-    stage.must(&["task", "respawn", id.as_str()]);
+    stage.run_ok(&["task", "respawn", id.as_str()]);
     stage.wait_for_turn("worker-2");
     assert_eq!(stage.panes(), ["worker:0"]);
     let task = stage.task(&id);
@@ -33,18 +33,18 @@ fn a_lost_server_is_no_crash_and_its_agents_come_back() {
 fn lesson_12_a_server_that_does_not_answer_changes_nothing() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     let socket = stage.home().tmux_socket();
     let aside = socket.with_extension("aside");
     fs::rename(&socket, &aside).unwrap();
-    stage.must(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     fs::rename(&aside, &socket).unwrap();
     let task = stage.task(&id);
     assert!(
         task.runs.values().all(|run| run.state.is_live()),
         "{}",
-        stage.told(&id)
+        stage.diagnostics(&id)
     );
     assert_eq!(task.attention, [] as [String; 0]);
     assert_eq!(stage.panes(), ["worker:0"]);
@@ -60,7 +60,7 @@ fn lesson_47_a_deleted_task_file_comes_back() {
          ask task update --summary 'Add two lines'\n",
     );
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     assert!(stage.path("scripts/gone").exists(), "{}", stage.calls());
     let text = fs::read_to_string(stage.worktree(&id).join("TASK.md")).unwrap();
@@ -69,18 +69,18 @@ fn lesson_47_a_deleted_task_file_comes_back() {
 }
 
 #[test]
-fn lesson_14_a_start_that_fails_leads_back_to_the_queue_and_says_why() {
+fn lesson_14_a_failed_start_returns_to_the_queue_and_says_why() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
     fs::remove_file(stage.path("home/harnesses/script.toml")).unwrap();
-    let (_, said) = stage.call(&["task", "spawn", id.as_str()]);
+    let (_, output) = stage.call(&["task", "spawn", id.as_str()]);
     stage.wait_until_idle(&id);
     let task = stage.task(&id);
     assert_eq!(
         task.status.as_str(),
         "pending",
-        "{said}\n{}",
-        stage.told(&id)
+        "{output}\n{}",
+        stage.diagnostics(&id)
     );
     assert_eq!(task.workspace, Workspace::None);
     assert!(stage.store().workspace_of(&id).unwrap().is_none());
@@ -89,18 +89,22 @@ fn lesson_14_a_start_that_fails_leads_back_to_the_queue_and_says_why() {
         Fact::EffectFailed { error, .. } => Some(error.clone()),
         _ => None,
     });
-    assert!(why.unwrap().contains("script"), "{}", stage.told(&id));
+    assert!(
+        why.unwrap().contains("script"),
+        "{}",
+        stage.diagnostics(&id)
+    );
     assert!(stage.task_text(&id).contains("status: pending"));
 }
 
 #[test]
-fn unsaved_work_is_saved_before_the_worktree_goes_to_another_task() {
+fn unsaved_work_is_rescued_before_another_task_gets_the_worktree() {
     let stage = Stage::new("minimal");
     stage.script("worker-1", "echo precious > unsaved.txt");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
-    stage.must(&["task", "cancel", id.as_str()]);
+    stage.run_ok(&["task", "cancel", id.as_str()]);
     stage.wait_until_idle(&id);
     let rescues = stage.git("for-each-ref --format=%(refname) refs/orange/rescue");
     let rescues = String::from_utf8(rescues.stdout).unwrap();
@@ -112,6 +116,6 @@ fn unsaved_work_is_saved_before_the_worktree_goes_to_another_task() {
         "{rescues}"
     );
     let other = stage.create(&["Task another"]);
-    stage.must(&["task", "spawn", other.as_str()]);
+    stage.run_ok(&["task", "spawn", other.as_str()]);
     assert!(!stage.worktree(&other).join("unsaved.txt").exists());
 }

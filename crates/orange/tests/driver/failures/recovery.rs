@@ -15,12 +15,12 @@ use crate::support::{Stage, wait_for};
 /// A recorded start whose process was killed, along with everything it would have started.
 fn start_and_kill(stage: &Stage, branch: &str) -> TaskId {
     let id = stage.create(&[branch, "Add a line"]);
-    let asked = TaskRequest {
+    let request = TaskRequest {
         task: id.clone(),
         request: Request::new(Role::Human, RequestKind::Verb(Verb::Spawn)),
         waiting: WaitPolicy::Skip,
     };
-    stage.driver().requests.ask(&asked).unwrap();
+    stage.driver().requests.ask(&request).unwrap();
     assert!(!stage.task(&id).pending.is_empty());
     id
 }
@@ -33,7 +33,7 @@ fn wait_until_unperformed(stage: &Stage, id: &TaskId) {
 }
 
 #[test]
-fn effects_that_nothing_performs_are_named_with_the_command_that_performs_them() {
+fn unperformed_effects_name_the_command_that_performs_them() {
     let stage = Stage::new("default");
     let id = start_and_kill(&stage, "feat");
     let retry = format!("orange task retry {id}");
@@ -42,23 +42,23 @@ fn effects_that_nothing_performs_are_named_with_the_command_that_performs_them()
     assert_eq!(shown["unperformed"], false, "{shown}");
     wait_until_unperformed(&stage, &id);
     for command in ["show", "why"] {
-        let said = stage.must(&["task", command, id.as_str()]);
-        assert!(said.contains("no process is performing this"), "{said}");
-        assert!(said.contains(&format!("run: {retry}")), "{said}");
-        assert!(!said.contains("in progress"), "{said}");
+        let output = stage.run_ok(&["task", command, id.as_str()]);
+        assert!(output.contains("no process is performing this"), "{output}");
+        assert!(output.contains(&format!("run: {retry}")), "{output}");
+        assert!(!output.contains("in progress"), "{output}");
     }
     for command in [&["task", "list"][..], &["attention"]] {
-        let said = stage.must(command);
+        let output = stage.run_ok(command);
         assert!(
-            said.contains(&format!(
+            output.contains(&format!(
                 "no process is performing its effects; run `{retry}`"
             )),
-            "{said}"
+            "{output}"
         );
     }
     // Reading has changed nothing.
     assert_eq!(stage.panes(), [] as [&str; 0]);
-    stage.must(&["task", "retry", id.as_str()]);
+    stage.run_ok(&["task", "retry", id.as_str()]);
     stage.wait_until_idle(&id);
     assert_eq!(stage.panes(), ["worker:0"]);
     assert_eq!(stage.task(&id).status.as_str(), "planning");
@@ -72,20 +72,20 @@ fn effects_that_nothing_performs_are_named_with_the_command_that_performs_them()
 fn creating_a_task_again_starts_the_performer_that_was_killed() {
     let stage = Stage::new("default");
     let id = start_and_kill(&stage, "feat");
-    let (code, said) = stage.call(&["task", "create", "feat", "Add a line"]);
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains(id.as_str()), "{said}");
+    let (code, output) = stage.call(&["task", "create", "feat", "Add a line"]);
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains(id.as_str()), "{output}");
     stage.wait_until_idle(&id);
     assert_eq!(stage.panes(), ["worker:0"]);
 }
 
 #[test]
-fn a_cancelled_task_whose_release_was_killed_is_listed_all_the_same() {
+fn a_cancelled_task_with_an_interrupted_release_is_listed() {
     let stage = Stage::new("default");
     let id = stage.create(&["feat", "Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
-    let asked = TaskRequest {
+    let request = TaskRequest {
         task: id.clone(),
         request: Request {
             by: Role::Human,
@@ -96,22 +96,22 @@ fn a_cancelled_task_whose_release_was_killed_is_listed_all_the_same() {
         },
         waiting: WaitPolicy::Skip,
     };
-    stage.driver().requests.ask(&asked).unwrap();
+    stage.driver().requests.ask(&request).unwrap();
     wait_until_unperformed(&stage, &id);
     for command in [&["task", "list"][..], &["attention"]] {
-        let said = stage.must(command);
+        let output = stage.run_ok(command);
         assert!(
-            said.contains("no process is performing its effects"),
-            "{said}"
+            output.contains("no process is performing its effects"),
+            "{output}"
         );
     }
-    stage.must(&["task", "retry", id.as_str()]);
+    stage.run_ok(&["task", "retry", id.as_str()]);
     stage.wait_until_idle(&id);
-    assert!(!stage.must(&["task", "list"]).contains(id.as_str()));
+    assert!(!stage.run_ok(&["task", "list"]).contains(id.as_str()));
 }
 
 #[test]
-fn what_was_recorded_is_answered_when_its_files_cannot_be_written() {
+fn a_recorded_decision_is_answered_when_its_files_cannot_be_written() {
     let stage = Stage::new("minimal");
     let id = stage.create(&["feat", "Add a line"]);
     // No process can append to a directory, whatever its permissions.
@@ -136,18 +136,18 @@ fn what_was_recorded_is_answered_when_its_files_cannot_be_written() {
         .join(format!("app/{other}/history.jsonl"));
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    let said = stage.must(&["task", "update", other.as_str(), "--summary", "Two"]);
-    assert!(said.contains("warning: the files of task"), "{said}");
-    assert!(said.contains("the change itself is recorded"), "{said}");
+    let output = stage.run_ok(&["task", "update", other.as_str(), "--summary", "Two"]);
+    assert!(output.contains("warning: the files of task"), "{output}");
+    assert!(output.contains("the change itself is recorded"), "{output}");
     fs::remove_dir(&path).unwrap();
-    let said = stage.must(&["task", "update", other.as_str(), "--summary", "Three"]);
-    assert!(!said.contains("warning"), "{said}");
+    let output = stage.run_ok(&["task", "update", other.as_str(), "--summary", "Three"]);
+    assert!(!output.contains("warning"), "{output}");
     let lines = fs::read_to_string(&path).unwrap().lines().count();
     assert_eq!(lines as u64, stage.task(&other).version);
 }
 
 #[test]
-fn a_task_that_was_created_is_named_when_its_files_cannot_be_written() {
+fn a_created_task_is_named_when_its_files_cannot_be_written() {
     let stage = Stage::new("minimal");
     stage.create(&["first", "Add a line"]);
     let tasks = stage.home().tasks();
@@ -162,7 +162,7 @@ fn a_task_that_was_created_is_named_when_its_files_cannot_be_written() {
 
     fs::remove_file(tasks.join("app")).unwrap();
     fs::rename(stage.path("aside"), tasks.join("app")).unwrap();
-    stage.must(&["task", "update", id.as_str(), "--summary", "Two"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--summary", "Two"]);
     assert!(stage.task_text(&id).contains("summary: Two"));
 }
 
@@ -184,23 +184,23 @@ fn a_damaged_database_is_answered_with_the_command_that_restores_it() {
     file.write_all_at(&garbage, 4096).unwrap();
     drop(file);
 
-    let (code, said) = stage.call(&["task", "show", id.as_str()]);
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains("orange rebuild --move-aside"), "{said}");
-    stage.must(&["rebuild", "--move-aside"]);
+    let (code, output) = stage.call(&["task", "show", id.as_str()]);
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains("orange rebuild --move-aside"), "{output}");
+    stage.run_ok(&["rebuild", "--move-aside"]);
     assert_eq!(stage.task(&id), before);
 
     // A file that is not a database at all any more.
     fs::write(&database, vec![0xAA; 32 * 1024]).unwrap();
-    let (code, said) = stage.call(&["task", "list"]);
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains("orange rebuild --move-aside"), "{said}");
-    stage.must(&["rebuild", "--move-aside"]);
+    let (code, output) = stage.call(&["task", "list"]);
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains("orange rebuild --move-aside"), "{output}");
+    stage.run_ok(&["rebuild", "--move-aside"]);
     assert_eq!(stage.task(&id), before);
 }
 
 #[test]
-fn a_database_that_lost_its_last_commit_takes_no_other_in_its_place() {
+fn a_database_that_lost_its_last_commit_refuses_new_ones() {
     let stage = Stage::new("minimal");
     let id = stage.create(&["feat", "Add a line"]);
     let database = stage.home().database();
@@ -210,23 +210,23 @@ fn a_database_that_lost_its_last_commit_takes_no_other_in_its_place() {
         .unwrap();
     drop(connection);
     let copy = fs::read(&database).unwrap();
-    stage.must(&["task", "update", id.as_str(), "--summary", "new1"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--summary", "new1"]);
     let after = stage.task(&id);
     stage.lose_database();
     fs::write(&database, copy).unwrap();
 
     let update = ["task", "update", id.as_str(), "--summary", "new2"];
-    let (code, said) = stage.call(&update);
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains("has lost its last commits"), "{said}");
-    assert!(said.contains("orange rebuild --move-aside"), "{said}");
+    let (code, output) = stage.call(&update);
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains("has lost its last commits"), "{output}");
+    assert!(output.contains("orange rebuild --move-aside"), "{output}");
     // An older orange may have recorded another event already.
     let store = stage.store();
     assert!(store.require(&id).unwrap().task.version < after.version);
     drop(store);
     let (code, _) = stage.call(&["task", "cancel", id.as_str()]);
     assert_eq!(code, 3);
-    stage.must(&["rebuild", "--move-aside"]);
+    stage.run_ok(&["rebuild", "--move-aside"]);
     assert_eq!(stage.task(&id), after);
-    stage.must(&update);
+    stage.run_ok(&update);
 }

@@ -15,7 +15,7 @@ use crate::support::scripts::FAIL;
 use crate::support::{FIX, PASS, PLAN_AND_WORK, Stage, log, wait_for, way};
 
 /// Waits until no process of the task's runs is left.
-fn wait_for_nobody(stage: &Stage, id: &TaskId) {
+fn wait_until_runs_are_gone(stage: &Stage, id: &TaskId) {
     for run in stage.store().runs(id).unwrap() {
         let Some(place) = run.place else { continue };
         // A server that is still exiting refuses new clients.
@@ -40,7 +40,7 @@ fn strangers_server(stage: &Stage, panes: usize) {
     }
 }
 
-fn strangers(stage: &Stage) -> Vec<String> {
+fn foreign_panes(stage: &Stage) -> Vec<String> {
     let shown = stage.tmux(&[
         "list-panes",
         "-a",
@@ -55,32 +55,32 @@ fn strangers(stage: &Stage) -> Vec<String> {
 fn an_id_of_the_old_server_never_hits_a_pane_of_the_new_one() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     let before = stage.tmux(&["list-panes", "-a", "-F", "#{session_id} #{pane_id}"]);
     stage.tmux(&["kill-server"]);
-    wait_for_nobody(&stage, &id);
+    wait_until_runs_are_gone(&stage, &id);
     strangers_server(&stage, 3);
     let after = stage.tmux(&["list-panes", "-a", "-F", "#{session_id} #{pane_id}"]);
     assert!(
         after.lines().any(|it| it == before.trim()),
         "the ids were not handed out again: {before} {after}"
     );
-    let there = strangers(&stage);
+    let there = foreign_panes(&stage);
     assert_eq!(there.len(), 3);
     // A message, a respawn, a cancel: each could hit the pane that has the old one's id.
-    stage.must(&["task", "respawn", id.as_str()]);
+    stage.run_ok(&["task", "respawn", id.as_str()]);
     stage.wait_for_turn("worker-2");
-    assert_eq!(strangers(&stage), there);
+    assert_eq!(foreign_panes(&stage), there);
     let runs = stage.store().runs(&id).unwrap();
     assert_eq!(runs[0].evidence, Some(Evidence::Environment), "{runs:?}");
     stage.tmux(&["kill-server"]);
-    wait_for_nobody(&stage, &id);
+    wait_until_runs_are_gone(&stage, &id);
     strangers_server(&stage, 3);
-    let there = strangers(&stage);
-    stage.must(&["task", "cancel", id.as_str()]);
+    let there = foreign_panes(&stage);
+    stage.run_ok(&["task", "cancel", id.as_str()]);
     stage.wait_until_idle(&id);
-    assert_eq!(strangers(&stage), there);
+    assert_eq!(foreign_panes(&stage), there);
     assert_eq!(stage.task(&id).status.as_str(), "cancelled");
     for stranger in &there {
         let pane = stranger.split(' ').nth(1).unwrap();
@@ -94,7 +94,7 @@ const OWN: [&str; 2] = ["ORANGE_RUN_ID", "ORANGE_RUN_PROOF"];
 
 /// The machine was restarted: its boot id is different, and its pids are assigned again, one of
 /// them to this very test.
-fn forget_the_boot(stage: &Stage) {
+fn simulate_reboot(stage: &Stage) {
     let own = ProcessIdentity::of(std::process::id()).unwrap();
     let connection = rusqlite::Connection::open(stage.home().database()).unwrap();
     connection
@@ -106,7 +106,7 @@ fn forget_the_boot(stage: &Stage) {
 }
 
 /// The second start of a worker equals its first, apart from its identity.
-fn came_back_as_it_was(stage: &Stage, id: &TaskId) {
+fn assert_respawned_unchanged(stage: &Stage, id: &TaskId) {
     let task = stage.task(id);
     assert_eq!((task.status.as_str(), task.crash_count), ("planning", 0));
     let runs = stage.store().runs(id).unwrap();
@@ -137,12 +137,12 @@ fn came_back_as_it_was(stage: &Stage, id: &TaskId) {
         });
         seen.push(lines.map(str::to_owned).collect());
     }
-    assert_eq!(seen.len(), 2, "{}", stage.told(id));
+    assert_eq!(seen.len(), 2, "{}", stage.diagnostics(id));
     assert_eq!(seen[0], seen[1]);
 }
 
 #[test]
-fn after_a_restart_of_the_machine_every_lost_agent_comes_back_as_it_was() {
+fn after_a_reboot_every_lost_agent_respawns_with_its_settings() {
     let stage = Stage::new("default");
     let tell = "env | sort > $SCRIPTS/seen-$ORANGE_TASK_ID-$turn\npwd >> $SCRIPTS/seen-$ORANGE_TASK_ID-$turn\n";
     for turn in 1..=8 {
@@ -156,31 +156,31 @@ fn after_a_restart_of_the_machine_every_lost_agent_comes_back_as_it_was() {
         .map(|it| stage.create(&[it]))
         .collect();
     for id in &ids {
-        stage.must(&["task", "spawn", id.as_str()]);
+        stage.run_ok(&["task", "spawn", id.as_str()]);
         let run = stage.task(id).runs.values().next().unwrap().id.clone();
         wait_for("the worker", || {
             stage.path(&format!("scripts/at-{run}")).exists()
         });
     }
-    let nothing = stage.must(&["task", "respawn", "--lost"]);
+    let nothing = stage.run_ok(&["task", "respawn", "--lost"]);
     assert!(nothing.contains("no agent is lost"), "{nothing}");
 
     // One crashed before: that is its own fault, and the user's to judge.
     let crashed = stage.create(&["Task four"]);
     stage.script("worker-4", "exit 7");
-    stage.must(&["task", "spawn", crashed.as_str()]);
+    stage.run_ok(&["task", "spawn", crashed.as_str()]);
     wait_for("the crash", || {
         stage.panes().contains(&String::from("worker:1"))
     });
-    stage.must(&["task", "update", crashed.as_str(), "--summary", "Five"]);
+    stage.run_ok(&["task", "update", crashed.as_str(), "--summary", "Five"]);
 
     stage.tmux(&["kill-server"]);
     for id in &ids {
-        wait_for_nobody(&stage, id);
+        wait_until_runs_are_gone(&stage, id);
     }
-    forget_the_boot(&stage);
+    simulate_reboot(&stage);
     strangers_server(&stage, 4);
-    let there = strangers(&stage);
+    let there = foreign_panes(&stage);
 
     let (code, answer) = stage.json(&["task", "respawn", "--lost", "--json", "--wait", "60"]);
     assert_eq!(code, 0, "{answer}");
@@ -198,16 +198,16 @@ fn after_a_restart_of_the_machine_every_lost_agent_comes_back_as_it_was() {
         assert_eq!(task["respawned"], serde_json::json!(["worker"]), "{task}");
         assert_eq!(task["in_flight"], false, "{task}");
     }
-    assert_eq!(strangers(&stage), there, "no stranger was touched");
+    assert_eq!(foreign_panes(&stage), there, "no stranger was touched");
     for id in &ids {
-        came_back_as_it_was(&stage, id);
+        assert_respawned_unchanged(&stage, id);
     }
     let task = stage.task(&crashed);
     assert!(
         task.runs.values().all(|run| !run.state.is_live()),
         "a crash is not lost"
     );
-    let again = stage.must(&["task", "respawn", "--lost"]);
+    let again = stage.run_ok(&["task", "respawn", "--lost"]);
     assert!(again.contains("no agent is lost"), "{again}");
     for id in &ids {
         stage.rebuild(id);
@@ -215,27 +215,27 @@ fn after_a_restart_of_the_machine_every_lost_agent_comes_back_as_it_was() {
 }
 
 #[test]
-fn both_agents_of_a_review_come_back_in_one_line() {
+fn both_agents_of_a_review_respawn_and_are_reported_in_one_line() {
     let stage = Stage::new("default");
     stage.script("worker-1", PLAN_AND_WORK);
     stage.script("reviewer-1", "hang");
     stage.script("reviewer-2", PASS);
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "agent-review");
     stage.wait_until_idle(&id);
     wait_for("the reviewer", || stage.path("scripts/hangs").exists());
     stage.tmux(&["kill-server"]);
-    wait_for_nobody(&stage, &id);
+    wait_until_runs_are_gone(&stage, &id);
     // The database is gone as well; the lost runs are still known.
     stage.lose_database();
-    stage.must(&["rebuild"]);
-    let told = stage.must(&["task", "respawn", "--lost", "--wait", "60"]);
-    let lines: Vec<&str> = told.lines().collect();
+    stage.run_ok(&["rebuild"]);
+    let output = stage.run_ok(&["task", "respawn", "--lost", "--wait", "60"]);
+    let lines: Vec<&str> = output.lines().collect();
     assert_eq!(
         lines,
         [format!("{id}: respawned the worker and the reviewer")],
-        "{told}"
+        "{output}"
     );
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
@@ -248,7 +248,7 @@ fn both_agents_of_a_review_come_back_in_one_line() {
 }
 
 #[test]
-fn what_a_lost_performer_left_is_finished_and_no_failure_stops_the_others() {
+fn effects_of_a_lost_performer_are_finished_despite_other_failures() {
     let stage = Stage::new("default");
     let harnesses = stage.path("home/harnesses");
     let text = fs::read_to_string(harnesses.join("script.toml")).unwrap();
@@ -258,33 +258,33 @@ fn what_a_lost_performer_left_is_finished_and_no_failure_stops_the_others() {
     let two = stage.create(&["Task two"]);
     let three = stage.create(&["Task three"]);
     for id in [&one, &two, &three] {
-        stage.must(&["task", "spawn", id.as_str()]);
+        stage.run_ok(&["task", "spawn", id.as_str()]);
     }
     stage.wait_for_turn("worker-3");
     stage.tmux(&["kill-server"]);
     for id in [&one, &two, &three] {
-        wait_for_nobody(&stage, id);
+        wait_until_runs_are_gone(&stage, id);
     }
     // One cannot be started any more; for another the start was recorded but not performed.
     fs::remove_file(&other).unwrap();
-    let asked = TaskRequest {
+    let request = TaskRequest {
         task: two.clone(),
         request: Request::new(Role::Human, RequestKind::Respawn { role: None }),
         waiting: WaitPolicy::Skip,
     };
-    stage.driver().requests.ask(&asked).unwrap();
+    stage.driver().requests.ask(&request).unwrap();
     assert!(!stage.task(&two).pending.is_empty());
-    let (code, told) = stage.call(&["task", "respawn", "--lost", "--wait", "60"]);
-    assert_eq!(code, 3, "{told}");
+    let (code, output) = stage.call(&["task", "respawn", "--lost", "--wait", "60"]);
+    assert_eq!(code, 3, "{output}");
     let line = |id: &TaskId| {
-        let mut lines = told.lines();
+        let mut lines = output.lines();
         lines.find(|line| line.starts_with(id.as_str()))
     };
     let failed = line(&one).unwrap();
-    assert!(failed.contains("cannot start the worker"), "{told}");
+    assert!(failed.contains("cannot start the worker"), "{output}");
     assert!(
         line(&three).unwrap().ends_with("respawned the worker"),
-        "{told}"
+        "{output}"
     );
     for id in [&two, &three] {
         stage.wait_until_idle(id);
@@ -293,21 +293,21 @@ fn what_a_lost_performer_left_is_finished_and_no_failure_stops_the_others() {
         assert!(
             runs.all(|it| it.state == RunState::Alive),
             "{}",
-            stage.told(id)
+            stage.diagnostics(id)
         );
     }
     assert_eq!(stage.panes(), ["worker:0", "worker:0"]);
 }
 
 #[test]
-fn an_agent_does_not_bring_others_back() {
+fn an_agent_cannot_respawn_others() {
     let stage = Stage::new("default");
     stage.script(
         "worker-1",
         "ask task respawn --lost\nask rebuild --move-aside\n",
     );
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     let calls = stage.calls();
     assert!(calls.contains("respawn --lost -> 3"), "{calls}");
@@ -320,37 +320,37 @@ fn an_agent_does_not_bring_others_back() {
 fn with_conversations(stage: &Stage) -> impl Fn(&TaskId, &str) -> Vec<String> {
     let path = stage.path("home/harnesses/script.toml");
     let text = fs::read_to_string(&path).unwrap();
-    let told = text.replace(
+    let definition = text.replace(
         "\"{prompt_file}\"]",
         "\"{prompt_file}\", [\"new={session_id}\"], [\"old={resumed_id}\"]]",
     );
-    fs::write(&path, told).unwrap();
+    fs::write(&path, definition).unwrap();
     |id, role| {
         let runs = stage.store().runs(id).unwrap().into_iter();
         let runs = runs.filter(|run| run.role.as_str() == role);
-        let told = runs.filter_map(|run| Some(run.setup?.argv[3].clone()));
-        told.collect()
+        let definition = runs.filter_map(|run| Some(run.setup?.argv[3].clone()));
+        definition.collect()
     }
 }
 
 #[test]
-fn lesson_30_who_died_goes_on_with_its_own_conversation_once() {
+fn lesson_30_a_respawned_agent_resumes_its_own_conversation_once() {
     let stage = Stage::new("default");
-    let told = with_conversations(&stage);
+    let conversations = with_conversations(&stage);
     stage.script("worker-1", "exit 7");
     stage.script("worker-2", "exit 7");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     for deaths in 1..=2 {
         wait_for("the worker's death", || stage.panes() == ["worker:1"]);
         // After the second death the task waits for the user, with a worker to talk to.
         let _moved = stage.call(&["task", "respawn", id.as_str()]);
         wait_for("the next worker", || {
-            told(&id, "worker").len() == deaths + 1
+            conversations(&id, "worker").len() == deaths + 1
         });
         stage.wait_until_idle(&id);
     }
-    let workers = told(&id, "worker");
+    let workers = conversations(&id, "worker");
     let [first, second, third] = workers.as_slice() else {
         panic!("{workers:?}");
     };
@@ -361,22 +361,22 @@ fn lesson_30_who_died_goes_on_with_its_own_conversation_once() {
 }
 
 #[test]
-fn lesson_30_the_conversation_that_an_agent_told_of_is_gone_on_with() {
+fn lesson_30_the_conversation_reported_by_an_agent_is_resumed() {
     let stage = Stage::new("default");
     let path = stage.path("home/harnesses/script.toml");
     let text = fs::read_to_string(&path).unwrap();
-    let told = text.replace(
+    let definition = text.replace(
         "\"{prompt_file}\"]",
         "\"{prompt_file}\", [\"old={resumed_id}\"]]",
     );
-    fs::write(&path, told).unwrap();
+    fs::write(&path, definition).unwrap();
     stage.script(
         "worker-1",
         "orange agent-event session-start --session-id chosen-by-itself\nexit 7",
     );
     stage.script("worker-2", "true");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     wait_for("the worker's death", || stage.panes() == ["worker:1"]);
     let _moved = stage.call(&["task", "respawn", id.as_str()]);
     stage.wait_for_turn("worker-2");
@@ -391,17 +391,17 @@ fn lesson_30_the_conversation_that_an_agent_told_of_is_gone_on_with() {
 }
 
 #[test]
-fn a_reviewer_judges_anew_in_every_round() {
+fn a_reviewer_starts_a_new_conversation_in_every_round() {
     let stage = Stage::new("default");
-    let told = with_conversations(&stage);
+    let conversations = with_conversations(&stage);
     stage.script("worker-1", PLAN_AND_WORK);
     stage.script("worker-2", FIX);
     stage.script("reviewer-1", FAIL);
     stage.script("reviewer-2", PASS);
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "reviewing");
-    let reviewers = told(&id, "reviewer");
+    let reviewers = conversations(&id, "reviewer");
     assert!(
         reviewers.iter().all(|it| it.starts_with("new=")),
         "{reviewers:?}"

@@ -35,26 +35,26 @@ impl Stage {
 /// Sends a process a signal to exit; returns its exit code and its stderr.
 fn send_signal(mut child: Child, signal: &str) -> (Option<i32>, String) {
     let pid = child.id().to_string();
-    let asked = Command::new("kill").args(["-s", signal, &pid]).status();
-    assert!(asked.unwrap().success());
-    let mut said = String::new();
+    let status = Command::new("kill").args(["-s", signal, &pid]).status();
+    assert!(status.unwrap().success());
+    let mut text = String::new();
     child
         .stderr
         .take()
         .unwrap()
-        .read_to_string(&mut said)
+        .read_to_string(&mut text)
         .unwrap();
-    (child.wait().unwrap().code(), said)
+    (child.wait().unwrap().code(), text)
 }
 
-fn require_hint(said: &str, id: &TaskId) {
-    let said = said.replace("\n      ", " ");
-    assert!(said.contains("continues in the background"), "{said}");
-    assert!(said.contains(&format!("`orange task show {id}`")), "{said}");
+fn require_hint(text: &str, id: &TaskId) {
+    let text = text.replace("\n      ", " ");
+    assert!(text.contains("continues in the background"), "{text}");
+    assert!(text.contains(&format!("`orange task show {id}`")), "{text}");
 }
 
 #[test]
-fn a_start_that_nobody_waits_for_any_more_goes_on() {
+fn a_start_continues_after_its_caller_exits() {
     for (signal, code) in SIGNALS {
         for creates in [false, true] {
             let stage = Stage::new("default");
@@ -80,7 +80,7 @@ fn a_start_that_nobody_waits_for_any_more_goes_on() {
 }
 
 #[test]
-fn a_merge_that_nobody_waits_for_any_more_goes_on() {
+fn a_merge_continues_after_its_caller_exits() {
     for (signal, code) in SIGNALS {
         let stage = Stage::new("minimal");
         let remote = stage.add_remote();
@@ -93,7 +93,7 @@ fn a_merge_that_nobody_waits_for_any_more_goes_on() {
         );
         stage.script("worker-1", "commit one; ask task complete");
         let id = stage.create(&["fix", "Fix it"]);
-        stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+        stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
         stage.wait_for_turn("worker-1");
         stage.wait_until_idle(&id);
         fs::write(&hook, held).unwrap();
@@ -114,7 +114,7 @@ fn a_merge_that_nobody_waits_for_any_more_goes_on() {
 fn a_gate_left_by_its_caller_answers_the_next_request() {
     for (signal, code) in SIGNALS {
         let (stage, id) = start_with_gate("exit 0", COUNTED);
-        stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+        stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
         let close = ["task", "update", id.as_str(), "--status", "closed"];
         let close = [&close[..], &["--wait", "600"]].concat();
         let child = stage.start(&close);
@@ -122,16 +122,16 @@ fn a_gate_left_by_its_caller_answers_the_next_request() {
         let (ended, said) = send_signal(child, signal);
         assert_eq!(ended, Some(code), "{said}");
         require_gate_continues(&stage, &id, &said);
-        stage.must(&close);
+        stage.run_ok(&close);
         assert_eq!(stage.task(&id).status.as_str(), "closed");
         assert_eq!(gate_calls(&stage), 1, "it was not asked anew");
     }
 }
 
 #[test]
-fn keys_end_the_wait_for_a_gate_and_not_the_gate() {
+fn an_interrupt_ends_the_wait_for_a_gate_but_not_the_gate() {
     let (stage, id) = start_with_gate("exit 0", COUNTED);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     let close = format!("orange task update {id} --status closed --wait 600");
     let terminal = Terminal::start(&stage, "gate", 80, &close);
     wait_for("the gate", || gate_calls(&stage) == 1);
@@ -140,23 +140,23 @@ fn keys_end_the_wait_for_a_gate_and_not_the_gate() {
     let screen = terminal.finish();
     assert!(screen.contains("[exit 130]"), "{screen}");
     require_gate_continues(&stage, &id, &screen);
-    stage.must(&["task", "update", id.as_str(), "--status", "closed"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--status", "closed"]);
     assert_eq!(stage.task(&id).status.as_str(), "closed");
     assert_eq!(gate_calls(&stage), 1, "it was not asked anew");
 }
 
 /// Nothing was decided, the gate still runs, and then it answers.
-fn require_gate_continues(stage: &Stage, id: &TaskId, said: &str) {
-    let words: Vec<&str> = said.split_whitespace().collect();
-    let said = words.join(" ");
-    assert!(said.contains("a gate of task"), "{said}");
-    assert!(said.contains("nothing was decided"), "{said}");
-    assert!(said.contains(&format!("`orange task why {id}`")), "{said}");
+fn require_gate_continues(stage: &Stage, id: &TaskId, text: &str) {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    assert!(text.contains("a gate of task"), "{text}");
+    assert!(text.contains("nothing was decided"), "{text}");
+    assert!(text.contains(&format!("`orange task why {id}`")), "{text}");
     assert_eq!(stage.task(id).status.as_str(), "held");
     let answers = || {
-        let known = stage.store().gate_commands(id).unwrap();
-        assert_eq!(known.len(), 1, "{known:?}");
-        known.iter().all(|it| it.answer.is_some())
+        let commands = stage.store().gate_commands(id).unwrap();
+        assert_eq!(commands.len(), 1, "{commands:?}");
+        commands.iter().all(|it| it.answer.is_some())
     };
     assert!(!answers(), "it has ended before");
     stage.script("answer", "0");
@@ -168,7 +168,7 @@ fn an_interrupted_read_only_call_changes_nothing() {
     let stage = Stage::new("default");
     stage.script("worker-1", "echo I am here; ask task show");
     let id = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     stage.wait_until_idle(&id);
     let before = stage.task(&id);
@@ -183,11 +183,11 @@ fn an_interrupted_read_only_call_changes_nothing() {
         ] {
             let child = stage.start(line);
             wait_for_signal_handlers(&child);
-            let (ended, said) = send_signal(child, signal);
-            assert_eq!(ended, Some(code), "{line:?}: {said}");
-            let said = said.replace("\n      ", " ");
-            assert!(said.contains(&hint), "{line:?}: {said}");
-            assert_eq!(hint.is_empty(), said.is_empty(), "{line:?}: {said}");
+            let (ended, text) = send_signal(child, signal);
+            assert_eq!(ended, Some(code), "{line:?}: {text}");
+            let text = text.replace("\n      ", " ");
+            assert!(text.contains(&hint), "{line:?}: {text}");
+            assert_eq!(hint.is_empty(), text.is_empty(), "{line:?}: {text}");
         }
     }
     assert_eq!(stage.task(&id), before);
@@ -197,8 +197,8 @@ fn an_interrupted_read_only_call_changes_nothing() {
         let child = orange.stdout(Stdio::piped()).spawn().unwrap();
         wait_for_signal_handlers(&child);
         let pid = child.id().to_string();
-        let asked = Command::new("kill").args(["-s", "INT", &pid]).status();
-        assert!(asked.unwrap().success());
+        let status = Command::new("kill").args(["-s", "INT", &pid]).status();
+        assert!(status.unwrap().success());
         let output = child.wait_with_output().unwrap();
         let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         (output.status.code(), answer)
@@ -222,7 +222,7 @@ fn wait_for_signal_handlers(child: &Child) {
 }
 
 #[test]
-fn keys_end_a_wait_and_a_question() {
+fn an_interrupt_ends_a_wait_and_a_question() {
     let stage = Stage::new("default");
     stage.hold_setup();
     let id = stage.create(&["fix", "Fix it"]);
@@ -237,7 +237,7 @@ fn keys_end_a_wait_and_a_question() {
     fs::write(stage.path("go"), "").unwrap();
     stage.wait_until_idle(&id);
 
-    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
     let terminal = Terminal::start(&stage, "question", 80, "orange task delete fix");
     terminal.wait_for("[y/N]");
     terminal.press(&["C-c"]);

@@ -50,21 +50,21 @@ fn the_first_session_is_as_the_readme_shows_it() {
     shell.env("PATH", path).env("HOME", home);
     shell.env("LANG", "C.UTF-8").env("SHELL", "/bin/sh");
     let output = shell.output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{said}");
-    let id = said
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    let id = text
         .lines()
         .find_map(|line| line.split_once(": from `pending`"));
-    let said = said.replace(id.unwrap().0, "tp7a");
-    let said = said.replace(home.to_str().unwrap(), "/home/ada");
-    let commit = said.split_once("merged as ").unwrap().1;
+    let text = text.replace(id.unwrap().0, "tp7a");
+    let text = text.replace(home.to_str().unwrap(), "/home/ada");
+    let commit = text.split_once("merged as ").unwrap().1;
     let commit = commit.split(' ').next().unwrap().to_owned();
-    assert!(commit.len() == 12, "{said}");
-    let said = said.replace(&commit, "5d0c2f9e41ab");
-    let base = said.split_once("Committed: ").unwrap().1;
+    assert!(commit.len() == 12, "{text}");
+    let text = text.replace(&commit, "5d0c2f9e41ab");
+    let base = text.split_once("Committed: ").unwrap().1;
     let base = base.split("..").next().unwrap().to_owned();
-    let said = said.replace(&base, "3f6c8d9e0a12");
+    let text = text.replace(&base, "3f6c8d9e0a12");
     // The agent may be faster than the answer.
-    let said = said.replace(", now in `reviewing`", "");
-    assert_eq!(said, shown);
+    let text = text.replace(", now in `reviewing`", "");
+    assert_eq!(text, shown);
 }

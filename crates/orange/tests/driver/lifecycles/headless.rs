@@ -58,7 +58,7 @@ fn created(stage: &Stage) -> TaskId {
 
 /// One call passes through both queues.
 fn spawn(stage: &Stage, id: &TaskId) {
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
 }
 
 /// Waits for the end of the run, and has it judged by a command that checks the runs first; if the
@@ -66,8 +66,8 @@ fn spawn(stage: &Stage, id: &TaskId) {
 fn judge(stage: &Stage, id: &TaskId) {
     wait_for("its end", || stage.panes() == ["worker:1"]);
     let update = ["task", "update", id.as_str(), "--summary", "Add two lines"];
-    let (code, told) = stage.call(&update);
-    assert!(matches!(code, 0 | 3), "{code}: {told}");
+    let (code, output) = stage.call(&update);
+    assert!(matches!(code, 0 | 3), "{code}: {output}");
 }
 
 fn results(stage: &Stage, id: &TaskId) -> Vec<Value> {
@@ -105,7 +105,7 @@ fn a_headless_run_ends_by_its_report_and_its_result_is_shown() {
             "error": null, "error_class": null,
         })]
     );
-    let shown = stage.must(&["task", "show", id.as_str()]);
+    let shown = stage.run_ok(&["task", "show", id.as_str()]);
     assert!(
         shown.contains("worker succeeded: I added a line."),
         "{shown}"
@@ -116,7 +116,7 @@ fn a_headless_run_ends_by_its_report_and_its_result_is_shown() {
     );
     // The pane is closed; its content was kept, and the redirected output comes after it.
     assert_eq!(stage.panes(), [] as [&str; 0]);
-    let logs = stage.must(&["task", "logs", id.as_str()]);
+    let logs = stage.run_ok(&["task", "logs", id.as_str()]);
     let start = "agent runs headless; its output goes to ";
     assert!(logs.starts_with(start), "{logs}");
     assert!(logs.contains("\nand a warning\n"), "{logs}");
@@ -128,12 +128,12 @@ fn a_headless_run_ends_by_its_report_and_its_result_is_shown() {
     assert_eq!(mode & 0o777, 0o600);
     // Nothing is kept of a pane whose server was killed; the redirected output is there.
     fs::remove_file(result_file(&stage, &id, 0).with_file_name("output.txt")).unwrap();
-    let logs = stage.must(&["task", "logs", id.as_str()]);
+    let logs = stage.run_ok(&["task", "logs", id.as_str()]);
     assert_eq!(logs, "I added a line.\n");
 }
 
 #[test]
-fn lesson_40_no_quota_in_what_is_printed_parks_the_harness_and_the_next_goes_on() {
+fn lesson_40_a_quota_error_in_the_output_parks_the_harness_until_the_next_run() {
     let stage = staged();
     let fails = r#"
 echo '{"type":"begin","id":"s-7"}'
@@ -149,7 +149,7 @@ exit 0
     judge(&stage, &id);
     let runs = stage.store().runs(&id).unwrap();
     let Some(Evidence::Quota { until: Some(until) }) = runs[0].evidence else {
-        panic!("{}", stage.told(&id));
+        panic!("{}", stage.diagnostics(&id));
     };
     let left = until.millis() - clock::now().millis();
     assert!((6_900_000..=7_200_000).contains(&left), "{left}");
@@ -166,13 +166,13 @@ exit 0
         (&found["status"], &found["error_class"]),
         (&json!("failed"), &json!("quota"))
     );
-    let shown = stage.must(&["task", "show", id.as_str()]);
+    let shown = stage.run_ok(&["task", "show", id.as_str()]);
     assert!(
         shown.contains("worker failed (quota): You have hit your limit"),
         "{shown}"
     );
 
-    stage.must(&["harness", "unpark", "script"]);
+    stage.run_ok(&["harness", "unpark", "script"]);
     wait_for("the next", || stage.path("scripts/resumed").exists());
     judge(&stage, &id);
     stage.wait_for_status(&id, "done");
@@ -185,7 +185,7 @@ exit 0
 }
 
 #[test]
-fn who_is_killed_while_it_prints_has_no_clear_result() {
+fn a_run_killed_while_printing_has_no_clear_result() {
     let stage = staged();
     let torn = "echo '{\"type\":\"begin\",\"id\":\"s-1\"}'\n\
                 printf '{\"type\":\"end\",\"is_error\":false,\"text\":\"I ad'\nkill -9 $$";
@@ -201,7 +201,7 @@ fn who_is_killed_while_it_prints_has_no_clear_result() {
         way(&stage, &id).last().unwrap(),
         "new",
         "{}",
-        stage.told(&id)
+        stage.diagnostics(&id)
     );
     spawn(&stage, &id);
     judge(&stage, &id);
@@ -216,12 +216,12 @@ fn who_is_killed_while_it_prints_has_no_clear_result() {
         }
     }
     assert_eq!(fs::read(result_file(&stage, &id, 1)).unwrap(), b"");
-    let logs = stage.must(&["task", "logs", id.as_str()]);
+    let logs = stage.run_ok(&["task", "logs", id.as_str()]);
     assert!(logs.contains("runs headless"), "{logs}");
 }
 
 #[test]
-fn a_definition_that_tells_no_headless_start_prints_into_its_pane() {
+fn a_definition_without_a_headless_start_prints_into_its_pane() {
     let stage = Stage::new("autopilot");
     stage.script(
         "worker-1",
@@ -229,7 +229,7 @@ fn a_definition_that_tells_no_headless_start_prints_into_its_pane() {
     );
     let id = created(&stage);
     wait_for("its end", || stage.panes() == ["worker:1"]);
-    let logs = stage.must(&["task", "logs", id.as_str()]);
+    let logs = stage.run_ok(&["task", "logs", id.as_str()]);
     assert!(logs.starts_with("a line of a log\n"), "{logs}");
     judge(&stage, &id);
     stage.wait_for_status(&id, "done");
@@ -240,29 +240,29 @@ fn a_definition_that_tells_no_headless_start_prints_into_its_pane() {
 }
 
 #[test]
-fn a_message_to_who_reads_nothing_waits_for_the_next_start() {
+fn a_message_to_a_headless_run_waits_for_the_next_start() {
     let stage = staged();
     stage.script("worker-1", "pause go\nexit 4");
     stage.script("worker-2", "cp $prompt_file $SCRIPTS/told\nexit 4");
     let id = created(&stage);
     stage.call(&["task", "tell", id.as_str(), "-m", "Mind the gap."]);
-    let undelivered = || stage.must(&["task", "show", id.as_str()]);
+    let undelivered = || stage.run_ok(&["task", "show", id.as_str()]);
     wait_for("the reason", || {
         undelivered().contains("the agent runs headless and reads no messages")
     });
-    let logs = stage.must(&["task", "logs", id.as_str()]);
+    let logs = stage.run_ok(&["task", "logs", id.as_str()]);
     assert!(!logs.contains("Message from orange"), "{logs}");
     fs::write(stage.path("scripts/go"), "").unwrap();
     judge(&stage, &id);
     stage.wait_until_idle(&id);
     spawn(&stage, &id);
     wait_for("the next", || stage.path("scripts/told").exists());
-    let told = fs::read_to_string(stage.path("scripts/told")).unwrap();
-    assert!(told.contains("Message from orange"), "{told}");
+    let output = fs::read_to_string(stage.path("scripts/told")).unwrap();
+    assert!(output.contains("Message from orange"), "{output}");
 }
 
 #[test]
-fn who_tells_that_it_failed_and_goes_on_for_ever_is_ended_after_a_moment() {
+fn a_run_that_reports_failure_but_keeps_running_is_killed() {
     let stage = staged();
     let tells = "pause go\n\
                  orange agent-event failed '{\"message\":\"You have hit your limit\"}'\nhang";

@@ -69,12 +69,12 @@ obey agent-review
 "#;
 
 #[test]
-fn a_worker_that_does_what_hints_say_reaches_the_review() {
+fn a_worker_that_follows_the_hints_reaches_the_review() {
     let stage = Stage::new("default");
     stage.script("worker-1", WRONG);
     stage.script("reviewer-1", "hang");
     let id = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let calls = stage.calls();
     assert_eq!(stage.task(&id).status.as_str(), "agent-review", "{calls}");
@@ -107,7 +107,7 @@ fn a_worker_that_does_what_hints_say_reaches_the_review() {
 }
 
 #[test]
-fn a_confirmation_is_a_persons() {
+fn only_the_user_can_confirm() {
     let stage = Stage::new("default");
     let asking = "\
 name: asking
@@ -144,7 +144,7 @@ prompts:
     fs::write(stage.home().workflows().join("asking.yml"), asking).unwrap();
     stage.script("worker-1", "ask task update --status shut --yes");
     let id = stage.create(&["fix", "Fix it", "--workflow", "asking"]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let calls = stage.calls().replace("\n      ", " ");
     assert!(calls.contains("-> 3"), "{calls}");
@@ -162,43 +162,43 @@ prompts:
     };
     let refusal = &answer["error"]["details"]["refusal"];
     assert_eq!(refusal["missing"][0]["code"], question.code());
-    stage.must(&[
+    stage.run_ok(&[
         "task", "update", "fix", "--status", "shut", "--yes", "--wait", "60",
     ]);
 }
 
 #[test]
-fn a_dead_reviewer_comes_back_and_the_answer_says_so() {
+fn a_dead_reviewer_respawns_and_the_answer_says_so() {
     let stage = Stage::new("default");
     stage.script("worker-1", PLAN_AND_WORK);
     stage.script("reviewer-1", "exit 3");
     stage.script("reviewer-2", "hang");
     let id = stage.create(&["fix", "Fix it"]);
-    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_status(&id, "agent-review");
     wait_for("the death", || stage.panes() == ["reviewer:1", "worker:0"]);
-    let (code, said) = stage.call(&["task", "respawn", "fix", "--wait", "60"]);
-    assert_eq!(code, 0, "{said}\n{}", stage.told(&id));
-    let (code, said) = stage.call(&["task", "respawn", "fix", "--role", "reviewer"]);
-    assert_eq!(code, 0, "{said}");
+    let (code, output) = stage.call(&["task", "respawn", "fix", "--wait", "60"]);
+    assert_eq!(code, 0, "{output}\n{}", stage.diagnostics(&id));
+    let (code, output) = stage.call(&["task", "respawn", "fix", "--role", "reviewer"]);
+    assert_eq!(code, 0, "{output}");
     wait_for("the reviewer", || {
         stage.panes().contains(&String::from("reviewer:0"))
     });
     stage.wait_until_idle(&id);
-    let (code, said) = stage.call(&["task", "respawn", "fix", "--role", "reviewer"]);
-    assert_eq!(code, 3, "a running agent is not respawned: {said}");
+    let (code, output) = stage.call(&["task", "respawn", "fix", "--role", "reviewer"]);
+    assert_eq!(code, 3, "a running agent is not respawned: {output}");
 }
 
 #[test]
-fn a_copy_that_cannot_be_written_keeps_nothing_from_being_performed() {
+fn an_unwritable_projection_does_not_block_effects() {
     let stage = Stage::new("default");
     let id = stage.create(&["fix", "Fix it"]);
-    let asked = TaskRequest {
+    let request = TaskRequest {
         task: id.clone(),
         request: Request::new(Role::Human, RequestKind::Verb(Verb::Spawn)),
         waiting: WaitPolicy::Skip,
     };
-    stage.driver().requests.ask(&asked).unwrap();
+    stage.driver().requests.ask(&request).unwrap();
     let history = stage.home().tasks().join(format!("app/{id}/history.jsonl"));
     let aside = history.with_extension("aside");
     fs::rename(&history, &aside).unwrap();
@@ -217,13 +217,17 @@ fn a_copy_that_cannot_be_written_keeps_nothing_from_being_performed() {
     let path = format!("{}:{real}", programs.display());
     let mut perform = stage.orange(&["perform", id.as_str()]);
     let output = perform.env("PATH", path).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stderr);
     assert!(stage.path("tmux-failed").exists());
-    assert!(stage.task(&id).pending.is_empty(), "{}", stage.told(&id));
-    assert_eq!(stage.panes(), ["worker:0"], "{}", stage.told(&id));
-    assert_eq!(output.status.code(), Some(1), "reported at the end: {said}");
+    assert!(
+        stage.task(&id).pending.is_empty(),
+        "{}",
+        stage.diagnostics(&id)
+    );
+    assert_eq!(stage.panes(), ["worker:0"], "{}", stage.diagnostics(&id));
+    assert_eq!(output.status.code(), Some(1), "reported at the end: {text}");
     fs::remove_dir(&history).unwrap();
     fs::rename(&aside, &history).unwrap();
-    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
     stage.rebuild(&id);
 }

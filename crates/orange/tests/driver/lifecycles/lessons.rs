@@ -32,15 +32,15 @@ fn lesson_8_cancelling_fix_leaves_fix_2_alone() {
         .map(|branch| stage.create(&["Fix", "--branch", branch]))
         .collect();
     for id in &ids {
-        stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+        stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     }
     let others = [worker_pid(&stage, &ids[1]), worker_pid(&stage, &ids[2])];
     let own = worker_pid(&stage, &ids[0]);
-    stage.must(&["task", "cancel", ids[0].as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", ids[0].as_str(), "--wait", "60"]);
     assert!(!is_there(own));
     assert!(others.iter().all(|pid| is_there(*pid)));
     assert_eq!(stage.panes(), ["worker:0", "worker:0"]);
-    stage.must(&["task", "cancel", ids[2].as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", ids[2].as_str(), "--wait", "60"]);
     assert!(is_there(others[0]));
 }
 
@@ -48,36 +48,36 @@ fn lesson_8_cancelling_fix_leaves_fix_2_alone() {
 fn lesson_9_a_branch_with_dots_and_colons_is_neither_dead_nor_lost() {
     let stage = Stage::new("default");
     let id = stage.create(&["Fix", "--branch", "fix-v1.2"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     let pid = worker_pid(&stage, &id);
     for summary in ["one", "two"] {
-        stage.must(&["task", "update", id.as_str(), "--summary", summary]);
+        stage.run_ok(&["task", "update", id.as_str(), "--summary", summary]);
     }
     let task = stage.task(&id);
     assert!(task.runs.values().all(|run| run.state.is_live()));
     assert_eq!(task.crash_count, 0);
-    stage.must(&["task", "cancel", id.as_str()]);
+    stage.run_ok(&["task", "cancel", id.as_str()]);
     stage.wait_until_idle(&id);
     assert!(!is_there(pid));
 }
 
 #[test]
-fn lesson_11_a_dead_reviewer_beside_a_live_worker_is_judged() {
+fn lesson_11_a_dead_reviewer_beside_a_live_worker_is_processed() {
     let stage = Stage::new("default");
     stage.script("worker-1", PLAN_AND_WORK);
     stage.script("reviewer-1", "kill -9 $$");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     wait_for("the reviewer's death", || {
         stage.panes() == ["reviewer:1", "worker:0"]
     });
     stage.wait_until_idle(&id);
-    stage.must(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     let events = stage.store().events(&id, 0).unwrap();
     let crashed = events.iter().any(
         |it| matches!(&it.event.fact, Fact::AgentCrashed { role, .. } if *role == Role::Reviewer),
     );
-    assert!(crashed, "{}", stage.told(&id));
+    assert!(crashed, "{}", stage.diagnostics(&id));
     assert!(is_there(worker_pid(&stage, &id)));
 }
 
@@ -96,34 +96,39 @@ fn lesson_14_a_reviewer_that_cannot_start_is_not_forgotten() {
     );
     let id = stage.create(&["Add a line", "--review-harness", "other"]);
     fs::rename(&other, stage.path("other.toml")).unwrap();
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     wait_for("the worker's end", || stage.panes() == ["worker:1"]);
     stage.call(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     wait_for("the failure", || !stage.task(&id).attention.is_empty());
     let task = stage.task(&id);
-    assert_eq!(task.status.as_str(), "agent-review", "{}", stage.told(&id));
+    assert_eq!(
+        task.status.as_str(),
+        "agent-review",
+        "{}",
+        stage.diagnostics(&id)
+    );
     assert!(task.attention[0].contains("other"), "{:?}", task.attention);
-    let shown = stage.must(&["task", "show", id.as_str()]);
+    let shown = stage.run_ok(&["task", "show", id.as_str()]);
     assert!(shown.contains("attention"), "{shown}");
     // The user fixes it, and the task continues.
     fs::rename(stage.path("other.toml"), &other).unwrap();
     stage.script("reviewer-1", crate::support::scripts::PASS);
-    stage.must(&["task", "respawn", id.as_str(), "--role", "reviewer"]);
+    stage.run_ok(&["task", "respawn", id.as_str(), "--role", "reviewer"]);
     stage.wait_for_status(&id, "reviewing");
 }
 
 #[test]
-fn lesson_15_children_that_ignore_everything_do_not_survive_a_cancellation() {
+fn lesson_15_children_that_ignore_signals_do_not_survive_a_cancellation() {
     let stage = Stage::new("default");
     stage.script("worker-1", "children");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     let pids = fs::read_to_string(stage.path("scripts/children")).unwrap();
     let pids: Vec<u32> = pids.lines().map(|it| it.trim().parse().unwrap()).collect();
     assert_eq!(pids.len(), 2);
     assert!(pids.iter().all(|pid| is_there(*pid)));
-    stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
     stage.wait_until_idle(&id);
     assert!(pids.iter().all(|pid| !is_there(*pid)), "{pids:?}");
 }
@@ -143,13 +148,13 @@ ORANGE_ROLE=reviewer ask task update --status reviewing
     stage.script("worker-1", &format!("{PLAN_AND_WORK}{forge}"));
     stage.script("reviewer-1", "hang");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     assert_eq!(
         way(&stage, &id),
         ["planning", "working", "agent-review"],
         "{}",
-        stage.told(&id)
+        stage.diagnostics(&id)
     );
     let calls = stage.calls();
     let refused = calls.matches("--status reviewing -> 3").count();
@@ -179,7 +184,7 @@ ORANGE_ROLE=reviewer ask task update --status reviewing
     wait_for("the reviewer's death", || {
         stage.panes() == ["reviewer:1", "worker:0"]
     });
-    stage.must(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     assert_eq!(stage.task(&id).status.as_str(), "agent-review");
 }
 
@@ -221,7 +226,7 @@ prompts:
 "#;
 
 #[test]
-fn lesson_23_the_report_of_an_earlier_attempt_is_not_the_next_ones() {
+fn lesson_23_the_report_of_an_earlier_attempt_does_not_count_for_the_next() {
     let stage = Stage::new("default");
     fs::create_dir_all(stage.path("home/workflows")).unwrap();
     fs::write(stage.path("home/workflows/reported.yml"), REPORTED).unwrap();
@@ -234,22 +239,27 @@ fn lesson_23_the_report_of_an_earlier_attempt_is_not_the_next_ones() {
     );
     stage.script("worker-3", &format!("{report} > $ORANGE_REPORT\nexit 0"));
     let id = stage.create(&["Add a line", "--workflow", "reported"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     for crashes in 1..=2 {
         wait_for("an end", || stage.panes() == ["worker:1"]);
-        stage.must(&["task", "respawn", id.as_str()]);
+        stage.run_ok(&["task", "respawn", id.as_str()]);
         let task = stage.task(&id);
-        assert_eq!(task.status.as_str(), "trying", "{}", stage.told(&id));
-        assert_eq!(task.crash_count, crashes, "{}", stage.told(&id));
+        assert_eq!(task.status.as_str(), "trying", "{}", stage.diagnostics(&id));
+        assert_eq!(task.crash_count, crashes, "{}", stage.diagnostics(&id));
     }
     wait_for("the last end", || stage.panes() == ["worker:1"]);
-    stage.must(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     stage.wait_until_idle(&id);
-    assert_eq!(way(&stage, &id), ["trying", "good"], "{}", stage.told(&id));
+    assert_eq!(
+        way(&stage, &id),
+        ["trying", "good"],
+        "{}",
+        stage.diagnostics(&id)
+    );
 }
 
 #[test]
-fn lesson_28_who_is_brought_back_has_its_flags_variables_and_directory() {
+fn lesson_28_a_respawned_agent_has_its_flags_variables_and_directory() {
     let stage = Stage::new("default");
     let path = stage.path("home/harnesses/script.toml");
     let text = fs::read_to_string(&path).unwrap();
@@ -272,9 +282,9 @@ fn lesson_28_who_is_brought_back_has_its_flags_variables_and_directory() {
         stage.script(&format!("worker-{turn}"), tell);
     }
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     wait_for("the first end", || stage.panes() == ["worker:1"]);
-    stage.must(&["task", "respawn", id.as_str()]);
+    stage.run_ok(&["task", "respawn", id.as_str()]);
     wait_for("the second", || stage.path("scripts/seen-2").exists());
     wait_for("its end", || stage.panes() == ["worker:1"]);
     let seen = |turn: u32| {
@@ -293,7 +303,7 @@ fn lesson_28_who_is_brought_back_has_its_flags_variables_and_directory() {
 }
 
 #[test]
-fn lesson_29_what_one_agent_sets_does_not_reach_another() {
+fn lesson_29_variables_of_one_agent_do_not_reach_another() {
     let stage = Stage::new("default");
     stage.script("worker-1", "env > $SCRIPTS/seen");
     let id = stage.create(&["Add a line"]);
@@ -339,7 +349,7 @@ fn lesson_31_an_agent_that_rewrites_the_whole_file_reverts_nothing() {
         &format!("pause go\n{}", crate::support::scripts::PASS),
     );
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     stage.script("go", "");
     stage.wait_for_status(&id, "reviewing");
@@ -348,7 +358,7 @@ fn lesson_31_an_agent_that_rewrites_the_whole_file_reverts_nothing() {
         way(&stage, &id),
         ["planning", "working", "agent-review", "reviewing"],
         "{}",
-        stage.told(&id)
+        stage.diagnostics(&id)
     );
     let events = stage.store().events(&id, 0).unwrap();
     let rejected = events
@@ -366,14 +376,14 @@ fn lesson_31_an_agent_that_rewrites_the_whole_file_reverts_nothing() {
 }
 
 #[test]
-fn lesson_33_a_renamed_branch_loses_nobody() {
+fn lesson_33_a_renamed_branch_keeps_its_agents() {
     let stage = Stage::new("default");
     stage.script(
         "worker-1",
         "git branch -m better-name\npause looked\nask task update --branch\ncommit one\n",
     );
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     let pid = worker_pid(&stage, &id);
     let worktree = stage.worktree(&id);
     wait_for("the rename", || {
@@ -381,10 +391,10 @@ fn lesson_33_a_renamed_branch_loses_nobody() {
         branch.stdout == b"better-name\n"
     });
     // Another command runs while the name is new in git and old in the task.
-    stage.must(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     stage.script("looked", "");
     stage.wait_for_turn("worker-1");
-    stage.must(&[
+    stage.run_ok(&[
         "task",
         "update",
         id.as_str(),
@@ -395,7 +405,7 @@ fn lesson_33_a_renamed_branch_loses_nobody() {
     assert_eq!(task.branch.as_str(), "better-name", "{}", stage.calls());
     assert!(task.runs.values().all(|run| run.state.is_live()));
     assert!(is_there(pid));
-    stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
     stage.wait_until_idle(&id);
     assert!(
         !is_there(pid),
@@ -410,7 +420,7 @@ fn lesson_35_every_instant_has_an_offset_and_is_now() {
     let stage = Stage::new("default");
     let before = orange_config::clock::now();
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     let after = orange_config::clock::now();
     let folder = stage.path("home/tasks/app").join(id.as_str());
     let history = fs::read_to_string(folder.join("history.jsonl")).unwrap();
@@ -443,7 +453,7 @@ fn lesson_37_an_interrupted_handoff_means_nothing_for_the_next() {
     );
     let driver = stage.driver();
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     expect_done(ask(&driver, &id, Role::Worker, to("working")));
     let file = stage.worktree(&id).join("TASK.md");
@@ -453,21 +463,21 @@ fn lesson_37_an_interrupted_handoff_means_nothing_for_the_next() {
     };
     write("## Handoff\n\nDONE: really");
     // Handed off, but not performed.
-    let mut asked = orange_driver::TaskRequest {
+    let mut request = orange_driver::TaskRequest {
         task: id.clone(),
         request: orange_engine::input::Request::new(Role::Worker, to("agent-review")),
         waiting: WaitPolicy::Skip,
     };
-    driver.requests.ask(&asked).unwrap();
+    driver.requests.ask(&request).unwrap();
     let planned = stage.task(&id).pending.len();
-    assert_eq!(planned, 2, "{}", stage.told(&id));
+    assert_eq!(planned, 2, "{}", stage.diagnostics(&id));
     // The user sends it back before a reviewer was ever started.
     write("## Review\n\nVerdict: FAIL\nno");
     expect_done(ask(&driver, &id, Role::Human, to("working")));
-    assert_eq!(stage.panes(), ["worker:0"], "{}", stage.told(&id));
+    assert_eq!(stage.panes(), ["worker:0"], "{}", stage.diagnostics(&id));
     write("## Handoff\n\nDONE: now really");
-    asked.waiting = WaitPolicy::Here;
-    driver.requests.ask(&asked).unwrap();
+    request.waiting = WaitPolicy::Here;
+    driver.requests.ask(&request).unwrap();
     stage.wait_until_idle(&id);
     // Every effect of the second handoff was performed: the old review archived, a reviewer
     // started.
@@ -475,7 +485,7 @@ fn lesson_37_an_interrupted_handoff_means_nothing_for_the_next() {
         stage.panes(),
         ["reviewer:0", "worker:0"],
         "{}",
-        stage.told(&id)
+        stage.diagnostics(&id)
     );
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.contains("## Review (archived)"), "{text}");

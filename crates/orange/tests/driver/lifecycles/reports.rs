@@ -10,11 +10,11 @@ use crate::support::{Stage, wait_for};
 fn after_run(stage: &Stage, turn: usize, script: &str) -> TaskId {
     stage.script(&format!("worker-{turn}"), &format!("{script}\nexit 0\n"));
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("its end", || stage.panes() == ["worker:1"]);
     // A command that checks the runs first; if the task has ended by then, the command is refused.
-    let (code, told) = stage.call(&["task", "update", id.as_str(), "--priority", "1"]);
-    assert!(matches!(code, 0 | 3), "{code}: {told}");
+    let (code, output) = stage.call(&["task", "update", id.as_str(), "--priority", "1"]);
+    assert!(matches!(code, 0 | 3), "{code}: {output}");
     wait_for("the end of its session", || stage.panes().is_empty());
     stage.wait_until_idle(&id);
     id
@@ -26,13 +26,13 @@ fn reporting(json: &str) -> String {
 
 /// Everything that shows why a task waits for the user.
 fn shown(stage: &Stage, id: &TaskId) -> Vec<String> {
-    let of = |words: &[&str]| stage.must(&[words, &[id.as_str()]].concat());
+    let of = |words: &[&str]| stage.run_ok(&[words, &[id.as_str()]].concat());
     vec![
         of(&["task", "show"]),
         of(&["task", "why"]),
         of(&["task", "history"]),
-        stage.must(&["attention"]),
-        stage.must(&["task", "list"]),
+        stage.run_ok(&["attention"]),
+        stage.run_ok(&["task", "list"]),
     ]
 }
 
@@ -54,7 +54,12 @@ fn a_report_with_a_null_a_wrong_type_a_mark_or_a_fence_counts() {
     {
         let id = after_run(&stage, turn + 1, &reporting(json));
         let task = stage.task(&id);
-        assert_eq!(task.status.as_str(), "done", "{json}: {}", stage.told(&id));
+        assert_eq!(
+            task.status.as_str(),
+            "done",
+            "{json}: {}",
+            stage.diagnostics(&id)
+        );
         assert_eq!(task.attention, [] as [&str; 0]);
         assert_eq!(stage.store().runs(&id).unwrap().len(), 1);
     }
@@ -66,7 +71,7 @@ fn a_report_with_a_null_a_wrong_type_a_mark_or_a_fence_counts() {
 }
 
 #[test]
-fn a_report_that_cannot_be_read_is_left_to_a_person_with_the_reason() {
+fn an_unreadable_report_needs_you_and_says_why() {
     let stage = Stage::new("autopilot");
     let ends = [
         (
@@ -111,7 +116,7 @@ fn a_report_that_cannot_be_read_is_left_to_a_person_with_the_reason() {
 }
 
 #[test]
-fn a_blocked_task_says_why_wherever_it_is_shown() {
+fn a_blocked_task_shows_its_reason_in_every_view() {
     let stage = Stage::new("autopilot");
     let json = r#"{"status":"blocked","reason":"no key for the API",
                    "blockers":["the vault is sealed"],"remaining":["the client"]}"#;
@@ -123,7 +128,7 @@ fn a_blocked_task_says_why_wherever_it_is_shown() {
         assert!(flat(text).contains(why), "{text}");
     }
     // It is one item, not two.
-    let attention = stage.must(&["attention"]);
+    let attention = stage.run_ok(&["attention"]);
     assert_eq!(attention.matches("blocked").count(), 1, "{attention}");
     stage.rebuild(&id);
 }
@@ -155,7 +160,7 @@ fn done_means_committed() {
 }
 
 #[test]
-fn without_a_supervisor_a_new_task_passes_every_queue_on_its_way() {
+fn without_a_supervisor_a_new_task_leaves_every_queue() {
     let stage = Stage::new("autopilot");
     stage.script("worker-1", "hang\n");
     let (code, answer) = stage.json(&[
@@ -177,7 +182,7 @@ fn unpushed(stage: &Stage, turn: usize) -> TaskId {
     let done = reporting(r#"{"status":"done"}"#);
     stage.script(&format!("worker-{turn}"), &format!("{done}\nexit 0\n"));
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("its end", || stage.panes() == ["worker:1"]);
     stage.call(&["task", "update", id.as_str(), "--priority", "1"]);
     stage.wait_for_status(&id, "done");
@@ -188,33 +193,33 @@ fn unpushed(stage: &Stage, turn: usize) -> TaskId {
 }
 
 #[test]
-fn a_push_that_failed_is_tried_again_or_cleared() {
+fn a_failed_push_is_retried_or_cleared() {
     let stage = Stage::new("autopilot");
     let remote = stage.path("remote.git");
     let add = format!("remote add origin {}", remote.display());
     assert!(stage.git(&add).status.success());
     let address = remote.display().to_string();
-    stage.must(&["project", "update", "app", "--remote", &address]);
+    stage.run_ok(&["project", "update", "app", "--remote", &address]);
     let id = unpushed(&stage, 1);
-    let (code, told) = stage.call(&["task", "retry", id.as_str(), "--wait", "60"]);
-    assert_eq!(code, 6, "the retry fails too: {told}");
-    assert!(told.contains("push_branch failed"), "{told}");
-    stage.must(&["attention", "--clear", id.as_str()]);
+    let (code, output) = stage.call(&["task", "retry", id.as_str(), "--wait", "60"]);
+    assert_eq!(code, 6, "the retry fails too: {output}");
+    assert!(output.contains("push_branch failed"), "{output}");
+    stage.run_ok(&["attention", "--clear", id.as_str()]);
     let nothing_is_left = || {
         let (_, attention) = stage.call(&["attention"]);
         assert!(
             attention.contains("nothing in project `app` needs you"),
             "{attention}"
         );
-        let (code, told) = stage.call(&["task", "retry", id.as_str()]);
-        assert_eq!(code, 3, "{told}");
+        let (code, output) = stage.call(&["task", "retry", id.as_str()]);
+        assert_eq!(code, 3, "{output}");
     };
     nothing_is_left();
 
     let id = unpushed(&stage, 2);
     let init = format!("init -q --bare {}", remote.display());
     assert!(stage.git(&init).status.success());
-    stage.must(&["task", "retry", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "retry", id.as_str(), "--wait", "60"]);
     nothing_is_left();
     let branch = stage.task(&id).branch;
     let pushed = stage.git_in(&remote, &format!("rev-parse --verify {branch}"));
@@ -238,7 +243,7 @@ fn a_report_that_asks_for_children_creates_them_once() {
     stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_status(&id, "done");
     let children: Vec<TaskId> = stage.task(&id).children.keys().cloned().collect();
-    assert_eq!(children.len(), 2, "{}", stage.told(&id));
+    assert_eq!(children.len(), 2, "{}", stage.diagnostics(&id));
     let mut summaries = Vec::new();
     for child in &children {
         let task = stage.task(child);

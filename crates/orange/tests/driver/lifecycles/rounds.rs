@@ -9,13 +9,13 @@ use orange_engine::task::RunState;
 use crate::support::scripts::{FAIL, WORK};
 use crate::support::{FIX, PASS, PLAN_AND_WORK, Stage, log, wait_for, way};
 
-fn fail_to(status: &str) -> String {
+fn failed_review_script(status: &str) -> String {
     FAIL.replace("--status working", &format!("--status {status}"))
 }
 
 /// The user cancels; the agents and the workspace are gone, and the commits are kept.
 fn cancelled(stage: &Stage, id: &TaskId, commits: &[&str]) {
-    stage.must(&["task", "cancel", id.as_str()]);
+    stage.run_ok(&["task", "cancel", id.as_str()]);
     stage.wait_until_idle(id);
     assert_eq!(stage.panes(), [] as [&str; 0]);
     assert!(stage.store().workspace_of(id).unwrap().is_none());
@@ -25,13 +25,13 @@ fn cancelled(stage: &Stage, id: &TaskId, commits: &[&str]) {
 }
 
 #[test]
-fn the_first_seed_goes_from_the_queue_to_a_persons_review() {
+fn the_first_seed_goes_from_the_queue_to_the_users_review() {
     let stage = Stage::new("default");
     stage.script("worker-1", PLAN_AND_WORK);
     stage.script("reviewer-1", &format!("pause go\n{PASS}"));
     let id = stage.create(&["Add a line"]);
     assert_eq!(stage.task(&id).status.as_str(), "pending");
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "agent-review");
     stage.wait_until_idle(&id);
     // One session per task, with a window for the worker and one for the round's reviewer.
@@ -50,7 +50,7 @@ fn the_first_seed_goes_from_the_queue_to_a_persons_review() {
         ["planning", "working", "agent-review", "reviewing"]
     );
     // The worker was never killed, the reviewer is gone, and the round was counted.
-    assert_eq!(stage.panes(), ["worker:0"], "{}", stage.told(&id));
+    assert_eq!(stage.panes(), ["worker:0"], "{}", stage.diagnostics(&id));
     let task = stage.task(&id);
     assert!(
         task.runs
@@ -69,7 +69,7 @@ fn the_first_seed_goes_from_the_queue_to_a_persons_review() {
 }
 
 #[test]
-fn two_failed_reviews_are_stuck_until_a_person_decides() {
+fn two_failed_reviews_make_the_task_stuck_until_the_user_decides() {
     let stage = Stage::new("default");
     stage.script("worker-1", PLAN_AND_WORK);
     stage.script("worker-2", FIX);
@@ -81,7 +81,7 @@ fn two_failed_reviews_are_stuck_until_a_person_decides() {
         &format!("{FAIL}ask task update --status stuck\n"),
     );
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "stuck");
     stage.wait_until_idle(&id);
     stage.wait_for_turn("worker-3");
@@ -95,10 +95,10 @@ fn two_failed_reviews_are_stuck_until_a_person_decides() {
     stage.rebuild(&id);
     // The worker cannot move it on; the user can.
     let worktree = stage.worktree(&id);
-    let mut asked = stage.orange(&["task", "update", "--status", "reviewing"]);
-    let asked = asked.current_dir(&worktree).output().unwrap();
-    assert_eq!(asked.status.code(), Some(3));
-    stage.must(&["task", "update", id.as_str(), "--status", "reviewing"]);
+    let mut output = stage.orange(&["task", "update", "--status", "reviewing"]);
+    let output = output.current_dir(&worktree).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    stage.run_ok(&["task", "update", id.as_str(), "--status", "reviewing"]);
     assert_eq!(
         way(&stage, &id),
         [
@@ -115,22 +115,22 @@ fn two_failed_reviews_are_stuck_until_a_person_decides() {
 }
 
 #[test]
-fn two_failed_reviews_are_stuck_with_fresh_agents_too() {
+fn two_failed_reviews_make_the_task_stuck_with_fresh_agents() {
     let stage = Stage::new("respawn");
     stage.script("worker-1", WORK);
     stage.script("worker-2", FIX);
     stage.script("reviewer-1", FAIL);
-    stage.script("reviewer-2", &fail_to("stuck"));
+    stage.script("reviewer-2", &failed_review_script("stuck"));
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "stuck");
     stage.wait_until_idle(&id);
-    assert_eq!(stage.panes(), [] as [&str; 0], "{}", stage.told(&id));
+    assert_eq!(stage.panes(), [] as [&str; 0], "{}", stage.diagnostics(&id));
     stage.rebuild(&id);
     // The user sends it back; a new worker and a new reviewer do the rest.
     stage.script("worker-3", &FIX.replace("two lines", "three lines"));
     stage.script("reviewer-3", PASS);
-    stage.must(&["task", "update", id.as_str(), "--status", "working"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--status", "working"]);
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
     assert_eq!(
@@ -149,7 +149,7 @@ fn two_failed_reviews_are_stuck_with_fresh_agents_too() {
     stage.rebuild(&id);
     stage.script("worker-4", &FIX.replace("two lines", "four lines"));
     stage.script("reviewer-4", PASS);
-    stage.must(&["task", "request-changes", id.as_str(), "-m", "once more"]);
+    stage.run_ok(&["task", "request-changes", id.as_str(), "-m", "once more"]);
     wait_for("the last commit", || log(&stage, &id).len() == 4);
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
@@ -164,7 +164,7 @@ fn asks_first(workflow: &str, after: &str) {
     stage.script("worker-2", &answered);
     stage.script("reviewer-1", PASS);
     let id = stage.create(&[]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     stage.wait_until_idle(&id);
     assert_eq!(stage.task(&id).status.as_str(), "clarification");
@@ -187,29 +187,34 @@ fn an_empty_summary_is_clarified_first() {
 }
 
 #[test]
-fn an_empty_summary_is_clarified_first_with_fresh_agents_too() {
+fn an_empty_summary_is_clarified_first_with_fresh_agents() {
     let stay = format!("ask task update --status working\n{WORK}");
     asks_first("respawn", &stay);
 }
 
 /// The next command judges a death: after finished work the task advances, otherwise it counts as a
 /// crash.
-fn judged_by_the_next_command(workflow: &str, next: &str) {
+fn check_next_command(workflow: &str, next: &str) {
     let stage = Stage::new(workflow);
     stage.script("worker-1", "commit one\nkill -9 $$");
     stage.script("worker-2", "echo 'DONE: it' | section Handoff\nexit 0");
     stage.script("reviewer-1", "hang");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     wait_for("the worker's death", || stage.panes() == ["worker:1"]);
-    stage.must(&["task", "respawn", id.as_str()]);
+    stage.run_ok(&["task", "respawn", id.as_str()]);
     let task = stage.task(&id);
     assert_eq!((task.status.as_str(), task.crash_count), ("working", 1));
     wait_for("the second worker's end", || stage.panes() == ["worker:1"]);
     // Any command will do; this one only changes the summary.
-    stage.must(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     stage.wait_until_idle(&id);
-    assert_eq!(way(&stage, &id), ["working", next], "{}", stage.told(&id));
+    assert_eq!(
+        way(&stage, &id),
+        ["working", next],
+        "{}",
+        stage.diagnostics(&id)
+    );
     let events = stage.store().events(&id, 0).unwrap();
     let deaths = events
         .iter()
@@ -221,12 +226,12 @@ fn judged_by_the_next_command(workflow: &str, next: &str) {
 
 #[test]
 fn exit_rules_hold_without_a_supervisor_with_fresh_agents() {
-    judged_by_the_next_command("respawn", "agent-review");
+    check_next_command("respawn", "agent-review");
 }
 
 #[test]
 fn exit_rules_hold_without_a_supervisor_in_the_smallest_workflow() {
-    judged_by_the_next_command("minimal", "reviewing");
+    check_next_command("minimal", "reviewing");
 }
 
 /// A workflow a team might write: a tester role between the work and the user.
@@ -246,11 +251,11 @@ ask task update --status testing
 ";
 
 #[test]
-fn a_workflow_of_ones_own_is_followed_like_the_shipped_ones() {
+fn a_custom_workflow_works_like_the_shipped_ones() {
     let stage = Stage::new("default");
     fs::create_dir_all(stage.path("home/workflows")).unwrap();
     fs::write(stage.path("home/workflows/tested.yml"), TESTED).unwrap();
-    stage.must(&["workflow", "check", "tested"]);
+    stage.run_ok(&["workflow", "check", "tested"]);
     stage.script("worker-1", BUILD);
     stage.script("worker-2", FIX_TESTS);
     // A worker cannot act as the tester.
@@ -268,20 +273,20 @@ fn a_workflow_of_ones_own_is_followed_like_the_shipped_ones() {
         "printf 'Verdict: PASS\\n' | section 'Test report'\nask task update --status accepting",
     );
     let id = stage.create(&["Add a line", "--workflow", "tested"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "testing");
     stage.wait_until_idle(&id);
     wait_for("the tester's death", || {
         stage.panes() == ["qa:1", "worker:0"]
     });
-    stage.must(&["task", "respawn", id.as_str(), "--role", "qa"]);
+    stage.run_ok(&["task", "respawn", id.as_str(), "--role", "qa"]);
     stage.wait_for_status(&id, "accepting");
     stage.wait_until_idle(&id);
     assert_eq!(
         way(&stage, &id),
         ["building", "testing", "building", "testing", "accepting"],
         "{}",
-        stage.told(&id)
+        stage.diagnostics(&id)
     );
     assert_eq!(stage.panes(), [] as [&str; 0]);
     assert!(
@@ -290,13 +295,13 @@ fn a_workflow_of_ones_own_is_followed_like_the_shipped_ones() {
         stage.calls()
     );
     stage.rebuild(&id);
-    stage.must(&["task", "request-changes", id.as_str(), "-m", "smaller"]);
+    stage.run_ok(&["task", "request-changes", id.as_str(), "-m", "smaller"]);
     stage.wait_for_turn("worker-3");
     let calls = stage.calls();
     assert!(calls.contains("--status accepting -> 3"), "{calls}");
     assert_eq!(stage.task(&id).status.as_str(), "building");
     stage.rebuild(&id);
-    stage.must(&["task", "cancel", id.as_str()]);
+    stage.run_ok(&["task", "cancel", id.as_str()]);
     stage.wait_until_idle(&id);
     assert_eq!(stage.panes(), [] as [&str; 0]);
     assert_eq!(log(&stage, &id), ["one", "two"]);

@@ -29,14 +29,14 @@ impl Stage {
     }
 
     /// Creates a task that starts automatically; returns the exit code and the answer.
-    fn begin(&self, arguments: &[&str]) -> (i32, Value) {
+    fn create_json(&self, arguments: &[&str]) -> (i32, Value) {
         let typed = ["task", "create", "--json", "--wait", "60"].iter();
         let typed: Vec<&str> = typed.chain(arguments).copied().collect();
         self.json(&typed)
     }
 
-    fn begun(&self, arguments: &[&str]) -> TaskId {
-        let (code, answer) = self.begin(arguments);
+    fn create_started(&self, arguments: &[&str]) -> TaskId {
+        let (code, answer) = self.create_json(arguments);
         assert_eq!(code, 0, "{answer}");
         id(&answer)
     }
@@ -46,13 +46,13 @@ impl Stage {
     }
 
     fn finish(&self, id: &TaskId) {
-        self.must(&["task", "merge", id.as_str(), "--yes", "--wait", "60"]);
+        self.run_ok(&["task", "merge", id.as_str(), "--yes", "--wait", "60"]);
         self.wait_for_status(id, "done");
         self.wait_until_idle(id);
     }
 
     fn cancel(&self, id: &TaskId) {
-        self.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+        self.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
         self.wait_until_idle(id);
     }
 
@@ -82,7 +82,7 @@ fn id(answer: &Value) -> TaskId {
 }
 
 #[test]
-fn twenty_who_start_at_once_do_not_go_beyond_a_limit() {
+fn twenty_concurrent_starts_respect_the_limit() {
     let stage = Stage::new("default");
     stage.set("[limits]\nagents = 3\n");
     let tasks: Vec<TaskId> = (0..20).map(|_| stage.create(&["Add a line"])).collect();
@@ -127,20 +127,20 @@ fn a_chain_is_started_in_order() {
         stage.script(&format!("worker-{turn}"), COMMIT);
     }
     let serving = RunningSupervisor::start(&stage);
-    let first = stage.begun(&["one", "The first"]);
-    let (code, answer) = stage.begin(&["two", "The second", "--after", first.as_str()]);
+    let first = stage.create_started(&["one", "The first"]);
+    let (code, answer) = stage.create_json(&["two", "The second", "--after", first.as_str()]);
     assert_eq!(code, 0, "waiting is not a failure: {answer}");
     assert_eq!(answer["waits"][0]["waits_for"], "dependency", "{answer}");
     let second = id(&answer);
-    let third = stage.begun(&["three", "The third", "--after", "two", "--priority", "9"]);
-    let why = stage.must(&["task", "why", third.as_str()]);
-    let told = format!("task `{second}` must be done first; it is in `pending`");
-    assert!(why.contains(&told), "{why}");
-    let show = stage.must(&["task", "show", third.as_str()]);
-    assert!(show.contains(&told), "{show}");
-    let (code, said) = stage.call(&["task", "spawn", third.as_str()]);
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains(&told), "{said}");
+    let third = stage.create_started(&["three", "The third", "--after", "two", "--priority", "9"]);
+    let why = stage.run_ok(&["task", "why", third.as_str()]);
+    let text = format!("task `{second}` must be done first; it is in `pending`");
+    assert!(why.contains(&text), "{why}");
+    let show = stage.run_ok(&["task", "show", third.as_str()]);
+    assert!(show.contains(&text), "{show}");
+    let (code, output) = stage.call(&["task", "spawn", third.as_str()]);
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains(&text), "{output}");
     stage.wait_for_turn("worker-1");
     assert_eq!(stage.status(&second), "pending");
     stage.finish(&first);
@@ -158,37 +158,37 @@ fn a_chain_is_started_in_order() {
 fn a_task_that_waits_for_review_stops_the_next_start() {
     let stage = Stage::new("default");
     stage.set("[limits.status]\nreviewing = 1\n");
-    let reviewed = stage.begun(&["one", "The first", "--status", "reviewing"]);
-    let (code, answer) = stage.begin(&["two", "The second"]);
+    let reviewed = stage.create_started(&["one", "The first", "--status", "reviewing"]);
+    let (code, answer) = stage.create_json(&["two", "The second"]);
     assert_eq!(code, 0, "{answer}");
     let second = id(&answer);
     assert_eq!(answer["task"]["status"], "pending");
     assert_eq!(answer["waits"][0]["waits_for"], "status", "{answer}");
     assert_eq!(answer["waits"][0]["held_by"][0], reviewed.as_str());
-    let (code, said) = stage.call(&["task", "spawn", second.as_str()]);
-    assert_eq!(code, 3, "{said}");
+    let (code, output) = stage.call(&["task", "spawn", second.as_str()]);
+    assert_eq!(code, 3, "{output}");
     assert!(
-        said.contains("nothing is started while 1 or more tasks are in `reviewing`"),
-        "{said}"
+        output.contains("nothing is started while 1 or more tasks are in `reviewing`"),
+        "{output}"
     );
     // The other path is closed as well.
-    let (code, said) = stage.call(&["task", "update", second.as_str(), "--status", "planning"]);
-    assert_eq!(code, 3, "{said}");
+    let (code, output) = stage.call(&["task", "update", second.as_str(), "--status", "planning"]);
+    assert_eq!(code, 3, "{output}");
     stage.cancel(&reviewed);
-    stage.must(&["task", "spawn", second.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", second.as_str(), "--wait", "60"]);
     assert_eq!(stage.status(&second), "planning");
 }
 
 #[test]
-fn the_next_supervisor_starts_what_the_last_one_left() {
+fn the_next_supervisor_starts_the_remaining_tasks() {
     let stage = Stage::new("default");
     stage.set("[limits]\nagents = 1\n");
     let serving = RunningSupervisor::start(&stage);
-    let first = stage.begun(&["one", "The first"]);
-    let minor = stage.begun(&["two", "The second"]);
-    let urgent = stage.begun(&["three", "The third"]);
+    let first = stage.create_started(&["one", "The first"]);
+    let minor = stage.create_started(&["two", "The second"]);
+    let urgent = stage.create_started(&["three", "The third"]);
     let left = stage.create(&["four", "Not wanted yet", "--priority", "9"]);
-    stage.must(&["task", "update", urgent.as_str(), "--priority", "5"]);
+    stage.run_ok(&["task", "update", urgent.as_str(), "--priority", "5"]);
     serving.kill();
     stage.cancel(&first);
     assert_eq!(stage.status(&urgent), "pending", "no supervisor is running");
@@ -198,7 +198,7 @@ fn the_next_supervisor_starts_what_the_last_one_left() {
     stage.wait_for_status(&minor, "planning");
     stage.cancel(&minor);
     // A task created later starts at once: the one without a requested start does not block it.
-    let last = stage.begun(&["five", "The last"]);
+    let last = stage.create_started(&["five", "The last"]);
     stage.wait_for_status(&last, "planning");
     assert_eq!(stage.status(&left), "pending");
     drop(serving);
@@ -208,7 +208,7 @@ fn delegating(stage: &Stage) -> (TaskId, TaskId, TaskId) {
     stage.script("worker-1", DELEGATE);
     stage.script("worker-2", COMMIT);
     stage.script("worker-3", COMMIT);
-    let parent = stage.begun(&["whole", "The whole"]);
+    let parent = stage.create_started(&["whole", "The whole"]);
     stage.wait_for_status(&parent, "delegated");
     stage.wait_until_idle(&parent);
     let task = stage.task(&parent);
@@ -218,13 +218,13 @@ fn delegating(stage: &Stage) -> (TaskId, TaskId, TaskId) {
     let children: Vec<&TaskId> = task.children.keys().collect();
     let mut expected = [&one, &two];
     expected.sort();
-    assert_eq!(children, expected, "{}", stage.told(&parent));
+    assert_eq!(children, expected, "{}", stage.diagnostics(&parent));
     assert_eq!(stage.task(&one).queueing.parent, Some(parent.clone()));
     (parent, one, two)
 }
 
 #[test]
-fn a_parent_waits_for_its_children_and_goes_on() {
+fn a_parent_waits_for_its_children_and_continues() {
     let stage = Stage::new("default");
     stage.set("[limits]\nagents = 2\n");
     let serving = RunningSupervisor::start(&stage);
@@ -233,19 +233,25 @@ fn a_parent_waits_for_its_children_and_goes_on() {
     stage.wait_for_status(&two, "planning");
     stage.wait_for_turn("worker-2");
     stage.wait_for_turn("worker-3");
-    let told = |words: &[&str]| stage.must(&[&["task"], words].concat());
-    assert!(told(&["list"]).contains("delegated (0/2 done)"));
+    let task_output = |words: &[&str]| stage.run_ok(&[&["task"], words].concat());
+    assert!(task_output(&["list"]).contains("delegated (0/2 done)"));
     stage.cancel(&one);
     assert_eq!(stage.status(&parent), "delegated", "one is left");
-    assert!(told(&["list"]).contains("delegated (1/2 done)"));
+    assert!(task_output(&["list"]).contains("delegated (1/2 done)"));
     for words in [["show", "whole"], ["why", "whole"]] {
-        let said = told(&words);
-        assert!(said.contains("1 of 2 ended"), "{said}");
-        assert!(said.contains(&format!("{one} in `cancelled`")), "{said}");
-        assert!(said.contains(two.as_str()), "{said}");
+        let output = task_output(&words);
+        assert!(output.contains("1 of 2 ended"), "{output}");
+        assert!(
+            output.contains(&format!("{one} in `cancelled`")),
+            "{output}"
+        );
+        assert!(output.contains(two.as_str()), "{output}");
     }
-    let said = told(&["show", "part-two"]);
-    assert!(said.contains(&format!("parent      {parent}")), "{said}");
+    let output = task_output(&["show", "part-two"]);
+    assert!(
+        output.contains(&format!("parent      {parent}")),
+        "{output}"
+    );
     let text = stage.task_text(&two);
     assert!(text.contains(&format!("parent: {parent}")), "{text}");
     assert!(
@@ -269,7 +275,7 @@ fn a_parent_waits_for_its_children_and_goes_on() {
 }
 
 #[test]
-fn a_parent_goes_on_without_a_supervisor() {
+fn a_parent_continues_without_a_supervisor() {
     let stage = Stage::new("default");
     let (parent, one, two) = delegating(&stage);
     stage.wait_for_turn("worker-2");
@@ -281,30 +287,34 @@ fn a_parent_goes_on_without_a_supervisor() {
 }
 
 #[test]
-fn what_can_never_start_is_refused_or_told() {
+fn a_task_that_can_never_start_is_refused_or_reported() {
     let stage = Stage::new("default");
-    let (code, said) = stage.begin(&["Add a line", "--after", "nobody"]);
-    assert_eq!(code, 4, "{said}");
+    let (code, output) = stage.create_json(&["Add a line", "--after", "nobody"]);
+    assert_eq!(code, 4, "{output}");
     let parent = stage.create(&["one", "The whole"]);
     let mut call = vec!["task", "create", "two", "A part", "--json"];
     call.extend(["--parent", "one", "--after", "one"]);
-    let (code, said) = stage.json(&call);
+    let (code, output) = stage.json(&call);
     assert_eq!(
-        (code, &said["error"]["code"]),
+        (code, &output["error"]["code"]),
         (3, &"waits-for-itself".into())
     );
-    let later = stage.begun(&["three", "Later", "--after", "one"]);
+    let later = stage.create_started(&["three", "Later", "--after", "one"]);
     stage.cancel(&parent);
     let reason = format!("task `{parent}` had to be done first, but was cancelled (`cancelled`)");
-    let told = Deadline::after(SOON).wait_for(|| stage.task(&later).attention == [reason.as_str()]);
-    assert!(told, "{}", stage.told(&later));
+    let in_time =
+        Deadline::after(SOON).wait_for(|| stage.task(&later).attention == [reason.as_str()]);
+    assert!(in_time, "{}", stage.diagnostics(&later));
     assert_eq!(stage.status(&later), "pending");
-    let (code, said) = stage.json(&[
+    let (code, output) = stage.json(&[
         "task", "create", "four", "A part", "--parent", "one", "--json",
     ]);
-    assert_eq!((code, &said["error"]["code"]), (3, &"parent-ended".into()));
-    let (code, said) = stage.call(&["task", "spawn", later.as_str()]);
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains(&reason), "{said}");
-    assert!(said.contains("will never be done"), "{said}");
+    assert_eq!(
+        (code, &output["error"]["code"]),
+        (3, &"parent-ended".into())
+    );
+    let (code, output) = stage.call(&["task", "spawn", later.as_str()]);
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains(&reason), "{output}");
+    assert!(output.contains("will never be done"), "{output}");
 }

@@ -14,7 +14,7 @@ fn a_review_fails_is_fixed_and_passes_with_one_lasting_worker() {
     stage.script("reviewer-1", FAIL);
     stage.script("reviewer-2", PASS);
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
     assert_eq!(
@@ -29,7 +29,7 @@ fn a_review_fails_is_fixed_and_passes_with_one_lasting_worker() {
         ]
     );
     assert_eq!(log(&stage, &id), ["one", "two"]);
-    assert_eq!(stage.panes(), ["worker:0"], "{}", stage.told(&id));
+    assert_eq!(stage.panes(), ["worker:0"], "{}", stage.diagnostics(&id));
     let calls = stage.calls();
     assert!(
         calls.contains("The review of round 1 did not pass"),
@@ -42,7 +42,7 @@ fn a_review_fails_is_fixed_and_passes_with_one_lasting_worker() {
     // The user wants more; the same worker gets the message.
     stage.script("worker-3", &FIX.replace("two lines", "three lines"));
     stage.script("reviewer-3", PASS);
-    stage.must(&[
+    stage.run_ok(&[
         "task",
         "request-changes",
         id.as_str(),
@@ -67,7 +67,7 @@ fn a_review_fails_is_fixed_and_passes_with_one_lasting_worker() {
     let (code, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
     assert_eq!((code, &shown["task"]["status"]), (0, &"reviewing".into()));
 
-    stage.must(&["task", "cancel", id.as_str()]);
+    stage.run_ok(&["task", "cancel", id.as_str()]);
     stage.wait_until_idle(&id);
     assert_eq!(stage.panes(), [] as [&str; 0]);
     assert_eq!(log(&stage, &id), ["one", "two", "two"]);
@@ -75,14 +75,14 @@ fn a_review_fails_is_fixed_and_passes_with_one_lasting_worker() {
 }
 
 #[test]
-fn a_worker_that_asks_for_its_own_death_is_followed_by_a_reviewer() {
+fn a_worker_killed_by_its_own_request_is_followed_by_a_reviewer() {
     let stage = Stage::new("respawn");
     stage.script("worker-1", WORK);
     stage.script("worker-2", FIX);
     stage.script("reviewer-1", FAIL);
     stage.script("reviewer-2", PASS);
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
     assert_eq!(
@@ -95,7 +95,7 @@ fn a_worker_that_asks_for_its_own_death_is_followed_by_a_reviewer() {
             "reviewing"
         ],
         "{}",
-        stage.told(&id)
+        stage.diagnostics(&id)
     );
     assert_eq!(log(&stage, &id), ["one", "two"]);
     assert_eq!(stage.panes(), [] as [&str; 0]);
@@ -117,7 +117,7 @@ fn a_worker_that_asks_for_its_own_death_is_followed_by_a_reviewer() {
 }
 
 #[test]
-fn the_smallest_workflow_ends_at_a_person() {
+fn the_smallest_workflow_ends_with_the_user() {
     let stage = Stage::new("minimal");
     stage.script(
         "worker-1",
@@ -129,7 +129,7 @@ fn the_smallest_workflow_ends_at_a_person() {
         "commit two\necho 'DONE: two' | section Handoff\nask task complete",
     );
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
     assert!(
@@ -138,7 +138,7 @@ fn the_smallest_workflow_ends_at_a_person() {
         stage.calls()
     );
     assert_eq!(stage.panes(), [] as [&str; 0]);
-    stage.must(&["task", "request-changes", id.as_str(), "-m", "more"]);
+    stage.run_ok(&["task", "request-changes", id.as_str(), "-m", "more"]);
     wait_for("the second commit", || log(&stage, &id) == ["one", "two"]);
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
@@ -150,20 +150,20 @@ fn the_smallest_workflow_ends_at_a_person() {
 }
 
 #[test]
-fn exit_rules_are_applied_by_the_next_command_and_the_dead_come_back() {
+fn the_next_command_applies_exit_rules_and_respawns_dead_agents() {
     let stage = Stage::new("default");
     stage.script("worker-1", "exit 7");
     stage.script("worker-2", PLAN_AND_WORK);
     stage.script("reviewer-1", "kill -9 $$");
     stage.script("reviewer-2", PASS);
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     wait_for("the worker's death", || stage.panes() == ["worker:1"]);
     // A read-only command changes nothing.
-    stage.must(&["task", "show", id.as_str()]);
+    stage.run_ok(&["task", "show", id.as_str()]);
     assert_eq!(stage.task(&id).crash_count, 0);
-    let (code, said) = stage.call(&["task", "respawn", id.as_str()]);
-    assert_eq!(code, 0, "{said}\n{}", stage.told(&id));
+    let (code, output) = stage.call(&["task", "respawn", id.as_str()]);
+    assert_eq!(code, 0, "{output}\n{}", stage.diagnostics(&id));
     // The new worker may have left that status already, so check the history.
     let events = stage.store().events(&id, 0).unwrap();
     let crashed = |fact: &Fact| matches!(fact, Fact::AgentCrashed { crash_count: 1, .. });
@@ -179,7 +179,7 @@ fn exit_rules_are_applied_by_the_next_command_and_the_dead_come_back() {
         code,
         0,
         "it is being brought back already: {}",
-        stage.told(&id)
+        stage.diagnostics(&id)
     );
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
@@ -193,14 +193,14 @@ fn exit_rules_are_applied_by_the_next_command_and_the_dead_come_back() {
 }
 
 #[test]
-fn a_status_written_by_hand_is_a_request_of_the_worker() {
+fn a_hand_edited_status_is_a_request_of_the_worker() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     let file = stage.worktree(&id).join("TASK.md");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("status: planning", "status: reviewing")).unwrap();
-    stage.must(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     assert_eq!(stage.task(&id).status.as_str(), "planning");
     // A performer that is still writing its last copy may be the one that sees the edit.
     wait_for("the rejection", || {
@@ -237,7 +237,7 @@ fn a_harness_may_name_a_program_on_the_path() {
         "commit one\necho 'DONE: it' | section Handoff\nask task complete",
     );
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
     assert_eq!(log(&stage, &id), ["one"]);

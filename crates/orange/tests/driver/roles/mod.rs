@@ -95,7 +95,7 @@ fn prepare(stage: &Stage, victim: &TaskId) -> (PathBuf, String) {
 }
 
 /// A shell script that makes these attempts one after the other, each in its own process.
-fn making(attempts: &[Attempt], out: &std::path::Path, phase: &str) -> String {
+fn attempts_script(attempts: &[Attempt], out: &std::path::Path, phase: &str) -> String {
     let folder = out.join(phase);
     fs::create_dir_all(&folder).unwrap();
     let mut shell = String::new();
@@ -115,16 +115,16 @@ fn expect(attempts: &[Attempt], out: &std::path::Path, phase: &str) {
     let broke = attempts.iter().filter_map(|attempt| {
         let code = read(&format!("{}.code", attempt.name));
         let is_refused = !matches!(code.trim(), "0" | "");
-        let said = read(&format!("{}.out", attempt.name));
+        let output = read(&format!("{}.out", attempt.name));
         (is_refused != attempt.is_refused)
-            .then(|| format!("{phase} {}: {code}{said}", attempt.name))
+            .then(|| format!("{phase} {}: {code}{output}", attempt.name))
     });
     let broke: Vec<String> = broke.collect();
     assert!(broke.is_empty(), "{}", broke.join("\n"));
 }
 
 #[test]
-fn what_is_out_of_reach_is_said_in_the_documentation() {
+fn the_documentation_names_the_limits_of_role_checks() {
     let all = attempts("");
     let names: BTreeSet<&str> = all.iter().map(|it| it.name).collect();
     assert_eq!(names.len(), all.len(), "a name appears twice");
@@ -141,7 +141,7 @@ fn what_is_out_of_reach_is_said_in_the_documentation() {
 }
 
 #[test]
-fn no_worker_speaks_as_anybody_else() {
+fn no_worker_can_act_as_another_role() {
     let stage = Stage::new("default");
     let victim = stage.create(&["other", "Another task"]);
     let (out, variables) = prepare(&stage, &victim);
@@ -166,15 +166,15 @@ fn no_worker_speaks_as_anybody_else() {
          . $SCRIPTS/old\npause rev\n. $SCRIPTS/rev\nexport OLD OLD_PROOF REV REV_PID\n\
          {}touch $OUT/refused\npause judged\n{}touch $OUT/left\npause judged-too\n\
          ROW={}\n{}\n",
-        making(&refused, &out, "worker"),
-        making(&left, &out, "worker"),
+        attempts_script(&refused, &out, "worker"),
+        attempts_script(&left, &out, "worker"),
         row.display(),
         main.shell,
     );
     fs::create_dir_all(out.join("main")).unwrap();
     stage.script("worker-2", &shell);
     let id = stage.create(&["feat", "Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("the second reviewer", || {
         let runs = stage.store().runs(&id).unwrap();
         let mut reviewers = runs.iter().filter(|it| it.role == Role::Reviewer);
@@ -196,16 +196,16 @@ fn no_worker_speaks_as_anybody_else() {
     };
     wait_for_rows("refused");
     expect(&refused, &out, "worker");
-    assert_eq!(state(&stage), before, "{}", stage.told(&id));
+    assert_eq!(state(&stage), before, "{}", stage.diagnostics(&id));
     // A hand edit belongs to no role, and the user learns which command does the same.
-    stage.must(&[
+    stage.run_ok(&[
         "task",
         "update",
         victim.as_str(),
         "--summary",
         "Another task",
     ]);
-    assert_eq!(state(&stage), before, "{}", stage.told(&victim));
+    assert_eq!(state(&stage), before, "{}", stage.diagnostics(&victim));
     let attention = stage.task(&victim).attention.join("\n");
     let command = format!("orange task update {victim} --status cancelled");
     assert!(attention.contains(&command), "{attention}");
@@ -232,7 +232,7 @@ fn last_row(out: &std::path::Path) -> String {
 }
 
 #[test]
-fn code_that_orange_runs_for_a_task_is_its_worker_at_most() {
+fn code_run_for_a_task_has_at_most_the_role_of_its_worker() {
     let phases = ["setup", "hook", "gate", "teardown"];
     let (stage, id) =
         start_with_workflow("sh $OUT/rows.hook", "exec sh $OUT/rows.gate", |text| text);
@@ -246,7 +246,10 @@ fn code_that_orange_runs_for_a_task_is_its_worker_at_most() {
     for phase in phases {
         // A gate that changes its task is run again and again.
         let once = format!("[ -e $OUT/{phase}/once ] && exit 0\ntouch $OUT/{phase}/once\n");
-        let mut shell = format!("{variables}{once}{}", making(&scripts, &out, phase));
+        let mut shell = format!(
+            "{variables}{once}{}",
+            attempts_script(&scripts, &out, phase)
+        );
         if phase == "gate" {
             let row = out.join("main").join(main.name);
             let line = format!("ROW={}\n{}\n", row.display(), main.shell);
@@ -268,9 +271,9 @@ fn code_that_orange_runs_for_a_task_is_its_worker_at_most() {
         all.filter(|it| !it.starts_with(&own)).collect::<Vec<_>>()
     };
     let before = others(&stage);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     assert_eq!(stage.task(&id).status.as_str(), "held");
-    stage.must(&[
+    stage.run_ok(&[
         "task",
         "update",
         id.as_str(),
@@ -289,7 +292,7 @@ fn code_that_orange_runs_for_a_task_is_its_worker_at_most() {
 }
 
 #[test]
-fn what_is_written_into_the_database_is_no_decision_but_cannot_be_prevented() {
+fn direct_database_writes_are_detected_but_not_prevented() {
     let stage = Stage::new("default");
     let id = stage.create(&["feat", "Add a line"]);
     for attempt in attempts("database") {
@@ -297,20 +300,20 @@ fn what_is_written_into_the_database_is_no_decision_but_cannot_be_prevented() {
         let database = rusqlite::Connection::open(stage.home().database()).unwrap();
         database.execute_batch(attempt.shell).unwrap();
         drop(database);
-        stage.must(&["task", "update", id.as_str(), "--summary", "Add a line"]);
+        stage.run_ok(&["task", "update", id.as_str(), "--summary", "Add a line"]);
         let is_refused = state(&stage) == before;
         assert_eq!(is_refused, attempt.is_refused, "{}", attempt.name);
     }
 }
 
 #[test]
-fn a_verdict_that_the_worker_turned_is_not_the_reviewers() {
+fn a_verdict_changed_by_the_worker_is_not_the_reviewers() {
     for attempt in attempts("verdict") {
         let stage = Stage::new("default");
         let (out, variables) = prepare(&stage, &TaskId::new("none"));
         let turn = "pause judged\nsed -i 's/^Verdict: FAIL/Verdict: PASS/' TASK.md\n\
                     touch $OUT/turned\npause end\n. $SCRIPTS/rev\nexport REV_PID\n";
-        let making = making(&[attempt], &out, "verdict");
+        let making = attempts_script(&[attempt], &out, "verdict");
         stage.script(
             "worker-1",
             &format!("{PLAN_AND_WORK}{variables}{turn}{making}touch $OUT/made"),
@@ -325,7 +328,7 @@ fn a_verdict_that_the_worker_turned_is_not_the_reviewers() {
             ),
         );
         let id = stage.create(&["feat", "Add a line"]);
-        stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+        stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
         wait_for("the reviewer's call", || out.join("asked").exists());
         assert!(
             stage.calls().contains("--status working -> 3"),
@@ -350,7 +353,7 @@ fn a_verdict_that_the_worker_turned_is_not_the_reviewers() {
             ["planning", "working", "agent-review"],
             "{}: {}",
             attempt.name,
-            stage.told(&id)
+            stage.diagnostics(&id)
         );
     }
 }

@@ -37,15 +37,15 @@ fn logged_calls(stage: &Stage) -> String {
 }
 
 #[test]
-fn a_person_is_notified_of_each_thing_once() {
+fn each_attention_item_is_notified_once() {
     let stage = with_program(Stage::new("default"), "notify-send");
     let settings = stage.path("home/config.toml");
     fs::write(settings, "[notify]\ndesktop = true\n").unwrap();
     let id = stage.create(&["Look at it", "--status", "reviewing"]);
     let serving = RunningSupervisor::start(&stage);
-    let told =
+    let text =
         format!("--app-name=orange|--|orange|{id} (review): the work is ready for your review|");
-    wait_for("the notification", || logged_calls(&stage).contains(&told));
+    wait_for("the notification", || logged_calls(&stage).contains(&text));
     // Neither another poll nor another supervisor reports it again.
     serving.kill();
     let serving = RunningSupervisor::start(&stage);
@@ -64,7 +64,7 @@ fn a_person_is_notified_of_each_thing_once() {
 }
 
 #[test]
-fn a_webhook_gets_what_needs_a_person_as_json() {
+fn a_webhook_receives_attention_items_as_json() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (sender, posted) = mpsc::channel();
@@ -85,24 +85,24 @@ fn a_webhook_gets_what_needs_a_person_as_json() {
             sender.send(String::from_utf8(bytes).unwrap()).unwrap();
         }
     });
-    let told = ReportingAgent::new();
-    let stage = &told.stage;
+    let agent = ReportingAgent::new();
+    let stage = &agent.stage;
     let text = format!("[notify]\nbell = false\nwebhook = \"http://{address}/secret\"\n");
     fs::write(stage.path("home/config.toml"), text).unwrap();
     let _serving = RunningSupervisor::start(stage);
-    told.tell(&["permission-wait", "{\"message\":\"May I run \\\"rm\\\"?\"}"]);
+    agent.tell(&["permission-wait", "{\"message\":\"May I run \\\"rm\\\"?\"}"]);
     let request = posted.recv_timeout(SOON).unwrap();
     assert!(request.starts_with("POST /secret HTTP/1.1"), "{request}");
     let (_, body) = request.split_once("\r\n\r\n").unwrap();
     let body: Value = serde_json::from_str(body).unwrap();
     assert_eq!(body["schema"], "orange.notification/1");
     assert_eq!(body["items"][0]["kind"], "permission");
-    assert_eq!(body["items"][0]["task"], told.id.as_str());
+    assert_eq!(body["items"][0]["task"], agent.id.as_str());
     let words = body["items"][0]["text"].as_str().unwrap();
     assert!(words.ends_with("May I run \"rm\"?"), "{words}");
     assert_eq!(body["items"].as_array().unwrap().len(), 1);
     // An agent that continues to work needs no attention, and nothing more is posted.
-    told.tell(&["working"]);
+    agent.tell(&["working"]);
     let more = posted.recv_timeout(Duration::from_secs(2));
     assert!(more.is_err(), "{more:?}");
 }
@@ -117,34 +117,35 @@ esac
 "#;
 
 #[test]
-fn lesson_43_looking_at_agents_and_hearing_them_starts_no_process() {
-    let mut told = ReportingAgent::new();
-    let one = told.stage.create(&["Another"]);
-    let two = told.stage.create(&["And another"]);
+fn lesson_43_polling_agents_and_reading_events_starts_no_process() {
+    let mut agent = ReportingAgent::new();
+    let one = agent.stage.create(&["Another"]);
+    let two = agent.stage.create(&["And another"]);
     for id in [&one, &two] {
-        told.stage.script("worker-2", "hang");
-        told.stage.script("worker-3", "hang");
-        told.stage
-            .must(&["task", "spawn", id.as_str(), "--wait", "60"]);
-        told.stage.wait_until_idle(id);
+        agent.stage.script("worker-2", "hang");
+        agent.stage.script("worker-3", "hang");
+        agent
+            .stage
+            .run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+        agent.stage.wait_until_idle(id);
     }
-    let settings = told.stage.path("home/config.toml");
+    let settings = agent.stage.path("home/config.toml");
     fs::write(settings, "[notify]\nbell = false\n").unwrap();
-    with_tmux(&mut told.stage, &COUNTED.replace("REAL", &real_tmux()));
+    with_tmux(&mut agent.stage, &COUNTED.replace("REAL", &real_tmux()));
     let settings = Settings {
         tick: Duration::from_millis(10),
         ..Settings::default()
     };
-    let supervisor = Supervisor::new(told.stage.driver(), settings).unwrap();
+    let supervisor = Supervisor::new(agent.stage.driver(), settings).unwrap();
     let stopper = supervisor.stopper();
     let supervising = thread::spawn(move || supervisor.run());
     let count = |name: &str, words: &str| {
-        let text = fs::read_to_string(told.stage.path(name)).unwrap_or_default();
+        let text = fs::read_to_string(agent.stage.path(name)).unwrap_or_default();
         text.lines().filter(|line| line.contains(words)).count()
     };
     for looks in [20, 40, 60] {
-        told.tell(&["permission-wait"]);
-        told.tell(&["working"]);
+        agent.tell(&["permission-wait"]);
+        agent.tell(&["working"]);
         wait_for("more looks", || count("asked", "list-panes") >= looks);
     }
     stopper.stop();
@@ -159,19 +160,19 @@ fn lesson_43_looking_at_agents_and_hearing_them_starts_no_process() {
 
 #[test]
 fn an_agent_that_confirmed_the_nudge_has_its_message() {
-    let told = ReportingAgent::in_review();
-    let (stage, id) = (&told.stage, &told.id);
-    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    let agent = ReportingAgent::in_review();
+    let (stage, id) = (&agent.stage, &agent.id);
+    stage.run_ok(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
     stage.wait_until_idle(id);
     let inbox = || stage.store().inbox(id).unwrap();
     wait_for("the line", || inbox()[0].delivery.sent_at.is_some());
     assert!(
         stage
-            .must(&["task", "show", id.as_str()])
+            .run_ok(&["task", "show", id.as_str()])
             .contains("undelivered")
     );
     let _serving = RunningSupervisor::start(stage);
-    told.tell(&["prompt-submitted"]);
+    agent.tell(&["prompt-submitted"]);
     wait_for("the confirmation", || {
         inbox()[0].delivery.confirmed_at.is_some()
     });
@@ -182,19 +183,19 @@ fn an_agent_that_confirmed_the_nudge_has_its_message() {
 
 #[test]
 fn events_reported_without_a_supervisor_are_read_at_its_start() {
-    let told = ReportingAgent::in_review();
-    let (stage, id) = (&told.stage, &told.id);
+    let agent = ReportingAgent::in_review();
+    let (stage, id) = (&agent.stage, &agent.id);
     // No sweep runs during this test, so none can notice it.
     fs::write(
         stage.path("home/config.toml"),
         "[supervisor]\nsweep = \"1h\"\n",
     )
     .unwrap();
-    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.run_ok(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
     stage.wait_until_idle(id);
     let inbox = || stage.store().inbox(id).unwrap();
     wait_for("the line", || inbox()[0].delivery.sent_at.is_some());
-    told.tell(&["prompt-submitted"]);
+    agent.tell(&["prompt-submitted"]);
     assert!(inbox()[0].delivery.confirmed_at.is_none());
     let _serving = RunningSupervisor::start(stage);
     wait_for("the confirmation", || {

@@ -208,7 +208,7 @@ fn rules() -> Vec<Rule> {
 
 /// Every exit rule of every shipped workflow is tested, and nothing else.
 #[test]
-fn every_exit_rule_of_every_shipped_workflow_is_played() {
+fn every_exit_rule_of_every_shipped_workflow_is_tested() {
     let played = rules();
     for shipped in shipped_workflows::ALL {
         let (name, workflow) = (shipped.name, load(shipped.source).workflow.unwrap());
@@ -233,27 +233,27 @@ fn every_exit_rule_of_every_shipped_workflow_is_played() {
 }
 
 #[test]
-fn a_worker_that_was_brought_back_into_stuck_is_seen() {
+fn the_exit_of_a_worker_respawned_in_stuck_is_seen() {
     let stage = Stage::new("respawn");
     let _serving = RunningSupervisor::start(&stage);
     stage.script("worker-1", "ask task update --status stuck\nhang");
     stage.script("worker-2", &Death::Exit(7).end("worker"));
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_status(&id, "stuck");
     stage.wait_until_idle(&id);
-    stage.must(&["task", "respawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "respawn", id.as_str(), "--wait", "60"]);
     let ready = stage.path("scripts/worker-ready");
     assert!(
         Deadline::after(SOON).wait_for(|| ready.exists()),
         "{}",
-        stage.told(&id)
+        stage.diagnostics(&id)
     );
     fs::write(stage.path("scripts/worker-go"), "").unwrap();
     assert!(
         Deadline::after(SOON).wait_for(|| deaths(&stage, &id) == 1),
         "{}",
-        stage.told(&id)
+        stage.diagnostics(&id)
     );
     let task = stage.task(&id);
     assert_eq!((task.status.as_str(), task.crash_count), ("stuck", 0));
@@ -329,27 +329,32 @@ fn check_rule(rule: &Rule, way: Death) -> Duration {
         stage.script(later, "hang");
     }
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     let ready = stage.path("scripts").join(format!("{}-ready", rule.role));
-    let held = Deadline::after(SOON).wait_for(|| ready.exists());
-    assert!(held, "no {} came:\n{}", rule.role, stage.told(&id));
+    let in_time = Deadline::after(SOON).wait_for(|| ready.exists());
+    assert!(
+        in_time,
+        "no {} came:\n{}",
+        rule.role,
+        stage.diagnostics(&id)
+    );
     stage.wait_for_status(&id, rule.status);
     stage.wait_until_idle(&id);
     let lost = stage.task(&id).runs.len();
     let then = cause_death(&stage, way, rule.role, &mut serving);
-    let told = || {
+    let diagnostics = || {
         format!(
             "{} {} {way:?}\n{}",
             rule.workflow,
             rule.status,
-            stage.told(&id)
+            stage.diagnostics(&id)
         )
     };
     let expected = if way.is_own() { 1 } else { lost };
     // A killed session may contain the other agent too.
     let at_least = |count: usize| deaths(&stage, &id) >= count;
-    let held = Deadline::after(SOON).wait_for(|| at_least(expected));
-    assert!(held, "its death was not noticed: {}", told());
+    let in_time = Deadline::after(SOON).wait_for(|| at_least(expected));
+    assert!(in_time, "its death was not noticed: {}", diagnostics());
     let took = time_to_notice(&stage, &id, then);
     if way.is_own() && way != Death::SessionKilled {
         // A reviewer that did not exit by itself approves nothing, and is respawned.
@@ -360,27 +365,27 @@ fn check_rule(rule: &Rule, way: Death) -> Duration {
             (rule.then, rule.runs, rule.crashes)
         };
         stage.wait_for_status(&id, then);
-        let held = Deadline::after(SOON).wait_for(|| runs(&stage, &id, rule.role) == expected);
-        assert!(held, "{}", told());
-        assert_eq!(stage.task(&id).crash_count, crashes, "{}", told());
-        assert_eq!(deaths(&stage, &id), 1, "judged once: {}", told());
+        let in_time = Deadline::after(SOON).wait_for(|| runs(&stage, &id, rule.role) == expected);
+        assert!(in_time, "{}", diagnostics());
+        assert_eq!(stage.task(&id).crash_count, crashes, "{}", diagnostics());
+        assert_eq!(deaths(&stage, &id), 1, "judged once: {}", diagnostics());
     } else if !way.is_own() {
         let task = stage.task(&id);
-        assert_eq!(task.status.as_str(), rule.status, "{}", told());
-        assert_eq!(task.crash_count, 0, "{}", told());
+        assert_eq!(task.status.as_str(), rule.status, "{}", diagnostics());
+        assert_eq!(task.crash_count, 0, "{}", diagnostics());
         let is_lost = |state: &RunState| matches!(state, RunState::Ended { evidence } if *evidence == Evidence::Environment);
         assert!(
             task.runs.values().all(|run| is_lost(&run.state)),
             "{}",
-            told()
+            diagnostics()
         );
         // They come back with one command, and are watched again.
-        stage.must(&["task", "respawn", "--lost", "--wait", "60"]);
+        stage.run_ok(&["task", "respawn", "--lost", "--wait", "60"]);
         let task = stage.task(&id);
         assert!(
             task.runs.values().all(|run| run.state.is_live()),
             "{}",
-            told()
+            diagnostics()
         );
     }
     took
@@ -405,41 +410,41 @@ fn all_rules(way: Death) {
 }
 
 #[test]
-fn an_agent_that_ends_well_is_seen() {
+fn a_successful_exit_is_seen() {
     all_rules(WAYS[0]);
 }
 
 #[test]
-fn an_agent_that_fails_is_seen() {
+fn a_failed_exit_is_seen() {
     all_rules(WAYS[1]);
 }
 
 #[test]
-fn an_agent_that_is_killed_is_seen() {
+fn a_killed_agent_is_seen() {
     all_rules(WAYS[2]);
 }
 
 #[test]
-fn an_agent_that_breaks_is_seen() {
+fn a_crashed_agent_is_seen() {
     all_rules(WAYS[3]);
 }
 
 #[test]
-fn a_session_that_is_closed_is_seen() {
+fn a_closed_session_is_seen() {
     all_rules(WAYS[4]);
 }
 
 #[test]
-fn a_window_that_is_closed_is_seen() {
+fn a_closed_window_is_seen() {
     all_rules(WAYS[5]);
 }
 
 #[test]
-fn a_server_that_is_gone_is_seen_and_everybody_comes_back() {
+fn a_lost_server_is_seen_and_its_agents_respawn() {
     all_rules(WAYS[6]);
 }
 
 #[test]
-fn a_machine_that_went_down_is_seen_and_everybody_comes_back() {
+fn a_reboot_is_seen_and_all_agents_respawn() {
     all_rules(WAYS[7]);
 }

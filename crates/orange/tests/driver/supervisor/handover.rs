@@ -16,7 +16,7 @@ use crate::support::scripts::FAIL;
 use crate::support::{FIX, PASS, PLAN_AND_WORK, RunningSupervisor, SOON, Stage, wait_for, way};
 
 #[test]
-fn a_whole_story_is_performed_by_the_supervisor_alone() {
+fn the_supervisor_performs_a_whole_task_on_its_own() {
     let stage = Stage::new("default");
     let serving = RunningSupervisor::start(&stage);
     stage.script("worker-1", PLAN_AND_WORK);
@@ -24,7 +24,7 @@ fn a_whole_story_is_performed_by_the_supervisor_alone() {
     stage.script("reviewer-1", FAIL);
     stage.script("reviewer-2", PASS);
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_status(&id, "reviewing");
     stage.wait_until_idle(&id);
     let expected = [
@@ -35,30 +35,30 @@ fn a_whole_story_is_performed_by_the_supervisor_alone() {
         "agent-review",
         "reviewing",
     ];
-    assert_eq!(way(&stage, &id), expected, "{}", stage.told(&id));
+    assert_eq!(way(&stage, &id), expected, "{}", stage.diagnostics(&id));
     drop(serving);
-    stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
 }
 
 #[test]
-fn there_is_one_for_a_home() {
+fn a_home_has_one_supervisor() {
     let stage = Stage::new("default");
     let serving = RunningSupervisor::start(&stage);
-    let (code, said) = stage.call(&["serve"]);
-    assert_eq!(code, 5, "{said}");
+    let (code, output) = stage.call(&["serve"]);
+    assert_eq!(code, 5, "{output}");
     assert!(
-        said.contains(&format!("process {}", serving.pid())),
-        "{said}"
+        output.contains(&format!("process {}", serving.pid())),
+        "{output}"
     );
     serving.kill();
     // Its lock was released with it.
-    let again = stage.must(&["serve", "--detach"]);
+    let again = stage.run_ok(&["serve", "--detach"]);
     assert!(again.contains("supervisor running"), "{again}");
-    let said = stage.must(&["serve", "--stop"]);
-    assert!(said.contains("supervisor stopped"), "{said}");
+    let output = stage.run_ok(&["serve", "--stop"]);
+    assert!(output.contains("supervisor stopped"), "{output}");
     wait_for("its end", || !stage.driver().context.is_supervised());
-    let said = stage.must(&["serve", "--stop"]);
-    assert!(said.contains("no supervisor is running"), "{said}");
+    let output = stage.run_ok(&["serve", "--stop"]);
+    assert!(output.contains("no supervisor is running"), "{output}");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_yielding_supervisor_hands_over_and_the_next_continues() {
         ..Settings::default()
     };
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     // Both run in this process: a program started here would be below a supervisor, and not the
     // user.
     let supervisor = Supervisor::new(stage.driver(), yielding).unwrap();
@@ -106,11 +106,11 @@ fn a_yielding_supervisor_hands_over_and_the_next_continues() {
 }
 
 #[test]
-fn a_status_that_lasts_too_long_is_left() {
+fn a_status_times_out() {
     let stage = Stage::new("default");
     fs::create_dir_all(stage.path("home/workflows")).unwrap();
     fs::write(stage.path("home/workflows/hurried.yml"), HURRIED).unwrap();
-    stage.must(&["workflow", "check", "hurried"]);
+    stage.run_ok(&["workflow", "check", "hurried"]);
     let _serving = RunningSupervisor::start(&stage);
     let id = stage.create(&["Add a line", "--workflow", "hurried"]);
     assert_eq!(stage.task(&id).status.as_str(), "asked");
@@ -144,12 +144,12 @@ fn without_sweeps(stage: &Stage) -> (Stopper, JoinHandle<Result<(), SupervisorEr
 /// Starts a task's worker from this process; a program would be below its supervisor, and so not
 /// the user.
 fn spawn_here(stage: &Stage, id: &TaskId) {
-    let asked = TaskRequest {
+    let request = TaskRequest {
         task: id.clone(),
         request: Request::new(Role::Human, RequestKind::Verb(Verb::Spawn)),
         waiting: WaitPolicy::Detached(SOON),
     };
-    let answer = stage.driver().requests.ask(&asked).unwrap();
+    let answer = stage.driver().requests.ask(&request).unwrap();
     assert!(matches!(answer, Answer::Done(_)), "{answer:?}");
     stage.wait_until_idle(id);
 }
@@ -162,7 +162,7 @@ fn write_status(stage: &Stage, id: &TaskId, from: &str, to: &str) {
 }
 
 #[test]
-fn a_status_written_by_hand_is_followed_at_once() {
+fn a_hand_edited_status_is_followed_immediately() {
     let stage = Stage::new("default");
     stage.script("worker-1", "hang");
     let id = stage.create(&["Add a line"]);
@@ -175,7 +175,7 @@ fn a_status_written_by_hand_is_followed_at_once() {
 }
 
 #[test]
-fn a_status_written_while_nobody_supervised_is_followed_at_the_start() {
+fn a_status_edited_without_a_supervisor_is_followed_at_its_start() {
     let stage = Stage::new("default");
     stage.script("worker-1", "hang");
     let id = stage.create(&["Add a line"]);
@@ -188,7 +188,7 @@ fn a_status_written_while_nobody_supervised_is_followed_at_the_start() {
 }
 
 #[test]
-fn a_database_that_was_made_anew_is_watched_too() {
+fn a_rebuilt_database_is_watched() {
     let stage = Stage::new("default");
     stage.script("worker-1", "pause go\nexit 7");
     let id = stage.create(&["Add a line"]);
@@ -205,7 +205,7 @@ fn a_database_that_was_made_anew_is_watched_too() {
 const PATIENT: &str = include_str!("patient.yml");
 
 #[test]
-fn a_gate_that_takes_long_delays_no_look() {
+fn a_slow_gate_delays_no_poll() {
     let stage = Stage::new("default");
     fs::create_dir_all(stage.path("home/workflows")).unwrap();
     fs::write(stage.path("home/workflows/patient.yml"), PATIENT).unwrap();
@@ -213,9 +213,9 @@ fn a_gate_that_takes_long_delays_no_look() {
     stage.script("worker-2", "pause go\nexit 7");
     let _serving = RunningSupervisor::start(&stage);
     let slow = stage.create(&["Add a line", "--workflow", "patient"]);
-    stage.must(&["task", "spawn", slow.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", slow.as_str(), "--wait", "60"]);
     let other = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", other.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", other.as_str(), "--wait", "60"]);
     stage.wait_until_idle(&other);
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("the other's death", || deaths(&stage, &other) == 1);
@@ -227,24 +227,24 @@ fn a_gate_that_takes_long_delays_no_look() {
 #[test]
 fn a_service_manager_gets_what_it_needs() {
     let stage = Stage::new("default");
-    let unit = stage.must(&["serve", "--unit", "systemd"]);
+    let unit = stage.run_ok(&["serve", "--unit", "systemd"]);
     assert!(unit.contains("KillMode=process"), "{unit}");
     let home = stage.home().path().display().to_string();
     assert!(unit.contains(&format!("ORANGE_HOME={home}\n")), "{unit}");
-    let unit = stage.must(&["serve", "--unit", "launchd"]);
+    let unit = stage.run_ok(&["serve", "--unit", "launchd"]);
     assert!(unit.contains(&format!("<string>{home}</string>")), "{unit}");
     assert!(!stage.driver().context.is_supervised(), "it was only asked");
 }
 
 #[test]
-fn settings_with_a_mistake_leave_the_last_good_ones() {
+fn invalid_settings_keep_the_last_valid_ones() {
     let stage = Stage::new("default");
     stage.script("worker-1", "pause go\nexit 7");
     let _serving = RunningSupervisor::start(&stage);
     let file = stage.path("home/config.toml");
     fs::write(&file, "[supervisor]\ntick = \"5s\"\n").unwrap();
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_until_idle(&id);
     fs::write(&file, "[supervisor]\ntick = \"nonsense\n").unwrap();
     fs::write(stage.path("scripts/go"), "").unwrap();

@@ -21,7 +21,7 @@ fn lesson_11_a_dead_reviewer_beside_a_live_worker_is_seen() {
     stage.script("reviewer-1", "pause go\nkill -9 $$");
     stage.script("reviewer-2", "hang");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("both", || stage.panes() == ["reviewer:0", "worker:0"]);
     stage.wait_until_idle(&id);
     fs::write(stage.path("scripts/go"), "").unwrap();
@@ -34,7 +34,7 @@ fn lesson_13_an_agent_that_says_nothing_is_left_alone() {
     let stage = Stage::new("default");
     stage.script("worker-1", "hang");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_until_idle(&id);
     let (version, panes) = (stage.task(&id).version, stage.panes());
     let settings = Settings {
@@ -48,20 +48,20 @@ fn lesson_13_an_agent_that_says_nothing_is_left_alone() {
     // Thousands of polls and a hundred sweeps are as much as a night.
     let changed = Deadline::after(Duration::from_secs(3))
         .wait_for(|| stage.task(&id).version != version || stage.panes() != panes);
-    assert!(!changed, "{}", stage.told(&id));
+    assert!(!changed, "{}", stage.diagnostics(&id));
     stopper.stop();
     supervising.join().unwrap().unwrap();
 }
 
 #[test]
-fn lesson_36_a_task_that_cannot_be_read_keeps_no_other_from_being_watched() {
+fn lesson_36_an_unreadable_task_does_not_stop_the_watching_of_others() {
     let stage = Stage::new("default");
     stage.script("worker-1", "hang");
     stage.script("worker-2", "pause go\nexit 7");
     let bad = stage.create(&["Add a line", "--workflow", "minimal"]);
-    stage.must(&["task", "spawn", bad.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", bad.as_str(), "--wait", "60"]);
     let good = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", good.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", good.as_str(), "--wait", "60"]);
     stage.wait_until_idle(&bad);
     stage.wait_until_idle(&good);
     let database = rusqlite::Connection::open(stage.home().database()).unwrap();
@@ -72,7 +72,7 @@ fn lesson_36_a_task_that_cannot_be_read_keeps_no_other_from_being_watched() {
     let _serving = RunningSupervisor::start(&stage);
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("the death of the other", || deaths(&stage, &good) == 1);
-    let log = stage.must(&["log", "--task", bad.as_str()]);
+    let log = stage.run_ok(&["log", "--task", bad.as_str()]);
     assert!(log.contains("supervise.failed"), "{log}");
 }
 
@@ -87,11 +87,11 @@ esac
 "#;
 
 #[test]
-fn lesson_45_who_answers_late_is_not_asked_again_meanwhile() {
+fn lesson_45_a_slow_check_is_not_started_twice() {
     let mut stage = Stage::new("default");
     stage.script("worker-1", "hang");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_until_idle(&id);
     let script = SLOW.replace("REAL", &real_tmux());
     with_tmux(&mut stage, &script);
@@ -114,7 +114,7 @@ fn lesson_45_who_answers_late_is_not_asked_again_meanwhile() {
 }
 
 #[test]
-fn lesson_14_a_reviewer_that_cannot_start_is_told_and_not_forgotten() {
+fn lesson_14_a_reviewer_that_cannot_start_is_reported() {
     let stage = Stage::new("default");
     let harnesses = stage.path("home/harnesses");
     let text = fs::read_to_string(harnesses.join("script.toml")).unwrap();
@@ -125,18 +125,18 @@ fn lesson_14_a_reviewer_that_cannot_start_is_told_and_not_forgotten() {
     let work = PLAN_AND_WORK.replace("ask task update --status agent-review\n", "pause go\n");
     stage.script("worker-1", &format!("{work}exit 0"));
     let id = stage.create(&["Add a line", "--review-harness", "other"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_status(&id, "working");
     fs::rename(&other, stage.path("other.toml")).unwrap();
     fs::write(stage.path("scripts/go"), "").unwrap();
     stage.wait_for_status(&id, "agent-review");
     wait_for("the failure", || !stage.task(&id).attention.is_empty());
-    let why = stage.must(&["task", "why", id.as_str()]);
+    let why = stage.run_ok(&["task", "why", id.as_str()]);
     assert!(why.contains("other"), "{why}");
     // The user fixes it, and the task continues.
     fs::rename(stage.path("other.toml"), &other).unwrap();
     stage.script("reviewer-1", PASS);
-    stage.must(&[
+    stage.run_ok(&[
         "task",
         "respawn",
         id.as_str(),
@@ -156,7 +156,7 @@ impl Stage {
 }
 
 #[test]
-fn lesson_39_attempts_only_go_up_and_end() {
+fn lesson_39_attempts_only_increase_and_are_limited() {
     let stage = Stage::new("autopilot");
     let _serving = RunningSupervisor::start(&stage);
     // Each run ends differently, so that only the number of attempts stops it.
@@ -167,7 +167,7 @@ fn lesson_39_attempts_only_go_up_and_end() {
     assert!([0, 5].contains(&code), "{answer}");
     let id = TaskId::new(answer["task"]["id"].as_str().unwrap());
     let mut seen = vec![stage.attempts(&id)];
-    let held = Deadline::after(3 * SOON).wait_for(|| {
+    let in_time = Deadline::after(3 * SOON).wait_for(|| {
         let now = stage.attempts(&id);
         if seen.last() != Some(&now) {
             seen.push(now);
@@ -179,12 +179,12 @@ fn lesson_39_attempts_only_go_up_and_end() {
         }
         status.as_str() == "blocked"
     });
-    assert!(held, "{}", stage.told(&id));
+    assert!(in_time, "{}", stage.diagnostics(&id));
     assert!(seen.is_sorted(), "{seen:?}");
     assert_eq!(stage.attempts(&id), 5);
-    assert_eq!(deaths(&stage, &id), 5, "{}", stage.told(&id));
+    assert_eq!(deaths(&stage, &id), 5, "{}", stage.diagnostics(&id));
     let more = Deadline::after(Duration::from_secs(3)).wait_for(|| deaths(&stage, &id) > 5);
-    assert!(!more, "{}", stage.told(&id));
+    assert!(!more, "{}", stage.diagnostics(&id));
 }
 
 #[test]
@@ -197,16 +197,16 @@ fn lesson_41_the_same_error_three_times_stops_a_task() {
     let (code, answer) = stage.json(&["task", "create", "--json", "one", "Add a line"]);
     assert!([0, 5].contains(&code), "{answer}");
     let id = TaskId::new(answer["task"]["id"].as_str().unwrap());
-    let held =
+    let in_time =
         Deadline::after(3 * SOON).wait_for(|| stage.task(&id).status.as_str() == "needs_review");
-    assert!(held, "{}", stage.told(&id));
-    assert_eq!(deaths(&stage, &id), 3, "{}", stage.told(&id));
-    let why = stage.must(&["task", "why", id.as_str()]);
+    assert!(in_time, "{}", stage.diagnostics(&id));
+    assert_eq!(deaths(&stage, &id), 3, "{}", stage.diagnostics(&id));
+    let why = stage.run_ok(&["task", "why", id.as_str()]);
     assert!(why.contains("exited with code 7"), "{why}");
 }
 
 #[test]
-fn lesson_42_reviews_count_so_that_no_work_is_started_beside_them() {
+fn lesson_42_reviews_count_towards_the_start_limit() {
     let stage = Stage::new("respawn");
     fs::write(stage.path("home/config.toml"), "[limits]\nagents = 2\n").unwrap();
     let _serving = RunningSupervisor::start(&stage);
@@ -233,7 +233,7 @@ fn lesson_42_reviews_count_so_that_no_work_is_started_beside_them() {
     let is_queued = |id: &&TaskId| stage.task(id).runs.is_empty();
     let queued: Vec<&TaskId> = tasks.iter().filter(is_queued).collect();
     assert_eq!(queued.len(), 2);
-    let why = stage.must(&["task", "why", queued[0].as_str()]);
+    let why = stage.run_ok(&["task", "why", queued[0].as_str()]);
     assert!(why.contains("only 2 agents may run at once"), "{why}");
     fs::write(stage.path("scripts/go"), "").unwrap();
     let started = || {

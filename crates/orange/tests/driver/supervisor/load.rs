@@ -17,12 +17,12 @@ use serde_json::json;
 use crate::support::{RunningSupervisor, SOON, Stage, wait_for};
 
 #[test]
-fn slow_setups_keep_no_end_of_another_task_waiting() {
+fn a_slow_setup_does_not_delay_the_exits_of_other_tasks() {
     let stage = Stage::new("default");
     stage.script("worker-1", "hang");
     stage.script("worker-2", "hang");
     let (victim, slow) = (stage.create(&["One"]), stage.create(&["Two"]));
-    stage.must(&["task", "spawn", victim.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", victim.as_str(), "--wait", "60"]);
     stage.wait_until_idle(&victim);
     let (began, go) = (stage.path("began"), stage.path("go"));
     let (began_shown, go_shown) = (began.display(), go.display());
@@ -37,12 +37,12 @@ fn slow_setups_keep_no_end_of_another_task_waiting() {
     let supervising = thread::spawn(move || supervisor.run());
     // A program started here would be below the supervisor, so make the request in this process.
     let ask = |task: &TaskId, verb: Verb, waiting: WaitPolicy| {
-        let asked = TaskRequest {
+        let request = TaskRequest {
             task: task.clone(),
             request: Request::new(Role::Human, RequestKind::Verb(verb)),
             waiting,
         };
-        let answer = stage.driver().requests.ask(&asked).unwrap();
+        let answer = stage.driver().requests.ask(&request).unwrap();
         assert!(!matches!(answer, Answer::Refused(_)), "{answer:?}");
     };
     ask(&slow, Verb::Spawn, WaitPolicy::Skip);
@@ -90,7 +90,7 @@ fn agents_do_not_inherit_the_raised_limit_of_open_files() {
     let own = own.unwrap().split_whitespace().nth(3).unwrap();
     assert_ne!(own, "256", "the supervisor has raised its own");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     let limit = || fs::read_to_string(stage.path("scripts/limit")).unwrap_or_default();
     wait_for("the agent", || !limit().trim().is_empty());
     assert_eq!(limit().trim(), "256");
@@ -107,26 +107,26 @@ fn a_process_with_a_reused_supervisor_pid_gets_no_signal() {
     // It holds the lock a moment before it has written its identity.
     wait_for("its number", || !text().is_empty());
     let text = text();
-    let said: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(said["pid"], serving.pid());
-    assert!(said["start"].is_number(), "{said}");
+    let status: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(status["pid"], serving.pid());
+    assert!(status["start"].is_number(), "{status}");
     // As if the process that holds the lock had not written its identity yet.
     let mut bystander = Command::new("sleep").arg("600").spawn().unwrap();
-    let mut earlier = said.clone();
+    let mut earlier = status.clone();
     earlier["pid"] = bystander.id().into();
     fs::write(&path, earlier.to_string()).unwrap();
-    let (code, told) = stage.call(&["serve", "--stop"]);
-    assert_eq!(code, 5, "{told}");
+    let (code, output) = stage.call(&["serve", "--stop"]);
+    assert_eq!(code, 5, "{output}");
     assert!(bystander.try_wait().unwrap().is_none(), "it was not meant");
     bystander.kill().unwrap();
     bystander.wait().unwrap();
     fs::write(&path, text).unwrap();
-    let told = stage.must(&["serve", "--stop"]);
-    assert!(told.contains("supervisor stopped"), "{told}");
+    let output = stage.run_ok(&["serve", "--stop"]);
+    assert!(output.contains("supervisor stopped"), "{output}");
 }
 
 #[test]
-fn settings_that_cannot_be_read_are_told_once() {
+fn unreadable_settings_are_reported_once() {
     let stage = Stage::new("default");
     stage.create(&["Add a line"]);
     let settings = Settings {
@@ -138,16 +138,16 @@ fn settings_that_cannot_be_read_are_told_once() {
     let supervising = thread::spawn(move || supervisor.run());
     let config = stage.path("home/config.toml");
     fs::write(&config, "[limits]\nagents = \"many\"\n").unwrap();
-    let told = || {
+    let failure_count = || {
         let log = fs::read_to_string(stage.path("home/orange.log")).unwrap_or_default();
         log.matches("\"schedule.failed\"").count()
     };
-    wait_for("the log", || told() == 1);
+    wait_for("the log", || failure_count() == 1);
     // Many more polls fail the same way.
-    let again = Deadline::after(Duration::from_secs(2)).wait_for(|| told() > 1);
+    let again = Deadline::after(Duration::from_secs(2)).wait_for(|| failure_count() > 1);
     assert!(!again, "it is logged once");
     fs::remove_file(&config).unwrap();
-    let log = stage.must(&["log"]);
+    let log = stage.run_ok(&["log"]);
     assert!(log.contains("schedule.failed"), "{log}");
     stopper.stop();
     assert!(Deadline::after(SOON).wait_for(|| supervising.is_finished()));

@@ -22,7 +22,7 @@ impl Stage {
     }
 
     fn killed_orphans(&self, id: &TaskId) -> usize {
-        let log = self.must(&["log", "--task", id.as_str()]);
+        let log = self.run_ok(&["log", "--task", id.as_str()]);
         log.matches("orphan.ended").count()
     }
 }
@@ -55,13 +55,13 @@ impl Drop for MarkedProcess {
 }
 
 #[test]
-fn lesson_15_who_outlives_an_agent_that_ended_is_ended() {
+fn lesson_15_processes_that_outlive_their_agent_are_killed() {
     let stage = Stage::new("default");
     fs::write(stage.path("home/config.toml"), OFTEN).unwrap();
     let _serving = RunningSupervisor::start(&stage);
     stage.script("worker-1", "children\npause go\nexit 3");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("its children", || stage.path("scripts/children").exists());
     wait_for("both", || stage.children().len() == 2);
     let children = stage.children();
@@ -95,13 +95,13 @@ fn lesson_15_who_outlives_an_agent_that_ended_is_ended() {
 }
 
 #[test]
-fn a_pane_whose_agent_died_stays_to_be_looked_at() {
+fn the_pane_of_a_dead_agent_is_kept() {
     let stage = Stage::new("default");
     fs::write(stage.path("home/config.toml"), OFTEN).unwrap();
     let _serving = RunningSupervisor::start(&stage);
     stage.script("worker-1", "echo the last words\nexit 3");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("its death", || deaths(&stage, &id) == 1);
     let closed = Deadline::after(Duration::from_secs(6)).wait_for(|| stage.panes().is_empty());
     assert!(!closed, "the pane was closed");
@@ -115,10 +115,10 @@ fn lesson_16_a_leftover_pane_is_closed_and_blocks_no_start() {
     stage.script("worker-1", "children\nexit 3");
     stage.script("worker-2", "hang");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("its end", || stage.panes() == ["worker:1"]);
     let children = stage.children();
-    stage.must(&["task", "update", id.as_str(), "--priority", "1"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--priority", "1"]);
     assert_eq!(deaths(&stage, &id), 1);
     // The run is forgotten, as if the process that was to end it had died halfway.
     let run = stage.store().runs(&id).unwrap()[0].id.clone();
@@ -127,11 +127,11 @@ fn lesson_16_a_leftover_pane_is_closed_and_blocks_no_start() {
     wait_for("their end", || are_gone(&children));
     wait_for("the log", || stage.killed_orphans(&id) == 1);
     assert_eq!(stage.panes().len(), 0, "its pane went with its processes");
-    let logs = stage.must(&["task", "logs", id.as_str()]);
+    let logs = stage.run_ok(&["task", "logs", id.as_str()]);
     assert!(
         !logs.is_empty(),
         "what run {run} in {session} has shown is kept"
     );
-    stage.must(&["task", "respawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "respawn", id.as_str(), "--wait", "60"]);
     wait_for("another", || stage.panes() == ["worker:0"]);
 }

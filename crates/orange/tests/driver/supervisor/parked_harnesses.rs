@@ -96,22 +96,22 @@ fn lesson_40_after_the_first_deaths_by_quota_nothing_is_spawned_before_the_reset
     assert_eq!(parked[0].harness.as_str(), "script");
     assert_eq!(parked[0].reason, Reason::Quota);
     let until = parked[0].until.unwrap();
-    let said = parked[0].output_line.as_deref().unwrap();
-    assert_eq!(said, "You've hit your limit · resets in 12 seconds");
+    let text = parked[0].output_line.as_deref().unwrap();
+    assert_eq!(text, "You've hit your limit · resets in 12 seconds");
     // A user's start is held back too, and the answer says why.
     let queued = tasks
         .iter()
         .find(|id| stage.task(id).runs.is_empty())
         .unwrap();
-    let (code, told) = stage.call(&["task", "spawn", queued.as_str()]);
-    assert_eq!(code, 3, "{told}");
+    let (code, output) = stage.call(&["task", "spawn", queued.as_str()]);
+    assert_eq!(code, 3, "{output}");
     assert!(
-        told.contains("harness `script` has no quota left until"),
-        "{told}"
+        output.contains("harness `script` has no quota left until"),
+        "{output}"
     );
-    assert!(told.contains("orange harness unpark script"), "{told}");
+    assert!(output.contains("orange harness unpark script"), "{output}");
     let dead = tasks.iter().find(|id| deaths(&stage, id) == 1).unwrap();
-    let why = stage.must(&["task", "why", dead.as_str()]);
+    let why = stage.run_ok(&["task", "why", dead.as_str()]);
     assert!(why.contains("saying: You've hit your limit"), "{why}");
     assert!(
         why.contains("harness `script` has no quota left until"),
@@ -124,14 +124,14 @@ fn lesson_40_after_the_first_deaths_by_quota_nothing_is_spawned_before_the_reset
         let _waited = Deadline::after(Duration::from_millis(100)).wait_for(|| false);
     }
     // Then all agents start, including those that died first.
-    let held = Deadline::after(3 * SOON).wait_for(|| tasks.iter().all(|id| stage.is_alive(id)));
+    let in_time = Deadline::after(3 * SOON).wait_for(|| tasks.iter().all(|id| stage.is_alive(id)));
     let absent: Vec<String> = tasks
         .iter()
         .filter(|id| !stage.is_alive(id))
-        .map(|id| stage.told(id))
+        .map(|id| stage.diagnostics(id))
         .collect();
     assert!(
-        held,
+        in_time,
         "{} started; absent: {}",
         stage.started(),
         absent.join("\n")
@@ -145,29 +145,29 @@ fn lesson_40_after_the_first_deaths_by_quota_nothing_is_spawned_before_the_reset
 }
 
 #[test]
-fn lesson_40_who_lives_and_says_that_there_is_no_quota_is_ended_and_comes_back() {
-    let told = ReportingAgent::new();
-    let (stage, id) = (&told.stage, &told.id);
+fn lesson_40_a_live_agent_without_quota_is_killed_and_respawned() {
+    let agent = ReportingAgent::new();
+    let (stage, id) = (&agent.stage, &agent.id);
     let path = stage.path("home/harnesses/script.toml");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{text}{RULES}")).unwrap();
     stage.script("worker-2", "hang");
     let _serving = RunningSupervisor::start(stage);
     // An overload, unlike a used-up quota, is no reason to kill the agent.
-    told.tell(&["failed", r#"{"message":"the model is overloaded"}"#]);
+    agent.tell(&["failed", r#"{"message":"the model is overloaded"}"#]);
     let (_, listed) = stage.json(&["attention", "--json"]);
     assert_eq!(listed["items"][0]["kind"], "trouble", "{listed}");
     let early = Deadline::after(Duration::from_secs(1)).wait_for(|| deaths(stage, id) > 0);
     assert!(!early && stage.panes() == ["worker:0"]);
-    told.tell(&[
+    agent.tell(&[
         "failed",
         r#"{"error":"rate_limit","last_assistant_message":"You've hit your limit · resets in 8 seconds"}"#,
     ]);
     wait_for("its end", || deaths(stage, id) == 1);
     let parked = stage.driver().scheduler.parked_harnesses().unwrap();
     assert_eq!(parked[0].reason, Reason::Quota);
-    let said = parked[0].output_line.as_deref().unwrap();
-    assert!(said.starts_with("rate_limit: You've hit"), "{said}");
+    let output = parked[0].output_line.as_deref().unwrap();
+    assert!(output.starts_with("rate_limit: You've hit"), "{output}");
     wait_for("that nothing of it is left", || stage.panes().is_empty());
     let until = parked[0].until.unwrap();
     while clock::after(Duration::from_millis(500)) < until {
@@ -181,7 +181,7 @@ fn lesson_40_who_lives_and_says_that_there_is_no_quota_is_ended_and_comes_back()
 }
 
 #[test]
-fn a_harness_that_is_not_logged_in_waits_for_a_person() {
+fn a_harness_that_is_not_logged_in_waits_for_the_user() {
     let stage = Stage::with_rules("default");
     let serving = RunningSupervisor::start(&stage);
     stage.script("worker-1", &format!("{PLAN_AND_WORK}hang"));
@@ -191,14 +191,14 @@ fn a_harness_that_is_not_logged_in_waits_for_a_person() {
     );
     stage.script("reviewer-2", "hang");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("both", || stage.panes() == ["reviewer:0", "worker:0"]);
     stage.wait_until_idle(&id);
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("its death", || deaths(&stage, &id) == 1);
     let parked = stage.driver().scheduler.parked_harnesses().unwrap();
     assert_eq!((parked[0].reason, parked[0].until), (Reason::Login, None));
-    let listed = stage.must(&["harness", "list"]);
+    let listed = stage.run_ok(&["harness", "list"]);
     assert!(listed.contains("parked: not logged in"), "{listed}");
     let (code, listed) = stage.json(&["harness", "list", "--json"]);
     assert_eq!(code, 0);
@@ -211,7 +211,7 @@ fn a_harness_that_is_not_logged_in_waits_for_a_person() {
     // The next supervisor leaves it parked; a user's respawn does not start an agent either.
     serving.kill();
     let _serving = RunningSupervisor::start(&stage);
-    stage.must(&[
+    stage.run_ok(&[
         "task",
         "respawn",
         id.as_str(),
@@ -225,25 +225,25 @@ fn a_harness_that_is_not_logged_in_waits_for_a_person() {
     let task = stage.task(&id);
     assert_eq!(task.status.as_str(), "agent-review");
     assert_eq!((task.crash_count, task.attention.len()), (0, 0));
-    let why = stage.must(&["task", "why", id.as_str()]);
+    let why = stage.run_ok(&["task", "why", id.as_str()]);
     assert!(why.contains("harness `script` is not logged in"), "{why}");
-    let told = stage.must(&["harness", "unpark", "script"]);
+    let output = stage.run_ok(&["harness", "unpark", "script"]);
     assert_eq!(
-        told,
+        output,
         "script: agents can be started on it again; 1 task can continue\n"
     );
     wait_for("both", || stage.panes() == ["reviewer:0", "worker:0"]);
     stage.wait_until_idle(&id);
     assert_eq!(stage.task(&id).crash_count, 0);
-    let told = stage.must(&["harness", "unpark", "script"]);
-    assert_eq!(told, "script: it was not parked\n");
-    let (code, told) = stage.call(&["harness", "unpark", "nobody"]);
-    assert_eq!(code, 3, "{told}");
+    let output = stage.run_ok(&["harness", "unpark", "script"]);
+    assert_eq!(output, "script: it was not parked\n");
+    let (code, output) = stage.call(&["harness", "unpark", "nobody"]);
+    assert_eq!(code, 3, "{output}");
     assert_eq!(stage.notices(), 1);
 }
 
 #[test]
-fn without_a_supervisor_a_performer_waits_and_a_person_can_end_it() {
+fn without_a_supervisor_a_performer_waits_until_the_user_unparks() {
     let stage = Stage::with_rules("default");
     // The message names no time, so the definition's one hour applies.
     stage.script(
@@ -252,10 +252,10 @@ fn without_a_supervisor_a_performer_waits_and_a_person_can_end_it() {
     );
     stage.script("worker-2", "hang");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("its end", || stage.panes() == ["worker:1"]);
-    let (code, told) = stage.json(&["task", "update", id.as_str(), "--priority", "1", "--json"]);
-    assert_eq!(code, 0, "{told}");
+    let (code, output) = stage.json(&["task", "update", id.as_str(), "--priority", "1", "--json"]);
+    assert_eq!(code, 0, "{output}");
     let run = &stage.store().runs(&id).unwrap()[0];
     let Some(Evidence::Quota { until: Some(until) }) = run.evidence else {
         panic!("{run:?}");
@@ -263,19 +263,19 @@ fn without_a_supervisor_a_performer_waits_and_a_person_can_end_it() {
     let left = until.millis() - clock::now().millis();
     assert!((3_500_000..=3_600_000).contains(&left), "{left}");
     assert_eq!(stage.started(), 1);
-    let (code, told) = stage.json(&["harness", "unpark", "script", "--json"]);
+    let (code, output) = stage.json(&["harness", "unpark", "script", "--json"]);
     assert_eq!(
-        (code, &told["parking"]["reason"]),
+        (code, &output["parking"]["reason"]),
         (0, &"quota".into()),
-        "{told}"
+        "{output}"
     );
-    assert_eq!(told["tasks"][0], id.as_str());
+    assert_eq!(output["tasks"][0], id.as_str());
     wait_for("the next", || stage.started() == 2);
     wait_for("its life", || stage.is_alive(&id));
 }
 
 #[test]
-fn a_message_that_would_start_an_agent_waits_too() {
+fn a_message_that_would_start_an_agent_waits() {
     let stage = Stage::with_rules("default");
     let serving = RunningSupervisor::start(&stage);
     let says = "pause go\necho 'Please run /login'\nsleep 0.3\nexit 0";
@@ -283,7 +283,7 @@ fn a_message_that_would_start_an_agent_waits_too() {
     stage.script("reviewer-1", &format!("pause fail\n{FAIL}hang"));
     stage.script("worker-2", "hang");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("both", || stage.panes() == ["reviewer:0", "worker:0"]);
     stage.wait_until_idle(&id);
     // The worker is not needed just now, but its message applies to every other agent.
@@ -294,12 +294,12 @@ fn a_message_that_would_start_an_agent_waits_too() {
     assert_eq!(stage.task(&id).status.as_str(), "agent-review");
     fs::write(stage.path("scripts/fail"), "").unwrap();
     stage.wait_for_status(&id, "working");
-    let told = "harness `script` is not logged in";
-    let why = || stage.must(&["task", "why", id.as_str()]);
-    wait_for("the message", || why().contains(told));
+    let reason = "harness `script` is not logged in";
+    let why = || stage.run_ok(&["task", "why", id.as_str()]);
+    wait_for("the message", || why().contains(reason));
     assert_eq!(stage.started(), 1);
     assert_eq!(stage.task(&id).attention, [""; 0]);
-    stage.must(&["harness", "unpark", "script"]);
+    stage.run_ok(&["harness", "unpark", "script"]);
     wait_for("the worker", || stage.started() == 2);
     stage.wait_until_idle(&id);
     assert!(stage.is_alive(&id));
@@ -307,7 +307,7 @@ fn a_message_that_would_start_an_agent_waits_too() {
 }
 
 #[test]
-fn the_commands_tell_what_is_parked() {
+fn the_commands_show_parked_harnesses() {
     let stage = Stage::with_rules("default");
     stage.script(
         "worker-1",
@@ -315,12 +315,12 @@ fn the_commands_tell_what_is_parked() {
     );
     stage.script("worker-2", "hang");
     let id = stage.create(&["Add a line"]);
-    let mut said = stage.transcript(&["harness", "list"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    let mut output = stage.transcript(&["harness", "list"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     wait_for("its end", || stage.panes() == ["worker:1"]);
-    stage.must(&["task", "update", id.as_str(), "--priority", "1"]);
-    said.push_str(&stage.transcript(&["harness", "list"]));
-    said.push_str(&stage.transcript(&["attention"]));
+    stage.run_ok(&["task", "update", id.as_str(), "--priority", "1"]);
+    output.push_str(&stage.transcript(&["harness", "list"]));
+    output.push_str(&stage.transcript(&["attention"]));
     let (_, needed) = stage.json(&["attention", "--all", "--json"]);
     let item = &needed["items"][0];
     assert_eq!(
@@ -328,9 +328,9 @@ fn the_commands_tell_what_is_parked() {
         (&"parked".into(), &"script".into())
     );
     let other = stage.create(&["two", "Another line"]);
-    said.push_str(&stage.transcript(&["task", "spawn", other.as_str()]));
-    said.push_str(&stage.transcript(&["harness", "unpark", "nobody"]));
-    said.push_str(&stage.transcript(&["harness", "unpark", "script"]));
-    said.push_str(&stage.transcript(&["harness", "unpark", "script"]));
-    insta::assert_snapshot!(said);
+    output.push_str(&stage.transcript(&["task", "spawn", other.as_str()]));
+    output.push_str(&stage.transcript(&["harness", "unpark", "nobody"]));
+    output.push_str(&stage.transcript(&["harness", "unpark", "script"]));
+    output.push_str(&stage.transcript(&["harness", "unpark", "script"]));
+    insta::assert_snapshot!(output);
 }

@@ -7,22 +7,22 @@ use orange_engine::task::Workspace;
 use crate::support::{RunningSupervisor, Stage, wait_for};
 
 #[test]
-fn a_release_that_was_given_up_is_tried_again_when_a_supervisor_starts() {
+fn a_failed_release_is_retried_when_a_supervisor_starts() {
     let stage = Stage::new("minimal");
     stage.script("worker-1", "echo precious > unsaved.txt");
     let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str()]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     // Nothing can be saved into a missing repository.
     let (git, gone) = (stage.path("repo/.git"), stage.path("repo/gone"));
     fs::rename(&git, &gone).unwrap();
-    let (_, said) = stage.call(&["task", "cancel", id.as_str()]);
+    let (_, output) = stage.call(&["task", "cancel", id.as_str()]);
     let is_given_up = || !stage.task(&id).attention.is_empty();
     wait_for("the release to be given up", is_given_up);
     assert!(
         stage.store().workspace_of(&id).unwrap().is_some(),
-        "{said}\n{}",
-        stage.told(&id)
+        "{output}\n{}",
+        stage.diagnostics(&id)
     );
     assert!(stage.worktree(&id).join("unsaved.txt").exists());
 
@@ -37,5 +37,9 @@ fn a_release_that_was_given_up_is_tried_again_when_a_supervisor_starts() {
     let rescue = kept.lines().next().unwrap();
     let found = stage.git(&format!("grep -h precious {rescue}"));
     assert_eq!(String::from_utf8(found.stdout).unwrap(), "precious\n");
-    assert!(stage.task(&id).attention.is_empty(), "{}", stage.told(&id));
+    assert!(
+        stage.task(&id).attention.is_empty(),
+        "{}",
+        stage.diagnostics(&id)
+    );
 }

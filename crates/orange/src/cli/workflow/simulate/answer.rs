@@ -115,7 +115,7 @@ impl Decision {
         };
         telling.questions(workflow, played);
         for event in &played.events {
-            telling.tell(event);
+            telling.add_event(event);
         }
         telling.decided
     }
@@ -142,7 +142,7 @@ impl DecisionBuilder {
         }
     }
 
-    fn tell(&mut self, event: &Event) {
+    fn add_event(&mut self, event: &Event) {
         match &event.fact {
             Fact::TaskCreated(created) => self.decided.entered.push(StatusChange {
                 from: None,
@@ -165,7 +165,7 @@ impl DecisionBuilder {
                 }
                 self.decided.effects.push(SimulatedEffect {
                     effect: planned.effect.label(),
-                    does: effect_words::tell(&planned.effect, &mut self.alive),
+                    does: effect_words::describe_effect(&planned.effect, &mut self.alive),
                     outcome: Outcome::Done,
                     id: planned.id,
                 });

@@ -88,12 +88,12 @@ impl<'a> WalkBody<'a> {
     }
 
     fn push(&mut self, line: usize, event: &'a Event) {
-        let held = |expected, held| ExpectationBody {
+        let expectation = |expected, met| ExpectationBody {
             line,
             expected,
-            met: held,
+            met,
         };
-        let taken_back = |step| StepBody {
+        let step_without_answer = |step| StepBody {
             line,
             step,
             status: None,
@@ -121,13 +121,14 @@ impl<'a> WalkBody<'a> {
                 },
                 note: note.as_deref(),
             }),
-            Event::Met(expected) => self.expectations.push(held(expected, true)),
+            Event::Met(expected) => self.expectations.push(expectation(expected, true)),
             Event::Failed(failure) => {
-                self.expectations.push(held(&failure.expected, false));
+                self.expectations
+                    .push(expectation(&failure.expected, false));
                 self.failed.push(FailedBody { line, failure });
             }
-            Event::Undone(_) => self.steps.push(taken_back("undo")),
-            Event::Restarted => self.steps.push(taken_back("restart")),
+            Event::Undone(_) => self.steps.push(step_without_answer("undo")),
+            Event::Restarted => self.steps.push(step_without_answer("restart")),
         }
     }
 }

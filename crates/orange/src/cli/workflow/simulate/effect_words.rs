@@ -12,7 +12,7 @@ use crate::cli::answer::words::count_noun;
 const MAX_MESSAGE_CHARS: usize = 50;
 
 /// Describes an effect planned while these agents run, and updates which of them run after it.
-pub fn tell(effect: &Effect, alive: &mut BTreeSet<Role>) -> String {
+pub fn describe_effect(effect: &Effect, alive: &mut BTreeSet<Role>) -> String {
     match effect {
         Effect::AcquireWorkspace { restore: false } => "binds a workspace".to_owned(),
         Effect::AcquireWorkspace { restore: true } => {

@@ -178,10 +178,10 @@ fn agent(workflow: &Workflow, name: &str) -> Result<Role, String> {
 
 fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
-    let meant = nearest(name, names.iter().copied());
-    let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
-    let meant = meant.unwrap_or_else(|| format!(", only {}", names.join(", ")));
-    format!("the workflow has no {what} `{name}`{meant}")
+    let suggestion = nearest(name, names.iter().copied());
+    let suggestion = suggestion.map(|suggestion| format!("; did you mean `{suggestion}`?"));
+    let suggestion = suggestion.unwrap_or_else(|| format!(", only {}", names.join(", ")));
+    format!("the workflow has no {what} `{name}`{suggestion}")
 }
 
 fn list(names: &str) -> impl Iterator<Item = &str> {

@@ -86,7 +86,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
                         .details(json!({ "name": name, "reason": reason.to_string() }))
                 })?;
                 let walk = script::walk(&workflow, &text);
-                return tell(&source, &name, walk, output);
+                return print_walk(&source, &name, walk, output);
             }
             None if output.is_json() => print_start(&source, &workflow, output)?,
             None => interactive::run(&workflow, output)?,
@@ -135,7 +135,7 @@ fn unknown_line(script: &str, line: usize, text: &str, unknown: &UnknownLine) ->
 }
 
 /// Prints the result of a script; a line that cannot be read is an error after all lines before it.
-fn tell(
+fn print_walk(
     source: &Source,
     script: &str,
     mut walk: Walk<'_>,

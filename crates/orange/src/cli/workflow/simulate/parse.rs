@@ -85,14 +85,17 @@ fn with_failure(dialogue: &Dialogue<'_>, step: &Step, label: &str) -> Result<Ste
 }
 
 fn step(dialogue: &Dialogue<'_>, typed: &str) -> Result<Step, UnknownLine> {
-    let wanted = words(typed);
+    let expected = words(typed);
     let tries = dialogue.possible_steps();
-    if let Some(step) = tries.iter().find(|step| words(&step.to_string()) == wanted) {
+    if let Some(step) = tries
+        .iter()
+        .find(|step| words(&step.to_string()) == expected)
+    {
         return Ok(step.clone());
     }
     let place = dialogue.place();
-    let free = place.and_then(|place| request::read(dialogue.workflow, &place.status, &wanted));
-    let reason = match (free, missing_agent(dialogue, &wanted)) {
+    let free = place.and_then(|place| request::read(dialogue.workflow, &place.status, &expected));
+    let reason = match (free, missing_agent(dialogue, &expected)) {
         (Some(Ok(step)), _) => return Ok(step),
         (Some(Err(reason)), _) => reason,
         (None, Some(role)) => format!("no {role} is alive here"),
@@ -117,8 +120,8 @@ fn step(dialogue: &Dialogue<'_>, typed: &str) -> Result<Step, UnknownLine> {
 }
 
 /// The agent that should act in this line, if it is not running.
-fn missing_agent(dialogue: &Dialogue<'_>, wanted: &[String]) -> Option<Role> {
-    let (who, does) = (wanted.first()?, wanted.get(1)?);
+fn missing_agent(dialogue: &Dialogue<'_>, expected: &[String]) -> Option<Role> {
+    let (who, does) = (expected.first()?, expected.get(1)?);
     if !matches!(does.as_str(), "dies" | "reports" | "loses") {
         return None;
     }
@@ -167,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_leave_out_makes_no_difference() {
+    fn optional_words_may_be_left_out() {
         let printed = words("the human requests `working`, with `## Plan`");
         for typed in [
             "human requests working with ## plan",

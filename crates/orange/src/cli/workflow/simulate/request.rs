@@ -67,10 +67,10 @@ impl Artifacts {
             Target::Previous => true,
         };
         let here = || workflow.edges_from(status);
-        let asked = here().filter(|edge| leads(&edge.to));
-        let asked = asked.flat_map(|edge| &edge.gates);
-        let asked = asked.chain(here().flat_map(|edge| &edge.gates));
-        let all = asked.chain(workflow.every_gate()).cloned();
+        let requested = here().filter(|edge| leads(&edge.to));
+        let requested = requested.flat_map(|edge| &edge.gates);
+        let requested = requested.chain(here().flat_map(|edge| &edge.gates));
+        let all = requested.chain(workflow.every_gate()).cloned();
         // A section can also be written without the verdict that a gate requires.
         let plain = workflow.gated_sections().iter().map(plain_gate);
         let mut found: Vec<(Vec<String>, Gate)> = Vec::new();

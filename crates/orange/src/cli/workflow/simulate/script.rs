@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_are_told_from_headings() {
+    fn comments_are_distinguished_from_headings() {
         let text = "# all of it\n\n  one ## Plan # rest\n`## Plan`\nfresh ## Plan\ntwo#three\n#\n";
         let found: Vec<_> = lines(text)
             .into_iter()

@@ -264,15 +264,15 @@ fn counter(counter: &Counter) -> String {
 fn sections(written: &[SectionState]) -> String {
     let (fresh, older): (Vec<&SectionState>, Vec<&SectionState>) =
         written.iter().partition(|it| it.fresh);
-    let mut told: Vec<String> = fresh.into_iter().map(fresh_section).collect();
+    let mut bodies: Vec<String> = fresh.into_iter().map(fresh_section).collect();
     let older: Vec<String> = older.iter().map(|it| format!("`{}`", it.section)).collect();
     if !older.is_empty() {
-        told.push(format!(
+        bodies.push(format!(
             "not fresh (unchanged in this status): {}",
             older.join(", ")
         ));
     }
-    told.join("; ")
+    bodies.join("; ")
 }
 
 fn fresh_section(written: &SectionState) -> String {

@@ -75,9 +75,9 @@ impl ExpectedList<'_> {
             let is_title = |title: &&str| line.trim_start().starts_with(*title);
             if let Some(at) = ZONES.iter().position(is_title) {
                 zone = Some(at);
-                let wanted = format!("{} {} ", ZONES[at], self.count(at));
-                if !line.contains(&wanted) {
-                    lies.push(format!("{line:?} is not {wanted:?}"));
+                let expected = format!("{} {} ", ZONES[at], self.count(at));
+                if !line.contains(&expected) {
+                    lies.push(format!("{line:?} is not {expected:?}"));
                 }
                 continue;
             }
@@ -140,11 +140,14 @@ fn row(line: &str, task: &Task, now: Timestamp, lies: &mut Vec<String>) {
     }
     // A long summary may be truncated.
     let rest = line.split_once("Write").map_or("", |(_, rest)| rest);
-    let wanted = task.summary.strip_prefix("Write").unwrap_or_default();
-    let alike = rest.chars().zip(wanted.chars()).take_while(|(a, b)| a == b);
+    let expected = task.summary.strip_prefix("Write").unwrap_or_default();
+    let alike = rest
+        .chars()
+        .zip(expected.chars())
+        .take_while(|(a, b)| a == b);
     let alike = alike.count();
     let is_cut = rest.chars().nth(alike) == Some('…');
-    if alike < wanted.chars().count() && !(is_cut && alike > 2) {
+    if alike < expected.chars().count() && !(is_cut && alike > 2) {
         lie("the summary");
     }
 }

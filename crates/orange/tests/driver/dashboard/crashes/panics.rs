@@ -53,11 +53,11 @@ fn check_panic(step: &str) {
 }
 
 #[test]
-fn a_panic_inside_a_view_gives_the_terminal_back() {
+fn a_panic_in_a_view_restores_the_terminal() {
     check_panic("the view");
 }
 
 #[test]
-fn a_panic_of_who_gathers_leaves_no_old_picture() {
+fn a_panic_while_gathering_leaves_no_stale_screen() {
     check_panic("the list");
 }

@@ -28,7 +28,7 @@ impl World {
 }
 
 /// Checks everything; `rest` says whether all tasks ended.
-pub fn look(world: &World, rest: bool) {
+pub fn check_invariants(world: &World, rest: bool) {
     let tasks = world.tasks();
     let mut wrong = String::new();
     let mut note = |line: String| writeln!(wrong, "{line}").unwrap();
@@ -36,11 +36,11 @@ pub fn look(world: &World, rest: bool) {
         let waits = FOR_A_PERSON.contains(&task.status.as_str());
         if !(has_ended(task) || waits && task.pending.is_empty()) {
             note(format!("{} is in {}", task.id, task.status));
-            note(world.stage.told(&task.id));
-            note(world.told(task));
+            note(world.stage.diagnostics(&task.id));
+            note(world.command_output(task));
         }
         replays(world, task, &mut note);
-        is_honest(world, task, &mut note);
+        check_reports(world, task, &mut note);
     }
     orphans(world, &tasks, &mut note);
     worktrees(world, &tasks, &mut note);
@@ -75,7 +75,7 @@ fn replays(world: &World, task: &Task, note: &mut impl FnMut(String)) {
 }
 
 /// No worker has passed its own review or ended its own task.
-fn is_honest(world: &World, task: &Task, note: &mut impl FnMut(String)) {
+fn check_reports(world: &World, task: &Task, note: &mut impl FnMut(String)) {
     for recorded in world.stage.store().events(&task.id, 0).unwrap() {
         if let Fact::StatusChanged(changed) = &recorded.event.fact {
             let is_judged = matches!(changed.to.as_str(), "reviewing" | "done");

@@ -54,7 +54,7 @@ impl<'a> Killer<'a> {
         self.serve();
     }
 
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let count = |of: &AtomicUsize| of.load(Ordering::Relaxed);
         format!(
             "killed: {} commands, {} supervisors ({} more were asked to stop), {} tmux servers",

@@ -102,7 +102,7 @@ impl World {
         for number in 0..self.tasks {
             let summary = format!("Write line number {number}");
             let created = ["task", "create", &summary, "--no-spawn", "--json"];
-            self.stage.must(&created);
+            self.stage.run_ok(&created);
         }
     }
 
@@ -114,9 +114,9 @@ impl World {
     }
 
     /// The output of the user's commands about a task.
-    fn told(&self, task: &Task) -> String {
-        let told = fs::read_to_string(self.stage.path("world/told")).unwrap_or_default();
-        let parts = told.split("task ");
+    fn command_output(&self, task: &Task) -> String {
+        let output = fs::read_to_string(self.stage.path("world/told")).unwrap_or_default();
+        let parts = output.split("task ");
         let own = parts.filter(|part| {
             part.lines()
                 .next()
@@ -152,7 +152,7 @@ impl World {
             is_over.store(true, Ordering::Relaxed);
             rest
         });
-        println!("{}", killer.told());
+        println!("{}", killer.summary());
         rest
     }
 }
@@ -167,5 +167,5 @@ fn nothing_is_lost_in_chaos() {
     // The calm phase takes time too: what was started has to end, partly by user commands.
     let patience = Duration::from_secs(180 + 8 * tasks);
     let rest = world.run(Duration::from_secs(seconds), patience);
-    invariants::look(&world, rest);
+    invariants::check_invariants(&world, rest);
 }

@@ -89,9 +89,9 @@ impl<'a> User<'a> {
             }
             _ => return,
         };
-        let (code, said) = self.world.stage.call(&command);
+        let (code, output) = self.world.stage.call(&command);
         self.world
-            .log(&format!("{} -> {code}\n{said}", command.join(" ")));
+            .log(&format!("{} -> {code}\n{output}", command.join(" ")));
         if let Some(seen) = self.seen.get_mut(&task.id) {
             seen.asked = Some(Instant::now());
             if is_quiet {
