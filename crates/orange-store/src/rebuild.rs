@@ -38,7 +38,7 @@ pub struct RebuildReport {
     pub tasks: Vec<RebuiltTask>,
     /// The directories that were left alone.
     pub skipped: Vec<SkippedTask>,
-    /// The workspaces that are free and in the pool again.
+    /// Free workspaces that were added to the pool again.
     pub workspaces: Vec<WorkspaceName>,
     /// The new path of the old database.
     pub old_database: Option<PathBuf>,
@@ -135,7 +135,7 @@ fn directories(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     Ok(found)
 }
 
-/// Restores a task; returns the last commit that touched it, or why it cannot be restored.
+/// Restores a task; returns it with its last sequence number, or why it cannot be restored.
 fn restore_task(
     connection: &Connection,
     home: &Home,
@@ -157,7 +157,7 @@ fn restore_task(
             "the last line of `history.jsonl` was cut short and is left out",
         ));
     }
-    let document = last_words(&directory, &mut remarks);
+    let document = last_imported_text(&directory, &mut remarks);
     let (task, last) = replay(
         connection,
         &directory,
@@ -183,8 +183,8 @@ fn restore_task(
     Ok((task, last))
 }
 
-/// The last imported text, or else the current one.
-fn last_words(directory: &TaskDirectory, remarks: &mut Vec<String>) -> Option<Document> {
+/// The text of the last import, or else of the current TASK.md.
+fn last_imported_text(directory: &TaskDirectory, remarks: &mut Vec<String>) -> Option<Document> {
     let read = |path: &Path| Document::parse(&fs::read(path).ok()?).ok();
     let (live, _) = locate(directory);
     let document = read(&live);
@@ -246,7 +246,7 @@ fn replay(
     Ok((task, sequence))
 }
 
-/// The event of the last import, or the task's creation when there was none since.
+/// The last import in the history, or the task's creation if there was none, with this text.
 fn last_import<'text, 'event>(
     mut backwards: impl Iterator<Item = &'event Event>,
     document: &'text Document,
@@ -268,7 +268,7 @@ fn last_import<'text, 'event>(
     })
 }
 
-/// Restores the performers' notes: runs, messages, the workspace.
+/// Restores what the events do not contain: details of runs, messages and the workspace.
 fn restore_notes(
     connection: &Connection,
     directory: &TaskDirectory,
@@ -326,15 +326,16 @@ fn restore_workspace(
 
 /// Renames the new database into place; returns the new path of the old one.
 fn put_in_place(new: &Path, path: &Path) -> Result<Option<PathBuf>, StoreError> {
-    // While we hold its lock no process writes to the old one, and one that waits for the lock sees
-    // that the file was replaced. A database that cannot be opened has no writers.
+    // While this process holds the old database's write lock, no other process writes to it; one
+    // that waits for the lock then sees that the file was replaced. A database that cannot be
+    // opened has no writers.
     let mut old = path.exists().then(|| Connection::open(path).ok()).flatten();
     let guard = old.as_mut().and_then(|old| {
         old.transaction_with_behavior(TransactionBehavior::Immediate)
             .ok()
     });
     let aside = backup_path(path);
-    // The log belongs to the old database and moves with it; it would damage a new one.
+    // The WAL belongs to the old database and moves with it; it would damage the new one.
     for suffix in ["", "-wal", "-shm"] {
         let from = with_suffix(path, suffix);
         if from.exists() {
@@ -347,7 +348,7 @@ fn put_in_place(new: &Path, path: &Path) -> Result<Option<PathBuf>, StoreError> 
     Ok(aside.exists().then_some(aside))
 }
 
-/// A name for the old database; the one an interrupted rebuild chose, if it already moved the file.
+/// The new path of the old database. If an interrupted rebuild has moved it, the path chosen then.
 fn backup_path(path: &Path) -> PathBuf {
     let named = |number: u32| with_suffix(path, &format!(".before-rebuild-{number}"));
     let mut number = 1;

@@ -46,7 +46,7 @@ pub enum HarnessError {
         table: &'static str,
     },
     /// Its program is not installed.
-    #[error("the program of the harness `{harness}` is missing: `{binary}` {reason}")]
+    #[error("`{binary}` {reason}")]
     ProgramMissing {
         harness: HarnessName,
         /// What the definition says.
@@ -110,12 +110,10 @@ impl HarnessError {
                 let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
                 let known = match names.as_slice() {
                     [] => "none is defined".to_owned(),
-                    names => format!("there are {}", names.join(", ")),
+                    names => format!("available: {}", names.join(", ")),
                 };
                 format!(
-                    "{known}; define one in `{}/NAME.toml`, and name it with `orange project add \
-                     --harness NAME`, `orange project update --harness NAME`, or `orange task \
-                     create --harness NAME`",
+                    "{known}; to add one, define it in `{}/NAME.toml`",
                     folder.display()
                 )
             }
@@ -124,9 +122,12 @@ impl HarnessError {
                 level,
                 table,
             } => format!("add `{level}` to `[{table}]` in the definition of `{harness}`"),
-            HarnessError::ProgramMissing { binary, .. } => {
-                format!("install it, or correct `binary`; try `command -v {binary}`")
-            }
+            HarnessError::ProgramMissing {
+                harness, binary, ..
+            } => format!(
+                "install it, or correct `binary` in the definition of `{harness}`; try `command -v \
+                 {binary}`"
+            ),
             HarnessError::NoSetting { harness, what } => format!(
                 "leave it out, or add the agent's own flag to every list under `[args]` in the \
                  definition of `{harness}`, such as `[\"--{what}\", \"{{{what}}}\"]`"

@@ -17,7 +17,7 @@ use crate::error::NextStep;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentTerminal {
     command: Invocation,
-    /// Whether the user's own tmux client only switches to another session.
+    /// Whether the user is already in orange's tmux, so that its client only switches the session.
     pub is_switch: bool,
     /// Whether one tmux will run inside another, which has its own detach key.
     pub is_nested: bool,
@@ -54,14 +54,14 @@ impl Agents {
             let first = expected.find_map(|role| runs.get(role));
             first.or_else(|| runs.values().next())
         };
-        let nobody = |reason: String, way: NextStep| DriverError::NoAgent {
+        let no_agent = |reason: String, next_step: NextStep| DriverError::NoAgent {
             task: task.clone(),
             reason,
-            cycle: way,
+            next_step,
         };
         let way = next_step(&workflow, &stored.task.status, role);
         let Some(run) = chosen else {
-            return Err(nobody(
+            return Err(no_agent(
                 String::from("no agent is running for this task"),
                 way,
             ));
@@ -70,7 +70,7 @@ impl Agents {
         match (observation, pane) {
             // tmux has nothing left to show.
             (Observation::Dead(gone @ (Evidence::Closed | Evidence::Environment)), _) => {
-                Err(nobody(format!("its agent {gone}"), way))
+                Err(no_agent(format!("its agent {gone}"), way))
             }
             // A dead agent's pane still shows what it said last.
             (Observation::Alive | Observation::Dead(_), Some(pane)) => {
@@ -81,14 +81,14 @@ impl Agents {
                     is_nested: attach.is_nested,
                 })
             }
-            (Observation::Unknown(why), _) => Err(nobody(why, NextStep::Inspect)),
-            (_, None) => Err(nobody(String::from("its pane is gone"), way)),
+            (Observation::Unknown(why), _) => Err(no_agent(why, NextStep::Inspect)),
+            (_, None) => Err(no_agent(String::from("its pane is gone"), way)),
         }
     }
 }
 
 /// What the user can run to get an agent in the current status, if anything.
-fn next_step(workflow: &Workflow, status: &Status, role: Option<&Role>) -> NextStep {
+pub(super) fn next_step(workflow: &Workflow, status: &Status, role: Option<&Role>) -> NextStep {
     let respawn = workflow.state(status).map(|state| &state.respawn);
     let can_respawn = respawn.is_some_and(|respawn| match role {
         Some(role) => respawn.contains_key(role),

@@ -11,7 +11,9 @@ use serde::Serialize;
 
 use crate::DriverError;
 use crate::agents::Agents;
+use crate::agents::attach::next_step;
 use crate::context::run_location::output_file;
+use crate::error::NextStep;
 
 /// The output of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -30,19 +32,27 @@ impl Agents {
     /// The output of a task's latest run, of this role if one is given.
     pub fn logs(&self, task: &TaskId, role: Option<&Role>) -> Result<RunOutput, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
-        store.require(task)?;
+        let stored = store.require(task)?;
         let runs = store.runs(task)?.into_iter();
         let run = runs
             .filter(|run| role.is_none_or(|role| run.role == *role))
             .max_by_key(|run| run.created_at);
-        let run = run.ok_or_else(|| DriverError::NoOutput {
+        if let Some(run) = run {
+            return self.shown(&store, &run);
+        }
+        let (reason, next_step) = match role {
+            Some(role) => (format!("the task never had a {role}"), NextStep::Inspect),
+            None => {
+                let workflow = crate::steps::pinned_workflow(&stored)?;
+                let next_step = next_step(&workflow, &stored.task.status, None);
+                (String::from("the task never had an agent"), next_step)
+            }
+        };
+        Err(DriverError::NoOutput {
             task: task.clone(),
-            reason: match role {
-                Some(role) => format!("the task never had a {role}"),
-                None => String::from("the task never had an agent"),
-            },
-        })?;
-        self.shown(&store, &run)
+            reason,
+            next_step,
+        })
     }
 
     /// The output of one run of a task.
@@ -53,6 +63,7 @@ impl Agents {
         let found = found.ok_or_else(|| DriverError::NoOutput {
             task: task.clone(),
             reason: format!("it has no run `{run}`"),
+            next_step: NextStep::Inspect,
         })?;
         self.shown(&store, found)
     }
@@ -94,6 +105,7 @@ impl Agents {
                         "the pane of the {} is gone, and its output was not saved",
                         run.role
                     ),
+                    next_step: NextStep::Inspect,
                 })
             }
             Err(error) => Err(DriverError::File {

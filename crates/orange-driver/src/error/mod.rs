@@ -190,7 +190,11 @@ pub enum DriverError {
         statuses: Vec<Status>,
     },
     #[error("cannot show the output of an agent of task `{task}`: {reason}")]
-    NoOutput { task: TaskId, reason: String },
+    NoOutput {
+        task: TaskId,
+        reason: String,
+        next_step: NextStep,
+    },
     #[error("cannot {0} from an agent's session: only the user may do this")]
     UserOnly(&'static str),
     #[error("cannot rebuild the database `{}`: it already exists", .path.display())]
@@ -199,7 +203,7 @@ pub enum DriverError {
     NoAgent {
         task: TaskId,
         reason: String,
-        cycle: NextStep,
+        next_step: NextStep,
     },
 }
 

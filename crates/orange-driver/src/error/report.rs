@@ -1,6 +1,7 @@
 //! What each error means to its reader: kind, code, hints, details.
 
-use orange_engine::names::Status;
+use orange_config::HarnessError;
+use orange_engine::names::{Status, TaskId};
 use serde_json::{Value, json};
 
 use super::lower::{home, projects, registered, settings, store};
@@ -78,16 +79,28 @@ impl DriverError {
             DriverError::Projects(error) => projects(error),
             DriverError::Settings(error) => settings(error),
             DriverError::Harness(error) => {
-                Report::new(Kind::Refused, "harness-unusable").hint(error.hint())
+                let report = Report::new(Kind::Refused, "harness-unusable").hint(error.hint());
+                match error {
+                    HarnessError::NotFound { .. } => report.hint(
+                        "choose one with `--harness NAME`, or for all tasks of the project with \
+                         `orange project update --harness NAME`",
+                    ),
+                    _ => report,
+                }
             }
             DriverError::HarnessUnset { project, folder } => {
-                Report::new(Kind::Usage, "harness-unset").hint(format!(
-                    "install claude, codex, gemini, opencode or pi, or name a harness with `orange \
-                     task create --harness NAME`, permanently with `orange project update \
-                     {project} --harness NAME`, or for all projects with `harness = \"NAME\"` in \
-                     config.toml; harnesses are defined in `{}/NAME.toml`",
-                    folder.display()
-                ))
+                Report::new(Kind::Usage, "harness-unset")
+                    .hint("install claude, codex, gemini, opencode or pi")
+                    .hint(format!(
+                        "to use another agent, define it in `{}/NAME.toml`",
+                        folder.display()
+                    ))
+                    .hint("choose an agent for one task with `orange task create --harness NAME`")
+                    .hint(format!(
+                        "choose one for the project with `orange project update {project} \
+                         --harness NAME`"
+                    ))
+                    .hint("choose one for all projects with `harness = \"NAME\"` in config.toml")
             }
             DriverError::NoSkills(named) => {
                 let first = match named {
@@ -279,7 +292,7 @@ impl DriverError {
                 Report::new(Kind::Busy, "task-contended").hint("run the command again")
             }
             DriverError::TaskUnclear => Report::new(Kind::Usage, "task-unclear")
-                .hint("name the task; `orange task list` shows every task"),
+                .hint("name the task; `orange ls --all --all-statuses` lists every task"),
             DriverError::TaskAmbiguous { named, candidates } => {
                 let hint = |it: &Candidate| {
                     let (task, project) = (&it.task, &it.project);
@@ -320,28 +333,35 @@ impl DriverError {
                 .hint("let the workflow change the task, after this command has exited"),
             DriverError::UserOnly(_) => Report::new(Kind::Refused, "user-only")
                 .hint("tell the user in your session what you need, and let them run the command"),
-            DriverError::NoOutput { task, reason } => Report::new(Kind::NotFound, "no-output")
-                .hint(format!("run `orange task show {task}` to see its agents"))
+            DriverError::NoOutput {
+                task,
+                reason,
+                next_step,
+            } => Report::new(Kind::NotFound, "no-output")
+                .hint(next_step_hint(task, next_step))
                 .details(json!({ "task": task, "reason": reason })),
             DriverError::NoAgent {
                 task,
                 reason,
-                cycle,
+                next_step,
             } => Report::new(Kind::NotFound, "no-agent")
-                .hint(match cycle {
-                    NextStep::Spawn => format!("run `orange task spawn {task}` to start the work"),
-                    NextStep::Respawn(None) => {
-                        format!("run `orange task respawn {task}` to start an agent again")
-                    }
-                    NextStep::Respawn(Some(role)) => {
-                        format!("run `orange task respawn {task} --role {role}` to start it again")
-                    }
-                    NextStep::Inspect => {
-                        format!("check its state with `orange task show {task}`")
-                    }
-                })
+                .hint(next_step_hint(task, next_step))
                 .details(json!({ "task": task, "reason": reason })),
         }
+    }
+}
+
+/// How to get an agent for a task.
+fn next_step_hint(task: &TaskId, next_step: &NextStep) -> String {
+    match next_step {
+        NextStep::Spawn => format!("run `orange task spawn {task}` to start the work"),
+        NextStep::Respawn(None) => {
+            format!("run `orange task respawn {task}` to start an agent again")
+        }
+        NextStep::Respawn(Some(role)) => {
+            format!("run `orange task respawn {task} --role {role}` to start it again")
+        }
+        NextStep::Inspect => format!("check its state with `orange task show {task}`"),
     }
 }
 

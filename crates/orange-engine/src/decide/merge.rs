@@ -27,7 +27,7 @@ pub(super) fn start(
     steps: &mut PlanBuilder<'_>,
     strategy: MergeStrategy,
     local: bool,
-    asker: Caller<'_>,
+    caller: Caller<'_>,
 ) -> Result<(), MergeBlocker> {
     let Some((to, edges)) = merge_edges(steps) else {
         let verb = Verb::Merge;
@@ -37,7 +37,7 @@ pub(super) fn start(
             reachable: false,
         }));
     };
-    match edges::choose(&edges, asker, steps) {
+    match edges::choose(&edges, caller, steps) {
         Choice::Open { .. } => {}
         Choice::Closed(closed) => return Err(MergeBlocker::Refused(closed)),
         Choice::Needs(facts) => return Err(MergeBlocker::Needs(facts)),
@@ -58,7 +58,7 @@ pub(super) fn start(
     steps.cancel_pending(|effect, _| matches!(effect, Effect::Merge(_)));
     let plan = steps.next_version();
     steps.record(Fact::MergeStarted {
-        by: asker.role.clone(),
+        by: caller.role.clone(),
         strategy,
         head: expected.commit.clone(),
         base: git.base.clone(),
@@ -86,8 +86,9 @@ struct WantedCommit {
     left_out: OmittedWork,
 }
 
-/// The commit that was named; else the submitted one, if the branch is still at it; else the head
-/// of the branch, because a caller that merges unsubmitted work is its reviewer.
+/// Chooses the named commit, or else the submitted one, or else the head of the branch: merging
+/// work that was never submitted counts as reviewing it. Refuses if the branch has moved since the
+/// submission, unless the caller wants only the named commit.
 fn choose_commit(steps: &PlanBuilder<'_>, git: &GitFacts) -> Result<WantedCommit, Blocker> {
     let branch = &steps.task.branch;
     let named = submission::requested_commit(steps);
@@ -128,7 +129,8 @@ fn choose_commit(steps: &PlanBuilder<'_>, git: &GitFacts) -> Result<WantedCommit
     })
 }
 
-/// Where a merge leads from here, and by which edges: `merged` ones, else requests.
+/// The status that a merge leads to, and the edges to it: those with the trigger `merged`, or else
+/// those with `request`.
 fn merge_edges<'a>(steps: &PlanBuilder<'a>) -> Option<(Status, Vec<&'a Edge>)> {
     let targets = steps.workflow.verbs.get(&Verb::Merge)?;
     targets.iter().find_map(|target| {
@@ -141,7 +143,8 @@ fn merge_edges<'a>(steps: &PlanBuilder<'a>) -> Option<(Status, Vec<&'a Edge>)> {
     })
 }
 
-/// Moves the task after its own merge succeeded. Gates were checked before; now it is a fact.
+/// Moves the task after its merge has succeeded. The gates were checked before the merge, so they
+/// are not checked again.
 pub(super) fn finish(
     steps: &mut PlanBuilder<'_>,
     merge: &Merge,

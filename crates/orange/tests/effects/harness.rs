@@ -391,9 +391,7 @@ fn a_mistake_hides_no_other_definition() {
     let folder = home.harnesses();
     let expected = format!("there is no harness `a` in `{}`", folder.display());
     assert_eq!(none.to_string(), expected);
-    for part in ["NAME.toml", "`orange project add --harness NAME`"] {
-        assert!(none.hint().contains(part), "{}", none.hint());
-    }
+    assert!(none.hint().contains("NAME.toml"), "{}", none.hint());
 
     fs::create_dir(home.harnesses()).unwrap();
     let write = |file: &str, text: &str| fs::write(home.harnesses().join(file), text).unwrap();

@@ -20,7 +20,7 @@ const ROUNDS: usize = 3;
 pub struct ReleaseRequest<'a> {
     pub slot: Slot<'a>,
     pub task: &'a TaskId,
-    /// The default branch, if configured; it matters only for a branch without a commit.
+    /// The default branch, if configured; HEAD moves there if the task's branch has no commit.
     pub default: Option<&'a BranchName>,
 }
 
@@ -55,7 +55,7 @@ pub enum Obstacle {
     Repository(PathBuf),
     /// A pipe, a socket or a device.
     NotRegularFile(PathBuf),
-    /// A file that still differs, for example because an ignored file is in its way.
+    /// A file that could not be reset to HEAD, for example because an ignored file is in its way.
     Stuck(PathBuf),
     /// There is no commit for HEAD to stay on.
     NoCommit,
@@ -67,7 +67,7 @@ impl fmt::Display for Obstacle {
             Obstacle::DirtySubmodule(path) => (path, "is a submodule with uncommitted work"),
             Obstacle::Repository(path) => (path, "is a nested repository"),
             Obstacle::NotRegularFile(path) => (path, "is not a regular file"),
-            Obstacle::Stuck(path) => (path, "still differs"),
+            Obstacle::Stuck(path) => (path, "could not be reset to HEAD"),
             Obstacle::NoCommit => return formatter.write_str("there is no commit to reset to"),
         };
         let shown = path.to_string_lossy();
@@ -76,7 +76,7 @@ impl fmt::Display for Obstacle {
 }
 
 impl Git {
-    /// Releases a workspace. Whatever was unsaved is in a rescue, or still in its place.
+    /// Releases a workspace. Unsaved work is saved as a rescue, or stays in the worktree.
     pub fn release(&self, release: &ReleaseRequest<'_>) -> Result<ReleaseResult, GitError> {
         let worktree = match self.existing_workspace(&release.slot)? {
             Ok(Some(worktree)) => worktree,
@@ -113,25 +113,25 @@ impl Worktree<'_> {
         for _round in 0..ROUNDS {
             self.require_unlocked()?;
             self.restore_held(|| self.saved_so_far(marker))?;
-            let look = match self.status() {
+            let status = match self.status() {
                 Err(GitError::NotRegularFile(path)) => {
                     let path = path.strip_prefix(self.path()).unwrap_or(&path).to_owned();
                     let obstacles = vec![Obstacle::NotRegularFile(path)];
                     return Ok(ReleaseResult::Retired { obstacles, rescues });
                 }
-                look => look?,
+                status => status?,
             };
-            let obstacles = self.obstacles(&look)?;
+            let obstacles = self.obstacles(&status)?;
             if !obstacles.is_empty() {
                 return Ok(ReleaseResult::Retired { obstacles, rescues });
             }
-            let Some(rest) = self.resting_commit(&look, release.default) else {
+            let Some(target) = self.detach_commit(&status, release.default) else {
                 let obstacles = vec![Obstacle::NoCommit];
                 return Ok(ReleaseResult::Retired { obstacles, rescues });
             };
-            let head = look.head.clone();
-            if !self.is_saved(&look, marker)?
-                && let Some(rescued) = self.rescue_from(release.task, look)?
+            let head = status.head.clone();
+            if !self.is_saved(&status, marker)?
+                && let Some(rescued) = self.rescue_from(release.task, status)?
             {
                 let phase = Phase::Releasing {
                     task: release.task.clone(),
@@ -140,7 +140,7 @@ impl Worktree<'_> {
                 self.set_phase(marker, phase)?;
                 rescues.push(rescued);
             }
-            let commit = self.detach(&head, &rest)?;
+            let commit = self.detach(&head, &target)?;
             let saved = || self.saved_so_far(marker)?.and_commit(self.git(), &commit);
             stuck = match self.reset_to_head(&commit, saved)?.0 {
                 SettleResult::Clean => {
@@ -155,7 +155,7 @@ impl Worktree<'_> {
         Ok(ReleaseResult::Retired { obstacles, rescues })
     }
 
-    /// Everything that an earlier attempt has saved, or that acquiring wrote.
+    /// What an interrupted release has saved, or the commits of an interrupted acquire.
     fn saved_so_far(&self, marker: &Marker) -> Result<SavedContents, GitError> {
         let git = self.git();
         match &marker.phase {
@@ -178,27 +178,33 @@ impl Worktree<'_> {
     }
 
     /// Whether an earlier attempt has saved everything that is unsaved now.
-    fn is_saved(&self, look: &WorktreeStatus, marker: &Marker) -> Result<bool, GitError> {
-        if !self.is_unsaved(look)? {
+    fn is_saved(&self, status: &WorktreeStatus, marker: &Marker) -> Result<bool, GitError> {
+        if !self.is_unsaved(status)? {
             return Ok(true);
         }
-        match (&marker.phase, look.head.commit()) {
+        match (&marker.phase, status.head.commit()) {
             (Phase::Releasing { .. } | Phase::Acquiring { .. }, Some(head)) => {
                 let saved = self.saved_so_far(marker)?.and_commit(self.git(), head)?;
-                Ok(saved.judge(self, look)?.unproved.is_empty()
-                    && !self.is_unreachable(&look.head)?)
+                Ok(saved.judge(self, status)?.unproved.is_empty()
+                    && !self.is_unreachable(&status.head)?)
             }
             _ => Ok(false),
         }
     }
 
-    fn obstacles(&self, look: &WorktreeStatus) -> Result<Vec<Obstacle>, GitError> {
+    fn obstacles(&self, status: &WorktreeStatus) -> Result<Vec<Obstacle>, GitError> {
         let mut obstacles = Vec::new();
-        let dirty = self.dirty_submodules(look)?.into_iter();
+        let dirty = self.dirty_submodules(status)?.into_iter();
         obstacles.extend(dirty.map(Obstacle::DirtySubmodule));
-        obstacles.extend(look.repositories.iter().cloned().map(Obstacle::Repository));
+        obstacles.extend(
+            status
+                .repositories
+                .iter()
+                .cloned()
+                .map(Obstacle::Repository),
+        );
         let place = self.place()?;
-        for path in look.changes.keys() {
+        for path in status.changes.keys() {
             if place.kind(path).map_err(self.file_error("inspect", path))? == EntryKind::Other {
                 obstacles.push(Obstacle::NotRegularFile(path.clone()));
             }
@@ -206,16 +212,16 @@ impl Worktree<'_> {
         Ok(obstacles)
     }
 
-    /// The commit that HEAD stays on.
-    fn resting_commit(
+    /// The commit to detach HEAD at: its own, or else that of the default branch.
+    fn detach_commit(
         &self,
-        look: &WorktreeStatus,
+        status: &WorktreeStatus,
         default: Option<&BranchName>,
     ) -> Option<CommitId> {
         let base = || {
             let default = self.git().default_branch(default).ok()?;
             Some(self.git().base(&default).ok()?.commit)
         };
-        look.head.commit().cloned().or_else(base)
+        status.head.commit().cloned().or_else(base)
     }
 }

@@ -14,11 +14,11 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.add/1");
 
 /// Register a git repository.
 ///
-/// Adds the repository to `projects.json` in the home of orange. In that file you may edit
-/// `workflow`, `harness`, `review_harness`, `pool_size` (how many tasks can have a worktree at
-/// once), `task_file`, `push` (push a merge to the remote first), `delete_branch` (delete the
-/// branch after merging), and the scripts `setup` and `teardown`. The repository itself is not
-/// changed. Registering it again changes nothing.
+/// Adds the repository to `projects.json` in orange's home directory (`~/orange`). In that file you
+/// may edit `workflow`, `harness`, `review_harness`, `pool_size` (how many tasks can have a
+/// worktree at once), `task_file`, `push` (push each merge), `delete_branch` (delete the branch
+/// after merging), and the scripts `setup` and `teardown`. The repository itself is not changed.
+/// Registering it again changes nothing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A directory of the repository [default: the current directory].

@@ -50,7 +50,7 @@ pub struct Target {
     /// worktree].
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
-    /// Answer the workflow's question with yes, if it asks one.
+    /// Answer the workflow's question, if it asks one, with yes; do not ask.
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
@@ -60,8 +60,8 @@ pub struct Target {
 /// How long to wait.
 #[derive(Debug, clap::Args)]
 pub struct WaitArgs {
-    /// Wait at most this many seconds for orange to act: for the start, the merge or the release
-    /// (not for the task). Then exit with 5; run the command again to see the result.
+    /// Wait at most this many seconds for orange to finish its part, such as a start or a merge;
+    /// then exit with 5 while orange continues.
     #[arg(long, value_name = "SECONDS")]
     pub wait: Option<u64>,
 }

@@ -18,16 +18,17 @@ use crate::output::{Output, Style, Text};
 /// Create a task and start its work.
 ///
 /// The task begins in an entry state of its workflow, usually a queue. Then orange starts its work,
-/// as `orange task spawn` does, unless you pass `--no-spawn`. The task stays in its queue while a
-/// limit of config.toml or a task named with `--after` blocks the start. The task keeps its
-/// workflow as it is now, even if you edit the file later.
+/// as `orange task spawn` does, unless you pass `--no-spawn`. The task stays in its queue until the
+/// limits in config.toml allow it and the tasks in `--after` are done. The task keeps its workflow
+/// as it is now, even if you edit the file later.
 ///
 /// If this git repository is not a project yet, it is registered first, as with `orange project
-/// add`. Its harness is that of `--harness`, else the first one by name whose program is installed.
+/// add`. Its coding agent is the one from `--harness`, or else the first installed one in
+/// alphabetical order.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The branch [default: `orange-tasks/ID`]. A single argument that is not a valid branch name
-    /// is the summary.
+    /// The branch [default: `orange-tasks/ID`]. A single argument is the branch if it is a valid
+    /// branch name, otherwise the summary.
     #[arg(value_name = "BRANCH")]
     pub branch_or_summary: Option<String>,
     /// What to do, in one sentence; without it, the agent asks you.
@@ -40,7 +41,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
     /// More context: a text, `@FILE` to read a file, or `-` for the standard input. It is written
-    /// below `## Context` in TASK.md, with its headings lowered to fit.
+    /// below `## Context` in TASK.md; its headings become subheadings.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub context: Option<String>,
     /// The branch, if your only argument is the summary.
@@ -66,7 +67,8 @@ pub struct Args {
     /// The reviewer's effort, as its coding agent names it.
     #[arg(long, value_name = "WORD")]
     pub review_effort: Option<String>,
-    /// The status to begin in [default: the first entry state whose condition holds].
+    /// The status to begin in [default: the first status of the workflow in which a task can
+    /// start].
     #[arg(long, value_name = "STATUS")]
     pub status: Option<String>,
     /// Start the work only after these tasks are done; a cancelled task is not done.

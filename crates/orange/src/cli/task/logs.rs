@@ -22,8 +22,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.logs/1");
 
 /// Show an agent's output.
 ///
-/// Shows the output of the latest run: its pane with the lines that scrolled off, or the copy that
-/// was made when the pane was closed. A headless run prints into a file; its last message, or the
+/// Shows the output of the latest run: the agent's terminal with its scrollback, or the copy saved
+/// when it closed. A headless run prints into a file; its last message, or the
 /// reason why it failed, comes after the output.
 #[derive(Debug, clap::Args)]
 pub struct Args {

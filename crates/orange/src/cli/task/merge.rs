@@ -22,13 +22,13 @@ use crate::output::Output;
 ///
 /// Merges exactly the commit that was handed over and reviewed into the default branch. If the
 /// branch has later commits, or the worktree has uncommitted files, nothing is merged and the error
-/// names them. If the project has `"push": true`, the result is pushed first; if the push is
-/// rejected, nothing is merged.
+/// names them. If the project has `"push": true`, orange pushes the merge to the remote before it
+/// moves your local branch; if the push is rejected, nothing is merged.
 ///
 /// A checkout on the default branch is fast-forwarded; if it has uncommitted changes, nothing is
 /// merged. Checkouts on other branches are not touched.
 ///
-/// The status changes after the merge. The answer names the merged commit and says whether it was
+/// The status changes after the merge. The output names the merged commit and says whether it was
 /// pushed and what was left out.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -44,8 +44,8 @@ pub struct Args {
     /// Do not push, even if the project has `"push": true`.
     #[arg(long)]
     pub local: bool,
-    /// Allow a merge that the workflow permits only after a question, such as one before the
-    /// review; at a terminal you are asked, elsewhere add `--yes`.
+    /// Merge although the workflow asks first, for example because the review is missing; asks you
+    /// at the terminal. Elsewhere, add `--yes`.
     #[arg(long)]
     pub force: bool,
 }

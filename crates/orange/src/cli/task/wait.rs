@@ -19,14 +19,14 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.wait/1");
 /// Wait until a task reaches a status.
 ///
 /// Exits with 0 when the task reaches the status, with 5 on a timeout, and with 3 if the task ends
-/// in another status. Waiting only observes the task: without `orange serve`, an agent's exit is
-/// handled only by a command that changes the task.
+/// in another status. Waiting only observes the task: without `orange serve` or an open dashboard,
+/// an agent's exit is handled only by a command that changes the task.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     pub task: TaskArg,
-    /// The status, or several with commas; `terminal` for any final one, `human` for any that waits
-    /// for you.
+    /// The status, or several with commas; `terminal` for any final one, `human` for any status
+    /// in which it is your turn.
     #[arg(
         long,
         value_name = "STATUS",
@@ -49,15 +49,15 @@ struct Body<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (driver, task) = args.task.find(environment)?;
     let targets: Vec<WaitTarget> = args.until.iter().map(|word| until(word)).collect();
-    let bound = args.timeout.map(Duration::from_secs);
+    let timeout = args.timeout.map(Duration::from_secs);
     let mode = WaitMode::for_wait(output);
     let (awaited, signal) = run_with_progress(driver.context.progress(), mode, || {
-        driver.views.await_status(&task, &targets, bound)
+        driver.views.await_status(&task, &targets, timeout)
     });
     if let (Ok(WaitResult::NotYet(_)), Some(signal)) = (&awaited, signal) {
         return Err(signal.interruption_error(&WaitSubject::Status(task)));
     }
-    let (outcome, task, told, exit) = match awaited? {
+    let (outcome, task, phrase, exit) = match awaited? {
         WaitResult::Reached(task) => ("reached", task, "in", Exit::Ok),
         WaitResult::Ended(task) => ("ended", task, "has ended in", Exit::Refused),
         WaitResult::NotYet(task) => ("timeout", task, "still in", Exit::Busy),
@@ -72,7 +72,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     let mut text = Text::new();
     text.push(Style::Bold, task.id.as_str());
-    text.push(Style::Plain, &format!(": {told} `{}`", task.status));
+    text.push(Style::Plain, &format!(": {phrase} `{}`", task.status));
     text.end_line();
     output.answer(&text)?;
     Ok(exit)

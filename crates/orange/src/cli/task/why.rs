@@ -28,7 +28,7 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.why/1");
 /// command.
 ///
 /// Changes nothing: reads TASK.md, the branch and the state of the agents, but does not run the
-/// commands of gates.
+/// check commands that a workflow may define.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -211,10 +211,7 @@ fn push_next_step(way: &NextStep, line: &mut impl FnMut(Style, &str)) {
         line(Style::Plain, &format!("    needs: {missing}"));
     }
     for unchecked in &way.unchecked {
-        line(
-            Style::Plain,
-            &format!("    checked only on request: {unchecked}"),
-        );
+        line(Style::Plain, &format!("    not checked here: {unchecked}"));
     }
     if let Some(command) = &way.command {
         line(Style::Plain, &format!("    {RUN}{command}"));

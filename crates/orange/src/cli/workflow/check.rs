@@ -21,8 +21,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.check/1");
 
 /// Prove that workflows are safe to run.
 ///
-/// First checks the load rules: all keys are known, states and prompts exist, and no two
-/// transitions could both be taken. Reports every problem of every workflow at once, with line and
+/// First checks the load rules: all keys are known, states and prompts exist, and at most one
+/// transition applies at a time. Reports every problem of every workflow at once, with line and
 /// column.
 ///
 /// Then tries everything that a workflow can do, with the same code that runs tasks: every status,
@@ -30,7 +30,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.check/1");
 /// and without a workspace, and with every agent start failing. It assumes that an agent may write
 /// anything into TASK.md. For each problem, such as a workspace that is never released, a loop that
 /// never ends or an agent that passes its own review, prints the shortest sequence of steps that
-/// leads to it.
+/// leads to it. In the output, a situation is a combination of status, counters, agents, workspace
+/// and pending work.
 ///
 /// A workflow with errors is refused, and the exit code is 3. A workflow with warnings is refused
 /// only with `--strict`.

@@ -147,12 +147,11 @@ fn cause(targets: &[Target]) -> &'static str {
 impl From<MissingTargets> for Error {
     fn from(missing: MissingTargets) -> Self {
         let (targets, names) = (&missing.targets, &missing.names);
-        let message = format!(
-            "cannot {} {}: {}",
-            missing.verb,
-            quote_all(targets),
-            cause(targets)
-        );
+        let verb = match missing.verb {
+            "graph" => "draw",
+            verb => verb,
+        };
+        let message = format!("cannot {verb} {}: {}", quote_all(targets), cause(targets));
         let targets: Vec<_> = targets.iter().map(ToString::to_string).collect();
         Error::new(Exit::NotFound, "workflow-not-found", message)
             .hints(missing.commands())
