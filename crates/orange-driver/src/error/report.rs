@@ -186,7 +186,10 @@ impl DriverError {
                     .details(json!({ "names": names }))
             }
             DriverError::NoRepository { .. } => Report::new(Kind::Refused, "project-unusable")
-                .hint("run `git init` and create a first commit, then run `orange project add`"),
+                .hint(
+                "a project is a git repository with a commit: run `git init` if it is none yet, \
+                 and `git commit --allow-empty -m first`; then run the command again",
+            ),
             DriverError::NoBranch { path, .. } => Report::new(Kind::NotFound, "branch-not-found")
                 .hint(format!(
                     "list the branches with `git -C {} branch`",

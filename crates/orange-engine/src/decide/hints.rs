@@ -34,11 +34,12 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         Blocker::NoTransition { allowed } | Blocker::UnknownStatus { allowed, .. }
             if !allowed.is_empty() =>
         {
-            let commands: Vec<String> = allowed
-                .iter()
-                .map(|status| format!("`{}`", move_command(refusal, status)))
-                .collect();
-            format!("from here you can run {}", commands.join(" or "))
+            let names = join_or(allowed.iter().map(|status| format!("`{status}`")));
+            let command = move_command(refusal, &Status::new("STATUS"));
+            format!(
+                "from here it can go to {names}: run `{command}`; `orange task why {task}` shows \
+                 what each needs"
+            )
         }
         Blocker::NothingToMerge { .. } => format!(
             "commit the work in the task's worktree; if you merged the branch yourself, name its \

@@ -70,7 +70,9 @@ fn message(refused: &clap::Error, command: &str) -> String {
         _ => {
             let rendered = refused.render().to_string();
             let paragraph = rendered.split("\n\n").next().unwrap_or_default();
-            paragraph.trim_start_matches("error: ").trim().to_owned()
+            let paragraph = paragraph.trim_start_matches("error: ").trim();
+            // What the standard library says about a number.
+            paragraph.replace("invalid digit found in string", "it must be a whole number")
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Changes an agent makes in `.git` mislead no call of orange.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -173,6 +173,30 @@ fn attributes_make_no_text_binary() {
         );
         assert!(!shown.contains("Binary files"), "{shown}");
     }
+}
+
+#[test]
+fn a_diff_includes_a_file_rewritten_in_the_second_it_was_recorded() {
+    let repo = RepoFixture::new();
+    repo.acquire(&repo.open(), "t1", "fix");
+    let file = repo.slot().join("src/main.rs");
+    let write = |text: &str| {
+        fs::write(&file, text).unwrap();
+        fs::metadata(&file).unwrap().mtime()
+    };
+    let mut tries = 0..20;
+    loop {
+        let recorded = write("fn main() {}\n");
+        repo.git(&repo.slot(), &["add", "src/main.rs"]);
+        // A text of the same size; the second may have ended in between.
+        if write("fn EVIL() {}\n") == recorded {
+            break;
+        }
+        tries.next().unwrap();
+    }
+    thread::sleep(Duration::from_millis(1100));
+    let shown = text(&diff(&repo.open(), &repo).unwrap());
+    assert!(shown.contains("+fn EVIL()"), "{shown}");
 }
 
 #[test]

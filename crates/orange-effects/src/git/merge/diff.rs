@@ -176,9 +176,7 @@ impl Worktree<'_> {
     ) -> Result<DiffPart, GitError> {
         let (shown, left_out) = self.select_paths(look)?;
         let index = folder.join("index");
-        if let Some(bytes) = self.index_bytes()? {
-            fs::write(&index, bytes).map_err(GitError::system("write", &index))?;
-        }
+        self.copy_index_to(&index)?;
         self.unhide_files(&index, look)?;
         let objects = folder.join("objects");
         fs::create_dir(&objects).map_err(GitError::system("create", &objects))?;

@@ -1,6 +1,6 @@
 //! The index as a file: copied for trials, replaced only if unchanged.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -33,11 +33,30 @@ impl Worktree<'_> {
             // No other process uses the name; this is left from one that was killed.
             let _absent = fs::remove_file(leftover);
         }
-        if let Some(bytes) = self.index_bytes()? {
-            let copied = fs::write(&scratch, bytes);
-            copied.map_err(GitError::system("copy the index to", &scratch))?;
-        }
+        self.copy_index_to(&scratch)?;
         Ok(scratch)
+    }
+
+    /// Copies the index, if there is one, with its time.
+    ///
+    /// git trusts the recorded size and time of a file only if the index is newer: a file that is
+    /// rewritten in the second in which it was recorded would look unchanged in a newer copy.
+    pub(crate) fn copy_index_to(&self, path: &Path) -> Result<(), GitError> {
+        let index = self.directory().join("index");
+        // Read before the bytes: if the index is replaced in between, the earlier time is the safe
+        // one.
+        let written_at = fs::metadata(&index).and_then(|found| found.modified());
+        let Some(bytes) = self.index_bytes()? else {
+            return Ok(());
+        };
+        let copy = || {
+            fs::write(path, bytes)?;
+            File::options()
+                .write(true)
+                .open(path)?
+                .set_modified(written_at?)
+        };
+        copy().map_err(GitError::system("copy the index to", path))
     }
 
     /// Replaces the index if it has not changed since it was read; returns whether it did. What is

@@ -110,7 +110,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let grid = grid(&overview, project.is_some(), is_narrow);
     if overview.tasks.is_empty() {
         let width = output.narration_width();
-        output.narrate(&empty_text(project.as_ref(), args.all_statuses, width));
+        output.narrate(&empty_text(project.as_ref(), args, width));
         return Ok(Exit::Ok);
     }
     output.answer_grid(&grid)?;
@@ -241,11 +241,17 @@ fn since(now: Timestamp, entered_at: Option<Timestamp>) -> Cow<'static, str> {
 }
 
 /// The text for an empty list.
-fn empty_text(project: Option<&ProjectName>, with_ended: bool, width: Option<usize>) -> Text {
-    let place = project.map_or(String::new(), |name| format!(" in project `{name}`"));
-    let mut hints = vec!["`orange task create BRANCH \"SUMMARY\"` creates one"];
-    if !with_ended {
-        hints.push("`--all-statuses` includes finished tasks");
+fn empty_text(project: Option<&ProjectName>, args: &Args, width: Option<usize>) -> Text {
+    let mut place = project.map_or(String::new(), |name| format!(" in project `{name}`"));
+    let mut hints = Vec::new();
+    if let Some(status) = &args.status {
+        place = format!(" in `{status}`{place}");
+        hints.push("without `--status`, `orange ls` lists all open tasks");
+    } else {
+        hints.push("`orange new BRANCH \"SUMMARY\"` creates one");
+        if !args.all_statuses {
+            hints.push("`--all-statuses` includes finished tasks");
+        }
     }
     if project.is_some() {
         hints.push("`--all` includes other projects");

@@ -4,6 +4,7 @@ use orange_config::Environment;
 use orange_config::clock;
 use orange_driver::{Explanation, Observation, Outlook, RunObservation, TaskDetails};
 use orange_engine::next_step::NextStep;
+use orange_engine::refusal::Blocker;
 use orange_engine::role::Role;
 use orange_engine::task::{Run, RunState};
 use serde::Serialize;
@@ -119,7 +120,12 @@ fn text(
         let told = with_local_times(told);
         let margin = told.len() - told.trim_start().len();
         // A wrapped command cannot be copied.
-        let width = width.filter(|_| !told.trim_start().starts_with(RUN));
+        let width = width.filter(|_| {
+            !told
+                .trim_start()
+                .trim_start_matches("then ")
+                .starts_with(RUN)
+        });
         text.push_line(&[(style, &told)], margin + 4, width);
     };
     let told = why.map(ToString::to_string).unwrap_or_default();
@@ -214,7 +220,15 @@ fn push_next_step(way: &NextStep, line: &mut impl FnMut(Style, &str)) {
         line(Style::Plain, &format!("    not checked here: {unchecked}"));
     }
     if let Some(command) = &way.command {
-        line(Style::Plain, &format!("    {RUN}{command}"));
+        let is_confirmation =
+            |missing: &Blocker| matches!(missing, Blocker::ConfirmationNeeded { .. });
+        // The command answers a confirmation itself; anything else has to be met first.
+        let then = if way.missing.iter().all(is_confirmation) {
+            ""
+        } else {
+            "then "
+        };
+        line(Style::Plain, &format!("    {then}{RUN}{command}"));
     }
 }
 
