@@ -213,7 +213,7 @@ fn check_git(gate: &GitGate, steps: &PlanBuilder<'_>) -> GateResult {
     GateResult::from_failures(failures, || {
         let names = gate.conditions.iter().map(|condition| condition.name());
         let names = names.collect::<Vec<_>>().join("`, `");
-        format!("the git gate `{names}` passes at {}", git.head.short())
+        format!("the git gate `{names}` passes at {}", git.head)
     })
 }
 

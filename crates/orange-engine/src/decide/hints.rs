@@ -34,11 +34,11 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         Blocker::NoTransition { allowed } | Blocker::UnknownStatus { allowed, .. }
             if !allowed.is_empty() =>
         {
-            let names = join_or(allowed.iter().map(|status| format!("`{status}`")));
-            let command = move_command(refusal, &Status::new("STATUS"));
+            let commands = allowed.iter();
+            let commands = commands.map(|status| format!("`{}`", move_command(refusal, status)));
             format!(
-                "from here it can go to {names}: run `{command}`; `orange task why {task}` shows \
-                 what each needs"
+                "from here you can run {}; `orange task why {task}` shows what each needs",
+                join_or(commands)
             )
         }
         Blocker::NothingToMerge { .. } => format!(

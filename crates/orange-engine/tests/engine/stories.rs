@@ -1685,8 +1685,10 @@ fn hints_fit_the_caller_and_the_available_steps() {
     assert_eq!(
         hints(world.move_to(Role::Human, "agent-review")),
         [
-            "from here it can go to `working`, `clarification` or `cancelled`: run `orange task \
-             update k3f9 --status STATUS`; `orange task why k3f9` shows what each needs"
+            "from here you can run `orange task update k3f9 --status working`, \
+             `orange task update k3f9 --status clarification` or \
+             `orange task update k3f9 --status cancelled`; \
+             `orange task why k3f9` shows what each needs"
         ]
     );
     let mut world = World::placed(&workflow, "working");

@@ -459,7 +459,7 @@ fn a_missing_harness_lists_the_searched_paths() {
         "{output}"
     );
     assert!(
-        output.contains("orange project add --harness NAME"),
+        output.contains("orange project update --harness NAME"),
         "{output}"
     );
 }

@@ -60,7 +60,7 @@ fn an_empty_home_has_no_tasks() {
         output.starts_with("no tasks in project `app`; "),
         "{output}"
     );
-    assert!(output.contains("`orange task create BRANCH"), "{output}");
+    assert!(output.contains("`orange new BRANCH"), "{output}");
     let (code, listed) = stage.json(&["task", "list", "--json"]);
     assert_eq!((code, &listed["tasks"]), (0, &serde_json::json!([])));
     assert!(!stage.home().database().exists(), "looking stores nothing");
