@@ -61,7 +61,12 @@ fn a_healthy_home_has_nothing_to_fix() {
     found.require("tmux", "ok", "3.3 or newer is needed", "");
     found.require("leftovers", "ok", "none", "");
     found.require("saved work of app", "ok", "none", "");
-    found.require("claude", "missing", "is not an executable file", "install it");
+    found.require(
+        "claude",
+        "missing",
+        "is not an executable file",
+        "install it",
+    );
     let output = stage.run_ok(&["doctor"]);
     assert!(output.contains("leftovers"), "{output}");
 }
