@@ -69,7 +69,9 @@ fn missing_verb_target(verb: Verb, target: &Target, at: Position) -> Finding {
             "no human state has a transition to it that can be requested"
         }
         Verb::Merge => "no transition on `merged`, and none that can be requested, leads there",
-        _ => "no transition to it can be requested where the verb is available",
+        _ => {
+            "no status in which the verb is available has a transition to it that can be requested"
+        }
     };
     Finding::new(
         FindingCode::VerbLeadsNowhere,

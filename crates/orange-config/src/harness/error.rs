@@ -27,7 +27,7 @@ pub enum HarnessError {
         reason: String,
     },
     /// No definition has this name.
-    #[error("there is no harness `{name}` in `{}`", .folder.display())]
+    #[error("there is no harness `{name}`")]
     NotFound {
         /// The requested name.
         name: HarnessName,

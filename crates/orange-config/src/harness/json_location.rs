@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 /// The key that matches every key.
 const EVERY: &str = "*";
 
-/// A datum in some of the values that an agent writes one after the other.
+/// Which JSON values contain a datum, and where in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JsonLocation {
-    /// What else such a value must contain.
+    /// What a value must contain to be considered.
     #[serde(default)]
     with: Map<String, Value>,
     /// The keys that lead to the datum; `*` matches every key.
@@ -45,7 +45,7 @@ impl JsonLocation {
     }
 }
 
-/// Whether `found` contains everything in `wanted`; it may contain more.
+/// Whether `found` contains everything in `expected`; it may contain more.
 fn has(found: &Value, expected: &Value) -> bool {
     match expected {
         Value::Object(expected) => {

@@ -11,14 +11,14 @@ use toml::Spanned;
 use super::Problem;
 use super::arguments::{Argument, Item};
 
-/// A list of arguments in a definition.
+/// A permission level; a definition has a list of arguments for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Everything.
+    /// The agent may do everything.
     Full,
     /// What the program calls safe.
     Reduced,
-    /// What a reviewer needs; a definition without it means `Reduced`.
+    /// What a reviewer needs; if the definition lacks it, `Reduced` is used.
     Review,
 }
 
@@ -27,7 +27,7 @@ pub enum Level {
 pub enum StartMode {
     /// In its terminal, where it waits for more.
     Interactive,
-    /// For one prompt, after which it exits; a definition without it means `Interactive`.
+    /// For one prompt, after which it exits; if the definition lacks it, `Interactive` is used.
     Headless,
 }
 
@@ -77,7 +77,7 @@ impl Level {
 }
 
 impl Levels {
-    /// The lists of both manners; the second is there only if the definition has it.
+    /// The lists for interactive and headless starts; the latter only if the definition has them.
     pub fn read(written: Spanned<Self>) -> Result<(Lists, Option<Lists>), Problem> {
         let at = written.span();
         let levels = written.into_inner();

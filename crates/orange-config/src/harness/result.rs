@@ -1,7 +1,7 @@
 //! The result of a headless run, read from its output.
 //!
 //! An agent prints JSON values one after the other; its definition says where each datum is. The
-//! output is read on demand and never decides a status: the run's own report does.
+//! output is read on demand and never decides a status: only what the agent reports to orange does.
 
 use orange_engine::death::{FailureClass, Rule, classify};
 use schemars::JsonSchema;
@@ -175,7 +175,7 @@ fn dollars(sum: f64) -> String {
 
 /// The JSON objects in the output, one per line or spread over several lines.
 ///
-/// Anything between them, such as a log line, is skipped, and so is an incomplete object.
+/// Anything between them, such as a log line, is skipped; an object that never closes ends the reading.
 struct JsonObjects<'a> {
     left: &'a [u8],
 }

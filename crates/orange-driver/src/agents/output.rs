@@ -40,13 +40,12 @@ impl Agents {
         if let Some(run) = run {
             return self.shown(&store, &run);
         }
-        let (reason, next_step) = match role {
-            Some(role) => (format!("the task never had a {role}"), NextStep::Inspect),
-            None => {
-                let workflow = crate::steps::pinned_workflow(&stored)?;
-                let next_step = next_step(&workflow, &stored.task.status, None);
-                (String::from("the task never had an agent"), next_step)
-            }
+        let (reason, next_step) = if let Some(role) = role {
+            (format!("the task never had a {role}"), NextStep::Inspect)
+        } else {
+            let workflow = crate::steps::pinned_workflow(&stored)?;
+            let next_step = next_step(&workflow, &stored.task.status, None);
+            (String::from("the task never had an agent"), next_step)
         };
         Err(DriverError::NoOutput {
             task: task.clone(),

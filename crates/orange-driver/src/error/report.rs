@@ -187,8 +187,8 @@ impl DriverError {
             }
             DriverError::NoRepository { .. } => Report::new(Kind::Refused, "project-unusable")
                 .hint(
-                "a project is a git repository with a commit: run `git init` if it is none yet, \
-                 and `git commit --allow-empty -m first`; then run the command again",
+                "create what is missing with `git init` or `git commit --allow-empty -m first`, \
+                 then run the command again",
             ),
             DriverError::NoBranch { path, .. } => Report::new(Kind::NotFound, "branch-not-found")
                 .hint(format!(

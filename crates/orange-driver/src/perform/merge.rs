@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::perform::Performer;
 
 impl Performer {
-    /// Makes sure that the default branch has the branch's commit, as decided.
+    /// Makes sure that the default branch has the branch's changes, as decided.
     ///
     /// A retry helps only if the machine or the network failed. The user has to resolve anything
     /// else and start the next attempt.

@@ -97,9 +97,8 @@ impl fmt::Display for Blocker {
                 )
             }
             Blocker::GuardFailed { when, values } => {
-                let values = values
-                    .iter()
-                    .map(|(field, value)| format!("{field} is {value}"));
+                let values = values.iter();
+                let values = values.map(|(field, value)| format!("{field} is {value}"));
                 write!(
                     formatter,
                     "this requires `{when}`, but {}",

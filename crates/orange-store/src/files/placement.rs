@@ -23,7 +23,7 @@ pub enum ReleaseOutcome {
     NotBound,
     /// It was copied back, byte for byte.
     CopiedBack,
-    /// It was missing from the worktree; the last import replaced it.
+    /// It was missing, empty or unreadable in the worktree; the last import replaced it.
     Restored,
 }
 
@@ -49,7 +49,8 @@ pub fn bind(
         });
     }
     let binding = file.directory.binding_link();
-    // The mark is written while the path is empty, so a file found there later is our own copy.
+    // The link is written only while nothing exists at the path; if the link exists, a file there is
+    // our own copy.
     let begun = fs::read_link(&binding).is_ok_and(|target| target == path);
     if !begun {
         if fs::symlink_metadata(path).is_ok() || read_document::is_behind_link(path) {

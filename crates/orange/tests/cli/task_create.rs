@@ -455,7 +455,7 @@ fn a_missing_harness_lists_the_searched_paths() {
     assert_eq!(code, 3, "{output}");
     let folder = stage.home().harnesses();
     assert!(
-        output.contains(&format!("in `{}`", folder.display())),
+        output.contains(&format!("in `{}/NAME.toml`", folder.display())),
         "{output}"
     );
     assert!(
