@@ -76,7 +76,11 @@ pub(super) fn migrate(connection: &mut Connection, steps: &[Step]) -> Result<Sch
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(failed("migrate the schema"))?;
-        // Another process may have taken the step while this one waited.
+        // Another process may have taken steps while this one waited. `ALTER TABLE` trusts the
+        // tables that this connection has read; a query notices that they changed, and reads again.
+        transaction
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+            .map_err(failed("migrate the schema"))?;
         let Schema::Older(taken) = schema(&transaction, steps)? else {
             continue;
         };
@@ -205,6 +209,24 @@ mod tests {
                 .unwrap()
         };
         assert_eq!(rows(&connection), 1);
+    }
+
+    #[test]
+    fn a_step_of_another_process_is_seen_before_the_next() {
+        let steps = [
+            sql("CREATE TABLE a (x)"),
+            sql("ALTER TABLE a ADD COLUMN y"),
+            sql("ALTER TABLE a RENAME COLUMN y TO z"),
+        ];
+        let directory = tempfile::tempdir().unwrap();
+        let open = || Connection::open(directory.path().join("a.db")).unwrap();
+        let (mut one, mut other) = (open(), open());
+        migrate(&mut one, &steps[..1]).unwrap();
+        let tables = other.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0));
+        assert_eq!(tables, Ok(1));
+        migrate(&mut one, &steps[..2]).unwrap();
+        assert_eq!(migrate(&mut other, &steps).unwrap(), Schema::Present);
+        assert!(other.prepare("SELECT z FROM a").is_ok());
     }
 
     #[test]

@@ -356,19 +356,20 @@ fn a_branch_belongs_to_one_task_at_a_time() {
 fn concurrent_creates_of_one_branch_make_one_task() {
     let stage = Stage::new("default");
     let create = ["task", "create", "fix", "Fix it", "--no-spawn"];
-    let mut children: Vec<_> = (0..8)
+    let children: Vec<_> = (0..8)
         .map(|_| {
             let mut orange = stage.orange(&create);
-            orange.stdout(Stdio::null()).stderr(Stdio::null());
+            orange.stdout(Stdio::piped()).stderr(Stdio::piped());
             orange.spawn().unwrap()
         })
         .collect();
-    let codes = children
-        .iter_mut()
-        .map(|it| it.wait().unwrap().code().unwrap());
-    let mut codes: Vec<i32> = codes.collect();
-    codes.sort_unstable();
-    assert_eq!(codes, [0, 3, 3, 3, 3, 3, 3, 3]);
+    let outputs = children
+        .into_iter()
+        .map(|it| it.wait_with_output().unwrap());
+    let mut outputs: Vec<_> = outputs.collect();
+    outputs.sort_by_key(|output| output.status.code());
+    let codes: Vec<_> = outputs.iter().filter_map(|it| it.status.code()).collect();
+    assert_eq!(codes, [0, 3, 3, 3, 3, 3, 3, 3], "{outputs:#?}");
     assert_eq!(stage.tasks(), 1);
 }
 

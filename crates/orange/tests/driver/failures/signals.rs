@@ -211,13 +211,18 @@ fn an_interrupted_read_only_call_changes_nothing() {
 
 /// Waits until a process has handlers for both signals.
 fn wait_for_signal_handlers(child: &Child) {
-    let status = format!("/proc/{}/status", child.id());
+    let (status, exe) = (
+        format!("/proc/{}/status", child.id()),
+        format!("/proc/{}/exe", child.id()),
+    );
     wait_for("its handlers", || {
+        // Until it runs its own program, it has the handlers of this process.
+        let is_itself = fs::read_link(&exe).is_ok_and(|exe| exe.ends_with("orange"));
         let status = fs::read_to_string(&status).unwrap_or_default();
         let caught = status.lines().find_map(|it| it.strip_prefix("SigCgt:"));
         let caught = u64::from_str_radix(caught.unwrap_or_default().trim(), 16).unwrap_or(0);
         let is_caught = |signal: u32| caught & (1 << (signal - 1)) != 0;
-        is_caught(2) && is_caught(15)
+        is_itself && is_caught(2) && is_caught(15)
     });
 }
 
