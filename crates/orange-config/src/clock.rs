@@ -43,7 +43,8 @@ pub fn after(duration: Duration) -> Timestamp {
     Timestamp::from_millis(now().millis().saturating_add(millis))
 }
 
-/// Sleeps until an instant, but at most this long, because the awaited condition may change.
+/// Sleeps until `then`, but at most `longest`, so that the caller can check again whether it still
+/// has to wait.
 pub fn sleep_until(then: Timestamp, longest: Duration) {
     let millis = then.millis().saturating_sub(now().millis());
     let millis = u64::try_from(millis).unwrap_or(0);

@@ -43,7 +43,7 @@ impl Role {
         }
     }
 
-    /// Whether a process of this role can run.
+    /// Whether this is the role of an agent, not of the user or the engine.
     pub fn is_agent(&self) -> bool {
         !matches!(self, Role::Human | Role::Engine)
     }

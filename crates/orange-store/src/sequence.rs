@@ -52,8 +52,8 @@ impl Store {
         self.begin("FULL", attempt)
     }
 
-    /// Begins a write of a note about something that a power loss ends anyway; it becomes durable
-    /// with the next durable write.
+    /// Begins a write that a power loss may undo, for facts that the power loss makes obsolete
+    /// anyway. The next durable write makes it durable too.
     pub(super) fn write_lazily(
         &mut self,
         attempt: &'static str,
@@ -71,7 +71,8 @@ impl Store {
             .map_err(failed(attempt))?;
         let path = self.path();
         let opened = self.identity();
-        // Only the compile-time check is skipped: the exclusive borrow of the store lasts as long.
+        // Only the compile-time check against nested transactions is skipped; the store stays
+        // borrowed as long as the transaction lives, so there can be none.
         let begun = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
         let transaction = match begun {
             Err(error) if is_busy(&error) => return Err(StoreError::Busy { attempt, path }),

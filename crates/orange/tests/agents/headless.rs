@@ -11,7 +11,7 @@ use crate::stage::{SOON, Stage, running};
 
 const WORK: &str = r#"
 run echo Bonjour > greet.txt
-run git add greet.txt && git commit -qm 'Greet in French'
+run git add . && git commit -qm 'Greet in French'
 run echo '{"status":"done","files_changed":["greet.txt"]}' > "$ORANGE_REPORT"
 say It greets in French: "Bonjour".
 "#;

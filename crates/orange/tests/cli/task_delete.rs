@@ -18,7 +18,7 @@ fn only_a_finished_task_can_be_deleted_and_its_files_are_kept() {
     let cancelled = cancelled.replace("\n      ", " ");
     assert!(
         cancelled.contains(&format!(
-            "saved as number 1, 1 file; restore it with `orange task restore {id} 1 --branch NAME`"
+            "in 1 file is saved as number 1; restore it with `orange task restore {id} 1 --branch NAME`"
         )),
         "{cancelled}"
     );

@@ -42,7 +42,8 @@ impl Git {
         })
     }
 
-    /// Pushes a later commit to the remote's branch; returns the remote's message if it rejects it.
+    /// Pushes a commit that descends from that of the remote's branch; returns the remote's message
+    /// if the remote rejects the push.
     pub(crate) fn push_commit(
         &self,
         remote: &Remote,

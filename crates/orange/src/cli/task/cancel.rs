@@ -68,7 +68,7 @@ fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
 fn rescue_hint(task: &TaskId, kept: &RescueInfo, width: Option<usize>) -> Text {
     let (number, count) = (kept.number, count_noun(kept.paths.len(), "file"));
     let hint = format!(
-        "uncommitted work is saved as number {number}, {count}; restore it with `orange task \
+        "uncommitted work in {count} is saved as number {number}; restore it with `orange task \
          restore {task} {number} --branch NAME`"
     );
     let mut text = Text::new();
