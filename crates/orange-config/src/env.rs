@@ -49,6 +49,9 @@ pub const ORANGE_BACKGROUND: &str = "ORANGE_BACKGROUND";
 /// The log level of `orange.log`; overrides `log.level` in `config.toml`.
 pub const ORANGE_LOG: &str = "ORANGE_LOG";
 
+/// How long commands wait; overrides `wait` in `config.toml`.
+pub const ORANGE_WAIT: &str = "ORANGE_WAIT";
+
 /// The user's home directory, in which `orange` is the default home.
 const HOME: &str = "HOME";
 

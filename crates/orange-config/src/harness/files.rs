@@ -15,7 +15,7 @@ pub struct HarnessFile {
     pub path: String,
     /// The content, below a first line that says that orange wrote it.
     pub text: String,
-    /// Whether the agent can do without it if another file is in its place.
+    /// Whether the agent may start without it if a file that orange did not write is at its path.
     #[serde(default)]
     pub optional: bool,
 }
@@ -38,7 +38,7 @@ pub(crate) fn validate_names(
         let is_letter = |it: char| it.is_ascii_alphanumeric() || "._-".contains(it);
         if name.is_empty() || name.starts_with('.') || !name.chars().all(is_letter) {
             let message = format!("`{}` is not a valid file name", name.escape_debug());
-            let hint = "write a name of letters, digits, `.`, `-` and `_`, such as `hooks.json`";
+            let hint = "write a name of letters, digits, `.`, `-` and `_` that does not begin with `.`, such as `hooks.json`";
             return Err((file.span(), message, hint.to_owned()));
         }
     }
@@ -54,7 +54,7 @@ pub(crate) fn validate_files(
         let is_plain = |it: Component<'_>| matches!(it, Component::Normal(part) if part != ".git");
         let is_letter = |it: char| it.is_ascii_alphanumeric() || "._-/".contains(it);
         let is_fine = path.chars().all(is_letter) && Path::new(path).components().all(is_plain);
-        // A file at the root could be the task's own.
+        // At the root it could be TASK.md or a file of the repository.
         if !is_fine || !path.contains('/') || path.ends_with('/') {
             let path = path.escape_debug();
             let message = format!("`{path}` is not a valid path for a file in a worktree");

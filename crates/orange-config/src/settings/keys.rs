@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::value::{Kind, Value};
-use crate::{ORANGE_LOG, Project, WhenFull};
+use crate::{ORANGE_LOG, ORANGE_WAIT, Project, WhenFull};
 
 /// A key that the user may set, or a family of keys when its name ends in `.*`.
 #[derive(Debug)]
@@ -61,6 +61,15 @@ pub const KEYS: &[Key] = &[
         meaning: "The workflow of new tasks.",
         default: || Some(Value::text("default")),
         project: |it| it.workflow.as_deref().map(Value::text),
+        ..PLAIN
+    },
+    Key {
+        name: "wait",
+        kind: Kind::Duration,
+        meaning: "How long a command waits for orange to finish its part, without `--wait`.",
+        // The shell tool of an agent has a timeout of its own.
+        default: || Some(Value::Duration(Duration::from_secs(8))),
+        variable: Some(ORANGE_WAIT),
         ..PLAIN
     },
     Key {

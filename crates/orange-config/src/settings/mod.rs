@@ -27,6 +27,8 @@ pub struct Settings {
     /// The harness that reviews new tasks; the same one when absent.
     pub review_harness: Option<HarnessName>,
     pub workflow: String,
+    /// How long a command waits for effects by default.
+    pub wait: Duration,
     /// How much may run at once.
     pub limits: Limits,
     /// The worktrees of a project.
@@ -255,6 +257,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
         harness: text("harness").map(HarnessName::new),
         review_harness: text("review_harness").map(HarnessName::new),
         workflow: text("workflow").unwrap_or_default(),
+        wait: duration("wait"),
         limits: Limits {
             agents: count("limits.agents"),
             per_project: count("limits.per_project"),

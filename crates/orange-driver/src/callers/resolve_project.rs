@@ -23,7 +23,11 @@ impl Callers {
         match projects.projects.as_slice() {
             [project] => Ok(project.clone()),
             _ => Err(DriverError::ProjectUnclear {
-                directory: self.context.directory().map(Path::to_owned),
+                directory: self
+                    .context
+                    .directory()
+                    .map(Path::to_owned)
+                    .unwrap_or_default(),
                 names: projects.names(),
             }),
         }

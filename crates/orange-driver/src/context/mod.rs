@@ -30,6 +30,9 @@ use crate::context::progress::Progress;
 /// How long another process's commit usually takes.
 const USUAL_COMMIT: Duration = Duration::from_millis(500);
 
+/// How long a command waits if the settings cannot be read.
+const DEFAULT_WAIT: Duration = Duration::from_secs(8);
+
 /// The home and everything else that the driver works with.
 #[derive(Clone, Debug)]
 pub struct Context {
@@ -42,6 +45,7 @@ pub struct Context {
     pub(crate) bounds: Bounds,
     pub(crate) gathering: GatherPolicy,
     pub(crate) log: LogSettings,
+    pub(crate) wait: Duration,
     pub(crate) progress: Progress,
 }
 
@@ -79,8 +83,10 @@ impl Context {
     pub(crate) fn new(environment: &Environment, orange: PathBuf) -> Result<Context, DriverError> {
         let home = Home::resolve(environment)?;
         // An error in the settings is reported by the code that needs them.
-        let log =
-            Settings::load(&home, environment, None).map_or(log::DEFAULT_SETTINGS, |it| it.log);
+        let settings = Settings::load(&home, environment, None);
+        let (log, wait) = settings.map_or((log::DEFAULT_SETTINGS, DEFAULT_WAIT), |settings| {
+            (settings.log, settings.wait)
+        });
         let socket = Socket::Private(home.tmux_socket());
         Ok(Context {
             tmux: Tmux::new("tmux", socket, environment).variable(ORANGE_BACKGROUND, home.path()),
@@ -91,6 +97,7 @@ impl Context {
             bounds: Bounds::default(),
             gathering: GatherPolicy::Here,
             log,
+            wait,
             progress: Progress::default(),
         })
     }
@@ -113,6 +120,11 @@ impl Context {
     /// The directory that the command was run in.
     pub fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
+    }
+
+    /// How long a command waits for effects if the caller does not say it.
+    pub fn default_wait(&self) -> Duration {
+        self.wait
     }
 
     /// The settings of a project, or the general ones; an error in them fails whatever needs them.

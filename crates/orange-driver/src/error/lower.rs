@@ -70,7 +70,7 @@ pub(super) fn projects(error: &ProjectsError) -> Report {
 
 pub(super) fn registered(names: &[ProjectName]) -> String {
     if names.is_empty() {
-        return "run the command in a git repository; the first task there registers it".to_owned();
+        return "no project is registered; run `orange project add` in a git repository, or create its first task there with `orange new`".to_owned();
     }
     let names: Vec<&str> = names.iter().map(ProjectName::as_str).collect();
     format!(

@@ -3,7 +3,7 @@
 mod lower;
 mod report;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use orange_config::{CatalogError, HarnessError, HomeError, ProjectsError, SettingsError};
 use orange_effects::command::CommandError;
@@ -94,10 +94,10 @@ pub enum DriverError {
         path: PathBuf,
         reason: String,
     },
-    #[error("cannot determine the project: {}", outside(.directory.as_deref(), .names))]
+    #[error("cannot determine the project: `{}` belongs to no registered project", .directory.display())]
     ProjectUnclear {
         /// The current directory.
-        directory: Option<PathBuf>,
+        directory: PathBuf,
         names: Vec<ProjectName>,
     },
     #[error("cannot register `{}`: {reason}", .path.display())]
@@ -246,19 +246,6 @@ impl From<GitError> for DriverError {
             error => DriverError::Git(error),
         }
     }
-}
-
-/// Why a directory names no project; inside another repository the command would have registered it
-/// or said so.
-fn outside(directory: Option<&Path>, names: &[ProjectName]) -> String {
-    let directory = directory.map_or_else(
-        || String::from("the current directory"),
-        |directory| format!("`{}`", directory.display()),
-    );
-    if names.is_empty() {
-        return format!("{directory} is not in a git repository, and no project is registered");
-    }
-    format!("{directory} belongs to no registered project")
 }
 
 fn list_uses(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {

@@ -88,7 +88,7 @@ impl DriverError {
                     _ => report,
                 }
             }
-            DriverError::HarnessUnset { project, folder } => {
+            DriverError::HarnessUnset { folder, .. } => {
                 Report::new(Kind::Usage, "harness-unset")
                     .hint("install claude, codex, gemini, opencode or pi")
                     .hint(format!(
@@ -96,10 +96,6 @@ impl DriverError {
                         folder.display()
                     ))
                     .hint("choose an agent for one task with `orange task create --harness NAME`")
-                    .hint(format!(
-                        "choose one for the project with `orange project update {project} \
-                         --harness NAME`"
-                    ))
                     .hint("choose one for all projects with `harness = \"NAME\"` in config.toml")
             }
             DriverError::NoSkills(named) => {
@@ -278,7 +274,10 @@ impl DriverError {
                     .details(json!({ "task": task, "reason": reason }))
             }
             DriverError::NotStarted { task } => Report::new(Kind::Refused, "not-started")
-                .hint(format!("start it with `orange task spawn {task}`"))
+                .hint(format!(
+                    "start the work with `orange task spawn {task}`, or create a new task if this \
+                     one has ended"
+                ))
                 .details(json!({ "task": task })),
             DriverError::FactUnknown { task, what, reason } => {
                 Report::new(Kind::Refused, "fact-unknown")

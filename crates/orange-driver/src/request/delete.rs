@@ -26,11 +26,11 @@ pub enum DeleteResult {
 }
 
 impl Requests {
-    /// Deletes a finished task: records that first, then moves its directory to the trash. If the
+    /// Deletes a finished task, if the user has confirmed it: records that first, then moves its directory to the trash. If the
     /// process is killed in between, deleting again finishes it.
-    pub fn delete(&self, task: &TaskId) -> Result<DeleteResult, DriverError> {
+    pub fn delete(&self, task: &TaskId, is_confirmed: bool) -> Result<DeleteResult, DriverError> {
         let mut store = self.context.store()?;
-        let stepped = self.request_change(&mut store, task, RequestKind::Delete)?;
+        let stepped = self.request_change(&mut store, task, RequestKind::Delete, is_confirmed)?;
         let already = match stepped {
             StepResult::Refused(refusal) => return Ok(DeleteResult::Refused(refusal)),
             StepResult::Nothing { .. } => true,
@@ -51,7 +51,7 @@ impl Requests {
         if store.require(task)?.task.is_deleted {
             orange_store::restore_from_trash(&store, task)?;
         }
-        let already = match self.request_change(&mut store, task, RequestKind::Restore)? {
+        let already = match self.request_change(&mut store, task, RequestKind::Restore, true)? {
             StepResult::Refused(refusal) => return Ok(DeleteResult::Refused(refusal)),
             StepResult::Nothing { .. } => true,
             StepResult::Recorded { .. } => false,
@@ -65,9 +65,14 @@ impl Requests {
         &self,
         store: &mut Store,
         task: &TaskId,
-        ask: RequestKind,
+        kind: RequestKind,
+        is_confirmed: bool,
     ) -> Result<StepResult, DriverError> {
-        let request = Request::new(self.callers.identify_for_in(store, task)?.role, ask);
+        let by = self.callers.identify_for_in(store, task)?.role;
+        let request = Request {
+            is_confirmed,
+            ..Request::new(by, kind)
+        };
         self.steps.step(store, task, &Cause::Request(request))
     }
 }

@@ -27,11 +27,6 @@ pub enum WaitPolicy {
     Skip,
 }
 
-impl WaitPolicy {
-    /// The default for commands: an agent's shell tool has its own timeout.
-    pub const DEFAULT: WaitPolicy = WaitPolicy::Detached(Duration::from_secs(8));
-}
-
 impl Requests {
     /// Gets the effects of a task performed, and reports on the requested ones.
     ///

@@ -34,7 +34,7 @@ pub struct TaskDetails {
     pub workspace: Option<WorkspaceRecord>,
     /// Its messages, including read ones.
     pub inbox: Vec<InboxEntry>,
-    /// What a check of the agents believed alive showed; it changed nothing.
+    /// The observed state of each agent that is recorded as alive; observing changes nothing.
     pub seen: Vec<RunObservation>,
     /// What its live agents seem to be doing, from their events.
     pub activities: Vec<RunActivity>,

@@ -49,7 +49,7 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
             format!("see the branch's commits with `orange task diff {task}`")
         }
         Blocker::NotByRequest { triggers } if triggers.iter().any(|name| name == "merged") => {
-            format!("merge the branch with `orange task merge {task}`")
+            format!("it follows when the branch is merged: `orange task merge {task}`")
         }
         Blocker::NotAllowed { by, .. } => not_allowed(by, refusal),
         Blocker::GuardFailed { .. } => {
@@ -215,13 +215,13 @@ fn gate_hint(failure: &GateFailure, again: &str) -> Option<String> {
             verdict,
         } => {
             let what = describe_section(section, fields, *verdict);
-            format!("add {what} to TASK.md, then run `{again}`")
+            format!("add to TASK.md: {what}; then run `{again}`")
         }
         GateFailure::FieldsMissing {
             section, fields, ..
         } => {
             let what = describe_section(section, fields, None);
-            format!("write {what} in TASK.md, then run `{again}`")
+            format!("write in TASK.md: {what}; then run `{again}`")
         }
         GateFailure::VerdictWrong {
             section, wanted, ..

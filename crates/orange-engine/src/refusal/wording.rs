@@ -184,10 +184,13 @@ pub(crate) fn describe_section(
     match (fields, verdict) {
         (_, Some(verdict)) => format!("`{section}` whose first line is `Verdict: {verdict}`"),
         ([], None) => format!("`{section}` with some content"),
-        (fields, None) => format!(
-            "`{section}` with at least one of {}, each as `NAME: text` on one line",
-            fields.join(", ")
-        ),
+        (fields, None) => {
+            let lines = fields.iter().map(|field| format!("`{field}: …`"));
+            format!(
+                "`{section}` with at least one of the lines {}",
+                join_and(lines)
+            )
+        }
     }
 }
 

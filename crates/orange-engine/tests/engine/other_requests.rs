@@ -113,7 +113,15 @@ fn only_a_finished_and_released_task_can_be_deleted() {
         matches!(agent[..], [Blocker::NotAllowed { .. }]),
         "{agent:?}"
     );
-    world.ask(Role::Human, RequestKind::Delete);
+    let unconfirmed = missing(world.ask(Role::Human, RequestKind::Delete));
+    assert!(
+        matches!(unconfirmed[..], [Blocker::ConfirmationNeeded { .. }]),
+        "{unconfirmed:?}"
+    );
+    world.step(Cause::Request(Request {
+        is_confirmed: true,
+        ..Request::new(Role::Human, RequestKind::Delete)
+    }));
     assert!(world.task.is_deleted);
     let again = world.ask(Role::Human, RequestKind::Delete);
     assert!(matches!(again, Decision::Plan(plan) if plan.is_already_done));

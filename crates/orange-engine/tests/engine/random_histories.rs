@@ -217,7 +217,7 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
         }
         Happening::Retry(by, true) => request(by, RequestKind::RetryEffects, false),
         Happening::Retry(by, false) => request(by, RequestKind::RetryReleases, false),
-        Happening::PutAway(by, true) => request(by, RequestKind::Delete, false),
+        Happening::PutAway(by, true) => request(by, RequestKind::Delete, true),
         Happening::PutAway(by, false) => request(by, RequestKind::Restore, false),
         Happening::Adopt(by) => {
             let mut other = workflow.clone();

@@ -1713,8 +1713,8 @@ fn every_refusal_has_a_code_a_reason_and_a_next_step() {
     assert_eq!(
         refusal.hints,
         [
-            "add `## Handoff` with at least one of DONE, REMAINING, DECISIONS, UNCERTAIN, each as \
-          `NAME: text` on one line to TASK.md, then run `orange task update --status agent-review`"
+            "add to TASK.md: `## Handoff` with at least one of the lines `DONE: …`, `REMAINING: …`, \
+          `DECISIONS: …` and `UNCERTAIN: …`; then run `orange task update --status agent-review`"
         ]
     );
     let refusal = world.refused(Role::Worker, "reviewing");
@@ -1732,7 +1732,7 @@ fn every_refusal_has_a_code_a_reason_and_a_next_step() {
     let refusal = world.refused(Role::Worker, "done");
     assert_eq!(
         refusal.hints,
-        ["merge the branch with `orange task merge k3f9`"]
+        ["it follows when the branch is merged: `orange task merge k3f9`"]
     );
     let refusal = world.refused(Role::Worker, "cancelled");
     assert_eq!(

@@ -68,8 +68,8 @@ pub fn classify_magic(magic: u32) -> FileSystem {
 #[cfg(target_os = "linux")]
 pub fn file_system_of(directory: &Path) -> io::Result<FileSystem> {
     let found = rustix::fs::statfs(directory)?;
-    // The number has 32 bits; the field is wider and signed, so some network file systems would
-    // look negative.
+    // The number has 32 bits, but the field is signed: one with its top bit set, such as that of
+    // CIFS, may arrive sign-extended.
     let magic = u32::try_from(found.f_type & 0xffff_ffff).unwrap_or_default();
     Ok(classify_magic(magic))
 }

@@ -30,12 +30,12 @@ pub const CHANGE_SHAPE: Shape = Shape::of::<Change<'static>>("orange.attention.c
 ///
 /// One queue for all tasks, the longest wait first: questions from agents, work to review, tasks
 /// that are stuck or in trouble, failed effects, undelivered messages, agents that wait for
-/// permission or an answer, silent agents (started, but nothing reported), and parked harnesses.
-/// Each entry says what to run next.
+/// permission or an answer, silent agents (started, but nothing reported), and parked harnesses
+/// (out of quota or not logged in, so that nothing is started on them). Each entry says what to run
+/// next.
 ///
-/// Inside a project only its tasks are listed. Nothing is changed, except with `--clear`: the
-/// failed effects of a finished task stay in the list until `orange task retry` succeeds or you
-/// clear them.
+/// Inside a project only its tasks are listed. The failed effects of a finished task stay in the
+/// list until `orange task retry` succeeds or you remove them with `--clear`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// List the tasks of all projects.
@@ -114,9 +114,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 fn clear(driver: &Driver, task: &str, output: &mut Output) -> Result<Exit, Error> {
     let task = driver.callers.resolve_task(Some(task))?;
     let request = |by| Request::new(by, RequestKind::ClearAttention);
-    let answer = driver
-        .requests
-        .ask_as_caller(&task, request, WaitPolicy::DEFAULT)?;
+    let answer = driver.requests.ask_as_caller(
+        &task,
+        request,
+        WaitPolicy::Detached(driver.context.default_wait()),
+    )?;
     print(answer, output)
 }
 

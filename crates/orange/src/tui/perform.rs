@@ -56,21 +56,23 @@ fn attempt(driver: &Driver, action: &Action) -> Result<ActionResult, DriverError
             let asking = driver
                 .clone()
                 .with_gathering(GatherPolicy::Detached(GATE_TIMEOUT));
-            let answer = asking
-                .requests
-                .ask_as_caller(task, request, WaitPolicy::DEFAULT)?;
+            let answer = asking.requests.ask_as_caller(
+                task,
+                request,
+                WaitPolicy::Detached(driver.context.default_wait()),
+            )?;
             answer_result(answer, action)
         }
         Action::Create(draft) => {
             let created = driver.requests.create_and_start(
                 &new_work(driver, draft)?,
                 draft.starts_now,
-                WaitPolicy::DEFAULT,
+                WaitPolicy::Detached(driver.context.default_wait()),
             )?;
             creation_result(created, action)
         }
         Action::Delete(task) => {
-            deletion_result(driver.requests.delete(task)?, task, "deleted", action)
+            deletion_result(driver.requests.delete(task, true)?, task, "deleted", action)
         }
         Action::Undelete(task) => {
             deletion_result(driver.requests.undelete(task)?, task, "restored", action)

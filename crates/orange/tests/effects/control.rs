@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::stage::{Run, Stage};
 
 /// The time limit, for a loaded machine.
-const SOON: Duration = Duration::from_mins(1);
+const SOON: Duration = Duration::from_mins(3);
 
 /// An agent in its own session.
 fn start(stage: &Stage, id: &str) -> Pane {

@@ -23,7 +23,7 @@ use orange_engine::role::Role;
 use tempfile::TempDir;
 
 /// How long a condition may take; a loaded machine is slow.
-pub const SOON: Duration = Duration::from_secs(20);
+pub const SOON: Duration = Duration::from_mins(3);
 
 /// Timeouts for ending a run; short, because stubborn agents never exit when asked.
 pub const TIMEOUT: KillTimeouts = KillTimeouts {

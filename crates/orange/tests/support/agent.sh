@@ -7,6 +7,9 @@
 
 SCRIPTS=${0%/*}/scripts
 
+# A loaded machine is slow.
+export ORANGE_WAIT=2m
+
 # section NAME: adds a section with the standard input to TASK.md, in one write. A handoff needs a
 # commit, so this makes one if the script has not.
 section() {

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use orange_config::clock::Deadline;
-use orange_config::{Environment, Home};
+use orange_config::{Environment, Home, ORANGE_WAIT};
 use orange_driver::{Bounds, Driver};
 use orange_effects::process::{self, KillTimeouts};
 use orange_engine::Task;
@@ -17,7 +17,7 @@ use orange_store::{Store, TaskFilter};
 use tempfile::TempDir;
 
 /// How long a condition may take; a loaded machine is slow.
-pub const SOON: Duration = Duration::from_mins(1);
+pub const SOON: Duration = Duration::from_mins(3);
 
 const AGENT: &str = include_str!("agent.sh");
 
@@ -309,12 +309,13 @@ impl Drop for Stage {
 
 /// A user's environment, as far as tests need one.
 pub fn environment(root: &Path, more: &[(&str, &str)]) -> Environment {
-    let variables: [(&str, OsString); 5] = [
+    let variables: [(&str, OsString); 6] = [
         ("PATH", std::env::var_os("PATH").unwrap()),
         ("HOME", root.into()),
         ("ORANGE_HOME", root.join("home").into()),
         ("LANG", "C.UTF-8".into()),
         ("SHELL", "/bin/sh".into()),
+        (ORANGE_WAIT, "2m".into()),
     ];
     let more = more
         .iter()

@@ -26,6 +26,14 @@ impl RequestDecision<'_> {
         } else {
             (task.workspace != Workspace::None).then_some(Blocker::HoldsWorkspace)
         };
+        let missing = missing.or_else(|| {
+            let question = format!(
+                "Delete {}, `{}`? Its directory is moved to the trash; branch `{}`, saved work and \
+                 history are kept.",
+                task.id, task.summary, task.branch
+            );
+            (!self.request.is_confirmed).then_some(Blocker::ConfirmationNeeded { question })
+        });
         if let Some(missing) = missing {
             return self.refuse(Attempt::Delete, blocked_by(missing));
         }

@@ -74,13 +74,14 @@ pub fn run_with_progress<T>(
 ) -> (T, Option<Signal>) {
     // If handlers cannot be installed, signals kill this process as any other.
     let signals = Signals::new([SIGINT, SIGTERM]).ok();
+    // Before the handlers that ask it: a signal that comes between the two must not kill.
+    SIGNALS_KILL.store(signals.is_none(), Ordering::SeqCst);
     HANDLERS_INSTALLED.call_once(|| {
         for signal in [SIGINT, SIGTERM] {
             let _swallowed = register_conditional_default(signal, &SIGNALS_KILL);
         }
     });
     let (done, finished) = mpsc::channel::<()>();
-    SIGNALS_KILL.store(signals.is_none(), Ordering::SeqCst);
     let result = thread::scope(|scope| {
         let looker = scope.spawn(|| {
             let finished = finished;

@@ -61,24 +61,26 @@ pub struct Target {
 #[derive(Debug, clap::Args)]
 pub struct WaitArgs {
     /// Wait at most this many seconds for orange to finish its part, such as a start or a merge;
-    /// then exit with 5 while orange continues.
+    /// then exit with 5 while orange continues [default: the setting `wait`].
     #[arg(long, value_name = "SECONDS")]
     pub wait: Option<u64>,
 }
 
 impl WaitArgs {
-    pub fn waiting(&self) -> WaitPolicy {
-        let timeout = self.wait.map(Duration::from_secs);
-        timeout.map_or(WaitPolicy::DEFAULT, WaitPolicy::Detached)
+    pub fn waiting(&self, driver: &Driver) -> WaitPolicy {
+        WaitPolicy::Detached(self.bound(driver))
     }
 
-    /// Which process runs the commands of gates, and how long to wait for them.
-    pub fn gathering(&self) -> GatherPolicy {
-        let bound = match self.waiting() {
-            WaitPolicy::Detached(bound) => bound,
-            WaitPolicy::Here | WaitPolicy::Skip => Duration::ZERO,
-        };
-        GatherPolicy::Detached(bound)
+    /// A driver that also waits this long for the commands of gates.
+    pub fn driver(&self, environment: &Environment) -> Result<Driver, Error> {
+        let driver = driver(environment)?;
+        let gathering = GatherPolicy::Detached(self.bound(&driver));
+        Ok(driver.with_gathering(gathering))
+    }
+
+    fn bound(&self, driver: &Driver) -> Duration {
+        let given = self.wait.map(Duration::from_secs);
+        given.unwrap_or_else(|| driver.context.default_wait())
     }
 }
 
@@ -170,7 +172,7 @@ fn send_request(
     environment: &Environment,
     output: &Output,
 ) -> Result<Answer, Error> {
-    let driver = driver(environment)?.with_gathering(target.patience.gathering());
+    let driver = target.patience.driver(environment)?;
     let task = driver.callers.resolve_task(target.task.as_deref())?;
     let request = |by| Request {
         by,
@@ -179,7 +181,7 @@ fn send_request(
         message: draft.message,
         head: draft.head,
     };
-    let waiting = target.patience.waiting();
+    let waiting = target.patience.waiting(&driver);
     let mode = WaitMode::for_wait(output);
     let (result, signal) = run_with_progress(driver.context.progress(), mode, || {
         driver.requests.ask_as_caller(&task, request, waiting)

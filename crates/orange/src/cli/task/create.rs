@@ -131,7 +131,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let (created, signal) = run_with_progress(driver.context.progress(), mode, || {
         driver
             .requests
-            .create_and_start(&new, !args.no_spawn, args.patience.waiting())
+            .create_and_start(&new, !args.no_spawn, args.patience.waiting(&driver))
     });
     if let Some(signal) = signal {
         let waited = match &created {

@@ -3,6 +3,7 @@
 use orange_config::Environment;
 use orange_driver::{DeleteResult, Driver};
 use orange_engine::names::TaskId;
+use orange_engine::refusal::Blocker;
 use serde::Serialize;
 
 use crate::cli::request::requests::{Consent, ask_consent, driver};
@@ -39,18 +40,10 @@ struct Body<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = driver.callers.resolve_task(Some(&args.task))?;
-    if !args.undo && !args.yes {
-        let consent = ask_consent(&question(&driver, &task)?, output)?;
-        match consent {
-            Consent::Given => {}
-            Consent::Denied => return Err(Error::denied("delete", &task)),
-            Consent::NotAsked => return Err(Error::unconfirmed("delete", &task)),
-        }
-    }
     let result = if args.undo {
         driver.requests.undelete(&task)?
     } else {
-        driver.requests.delete(&task)?
+        delete(&driver, &task, args.yes, output)?
     };
     let (directory, already) = match result {
         DeleteResult::Refused(refusal) => return Err(refusal.into()),
@@ -88,12 +81,23 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
-/// Says what will happen to the task.
-fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
-    let task = driver.views.show(task)?.stored.task;
-    let (id, branch, summary) = (&task.id, &task.branch, &task.summary);
-    Ok(format!(
-        "Delete {id}, `{summary}`? Its directory is moved to the trash; branch `{branch}`, saved \
-         work and history are kept."
-    ))
+/// Deletes the task, and asks for the confirmation if only that is missing.
+fn delete(
+    driver: &Driver,
+    task: &TaskId,
+    is_confirmed: bool,
+    output: &mut Output,
+) -> Result<DeleteResult, Error> {
+    let result = driver.requests.delete(task, is_confirmed)?;
+    let DeleteResult::Refused(refusal) = &result else {
+        return Ok(result);
+    };
+    let [Blocker::ConfirmationNeeded { question }] = refusal.missing.as_slice() else {
+        return Ok(result);
+    };
+    match ask_consent(question, output)? {
+        Consent::Given => Ok(driver.requests.delete(task, true)?),
+        Consent::Denied => Err(Error::denied("delete", task)),
+        Consent::NotAsked => Err(Error::unconfirmed("delete", task)),
+    }
 }

@@ -20,9 +20,9 @@ use crate::output::Output;
 
 /// Merge the reviewed commit.
 ///
-/// Merges exactly the commit that was handed over and reviewed into the default branch. If the
-/// branch has later commits, or the worktree has uncommitted files, nothing is merged and the error
-/// names them. If the project has `"push": true`, orange pushes the merge to the remote before it
+/// Merges exactly the commit that was handed over and reviewed into the default branch. If nothing
+/// was reviewed, you have to confirm the merge with `--force` or `--yes`. If the branch has later
+/// commits, or the worktree has uncommitted files, nothing is merged and the error names them. If the project has `"push": true`, orange pushes the merge to the remote before it
 /// moves your local branch; if the push is rejected, nothing is merged.
 ///
 /// A checkout on the default branch is fast-forwarded; if it has uncommitted changes, nothing is
@@ -44,8 +44,8 @@ pub struct Args {
     /// Do not push, even if the project has `"push": true`.
     #[arg(long)]
     pub local: bool,
-    /// Merge although the workflow asks first, for example because the review is missing; asks you
-    /// at the terminal. Elsewhere, add `--yes`.
+    /// If the workflow wants a confirmation, for example because the review is missing, ask for it
+    /// at the terminal. Without `--force` or `--yes` such a merge is refused.
     #[arg(long)]
     pub force: bool,
 }

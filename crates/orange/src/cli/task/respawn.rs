@@ -29,7 +29,8 @@ pub struct Args {
     /// The agent's role: `worker`, `reviewer` or a role of the workflow [default: the missing one].
     #[arg(long, value_name = "ROLE")]
     pub role: Option<String>,
-    /// Respawn every agent whose machine or tmux server went down.
+    /// Respawn every agent whose machine or tmux server went down; waits 30 seconds for all of them
+    /// unless `--wait` says otherwise.
     #[arg(long, conflicts_with_all = ["task", "role"])]
     pub lost: bool,
 }

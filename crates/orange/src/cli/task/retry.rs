@@ -2,7 +2,7 @@
 
 use orange_config::Environment;
 
-use crate::cli::request::requests::{Target, driver, print};
+use crate::cli::request::requests::{Target, print};
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
@@ -22,10 +22,10 @@ pub struct Args {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let patience = &args.target.patience;
-    let driver = driver(environment)?.with_gathering(patience.gathering());
+    let driver = patience.driver(environment)?;
     let task = driver.callers.resolve_task(args.target.task.as_deref())?;
     let answer = driver
         .requests
-        .retry(&task, args.message.as_ref(), patience.waiting())?;
+        .retry(&task, args.message.as_ref(), patience.waiting(&driver))?;
     print(answer, output)
 }

@@ -26,9 +26,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let draft = RequestDraft::plain(RequestKind::Verb(Verb::Spawn));
     let Target { patience, .. } = &args.target;
     let first = request_with_confirmation(&args.target, draft, environment, output)?;
-    let (first, start) = driver(environment)?
+    let driver = driver(environment)?;
+    let (first, start) = driver
         .requests
-        .continue_start(first, patience.waiting())?;
+        .continue_start(first, patience.waiting(&driver))?;
     let task = match &first {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
         Answer::AlreadyDone(_) | Answer::Refused(_) => return print(first, output),

@@ -45,9 +45,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return ask(&args.target, draft, environment, output);
     }
     let patience = &args.target.patience;
-    let unblocked = driver(environment)?
-        .requests
-        .unblock_all(patience.waiting())?;
+    let driver = driver(environment)?;
+    let unblocked = driver.requests.unblock_all(patience.waiting(&driver))?;
     let lines: Vec<Line> = unblocked.iter().map(line).collect();
     let failed = lines.iter().any(|line| line.problem.is_some());
     let exit = if failed { Exit::Refused } else { Exit::Ok };

@@ -214,7 +214,7 @@ fn push_next_step(way: &NextStep, line: &mut impl FnMut(Style, &str)) {
         line(Style::Good, &format!("    ok: {held}"));
     }
     for missing in &way.missing {
-        line(Style::Plain, &format!("    needs: {missing}"));
+        line(Style::Plain, &format!("    not yet: {missing}"));
     }
     for unchecked in &way.unchecked {
         line(Style::Plain, &format!("    not checked here: {unchecked}"));

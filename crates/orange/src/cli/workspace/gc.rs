@@ -38,9 +38,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let collect = |confirmed: bool, output: &Output| {
         let mode = WaitMode::for_work(output);
         let (collected, _) = run_with_progress(driver.context.progress(), mode, || {
-            driver
-                .admin
-                .collect_garbage(project.as_ref(), confirmed, WaitPolicy::DEFAULT)
+            driver.admin.collect_garbage(
+                project.as_ref(),
+                confirmed,
+                WaitPolicy::Detached(driver.context.default_wait()),
+            )
         });
         collected
     };

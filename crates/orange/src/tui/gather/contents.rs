@@ -256,7 +256,7 @@ pub(super) fn workflow(known: &WorkflowView<'_>, theme: Theme, width: usize) -> 
         let is_open = way.missing.is_empty();
         push(&message, if is_open { Tone::Good } else { Tone::Plain }, 2);
         for missing in &way.missing {
-            push(&format!("needs: {missing}"), Tone::Warn, 4);
+            push(&format!("not yet: {missing}"), Tone::Warn, 4);
         }
     }
     for unknown in &known.outlook.unknown {

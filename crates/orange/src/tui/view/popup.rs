@@ -242,7 +242,7 @@ fn moves(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
             let missing: Vec<String> = missing.collect();
             let needs = match missing.as_slice() {
                 [] => String::new(),
-                missing => format!("  needs: {}", missing.join("; ")),
+                missing => format!("  not yet: {}", missing.join("; ")),
             };
             format!("{to:<14}{needs}")
         })

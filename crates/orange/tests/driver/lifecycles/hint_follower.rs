@@ -19,7 +19,7 @@ obey() {
     flat=$(printf '%s' "$said" | tr '\n' ' ' | tr -s ' ')
     hint=${flat#*hint: }
     edit=$(printf '%s' "$hint" |
-        sed -n 's/.*\(add\|write\) `\(## [A-Za-z]*\)` with at least one of \([A-Z]*\),.*/\2|\3/p')
+        sed -n 's/.*\(add to\|write in\) TASK.md: `\(## [A-Za-z]*\)` with at least one of the lines `\([A-Z]*\): .*/\2|\3/p')
     if [ -n "$edit" ]; then
         heading=${edit%|*} field=${edit#*|}
         if grep -q "^$heading" TASK.md; then
