@@ -86,6 +86,11 @@ impl Home {
         self.0.join("workspaces")
     }
 
+    /// The worktrees in which merged results are verified, one per project.
+    pub fn verification(&self) -> PathBuf {
+        self.0.join("verification")
+    }
+
     /// Where files are staged on their way into a workspace; on the same disk as the workspaces.
     pub fn incoming(&self) -> PathBuf {
         self.workspaces().join(".incoming")

@@ -70,7 +70,8 @@ pub(crate) fn is_awaited(
     let is_message = matches!(pending.planned.effect, Effect::NotifyRole(_));
     let is_late = pending.next_attempt_at.is_some_and(|next| next > now);
     let is_put_off = if pending.attempts == 0 {
-        is_late
+        // A merge that waits for its turn is not late.
+        is_late && !matches!(pending.planned.effect, Effect::Merge(_))
     } else {
         is_message
     };

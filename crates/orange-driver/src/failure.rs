@@ -15,6 +15,8 @@ pub(crate) struct Failure {
     pub(crate) retry_at: Option<Timestamp>,
     /// Whether the user or another process has to make way first, which may take a while.
     pub(crate) is_obstacle: bool,
+    /// What the task's agent needs to know to remove the cause, if it can.
+    pub(crate) feedback: Option<String>,
 }
 
 /// Poll interval for blocks only the user can clear.
@@ -32,6 +34,7 @@ impl Failure {
             is_permanent: false,
             retry_at: None,
             is_obstacle: false,
+            feedback: None,
         }
     }
 
@@ -63,6 +66,7 @@ impl Failure {
             is_permanent: true,
             retry_at: None,
             is_obstacle: false,
+            feedback: None,
         }
     }
 }

@@ -64,10 +64,13 @@ pub use views::queries::{Outlook, TaskDetails};
 pub use views::summary::{SummaryReader, TaskSummary};
 pub use views::watch::{Change, WatchedRun, WatchedTask, Watcher};
 pub use workspaces::list::WorkspaceInfo;
+pub use workspaces::merge_forecast::MergeForecast;
 pub use workspaces::rescues::{Destination, RescueInfo};
 
 pub use orange_effects::command::{Invocation, create_session};
-pub use orange_effects::git::{BranchDiff, DiffPart, DiffSize, FileDiff, Operation};
+pub use orange_effects::git::{
+    BranchDiff, DiffPart, DiffSize, FileDiff, MergeObstacle, MergePreview, Operation,
+};
 pub use orange_effects::run::exec_run;
 pub use orange_effects::tmux::Observation;
 pub use orange_store::{

@@ -127,6 +127,9 @@ pub enum Fact {
         effect: EffectId,
         /// The error.
         error: String,
+        /// What the task's agent needs to know to remove its cause, if it can.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        feedback: Option<String>,
     },
     /// An effect will not start, because an earlier one of its plan failed.
     #[serde(rename = "effect.stopped")]

@@ -62,7 +62,7 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
             ..
         } => {
             let how = match strategy {
-                MergeStrategy::Ff => String::new(),
+                MergeStrategy::Auto => String::new(),
                 other => format!(" with `--strategy {}`", other.as_str()),
             };
             let left_out = if left_out.is_empty() {
@@ -96,7 +96,7 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
             ..
         } => merged.to_string(),
         Fact::EffectDone { effect, .. } => format!("{} was done", label(*effect, events)),
-        Fact::EffectFailed { effect, error } => {
+        Fact::EffectFailed { effect, error, .. } => {
             format!("{} failed: {error}", label(*effect, events))
         }
         Fact::EffectStopped { effect, because_of } => {

@@ -75,9 +75,10 @@ pub enum RequestKind {
     },
     /// Whatever this verb means in the current status.
     Verb(Verb),
-    /// A merge with a given strategy.
+    /// A merge.
     Merge {
-        strategy: MergeStrategy,
+        /// How; if absent, as configured.
+        strategy: Option<MergeStrategy>,
         /// Whether to leave the remote alone, whatever the project's settings say.
         local: bool,
         /// Whether to leave out everything the task has beyond the named commit.
@@ -153,6 +154,8 @@ pub enum Observation {
     EffectFailed {
         effect: EffectId,
         error: String,
+        /// What the task's agent needs to know to remove its cause, if it can.
+        feedback: Option<String>,
     },
     /// The branch was merged, but not by us.
     Merged {

@@ -1,7 +1,8 @@
 //! Which parts of a task can still matter, by status.
 //!
 //! A number matters only where a guard can read it before it is set again, and only up to one above
-//! the largest constant it is compared with. That keeps the situations few and finite.
+//! the largest constant it is compared with. That keeps the situations few and finite. Crashes are
+//! counted in every status, up to the limit of its exit rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -208,11 +209,11 @@ fn guards_of<'a>(workflow: &'a Workflow, status: &'a Status) -> impl Iterator<It
     )
 }
 
-/// For each status, the fields that may be read before they are set again: the smallest sets that
-/// satisfy what every edge says about its source.
+/// For each status, the fields that may be read before they are set again.
 ///
-/// A failed start is seen at once or never. So those edges count for the edges that lead into their
-/// source by a start, not for the source itself.
+/// An edge keeps alive in its source the fields that it reads, and those that are alive in its
+/// target unless it sets them. An edge for a failed start can only be taken right after an edge
+/// that starts something, so its fields are kept apart, in `arriving`, for edges of that kind.
 fn live_fields(workflow: &Workflow) -> BTreeMap<Status, Fields> {
     let mut live: BTreeMap<Status, Fields> = BTreeMap::new();
     let mut arriving: BTreeMap<Status, Fields> = BTreeMap::new();
@@ -262,7 +263,7 @@ fn reads(edge: &Edge) -> Fields {
     fields.chain(children).collect()
 }
 
-/// Where an edge leads; for this analysis, back means to any status.
+/// The statuses that an edge may lead to. An edge to the previous status may lead to any.
 fn targets<'a>(workflow: &'a Workflow, edge: &'a Edge) -> Vec<&'a Status> {
     match &edge.to {
         Target::Status(status) => vec![status],

@@ -296,7 +296,11 @@ fn settle(workflow: &Workflow, played: &mut StepOutcome, fails: Option<usize>) {
         let effect = next.planned.id;
         let observation = if fails == Some(index) {
             let error = String::from("it failed");
-            Observation::EffectFailed { effect, error }
+            Observation::EffectFailed {
+                effect,
+                error,
+                feedback: None,
+            }
         } else {
             let outcome = outcome(&played.task, &next.planned.effect);
             Observation::EffectDone { effect, outcome }

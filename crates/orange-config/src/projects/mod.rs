@@ -10,6 +10,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use orange_engine::effect::MergeStrategy;
 use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -67,6 +68,13 @@ pub struct Project {
     /// The name of the task file in a worktree.
     #[serde(default = "default_task_file")]
     pub task_file: String,
+    /// The strategy of a merge that does not name one; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_strategy: Option<MergeStrategy>,
+    /// The shell command that must succeed on the merged result; empty for none; defaults to the
+    /// setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_verify: Option<String>,
     /// Whether a merge is pushed to the remote first.
     #[serde(default)]
     pub push: bool,
@@ -146,6 +154,8 @@ impl Project {
             workflow: None,
             harness: None,
             review_harness: None,
+            merge_strategy: None,
+            merge_verify: None,
             pool_size: None,
             when_full: None,
             task_file: default_task_file(),

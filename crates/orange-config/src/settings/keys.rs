@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use orange_engine::effect::MergeStrategy;
+
 use super::value::{Kind, Value};
 use crate::{ORANGE_LOG, ORANGE_WAIT, Project, WhenFull};
 
@@ -110,6 +112,28 @@ pub const KEYS: &[Key] = &[
                 WhenFull::Refuse => "refuse",
             }))
         },
+        ..PLAIN
+    },
+    Key {
+        name: "merge.strategy",
+        kind: Kind::OneOf(&["auto", "ff", "merge", "rebase", "squash"]),
+        meaning: "How to merge: see `orange task merge --help`.",
+        default: || Some(Value::text(MergeStrategy::default().as_str())),
+        project: |it| Some(Value::text(it.merge_strategy?.as_str())),
+        ..PLAIN
+    },
+    Key {
+        name: "merge.verify",
+        kind: Kind::Command,
+        meaning: "A shell command that must succeed on the merged result before anything moves.",
+        project: |it| it.merge_verify.as_deref().map(Value::text),
+        ..PLAIN
+    },
+    Key {
+        name: "merge.verify_timeout",
+        kind: Kind::Duration,
+        meaning: "How long `merge.verify` may take.",
+        default: || Some(Value::Duration(Duration::from_mins(30))),
         ..PLAIN
     },
     Key {

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use file::{GivenValues, SettingsError};
 use keys::{KEYS, Key};
+use orange_engine::effect::MergeStrategy;
 use orange_engine::names::{HarnessName, Status};
 use orange_engine::schedule::Limits;
 use serde::Serialize;
@@ -33,6 +34,7 @@ pub struct Settings {
     pub limits: Limits,
     /// The worktrees of a project.
     pub pool: PoolSettings,
+    pub merge: MergeSettings,
     pub supervisor: SupervisorSettings,
     pub notify: NotifySettings,
     /// The terminal's background; if absent, the terminal is asked.
@@ -48,6 +50,16 @@ pub struct PoolSettings {
     pub size: u32,
     /// What happens to a start when none is free.
     pub when_full: WhenFull,
+}
+
+/// How branches are merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergeSettings {
+    /// The strategy of a merge that does not name one.
+    pub strategy: MergeStrategy,
+    /// The shell command that must succeed on the result before anything moves.
+    pub verify: Option<String>,
+    pub verify_timeout: Duration,
 }
 
 /// How often the supervisor polls.
@@ -275,6 +287,13 @@ fn resolve(all: Vec<Setting>) -> Settings {
                 Some("refuse") => WhenFull::Refuse,
                 _ => WhenFull::Queue,
             },
+        },
+        merge: MergeSettings {
+            strategy: text("merge.strategy")
+                .and_then(|name| MergeStrategy::from_name(&name))
+                .unwrap_or_default(),
+            verify: text("merge.verify").filter(|it| !it.trim().is_empty()),
+            verify_timeout: duration("merge.verify_timeout"),
         },
         supervisor: SupervisorSettings {
             tick: duration("supervisor.tick"),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use orange_config::{Project, Projects};
 use orange_effects::git::without_password;
+use orange_engine::effect::MergeStrategy;
 use orange_engine::names::{BranchName, HarnessName, ProjectName, TaskId, WorkspaceName};
 use orange_store::{Store, StoreError, TaskFilter, WorkspaceState};
 use serde_json::{Value, json};
@@ -25,6 +26,9 @@ pub struct ProjectSettings {
     pub review_harness: Option<HarnessName>,
     /// How many tasks can have a workspace at the same time.
     pub pool_size: Option<u32>,
+    pub merge_strategy: Option<MergeStrategy>,
+    /// The command that verifies a merged result; empty for none.
+    pub merge_verify: Option<String>,
     /// Whether a merge is pushed to the remote first.
     pub push: Option<bool>,
     /// The address of the remote; empty for none.
@@ -185,6 +189,14 @@ fn changes(settings: &ProjectSettings) -> Vec<(&'static str, Value)> {
             settings.review_harness.as_ref().map(|it| json!(it)),
         ),
         ("pool_size", settings.pool_size.map(|it| json!(it))),
+        (
+            "merge_strategy",
+            settings.merge_strategy.map(|it| json!(it.as_str())),
+        ),
+        (
+            "merge_verify",
+            settings.merge_verify.as_ref().map(|it| json!(it)),
+        ),
         ("push", settings.push.map(|it| json!(it))),
         ("remote", settings.remote.as_deref().map(address_value)),
         ("push_remote", push_remote),

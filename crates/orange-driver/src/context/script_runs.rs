@@ -7,6 +7,7 @@ use super::{Context, ids};
 pub(crate) const GATE: &str = "gate";
 pub(crate) const SETUP: &str = "setup";
 pub(crate) const TEARDOWN: &str = "teardown";
+pub(crate) const VERIFY: &str = "verify";
 
 impl Context {
     /// The run id of a command with this name that runs for a task.
@@ -14,9 +15,9 @@ impl Context {
         RunId::new(format!("{name}-{task}-{}", self.short_hash()))
     }
 
-    /// The task that a gate, a setup or a teardown runs for, from the id that its processes carry.
+    /// The task that a gate, a setup, a teardown or a verification runs for, from the id that its processes carry.
     pub(crate) fn task_of_script(&self, run: &RunId) -> Option<TaskId> {
-        let names = [GATE, SETUP, TEARDOWN];
+        let names = [GATE, SETUP, TEARDOWN, VERIFY];
         let rest = names
             .iter()
             .find_map(|name| run.as_str().strip_prefix(name)?.strip_prefix('-'))?;

@@ -139,6 +139,11 @@ pub enum DriverError {
     /// Its branch does not exist yet.
     #[error("work on task `{task}` has not started: it has no branch yet")]
     NotStarted { task: TaskId },
+    #[error(
+        "nothing to send back: `{task}` can be merged into `{into}` without conflicts, and no \
+         verification has failed"
+    )]
+    NoMergeFailure { task: TaskId, into: BranchName },
     #[error("cannot determine {what} (task `{task}`): {reason}")]
     FactUnknown {
         task: TaskId,

@@ -279,6 +279,15 @@ impl DriverError {
                      one has ended"
                 ))
                 .details(json!({ "task": task })),
+            DriverError::NoMergeFailure { task, .. } => {
+                Report::new(Kind::Refused, "no-merge-failure")
+                    .hint(format!("merge it with `orange task merge {task}`"))
+                    .hint(format!(
+                        "or say what should change: `orange task request-changes {task} --message \
+                         TEXT`"
+                    ))
+                    .details(json!({ "task": task }))
+            }
             DriverError::FactUnknown { task, what, reason } => {
                 Report::new(Kind::Refused, "fact-unknown")
                     .hint(format!(

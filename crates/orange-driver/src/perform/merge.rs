@@ -1,14 +1,25 @@
 //! Merges a task's branch into the default branch.
 
-use orange_effects::git::{GitError, MergeOutcome, MergeRequest};
+use std::time::Duration;
+
+use orange_config::clock;
+use orange_effects::git::{
+    GitError, MergeObstacle, MergeOutcome, MergeRefusal, MergeRequest, Verify,
+};
 use orange_engine::Task;
 use orange_engine::effect::{EffectOutcome, Merge};
 use orange_engine::merge_result::{MergeResult, Origin};
+use orange_engine::names::CommitId;
 use orange_store::{Pending, Store};
 
-use crate::due::planned_at;
+use crate::context::lock::Lock;
+use crate::due::{Next, next, planned_at};
 use crate::failure::Failure;
 use crate::perform::Performer;
+use crate::workspaces::verification::Verification;
+
+/// How often a merge checks whether it is its turn.
+const QUEUE_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Performer {
     /// Makes sure that the default branch has the branch's changes, as decided.
@@ -22,10 +33,26 @@ impl Performer {
         pending: &Pending,
         merge: &Merge,
     ) -> Result<EffectOutcome, Failure> {
+        self.wait_for_turn(store, task, pending)?;
         let (project, git) = self
             .workspaces
             .repository_of(task)
             .map_err(Failure::temporary)?;
+        let settings = self.context.settings(Some(&project));
+        let settings = settings.map_err(Failure::temporary)?.merge;
+        let is_cancelled = || is_cancelled(store, pending);
+        let verification = settings.verify.as_ref().map(|command| Verification {
+            task,
+            project: &project,
+            git: &git,
+            command,
+            timeout: settings.verify_timeout,
+            is_cancelled: &is_cancelled,
+        });
+        let verify = |commit: &CommitId| match &verification {
+            Some(verification) => self.workspaces.verify(verification, commit),
+            None => Ok(Ok(())),
+        };
         let at = planned_at(store, pending).map_err(Failure::temporary)?;
         let merging = git.merge(&MergeRequest {
             task: &task.id,
@@ -39,7 +66,9 @@ impl Performer {
             task_file: &project.task_file,
             at: at.unwrap_or_default(),
             push: project.push && !merge.local,
-            is_cancelled: &|| is_cancelled(store, pending),
+            is_cancelled: &is_cancelled,
+            verify: verification.as_ref().map(|_| &verify as &Verify<'_>),
+            is_trial: false,
         });
         match merging {
             Ok(MergeOutcome::Merged {
@@ -58,13 +87,16 @@ impl Performer {
                     commit,
                     head: Some(merge.head.clone()),
                     origin,
-                    into: Some(project.default_branch),
+                    into: Some(project.default_branch.clone()),
                     pushed_to,
                     fast_forwarded: forwarded.collect(),
                     left_out: merge.left_out.clone(),
                 }))
             }
-            Ok(MergeOutcome::Refused(refusal)) => Err(Failure::permanent(refusal)),
+            Ok(MergeOutcome::Refused(refusal)) => Err(Failure {
+                feedback: verification_feedback(&refusal),
+                ..Failure::permanent(refusal)
+            }),
             Err(
                 error @ (GitError::NoIdentity(_)
                 | GitError::TooOld { .. }
@@ -73,6 +105,51 @@ impl Performer {
             Err(error) => Err(Failure::temporary(error)),
         }
     }
+}
+
+impl Performer {
+    /// Merges into one repository are made in the order in which they were requested, each on the
+    /// result of the one before. If another one is first, this one is put off.
+    fn wait_for_turn(&self, store: &Store, task: &Task, pending: &Pending) -> Result<(), Failure> {
+        let ahead = store.merge_ahead(&task.project, pending);
+        let Some(ahead) = ahead.map_err(Failure::temporary)? else {
+            return Ok(());
+        };
+        // The process that performs it may have been killed.
+        let directory = store.require(&ahead).map_err(Failure::temporary)?.directory;
+        let next = next(store, &ahead, clock::now()).map_err(Failure::temporary)?;
+        if matches!(next, Next::Now(_))
+            && !Lock::is_performing(&directory)
+            && !self.context.is_supervised()
+        {
+            let started = self.context.start_performer(&ahead);
+            started.map_err(Failure::temporary)?;
+        }
+        Err(Failure {
+            retry_at: Some(clock::after(QUEUE_POLL_INTERVAL)),
+            ..Failure::temporary(format!("waits for the merge of {ahead}"))
+        })
+    }
+}
+
+/// What the task's agent needs to know about a failed verification.
+fn verification_feedback(refusal: &MergeRefusal) -> Option<String> {
+    let MergeObstacle::NotVerified {
+        command,
+        ending,
+        output,
+        ..
+    } = &refusal.obstacle
+    else {
+        return None;
+    };
+    let default = &refusal.default;
+    Some(format!(
+        "the branch was merged into `{default}` to try it, and `{command}` {ending} on the result. \
+         Run `git merge {default}`, make `{command}` succeed, and commit. The end of its \
+         output:\n\n{}",
+        output.trim_end()
+    ))
 }
 
 /// Whether the task has dropped this effect; if that cannot be read, the merge continues.

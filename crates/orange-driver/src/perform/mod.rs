@@ -273,8 +273,11 @@ impl Performer {
                 return Ok(());
             }
         }
-        let error = failure.error.clone();
-        let given_up = Observation::EffectFailed { effect, error };
+        let given_up = Observation::EffectFailed {
+            effect,
+            error: failure.error.clone(),
+            feedback: failure.feedback.clone(),
+        };
         self.steps
             .step(store, task, &Cause::Observation(given_up))?;
         Ok(())

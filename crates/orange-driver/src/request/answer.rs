@@ -58,6 +58,8 @@ pub struct FailedEffect {
     /// The effect's name in workflows.
     pub effect: &'static str,
     pub error: String,
+    /// What the task's agent needs to know to remove the cause, if it can.
+    pub feedback: Option<String>,
 }
 
 impl Answer {
@@ -113,12 +115,17 @@ fn failed_effects(
             Fact::EffectPlanned(planned) => {
                 labels.insert(planned.id, planned.effect.label());
             }
-            Fact::EffectFailed { effect, error } if version > *first => {
+            Fact::EffectFailed {
+                effect,
+                error,
+                feedback,
+            } if version > *first => {
                 let is_wanted = required.iter().any(|(id, _)| *id == effect);
                 if let Some(label) = labels.get(&effect).filter(|_| is_wanted) {
                     let given_up = FailedEffect {
                         effect: label,
                         error,
+                        feedback,
                     };
                     found.push((effect, given_up));
                 }

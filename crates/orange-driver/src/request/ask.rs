@@ -1,6 +1,7 @@
 //! Handles a request: observe, import, decide, record, perform.
 
 use orange_effects::git::require_branch;
+use orange_engine::Task;
 use orange_engine::document::Document;
 use orange_engine::input::{Cause, Observation, Request, RequestKind};
 use orange_engine::language::verbs::Verb;
@@ -59,9 +60,14 @@ impl Requests {
             branch.as_ref().map_or(Ok(()), require_branch)?;
         }
         let id = &request.task;
-        if store.require(id)?.task.is_deleted {
+        let task = store.require(id)?.task;
+        if task.is_deleted {
             return Err(DriverError::TaskDeleted { task: id.clone() });
         }
+        let request = &TaskRequest {
+            request: self.with_strategy(&task, &request.request)?,
+            ..request.clone()
+        };
         self.context.save_variables()?;
         if !is_urgent(&request.request.kind) {
             self.agents.observe(store, id)?;
@@ -100,6 +106,32 @@ impl Requests {
         let copies = self.steps.sync_files(store, id);
         let answer = self.answer(store, request, stepped, called)?;
         Ok(self.answer_with_copies(store, id, answer, &copies))
+    }
+
+    /// The request; a merge that does not say how is made as the project's settings say.
+    fn with_strategy(&self, task: &Task, request: &Request) -> Result<Request, DriverError> {
+        let mut request = request.clone();
+        let (strategy, local, only_head) = match request.kind {
+            RequestKind::Merge {
+                strategy,
+                local,
+                only_head,
+            } => (strategy, local, only_head),
+            RequestKind::Verb(Verb::Merge) => (None, false, false),
+            _ => return Ok(request),
+        };
+        if strategy.is_none() {
+            let projects = self.context.projects()?;
+            let settings = self
+                .context
+                .settings(Some(projects.require(&task.project)?))?;
+            request.kind = RequestKind::Merge {
+                strategy: Some(settings.merge.strategy),
+                local,
+                only_head,
+            };
+        }
+        Ok(request)
     }
 
     /// Performs what a step has planned, and builds the answer.

@@ -189,7 +189,10 @@ fn first_unsettled(store: &Store, id: &TaskId, last: u64) -> Result<Option<Pendi
 fn describe_pending(pending: &Pending) -> String {
     let (task, effect) = (&pending.task, pending.planned.effect.label());
     match pending.attempts {
-        0 => format!("{task}: {effect}"),
+        0 => match &pending.error {
+            Some(reason) => format!("{task}: {effect} {reason}"),
+            None => format!("{task}: {effect}"),
+        },
         1 => format!("{task}: {effect}, failed once"),
         times => format!("{task}: {effect}, failed {times} times"),
     }

@@ -26,17 +26,23 @@ impl Workspaces {
             None => ("", &[][..]),
         };
         let offset = self.require_port_offset(&workspace.name)?;
+        Ok(self
+            .task_command(task, program, effect)
+            .variable(ORANGE_PORT_OFFSET, offset.to_string())
+            .arguments(arguments)
+            .directory(&workspace.path))
+    }
+
+    /// A program that runs for a task; its variables say so.
+    pub(crate) fn task_command(&self, task: &Task, program: &str, effect: &str) -> Invocation {
         let mut variables = self.context.environment.passed_variables([]);
         for (name, value) in [
             (ORANGE_TASK_ID, task.id.as_str().into()),
             (ORANGE_EFFECT_ID, effect.into()),
             (ORANGE_HOME, self.context.home.path().as_os_str().to_owned()),
-            (ORANGE_PORT_OFFSET, offset.to_string().into()),
         ] {
             variables.insert(name.into(), value);
         }
-        Ok(Invocation::new(program, variables)
-            .arguments(arguments)
-            .directory(&workspace.path))
+        Invocation::new(program, variables)
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod describe_project;
 pub(crate) mod diff;
 pub(crate) mod lifecycle;
 pub(crate) mod list;
+pub(crate) mod merge_forecast;
 pub(crate) mod pool;
 pub(crate) mod ports;
 pub(crate) mod prepare;
@@ -13,6 +14,7 @@ pub(crate) mod rename;
 pub(crate) mod repository;
 pub(crate) mod rescues;
 pub(crate) mod restore;
+pub(crate) mod verification;
 
 use std::sync::Arc;
 

@@ -96,7 +96,7 @@ impl Workspaces {
         if command.is_empty() {
             return Ok(());
         }
-        let (log, file) = self.script_log(script, task, command)?;
+        let (log, file) = self.script_log(script.name(), task, &format!("{command:?}"))?;
         let run = self.end_script(script, task)?;
         let finished = self
             .workflow_command(task, command, workspace, script.name())
@@ -135,19 +135,20 @@ impl Workspaces {
         }
     }
 
-    fn script_log(
+    /// The log of a command for a task, with a first line about this run.
+    pub(crate) fn script_log(
         &self,
-        script: Script,
+        name: &str,
         task: &Task,
-        command: &[String],
+        command: &str,
     ) -> Result<(PathBuf, std::fs::File), Failure> {
         let directory = TaskDirectory::new(&self.context.home, &task.project, &task.id);
         let directory = directory.map_err(Failure::permanent)?;
-        let log = directory.path().join(format!("{}.log", script.name()));
+        let log = directory.path().join(format!("{name}.log"));
         let mut options = OpenOptions::new();
         let opened = options.append(true).create(true).mode(0o600).open(&log);
         let begun = opened.and_then(|mut file| {
-            let shown = format!("{command:?}").replace(char::is_control, " ");
+            let shown = command.replace(char::is_control, " ");
             writeln!(file, "== {} {shown}", clock::now())?;
             Ok(file)
         });

@@ -119,8 +119,9 @@ pub enum GitError {
     )]
     NoIdentity(PathBuf),
     /// This git cannot merge without a worktree.
-    #[error("cannot merge: {version} is older than 2.38; install a newer git")]
+    #[error("cannot merge: {version} is older than {needed}; install a newer git")]
     TooOld {
+        needed: &'static str,
         /// The version that git reports.
         version: String,
     },

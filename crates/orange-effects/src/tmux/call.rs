@@ -84,13 +84,13 @@ impl Tmux {
         Ok((tmux.run()?, tmux))
     }
 
-    /// Interprets a failure. Only these messages come from a client that found no server.
+    /// The error for a failed call. A client that finds no server prints one of the messages below.
     pub(super) fn error_for(&self, finished: CommandOutput, tmux: &Invocation) -> TmuxError {
         let output = String::from_utf8_lossy(&finished.stderr.bytes);
-        let is_nobody = output.starts_with("no server running on")
+        let is_without_server = output.starts_with("no server running on")
             || (output.starts_with("error connecting to")
                 && (output.contains("No such file") || output.contains("Connection refused")));
-        if is_nobody && matches!(finished.ending, CommandExit::Code(1)) {
+        if is_without_server && matches!(finished.ending, CommandExit::Code(1)) {
             return TmuxError::NoServer(self.socket().to_owned());
         }
         TmuxError::Command(tmux.error_for(finished))

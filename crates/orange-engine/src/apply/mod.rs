@@ -67,7 +67,7 @@ pub fn fold(task: &mut Task, event: &Event) {
         }
         Fact::EffectPlanned(planned) => effects::plan_effect(task, planned),
         Fact::EffectDone { effect, outcome } => effects::finish_effect(task, *effect, outcome),
-        Fact::EffectFailed { effect, error } => effects::fail_effect(task, *effect, error),
+        Fact::EffectFailed { effect, error, .. } => effects::fail_effect(task, *effect, error),
         Fact::EffectStopped { effect, .. } => effects::stop_effect(task, *effect),
         Fact::EffectCancelled { effect } => effects::cancel_effect(task, *effect),
         Fact::EffectRetried { effect } => effects::retry_effect(task, *effect),

@@ -184,7 +184,7 @@ fn lesson_22_no_agent_approves_itself() {
         let decision = world.ask(
             Role::Worker,
             RequestKind::Merge {
-                strategy,
+                strategy: Some(strategy),
                 local: false,
                 only_head: false,
             },

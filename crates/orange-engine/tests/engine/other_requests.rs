@@ -103,6 +103,7 @@ fn only_a_finished_and_released_task_can_be_deleted() {
     held.observe(Observation::EffectFailed {
         effect,
         error: String::from("full"),
+        feedback: None,
     });
     let holds = missing(held.ask(Role::Human, RequestKind::Delete));
     assert!(matches!(holds[..], [Blocker::HoldsWorkspace]), "{holds:?}");
@@ -373,7 +374,11 @@ fn failed_effects_are_retried_before_an_edge_is_taken() {
     world.verb(Role::Human, Verb::Merge);
     let effect = world.task.pending_merge().unwrap();
     let error = String::from("broken");
-    world.observe(Observation::EffectFailed { effect, error });
+    world.observe(Observation::EffectFailed {
+        effect,
+        error,
+        feedback: None,
+    });
     let before = world.task.status.clone();
     let retried = world.verb(Role::Human, Verb::Retry);
     assert!(

@@ -26,7 +26,11 @@ fn effect(world: &World<'_>, label: &str) -> EffectId {
 fn fail_effect(world: &mut World<'_>, label: &str) {
     let effect = effect(world, label);
     let error = String::from("broken");
-    world.observe(Observation::EffectFailed { effect, error });
+    world.observe(Observation::EffectFailed {
+        effect,
+        error,
+        feedback: None,
+    });
 }
 
 fn complete_effect(world: &mut World<'_>, label: &str) {

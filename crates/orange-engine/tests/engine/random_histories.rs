@@ -243,7 +243,11 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
         Happening::GivenUp(index) => {
             let effect = pending(index)?.id;
             let error = String::from("it broke");
-            observed(Observation::EffectFailed { effect, error })
+            observed(Observation::EffectFailed {
+                effect,
+                error,
+                feedback: None,
+            })
         }
         Happening::Ends(role, evidence) => {
             let run = world.task.runs.get(role)?.id.clone();

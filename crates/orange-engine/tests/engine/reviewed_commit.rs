@@ -43,7 +43,7 @@ fn submission(commit: &str, passed_by: Option<Role>) -> Submission {
 
 fn merge(head: Option<&str>) -> Cause {
     let ask = RequestKind::Merge {
-        strategy: MergeStrategy::Ff,
+        strategy: Some(MergeStrategy::Ff),
         local: false,
         only_head: head.is_some(),
     };

@@ -171,7 +171,11 @@ fn a_failed_merge_leaves_the_status_and_says_why() {
     world.verb(Role::Human, Verb::Merge);
     let effect = world.task.pending_merge().unwrap();
     let error = String::from("conflict in a.rs");
-    world.observe(Observation::EffectFailed { effect, error });
+    world.observe(Observation::EffectFailed {
+        effect,
+        error,
+        feedback: None,
+    });
     assert_eq!(world.task.status, status("reviewing"));
     assert_eq!(world.task.attention, ["merge: conflict in a.rs"]);
     assert_eq!(world.task.pending_merge(), None);
@@ -180,7 +184,7 @@ fn a_failed_merge_leaves_the_status_and_says_why() {
     world.ask(
         Role::Human,
         RequestKind::Merge {
-            strategy,
+            strategy: Some(strategy),
             local: false,
             only_head: false,
         },
@@ -510,6 +514,7 @@ fn a_failed_start_keeps_the_run_record() {
     world.observe(Observation::EffectFailed {
         effect: spawn,
         error: error.clone(),
+        feedback: None,
     });
     assert!(matches!(
         world.task.runs[&Role::Worker].state,
@@ -521,6 +526,7 @@ fn a_failed_start_keeps_the_run_record() {
     world.observe(Observation::EffectFailed {
         effect: acquire,
         error: error.clone(),
+        feedback: None,
     });
     assert_eq!(world.task.workspace, Workspace::None);
     assert_eq!(world.task.pending[1].state, PendingState::Stopped);
@@ -542,6 +548,7 @@ fn a_failed_start_keeps_the_run_record() {
     world.observe(Observation::EffectFailed {
         effect: acquire,
         error,
+        feedback: None,
     });
     let name = WorkspaceName::new("coffee--1");
     assert_eq!(
@@ -571,6 +578,7 @@ fn a_failed_start_returns_to_the_queue() {
         world.observe(Observation::EffectFailed {
             effect: acquire,
             error,
+            feedback: None,
         });
         assert_eq!(world.task.status, status("pending"));
         assert_eq!(world.task.fields["spawn_failures"], failures);
@@ -607,6 +615,7 @@ fn a_failed_respawn_keeps_the_status() {
     world.observe(Observation::EffectFailed {
         effect,
         error: String::from("no tmux"),
+        feedback: None,
     });
     assert_eq!(world.task.status, status("working"));
     assert_eq!(world.task.attention, ["spawn_agent: no tmux"]);
@@ -632,6 +641,7 @@ fn a_failed_effect_stops_the_later_ones_of_its_plan() {
     world.observe(Observation::EffectFailed {
         effect: kill,
         error: String::from("immortal"),
+        feedback: None,
     });
     let states: Vec<&PendingState> = world
         .task
@@ -657,6 +667,7 @@ fn a_failed_effect_stops_the_later_ones_of_its_plan() {
     let again = world.observe(Observation::EffectFailed {
         effect: kill,
         error: String::from("immortal"),
+        feedback: None,
     });
     assert_eq!(again.events, []);
     // An ended task must not keep its slot: both effects are retried, in order.
@@ -727,7 +738,11 @@ fn releasing_the_workspace_is_retried_on_its_own() {
         }
         let effect = world.task.pending[0].planned.id;
         let error = String::from("broken");
-        world.observe(Observation::EffectFailed { effect, error });
+        world.observe(Observation::EffectFailed {
+            effect,
+            error,
+            feedback: None,
+        });
         assert_eq!(waiting(&world), [""; 0]);
         world
     };
@@ -779,6 +794,7 @@ fn some_failures_stop_nothing() {
     world.observe(Observation::EffectFailed {
         effect: delete,
         error: String::from("offline"),
+        feedback: None,
     });
     let mut pending = world.task.pending.iter();
     assert!(pending.all(|pending| pending.state != PendingState::Stopped));
@@ -843,6 +859,7 @@ fn failed_effects_belong_to_the_previous_transition() {
     world.observe(Observation::EffectFailed {
         effect: push,
         error,
+        feedback: None,
     });
     assert_eq!(
         world.effects(),
@@ -893,6 +910,7 @@ fn a_late_outcome_of_a_cancelled_effect_is_ignored() {
     let late = world.observe(Observation::EffectFailed {
         effect: spawn,
         error: String::new(),
+        feedback: None,
     });
     assert_eq!(late.events, []);
     // The workspace that was still being bound is released as well.
@@ -1506,6 +1524,7 @@ fn why_tells_the_story_from_the_events() {
     world.observe(Observation::EffectFailed {
         effect: archive,
         error: String::from("read-only"),
+        feedback: None,
     });
     let text = explain(&world.events).unwrap().to_string();
     assert!(text.contains("archive_section failed: read-only"), "{text}");
@@ -1761,6 +1780,7 @@ fn a_workspace_is_acquired_only_where_none_is_held() {
     world.observe(Observation::EffectFailed {
         effect: acquire,
         error: String::from("the pool is full"),
+        feedback: None,
     });
     world.move_to(Role::Human, "working");
     assert_eq!(world.effects(), ["acquire_workspace", "notify_worker"]);

@@ -422,7 +422,7 @@ fn write_observations(workflow: &Workflow, from: &Status, text: &mut String) {
     let _ = writeln!(
         text,
         "{from} merge, confirmed: {}",
-        confirmed(orange_engine::effect::MergeStrategy::Ff)
+        confirmed(Some(orange_engine::effect::MergeStrategy::Ff))
     );
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod events;
 pub(crate) mod gate_commands;
 pub(crate) mod imports;
 pub(crate) mod inbox;
+mod merge_queue;
 pub(crate) mod notifications;
 pub(crate) mod parkings;
 pub(crate) mod pending;

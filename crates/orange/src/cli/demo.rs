@@ -13,7 +13,6 @@ use orange_driver::{
 };
 use orange_engine::activity::ActivityState;
 use orange_engine::attention::Need;
-use orange_engine::effect::MergeStrategy;
 use orange_engine::event::Fact;
 use orange_engine::history::describe;
 use orange_engine::input::{Request, RequestKind};
@@ -324,7 +323,7 @@ impl DemoTask {
             Some(Need::Review) if !is_merging => (
                 RequestKind::Merge {
                     only_head: false,
-                    strategy: MergeStrategy::Merge,
+                    strategy: None,
                     local: true,
                 },
                 None,

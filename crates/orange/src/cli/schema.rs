@@ -64,6 +64,7 @@ pub const ALL: &[&Shape] = &[
     &task::restore::SHAPE,
     &task::restore::RESTORED_SHAPE,
     &task::show::SHAPE,
+    &task::merge_all::SHAPE,
     &task::unblock::SHAPE,
     &task::wait::SHAPE,
     &task::why::SHAPE,

@@ -6,18 +6,22 @@ use ratatui::crossterm::event::{KeyCode, KeyModifiers};
 
 use super::keys::{Binding, CONTROL, NONE, bindings};
 use super::model::Model;
-use super::model::mode::Mode;
+use super::model::mode::{Choice, Mode};
 use crate::output::display_width;
 
 /// A key in the footer: how it is shown, what it does, and which key a click presses.
-pub type Button = (&'static str, Cow<'static, str>, (KeyCode, KeyModifiers));
+pub type Button = (
+    Cow<'static, str>,
+    Cow<'static, str>,
+    (KeyCode, KeyModifiers),
+);
 
 /// The footer: keys and what they do, the most useful first.
 pub fn footer(model: &Model) -> Vec<Button> {
     let fixed = |pairs: &[(&'static str, &'static str, (KeyCode, KeyModifiers))]| {
         let pairs = pairs.iter();
         pairs
-            .map(|(key, label, pressed)| (*key, Cow::from(*label), *pressed))
+            .map(|(key, label, pressed)| (Cow::from(*key), Cow::from(*label), *pressed))
             .collect()
     };
     let (enter, escape) = ((KeyCode::Enter, NONE), (KeyCode::Esc, NONE));
@@ -32,7 +36,9 @@ pub fn footer(model: &Model) -> Vec<Button> {
             let pressed = |it: &Binding| it.keys.first().copied();
             let shown = table.into_iter();
             shown
-                .filter_map(|it| pressed(&it).map(|pressed| (it.key_label, it.label, pressed)))
+                .filter_map(|it| {
+                    pressed(&it).map(|pressed| (Cow::from(it.key_label), it.label, pressed))
+                })
                 .collect()
         }
         Mode::Search(_) => fixed(&[
@@ -41,14 +47,16 @@ pub fn footer(model: &Model) -> Vec<Button> {
             ("Esc", "clear", escape),
         ]),
         Mode::Help(_) => fixed(&[("Esc", "back", escape), ("j", "scroll", letter('j'))]),
-        Mode::Alert(_) => fixed(&[("Esc", "back", escape), ("y", "copy", letter('y'))]),
+        Mode::Alert(alert) => {
+            let mut all: Vec<Button> = alert.offer.iter().map(choice_button).collect();
+            all.extend(fixed(&[
+                ("Esc", "back", escape),
+                ("y", "copy", letter('y')),
+            ]));
+            all
+        }
         Mode::Confirm(question) => {
-            let others = question.alternatives.iter().filter_map(|(key, means, _)| {
-                let pressed = letter(key.chars().next()?);
-                Some((*key, Cow::from(*means), pressed))
-            });
-            let mut all = fixed(&[("y", "yes", letter('y'))]);
-            all.extend(others);
+            let mut all: Vec<Button> = question.choices.iter().map(choice_button).collect();
             all.extend(fixed(&[("n", "no", letter('n'))]));
             all
         }
@@ -89,13 +97,22 @@ pub fn footer(model: &Model) -> Vec<Button> {
     }
 }
 
+fn choice_button(choice: &Choice) -> Button {
+    let pressed = (KeyCode::Char(choice.key), NONE);
+    (
+        Cow::from(choice.key.to_string()),
+        Cow::from(choice.label),
+        pressed,
+    )
+}
+
 /// The buttons that fit into the width, each with its first column. Help and quit are always among
 /// them.
 pub fn buttons(model: &Model) -> Vec<(u16, Button)> {
-    let width = |button: &Button| display_width(button.0) + display_width(&button.1) + 1;
+    let width = |button: &Button| display_width(&button.0) + display_width(&button.1) + 1;
     let room = usize::from(model.width);
     let all = footer(model);
-    let is_fixed = |button: &Button| matches!(button.0, "?" | "q");
+    let is_fixed = |button: &Button| matches!(&*button.0, "?" | "q");
     let mut left = room.saturating_sub(1);
     let kept: usize = all
         .iter()

@@ -10,6 +10,7 @@ use orange_driver::{
 use orange_engine::Refusal;
 use orange_engine::event::Fact;
 use orange_engine::input::{Request, RequestKind};
+use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, HarnessName, ProjectName, TaskId};
 use orange_engine::refusal::Blocker;
 use orange_engine::task::{AgentSettings, Queueing};
@@ -17,7 +18,7 @@ use orange_engine::task::{AgentSettings, Queueing};
 use super::model::command::Action;
 use super::model::form::TaskDraft;
 use super::model::message::ActionResult;
-use super::model::mode::Alert;
+use super::model::mode::{Alert, Choice};
 
 /// How long to wait for a gate's command.
 const GATE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -34,6 +35,7 @@ pub fn failure_alert(error: &DriverError, action: &Action) -> Alert {
         title: action.failure_title(),
         lines: vec![error.to_string()],
         hints: error.report().hints,
+        offer: None,
     }
 }
 
@@ -70,6 +72,11 @@ fn attempt(driver: &Driver, action: &Action) -> Result<ActionResult, DriverError
                 WaitPolicy::Detached(driver.context.default_wait()),
             )?;
             creation_result(created, action)
+        }
+        Action::SendMergeFailure(task) => {
+            let message = driver.requests.merge_feedback(task)?;
+            let ask = RequestKind::Verb(Verb::RequestChanges);
+            return attempt(driver, &Action::ask(task, ask).with_message(&message));
         }
         Action::Delete(task) => {
             deletion_result(driver.requests.delete(task, true)?, task, "deleted", action)
@@ -135,6 +142,15 @@ fn change_result(changed: &ChangeReport, more: &str, action: &Action) -> ActionR
                 "`orange task show {}` shows where it is now",
                 task.id
             )],
+            offer: changed
+                .failed_effects
+                .iter()
+                .any(|it| it.feedback.is_some())
+                .then(|| Choice {
+                    key: 'a',
+                    label: "send to the agent",
+                    action: Action::SendMergeFailure(task.id.clone()),
+                }),
         });
     }
     let moved = changed
@@ -169,6 +185,7 @@ fn refusal_result(refusal: &Refusal, action: &Action) -> ActionResult {
         title: format!("Refused: {}", action.description()),
         lines: vec![refusal.to_string()],
         hints: refusal.hints.clone(),
+        offer: None,
     })
 }
 

@@ -60,6 +60,13 @@ impl Runner {
                 let driver = self.driver.clone();
                 self.spawn(move || Message::Choices(choices(&driver)));
             }
+            Command::ForecastMerge(task) => {
+                let driver = self.driver.clone();
+                self.spawn(move || {
+                    let forecast = driver.workspaces.forecast_merge(&task).map(Box::new);
+                    Message::MergeForecast(task, forecast.map_err(|error| error.to_string()))
+                });
+            }
             Command::LoadWorkspaces => {
                 let driver = self.driver.clone();
                 self.spawn(move || {
@@ -84,6 +91,7 @@ impl Runner {
                 title: String::from("Failed"),
                 lines: vec![String::from("the system could not start a thread for it")],
                 hints: Vec::new(),
+                offer: None,
             };
             self.send(Message::Answered(number, ActionResult::Failed(alert)));
         }
@@ -150,6 +158,7 @@ fn failure_alert(error: &DriverError, what: &str) -> Alert {
         title: format!("Cannot {what}"),
         lines: vec![error.to_string()],
         hints: error.report().hints,
+        offer: None,
     }
 }
 

@@ -50,6 +50,8 @@ const DATA: &[&[&str]] = &[
     &["orange_config", "Background"],
     &["orange_driver", "AgentState"],
     &["orange_driver", "DiffSize"],
+    &["orange_driver", "MergeForecast"],
+    &["orange_driver", "MergeObstacle"],
     &["orange_driver", "TaskSummary"],
     &["orange_driver", "ListChange"],
     &["orange_driver", "WorkspaceInfo"],

@@ -84,6 +84,7 @@ fn an_unreadable_file_and_an_invalid_variable_are_errors() {
 fn row(key: &Key, settings: &Settings) -> String {
     let kind = match key.kind {
         Kind::Name => "a name".to_owned(),
+        Kind::Command => "a command".to_owned(),
         Kind::Count => "a number, 0 or larger".to_owned(),
         Kind::Duration => "a duration".to_owned(),
         Kind::Size => "a size".to_owned(),
@@ -101,6 +102,8 @@ fn row(key: &Key, settings: &Settings) -> String {
         "harness" | "review_harness" | "workflow" => format!("`{}`", key.name),
         "pool.size" => "`pool_size`".to_owned(),
         "pool.when_full" => "`when_full`".to_owned(),
+        "merge.strategy" => "`merge_strategy`".to_owned(),
+        "merge.verify" => "`merge_verify`".to_owned(),
         _ => String::new(),
     };
     let variable = key.variable.map(|it| format!("`{it}`")).unwrap_or_default();

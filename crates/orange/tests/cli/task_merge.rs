@@ -103,7 +103,7 @@ fn a_reviewed_task_without_a_remote_is_merged_and_released() {
 
 #[test]
 fn every_strategy_pushes_to_the_remote_and_deletes_its_branch() {
-    for strategy in ["ff", "merge", "squash"] {
+    for strategy in ["auto", "ff", "merge", "rebase", "squash"] {
         let stage = Stage::new("default");
         let remote = stage.add_remote();
         stage.configure("delete_branch", &json!(true));
@@ -120,7 +120,8 @@ fn every_strategy_pushes_to_the_remote_and_deletes_its_branch() {
         assert_eq!(parents.split(' ').count(), expected, "{strategy}");
         let output = stage.git_output("repo", "log -1 --format=%B main");
         let is_marked = output.contains(&format!("Orange-Task: {id}"));
-        assert_eq!(is_marked, strategy != "ff", "{output}");
+        let has_own_commit = ["merge", "squash"].contains(&strategy);
+        assert_eq!(is_marked, has_own_commit, "{output}");
         assert!(remote.exists());
         assert_eq!(
             stage.git_output("remote.git", &format!("branch --list {branch}")),
@@ -233,7 +234,7 @@ fn a_remote_that_has_moved_is_merged() {
     let remote_commit = stage.git_output("other", "rev-parse main");
     let before = stage.protected_state();
     // This is noticed before anything is decided: a fast-forward is no longer possible.
-    let (code, output) = stage.merge(&id, &[]);
+    let (code, output) = stage.merge(&id, &["--strategy", "ff"]);
     assert_eq!(code, 3, "{output}");
     assert!(output.contains("--strategy merge"), "{output}");
     assert_eq!(stage.protected_state(), before);
@@ -265,7 +266,7 @@ fn lesson_2_an_obstacle_keeps_every_byte_and_the_status() {
     refused("`mine.txt`", &[]);
     // Once committed, the file is not dirty any more, but the branch cannot be fast-forwarded.
     stage.git_output("repo", "commit -q -m mine");
-    refused("--strategy merge", &[]);
+    refused("--strategy merge", &["--strategy", "ff"]);
     fs::write(stage.path("repo/work.txt"), "untracked\n").unwrap();
     refused("`work.txt`", &["--strategy", "merge"]);
     // The same file with different content is a conflict.
@@ -734,4 +735,66 @@ fn hints_fit_the_caller() {
         output.contains(&format!("orange task merge {id} --strategy squash --yes")),
         "{output}"
     );
+}
+
+#[test]
+fn everything_that_can_be_merged_is_merged_in_order() {
+    let stage = Stage::new("minimal");
+    let (code, answer) = stage.json(&["merge", "--all", "--json"]);
+    assert_eq!((code, &answer["tasks"]), (0, &json!([])));
+    // The second and the third change the same line; the fourth is still being worked on.
+    for (turn, (file, line)) in [("a", "one"), ("b", "two"), ("b", "three")]
+        .iter()
+        .enumerate()
+    {
+        let script = format!(
+            "echo {line} > {file}.txt; git add -A; git commit -qm {line}\n\
+             echo 'DONE: {line}' | section Handoff\nask task update --status reviewing\n"
+        );
+        stage.script(&format!("worker-{}", turn + 1), &script);
+    }
+    let mut ids = Vec::new();
+    for number in 0..4 {
+        let id = stage.create(&[&format!("Task {number}")]);
+        stage.run_ok(&["task", "spawn", id.as_str()]);
+        if number < 3 {
+            stage.wait_for_status(&id, "reviewing");
+            stage.wait_until_idle(&id);
+        }
+        ids.push(id);
+    }
+    let (code, answer) = stage.json(&["merge", "--all", "--json"]);
+    assert_eq!(code, 3);
+    let tasks = answer["tasks"].as_array().unwrap();
+    let listed: Vec<&str> = tasks
+        .iter()
+        .map(|it| it["task"].as_str().unwrap())
+        .collect();
+    let expected: Vec<&str> = ids[..3].iter().map(TaskId::as_str).collect();
+    assert_eq!(listed, expected);
+    assert_eq!(tasks[0]["merged"]["into"], "main");
+    assert_eq!(tasks[1]["merged"]["into"], "main");
+    let problem = tasks[2]["problem"].as_str().unwrap();
+    assert!(
+        problem.contains("both branches changed `b.txt`"),
+        "{problem}"
+    );
+    let hint = tasks[2]["hints"][0].as_str().unwrap();
+    assert!(hint.contains("request-changes"), "{hint}");
+    let statuses: Vec<String> = ids
+        .iter()
+        .map(|id| stage.task(id).status.to_string())
+        .collect();
+    assert_eq!(statuses, ["done", "done", "reviewing", "working"]);
+    // In words, and again: only the one that failed is left.
+    let (code, text) = stage.call(&["merge", "--all"]);
+    assert_eq!(code, 3, "{text}");
+    assert!(
+        text.starts_with(&format!("{}: not merged: cannot merge", ids[2])),
+        "{text}"
+    );
+    stage.git_output("repo", "revert -m 1 --no-edit HEAD");
+    let text = stage.run_ok(&["merge", "--all", "--strategy", "squash"]);
+    assert!(text.starts_with(&format!("{}: merged ", ids[2])), "{text}");
+    assert_eq!(stage.task(&ids[2]).status.as_str(), "done");
 }

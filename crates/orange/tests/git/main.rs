@@ -26,6 +26,7 @@ mod merge_kill_points;
 #[cfg(target_os = "linux")]
 mod merge_laws;
 mod merge_remote;
+mod merge_strategies;
 #[cfg(target_os = "linux")]
 mod no_loss_table;
 mod planted_programs;

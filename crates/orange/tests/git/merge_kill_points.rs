@@ -13,7 +13,7 @@ use orange_engine::effect::MergeStrategy;
 use orange_engine::names::CommitId;
 
 use crate::kill_points::{KillMode, run};
-use crate::merge::{MergeParameters, add_remote, branch, configure_identity, tip};
+use crate::merge::{MergeParameters, add_remote, advance, branch, configure_identity, tip};
 use crate::repo_fixture::{RepoFixture, commit_files, files};
 
 /// How many tests share the calls of one strategy.
@@ -31,6 +31,7 @@ fn merge_parameters(repo: &RepoFixture, what: &str) -> MergeParameters {
         strategy: match what {
             "ff" => MergeStrategy::Ff,
             "merge" => MergeStrategy::Merge,
+            "rebase" => MergeStrategy::Rebase,
             "squash" => MergeStrategy::Squash,
             what => panic!("{what}"),
         },
@@ -42,7 +43,7 @@ fn merge_parameters(repo: &RepoFixture, what: &str) -> MergeParameters {
 }
 
 /// A fixture with a remote and much to merge into the user's checkout.
-fn stage() -> RepoFixture {
+fn stage(what: &str) -> RepoFixture {
     let repo = RepoFixture::new();
     branch(&repo);
     let slot = repo.slot();
@@ -52,6 +53,9 @@ fn stage() -> RepoFixture {
     fs::write(slot.join("data.bin/inside"), "a folder now\n").unwrap();
     repo.git(&slot, &["add", "-A"]);
     repo.git(&slot, &["commit", "-q", "-m", "much"]);
+    if what == "rebase" {
+        advance(&repo);
+    }
     add_remote(&repo);
     configure_identity(&repo);
     fs::write(repo.app().join("notes"), "mine\n").unwrap();
@@ -80,7 +84,9 @@ fn repeat(repo: &RepoFixture, what: &str, expected: &str, text: &str) {
     for refs in ["app/.git/refs", "remote.git/refs"] {
         remove_locks(&repo.path(refs));
     }
-    let _none = fs::remove_file(repo.app().join(".git/index.lock"));
+    for lock in ["index.lock", "HEAD.lock"] {
+        let _none = fs::remove_file(repo.app().join(".git").join(lock));
+    }
     let commit = merge_parameters(repo, what).merge(&repo.open());
     assert_eq!(commit, expected, "{text}");
     for place in ["app", "remote.git"] {
@@ -104,7 +110,7 @@ fn repeat(repo: &RepoFixture, what: &str, expected: &str, text: &str) {
 
 /// Goes through every call of one shard; the shards run in parallel.
 fn every_call(what: &str, shard: usize) {
-    let repo = stage();
+    let repo = stage(what);
     let expected = merge_parameters(&repo, what).merge(&repo.open());
     repo.reset();
     for at in (shard + 1..).step_by(SHARDS) {
@@ -145,6 +151,9 @@ shards! {
     merge_0 "merge" 0
     merge_1 "merge" 1
     merge_2 "merge" 2
+    rebase_0 "rebase" 0
+    rebase_1 "rebase" 1
+    rebase_2 "rebase" 2
     squash_0 "squash" 0
     squash_1 "squash" 1
     squash_2 "squash" 2
@@ -154,7 +163,7 @@ shards! {
 /// half-written, some gone, the index old and locked.
 #[test]
 fn half_a_checkout() {
-    let repo = stage();
+    let repo = stage("squash");
     let expected = merge_parameters(&repo, "squash").merge(&repo.open());
     repo.reset();
     let script = format!(

@@ -93,21 +93,20 @@ fn a_rejected_push_moves_nothing() {
 }
 
 #[test]
-fn a_remote_that_has_moved_is_included_in_the_next_attempt() {
+fn a_remote_that_has_moved_is_included() {
     let repo = RepoFixture::new();
     branch(&repo);
     add_remote(&repo);
     let remote_commit = others_push(&repo, "theirs");
     let before = (repo.branches(), files(&repo.app()));
-    let parameters = MergeParameters::now(&repo, MergeStrategy::Squash).with_push();
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Ff).with_push();
     let obstacle = parameters.obstacle(&repo.open());
     let MergeObstacle::DefaultMoved { found, .. } = &obstacle else {
         panic!("{obstacle:?}");
     };
     assert_eq!(found.as_str(), remote_commit);
     assert_eq!((repo.branches(), files(&repo.app())), before);
-    let mut parameters = parameters;
-    parameters.base = found.clone();
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Squash).with_push();
     let commit = parameters.merge(&repo.open());
     let parent = tip(&repo, &repo.app(), &format!("{commit}^"));
     assert_eq!(parent, remote_commit);

@@ -101,6 +101,7 @@ fn apply(world: &mut World<'_>, happening: &Step) {
                 world.observe(Observation::EffectFailed {
                     effect: planned.id,
                     error,
+                    feedback: None,
                 });
             }
         }

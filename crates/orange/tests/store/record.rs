@@ -172,9 +172,11 @@ fn pending_effects_are_those_of_the_task() {
     // The first fails permanently, which stops the second.
     let effect = expected[0].0.id;
     let error = String::from("no disk");
-    recorded
-        .world
-        .observe(Observation::EffectFailed { effect, error });
+    recorded.world.observe(Observation::EffectFailed {
+        effect,
+        error,
+        feedback: None,
+    });
     recorded.catch_up(&mut store).unwrap();
     for pending in store.pending(&id).unwrap() {
         let engine = recorded
@@ -422,6 +424,7 @@ fn an_effect_that_happens_at_most_once_begins_once() {
     recorded.world.fact(Fact::EffectFailed {
         effect: once,
         error: String::from("interrupted"),
+        feedback: None,
     });
     recorded.catch_up(&mut store).unwrap();
     assert_eq!(

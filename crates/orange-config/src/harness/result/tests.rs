@@ -106,7 +106,8 @@ fn the_output_of_a_failed_run_has_a_class() {
             FailureClass::Login,
             "unexpected status 401 Unauthorized",
         ),
-        // Without quota it retries forever, and its plugin reports that.
+        // There is no recording of opencode without quota: it retries forever, and its plugin
+        // reports that.
         (
             shipped!("opencode"),
             recorded!("opencode-no-login"),

@@ -156,7 +156,10 @@ impl Worktree<'_> {
         if !files.is_empty() {
             return Ok(Some(MergeObstacle::NeedsFilter { checkout, files }));
         }
-        let scratch = self.scratch()?;
+        // A preview may look at the same time as a merge, so each has a copy of its own.
+        let folder = self.git().own.scratch()?;
+        let scratch = folder.join("index");
+        self.copy_index_to(&scratch)?;
         // Files that were touched but not changed must not count as changed.
         let refresh = ["update-index", "-q", "--refresh"];
         let _differing = self
@@ -165,7 +168,7 @@ impl Worktree<'_> {
             .answer()?;
         let trial = ["read-tree", "-m", "-u", "-n", from.as_str(), to.as_str()];
         let refused = self.call_on(&scratch, trial).succeed().err();
-        let _absent = std::fs::remove_file(&scratch);
+        let _left_for_later = std::fs::remove_dir_all(&folder);
         Ok(refused.map(|error| MergeObstacle::Unusable {
             checkout,
             reason: error.to_string(),

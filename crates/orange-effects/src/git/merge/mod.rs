@@ -9,7 +9,9 @@ pub(crate) mod delete_branch;
 pub(crate) mod diff;
 pub(crate) mod diff_size;
 pub(crate) mod fast_forward;
+pub(crate) mod preview;
 pub(crate) mod push;
+pub(crate) mod rebase;
 pub(crate) mod recovery;
 pub(crate) mod refusal;
 pub(crate) mod result;
@@ -30,6 +32,9 @@ use crate::git::merge::fast_forward::FastForward;
 /// The lock that serializes merges into one repository; it is released when its holder exits.
 const LOCK: &str = "orange-merge.lock";
 
+/// How often a result is computed again because the default branch moved while it was verified.
+const ROUNDS: usize = 5;
+
 /// What to merge, how, and the state that the decision was based on.
 #[derive(Clone, Copy)]
 pub struct MergeRequest<'a> {
@@ -44,7 +49,8 @@ pub struct MergeRequest<'a> {
     /// The branch's commit at the time of the decision.
     pub tip: &'a CommitId,
     pub default: &'a BranchName,
-    /// Its commit at the time of the decision.
+    /// Its commit at the time of the decision; it may have advanced since, unless the strategy is
+    /// `ff`.
     pub base: &'a CommitId,
     /// The name of the task's file, which no merge may bring in.
     pub task_file: &'a str,
@@ -54,7 +60,14 @@ pub struct MergeRequest<'a> {
     pub push: bool,
     /// Whether the merge was cancelled; checked before anything moves.
     pub is_cancelled: &'a dyn Fn() -> bool,
+    /// Checks the result before anything moves.
+    pub verify: Option<&'a Verify<'a>>,
+    /// Whether the result is only looked at, so that the user need not sign it.
+    pub is_trial: bool,
 }
+
+/// Checks a commit; returns what prevents the default branch from moving there.
+pub type Verify<'a> = dyn Fn(&CommitId) -> Result<Result<(), MergeObstacle>, GitError> + 'a;
 
 /// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,34 +120,71 @@ impl Git {
                 return Ok(Err(obstacle.into()));
             }
         }
-        let now = self.tips(merge.default)?;
-        if let (Some(_), Some(local), Some(theirs), true) =
-            (remote, &now.local, &now.theirs, now.base.is_diverged)
-        {
-            let is_everywhere = self.is_merged(local, merge)? && self.is_merged(theirs, merge)?;
-            return Ok(if is_everywhere {
-                Ok(self.current_result(merge, remote, local.clone(), true)?)
-            } else {
-                Err(MergeObstacle::Diverged.into())
-            });
-        }
-        let tip = now.target().clone();
-        let was_there = self.is_merged(&tip, merge)?;
-        let to = if was_there {
-            tip
-        } else if tip != *merge.base {
-            let (expected, found) = (merge.base.clone(), tip);
-            return Ok(Err(MergeObstacle::DefaultMoved { expected, found }.into()));
-        } else {
-            match self.result(merge)? {
-                Ok(commit) => commit,
-                Err(obstacle) => return Ok(Err(obstacle.into())),
+        for _ in 0..ROUNDS {
+            let now = self.tips(merge.default)?;
+            if let (Some(_), Some(local), Some(theirs), true) =
+                (remote, &now.local, &now.theirs, now.base.is_diverged)
+            {
+                let is_everywhere =
+                    self.is_merged(local, merge)? && self.is_merged(theirs, merge)?;
+                return Ok(if is_everywhere {
+                    Ok(self.current_result(merge, remote, local.clone(), true)?)
+                } else {
+                    Err(MergeObstacle::Diverged.into())
+                });
             }
-        };
-        match self.push_and_move(merge, remote, &now, &to)? {
-            Ok(()) => self.current_result(merge, remote, to, was_there).map(Ok),
-            Err(stopped) => Ok(Err(stopped)),
+            let tip = now.target();
+            let was_there = self.is_merged(tip, merge)?;
+            let to = if was_there {
+                tip.clone()
+            } else {
+                match self.result_on(tip, merge)? {
+                    Ok(commit) => commit,
+                    Err(obstacle) => return Ok(Err(obstacle.into())),
+                }
+            };
+            if to != *tip
+                && let Some(verify) = merge.verify
+            {
+                if let Err(obstacle) = verify(&to)? {
+                    return Ok(Err(obstacle.into()));
+                }
+                // The command took a while. What is pushed and moved is what was verified.
+                if self.tips(merge.default)?.target() != tip {
+                    continue;
+                }
+            }
+            return match self.push_and_move(merge, remote, &now, &to)? {
+                Ok(()) => self.current_result(merge, remote, to, was_there).map(Ok),
+                Err(stopped) => Ok(Err(stopped)),
+            };
         }
+        let (expected, found) = (
+            merge.base.clone(),
+            self.tips(merge.default)?.target().clone(),
+        );
+        Ok(Err(MergeObstacle::DefaultMoved { expected, found }.into()))
+    }
+
+    /// The commit that the default branch should have, if it is at `tip` now. Merges queue up: each
+    /// is made on the result of the one before, unless the strategy is `ff`.
+    fn result_on(
+        &self,
+        tip: &CommitId,
+        merge: &MergeRequest<'_>,
+    ) -> Result<Result<CommitId, MergeObstacle>, GitError> {
+        let has_advanced = || {
+            let may_follow = merge.strategy != MergeStrategy::Ff;
+            Ok::<_, GitError>(may_follow && self.contains(tip, merge.base)?)
+        };
+        if tip != merge.base && !has_advanced()? {
+            let (expected, found) = (merge.base.clone(), tip.clone());
+            return Ok(Err(MergeObstacle::DefaultMoved { expected, found }));
+        }
+        self.result(&MergeRequest {
+            base: tip,
+            ..*merge
+        })
     }
 
     /// The current state. A retry of a merge that another process completed sees the same.

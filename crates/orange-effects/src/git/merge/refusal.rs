@@ -74,6 +74,16 @@ pub enum MergeObstacle {
     Unusable { checkout: PathBuf, reason: String },
     /// The remote rejected the push.
     Rejected { remote: String, words: String },
+    /// The command that verifies the result failed on it.
+    NotVerified {
+        command: String,
+        /// How it ended.
+        ending: String,
+        /// The file with its output.
+        log: PathBuf,
+        /// The end of its output.
+        output: String,
+    },
     /// The merge was cancelled.
     Cancelled,
 }
@@ -115,9 +125,10 @@ impl fmt::Display for MergeRefusal {
                 formatter,
                 "run `{again} --strategy merge`, or `git rebase {default}` in the task's worktree"
             ),
-            MergeObstacle::Conflicts(_) => write!(
+            MergeObstacle::Conflicts(_) | MergeObstacle::NotVerified { .. } => write!(
                 formatter,
-                "run `git merge {default}` in the task's worktree, resolve and commit, then run \
+                "send it to the agent with `orange task request-changes {task} --merge-failure`, \
+                 or run `git merge {default}` in the task's worktree, fix and commit it, then run \
                  `{again}`"
             ),
             MergeObstacle::TaskFile(file) => write!(
@@ -226,6 +237,16 @@ impl fmt::Display for MergeObstacle {
             Self::Rejected { remote, words } => {
                 write!(formatter, "`{remote}` rejected it: {words}")
             }
+            Self::NotVerified {
+                command,
+                ending,
+                log,
+                ..
+            } => write!(
+                formatter,
+                "`{command}` {ending} on the merged result; its output is in `{}`",
+                log.display()
+            ),
             Self::Cancelled => formatter.write_str("the merge was cancelled before anything moved"),
         }
     }

@@ -6,7 +6,7 @@ use orange_engine::effect::MergeStrategy;
 use orange_engine::names::CommitId;
 
 use crate::command::CommandExit;
-use crate::git::repository::call::{path, split_zero_terminated};
+use crate::git::repository::call::{Author, path, split_zero_terminated};
 use crate::git::repository::name::root_file;
 use crate::git::{Git, GitError, MergeObstacle, MergeRequest};
 
@@ -24,7 +24,7 @@ const UNKNOWN_OPTION: i32 = 129;
 
 impl Git {
     /// Whether a commit contains what the merge should bring: the branch's commit itself, or a
-    /// squash of it made since the merge was decided.
+    /// squash or rebase of it made since the merge was decided.
     pub(crate) fn is_merged(
         &self,
         tip: &CommitId,
@@ -33,7 +33,10 @@ impl Git {
         if self.contains(tip, merge.head)? {
             return Ok(true);
         }
-        if merge.strategy != MergeStrategy::Squash {
+        if !matches!(
+            merge.strategy,
+            MergeStrategy::Rebase | MergeStrategy::Squash
+        ) {
             return Ok(false);
         }
         let range = format!("{}..{tip}", merge.base);
@@ -46,7 +49,14 @@ impl Git {
                 continue;
             };
             // Anyone can write the trailer, but not fake the content.
-            if head == merge.head.as_str() && self.is_squash(commit, merge.head)? {
+            if head != merge.head.as_str() {
+                continue;
+            }
+            let is_it = match merge.strategy {
+                MergeStrategy::Rebase => self.is_replayed(commit, merge)?,
+                _ => self.is_squash(commit, merge.head)?,
+            };
+            if is_it {
                 return Ok(true);
             }
         }
@@ -61,7 +71,7 @@ impl Git {
         };
         let before = CommitId::new(String::from_utf8_lossy(&before).trim());
         let tree = self.call(["rev-parse", "--verify", &tree]).text()?;
-        Ok(self.merged_tree(&before, head)? == Ok(tree))
+        Ok(self.merged_tree(&before, head, None)? == Ok(tree))
     }
 
     /// The commit that the default branch should have.
@@ -82,50 +92,52 @@ impl Git {
         {
             return Ok(Err(MergeObstacle::TaskFile(file.to_owned())));
         }
-        if merge.strategy == MergeStrategy::Ff {
-            let follows = self.contains(merge.head, merge.base)?;
-            return Ok(if follows {
-                Ok(merge.head.clone())
-            } else {
-                Err(MergeObstacle::NotFastForward)
-            });
+        let conflicts = |files| Ok(Err(MergeObstacle::Conflicts(files)));
+        match merge.strategy {
+            MergeStrategy::Auto | MergeStrategy::Ff | MergeStrategy::Rebase
+                if self.contains(merge.head, merge.base)? =>
+            {
+                return Ok(Ok(merge.head.clone()));
+            }
+            MergeStrategy::Ff => return Ok(Err(MergeObstacle::NotFastForward)),
+            MergeStrategy::Rebase => {
+                return self.rebased(merge)?.map_or_else(conflicts, |it| Ok(Ok(it)));
+            }
+            MergeStrategy::Auto | MergeStrategy::Merge | MergeStrategy::Squash => {}
         }
-        let tree = match self.merged_tree(merge.base, merge.head)? {
+        let tree = match self.merged_tree(merge.base, merge.head, None)? {
             Ok(tree) => tree,
-            Err(conflicts) => return Ok(Err(MergeObstacle::Conflicts(conflicts))),
+            Err(files) => return conflicts(files),
         };
-        let before = format!("{}^{{tree}}", merge.base);
-        let before = self.call(["rev-parse", "--verify", &before]).text()?;
-        if merge.strategy == MergeStrategy::Squash && tree == before {
+        if merge.strategy == MergeStrategy::Squash && tree == self.tree_of(merge.base)? {
             // Everything is already there; the commit would be empty.
             return Ok(Ok(merge.base.clone()));
         }
         self.commit(merge, &tree).map(Ok)
     }
 
-    /// The merged tree of two commits, or the conflicting files.
-    fn merged_tree(
+    /// The merged tree of two commits, or the conflicting files. The changes of `head` are counted
+    /// from `since`; if absent, from the commit that both have in common.
+    pub(crate) fn merged_tree(
         &self,
         base: &CommitId,
         head: &CommitId,
+        since: Option<&str>,
     ) -> Result<Result<String, Vec<PathBuf>>, GitError> {
-        let words = [
-            "merge-tree",
-            "--write-tree",
-            "--name-only",
-            "--no-messages",
-            "-z",
-            base.as_str(),
-            head.as_str(),
-        ];
-        let call = self.call_as_of(base.as_str(), words).with_long_timeout();
+        let words = ["merge-tree", "--write-tree", "--name-only", "--no-messages"];
+        let call = self
+            .call_as_of(base.as_str(), words)
+            .with_arguments(since.map(|since| format!("--merge-base={since}")))
+            .with_arguments(["-z", base.as_str(), head.as_str()])
+            .with_long_timeout();
         let finished = call.finish()?;
         let has_conflicts = match finished.ending {
             CommandExit::Code(0) => false,
             CommandExit::Code(1) => true,
             CommandExit::Code(UNKNOWN_OPTION) => {
                 let version = self.call(["version"]).text()?;
-                return Err(GitError::TooOld { version });
+                let needed = if since.is_some() { "2.40" } else { "2.38" };
+                return Err(GitError::TooOld { needed, version });
             }
             _ => return Err(call.error_for(finished)),
         };
@@ -141,21 +153,36 @@ impl Git {
     }
 
     fn commit(&self, merge: &MergeRequest<'_>, tree: &str) -> Result<CommitId, GitError> {
-        let mut words = vec!["commit-tree", tree, "-p", merge.base.as_str()];
-        if merge.strategy == MergeStrategy::Merge {
+        let mut words = vec![tree, "-p", merge.base.as_str()];
+        if merge.strategy != MergeStrategy::Squash {
             words.extend(["-p", merge.head.as_str()]);
         }
         words.extend(["-F", "-"]);
-        let message = self.message(merge)?;
+        self.commit_as_user(merge, None, &words, &self.message(merge)?)
+    }
+
+    /// Makes a commit in the user's name, signed if the user's own configuration says so.
+    pub(crate) fn commit_as_user(
+        &self,
+        merge: &MergeRequest<'_>,
+        author: Option<&Author>,
+        words: &[&str],
+        message: &str,
+    ) -> Result<CommitId, GitError> {
+        let sign = self.call(["config", "--get", "--type=bool", "commit.gpgSign"]);
+        let signs = !merge.is_trial && sign.answer()?.is_some_and(|it| it == b"true\n");
+        let signature = if signs { &["-S"][..] } else { &[] };
+        let words: Vec<&str> = [&["commit-tree"][..], signature, words].concat();
         // An agent can write the repository's settings, so the user's own name is tried first.
         for identity in [Vec::new(), self.settings.identity()] {
-            let call = self.call_as_user(merge.at, &identity, &words);
-            let error = match call.input(message.clone()).text() {
+            let call = self.call_as_user(merge.at, author, &identity, &words);
+            let error = match call.input(message.to_owned()).text() {
                 Ok(made) => return Ok(CommitId::new(made)),
                 Err(error) => error,
             };
             // git uses the same code for every failure; check whether it knows the user.
-            let known = self.call_as_user(merge.at, &identity, ["var", "GIT_COMMITTER_IDENT"]);
+            let known =
+                self.call_as_user(merge.at, None, &identity, ["var", "GIT_COMMITTER_IDENT"]);
             if known.text().is_ok() {
                 return Err(error);
             }
@@ -165,9 +192,7 @@ impl Git {
 
     /// The commit message. It is deterministic, so that a retry creates the same commit.
     fn message(&self, merge: &MergeRequest<'_>) -> Result<String, GitError> {
-        let MergeRequest {
-            task, branch, head, ..
-        } = merge;
+        let MergeRequest { branch, head, .. } = merge;
         let summary = one_line(merge.summary);
         let first = match merge.strategy {
             MergeStrategy::Squash if !summary.is_empty() => summary,
@@ -191,11 +216,19 @@ impl Git {
                 lines.push(String::new());
             }
         }
-        lines.push(format!("Orange-Task: {task}"));
-        lines.push(format!("{HEAD_TRAILER}: {head}"));
+        lines.extend(trailers(merge));
         lines.push(String::new());
         Ok(lines.join("\n"))
     }
+}
+
+/// The lines that say where a commit comes from.
+pub(crate) fn trailers(merge: &MergeRequest<'_>) -> [String; 2] {
+    let MergeRequest { task, head, .. } = merge;
+    [
+        format!("Orange-Task: {task}"),
+        format!("{HEAD_TRAILER}: {head}"),
+    ]
 }
 
 /// A text reduced to one line.

@@ -11,6 +11,7 @@ pub(crate) mod release;
 pub(crate) mod remove_files;
 pub(crate) mod saved_contents;
 pub(crate) mod settle;
+pub(crate) mod verification;
 
 use std::fmt;
 use std::fs;

@@ -20,6 +20,14 @@ pub(crate) struct Call {
     work: Duration,
 }
 
+/// The author of a commit, if it is not the user.
+pub(crate) struct Author {
+    pub(crate) name: String,
+    pub(crate) email: String,
+    /// Seconds since 1970 and the time zone, as git writes them.
+    pub(crate) date: String,
+}
+
 impl Git {
     /// A command about the repository as a whole; no attributes apply.
     pub(crate) fn call<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
@@ -51,10 +59,11 @@ impl Git {
     }
 
     /// The same, in the user's name as their own configuration has it, unless another name is
-    /// given, at a given time.
+    /// given, at a given time; a commit may have another author.
     pub(crate) fn call_as_user<A: AsRef<OsStr>>(
         &self,
         at: Timestamp,
+        author: Option<&Author>,
         identity: &[Setting],
         words: impl IntoIterator<Item = A>,
     ) -> Call {
@@ -66,6 +75,15 @@ impl Git {
         let date = format!("@{} +0000", at.millis().div_euclid(1000));
         for name in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
             variables.insert(name.into(), date.clone().into());
+        }
+        if let Some(author) = author {
+            for (name, value) in [
+                ("GIT_AUTHOR_NAME", &author.name),
+                ("GIT_AUTHOR_EMAIL", &author.email),
+                ("GIT_AUTHOR_DATE", &author.date),
+            ] {
+                variables.insert(name.into(), value.into());
+            }
         }
         // A name that git derives from the machine identifies no user.
         let known = ["-c", "user.useConfigOnly=true"];

@@ -30,6 +30,8 @@ const SETTINGS: &[(&str, &str)] = &[
     ("core.trustctime", "true"),
     ("core.checkStat", "default"),
     ("core.ignoreStat", "false"),
+    // The graft file is replaced below, which is not worth a hint in every error.
+    ("advice.graftFileDeprecated", "false"),
     // What we report as saved survives a power loss.
     ("core.fsync", "all"),
 ];

@@ -35,7 +35,11 @@ pub(super) fn decide(
             output_line,
         } => end_run(&mut steps, run, evidence, output_line.as_ref()),
         Observation::EffectDone { effect, outcome } => finish_effect(&mut steps, *effect, outcome),
-        Observation::EffectFailed { effect, error } => fail_effect(&mut steps, *effect, error),
+        Observation::EffectFailed {
+            effect,
+            error,
+            feedback,
+        } => fail_effect(&mut steps, *effect, error, feedback.as_deref()),
         Observation::Merged { commit } => observe_merge(&mut steps, commit),
         Observation::PullRequest { state } => observe_pull_request(&mut steps, *state),
         Observation::TimedOut => time_out(&mut steps),
@@ -169,7 +173,12 @@ fn finish_effect(
     Ok(())
 }
 
-fn fail_effect(steps: &mut PlanBuilder<'_>, id: EffectId, error: &str) -> Result<(), NeededFacts> {
+fn fail_effect(
+    steps: &mut PlanBuilder<'_>,
+    id: EffectId,
+    error: &str,
+    feedback: Option<&str>,
+) -> Result<(), NeededFacts> {
     let Some(pending) = steps.task.pending_effect(id) else {
         return Ok(());
     };
@@ -180,6 +189,7 @@ fn fail_effect(steps: &mut PlanBuilder<'_>, id: EffectId, error: &str) -> Result
     steps.record(Fact::EffectFailed {
         effect: id,
         error: error.to_owned(),
+        feedback: feedback.map(str::to_owned),
     });
     if planned.on_error == OnError::Stop {
         let later: Vec<EffectId> = steps

@@ -41,7 +41,7 @@ pub(super) fn decide(
         RequestKind::Verb(verb) => asking.verb(*verb),
         RequestKind::Merge {
             strategy, local, ..
-        } => asking.merge(*strategy, *local),
+        } => asking.merge(strategy.unwrap_or_default(), *local),
         RequestKind::Respawn { role } => asking.respawn(role.as_ref()),
         RequestKind::HandEdit { to, version } => asking.hand_edit(to, *version),
         RequestKind::Amend {
@@ -338,7 +338,7 @@ impl<'a> RequestDecision<'a> {
         let (strategy, local) = match self.request.kind {
             RequestKind::Merge {
                 strategy, local, ..
-            } => (Some(strategy), local),
+            } => (strategy, local),
             _ => (None, false),
         };
         Attempt::Verb {

@@ -58,6 +58,10 @@ impl Error {
         self
     }
 
+    pub fn hints_given(&self) -> &[String] {
+        &self.hints
+    }
+
     pub fn details(self, details: Value) -> Error {
         Error { details, ..self }
     }

@@ -6,6 +6,7 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::Serialize;
 
 use crate::cli::request::requests::driver;
+use crate::cli::task::Strategy;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -34,6 +35,12 @@ pub struct Args {
     /// How many tasks can have a worktree at once.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub pool_size: Option<u32>,
+    /// The strategy of a merge that does not name one.
+    #[arg(long, value_enum, value_name = "STRATEGY")]
+    pub merge_strategy: Option<Strategy>,
+    /// Shell command that must succeed on the merged result; empty for none.
+    #[arg(long, value_name = "COMMAND")]
+    pub merge_verify: Option<String>,
     /// Push a merge to the remote first.
     #[arg(long, value_name = "true|false")]
     pub push: Option<bool>,
@@ -82,6 +89,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         harness: args.harness.as_deref().map(HarnessName::new),
         review_harness: args.review_harness.as_deref().map(HarnessName::new),
         pool_size: args.pool_size,
+        merge_strategy: args.merge_strategy.map(Into::into),
+        merge_verify: args.merge_verify.clone(),
         push: args.push,
         remote: args.remote.clone(),
         push_remote: args.push_remote.clone(),

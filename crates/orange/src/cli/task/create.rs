@@ -71,8 +71,9 @@ pub struct Args {
     /// start].
     #[arg(long, value_name = "STATUS")]
     pub status: Option<String>,
-    /// Start the work only after these tasks are done; a cancelled task is not done.
-    #[arg(long, value_name = "TASK", num_args = 1..)]
+    /// Start the work only after these tasks, separated by commas, are done; a cancelled task is not
+    /// done.
+    #[arg(long, value_name = "TASK", value_delimiter = ',')]
     pub after: Vec<String>,
     /// The parent task [default: none; if a worker runs this, its own task]. A parent that waits
     /// for its children continues once all of them have finished.

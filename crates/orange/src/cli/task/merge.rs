@@ -11,6 +11,7 @@ use orange_engine::merge_result::MergeResult;
 use orange_engine::task::PendingState;
 use serde_json::json;
 
+use super::merge_all;
 use crate::cli::request::requests::{
     Extras, RequestDraft, Target, driver, print, print_with, request_with_confirmation,
     request_without_confirmation, resolve_head,
@@ -20,9 +21,10 @@ use crate::output::Output;
 
 /// Merge the reviewed commit.
 ///
-/// Merges exactly the commit that was handed over and reviewed into the default branch. If nothing
-/// was reviewed, you have to confirm the merge with `--force` or `--yes`. If the branch has later
-/// commits, or the worktree has uncommitted files, nothing is merged and the error names them. If the project has `"push": true`, orange pushes the merge to the remote before it
+/// Merges exactly the commit that was handed over and reviewed into the default branch. If the
+/// workflow asks for a confirmation in this status, give it with `--force` or `--yes`; the shipped
+/// workflows ask everywhere but in `reviewing`. If the branch has later commits, or the worktree
+/// has uncommitted files, nothing is merged and the error names them. If the project has `"push": true`, orange pushes the merge to the remote before it
 /// moves your local branch; if the push is rejected, nothing is merged.
 ///
 /// A checkout on the default branch is fast-forwarded; if it has uncommitted changes, nothing is
@@ -34,13 +36,16 @@ use crate::output::Output;
 pub struct Args {
     #[command(flatten)]
     pub target: Target,
-    /// How to merge: fast-forward, merge commit or squash.
-    #[arg(long, value_enum, value_name = "STRATEGY", default_value = "ff")]
-    pub strategy: Strategy,
+    /// How to merge [default: `merge.strategy` of the settings, which is `auto`].
+    #[arg(long, value_enum, value_name = "STRATEGY")]
+    pub strategy: Option<Strategy>,
     /// Merge this commit of the branch instead of the reviewed one; the rest of the task's work is
     /// not merged, but kept.
     #[arg(long, value_name = "COMMIT")]
     pub head: Option<String>,
+    /// Merge every task of this project that you could merge now, one after the other.
+    #[arg(long, conflicts_with_all = ["task", "head", "force", "yes"])]
+    pub all: bool,
     /// Do not push, even if the project has `"push": true`.
     #[arg(long)]
     pub local: bool,
@@ -53,10 +58,14 @@ pub struct Args {
 /// How a branch is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Strategy {
+    /// Fast-forward if possible, else add a merge commit.
+    Auto,
     /// Fast-forward only; fails if the default branch has moved.
     Ff,
     /// Add a merge commit.
     Merge,
+    /// Replay the branch's commits one by one.
+    Rebase,
     /// Add one commit with all changes of the branch.
     Squash,
 }
@@ -64,8 +73,10 @@ pub enum Strategy {
 impl From<Strategy> for MergeStrategy {
     fn from(strategy: Strategy) -> Self {
         match strategy {
+            Strategy::Auto => MergeStrategy::Auto,
             Strategy::Ff => MergeStrategy::Ff,
             Strategy::Merge => MergeStrategy::Merge,
+            Strategy::Rebase => MergeStrategy::Rebase,
             Strategy::Squash => MergeStrategy::Squash,
         }
     }
@@ -73,9 +84,12 @@ impl From<Strategy> for MergeStrategy {
 
 /// Requests the merge; returns an error if it failed.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    if args.all {
+        return merge_all::run(args, environment, output);
+    }
     let draft = RequestDraft {
         ask: RequestKind::Merge {
-            strategy: args.strategy.into(),
+            strategy: args.strategy.map(Into::into),
             local: args.local,
             only_head: args.head.is_some(),
         },
@@ -99,13 +113,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let events = driver(environment)?.views.history(&task.id, 0);
     let events = events.unwrap_or_default();
     let besides = Extras {
-        merged: merged(&events),
+        merged: last_merge(&events),
         ..Extras::default()
     };
     print_with(result, &besides, output)
 }
 
-fn merged(events: &[Event]) -> Option<&MergeResult> {
+/// The result of the last merge.
+pub(super) fn last_merge(events: &[Event]) -> Option<&MergeResult> {
     events.iter().rev().find_map(|event| match &event.fact {
         Fact::EffectDone {
             outcome: EffectOutcome::Merged(merged),
@@ -115,7 +130,8 @@ fn merged(events: &[Event]) -> Option<&MergeResult> {
     })
 }
 
-fn require_merged(task: &Task) -> Result<(), Error> {
+/// Returns an error if the merge of a task failed.
+pub(super) fn require_merged(task: &Task) -> Result<(), Error> {
     for pending in &task.pending {
         if let (Effect::Merge(_), PendingState::Failed { error }) =
             (&pending.planned.effect, &pending.state)

@@ -9,6 +9,7 @@ pub(super) mod history;
 pub(super) mod list;
 pub(super) mod logs;
 mod merge;
+pub(super) mod merge_all;
 pub(super) mod respawn;
 pub(super) mod restore;
 mod retry;
@@ -23,6 +24,7 @@ pub(super) mod why;
 
 use clap::Subcommand;
 pub use history::is_shown_by_default;
+pub use merge::Strategy;
 pub use short::{SHORT_FORMS, Short};
 
 use crate::cli::{Error, Exit};
@@ -84,10 +86,7 @@ impl Command {
                 let (ask, message) = (RequestKind::Verb(Verb::Stuck), args.message.as_ref());
                 verbs::run(ask, &args.target, message, environment, output)
             }
-            Command::RequestChanges(args) => {
-                let (ask, message) = (RequestKind::Verb(Verb::RequestChanges), Some(&args.message));
-                verbs::run(ask, &args.target, message, environment, output)
-            }
+            Command::RequestChanges(args) => verbs::request_changes(args, environment, output),
             Command::Tell(args) => verbs::tell(args, environment, output),
             Command::Merge(args) => merge::run(args, environment, output),
             Command::Cancel(args) => cancel::run(args, environment, output),

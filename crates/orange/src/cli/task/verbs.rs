@@ -2,9 +2,10 @@
 
 use orange_config::Environment;
 use orange_engine::input::RequestKind;
+use orange_engine::language::verbs::Verb;
 use orange_engine::role::Role;
 
-use crate::cli::request::requests::{RequestDraft, Target, ask};
+use crate::cli::request::requests::{RequestDraft, Target, ask, driver};
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
@@ -43,9 +44,12 @@ pub struct RequestChanges {
         short,
         value_name = "TEXT",
         allow_hyphen_values = true,
-        required = true
+        required_unless_present = "merge_failure"
     )]
-    pub message: String,
+    pub message: Option<String>,
+    /// Send what prevents the merge: the files in conflict, or the output of `merge.verify`.
+    #[arg(long, conflicts_with = "message")]
+    pub merge_failure: bool,
 }
 
 /// Send a message to an agent.
@@ -68,6 +72,22 @@ pub struct Tell {
         required = true
     )]
     pub message: String,
+}
+
+/// Sends the work back with the message, or with what prevents the merge.
+pub fn request_changes(
+    args: &RequestChanges,
+    environment: &Environment,
+    output: &mut Output,
+) -> Result<Exit, Error> {
+    let mut message = args.message.clone();
+    if args.merge_failure {
+        let driver = driver(environment)?;
+        let task = driver.callers.resolve_task(args.target.task.as_deref())?;
+        message = Some(driver.requests.merge_feedback(&task)?);
+    }
+    let ask = RequestKind::Verb(Verb::RequestChanges);
+    run(ask, &args.target, message.as_ref(), environment, output)
 }
 
 /// Sends the message.

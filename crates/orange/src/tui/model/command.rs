@@ -30,6 +30,8 @@ pub enum Command {
     /// Load the options for a new task.
     LoadChoices,
     LoadWorkspaces,
+    /// Find out what a merge of a task would do.
+    ForecastMerge(TaskId),
 }
 
 /// What is visible, and so has to be gathered.
@@ -55,6 +57,8 @@ pub enum Action {
         head: Option<CommitId>,
     },
     Create(Box<TaskDraft>),
+    /// Send what prevents a merge to the task's agent.
+    SendMergeFailure(TaskId),
     Delete(TaskId),
     Undelete(TaskId),
 }
@@ -108,6 +112,7 @@ impl Action {
                 _ => format!("updating {task}"),
             },
             Action::Create(_) => String::from("creating a task"),
+            Action::SendMergeFailure(task) => format!("sending {task} back to its agent"),
             Action::Delete(task) => format!("deleting {task}"),
             Action::Undelete(task) => format!("restoring {task}"),
         }
@@ -125,6 +130,7 @@ impl Action {
                 _ => format!("Update failed: {task}"),
             },
             Action::Create(_) => String::from("Task not created"),
+            Action::SendMergeFailure(task) => format!("Not sent back: {task}"),
             Action::Delete(task) => format!("Delete failed: {task}"),
             Action::Undelete(task) => format!("Restore failed: {task}"),
         }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use orange_driver::{AgentState, AgentTerminal, DiffSize, ListChange, TaskSummary, WorkspaceInfo};
+use orange_driver::{
+    AgentState, AgentTerminal, DiffSize, ListChange, MergeForecast, TaskSummary, WorkspaceInfo,
+};
 use orange_engine::activity::ActivityState;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
@@ -37,6 +39,8 @@ pub enum Message {
     /// The options for a new task.
     Choices(Choices),
     Workspaces(Result<Vec<WorkspaceInfo>, String>),
+    /// What a merge of a task would do, or why that is unknown.
+    MergeForecast(TaskId, Result<Box<MergeForecast>, String>),
     /// The action waits until another process releases the database.
     Blocked(u64),
     Answered(u64, ActionResult),

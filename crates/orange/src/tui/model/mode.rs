@@ -29,9 +29,26 @@ pub enum Mode {
 pub struct Question {
     pub text: String,
     pub consequences: Vec<String>,
+    /// The ways to say yes, the best first.
+    pub choices: Vec<Choice>,
+}
+
+/// A key of a dialog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    pub key: char,
+    pub label: &'static str,
     pub action: Action,
-    /// Other ways to say yes: the key, what it means, and the action.
-    pub alternatives: Vec<(&'static str, &'static str, Action)>,
+}
+
+impl Choice {
+    pub fn yes(action: Action) -> Choice {
+        Choice {
+            key: 'y',
+            label: "yes",
+            action,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,4 +66,6 @@ pub struct Alert {
     pub title: String,
     pub lines: Vec<String>,
     pub hints: Vec<String>,
+    /// What could be done about it.
+    pub offer: Option<Choice>,
 }

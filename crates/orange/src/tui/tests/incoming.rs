@@ -202,6 +202,7 @@ fn a_failure_does_not_interrupt_typing() {
         title: String::from("Failed"),
         lines: vec![String::from("why")],
         hints: Vec::new(),
+        offer: None,
     };
     press(&mut model, key(KeyCode::Char('r')));
     update(
@@ -342,6 +343,7 @@ fn an_agent_is_looked_up_once_and_shown_only_while_waiting() {
         title: String::from("Cannot attach"),
         lines: vec![String::from("its pane is gone")],
         hints: Vec::new(),
+        offer: None,
     };
     let found = |id: &str| Message::AgentFound(TaskId::new(id), Err(alert()));
     let mut model = model();

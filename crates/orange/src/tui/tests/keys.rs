@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;
-use orange_engine::effect::MergeStrategy;
 use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
@@ -178,6 +177,7 @@ fn samples() -> Vec<Sample> {
         title: String::from("t"),
         lines: vec![String::from("why")],
         hints: vec![String::from("how")],
+        offer: None,
     });
     add("told", &model, false);
     for (name, letter) in [("moves", 't'), ("filter", 'f'), ("workspaces", 'w')] {
@@ -343,27 +343,4 @@ fn typed_text_is_sent_with_the_request() {
     assert_eq!(commands, [Command::Act(1, action)]);
     assert_eq!(model.pending.len(), 1);
     assert_eq!(model.mode, Mode::Browse);
-}
-
-#[test]
-fn a_merge_request_names_its_strategy() {
-    for (letter, strategy) in [
-        ('y', MergeStrategy::Ff),
-        ('c', MergeStrategy::Merge),
-        ('s', MergeStrategy::Squash),
-    ] {
-        let mut model = model();
-        choose(&mut model, "k3f9");
-        press(&mut model, key(KeyCode::Char('m')));
-        assert_eq!(press(&mut model, key(KeyCode::Char('z'))), []);
-        let commands = press(&mut model, key(KeyCode::Char(letter)));
-        let ask = RequestKind::Merge {
-            strategy,
-            local: false,
-            only_head: false,
-        };
-        let action = Action::ask(&TaskId::new("k3f9"), ask);
-        assert_eq!(commands, [Command::Act(1, action)]);
-        assert_eq!(model.mode, Mode::Browse);
-    }
 }

@@ -2,5 +2,6 @@
 
 mod incoming;
 mod keys;
+mod merge;
 mod sample;
 mod views;

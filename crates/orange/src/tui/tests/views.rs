@@ -252,6 +252,7 @@ fn questions_answers_and_menus() {
             "add `## Handoff` with at least one of DONE, REMAINING, DECISIONS, UNCERTAIN, then run \
              `orange task update --status agent-review`",
         )],
+        offer: None,
     });
     snapshot("told", &alerted);
     for (name, letter) in [("moves", 't'), ("filter", 'f'), ("help", '?')] {

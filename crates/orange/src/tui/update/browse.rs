@@ -1,12 +1,11 @@
 //! What keys do while browsing.
 
 use orange_engine::attention::Need;
-use orange_engine::effect::MergeStrategy;
 use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 use ratatui::crossterm::event::KeyEvent;
 
-use super::start_action;
+use super::{merge, start_action};
 use crate::tui::keys::{KeyAction, key_action};
 use crate::tui::layout::layout;
 use crate::tui::model::Model;
@@ -16,7 +15,7 @@ use crate::tui::model::entry::{EnterAction, Entry};
 use crate::tui::model::field::Field;
 use crate::tui::model::form::Form;
 use crate::tui::model::list::Filter;
-use crate::tui::model::mode::{MessageDraft, Mode, Question};
+use crate::tui::model::mode::{Choice, MessageDraft, Mode, Question};
 use crate::tui::theme::Tone;
 
 pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
@@ -163,7 +162,8 @@ fn request_verb(model: &mut Model, verb: Verb) -> Vec<Command> {
     let id = entry.row.id.clone();
     match verb {
         Verb::Merge => {
-            model.mode = Mode::Confirm(merge_question(entry));
+            model.mode = Mode::Confirm(merge::question(entry, None));
+            return vec![Command::ForecastMerge(id)];
         }
         Verb::Cancel => {
             let action = Action::ask(&id, RequestKind::Verb(verb));
@@ -181,69 +181,6 @@ fn request_verb(model: &mut Model, verb: Verb) -> Vec<Command> {
         verb => return start_action(model, Action::ask(&id, RequestKind::Verb(verb))),
     }
     Vec::new()
-}
-
-fn merge_question(entry: &Entry) -> Question {
-    let row = &entry.row;
-    let question = entry.way(Verb::Merge).and_then(|way| way.question());
-    let submission = entry.glance.as_ref().and_then(|it| it.submission.as_ref());
-    // Without a handoff, yes applies to the commit that is shown here.
-    let head = entry.extent.as_ref().and_then(|it| it.head.as_ref());
-    let head = head.filter(|_| submission.is_none());
-    let then = |strategy| {
-        let ask = RequestKind::Merge {
-            strategy,
-            local: false,
-            only_head: false,
-        };
-        let action = Action::ask(&row.id, ask).for_commit(head);
-        // The edge's question counts as answered only if it is part of this one: the task may
-        // have just entered another status, which may ask a different question.
-        match question {
-            Some(_) => action.with_confirmation(),
-            None => action,
-        }
-    };
-    let size = entry.extent.as_ref().map(|it| {
-        let commits = if it.commits == 1 { "commit" } else { "commits" };
-        format!(", {} {commits}, +{} -{}", it.commits, it.added, it.removed)
-    });
-    let asked = format!("Merge `{}` into the default branch?", row.branch);
-    let commit = match (submission, head) {
-        (Some(submission), _) => format!("The commit: {submission}."),
-        (None, Some(head)) => format!("The commit: {}, without a handoff.", head.short()),
-        (None, None) => String::from("The branch as it is, without a handoff."),
-    };
-    Question {
-        text: match question {
-            Some(question) => format!("{question} {asked}"),
-            None => asked,
-        },
-        consequences: vec![
-            format!(
-                "{}: {}{}",
-                row.id,
-                entry.summary(),
-                size.unwrap_or_default()
-            ),
-            commit,
-            String::from(
-                "y fast-forwards the default branch; if it has moved since, c adds a merge commit \
-                 and s squashes all changes into one commit.",
-            ),
-            String::from(
-                "A checkout on the default branch is fast-forwarded; if it has uncommitted \
-                 changes, nothing is merged.",
-            ),
-            String::from("Nothing is merged if the branch has later commits or uncommitted files."),
-            String::from("Then the agents are stopped and the worktree is released."),
-        ],
-        action: then(MergeStrategy::Ff),
-        alternatives: vec![
-            ("c", "merge commit", then(MergeStrategy::Merge)),
-            ("s", "squash", then(MergeStrategy::Squash)),
-        ],
-    }
 }
 
 fn cancel_question(entry: &Entry, then: Action) -> Question {
@@ -264,12 +201,11 @@ fn cancel_question(entry: &Entry, then: Action) -> Question {
             ),
             format!("`orange task restore {}` restores saved work.", row.id),
         ],
-        action: if question.is_some() {
+        choices: vec![Choice::yes(if question.is_some() {
             then.with_confirmation()
         } else {
             then
-        },
-        alternatives: Vec::new(),
+        })],
     }
 }
 
@@ -284,8 +220,7 @@ fn delete(model: &mut Model) {
                 format!("Kept: the branch `{}`, saved work and history.", row.branch),
                 String::from("`u` restores the task."),
             ],
-            action: Action::Delete(row.id.clone()),
-            alternatives: Vec::new(),
+            choices: vec![Choice::yes(Action::Delete(row.id.clone()))],
         });
     }
 }

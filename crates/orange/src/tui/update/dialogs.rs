@@ -12,7 +12,7 @@ use crate::tui::model::Model;
 use crate::tui::model::command::{Action, Command};
 use crate::tui::model::field::Field;
 use crate::tui::model::list::Filter;
-use crate::tui::model::mode::{MessageDraft, Mode, Question};
+use crate::tui::model::mode::{Choice, MessageDraft, Mode, Question};
 use crate::tui::theme::Tone;
 
 /// Where a key moves the selection among this many; `None` if it does not.
@@ -96,8 +96,7 @@ fn take_transition(model: &mut Model, way: &NextStep) -> Vec<Command> {
         model.mode = Mode::Confirm(Question {
             text: question.to_owned(),
             consequences: vec![format!("{id} moves to `{to}`.")],
-            action: action.with_confirmation(),
-            alternatives: Vec::new(),
+            choices: vec![Choice::yes(action.with_confirmation())],
         });
     } else if way.accepts_message {
         model.mode = Mode::Write(MessageDraft {
@@ -160,23 +159,18 @@ pub(super) fn confirm(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     };
     match key.code {
         // Enter is not a yes: the user may have meant it for what was there a moment ago.
-        KeyCode::Char('y' | 'Y') => {
-            let then = question.action.clone();
-            model.mode = Mode::Browse;
-            start_action(model, then)
-        }
         KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => {
             model.mode = Mode::Browse;
             Vec::new()
         }
         KeyCode::Char(letter) => {
-            let mut others = question.alternatives.iter();
-            let other = others.find(|(key, ..)| key.chars().eq([letter]));
-            let Some((.., then)) = other.cloned() else {
+            let mut choices = question.choices.iter();
+            let chosen = choices.find(|choice| choice.key == letter.to_ascii_lowercase());
+            let Some(action) = chosen.map(|choice| choice.action.clone()) else {
                 return Vec::new();
             };
             model.mode = Mode::Browse;
-            start_action(model, then)
+            start_action(model, action)
         }
         _ => Vec::new(),
     }
@@ -201,6 +195,12 @@ pub(super) fn handle_alert_key(model: &mut Model, key: KeyEvent) -> Vec<Command>
     };
     if is_close_key(key) || key.code == KeyCode::Enter {
         model.mode = Mode::Browse;
+    } else if let Some(offer) = &told.offer
+        && key.code == KeyCode::Char(offer.key)
+    {
+        let action = offer.action.clone();
+        model.mode = Mode::Browse;
+        return start_action(model, action);
     } else if key.code == KeyCode::Char('y') {
         let text = [told.lines.clone(), told.hints.clone()].concat().join("\n");
         model.set_notice(Tone::Dim, "copied");

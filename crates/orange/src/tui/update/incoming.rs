@@ -3,10 +3,11 @@
 use orange_driver::AgentTerminal;
 use orange_engine::names::TaskId;
 
+use super::merge;
 use crate::tui::model::Model;
 use crate::tui::model::command::{Action, Command};
 use crate::tui::model::message::{ActionResult, Message};
-use crate::tui::model::mode::{Alert, Mode, Question};
+use crate::tui::model::mode::{Alert, Choice, Mode, Question};
 use crate::tui::theme::Tone;
 
 /// How many seconds a notice stays.
@@ -77,6 +78,9 @@ pub(super) fn receive(model: &mut Model, message: Message) -> Vec<Command> {
                 }
             }
         }
+        Message::MergeForecast(task, forecast) => {
+            merge::show_forecast(model, &task, forecast.as_deref().map_err(String::as_str));
+        }
         Message::Blocked(number) => {
             let mut doing = model.pending.iter_mut();
             if let Some(doing) = doing.find(|it| it.number == number) {
@@ -115,8 +119,7 @@ fn answered(model: &mut Model, number: u64, result: ActionResult) -> Vec<Command
                 model.mode = Mode::Confirm(Question {
                     text: question,
                     consequences: vec![then.description()],
-                    action: then.with_confirmation(),
-                    alternatives: Vec::new(),
+                    choices: vec![Choice::yes(then.with_confirmation())],
                 });
             } else {
                 model.set_notice(Tone::Warn, question);
@@ -159,5 +162,6 @@ fn fail(model: &mut Model, title: &str, why: String) {
         title: title.to_owned(),
         lines: vec![why],
         hints: Vec::new(),
+        offer: None,
     });
 }

@@ -4,6 +4,7 @@ mod browse;
 mod dialogs;
 mod form;
 mod incoming;
+mod merge;
 mod mouse;
 mod text;
 

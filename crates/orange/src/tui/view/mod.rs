@@ -147,7 +147,7 @@ fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
     for (column, (key, label, _)) in buttons(model) {
         let x = area.x + column;
         let left = area.right().saturating_sub(x);
-        let taken = put(buffer, (x, area.y), left, key, theme.style(Tone::Key));
+        let taken = put(buffer, (x, area.y), left, &key, theme.style(Tone::Key));
         let left = left.saturating_sub(taken + 1);
         let at = (x + taken + 1, area.y);
         put(buffer, at, left, &label, theme.style(Tone::Plain));

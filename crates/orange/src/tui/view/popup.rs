@@ -113,10 +113,9 @@ fn confirm(model: &Model, question: &Question, area: Rect, buffer: &mut Buffer) 
         );
     }
     lines.push((Tone::Plain, String::new()));
-    let others = question.alternatives.iter();
-    let others = others.map(|(key, means, _)| format!("   {key} {means}"));
-    let keys = format!("y yes{}   n no", others.collect::<String>());
-    lines.push((Tone::Key, keys));
+    let choices = question.choices.iter();
+    let keys = choices.map(|choice| format!("{} {}   ", choice.key, choice.label));
+    lines.push((Tone::Key, keys.collect::<String>() + "n no"));
     let inside = frame(model, "Sure?", lines.len(), area, buffer);
     put_lines(model, &lines, inside, buffer);
 }

@@ -4,6 +4,7 @@ mod first_session;
 mod headless;
 mod hint_follower;
 mod lessons;
+mod merging;
 mod reports;
 mod rounds;
 mod scheduling;

@@ -1,0 +1,60 @@
+//! What a merge of a task would do now.
+
+use orange_config::clock;
+use orange_effects::git::{GitError, MergePreview, MergeRequest};
+use orange_engine::effect::MergeStrategy;
+use orange_engine::names::{BranchName, TaskId};
+use orange_store::Store;
+
+use crate::DriverError;
+use crate::workspaces::Workspaces;
+use crate::workspaces::repository::without_branch;
+
+/// What a merge of a task would do now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergeForecast {
+    /// The branch that it is merged into.
+    pub into: BranchName,
+    pub strategy: MergeStrategy,
+    pub preview: MergePreview,
+    /// The command that has to succeed on the result.
+    pub verify: Option<String>,
+}
+
+impl Workspaces {
+    /// Computes a merge with the configured strategy, without moving anything.
+    pub fn forecast_merge(&self, task: &TaskId) -> Result<MergeForecast, DriverError> {
+        let store = Store::open_read_only(&self.context.home)?;
+        let task = store.require(task)?.task;
+        let (project, git) = self.repository_of(&task)?;
+        let settings = self.context.settings(Some(&project))?.merge;
+        let tip = git.branch(&task.branch)?.ok_or_else(|| {
+            let branch = task.branch.to_string();
+            without_branch(&task, GitError::NoCommit { branch })
+        })?;
+        let submitted = task.submission.as_ref().map(|it| &it.commit);
+        let head = submitted.unwrap_or(&tip);
+        let preview = git.preview_merge(&MergeRequest {
+            task: &task.id,
+            summary: &task.summary,
+            strategy: settings.strategy,
+            branch: &task.branch,
+            head,
+            tip: &tip,
+            default: &project.default_branch,
+            base: head,
+            task_file: &project.task_file,
+            at: clock::now(),
+            push: false,
+            is_cancelled: &|| false,
+            verify: None,
+            is_trial: true,
+        })?;
+        Ok(MergeForecast {
+            into: project.default_branch,
+            strategy: settings.strategy,
+            preview,
+            verify: settings.verify,
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! Runs the user's verification command on a merged result.
+//!
+//! The command comes from the user's own configuration; the code it runs comes from agents, as in
+//! any worktree of a task. It may run twice, because the process that runs it may be killed; what an
+//! earlier try left running is ended first.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use orange_config::clock::Deadline;
+use orange_config::{ORANGE_RUN_ID, Project};
+use orange_effects::command::CommandExit;
+use orange_effects::git::{Git, GitError, MergeObstacle, Slot};
+use orange_engine::Task;
+use orange_engine::names::{CommitId, WorkspaceName};
+
+use crate::context::script_runs::VERIFY;
+use crate::workspaces::Workspaces;
+
+/// How much of the output an agent gets to see.
+const MAX_OUTPUT: u64 = 4000;
+
+/// A verification of merged results.
+pub(crate) struct Verification<'a> {
+    pub(crate) task: &'a Task,
+    pub(crate) project: &'a Project,
+    pub(crate) git: &'a Git,
+    /// A line for a shell.
+    pub(crate) command: &'a str,
+    pub(crate) timeout: Duration,
+    pub(crate) is_cancelled: &'a dyn Fn() -> bool,
+}
+
+impl Workspaces {
+    /// Runs the command on a commit.
+    pub(crate) fn verify(
+        &self,
+        verification: &Verification<'_>,
+        commit: &CommitId,
+    ) -> Result<Result<(), MergeObstacle>, GitError> {
+        let Verification {
+            task,
+            project,
+            git,
+            command,
+            ..
+        } = *verification;
+        self.context
+            .progress
+            .report(format!("{}: `{command}`", task.id));
+        let shown = format!("{command}, on {commit}");
+        let (log, file) = match self.script_log(VERIFY, task, &shown) {
+            Ok(opened) => opened,
+            Err(failure) => return Ok(Err(not_run(verification, Path::new(""), &failure.error))),
+        };
+        let start = fs::metadata(&log).map_or(0, |it| it.len());
+        let name = WorkspaceName::new(project.name.as_str());
+        let path = self.context.home.verification().join(name.as_str());
+        let slot = Slot {
+            name: &name,
+            path: &path,
+        };
+        let directory = match git.check_out_for_verification(&slot, commit)? {
+            Ok(directory) => directory,
+            Err(refusal) => return Ok(Err(not_run(verification, &log, &refusal.to_string()))),
+        };
+        let ending = match self.run_verification(verification, &directory, file) {
+            Ok(Some(CommandExit::Code(0))) => return Ok(Ok(())),
+            Ok(Some(ending)) => ending.to_string(),
+            Ok(None) => return Ok(Err(MergeObstacle::Cancelled)),
+            Err(reason) => return Ok(Err(not_run(verification, &log, &reason))),
+        };
+        Ok(Err(MergeObstacle::NotVerified {
+            command: command.to_owned(),
+            ending,
+            output: end_of(&log, start),
+            log,
+        }))
+    }
+
+    /// Runs the command to its end; `None` if the merge was cancelled meanwhile.
+    fn run_verification(
+        &self,
+        verification: &Verification<'_>,
+        directory: &Path,
+        log: File,
+    ) -> Result<Option<CommandExit>, String> {
+        let end_remaining = || {
+            let ended = self.end_remaining(VERIFY, verification.task);
+            ended.map_err(|error| error.to_string())
+        };
+        let run = end_remaining()?;
+        let command = self
+            .task_command(verification.task, "sh", VERIFY)
+            .arguments(["-c", verification.command])
+            .variable(ORANGE_RUN_ID, run.as_str())
+            .directory(directory)
+            .timeout(verification.timeout);
+        let mut was_cancelled = false;
+        let ending = thread::scope(|scope| {
+            let running = scope.spawn(|| command.run_into(log));
+            while !running.is_finished() {
+                Deadline::after(Duration::from_millis(500)).wait_for(|| running.is_finished());
+                if !was_cancelled && (verification.is_cancelled)() {
+                    was_cancelled = true;
+                    end_remaining()?;
+                }
+            }
+            let ending = running.join().map_err(|_| String::from("it panicked"))?;
+            ending.map_err(|error| error.to_string())
+        });
+        end_remaining()?;
+        Ok(Some(ending?).filter(|_| !was_cancelled))
+    }
+}
+
+/// The command could not be run.
+fn not_run(verification: &Verification<'_>, log: &Path, reason: &str) -> MergeObstacle {
+    MergeObstacle::NotVerified {
+        command: verification.command.to_owned(),
+        ending: format!("could not be run: {reason}"),
+        log: log.to_owned(),
+        output: String::new(),
+    }
+}
+
+/// The end of a log, from a position on, as plain text.
+fn end_of(log: &Path, start: u64) -> String {
+    let read = || {
+        let mut file = File::open(log)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(
+            start.max(length.saturating_sub(MAX_OUTPUT)),
+        ))?;
+        let mut bytes = Vec::new();
+        file.take(MAX_OUTPUT).read_to_end(&mut bytes)?;
+        std::io::Result::Ok(bytes)
+    };
+    let bytes = read().unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let is_shown = |it: &char| !it.is_control() || matches!(it, '\n' | '\t');
+    text.chars().filter(is_shown).collect()
+}

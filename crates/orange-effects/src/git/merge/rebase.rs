@@ -1,0 +1,128 @@
+//! Replays the commits of a branch onto another commit, from objects alone.
+
+use std::path::PathBuf;
+
+use orange_engine::names::CommitId;
+
+use crate::git::merge::result::trailers;
+use crate::git::repository::call::Author;
+use crate::git::{Git, GitError, MergeRequest};
+
+/// The trailer in the last replayed commit that names the commit they were replayed onto.
+const BASE_TRAILER: &str = "Orange-Base";
+
+/// A commit that was replayed.
+struct Replayed {
+    commit: CommitId,
+    /// What it was made from.
+    parent: CommitId,
+    tree: String,
+    original: CommitId,
+}
+
+impl Git {
+    /// The branch's commits since it left the default branch, replayed onto the base one by one; or
+    /// the files in conflict.
+    ///
+    /// As `git rebase` does, it leaves out merges, and commits whose changes the base already has.
+    /// The last commit names the branch's own, so that a retry recognises it.
+    pub(crate) fn rebased(
+        &self,
+        merge: &MergeRequest<'_>,
+    ) -> Result<Result<CommitId, Vec<PathBuf>>, GitError> {
+        let range = format!("{}..{}", merge.base, merge.head);
+        let words = ["rev-list", "--reverse", "--topo-order", "--no-merges"];
+        let listed = self.call(words).with_arguments([&*range, "--"]).text()?;
+        let mut onto = merge.base.clone();
+        let mut tree = self.tree_of(&onto)?;
+        let mut last: Option<Replayed> = None;
+        for original in listed.lines().map(CommitId::new) {
+            let parent = format!("{original}^");
+            let replayed = match self.merged_tree(&onto, &original, Some(&parent))? {
+                Ok(replayed) => replayed,
+                Err(conflicts) => return Ok(Err(conflicts)),
+            };
+            if replayed == tree {
+                continue;
+            }
+            let commit = self.replay(merge, &replayed, &onto, &original, false)?;
+            last = Some(Replayed {
+                commit: commit.clone(),
+                parent: onto,
+                tree: replayed.clone(),
+                original,
+            });
+            (onto, tree) = (commit, replayed);
+        }
+        let Some(last) = last else {
+            return Ok(Ok(onto));
+        };
+        debug_assert_eq!(last.commit, onto);
+        self.replay(merge, &last.tree, &last.parent, &last.original, true)
+            .map(Ok)
+    }
+
+    pub(crate) fn tree_of(&self, commit: &CommitId) -> Result<String, GitError> {
+        let tree = format!("{commit}^{{tree}}");
+        self.call(["rev-parse", "--verify", &tree]).text()
+    }
+
+    /// Whether a commit is what replaying the branch onto the commit that it names gives.
+    pub(crate) fn is_replayed(
+        &self,
+        commit: &str,
+        merge: &MergeRequest<'_>,
+    ) -> Result<bool, GitError> {
+        let format = format!("--format=%(trailers:key={BASE_TRAILER},valueonly,separator=%x2C)");
+        let named = self.call(["log", "-1", &format, commit, "--"]).text()?;
+        let Some(base) = self.commit_named(&named)? else {
+            return Ok(false);
+        };
+        let commit = CommitId::new(commit);
+        if !self.contains(&commit, &base)? {
+            return Ok(false);
+        }
+        let replayed = self.rebased(&MergeRequest {
+            base: &base,
+            ..*merge
+        })?;
+        match replayed {
+            Ok(replayed) => Ok(self.tree_of(&replayed)? == self.tree_of(&commit)?),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// A commit with the author, date and message of the original.
+    fn replay(
+        &self,
+        merge: &MergeRequest<'_>,
+        tree: &str,
+        parent: &CommitId,
+        original: &CommitId,
+        is_last: bool,
+    ) -> Result<CommitId, GitError> {
+        let format = "--format=%an%x00%ae%x00%ad%x00%B";
+        let words = ["log", "-1", "--date=raw", "--encoding=UTF-8", format];
+        let call = self.call(words).with_arguments([original.as_str(), "--"]);
+        let text = call.bytes()?;
+        let text = String::from_utf8_lossy(&text);
+        let mut parts = text.splitn(4, '\0').map(str::to_owned);
+        let mut part = || parts.next().unwrap_or_default();
+        let author = Author {
+            name: part(),
+            email: part(),
+            date: part(),
+        };
+        let mut message = part().trim_end().to_owned() + "\n";
+        if is_last {
+            let mut call = self.call(["interpret-trailers"]);
+            let base = format!("{BASE_TRAILER}: {}", merge.base);
+            for trailer in trailers(merge).into_iter().chain([base]) {
+                call = call.with_arguments(["--trailer", &trailer]);
+            }
+            message = String::from_utf8_lossy(&call.input(message).bytes()?).into_owned();
+        }
+        let words = [tree, "-p", parent.as_str(), "-F", "-"];
+        self.commit_as_user(merge, Some(&author), &words, &message)
+    }
+}

@@ -1,0 +1,163 @@
+//! Merges every task that can be merged now.
+
+use orange_config::Environment;
+use orange_driver::{Answer, Driver, ListFilter, TaskRow};
+use orange_engine::attention::Need;
+use orange_engine::input::RequestKind;
+use orange_engine::language::verbs::Verb;
+use orange_engine::merge_result::MergeResult;
+use orange_engine::next_step::NextStep;
+use serde::Serialize;
+
+use super::merge::{Args, last_merge, require_merged};
+use crate::cli::request::requests::{
+    RequestDraft, Target, WaitArgs, driver, request_without_confirmation,
+};
+use crate::cli::{Error, Exit, Shape};
+use crate::output::{Output, Style, Text};
+
+pub const SHAPE: Shape = Shape::of::<Body>("orange.task.merge.all/1");
+
+/// How many seconds each merge may take if `--wait` is not given; a verification may be slow.
+const DEFAULT_WAIT: u64 = 24 * 60 * 60;
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Body {
+    tasks: Vec<Line>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Line {
+    task: String,
+    summary: String,
+    /// The result of the merge, if it succeeded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merged: Option<MergeResult>,
+    /// Why the task is not merged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hints: Vec<String>,
+}
+
+impl Line {
+    /// A task about which nothing is known yet.
+    fn of(row: &TaskRow) -> Line {
+        Line {
+            task: row.id.to_string(),
+            summary: row.summary.clone(),
+            merged: None,
+            problem: None,
+            hints: Vec::new(),
+        }
+    }
+}
+
+/// Merges every task that can be merged, one after the other, and reports on each.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let mut lines = Vec::new();
+    for row in mergeable_tasks(&driver)? {
+        lines.push(match merge(args, &driver, &row, environment, output) {
+            Ok(line) => line,
+            // The user wants to stop, not to hear about the next one.
+            Err(error) if error.exit == Exit::Interrupted => return Err(error),
+            Err(error) => Line {
+                problem: Some(error.message.clone()),
+                hints: error.hints_given().to_vec(),
+                ..Line::of(&row)
+            },
+        });
+    }
+    let has_failed = lines.iter().any(|line| line.problem.is_some());
+    let exit = if has_failed { Exit::Refused } else { Exit::Ok };
+    if output.is_json() {
+        SHAPE.print(&Body { tasks: lines }, output)?;
+    } else {
+        output.answer(&text(&lines, output.answer_width()))?;
+    }
+    Ok(exit)
+}
+
+/// The tasks of this project, or of all, that the user could merge now without a confirmation; the
+/// one that waits longest is first.
+fn mergeable_tasks(driver: &Driver) -> Result<Vec<TaskRow>, Error> {
+    let project = driver.callers.project_here(None)?.map(|it| it.name);
+    let filter = ListFilter {
+        project,
+        ..ListFilter::default()
+    };
+    let mut rows = driver.views.list(&filter)?.tasks;
+    rows.retain(|row| row.need == Some(Need::Review));
+    rows.sort_by_key(|row| row.entered_at);
+    let mut mergeable = Vec::new();
+    for row in rows {
+        let outlook = driver.views.outlook(&row.id)?;
+        let is_open = |way: &NextStep| way.verbs.contains(&Verb::Merge) && way.missing.is_empty();
+        if outlook.ways.iter().any(is_open) {
+            mergeable.push(row);
+        }
+    }
+    Ok(mergeable)
+}
+
+fn merge(
+    args: &Args,
+    driver: &Driver,
+    row: &TaskRow,
+    environment: &Environment,
+    output: &mut Output,
+) -> Result<Line, Error> {
+    let target = Target {
+        task: Some(row.id.to_string()),
+        yes: false,
+        patience: WaitArgs {
+            wait: Some(args.target.patience.wait.unwrap_or(DEFAULT_WAIT)),
+        },
+    };
+    let draft = RequestDraft::plain(RequestKind::Merge {
+        strategy: args.strategy.map(Into::into),
+        local: args.local,
+        only_head: false,
+    });
+    let answer = request_without_confirmation(&target, draft, environment, output)?;
+    match &answer {
+        Answer::Done(changed) => require_merged(&changed.task)?,
+        Answer::AlreadyDone(_) => {}
+        Answer::StillRunning(changed) => {
+            let id = &changed.task.id;
+            return Ok(Line {
+                problem: Some(String::from("the merge is still in progress")),
+                hints: vec![format!("`orange task show {id}` shows how far it is")],
+                ..Line::of(row)
+            });
+        }
+        Answer::Refused(refusal) => return Err(refusal.clone().into()),
+    }
+    Ok(Line {
+        merged: last_merge(&driver.views.history(&row.id, 0)?).cloned(),
+        ..Line::of(row)
+    })
+}
+
+fn text(lines: &[Line], width: Option<usize>) -> Text {
+    let mut text = Text::new();
+    if lines.is_empty() {
+        text.push(Style::Plain, "no task can be merged now");
+        text.end_line();
+    }
+    for line in lines {
+        let (style, message) = match (&line.merged, &line.problem) {
+            (_, Some(problem)) => (Style::Bad, format!(": not merged: {problem}")),
+            (Some(merged), None) => (Style::Good, format!(": {merged}")),
+            (None, None) => (Style::Good, String::from(": merged")),
+        };
+        let parts = [(Style::Bold, line.task.as_str()), (style, &message)];
+        text.push_line(&parts, 4, width);
+        for hint in &line.hints {
+            text.push_line(&[(Style::Plain, &format!("  hint: {hint}"))], 4, width);
+        }
+    }
+    text
+}

@@ -1,0 +1,182 @@
+//! The dialog about a merge.
+
+use orange_driver::{MergeForecast, MergeObstacle};
+use orange_engine::effect::MergeStrategy;
+use orange_engine::input::RequestKind;
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::TaskId;
+
+use crate::tui::model::Model;
+use crate::tui::model::command::Action;
+use crate::tui::model::entry::Entry;
+use crate::tui::model::mode::{Choice, Mode, Question};
+
+/// What a merge would do, or why that is unknown.
+type Forecast<'a> = Result<&'a MergeForecast, &'a str>;
+
+/// Completes the dialog with what a merge would do, if it is still open.
+pub(super) fn show_forecast(model: &mut Model, task: &TaskId, forecast: Forecast<'_>) {
+    let Mode::Confirm(asked) = &model.mode else {
+        return;
+    };
+    let is_about_it = |choice: &Choice| {
+        matches!(&choice.action, Action::Ask { task: its, ask: RequestKind::Merge { .. }, .. }
+            if its == task)
+    };
+    if asked.choices.iter().any(is_about_it)
+        && let Some(entry) = model.list.selected()
+        && entry.row.id == *task
+    {
+        model.mode = Mode::Confirm(question(entry, Some(forecast)));
+    }
+}
+
+/// Asks whether to merge a task, and how; if it would conflict, whether the agent should resolve it.
+pub(super) fn question(entry: &Entry, forecast: Option<Forecast<'_>>) -> Question {
+    let row = &entry.row;
+    if let Some(Ok(forecast)) = forecast
+        && let Some(obstacle @ MergeObstacle::Conflicts(_)) = &forecast.preview.obstacle
+        && entry.way(Verb::RequestChanges).is_some()
+    {
+        let into = &forecast.into;
+        return Question {
+            text: format!("`{}` conflicts with `{into}`.", row.branch),
+            consequences: vec![
+                task_line(entry),
+                format!("{}: {obstacle}.", moved(forecast)),
+                format!(
+                    "The agent can merge `{into}` and resolve the conflicts; the task comes back \
+                     through review."
+                ),
+            ],
+            choices: vec![Choice {
+                key: 'a',
+                label: "send to the agent",
+                action: Action::SendMergeFailure(row.id.clone()),
+            }],
+        };
+    }
+    let question = entry.way(Verb::Merge).and_then(|way| way.question());
+    let into = match forecast {
+        Some(Ok(forecast)) => format!("`{}`", forecast.into),
+        _ => String::from("the default branch"),
+    };
+    let asked = format!("Merge `{}` into {into}?", row.branch);
+    Question {
+        text: match question {
+            Some(question) => format!("{question} {asked}"),
+            None => asked,
+        },
+        consequences: consequences(entry, forecast),
+        choices: choices(entry, forecast),
+    }
+}
+
+fn task_line(entry: &Entry) -> String {
+    let size = entry.extent.as_ref().map(|it| {
+        let commits = if it.commits == 1 { "commit" } else { "commits" };
+        format!(", {} {commits}, +{} -{}", it.commits, it.added, it.removed)
+    });
+    let (id, summary) = (&entry.row.id, entry.summary());
+    format!("{id}: {summary}{}", size.unwrap_or_default())
+}
+
+fn moved(forecast: &MergeForecast) -> String {
+    let into = &forecast.into;
+    match forecast.preview.behind {
+        0 => format!("`{into}` has not moved"),
+        1 => format!("`{into}` has moved by 1 commit"),
+        more => format!("`{into}` has moved by {more} commits"),
+    }
+}
+
+fn consequences(entry: &Entry, forecast: Option<Forecast<'_>>) -> Vec<String> {
+    let submission = entry.glance.as_ref().and_then(|it| it.submission.as_ref());
+    let head = entry.extent.as_ref().and_then(|it| it.head.as_ref());
+    let mut lines = vec![
+        task_line(entry),
+        match (submission, head) {
+            (Some(submission), _) => format!("The commit: {submission}."),
+            (None, Some(head)) => format!("The commit: {}, without a handoff.", head.short()),
+            (None, None) => String::from("The branch as it is, without a handoff."),
+        },
+    ];
+    match forecast {
+        None => lines.push(String::from("Checking for conflicts …")),
+        Some(Err(reason)) => lines.push(format!("What would happen is unknown: {reason}")),
+        Some(Ok(forecast)) => lines.extend(outcome(forecast)),
+    }
+    lines.extend([
+        String::from(
+            "A checkout on the default branch is fast-forwarded; if it has uncommitted changes, \
+             nothing is merged.",
+        ),
+        String::from("Nothing is merged if the branch has later commits or uncommitted files."),
+        String::from("Then the agents are stopped and the worktree is released."),
+    ]);
+    lines
+}
+
+/// What the configured strategy would do.
+fn outcome(forecast: &MergeForecast) -> Vec<String> {
+    let preview = &forecast.preview;
+    let moved = moved(forecast);
+    let mut lines = vec![match (&preview.obstacle, forecast.strategy) {
+        _ if preview.is_merged => format!("`{}` contains it already.", forecast.into),
+        (Some(MergeObstacle::NotFastForward), _) => {
+            format!("{moved}, so it cannot be fast-forwarded.")
+        }
+        (Some(obstacle), _) => format!("{moved}. A merge would fail: {obstacle}."),
+        (None, _) if preview.is_fast_forward => format!("{moved}: it is fast-forwarded."),
+        (None, MergeStrategy::Rebase) => {
+            format!("{moved}; conflicts: none. The commits are replayed on it.")
+        }
+        (None, MergeStrategy::Squash) => {
+            format!("{moved}; conflicts: none. One commit with all changes is added.")
+        }
+        (None, _) => format!("{moved}; conflicts: none. A merge commit is added."),
+    }];
+    if let Some(command) = &forecast.verify {
+        lines.push(format!(
+            "`{command}` must succeed on the result before anything moves."
+        ));
+    }
+    lines
+}
+
+/// The ways to merge; the one that works is first.
+fn choices(entry: &Entry, forecast: Option<Forecast<'_>>) -> Vec<Choice> {
+    let question = entry.way(Verb::Merge).and_then(|way| way.question());
+    let submission = entry.glance.as_ref().and_then(|it| it.submission.as_ref());
+    // Without a handoff, yes applies to the commit that is shown here.
+    let head = entry.extent.as_ref().and_then(|it| it.head.as_ref());
+    let head = head.filter(|_| submission.is_none());
+    let choice = |key, label, strategy| {
+        let ask = RequestKind::Merge {
+            strategy,
+            local: false,
+            only_head: false,
+        };
+        let action = Action::ask(&entry.row.id, ask).for_commit(head);
+        // The edge's question counts as answered only if it is part of this one: the task may
+        // have just entered another status, which may ask a different question.
+        let action = match question {
+            Some(_) => action.with_confirmation(),
+            None => action,
+        };
+        Choice { key, label, action }
+    };
+    let obstacle = match forecast {
+        Some(Ok(forecast)) => forecast.preview.obstacle.as_ref(),
+        _ => None,
+    };
+    let mut choices = vec![
+        choice('c', "merge commit", Some(MergeStrategy::Merge)),
+        choice('r', "rebase", Some(MergeStrategy::Rebase)),
+        choice('s', "squash", Some(MergeStrategy::Squash)),
+    ];
+    if obstacle != Some(&MergeObstacle::NotFastForward) {
+        choices.insert(0, choice('y', "merge", None));
+    }
+    choices
+}
