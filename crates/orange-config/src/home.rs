@@ -91,6 +91,11 @@ impl Home {
         self.0.join("verification")
     }
 
+    /// What the user has typed into the dashboard and not sent.
+    pub fn drafts(&self) -> PathBuf {
+        self.0.join("drafts.json")
+    }
+
     /// Where files are staged on their way into a workspace; on the same disk as the workspaces.
     pub fn incoming(&self) -> PathBuf {
         self.workspaces().join(".incoming")

@@ -100,6 +100,8 @@ pub enum ItemKind {
     Input,
     /// An agent was started and has reported nothing.
     Silent,
+    /// An agent has exited, and no process has reacted yet.
+    Exited,
     /// Nothing is started on a harness.
     Parked,
 }
@@ -117,6 +119,7 @@ impl ItemKind {
             ItemKind::Permission => "permission",
             ItemKind::Input => "input",
             ItemKind::Silent => "silent",
+            ItemKind::Exited => "exited",
             ItemKind::Parked => "parked",
         }
     }
@@ -192,6 +195,8 @@ pub struct TaskAttention<'a> {
     pub unread: Vec<WaitingMessage<'a>>,
     /// What the task's live agents reported.
     pub agents: Vec<Agent<'a>>,
+    /// The agents that have exited although the task expects them, if no supervisor reacts.
+    pub exited: Vec<(&'a Role, &'a RunId)>,
 }
 
 /// Why the user should look at a task.
@@ -237,6 +242,10 @@ pub fn items(standing: &TaskAttention<'_>, now: Timestamp) -> Vec<Item> {
             .iter()
             .filter_map(|it| standing.agent_item(it)),
     );
+    items.extend(standing.exited.iter().map(|(role, run)| {
+        let text = format!("the {role} has exited; nothing happens before your next command");
+        standing.item(ItemKind::Exited, run.as_str(), standing.entered_at, text)
+    }));
     items
 }
 
@@ -257,6 +266,8 @@ impl TaskAttention<'_> {
             | ItemKind::Permission
             | ItemKind::Input
             | ItemKind::Silent => "attach",
+            // It also finishes what the agent has left ready.
+            ItemKind::Exited => "respawn",
             ItemKind::Stuck
             | ItemKind::Decision
             | ItemKind::Trouble
@@ -439,6 +450,7 @@ mod tests {
                 run: &run,
                 activity: &permission,
             }],
+            exited: Vec::new(),
         };
         let item_texts = |now: i64| {
             let mut items = items(&standing, Timestamp::from_millis(now));
@@ -474,6 +486,7 @@ mod tests {
             reasons: vec![reason],
             unread: Vec::new(),
             agents: Vec::new(),
+            exited: Vec::new(),
         }
     }
 
@@ -521,6 +534,7 @@ mod tests {
             reasons: Vec::new(),
             unread: Vec::new(),
             agents: vec![agent],
+            exited: Vec::new(),
         }
     }
 

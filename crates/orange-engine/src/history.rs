@@ -1,6 +1,6 @@
 //! What happened to a task, in words.
 
-use crate::effect::{EffectId, EffectOutcome, MergeStrategy};
+use crate::effect::{Effect, EffectId, EffectOutcome, MergeStrategy};
 use crate::event::{Event, Fact, StatusChange};
 use crate::language::workflow::Trigger;
 use crate::report::Outcome;
@@ -90,7 +90,7 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
             String::from("the forge reported the state of the pull request")
         }
         Fact::MergeObserved { commit } => format!("the branch was found merged in {commit}"),
-        Fact::EffectPlanned(planned) => format!("{} was planned", planned.effect.label()),
+        Fact::EffectPlanned(planned) => describe_plan(&planned.effect),
         Fact::EffectDone {
             outcome: EffectOutcome::Merged(merged),
             ..
@@ -105,6 +105,28 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         }
         Fact::EffectCancelled { effect } => format!("{} was cancelled", label(*effect, events)),
         Fact::EffectRetried { effect } => format!("{} is retried", label(*effect, events)),
+    }
+}
+
+fn describe_plan(effect: &Effect) -> String {
+    match effect {
+        Effect::NotifyRole(notify) => {
+            format!("message to the {}: {}", notify.role, notify.message)
+        }
+        effect => format!("{} was planned", effect.label()),
+    }
+}
+
+/// Whether a short history shows this event: what happened, but not how orange did it.
+pub fn is_notable(fact: &Fact) -> bool {
+    match fact {
+        Fact::EffectDone { outcome, .. } => matches!(outcome, EffectOutcome::Merged(_)),
+        Fact::EffectPlanned(planned) => matches!(planned.effect, Effect::NotifyRole(_)),
+        Fact::DocumentImported { .. }
+        | Fact::FieldSet { .. }
+        | Fact::EffectCancelled { .. }
+        | Fact::HooksFinished => false,
+        _ => true,
     }
 }
 

@@ -317,7 +317,8 @@ impl Task {
     /// Whether a pending message will start this role if no agent is running.
     pub fn is_being_notified(&self, role: &Role) -> bool {
         self.pending.iter().any(|pending| {
-            matches!(&pending.planned.effect, Effect::NotifyRole(notify) if notify.role == *role)
+            matches!(&pending.planned.effect, Effect::NotifyRole(notify)
+                if notify.role == *role && notify.spawn_if_absent.is_some())
                 && pending.state == PendingState::Waiting
         })
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use orange_engine::language::nearest;
 use orange_engine::names::HarnessName;
 
 /// Why a harness cannot be used.
@@ -106,14 +107,21 @@ impl HarnessError {
                     path.display()
                 )
             }
-            HarnessError::NotFound { names, folder, .. } => {
+            HarnessError::NotFound {
+                name,
+                names,
+                folder,
+            } => {
+                let meant = nearest(name.as_str(), names.iter().map(String::as_str));
+                let meant = meant.map(|it| format!("did you mean `{it}`? "));
+                let meant = meant.unwrap_or_default();
                 let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
                 let known = match names.as_slice() {
                     [] => "none is defined".to_owned(),
                     names => format!("available: {}", names.join(", ")),
                 };
                 format!(
-                    "{known}; to add one, define it in `{}/NAME.toml`",
+                    "{meant}{known}; to add one, define it in `{}/NAME.toml`",
                     folder.display()
                 )
             }

@@ -41,6 +41,11 @@ impl Callers {
         if store.load(&id)?.is_some() || name.is_empty() {
             return Ok(id);
         }
+        // Ids have small letters only, and a branch may have any.
+        let small = TaskId::new(name.to_lowercase());
+        if store.load(&small)?.is_some() {
+            return Ok(small);
+        }
         let on_branch = store.tasks_on_branch(name)?;
         if !on_branch.is_empty() {
             return require_one(name, &self.nearest(store, on_branch.iter().collect())?);

@@ -16,6 +16,9 @@ use crate::request::Requests;
 /// The default editor.
 const DEFAULT_EDITOR: &str = "vi";
 
+/// The largest file of drafts that is read.
+const MAX_DRAFTS: u64 = 16 * 1024 * 1024;
+
 impl Requests {
     /// The current text of TASK.md; `None` when it cannot be read.
     pub fn task_text(&self, task: &TaskId) -> Result<Option<String>, DriverError> {
@@ -38,18 +41,19 @@ impl Requests {
         self.edit(&path)
     }
 
-    /// Lets the user write a text in their editor, in this terminal; returns what they saved.
+    /// Lets the user write a text in their editor, in this terminal; returns what they saved, and
+    /// how the editor failed, if it did.
     ///
     /// The draft is kept in the home meanwhile, so that a killed editor loses nothing that was
     /// saved.
-    pub fn edit_text(&self, text: &str) -> Result<String, DriverError> {
+    pub fn edit_text(&self, text: &str) -> Result<(String, Option<DriverError>), DriverError> {
         let path = self.draft();
         private_file::write(&path, text.as_bytes()).map_err(|error| DriverError::File {
             attempt: "write",
             path: path.clone(),
             reason: error.to_string(),
         })?;
-        self.edit(&path)?;
+        let failure = self.edit(&path).err();
         let failed = |attempt, error: &std::io::Error| DriverError::File {
             attempt,
             path: path.clone(),
@@ -57,7 +61,24 @@ impl Requests {
         };
         let bytes = fs::read(&path).map_err(|error| failed("read", &error))?;
         fs::remove_file(&path).map_err(|error| failed("remove", &error))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        Ok((String::from_utf8_lossy(&bytes).into_owned(), failure))
+    }
+
+    /// Saves what the user has typed and not sent.
+    pub fn save_drafts(&self, drafts: &str) -> Result<(), DriverError> {
+        let path = self.context.home.drafts();
+        private_file::write(&path, drafts.as_bytes()).map_err(|error| DriverError::File {
+            attempt: "write",
+            path,
+            reason: error.to_string(),
+        })
+    }
+
+    /// What was saved last; nothing if it cannot be read.
+    pub fn load_drafts(&self) -> Option<String> {
+        let path = self.context.home.drafts();
+        let is_small = fs::metadata(&path).is_ok_and(|it| it.is_file() && it.len() < MAX_DRAFTS);
+        is_small.then(|| fs::read_to_string(path).ok())?
     }
 
     fn draft(&self) -> PathBuf {

@@ -10,6 +10,7 @@ use orange_engine::attention::{
 };
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::ProjectName;
+use orange_engine::task::RunState;
 use orange_engine::time::Timestamp;
 use orange_store::{AttentionEvent, RowFilter, Store, StoreError, TaskRow, UnreadMessage};
 
@@ -65,9 +66,23 @@ impl Views {
         let activities =
             |row: &TaskRow| self.agents.activities_of(&row.project, &row.id, &row.runs);
         let mut activities: Vec<Vec<RunActivity>> = listed.rows.iter().map(activities).collect();
-        self.remove_dead(&store, &listed.rows, &mut activities);
-        for (row, activities) in listed.rows.iter().zip(&activities) {
-            all.extend(items(&standing(row, &raised, &unread, activities), now));
+        let seen = self.agents_in(&store, &listed.rows);
+        let is_supervised = self.context.is_supervised();
+        for (row, activities) in listed.rows.iter().zip(&mut activities) {
+            let is_dead = seen.get(&row.id) == Some(&AgentState::Dead);
+            if is_dead {
+                // A dead agent is silent too.
+                activities.retain(|it| it.activity.state != ActivityState::Silent);
+            }
+            let mut standing = standing(row, &raised, &unread, activities);
+            if is_dead && !is_supervised {
+                let believed = row
+                    .runs
+                    .iter()
+                    .filter(|(_, run)| run.state == RunState::Alive);
+                standing.exited = believed.map(|(role, run)| (role, &run.id)).collect();
+            }
+            all.extend(items(&standing, now));
         }
         sort_items(&mut all);
         let attended = all.into_iter().map(|item| {
@@ -83,20 +98,6 @@ impl Views {
             sequence: listed.sequence,
             items: attended.collect(),
         })
-    }
-
-    /// Dead agents are silent too, so checks the tasks with a silent agent, all at once.
-    fn remove_dead(&self, store: &Store, rows: &[TaskRow], activities: &mut [Vec<RunActivity>]) {
-        let is_silent = |it: &RunActivity| it.activity.state == ActivityState::Silent;
-        let silent = rows.iter().zip(activities.iter());
-        let silent = silent.filter(|(_, activities)| activities.iter().any(is_silent));
-        let silent: Vec<TaskRow> = silent.map(|(row, _)| row.clone()).collect();
-        let seen = self.agents_in(store, &silent);
-        for (row, activities) in rows.iter().zip(activities) {
-            if seen.get(&row.id) == Some(&AgentState::Dead) {
-                activities.retain(|it| !is_silent(it));
-            }
-        }
     }
 }
 
@@ -138,6 +139,7 @@ fn standing<'a>(
                 activity: &it.activity,
             })
             .collect(),
+        exited: Vec::new(),
     }
 }
 

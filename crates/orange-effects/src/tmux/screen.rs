@@ -12,6 +12,9 @@ const FOOTER_LINES: usize = 3;
 /// What agents draw before the input.
 const PROMPTS: [char; 8] = ['>', '❯', '›', '»', '$', '%', '#', '*'];
 
+/// Prompts that also begin lines of ordinary output, such as list items and headings.
+const OUTPUT_MARKS: [char; 4] = ['$', '%', '#', '*'];
+
 /// Words in a question that does not take a message to the agent, in lower case.
 const QUESTIONS: [&str; 11] = [
     "[y/n]",
@@ -65,7 +68,7 @@ impl Screen {
         let above = &last[..last.len() - footer(&rows, cursor_row).min(last.len())];
         let framed =
             framed_text(&rows, cursor_row).filter(|it| without_whitespace(it).contains(&expected));
-        let typed = framed.or_else(|| typed_text(above, is_left));
+        let typed = framed.or_else(|| typed_text(above, is_left, &expected));
         let input = match typed.map(|typed| without_whitespace(&typed)) {
             None => Input::Unknown,
             Some(typed) if expected.is_empty() || !typed.contains(&expected) => Input::Other,
@@ -172,13 +175,21 @@ fn framed_text(rows: &[&str], cursor_row: Option<usize>) -> Option<String> {
 ///
 /// After a message was sent, an empty input box, a placeholder, a dialog or the agent's output is
 /// below it.
-fn typed_text(last: &[&str], is_left: bool) -> Option<String> {
+fn typed_text(last: &[&str], is_left: bool, expected: &str) -> Option<String> {
     let start = last.iter().rposition(|it| it.starts_with(PROMPTS))?;
     // The border of a box is empty once the box drawing is removed.
     let typed = last.iter().skip(start).take_while(|it| !it.is_empty());
     let typed: Vec<&str> = typed.copied().collect();
     if is_left && start + typed.len() == last.len() {
         return None;
+    }
+    // A line that begins in a row of its own below such a mark was not typed after it.
+    if let Some((first, rest)) = typed.split_first()
+        && first.starts_with(OUTPUT_MARKS)
+        && !expected.is_empty()
+        && without_whitespace(&rest.concat()).starts_with(expected)
+    {
+        return Some(rest.concat());
     }
     let typed = typed.concat();
     Some(typed.trim_start_matches(PROMPTS).to_owned())
@@ -249,6 +260,19 @@ mod tests {
         // With a box, the cursor is wherever the agent left it.
         let boxed = format!("╭───╮\n│ > {NUDGE} │\n╰───╯\n  ? for shortcuts\n\n");
         assert!(Screen::read(&boxed, Some(4), NUDGE).is_unsent());
+    }
+
+    #[test]
+    fn output_that_begins_like_a_prompt_is_not_input() {
+        for mark in OUTPUT_MARKS {
+            let shown = format!("{mark} worker on: A\n{NUDGE}\n");
+            assert!(Screen::read(&shown, Some(1), NUDGE).is_waiting(), "{shown}");
+            // After such a prompt it is input.
+            let shown = format!("{mark} half a thought {NUDGE}\n");
+            assert!(Screen::read(&shown, Some(0), NUDGE).is_mixed(), "{shown}");
+        }
+        let shown = format!("> half a thought\n{NUDGE}\n");
+        assert!(Screen::read(&shown, Some(1), NUDGE).is_mixed(), "{shown}");
     }
 
     #[test]

@@ -30,9 +30,9 @@ pub const CHANGE_SHAPE: Shape = Shape::of::<Change<'static>>("orange.attention.c
 ///
 /// One queue for all tasks, the longest wait first: questions from agents, work to review, tasks
 /// that are stuck or in trouble, failed effects, undelivered messages, agents that wait for
-/// permission or an answer, silent agents (started, but nothing reported), and parked harnesses
-/// (out of quota or not logged in, so that nothing is started on them). Each entry says what to run
-/// next.
+/// permission or an answer, silent agents (started, but nothing reported), agents that exited while
+/// no supervisor runs, and parked harnesses (out of quota or not logged in, so that nothing is
+/// started on them). Each entry says what to run next.
 ///
 /// Inside a project only its tasks are listed. The failed effects of a finished task stay in the
 /// list until `orange task retry` succeeds or you remove them with `--clear`.
@@ -208,7 +208,7 @@ fn grid(items: &[AttentionEntry], in_one_project: bool) -> Grid<'_, 6> {
         column("WHAT", None),
         column("PROJECT", Some(8)),
         column("NEEDED", Some(20)),
-        column("RUN", Some(20)),
+        column("RUN", None),
     ]);
     let now: Timestamp = clock::now();
     for AttentionEntry { item, project, .. } in items {

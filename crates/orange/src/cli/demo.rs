@@ -14,7 +14,7 @@ use orange_driver::{
 use orange_engine::activity::ActivityState;
 use orange_engine::attention::Need;
 use orange_engine::event::Fact;
-use orange_engine::history::describe;
+use orange_engine::history::{describe, is_notable};
 use orange_engine::input::{Request, RequestKind};
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{BranchName, TaskId};
@@ -26,7 +26,6 @@ use signal_hook::flag;
 
 use super::Dashboard;
 use super::request::interruption::{Signal, WaitSubject};
-use super::task::is_shown_by_default;
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
 
@@ -274,7 +273,7 @@ impl DemoTask {
     fn print_new_events(&mut self, driver: &Driver, output: &mut Output) -> Result<(), Error> {
         let all = driver.views.history(&self.id, 0)?;
         let new = all.iter().filter(|event| event.version > self.version);
-        for event in new.filter(|event| is_shown_by_default(&event.fact)) {
+        for event in new.filter(|event| is_notable(&event.fact)) {
             let text = describe(&event.fact, &all);
             let style = match &event.fact {
                 Fact::StatusChanged(_) => Style::Bold,

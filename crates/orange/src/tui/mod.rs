@@ -76,7 +76,10 @@ pub fn open(
     // Installed before any other thread can panic.
     let panicked = PanicRecord::watch(driver, &sender);
     let gatherers = Gatherers::start(driver, theme, &sender);
-    let model = Model::new(theme, List::new(project, is_everywhere), clock::now());
+    let mut model = Model::new(theme, List::new(project, is_everywhere), clock::now());
+    let drafts = driver.requests.load_drafts();
+    let drafts = drafts.and_then(|json| serde_json::from_str(&json).ok());
+    model.drafts = drafts.unwrap_or_default();
     let shown = catch_unwind(AssertUnwindSafe(|| {
         show(driver, model, gatherers, (sender, receiver))
     }));

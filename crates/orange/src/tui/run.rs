@@ -53,12 +53,23 @@ impl Runner {
             Command::EditText(text) => {
                 let result =
                     self.lend_terminal(screen, || self.driver.requests.edit_text(&text))?;
-                self.send(Message::Edited(result.map_err(|error| error.to_string())));
+                self.send(match result {
+                    Ok((text, failure)) => {
+                        Message::Edited(Some(text), failure.map(|it| it.to_string()))
+                    }
+                    Err(error) => Message::Edited(None, Some(error.to_string())),
+                });
             }
             Command::Copy(text) => screen.copy(&text)?,
             Command::LoadChoices => {
                 let driver = self.driver.clone();
                 self.spawn(move || Message::Choices(choices(&driver)));
+            }
+            Command::SaveDrafts(drafts) => {
+                // A draft that cannot be saved is still in the dashboard.
+                if let Ok(json) = serde_json::to_string(&drafts) {
+                    let _unsaved = self.driver.requests.save_drafts(&json);
+                }
             }
             Command::ForecastMerge(task) => {
                 let driver = self.driver.clone();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use orange_engine::names::TaskId;
 use serde_json::Value;
 
-use crate::support::{ReportingAgent, SOON, Stage, start_with_gate};
+use crate::support::{ReportingAgent, SOON, Stage, Terminal, start_with_gate};
 
 /// Kind, task and command of every item.
 fn queue(stage: &Stage) -> Vec<(String, String, String)> {
@@ -118,7 +118,10 @@ fn an_agent_that_died_early_is_not_silent() {
     let agent = start_reporting_agent();
     assert_eq!(after_three_minutes(&agent).len(), 1);
     agent.stage.tmux(&["kill-server"]);
-    assert_eq!(queue(&agent.stage), []);
+    assert_eq!(
+        queue(&agent.stage),
+        [expected("exited", &agent.id, "respawn")]
+    );
 }
 
 #[test]
@@ -176,4 +179,34 @@ fn a_follower_sees_added_and_removed_tasks() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     reader.join().unwrap();
     assert!(lines.try_recv().is_err(), "nothing else changed");
+}
+
+#[test]
+fn an_agent_that_exited_without_a_supervisor_needs_you() {
+    let stage = Stage::new("minimal");
+    stage.script("worker-1", "exit 7");
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
+    stage.wait_for_end(&id);
+    assert_eq!(queue(&stage), [expected("exited", &id, "respawn")]);
+    let text = stage.run_ok(&["attention"]);
+    assert!(
+        text.contains("the worker has exited; nothing happens before"),
+        "{text}"
+    );
+    // The command that it names brings the agent back.
+    stage.run_ok(&["task", "respawn", id.as_str()]);
+    assert_eq!(queue(&stage), []);
+}
+
+#[test]
+fn the_command_to_run_is_never_cut() {
+    let stage = Stage::new("minimal");
+    let id = stage.create(&["Add a line", "--status", "reviewing"]);
+    let terminal = Terminal::start(&stage, "attention", 70, "orange attention");
+    let screen = terminal.finish();
+    assert!(
+        screen.contains(&format!("orange task diff {id}")),
+        "{screen}"
+    );
 }

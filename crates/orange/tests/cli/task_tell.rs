@@ -170,3 +170,20 @@ fn a_message_needs_a_task_that_was_started() {
         "{said}"
     );
 }
+
+#[test]
+fn a_message_is_reported_and_part_of_the_history() {
+    let stage = Stage::new("minimal");
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
+    // Ids have small letters, and nobody cares how they are typed.
+    let typed = id.as_str().to_uppercase();
+    let answer = stage.run_ok(&["task", "tell", &typed, "-m", "mind the gap"]);
+    assert_eq!(
+        answer.trim(),
+        format!("{id}: the message is in the worker's inbox")
+    );
+    let history = stage.run_ok(&["task", "history", id.as_str()]);
+    assert!(history.contains("message to the worker: "), "{history}");
+    assert!(history.contains("mind the gap"), "{history}");
+}

@@ -1,7 +1,9 @@
 //! The outcome of a request, in words.
 
 use orange_driver::ChangeReport;
+use orange_engine::effect::Effect;
 use orange_engine::event::Fact;
+use orange_engine::role::Role;
 
 use crate::cli::hint_paragraph;
 use crate::output::{Paragraph, Style, Text};
@@ -34,7 +36,10 @@ impl Outcome {
         });
         let mut text = match (self, moves.next()) {
             (Outcome::Already, _) => format!("already in `{status}`"),
-            (_, None) => format!("in `{status}`"),
+            (_, None) => match recipient(changed) {
+                Some(role) => format!("the message is in the {role}'s inbox"),
+                None => format!("in `{status}`"),
+            },
             (_, Some(moved)) if moved.to == *status => {
                 format!("from `{}` to `{status}`", moved.from)
             }
@@ -51,6 +56,17 @@ impl Outcome {
         }
         text
     }
+}
+
+/// The role that a message was sent to.
+fn recipient(changed: &ChangeReport) -> Option<&Role> {
+    changed.events.iter().find_map(|event| match &event.fact {
+        Fact::EffectPlanned(planned) => match &planned.effect {
+            Effect::NotifyRole(notify) => Some(&notify.role),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 fn amendment_text(fact: &Fact) -> String {

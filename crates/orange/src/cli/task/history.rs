@@ -1,9 +1,8 @@
 //! `orange task history`.
 
 use orange_config::Environment;
-use orange_engine::effect::EffectOutcome;
 use orange_engine::event::{Event, Fact};
-use orange_engine::history::describe;
+use orange_engine::history::{describe, is_notable};
 use serde::Serialize;
 
 use crate::cli::request::requests::TaskArg;
@@ -54,10 +53,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     let width = output.answer_width();
     let mut text = Text::new();
-    for event in events
-        .iter()
-        .filter(|it| args.all || is_shown_by_default(&it.fact))
-    {
+    for event in events.iter().filter(|it| args.all || is_notable(&it.fact)) {
         let message = describe(&event.fact, &events);
         let mut lines = message.lines();
         let style = match &event.fact {
@@ -75,25 +71,4 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     output.answer(&text)?;
     Ok(Exit::Ok)
-}
-
-/// Whether the history shows this event without `--all`.
-pub fn is_shown_by_default(fact: &Fact) -> bool {
-    let is_merge = matches!(
-        fact,
-        Fact::EffectDone {
-            outcome: EffectOutcome::Merged(_),
-            ..
-        }
-    );
-    let is_counted = matches!(
-        fact,
-        Fact::DocumentImported { .. }
-            | Fact::FieldSet { .. }
-            | Fact::EffectPlanned(_)
-            | Fact::EffectDone { .. }
-            | Fact::EffectCancelled { .. }
-            | Fact::HooksFinished
-    );
-    is_merge || !is_counted
 }

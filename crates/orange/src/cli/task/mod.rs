@@ -23,7 +23,6 @@ pub(super) mod wait;
 pub(super) mod why;
 
 use clap::Subcommand;
-pub use history::is_shown_by_default;
 pub use merge::Strategy;
 pub use short::{SHORT_FORMS, Short};
 

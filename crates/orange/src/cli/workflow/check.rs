@@ -179,6 +179,11 @@ fn to_text(results: &[Outcome], args: &Args, width: Option<usize>) -> Text {
     for result in results {
         push_summary(&mut text, result, args.strict, width);
     }
+    let is_note = |finding: &Finding| finding.severity == Severity::Note;
+    if !args.notes && results.iter().any(|it| it.findings().iter().any(is_note)) {
+        text.push(Style::Dim, "`--notes` shows the notes");
+        text.end_line();
+    }
     if results.len() > 1 {
         let good = results.iter().filter(|it| it.is_ok(args.strict)).count();
         let bad = results.len() - good;

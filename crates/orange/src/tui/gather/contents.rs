@@ -4,7 +4,7 @@ use orange_check::graph::terminal;
 use orange_driver::{BranchDiff, DiffPart, Explanation, Outlook, TaskDetails};
 use orange_engine::Workflow;
 use orange_engine::event::{Event, Fact};
-use orange_engine::history::describe;
+use orange_engine::history::{describe, is_notable};
 use orange_engine::role::Role;
 use ratatui::text::{Line, Span};
 
@@ -145,7 +145,7 @@ fn paths(text: &str) -> Vec<String> {
 
 pub(super) fn timeline(events: &[Event], theme: Theme, width: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
-    for event in events.iter().rev().filter(|it| is_in_timeline(&it.fact)) {
+    for event in events.iter().rev().filter(|it| is_notable(&it.fact)) {
         let tone = match &event.fact {
             Fact::StatusChanged(_) | Fact::TaskCreated(_) => Tone::Strong,
             Fact::AttentionRaised { .. } | Fact::EffectFailed { .. } => Tone::Bad,
@@ -168,19 +168,6 @@ pub(super) fn timeline(events: &[Event], theme: Theme, width: usize) -> Vec<Line
         }
     }
     lines
-}
-
-/// Whether the timeline shows this event.
-fn is_in_timeline(fact: &Fact) -> bool {
-    !matches!(
-        fact,
-        Fact::DocumentImported { .. }
-            | Fact::FieldSet { .. }
-            | Fact::EffectPlanned(_)
-            | Fact::EffectDone { .. }
-            | Fact::EffectCancelled { .. }
-            | Fact::HooksFinished
-    )
 }
 
 /// Everything known about where a task is and where it can go.

@@ -5,6 +5,7 @@ use orange_engine::input::RequestKind;
 use orange_engine::names::{CommitId, TaskId};
 
 use super::detail::Tab;
+use super::drafts::Drafts;
 use super::form::TaskDraft;
 
 /// Something to do outside of the model.
@@ -30,6 +31,8 @@ pub enum Command {
     /// Load the options for a new task.
     LoadChoices,
     LoadWorkspaces,
+    /// Save what the user has typed.
+    SaveDrafts(Drafts),
     /// Find out what a merge of a task would do.
     ForecastMerge(TaskId),
 }

@@ -1,5 +1,7 @@
 //! The form that describes a new task.
 
+use serde::{Deserialize, Serialize};
+
 use super::Choices;
 use super::field::Field;
 
@@ -36,7 +38,8 @@ pub struct Form {
     pub focus: Part,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TaskDraft {
     pub summary: String,
     pub context: Option<String>,
@@ -46,6 +49,16 @@ pub struct TaskDraft {
     pub workflow: Option<String>,
     pub after: Vec<String>,
     pub starts_now: bool,
+}
+
+impl TaskDraft {
+    /// Whether the user has typed anything.
+    pub fn has_text(&self) -> bool {
+        !self.summary.is_empty()
+            || self.context.is_some()
+            || self.branch.is_some()
+            || !self.after.is_empty()
+    }
 }
 
 impl Part {
@@ -117,6 +130,28 @@ impl Form {
             harness: Choice::of(&choices.harnesses, None),
             workflow: Choice::of(&choices.workflows, None),
             ..Form::default()
+        }
+    }
+
+    /// A form that continues a draft.
+    pub fn of_draft(choices: &Choices, draft: &TaskDraft) -> Form {
+        let text = |text: &Option<String>| Field::of(text.as_deref().unwrap_or_default());
+        let choice = |options: &[String], chosen: &Option<String>| {
+            let mut options = options.to_vec();
+            // The options may not be loaded yet.
+            options.extend(chosen.clone().filter(|it| !options.contains(it)));
+            Choice::of(&options, chosen.as_deref())
+        };
+        Form {
+            summary: Field::of(&draft.summary),
+            context: text(&draft.context),
+            branch: text(&draft.branch),
+            project: choice(&choices.projects, &draft.project),
+            harness: choice(&choices.harnesses, &draft.harness),
+            workflow: choice(&choices.workflows, &draft.workflow),
+            after: Field::of(draft.after.join(" ")),
+            starts_later: !draft.starts_now,
+            focus: Part::default(),
         }
     }
 

@@ -44,8 +44,8 @@ pub enum Message {
     /// The action waits until another process releases the database.
     Blocked(u64),
     Answered(u64, ActionResult),
-    /// The text from the user's editor, or why there is none.
-    Edited(Result<String, String>),
+    /// The text from the user's editor, if there is one, and how the editor failed, if it did.
+    Edited(Option<String>, Option<String>),
     /// How to show an agent of a task, or why that is not possible.
     AgentFound(TaskId, Result<Box<AgentTerminal>, Alert>),
     /// The dashboard has the terminal again; or why it could not hand it over.

@@ -2,6 +2,7 @@
 
 pub mod command;
 pub mod detail;
+pub mod drafts;
 pub mod entry;
 pub mod field;
 pub mod form;
@@ -15,6 +16,7 @@ use orange_engine::time::Timestamp;
 
 use self::command::{Action, Viewport};
 use self::detail::Detail;
+use self::drafts::Drafts;
 use self::list::List;
 use self::mode::Mode;
 use crate::tui::theme::{Theme, Tone};
@@ -43,6 +45,8 @@ pub struct Model {
     pub deleted: Vec<TaskId>,
     /// The options for a new task.
     pub choices: Choices,
+    /// What the user has typed and not sent.
+    pub drafts: Drafts,
     /// What was requested last, so that nothing is requested twice.
     pub viewport: Viewport,
 }
@@ -96,6 +100,7 @@ impl Model {
             list_error: None,
             deleted: Vec::new(),
             choices: Choices::default(),
+            drafts: Drafts::default(),
             viewport: Viewport::default(),
         }
     }

@@ -313,7 +313,7 @@ fn text_from_the_editor_is_used() {
     assert_eq!(commands, [Command::EditText(String::from("short"))]);
     update(
         &mut model,
-        Message::Edited(Ok(String::from("long\ntext\n"))),
+        Message::Edited(Some(String::from("long\ntext\n")), None),
     );
     let Mode::Create(form) = &model.mode else {
         panic!("{:?}", model.mode);

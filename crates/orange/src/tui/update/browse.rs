@@ -170,12 +170,13 @@ fn request_verb(model: &mut Model, verb: Verb) -> Vec<Command> {
             model.mode = Mode::Confirm(cancel_question(entry, action));
         }
         Verb::RequestChanges => {
+            let action = Action::ask(&id, RequestKind::Verb(verb));
             model.mode = Mode::Write(MessageDraft {
                 title: format!("What should change in {id}?"),
-                action: Action::ask(&id, RequestKind::Verb(verb)),
+                text: Field::of(model.drafts.message_for(&action)),
+                action,
                 task: id,
                 is_optional: false,
-                text: Field::default(),
             });
         }
         verb => return start_action(model, Action::ask(&id, RequestKind::Verb(verb))),
@@ -235,15 +236,16 @@ fn undo(model: &mut Model) -> Vec<Command> {
 fn open_message_editor(model: &mut Model) {
     if let Some(entry) = model.list.selected() {
         let id = entry.row.id.clone();
+        let action = Action::ask(&id, RequestKind::Tell { role: None });
         model.mode = Mode::Write(MessageDraft {
             title: match entry.row.need {
                 Some(Need::Question) => format!("Answer the agent of {id}"),
                 _ => format!("Message to the agent of {id}"),
             },
-            action: Action::ask(&id, RequestKind::Tell { role: None }),
+            text: Field::of(model.drafts.message_for(&action)),
+            action,
             task: id,
             is_optional: false,
-            text: Field::default(),
         });
     }
 }
@@ -252,7 +254,12 @@ fn create(model: &mut Model) -> Vec<Command> {
     let here = model.list.project.as_ref();
     let chosen = model.list.selected().map(|entry| &entry.row.project);
     let project = here.or(chosen).map(|it| it.as_str().to_owned());
-    let form = Form::new(&model.choices, project.as_deref());
+    let form = if let Some(draft) = model.drafts.task.clone() {
+        model.set_notice(Tone::Dim, "your draft; ^X discards it");
+        Form::of_draft(&model.choices, &draft)
+    } else {
+        Form::new(&model.choices, project.as_deref())
+    };
     model.mode = Mode::Create(Box::new(form));
     vec![Command::LoadChoices]
 }

@@ -102,9 +102,9 @@ fn take_transition(model: &mut Model, way: &NextStep) -> Vec<Command> {
         model.mode = Mode::Write(MessageDraft {
             title: format!("What should the agent of {id} know in `{to}`?"),
             task: id,
+            text: Field::of(model.drafts.message_for(&action)),
             action,
             is_optional: true,
-            text: Field::default(),
         });
     } else {
         return start_action(model, action);

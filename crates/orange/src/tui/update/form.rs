@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::start_action;
-use super::text::{is_editor_key, is_send_key, type_into};
+use super::text::{is_discard_key, is_editor_key, is_send_key, type_into};
 use crate::tui::model::Model;
 use crate::tui::model::command::{Action, Command};
 use crate::tui::model::form::Part;
@@ -17,6 +17,11 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         let draft = form.draft();
         model.mode = Mode::Browse;
         return start_action(model, Action::Create(Box::new(draft)));
+    }
+    if is_discard_key(key) {
+        model.drafts.task = None;
+        model.mode = Mode::Browse;
+        return Vec::new();
     }
     if is_editor_key(key) {
         let text = form.field().map(|field| field.text().to_owned());

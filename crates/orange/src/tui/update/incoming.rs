@@ -88,8 +88,14 @@ pub(super) fn receive(model: &mut Model, message: Message) -> Vec<Command> {
             }
         }
         Message::Answered(number, came) => return answered(model, number, came),
-        Message::Edited(Ok(text)) => super::text::replace(model, &text),
-        Message::Edited(Err(why)) => fail(model, "The editor exited with an error", why),
+        Message::Edited(text, failure) => {
+            if let Some(text) = text {
+                super::text::replace(model, &text);
+            }
+            if let Some(failure) = failure {
+                model.set_notice(Tone::Bad, format!("your text is kept; {failure}"));
+            }
+        }
         Message::AgentFound(task, found) => return show_agent(model, &task, found),
         Message::TerminalReturned(Ok(())) => return vec![Command::Refresh],
         Message::TerminalReturned(Err(told)) => model.mode = Mode::Alert(told),
@@ -105,6 +111,9 @@ fn answered(model: &mut Model, number: u64, result: ActionResult) -> Vec<Command
     match result {
         ActionResult::Done { task, text } => {
             model.set_notice(Tone::Good, text);
+            if let Some(done) = &done {
+                model.drafts.forget(done);
+            }
             match (&done, &task) {
                 (Some(Action::Delete(task)), _) => model.deleted.push(task.clone()),
                 (Some(Action::Undelete(back)), _) => model.deleted.retain(|it| it != back),

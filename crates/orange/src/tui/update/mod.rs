@@ -20,6 +20,7 @@ use super::model::mode::Mode;
 
 /// Applies a message; returns what is to be done outside of the model.
 pub fn update(model: &mut Model, message: Message) -> Vec<Command> {
+    let known = model.drafts.clone();
     let mut commands = match message {
         Message::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
         Message::Key(key) => press(model, key),
@@ -34,6 +35,10 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Command> {
         Message::End => vec![Command::Quit],
         other => incoming::receive(model, other),
     };
+    model.drafts.note(&model.mode);
+    if model.drafts != known {
+        commands.push(Command::SaveDrafts(model.drafts.clone()));
+    }
     update_derived(model, &mut commands);
     commands
 }

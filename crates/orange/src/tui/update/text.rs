@@ -46,6 +46,11 @@ pub(super) fn is_editor_key(key: KeyEvent) -> bool {
     key.code == KeyCode::Char('e') && key.modifiers.contains(KeyModifiers::CONTROL)
 }
 
+/// Whether a key discards the text, which `Esc` only closes.
+pub(super) fn is_discard_key(key: KeyEvent) -> bool {
+    key.code == KeyCode::Char('x') && key.modifiers.contains(KeyModifiers::CONTROL)
+}
+
 pub(super) fn search(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     let Mode::Search(field) = &mut model.mode else {
         return Vec::new();
@@ -86,9 +91,12 @@ pub(super) fn write(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     };
     if key.code == KeyCode::Esc {
         model.mode = Mode::Browse;
+    } else if is_discard_key(key) {
+        model.drafts.messages.remove(&letter.action.description());
+        model.mode = Mode::Browse;
     } else if is_send_key(key) {
         if letter.text.is_blank() && !letter.is_optional {
-            model.set_notice(Tone::Warn, "write something first, or drop it with Esc");
+            model.set_notice(Tone::Warn, "write something first, or close it with Esc");
             return Vec::new();
         }
         let action = letter.action.clone().with_message(letter.text.text());

@@ -12,7 +12,7 @@ use crate::output::display_width;
 use crate::tui::fit::{fold, put};
 use crate::tui::model::Model;
 use crate::tui::model::entry::Entry;
-use crate::tui::model::list::Line;
+use crate::tui::model::list::{Filter, Line};
 use crate::tui::model::needs::needs;
 use crate::tui::theme::Tone;
 
@@ -287,6 +287,15 @@ pub(super) fn nothing(model: &Model, area: Rect, buffer: &mut Buffer) {
                     "Start orange inside a git repository: the first task there registers it as a \
                      project. `orange demo` shows everything in two minutes, without an account.",
                 ),
+            ),
+        ]
+    } else if model.list.search.is_empty() && model.list.filter == Filter::Open {
+        let place = here.map_or(String::new(), |name| format!(" in `{name}`"));
+        vec![
+            (Tone::Strong, format!("All tasks{place} are finished.")),
+            (
+                Tone::Plain,
+                String::from("c creates a task, f shows the finished ones, q quits."),
             ),
         ]
     } else {

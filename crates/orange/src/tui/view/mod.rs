@@ -76,7 +76,7 @@ fn header(model: &Model, area: Rect, buffer: &mut Buffer) {
     let parts = [
         (tone, format!("{needs} {needing}")),
         (Tone::Good, format!("{running} running")),
-        (Tone::Dim, format!("{rest} waiting")),
+        (Tone::Dim, format!("{rest} queued")),
     ];
     for (tone, text) in parts {
         let left = area.right().saturating_sub(x);

@@ -260,19 +260,21 @@ fn workspaces(
     let lines: Vec<String> = match found {
         None => vec![String::from("loading …")],
         Some([]) => vec![String::from("no workspaces yet")],
-        Some(all) => all
-            .iter()
-            .map(|it| {
+        Some(all) => {
+            let name_width = all.iter().map(|it| it.name.as_str().len()).max();
+            let name_width = name_width.unwrap_or_default();
+            let line = |it: &WorkspaceInfo| {
                 let task = it.task.as_ref().map(ToString::to_string);
                 let task = task.unwrap_or_default();
                 format!(
-                    "{:<14} {:<9} {task:<8} {}",
-                    it.name,
+                    "{:<name_width$} {:<9} {task:<8} {}",
+                    it.name.as_str(),
                     it.state,
                     it.path.display()
                 )
-            })
-            .collect(),
+            };
+            all.iter().map(line).collect()
+        }
     };
     menu(model, "Workspaces", &lines, chosen, area, buffer);
 }

@@ -1,0 +1,64 @@
+//! What the user has typed and not sent.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::command::Action;
+use super::form::TaskDraft;
+use super::mode::Mode;
+
+/// Texts that survive a refusal, `Esc` and the end of the dashboard.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Drafts {
+    /// The task that was being described.
+    pub task: Option<TaskDraft>,
+    /// Messages, by what they are for.
+    pub messages: BTreeMap<String, String>,
+}
+
+impl Drafts {
+    /// Takes over what is being typed.
+    pub fn note(&mut self, mode: &Mode) {
+        match mode {
+            Mode::Create(form) => {
+                let draft = form.draft();
+                self.task = draft.has_text().then_some(draft);
+            }
+            Mode::Write(message) => {
+                let text = message.text.text();
+                let key = message.action.description();
+                if text.trim().is_empty() {
+                    self.messages.remove(&key);
+                } else {
+                    self.messages.insert(key, text.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The text that was typed for an action.
+    pub fn message_for(&self, action: &Action) -> &str {
+        let text = self.messages.get(&action.description());
+        text.map(String::as_str).unwrap_or_default()
+    }
+
+    /// Forgets what has been sent.
+    pub fn forget(&mut self, sent: &Action) {
+        match sent {
+            Action::Create(draft) if self.task.as_ref() == Some(draft) => self.task = None,
+            Action::Ask {
+                message: Some(message),
+                ..
+            } => {
+                let key = sent.description();
+                if self.messages.get(&key).map(|it| it.trim()) == Some(message) {
+                    self.messages.remove(&key);
+                }
+            }
+            _ => {}
+        }
+    }
+}

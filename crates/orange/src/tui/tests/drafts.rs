@@ -1,0 +1,131 @@
+//! Nothing that was typed is lost.
+
+use orange_engine::input::RequestKind;
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::TaskId;
+use ratatui::crossterm::event::KeyCode;
+
+use super::sample::{choose, control, enter, key, model, press};
+use crate::tui::model::Model;
+use crate::tui::model::command::{Action, Command};
+use crate::tui::model::drafts::Drafts;
+use crate::tui::model::message::{ActionResult, Message};
+use crate::tui::model::mode::{Alert, Mode};
+use crate::tui::update::update;
+
+fn failed() -> ActionResult {
+    ActionResult::Failed(Alert {
+        title: String::from("Task not created"),
+        lines: Vec::new(),
+        hints: Vec::new(),
+        offer: None,
+    })
+}
+
+fn summary(model: &Model) -> String {
+    match &model.mode {
+        Mode::Create(form) => form.summary.text().to_owned(),
+        mode => panic!("{mode:?}"),
+    }
+}
+
+fn message(model: &Model) -> String {
+    match &model.mode {
+        Mode::Write(message) => message.text.text().to_owned(),
+        mode => panic!("{mode:?}"),
+    }
+}
+
+/// Opens the form and describes a task; returns what was saved last.
+fn describe(model: &mut Model) -> Drafts {
+    press(model, key(KeyCode::Char('c')));
+    enter(model, "Fix the log");
+    let commands = press(model, key(KeyCode::Char('s')));
+    match commands.last() {
+        Some(Command::SaveDrafts(drafts)) => drafts.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_form_survives_esc_a_refusal_a_failed_editor_and_a_killed_dashboard() {
+    let mut model = model();
+    let saved = describe(&mut model);
+    press(&mut model, key(KeyCode::Esc));
+    assert_eq!(model.mode, Mode::Browse);
+    press(&mut model, key(KeyCode::Char('c')));
+    assert_eq!(summary(&model), "Fix the logs");
+    // Refused.
+    let commands = press(&mut model, control('s'));
+    let number = commands.iter().find_map(|it| match it {
+        Command::Act(number, _) => Some(*number),
+        _ => None,
+    });
+    update(&mut model, Message::Answered(number.unwrap(), failed()));
+    press(&mut model, key(KeyCode::Esc));
+    press(&mut model, key(KeyCode::Char('c')));
+    assert_eq!(summary(&model), "Fix the logs");
+    // An editor that fails, with and without having saved something.
+    let failure = Some(String::from("`vi` exited with code 1"));
+    update(&mut model, Message::Edited(None, failure.clone()));
+    assert_eq!(summary(&model), "Fix the logs");
+    let saved_text = Some(String::from("Fix all logs\n"));
+    update(&mut model, Message::Edited(saved_text, failure));
+    assert_eq!(summary(&model), "Fix all logs");
+    assert!(
+        model
+            .notice
+            .as_ref()
+            .unwrap()
+            .text
+            .contains("your text is kept")
+    );
+    // Another dashboard, after the first was killed.
+    let mut other = super::sample::model();
+    let json = serde_json::to_string(&saved).unwrap();
+    other.drafts = serde_json::from_str(&json).unwrap();
+    press(&mut other, key(KeyCode::Char('c')));
+    assert_eq!(summary(&other), "Fix the logs");
+}
+
+#[test]
+fn a_draft_is_forgotten_when_it_was_sent_or_discarded() {
+    let mut model = model();
+    describe(&mut model);
+    let commands = press(&mut model, control('s'));
+    let Some(Command::Act(number, _)) = commands.first() else {
+        panic!("{commands:?}");
+    };
+    let done = ActionResult::Done {
+        task: None,
+        text: String::new(),
+    };
+    let commands = update(&mut model, Message::Answered(*number, done));
+    assert!(commands.contains(&Command::SaveDrafts(Drafts::default())));
+    press(&mut model, key(KeyCode::Char('c')));
+    assert_eq!(summary(&model), "");
+    enter(&mut model, "x");
+    let commands = press(&mut model, control('x'));
+    assert_eq!(model.mode, Mode::Browse);
+    assert!(commands.contains(&Command::SaveDrafts(Drafts::default())));
+}
+
+#[test]
+fn a_message_is_kept_for_its_task_and_its_purpose() {
+    let mut model = model();
+    choose(&mut model, "k3f9");
+    press(&mut model, key(KeyCode::Char('r')));
+    enter(&mut model, "smaller");
+    press(&mut model, key(KeyCode::Esc));
+    press(&mut model, key(KeyCode::Char('i')));
+    assert_eq!(message(&model), "", "another purpose");
+    press(&mut model, key(KeyCode::Esc));
+    choose(&mut model, "k3f9");
+    press(&mut model, key(KeyCode::Char('r')));
+    assert_eq!(message(&model), "smaller");
+    let task = TaskId::new("k3f9");
+    let action = Action::ask(&task, RequestKind::Verb(Verb::RequestChanges));
+    assert_eq!(model.drafts.message_for(&action), "smaller");
+    press(&mut model, control('x'));
+    assert_eq!(model.drafts, Drafts::default());
+}
