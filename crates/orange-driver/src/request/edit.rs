@@ -47,12 +47,7 @@ impl Requests {
     /// The draft is kept in the home meanwhile, so that a killed editor loses nothing that was
     /// saved.
     pub fn edit_text(&self, text: &str) -> Result<(String, Option<DriverError>), DriverError> {
-        let path = self.draft();
-        private_file::write(&path, text.as_bytes()).map_err(|error| DriverError::File {
-            attempt: "write",
-            path: path.clone(),
-            reason: error.to_string(),
-        })?;
+        let path = self.keep_text(text)?;
         let failure = self.edit(&path).err();
         let failed = |attempt, error: &std::io::Error| DriverError::File {
             attempt,
@@ -62,6 +57,19 @@ impl Requests {
         let bytes = fs::read(&path).map_err(|error| failed("read", &error))?;
         fs::remove_file(&path).map_err(|error| failed("remove", &error))?;
         Ok((String::from_utf8_lossy(&bytes).into_owned(), failure))
+    }
+
+    /// Keeps a text of the user in a file of the home.
+    pub fn keep_text(&self, text: &str) -> Result<PathBuf, DriverError> {
+        let path = self.draft();
+        match private_file::write(&path, text.as_bytes()) {
+            Ok(()) => Ok(path),
+            Err(error) => Err(DriverError::File {
+                attempt: "write",
+                path,
+                reason: error.to_string(),
+            }),
+        }
     }
 
     /// Saves what the user has typed and not sent.

@@ -1,7 +1,7 @@
 //! Recognizes an input box or a question on a screen.
 //!
-//! Reading a screen is never certain, so every result here is only a reason not to press a key.
-//! Nothing else depends on it.
+//! Reading a screen is never certain, so the results only decide whether a line is typed, whether
+//! Enter is pressed, and whether a delivery is reported as failed. No status depends on them.
 
 /// How many of the last non-empty lines may contain the input box.
 const LAST_LINES: usize = 12;
@@ -15,7 +15,7 @@ const PROMPTS: [char; 8] = ['>', '❯', '›', '»', '$', '%', '#', '*'];
 /// Prompts that also begin lines of ordinary output, such as list items and headings.
 const OUTPUT_MARKS: [char; 4] = ['$', '%', '#', '*'];
 
-/// Words in a question that does not take a message to the agent, in lower case.
+/// Lower-case phrases of a question: text that is typed now would answer it.
 const QUESTIONS: [&str; 11] = [
     "[y/n]",
     "(y/n)",
@@ -57,8 +57,8 @@ enum Input {
 impl Screen {
     /// Reads the screen row by row; `line` is what was typed, or will be.
     ///
-    /// A line at the very end with the cursor below it was sent, however long the agent takes to
-    /// respond.
+    /// If the line is the last text on the screen and the cursor is below it, the line was sent, even
+    /// if the agent has not responded yet.
     pub fn read(shown: &str, cursor_row: Option<usize>, line: &str) -> Screen {
         let last = last_lines(shown);
         let expected = without_whitespace(line);
@@ -183,7 +183,7 @@ fn typed_text(last: &[&str], is_left: bool, expected: &str) -> Option<String> {
     if is_left && start + typed.len() == last.len() {
         return None;
     }
-    // A line that begins in a row of its own below such a mark was not typed after it.
+    // If the row begins like output and our line begins in the row below, it was not typed there.
     if let Some((first, rest)) = typed.split_first()
         && first.starts_with(OUTPUT_MARKS)
         && !expected.is_empty()

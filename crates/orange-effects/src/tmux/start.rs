@@ -56,7 +56,7 @@ impl Tmux {
             Err(TmuxError::NoServer(_)) => None,
             Err(error) => return Err(error),
         };
-        // Either the running server does it, or the installed tmux becomes the server.
+        // The running server creates the pane; if there is none, the installed tmux becomes it.
         require_version(match &before {
             Some(listing) => listing.version.clone(),
             None => self.installed_version()?,
@@ -102,7 +102,8 @@ impl Tmux {
         }))
     }
 
-    /// The pane of a run; the process that created it may have died before it named the session.
+    /// The pane of a run. Names its session first if needed: the process that created the pane may
+    /// have died before doing so.
     fn locate_pane(
         &self,
         start: &StartRequest<'_>,
@@ -158,8 +159,7 @@ impl Tmux {
         let target = format!("={run}:");
         let mut calls = Vec::new();
         if matches!(self.socket, Socket::Private(_)) {
-            // A server that keeps running after its last window closes can report that it was
-            // closed.
+            // So that the server can still report that its last window was closed.
             calls.push(Call::new(["set-option", "-s", "exit-empty", "off"]));
             calls.push(Call::new(["set-option", "-g", "history-limit", "50000"]));
             calls.push(Call::new([
@@ -229,7 +229,8 @@ impl Tmux {
     }
 }
 
-/// The window is named after the run's id until it has its mark, for the same reason.
+/// The window is named after the run's id until it has its mark, so that the mark cannot be set on
+/// another window.
 fn add_window(start: &StartRequest<'_>, sibling: &ListedPane) -> Result<Vec<Call>, TmuxError> {
     let run = require_plain("run", start.run.as_str())?;
     let session = sibling.session;

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use serde_json::{Value, json};
 
-use crate::support::Stage;
+use crate::support::{Stage, Terminal};
 use crate::task_spawn::{ABSENT, assert_failure_reported, create, id, with_absent_agent};
 
 /// A harness that supports every option.
@@ -47,7 +48,7 @@ impl Stage {
 #[test]
 fn the_arguments_are_a_branch_and_a_summary() {
     let stage = Stage::new("default");
-    let table: [(&[&str], Option<&str>, &str); 7] = [
+    let table: [(&[&str], Option<&str>, &str); 6] = [
         (
             &["fix-login", "Fix the login"],
             Some("fix-login"),
@@ -58,7 +59,6 @@ fn the_arguments_are_a_branch_and_a_summary() {
         (&["What?"], None, "What?"),
         (&["--", "--json"], None, "--json"),
         (&["One", "--branch", "one"], Some("one"), "One"),
-        (&[], None, ""),
     ];
     for (words, branch, summary) in table {
         let (code, answer) = stage.create_json(&[&["--no-spawn"], words].concat());
@@ -493,4 +493,48 @@ fn the_project_is_named_when_the_directory_does_not_say_it() {
     assert!(narrated.contains(named), "{narrated}");
     let narrated = create(&stage.path("repo"));
     assert!(!narrated.contains("using project"), "{narrated}");
+}
+
+#[test]
+fn without_a_description_the_editor_opens_and_nothing_written_is_lost() {
+    let stage = Stage::new("default");
+    let (code, output) = stage.call(&["new", "--no-spawn"]);
+    assert_eq!(code, 2, "{output}");
+    assert!(output.contains("say what to do"), "{output}");
+    let editor = stage.path("editor");
+    let write = |script: &str| {
+        fs::write(&editor, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&editor, fs::Permissions::from_mode(0o700)).unwrap();
+    };
+    let line = format!("EDITOR={} orange new --no-spawn", editor.display());
+    write("exit 0");
+    let terminal = Terminal::start(&stage, "nothing", 100, &line);
+    let screen = terminal.finish();
+    assert!(
+        screen.contains("you wrote nothing") && screen.contains("[exit 2]"),
+        "{screen}"
+    );
+    write(
+        "printf 'Fix the login\\n\\nIt fails with\\n# a heading\\n' | cat - $1 > $1.new; mv $1.new $1",
+    );
+    let terminal = Terminal::start(&stage, "described", 100, &line);
+    let screen = terminal.finish();
+    assert!(screen.contains("[exit 0]"), "{screen}");
+    let (_, listed) = stage.json(&["ls", "--json"]);
+    let task = &listed["tasks"][0];
+    assert_eq!(task["summary"], "Fix the login", "{listed}");
+    let text = stage.task_text(&TaskId::new(task["id"].as_str().unwrap()));
+    assert!(
+        text.contains("It fails with") && text.contains("a heading"),
+        "{text}"
+    );
+    assert!(!text.contains("everything below"), "{text}");
+    // An editor that fails after it saved: the text is kept where the error says.
+    write("echo 'Fix the logout' > $1; exit 1");
+    let terminal = Terminal::start(&stage, "failed", 200, &line);
+    let screen = terminal.finish();
+    assert!(screen.contains("[exit 6]"), "{screen}");
+    let path = screen.split("your text is in `").nth(1).unwrap();
+    let path = path.split('`').next().unwrap().replace('\n', "");
+    assert_eq!(fs::read_to_string(path).unwrap(), "Fix the logout");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use orange_config::{Environment, Project, read_script};
-use orange_driver::{Answer, CreatedTask, NewTaskRequest, Start, can_be_branch};
+use orange_driver::{Answer, CreatedTask, Driver, NewTaskRequest, Start, can_be_branch};
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::task::{AgentSettings, Queueing};
 use serde_json::json;
@@ -15,12 +15,22 @@ use crate::cli::request::requests::{Extras, WaitArgs, driver, print, print_with}
 use crate::cli::{Error, Exit, narrate_hint};
 use crate::output::{Output, Style, Text};
 
+/// What separates the user's text from the explanation.
+const BELOW: &str = "# -------- everything below this line is ignored --------";
+
+/// What the editor shows to a user who describes a task.
+const TEMPLATE: &str = "\n\n# -------- everything below this line is ignored --------\n\
+    # What should the agent do? Write the summary on the first line, and more context below it.\n\
+    # If you write nothing, no task is created.\n";
+
 /// Create a task and start its work.
 ///
 /// The task begins in an entry state of its workflow, usually a queue. Then orange starts its work,
 /// as `orange task spawn` does, unless you pass `--no-spawn`. The task stays in its queue until the
 /// limits in config.toml allow it and the tasks in `--after` are done. The task keeps its workflow
 /// as it is now, even if you edit the file later.
+///
+/// Without a branch, a summary or a context, your editor opens to describe the task.
 ///
 /// If this git repository is not a project yet, it is registered first, as with `orange project
 /// add`. Its coding agent is the one from `--harness`, or else the first installed one in
@@ -97,7 +107,11 @@ pub struct Args {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let (branch, summary) = branch_and_summary(args)?;
+    let (branch, mut summary) = branch_and_summary(args)?;
+    let mut context = args.context.as_deref().map(context).transpose()?;
+    if branch.is_none() && summary.is_empty() && context.is_none() {
+        (summary, context) = describe_in_editor(&driver, output)?;
+    }
     let asker = driver.callers.identify()?;
     let after = args
         .after
@@ -108,7 +122,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         project: args.project.as_deref().map(ProjectName::new),
         by: asker.role.clone(),
         summary,
-        context: args.context.as_deref().map(context).transpose()?,
+        context,
         branch: branch.map(BranchName::new),
         workflow: args.workflow.clone(),
         harness: args.harness.as_deref().map(HarnessName::new),
@@ -186,6 +200,30 @@ fn branch_and_summary(args: &Args) -> Result<(Option<&str>, String), Error> {
             "the branch is given twice, as an argument and with `--branch`",
         )),
     }
+}
+
+/// Lets the user describe the task in their editor: the summary, and the context below it.
+fn describe_in_editor(driver: &Driver, output: &Output) -> Result<(String, Option<String>), Error> {
+    if output.is_json() || !output.is_interactive() {
+        return Err(usage_error("say what to do"));
+    }
+    let (text, failure) = driver.requests.edit_text(TEMPLATE)?;
+    let text = text.split(BELOW).next().unwrap_or_default().trim();
+    if let Some(failure) = failure {
+        let error = Error::from(failure);
+        if text.is_empty() {
+            return Err(error);
+        }
+        let path = driver.requests.keep_text(text)?;
+        return Err(error.hint(format!("your text is in `{}`", path.display())));
+    }
+    let (summary, context) = text.split_once('\n').unwrap_or((text, ""));
+    if summary.is_empty() {
+        return Err(usage_error("you wrote nothing"));
+    }
+    let context = context.trim();
+    let context = (!context.is_empty()).then(|| context.to_owned());
+    Ok((summary.trim().to_owned(), context))
 }
 
 fn usage_error(message: &str) -> Error {

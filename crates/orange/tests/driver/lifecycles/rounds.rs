@@ -163,7 +163,7 @@ fn asks_first(workflow: &str, after: &str) {
     let answered = format!("ask task update --summary 'Add a line'\n{after}");
     stage.script("worker-2", &answered);
     stage.script("reviewer-1", PASS);
-    let id = stage.create(&[]);
+    let id = stage.create(&["--context", "A line is missing."]);
     stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     stage.wait_until_idle(&id);
