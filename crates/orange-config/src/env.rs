@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where orange keeps its files; an absolute path.
 pub const ORANGE_HOME: &str = "ORANGE_HOME";
@@ -64,6 +64,14 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// The path, with `~/` replaced by the user's home directory.
+    pub(crate) fn expand_home(&self, path: PathBuf) -> PathBuf {
+        match (path.strip_prefix("~"), self.variable(HOME)) {
+            (Ok(rest), Some(home)) => Path::new(home).join(rest),
+            _ => path,
+        }
+    }
+
     /// Reads every variable, once.
     #[expect(
         clippy::disallowed_methods,

@@ -157,6 +157,12 @@ pub const KEYS: &[Key] = &[
         ..PLAIN
     },
     Key {
+        name: "tmux.config",
+        kind: Kind::Path,
+        meaning: "Your tmux configuration, for agents' sessions; read when orange's server starts.",
+        ..PLAIN
+    },
+    Key {
         name: "notify.desktop",
         kind: Kind::Switch,
         meaning: "Whether to show a desktop notification when a task needs you.",

@@ -36,6 +36,8 @@ pub struct Settings {
     pub pool: PoolSettings,
     pub merge: MergeSettings,
     pub supervisor: SupervisorSettings,
+    /// The tmux configuration for agents' sessions.
+    pub tmux_config: Option<PathBuf>,
     pub notify: NotifySettings,
     /// The terminal's background; if absent, the terminal is asked.
     pub background: Option<Background>,
@@ -160,7 +162,10 @@ impl Settings {
     ) -> Result<Settings, SettingsError> {
         let given = file::load(&home.settings())?;
         let all = merge(home, environment, project, &given)?;
-        Ok(resolve(all))
+        let mut settings = resolve(all);
+        let config = settings.tmux_config.take();
+        settings.tmux_config = config.map(|path| environment.expand_home(path));
+        Ok(settings)
     }
 
     /// Every key with its value, in the order of the documentation.
@@ -300,6 +305,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
             sweep: duration("supervisor.sweep"),
             start_rate: count("supervisor.start_rate").unwrap_or_default(),
         },
+        tmux_config: text("tmux.config").map(PathBuf::from),
         notify: NotifySettings {
             desktop: is_on("notify.desktop"),
             bell: is_on("notify.bell"),

@@ -11,6 +11,8 @@ pub enum Kind {
     Name,
     /// A line for a shell.
     Command,
+    /// A path; `~/` is the user's home directory.
+    Path,
     /// A number, 0 or larger.
     Count,
     /// A number and `ms`, `s`, `m` or `h`.
@@ -52,7 +54,7 @@ impl Kind {
     /// The value that a text represents, if it matches.
     pub(crate) fn read(self, text: &str) -> Option<Value> {
         match self {
-            Kind::Name | Kind::Command => {
+            Kind::Name | Kind::Command | Kind::Path => {
                 let is_name = !text.is_empty() && !text.contains(char::is_control);
                 is_name.then(|| Value::text(text))
             }
@@ -82,6 +84,7 @@ impl Kind {
         match self {
             Kind::Name => "a name, such as \"default\"".to_owned(),
             Kind::Command => "a command, such as \"cargo test\"".to_owned(),
+            Kind::Path => "a path, such as \"~/.tmux.conf\"".to_owned(),
             Kind::Count => "a number, 0 or larger".to_owned(),
             Kind::Duration => "a duration, such as \"500ms\", \"2s\", \"5m\" or \"1h\"".into(),
             Kind::Size => "a size, such as \"500KB\", \"10MB\" or \"1GB\"".to_owned(),

@@ -84,12 +84,15 @@ impl Context {
         let home = Home::resolve(environment)?;
         // An error in the settings is reported by the code that needs them.
         let settings = Settings::load(&home, environment, None);
-        let (log, wait) = settings.map_or((log::DEFAULT_SETTINGS, DEFAULT_WAIT), |settings| {
-            (settings.log, settings.wait)
-        });
+        let (log, wait, config) = match settings {
+            Ok(settings) => (settings.log, settings.wait, settings.tmux_config),
+            Err(_) => (log::DEFAULT_SETTINGS, DEFAULT_WAIT, None),
+        };
         let socket = Socket::Private(home.tmux_socket());
         Ok(Context {
-            tmux: Tmux::new("tmux", socket, environment).variable(ORANGE_BACKGROUND, home.path()),
+            tmux: Tmux::new("tmux", socket, environment)
+                .config(config)
+                .variable(ORANGE_BACKGROUND, home.path()),
             environment: environment.clone(),
             directory: None,
             home,

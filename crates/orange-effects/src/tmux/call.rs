@@ -56,7 +56,7 @@ impl Tmux {
         // Without `-u`, non-ASCII characters would come back as `_`.
         let tmux = tmux.arguments(["-u", "-S"]).arguments([self.socket()]);
         match self.socket {
-            Socket::Private(_) => tmux.arguments(["-f", "/dev/null"]),
+            Socket::Private(_) => tmux.arguments(["-f".as_ref(), self.config.as_os_str()]),
             Socket::Own(_) => tmux,
         }
     }

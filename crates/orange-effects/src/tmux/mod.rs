@@ -82,6 +82,8 @@ pub struct Tmux {
     socket: Socket,
     environment: BTreeMap<OsString, OsString>,
     timeout: Duration,
+    /// The configuration that a new private server reads.
+    config: PathBuf,
 }
 
 /// One server process.
@@ -180,7 +182,15 @@ impl Tmux {
             socket,
             environment: environment.passed_variables([]),
             timeout: DEFAULT_TIMEOUT,
+            config: PathBuf::from("/dev/null"),
         }
+    }
+
+    /// Makes a new private server read the user's configuration.
+    #[must_use]
+    pub fn config(mut self, config: Option<PathBuf>) -> Self {
+        self.config = config.unwrap_or(self.config);
+        self
     }
 
     /// Sets the timeout for each answer.

@@ -162,12 +162,18 @@ impl Tmux {
             // So that the server can still report that its last window was closed.
             calls.push(Call::new(["set-option", "-s", "exit-empty", "off"]));
             calls.push(Call::new(["set-option", "-g", "history-limit", "50000"]));
+            // Agents run without an attached client, whatever the user's configuration wants then.
+            calls.push(Call::new(["set-option", "-s", "exit-unattached", "off"]));
+            calls.push(Call::new(["set-option", "-g", "destroy-unattached", "off"]));
             calls.push(Call::new([
                 "set-option",
                 "-g",
                 "default-terminal",
                 TERMINAL,
             ]));
+        }
+        if matches!(self.socket, Socket::Private(_)) {
+            calls.extend(display_options());
         }
         let window = window_name(start.window);
         let make = ["new-session", "-d", "-x", "200", "-y", "50", "-c", "/"];
@@ -227,6 +233,22 @@ impl Tmux {
         }
         Ok(())
     }
+}
+
+/// What a user who attaches sees: the task, and how to leave. `F12` also works inside another tmux,
+/// whose prefix would reach only the outer one.
+fn display_options() -> impl Iterator<Item = Call> {
+    let left = format!(" #{{{TASK}}} #S ");
+    let options = [
+        ("status", "on"),
+        ("status-left", &left),
+        ("status-left-length", "80"),
+        ("status-right", " F12: leave, the agent keeps running "),
+        ("status-right-length", "60"),
+    ];
+    let options = options.map(|(name, value)| Call::new(["set-option", "-g", name, value]));
+    let key = Call::new(["bind-key", "-n", "F12", "detach-client"]);
+    options.into_iter().chain([key])
 }
 
 /// The window is named after the run's id until it has its mark, so that the mark cannot be set on

@@ -85,6 +85,7 @@ fn row(key: &Key, settings: &Settings) -> String {
     let kind = match key.kind {
         Kind::Name => "a name".to_owned(),
         Kind::Command => "a command".to_owned(),
+        Kind::Path => "a path".to_owned(),
         Kind::Count => "a number, 0 or larger".to_owned(),
         Kind::Duration => "a duration".to_owned(),
         Kind::Size => "a size".to_owned(),

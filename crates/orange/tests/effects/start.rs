@@ -229,6 +229,43 @@ fn the_home_need_not_exist_yet() {
 }
 
 #[test]
+fn the_users_configuration_applies_below_what_agents_need() {
+    let stage = Stage::new();
+    let config = stage.path("tmux.conf");
+    let text = "set -g prefix C-a\nset -g mouse on\nset -g destroy-unattached on\n\
+                set -s exit-unattached on\nset -g status-left mine\nset -g base-index 5\n";
+    fs::write(&config, text).unwrap();
+    let socket = Socket::Private(stage.path("s"));
+    let tmux = Tmux::new("tmux", socket, &stage.environment).config(Some(config));
+    let run = Run::default();
+    let file = stage.launch(&run);
+    let pane = stage.try_start_on(&tmux, &run, &file).unwrap().pane;
+    let option = |name: &str| stage.raw_tmux(&["show-options", "-g", "-v", name]);
+    assert_eq!(
+        (option("prefix"), option("mouse")),
+        ("C-a".into(), "on".into())
+    );
+    assert_eq!(option("destroy-unattached"), "off");
+    assert_eq!(
+        stage.raw_tmux(&["show-options", "-s", "-v", "exit-unattached"]),
+        "off"
+    );
+    // Whoever attaches sees the task, and leaves with one key.
+    let shown = stage.raw_tmux(&[
+        "display-message",
+        "-p",
+        "-t",
+        "=app/fix:",
+        "#{T:status-left}",
+    ]);
+    assert!(shown.contains("t1") && shown.contains("fix"), "{shown}");
+    assert!(option("status-right").contains("F12"));
+    let keys = stage.raw_tmux(&["list-keys", "-T", "root", "F12"]);
+    assert!(keys.contains("detach-client"), "{keys}");
+    assert_eq!(tmux.observe(&pane), Observation::Alive);
+}
+
+#[test]
 fn the_users_own_server_is_at_the_default_socket() {
     let user = rustix::process::getuid().as_raw();
     let at = |folder: &str| Socket::Own(format!("{folder}/tmux-{user}/default").into());
