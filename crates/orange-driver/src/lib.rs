@@ -65,6 +65,7 @@ pub use views::summary::{SummaryReader, TaskSummary};
 pub use views::watch::{Change, WatchedRun, WatchedTask, Watcher};
 pub use workspaces::list::WorkspaceInfo;
 pub use workspaces::merge_forecast::MergeForecast;
+pub use workspaces::open::Tool;
 pub use workspaces::rescues::{Destination, RescueInfo};
 
 pub use orange_effects::command::{Invocation, create_session};

@@ -157,6 +157,25 @@ pub const KEYS: &[Key] = &[
         ..PLAIN
     },
     Key {
+        name: "open.editor",
+        kind: Kind::Command,
+        meaning: "What opens a worktree to edit it; defaults to `$VISUAL` or `$EDITOR`.",
+        ..PLAIN
+    },
+    Key {
+        name: "open.shell",
+        kind: Kind::Command,
+        meaning: "The shell that opens in a worktree; defaults to `$SHELL`.",
+        ..PLAIN
+    },
+    Key {
+        name: "open.git",
+        kind: Kind::Command,
+        meaning: "The git client that the dashboard opens in a worktree.",
+        default: || Some(Value::text("lazygit")),
+        ..PLAIN
+    },
+    Key {
         name: "tmux.config",
         kind: Kind::Path,
         meaning: "Your tmux configuration, for agents' sessions; read when orange's server starts.",

@@ -36,6 +36,8 @@ pub struct Settings {
     pub pool: PoolSettings,
     pub merge: MergeSettings,
     pub supervisor: SupervisorSettings,
+    /// The programs that open a worktree.
+    pub open: OpenSettings,
     /// The tmux configuration for agents' sessions.
     pub tmux_config: Option<PathBuf>,
     pub notify: NotifySettings,
@@ -62,6 +64,14 @@ pub struct MergeSettings {
     /// The shell command that must succeed on the result before anything moves.
     pub verify: Option<String>,
     pub verify_timeout: Duration,
+}
+
+/// The programs that open a worktree, each with its arguments in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenSettings {
+    pub editor: Option<String>,
+    pub shell: Option<String>,
+    pub git: Option<String>,
 }
 
 /// How often the supervisor polls.
@@ -304,6 +314,11 @@ fn resolve(all: Vec<Setting>) -> Settings {
             tick: duration("supervisor.tick"),
             sweep: duration("supervisor.sweep"),
             start_rate: count("supervisor.start_rate").unwrap_or_default(),
+        },
+        open: OpenSettings {
+            editor: text("open.editor"),
+            shell: text("open.shell"),
+            git: text("open.git"),
         },
         tmux_config: text("tmux.config").map(PathBuf::from),
         notify: NotifySettings {

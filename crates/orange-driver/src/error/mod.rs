@@ -139,6 +139,8 @@ pub enum DriverError {
     /// Its branch does not exist yet.
     #[error("work on task `{task}` has not started: it has no branch yet")]
     NotStarted { task: TaskId },
+    #[error("task `{task}` has no worktree")]
+    NoWorktree { task: TaskId, branch: BranchName },
     #[error(
         "nothing to send back: `{task}` can be merged into `{into}` without conflicts, and no \
          verification has failed"

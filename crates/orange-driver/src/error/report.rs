@@ -279,6 +279,12 @@ impl DriverError {
                      one has ended"
                 ))
                 .details(json!({ "task": task })),
+            DriverError::NoWorktree { task, branch } => Report::new(Kind::NotFound, "no-worktree")
+                .hint(format!(
+                    "a task has one from its start to its end; its commits are on `{branch}`, and \
+                     `orange task diff {task}` shows them"
+                ))
+                .details(json!({ "task": task })),
             DriverError::NoMergeFailure { task, .. } => {
                 Report::new(Kind::Refused, "no-merge-failure")
                     .hint(format!("merge it with `orange task merge {task}`"))

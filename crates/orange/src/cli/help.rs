@@ -147,12 +147,13 @@ fn overview(command: &Command, width: usize) -> String {
         let _ = write!(overview, "{HEADING}{heading:INDENT$}{HEADING:#}");
         let mut column = INDENT;
         for word in names.split(' ') {
-            if column + word.len() > width {
+            if column > INDENT && column + 1 + word.len() > width {
                 let _ = write!(overview, "\n{:INDENT$}", "");
                 column = INDENT;
             }
-            let _ = write!(overview, "{LITERAL}{word}{LITERAL:#} ");
-            column += word.len() + 1;
+            let gap = if column > INDENT { " " } else { "" };
+            let _ = write!(overview, "{gap}{LITERAL}{word}{LITERAL:#}");
+            column += gap.len() + word.len();
         }
         overview.push('\n');
     }

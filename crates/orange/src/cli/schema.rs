@@ -65,6 +65,7 @@ pub const ALL: &[&Shape] = &[
     &task::restore::RESTORED_SHAPE,
     &task::show::SHAPE,
     &task::merge_all::SHAPE,
+    &task::path::SHAPE,
     &task::unblock::SHAPE,
     &task::wait::SHAPE,
     &task::why::SHAPE,

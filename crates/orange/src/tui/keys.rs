@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use orange_driver::Tool;
 use orange_engine::attention::Need;
 use orange_engine::language::verbs::Verb;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -38,6 +39,8 @@ pub enum KeyAction {
     Delete,
     Undo,
     Edit,
+    /// Opens the worktree in a program.
+    Open(Tool),
     Refresh,
     Search,
     Palette,
@@ -158,6 +161,28 @@ fn add_task_keys(model: &Model, table: &mut Table) {
     }
     let keys = keys![KeyCode::Char('e')];
     table.add(keys, "e", "edit TASK.md", KeyAction::Edit, None);
+    for (keys, shown, label, tool) in [
+        (
+            keys![KeyCode::Char('E')],
+            "E",
+            "edit the worktree",
+            Tool::Editor,
+        ),
+        (
+            keys![KeyCode::Char('!')],
+            "!",
+            "shell in the worktree",
+            Tool::Shell,
+        ),
+        (
+            keys![KeyCode::Char('L')],
+            "L",
+            "git client in the worktree",
+            Tool::Git,
+        ),
+    ] {
+        table.add(keys, shown, label, KeyAction::Open(tool), None);
+    }
     let keys = keys![KeyCode::Char('y')];
     table.add(keys, "y", "copy id", KeyAction::Copy, Some(2));
     if entry.is_ended() {

@@ -50,6 +50,12 @@ impl Runner {
                 let told = result.map_err(|error| failure_alert(&error, "edit TASK.md"));
                 self.send(Message::TerminalReturned(told));
             }
+            Command::Open(task, tool) => {
+                let open = || self.driver.workspaces.open_worktree(&task, tool);
+                let result = self.lend_terminal(screen, open)?;
+                let told = result.map_err(|error| failure_alert(&error, "open the worktree"));
+                self.send(Message::TerminalReturned(told.map(|_| ())));
+            }
             Command::EditText(text) => {
                 let result =
                     self.lend_terminal(screen, || self.driver.requests.edit_text(&text))?;

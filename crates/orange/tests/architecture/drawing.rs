@@ -53,6 +53,7 @@ const DATA: &[&[&str]] = &[
     &["orange_driver", "MergeForecast"],
     &["orange_driver", "MergeObstacle"],
     &["orange_driver", "TaskSummary"],
+    &["orange_driver", "Tool"],
     &["orange_driver", "ListChange"],
     &["orange_driver", "WorkspaceInfo"],
     &["orange_driver", "AgentTerminal"],

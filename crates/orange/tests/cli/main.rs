@@ -53,6 +53,7 @@ mod task_create;
 mod task_delete;
 #[cfg(target_os = "linux")]
 mod task_diff;
+mod task_edit;
 #[cfg(target_os = "linux")]
 mod task_history;
 #[cfg(target_os = "linux")]
@@ -61,10 +62,12 @@ mod task_list;
 mod task_logs;
 #[cfg(target_os = "linux")]
 mod task_merge;
+mod task_path;
 #[cfg(target_os = "linux")]
 mod task_respawn;
 #[cfg(target_os = "linux")]
 mod task_retry;
+mod task_shell;
 #[cfg(target_os = "linux")]
 mod task_show;
 #[cfg(target_os = "linux")]

@@ -131,7 +131,7 @@ fn attach_inside_another_tmux_explains_how_to_detach() {
     let _terminal = Terminal::open(&stage, &["sh", "-c", &call]);
     wait_for("the client", || !stage.tmux(&["list-clients"]).is_empty());
     let said = fs::read_to_string(said).unwrap();
-    assert!(said.contains("Ctrl-b Ctrl-b d"), "{said}");
+    assert!(said.contains("press `F12` to detach"), "{said}");
     // Without a terminal the answer is clear too, and the agent is not disturbed.
     let mut attach = stage.orange(&["task", "attach", id.as_str()]);
     let output = attach.env("TERM", "xterm").output().unwrap();

@@ -9,9 +9,9 @@ use crate::output::Output;
 
 /// Attach to an agent's terminal.
 ///
-/// To detach, press the tmux keys, usually `Ctrl-b d`; the agent keeps running. If you are already
-/// inside orange's own tmux, your terminal switches to the agent. Inside any other tmux, the agent
-/// is shown within it, and you detach with `Ctrl-b Ctrl-b d`.
+/// To detach, press `F12` or tmux's own keys, usually `Ctrl-b d`; the agent keeps running. If you
+/// are already inside orange's own tmux, your terminal switches to the agent. Inside any other tmux,
+/// the agent is shown within it; `F12` detaches there too.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task's id, the start of its id, or its branch [default: the task of this session or
@@ -29,8 +29,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let role = args.role.as_deref().map(Role::from_name);
     let showing = driver.agents.attach(&task, role.as_ref())?;
     if showing.is_nested {
-        let hint = "this terminal is inside another tmux; detach by pressing the prefix twice, \
-                    usually `Ctrl-b Ctrl-b d`";
+        let hint = "this terminal is inside another tmux; press `F12` to detach from the agent";
         narrate_hint(hint, output);
     }
     Err(Error::not_started(showing.exec()))

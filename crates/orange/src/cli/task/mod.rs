@@ -5,14 +5,17 @@ mod cancel;
 mod create;
 pub(super) mod delete;
 pub(super) mod diff;
+mod edit;
 pub(super) mod history;
 pub(super) mod list;
 pub(super) mod logs;
 mod merge;
 pub(super) mod merge_all;
+pub(super) mod path;
 pub(super) mod respawn;
 pub(super) mod restore;
 mod retry;
+mod shell;
 mod short;
 pub(super) mod show;
 mod spawn;
@@ -50,6 +53,9 @@ pub enum Command {
     Respawn(respawn::Args),
     Attach(attach::Args),
     Diff(diff::Args),
+    Path(path::Args),
+    Shell(shell::Args),
+    Edit(edit::Args),
     Complete(verbs::Complete),
     Stuck(verbs::Stuck),
     RequestChanges(verbs::RequestChanges),
@@ -77,6 +83,9 @@ impl Command {
             Command::Respawn(args) => respawn::run(args, environment, output),
             Command::Attach(args) => attach::run(args, environment, output),
             Command::Diff(args) => diff::run(args, environment, output),
+            Command::Path(args) => path::run(args, environment, output),
+            Command::Shell(args) => shell::run(args, environment),
+            Command::Edit(args) => edit::run(args, environment),
             Command::Complete(args) => {
                 let ask = RequestKind::Verb(Verb::Complete);
                 verbs::run(ask, &args.target, None, environment, output)

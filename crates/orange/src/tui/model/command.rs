@@ -1,6 +1,6 @@
 //! Commands: what `update` wants done.
 
-use orange_driver::AgentTerminal;
+use orange_driver::{AgentTerminal, Tool};
 use orange_engine::input::RequestKind;
 use orange_engine::names::{CommitId, TaskId};
 
@@ -26,6 +26,8 @@ pub enum Command {
     EditText(String),
     /// Open the TASK.md of a task in the user's editor.
     EditTask(TaskId),
+    /// Open the worktree of a task in a program.
+    Open(TaskId, Tool),
     /// Copy a text to the clipboard.
     Copy(String),
     /// Load the options for a new task.

@@ -76,6 +76,13 @@ pub(super) fn perform(model: &mut Model, action: KeyAction) -> Vec<Command> {
                 .into_iter()
                 .collect();
         }
+        KeyAction::Open(tool) => {
+            let chosen = model.list.selected();
+            return chosen
+                .map(|entry| Command::Open(entry.row.id.clone(), tool))
+                .into_iter()
+                .collect();
+        }
         KeyAction::Refresh => {
             model.set_notice(Tone::Dim, "refreshing");
             return vec![Command::Refresh, Command::Redraw];

@@ -152,6 +152,17 @@ const COMMANDS: &[CommandCase] = &[
         "attach_works_inside_another_server",
         ("two", "no-agent"),
     ),
+    case("task path", "one", ("two", "no-worktree")),
+    covered_elsewhere(
+        "task shell",
+        "a_shell_opens_in_the_worktree",
+        ("two", "no-worktree"),
+    ),
+    covered_elsewhere(
+        "task edit",
+        "the_editor_opens_the_worktree",
+        ("two", "no-worktree"),
+    ),
     case("task respawn", "--lost", ("two", "refused")),
     covered_elsewhere(
         "task stuck",
@@ -210,7 +221,9 @@ const TESTS: &[&str] = &[
     include_str!("../../driver/dashboard/mod.rs"),
     include_str!("../demo.rs"),
     include_str!("../install.rs"),
+    include_str!("../task_edit.rs"),
     include_str!("../task_retry.rs"),
+    include_str!("../task_shell.rs"),
     include_str!("../task_stuck.rs"),
     include_str!("codes.rs"),
 ];

@@ -1,0 +1,66 @@
+//! Opens a task's worktree in a program of the user.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use orange_config::Environment;
+use orange_effects::command::{CommandExit, Invocation};
+use orange_engine::names::TaskId;
+use orange_store::Store;
+
+use crate::DriverError;
+use crate::workspaces::Workspaces;
+
+/// A program that opens a worktree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    Editor,
+    Shell,
+    Git,
+}
+
+impl Workspaces {
+    /// The path of a task's worktree.
+    pub fn worktree_path(&self, task: &TaskId) -> Result<PathBuf, DriverError> {
+        let store = Store::open_read_only(&self.context.home)?;
+        let stored = store.require(task)?.task;
+        let workspace = store.workspace_of(task)?;
+        let workspace = workspace.ok_or_else(|| DriverError::NoWorktree {
+            task: task.clone(),
+            branch: stored.branch,
+        })?;
+        Ok(workspace.path)
+    }
+
+    /// Runs the program in the worktree, in this terminal, and waits for it.
+    pub fn open_worktree(&self, task: &TaskId, tool: Tool) -> Result<CommandExit, DriverError> {
+        let path = self.worktree_path(task)?;
+        let settings = self.context.settings(None)?.open;
+        let environment = &self.context.environment;
+        let line = match tool {
+            Tool::Editor => settings
+                .editor
+                .or_else(|| first_variable(environment, &["VISUAL", "EDITOR"]))
+                .unwrap_or_else(|| String::from("vi")),
+            Tool::Shell => settings
+                .shell
+                .or_else(|| first_variable(environment, &["SHELL"]))
+                .unwrap_or_else(|| String::from("sh")),
+            Tool::Git => settings.git.unwrap_or_default(),
+        };
+        let mut words = line.split_whitespace();
+        let program = words.next().unwrap_or("sh");
+        let mut command = Invocation::new(program, environment.variables().clone())
+            .arguments(words)
+            .directory(&path);
+        if tool == Tool::Editor {
+            command = command.arguments(["."]);
+        }
+        Ok(command.run_in_terminal()?)
+    }
+}
+
+fn first_variable(environment: &Environment, names: &[&str]) -> Option<String> {
+    let mut found = names.iter().filter_map(|name| environment.variable(name));
+    found.next().map(OsStr::to_string_lossy).map(Into::into)
+}

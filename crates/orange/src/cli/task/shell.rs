@@ -1,0 +1,23 @@
+//! `orange task shell`.
+
+use orange_config::Environment;
+use orange_driver::Tool;
+
+use crate::cli::request::requests::TaskArg;
+use crate::cli::{Error, Exit};
+
+/// Open a shell in a task's worktree.
+///
+/// Runs `open.shell` of the settings, or else `$SHELL`. Commands of orange that you run there are
+/// about this task.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    pub target: TaskArg,
+}
+
+pub fn run(args: &Args, environment: &Environment) -> Result<Exit, Error> {
+    let (driver, task) = args.target.find(environment)?;
+    driver.workspaces.open_worktree(&task, Tool::Shell)?;
+    Ok(Exit::Ok)
+}
