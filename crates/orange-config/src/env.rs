@@ -1,7 +1,7 @@
 //! Reads the environment, and lists every variable that matters.
 //!
 //! `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` matter too; anstream reads them for `output/`. The
-//! tables in `passing.rs` list which variables a program that orange starts may see.
+//! tables in `passed_variables.rs` list which variables a program that orange starts may see.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub const ORANGE_PORT_OFFSET: &str = "ORANGE_PORT_OFFSET";
 pub const ORANGE_LISTENER: &str = "ORANGE_LISTENER";
 
 /// The home that a background process works for; set for performers, for processes that run gates
-/// and for the tmux server. Nothing below such a process is the user.
+/// and for the tmux server. Nothing that such a process starts counts as the user.
 pub const ORANGE_BACKGROUND: &str = "ORANGE_BACKGROUND";
 
 /// The log level of `orange.log`; overrides `log.level` in `config.toml`.
@@ -52,7 +52,7 @@ pub const ORANGE_LOG: &str = "ORANGE_LOG";
 /// How long commands wait; overrides `wait` in `config.toml`.
 pub const ORANGE_WAIT: &str = "ORANGE_WAIT";
 
-/// The user's home directory, in which `orange` is the default home.
+/// The user's home directory; its subdirectory `orange` is the default home of orange.
 const HOME: &str = "HOME";
 
 /// The environment at the start of the program. An empty variable counts as unset.
@@ -108,7 +108,7 @@ impl Environment {
         }
     }
 
-    /// What the locale says about characters; `None` when no locale is set.
+    /// The locale that determines the character encoding; `None` when no locale is set.
     pub fn locale(&self) -> Option<Cow<'_, str>> {
         let names = ["LC_ALL", "LC_CTYPE", "LANG"];
         let set = names.iter().find_map(|name| self.variable(name))?;

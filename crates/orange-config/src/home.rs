@@ -11,7 +11,7 @@ pub struct Home(PathBuf);
 /// Why there is no home.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HomeError {
-    /// No variable says where it is.
+    /// No variable says where the home is.
     #[error("cannot find the home of orange: neither `ORANGE_HOME` nor `HOME` is set")]
     Unknown,
     /// A relative path would mean a different directory wherever a command is run.
@@ -72,7 +72,7 @@ impl Home {
         self.0.join("projects.json")
     }
 
-    /// The user's variables, for work that an agent's call starts.
+    /// The user's environment variables, for work that an agent's command starts.
     pub fn environment(&self) -> PathBuf {
         self.0.join("environment.json")
     }
@@ -116,7 +116,7 @@ impl Home {
         self.0.join("tmux.sock")
     }
 
-    /// A path relative to the home, if it is inside.
+    /// The path relative to the home if it is inside; otherwise the path itself.
     pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.0).unwrap_or(path)
     }

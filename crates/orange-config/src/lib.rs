@@ -1,8 +1,8 @@
 //! Reads the user's configuration: environment, home, settings, workflows, harnesses, projects.
 //!
 //! Precedence, stated once: `ORANGE_HOME`, then `~/orange`; a workflow or harness in the home, then
-//! the shipped one with the same name; `settings` states it for settings. Reading creates
-//! nothing; `new_workflow` and `projects` are the only files here that write.
+//! the shipped one with the same name; the module `settings` states it for settings. Reading
+//! creates nothing; `new_workflow` and `projects` are the only files here that write.
 
 pub mod clock;
 mod env;

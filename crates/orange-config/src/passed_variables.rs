@@ -1,7 +1,7 @@
 //! Which variables a program that orange starts may see.
 //!
 //! Every program starts with an empty environment: a variable that no table names is not passed.
-//! One agent's variables once reached another and changed its behaviour.
+//! Otherwise the variables of one agent would reach another agent and change its behaviour.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -40,7 +40,7 @@ pub const PASSED_VARIABLES: &[(&str, &str)] = &[
     ("NODE_EXTRA_CA_CERTS", "trusted certificates"),
 ];
 
-/// What an agent takes from its pane, because only tmux knows it.
+/// Variables that an agent takes from its pane, because only tmux knows their values.
 pub const PANE_VARIABLES: &[(&str, &str)] = &[
     ("TERM", "what the terminal can do"),
     ("COLORTERM", "what the terminal can do"),
@@ -82,7 +82,8 @@ pub const AGENT_VARIABLES: &[(&str, &str)] = &[
 ];
 
 impl Environment {
-    /// What a program may see: the table, and what `more` names, without what agents set.
+    /// The variables that a program may see: those in `PASSED_VARIABLES` and those that `more`
+    /// names, but none of `AGENT_VARIABLES`.
     pub fn passed_variables<'a>(
         &self,
         more: impl IntoIterator<Item = &'a str>,
@@ -99,7 +100,7 @@ impl Environment {
             .collect()
     }
 
-    /// What an agent takes from its pane; a process in that pane reads it.
+    /// The variables that an agent takes from its pane; only a process in that pane has them.
     pub fn pane_variables(&self) -> BTreeMap<OsString, OsString> {
         let found = PANE_VARIABLES.iter().filter_map(|(name, _)| {
             let value = self.variable(name)?;
@@ -109,7 +110,7 @@ impl Environment {
     }
 }
 
-/// Whether no program may see a variable with this name.
+/// Whether a variable with this name is never passed to a program.
 pub fn is_agent_variable(name: &OsStr) -> bool {
     AGENT_VARIABLES
         .iter()

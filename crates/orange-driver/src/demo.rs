@@ -1,9 +1,9 @@
 //! A temporary home with scripted agents, for the demo.
 //!
-//! Everything started in a demo has the demo's folder as its `HOME`, and nothing else has: that is
-//! how it is found and ended. The folder is locked while its demo lives, so that a later demo
-//! recognizes what a killed one has left. A folder that is kept loses its mark and belongs to the
-//! user from then on.
+//! Every process that a demo starts, and no other, has the demo's folder as its `HOME`; this is how
+//! these processes are found and ended. The folder is locked while its demo lives, so that a later
+//! demo recognizes what a killed one has left. A folder that is kept loses its mark and belongs to
+//! the user from then on.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -172,14 +172,14 @@ impl Demo {
         Ok(())
     }
 
-    /// Ends everything that it has started, and removes its folder unless it is kept.
+    /// Ends everything that the demo has started, and removes its folder unless the folder is kept.
     pub fn end(self, is_kept: bool) -> Result<(), DriverError> {
-        // A supervisor would start things again. One in this process has already been asked to
-        // stop.
+        // A supervisor would start things again. A supervisor in this process has already been
+        // asked to stop.
         let _asked = self.driver.context.stop_supervisor(SUPERVISOR_TIMEOUT);
         Deadline::after(SUPERVISOR_TIMEOUT).wait_for(|| !self.driver.context.is_supervised());
-        // Where processes do not show their variables, the agents in the panes end with their
-        // server.
+        // On systems where processes do not show their variables, ending the server ends the agents
+        // in its panes.
         if let Ok(listing) = self.driver.context.tmux.list() {
             let _gone = terminate(&listing.server.process);
         }
@@ -201,7 +201,7 @@ fn temporary(environment: &Environment) -> PathBuf {
     let directory = environment.variable("TMPDIR").map(PathBuf::from);
     let directory = directory.filter(|it| it.is_absolute());
     let directory = directory.unwrap_or_else(|| PathBuf::from("/tmp"));
-    // The canonical path, because processes are found by it.
+    // Use the canonical path, because processes are found by it.
     directory.canonicalize().unwrap_or(directory)
 }
 
@@ -229,8 +229,8 @@ fn create_folder(within: &Path) -> Result<(PathBuf, File), DriverError> {
     Ok((folder, lock))
 }
 
-/// The mark is locked before it gets its name, so that no process ever finds it unlocked while its
-/// demo lives.
+/// Creates the mark. Locks it before it gets its name, so that no process ever finds it unlocked
+/// while its demo lives.
 fn mark(folder: &Path) -> io::Result<File> {
     let hidden = folder.join(".demo.new");
     let mut options = OpenOptions::new();
@@ -256,7 +256,7 @@ fn lock_abandoned(folder: &Path) -> Option<File> {
     lock.try_lock().is_ok().then_some(lock)
 }
 
-/// Retries, because a process that has just ended may still be writing.
+/// Removes the folder; retries, because a process that is about to exit may still be writing.
 fn remove(folder: &Path) -> io::Result<()> {
     let mut removed = Ok(());
     Deadline::after(REMOVAL_TIMEOUT).wait_for(|| {
@@ -266,8 +266,8 @@ fn remove(folder: &Path) -> io::Result<()> {
     removed
 }
 
-/// Removes everything but the mark first: a process killed here leaves something that the next demo
-/// finds.
+/// Removes everything but the mark first: if this process is killed meanwhile, the next demo still
+/// recognizes the folder.
 fn clear_folder(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

@@ -15,7 +15,7 @@ use crate::DriverError;
 #[derive(Debug)]
 pub(crate) enum Next {
     Now(Box<Pending>),
-    /// Nothing before then.
+    /// Nothing can be performed before then.
     At(Timestamp),
     /// Nothing at all.
     Never,
@@ -25,7 +25,7 @@ pub(crate) enum Next {
 enum Earliest {
     /// At this instant.
     At(Timestamp),
-    /// When the user unparks its harness, which is parked without an end.
+    /// When the user unparks the effect's harness, which is parked without an end.
     Open,
 }
 
@@ -59,9 +59,10 @@ pub(crate) fn next(store: &Store, task: &TaskId, now: Timestamp) -> Result<Next,
     Ok(earliest.map_or(Next::Never, Next::At))
 }
 
-/// Whether a caller should wait for it: it will be performed, and not only much later.
+/// Whether a caller should wait for an effect: it will be performed, and not only much later.
 ///
-/// A message that an agent cannot be notified of now is in its inbox nevertheless.
+/// A caller does not wait for a notification that is retried, because the message is already in the
+/// agent's inbox.
 pub(crate) fn is_awaited(
     store: &Store,
     pending: &Pending,
@@ -84,7 +85,7 @@ pub(crate) fn is_awaited(
     })
 }
 
-/// Whether it still has to be performed.
+/// Whether an effect still has to be performed.
 pub(crate) fn is_waiting(pending: &Pending) -> bool {
     matches!(
         pending.mark,
@@ -110,8 +111,8 @@ fn delayed_until(
     let Effect::Spawn(spawn) = &pending.planned.effect else {
         return Ok(Earliest::At(Timestamp::default()));
     };
-    // A start that was begun may have happened, which must be found out, so parking does not delay
-    // it.
+    // Parking does not delay a start that was begun: it may have happened already, and performing
+    // it again finds out.
     let parked = match pending.mark {
         PendingProgress::Started { .. } => Vec::new(),
         _ => store.parkings(now)?,

@@ -11,9 +11,9 @@ pub(crate) struct Failure {
     pub(crate) error: String,
     /// Whether a retry cannot help.
     pub(crate) is_permanent: bool,
-    /// When to retry, if it only has to wait and nothing went wrong.
+    /// When to retry, if the effect only has to wait and nothing went wrong.
     pub(crate) retry_at: Option<Timestamp>,
-    /// Whether the user or another process has to make way first, which may take a while.
+    /// Whether the user or another process has to remove an obstacle first, which may take a while.
     pub(crate) is_obstacle: bool,
     /// What the task's agent needs to know to remove the cause, if it can.
     pub(crate) feedback: Option<String>,
@@ -47,7 +47,7 @@ impl Failure {
         }
     }
 
-    /// A retry helps once the user or another process has made way.
+    /// A retry helps once the user or another process has removed the obstacle.
     pub(crate) fn obstacle(what: impl ToString) -> Failure {
         Failure {
             is_obstacle: true,

@@ -3,7 +3,8 @@
 //! Each part has a folder and a type, and gets the parts below it: `Context`, `Callers`,
 //! `Workspaces`, `Steps`, `Agents`, `Scheduler`, `Performer`, `Requests`, `Views`, `Admin`. A step
 //! holds no transaction and no lock during slow work: facts are gathered between two decisions,
-//! effects are performed after the commit, and an agent's own call arrives in exactly that window.
+//! effects are performed after the commit, and agents call orange while their effects are
+//! performed.
 
 mod admin;
 mod agents;

@@ -38,32 +38,32 @@ pub enum StoreError {
         /// The expected path.
         path: PathBuf,
     },
-    /// There are tasks but no database; a new one would not know them.
+    /// There are tasks but no database; a new database would not know them.
     #[error("cannot open the database `{}`: it is missing, but `{}` contains tasks", .path.display(), .tasks.display())]
     DatabaseLost {
         /// The expected path.
         path: PathBuf,
         tasks: PathBuf,
     },
-    /// A newer orange wrote it.
+    /// A newer orange wrote the database.
     #[error("cannot open the database `{}`: its schema is {found}, but this version of orange supports at most {known}", .path.display())]
     Newer {
         path: PathBuf,
-        /// Its schema.
+        /// The schema of the database.
         found: u32,
-        /// The newest that this program knows.
+        /// The newest schema that this program knows.
         known: u32,
     },
-    /// Another program wrote it.
+    /// Another program wrote the database.
     #[error("cannot open `{}`: it belongs to another program", .path.display())]
     NotOurs { path: PathBuf },
-    /// A rebuild replaced it with another database.
+    /// A rebuild replaced the database.
     #[error("cannot {attempt}: the database `{}` was replaced in the meantime", .path.display())]
     Replaced {
         attempt: &'static str,
         path: PathBuf,
     },
-    /// Commits would not be safe on that file system.
+    /// Commits would not be safe on this file system.
     #[error("cannot keep the database in `{}`: it is on {kind}, where two processes can damage it", .path.display())]
     UnsafeFileSystem {
         /// The home.
@@ -88,10 +88,10 @@ pub enum StoreError {
         /// The version of the event given.
         found: u64,
     },
-    /// A task must begin exactly once.
+    /// The events of a task must begin with its creation and contain it only once.
     #[error("cannot record events: {0}")]
     FirstEventInvalid(&'static str),
-    /// An import without the imported text.
+    /// An import event came without the imported text.
     #[error("cannot record an import of task `{task}`: its text is missing")]
     ImportWithoutText { task: TaskId },
     /// Stored data cannot be read.

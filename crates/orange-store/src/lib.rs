@@ -1,8 +1,8 @@
 //! Persistent state: decisions in `SQLite`, text in TASK.md.
 //!
 //! The events are authoritative; every other row about a task is derived from them in the same
-//! transaction, so that nothing can be half recorded. What performers note in between (started,
-//! tried, placed) changes no status and can be lost without harm.
+//! transaction, so that nothing can be half recorded. Performers also note their progress (started,
+//! tried, placed); these notes change no status and can be lost without harm.
 //!
 //! The files of a task directory are copies for users and for [`rebuild()`], except for the body of
 //! TASK.md, which belongs to its authors.

@@ -66,18 +66,19 @@ pub(super) fn number(steps: &[Step]) -> u32 {
     u32::try_from(steps.len()).unwrap_or(u32::MAX)
 }
 
-/// Takes the missing steps; returns the schema when the database is newer.
+/// Takes the missing steps; returns `Newer` if a newer program has already taken more.
 pub(super) fn migrate(connection: &mut Connection, steps: &[Step]) -> Result<Schema, StoreError> {
     loop {
-        // Checked without a lock first, because there is almost always nothing to do.
+        // Check without a lock first, because there is almost always nothing to do.
         let Schema::Older(_) = schema(connection, steps)? else {
             return schema(connection, steps);
         };
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(failed("migrate the schema"))?;
-        // Another process may have taken steps while this one waited. `ALTER TABLE` trusts the
-        // tables that this connection has read; a query notices that they changed, and reads again.
+        // Another process may have taken steps while this one waited. `ALTER TABLE` would trust the
+        // schema that this connection has cached; a query notices that the schema changed, and
+        // reads it again.
         transaction
             .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
             .map_err(failed("migrate the schema"))?;

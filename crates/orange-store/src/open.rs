@@ -18,7 +18,7 @@ use super::migrations::{self, Schema};
 use crate::files::filesystem;
 use crate::files::filesystem::FileSystem;
 
-/// How long a writer waits for another; each holds the lock for only milliseconds.
+/// How long a writer waits for another one, which normally holds the lock for only milliseconds.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How many pages the write-ahead log may hold before it is copied into the database.
@@ -32,7 +32,7 @@ const APPLICATION_ID: i32 = 0x6f72_616e;
 
 /// One connection to orange's database, and the home that contains it.
 ///
-/// Every thread and every process opens its own.
+/// Every thread and every process opens its own connection.
 #[derive(Debug)]
 pub struct Store {
     pub(super) connection: Connection,
@@ -53,13 +53,14 @@ impl Store {
         Store::open_at(&path, home)
     }
 
-    /// Opens the database read-only; creates and changes nothing, except that a database of an earlier
-    /// version is migrated first.
+    /// Opens the database read-only; creates and changes nothing, except that it migrates a
+    /// database of an earlier version first.
     pub fn open_read_only(home: &Home) -> Result<Store, StoreError> {
         Store::open_read_only_within(home, BUSY_TIMEOUT)
     }
 
-    /// The same with a timeout for a process that holds an exclusive lock.
+    /// Like `open_read_only`, with a timeout for waiting until another process releases an
+    /// exclusive lock.
     pub fn open_read_only_within(home: &Home, patience: Duration) -> Result<Store, StoreError> {
         let path = home.database();
         if !path.exists() {
@@ -79,7 +80,7 @@ impl Store {
             Schema::Present => {}
             Schema::Older(_) => {
                 drop(connection);
-                // Opening migrates or fails, so the next look does not end here again.
+                // `Store::open` migrates or fails, so this recursion ends.
                 drop(Store::open(home)?);
                 return Store::open_read_only_within(home, patience);
             }
@@ -92,7 +93,8 @@ impl Store {
         })
     }
 
-    /// Opens the database at a path, as a rebuild does before it renames it into place.
+    /// Opens the database at a path; a rebuild uses this before it renames the new database into
+    /// place.
     pub(super) fn open_at(path: &Path, home: &Home) -> Result<Store, StoreError> {
         let created = OpenOptions::new()
             .write(true)
@@ -151,8 +153,8 @@ impl Store {
     }
 }
 
-/// Fails when the database at a path was written by a newer orange; one that is missing or damaged
-/// is left to others to report.
+/// Fails when the database at a path was written by a newer orange; accepts one that is missing or
+/// damaged, which other code reports.
 pub(super) fn refuse_newer(path: &Path) -> Result<(), StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let Ok(connection) = Connection::open_with_flags(path, flags) else {
@@ -190,7 +192,7 @@ fn prepare(connection: &Connection, patience: Duration) -> Result<(), StoreError
         .map_err(failed("set `foreign_keys`"))
 }
 
-/// Turns WAL on once; of several processes that start together, the first makes the others wait.
+/// Turns WAL on once; if several processes start together, the others wait for the first.
 fn set_wal(connection: &Connection) -> Result<(), StoreError> {
     let mode =
         || connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
@@ -224,7 +226,8 @@ fn set_wal(connection: &Connection) -> Result<(), StoreError> {
 }
 
 /// Leaves the log in place when the last connection closes: copying it into the database and
-/// creating a new one would take most of the time of a short command. `shorten_log` bounds it.
+/// creating a new one would take most of the time of a short command. `truncate_log` limits its
+/// length.
 fn keep_log(connection: &Connection) -> Result<(), StoreError> {
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
@@ -259,10 +262,10 @@ pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Whether a file is a database of ours, or an empty one.
+/// Fails unless the file is a database of orange, or an empty one.
 ///
-/// The tables are counted before the mark is read: a process that creates the database meanwhile
-/// writes both at once, so we never see tables without a mark.
+/// Counts the tables before it reads the mark: a process that creates the database meanwhile writes
+/// both at once, so we never see tables without a mark.
 fn require_ours(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| {
         row.get::<_, i64>(0)
@@ -314,7 +317,7 @@ pub(super) fn make_private(directory: &Path) -> Result<(), StoreError> {
     made.map_err(|error| StoreError::file("create the directory", directory, &error))
 }
 
-/// Removes the permissions that the mode lacks, and adds none.
+/// Removes the permissions that the mode does not grant, and adds none.
 fn tighten(path: &Path, found: &fs::Metadata, mode: u32) -> io::Result<()> {
     const STICKY: u32 = 0o1000;
     let all = found.permissions().mode();

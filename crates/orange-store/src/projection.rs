@@ -24,17 +24,17 @@ const ROUNDS: usize = 16;
 pub struct ProjectionReport {
     /// Whether TASK.md was missing and was restored from the last import.
     pub restored: bool,
-    /// A status edited into it by hand and now overwritten; it is kept until it is decided.
+    /// A status that was edited into TASK.md by hand and is now overwritten; it is kept until it is
+    /// decided.
     pub wish: Option<StatusEdit>,
-    /// Why its frontmatter could not be updated now; the next projection tries again.
+    /// Why the frontmatter could not be updated now; the next projection tries again.
     pub deferred: Option<UnreadableReason>,
 }
 
 /// Brings the task directory up to date with the database.
 ///
-/// Everything is derived from the database, so it can be repeated at any time and after any crash;
-/// when nothing changed it writes nothing. In TASK.md it changes the keys that the engine owns and
-/// no other byte.
+/// Derives everything from the database, so it can be repeated at any time and after any crash; it
+/// writes nothing when nothing changed. In TASK.md it changes only the keys that the engine owns.
 pub fn project(
     store: &mut Store,
     task: &TaskId,
@@ -44,7 +44,7 @@ pub fn project(
     let stored = store.require(id)?;
     let directory = TaskDirectory::new(&store.home, &stored.task.project, id)?;
     let file = TaskFile::open(&directory, now, "write the files of the task")?;
-    // A rebuild needs the workflow to interpret the history, so it comes first.
+    // Write the workflow first, because a rebuild needs it to interpret the history.
     whole_file::write_if_changed(&directory.workflow(), stored.workflow_text.as_bytes())?;
     reach("the workflow is written");
     history::append(store, &directory)?;
@@ -77,7 +77,7 @@ fn write_notes(store: &Store, directory: &TaskDirectory) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Archives a section of TASK.md: the effect of that name, which may be repeated.
+/// Archives a section of TASK.md; performs the effect `archive_section`, which may be repeated.
 pub fn archive_section(
     store: &mut Store,
     task: &TaskId,
@@ -117,7 +117,7 @@ fn rewrite(
         if new.text() == old.text() {
             return Ok(projected);
         }
-        // A status that an earlier projection wrote is not a wish.
+        // A status that an earlier projection wrote was not edited by hand.
         if let Some(found) = status_edit(&old, task, file.bound)
             && status_edit(&new, task, file.bound).is_none()
             && store.status_at(&task.id, found.version)?.as_ref() != Some(&found.to)

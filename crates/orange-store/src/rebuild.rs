@@ -48,7 +48,7 @@ pub struct RebuildReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RebuiltTask {
     pub task: TaskId,
-    /// Its version: anything after the last projection is lost.
+    /// Its restored version: events after the last projection are lost.
     pub version: u64,
     /// Problems found, one sentence each.
     pub remarks: Vec<String>,
@@ -228,7 +228,8 @@ fn replay(
         task = apply_next(task, &line.event)?;
         sequence = line.sequence;
         events::append(connection, &id, sequence, &line.event)?;
-        // The history does not say which text each import had; the last one follows below.
+        // The history does not contain the text of an import, so only the last import is restored,
+        // below.
         if !matches!(line.event.fact, Fact::DocumentImported { .. }) {
             derive(connection, &task, &line.event, None, &mut planned)?;
         }
@@ -305,7 +306,7 @@ fn restore_notes(
     Ok(())
 }
 
-/// The link in the task directory gives the path of the workspace.
+/// Restores the task's workspace; the link in the task directory gives its path.
 fn restore_workspace(
     connection: &Connection,
     directory: &TaskDirectory,
@@ -326,16 +327,16 @@ fn restore_workspace(
 
 /// Renames the new database into place; returns the new path of the old one.
 fn put_in_place(new: &Path, path: &Path) -> Result<Option<PathBuf>, StoreError> {
-    // While this process holds the old database's write lock, no other process writes to it; one
-    // that waits for the lock then sees that the file was replaced. A database that cannot be
-    // opened has no writers.
+    // While this process holds the old database's write lock, no other process writes to it. A
+    // process that waits for the lock then sees that the file was replaced. A database that cannot
+    // be opened has no writers.
     let mut old = path.exists().then(|| Connection::open(path).ok()).flatten();
     let guard = old.as_mut().and_then(|old| {
         old.transaction_with_behavior(TransactionBehavior::Immediate)
             .ok()
     });
     let aside = backup_path(path);
-    // The WAL belongs to the old database and moves with it; it would damage the new one.
+    // The WAL belongs to the old database and moves with it, because it would damage the new one.
     for suffix in ["", "-wal", "-shm"] {
         let from = with_suffix(path, suffix);
         if from.exists() {
@@ -348,7 +349,8 @@ fn put_in_place(new: &Path, path: &Path) -> Result<Option<PathBuf>, StoreError> 
     Ok(aside.exists().then_some(aside))
 }
 
-/// The new path of the old database. If an interrupted rebuild has moved it, the path chosen then.
+/// The new path of the old database. If an interrupted rebuild has already moved the old database,
+/// this is the path chosen then.
 fn backup_path(path: &Path) -> PathBuf {
     let named = |number: u32| with_suffix(path, &format!(".before-rebuild-{number}"));
     let mut number = 1;

@@ -1,7 +1,7 @@
 //! One commit: check the version, append events, derive the rest.
 //!
-//! Invariant: a task's state follows from its events alone. The task is folded here, from what the
-//! database holds and the events given, never taken from the caller; pending effects, runs,
+//! Invariant: a task's state follows from its events alone. The new state is computed here, from
+//! the stored task and the given events, never taken from the caller; pending effects, runs,
 //! workspaces and imports are derived in the same transaction.
 
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ pub enum CommitOutcome {
     },
     /// A limit or a dependency prevents the start.
     HeldBack {
-        /// Everything that prevents it.
+        /// Everything that prevents the start.
         waits: Vec<Wait>,
     },
 }
@@ -75,7 +75,7 @@ pub enum CommitOutcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommittedTask {
     pub sequence: u64,
-    /// The task after it.
+    /// The task after the commit.
     pub task: Task,
     /// The harness that this commit parked, if it was not parked before.
     pub parked: Option<Parking>,
@@ -225,7 +225,7 @@ pub(super) fn insert(
     Ok(task)
 }
 
-/// Folds an event that must follow the task's version and must not create a task.
+/// Applies an event, which must follow the task's version and must not create a task.
 pub(super) fn apply_next(task: Task, event: &Event) -> Result<Task, StoreError> {
     let expected = task.version + 1;
     if event.version != expected {
@@ -239,7 +239,8 @@ pub(super) fn apply_next(task: Task, event: &Event) -> Result<Task, StoreError> 
     Ok(apply(task, event))
 }
 
-/// Writes everything derived from an event except the task; pending effects follow at the end.
+/// Writes everything derived from an event, except the task and the pending effects, which the
+/// caller writes at the end.
 pub(super) fn derive(
     connection: &Connection,
     task: &Task,

@@ -18,7 +18,7 @@ pub(super) struct WriteTransaction<'store> {
 }
 
 impl Store {
-    /// The number of the last commit, which is what a reader sees.
+    /// The number of the last commit that a reader sees.
     pub fn sequence(&self) -> Result<u64, StoreError> {
         self.connection
             .query_row("SELECT last FROM sequence", [], |row| row.get(0))
@@ -52,8 +52,8 @@ impl Store {
         self.begin("FULL", attempt)
     }
 
-    /// Begins a write that a power loss may undo, for facts that the power loss makes obsolete
-    /// anyway. The next durable write makes it durable too.
+    /// Begins a write that a power loss may undo. It is for facts that a power loss makes obsolete
+    /// anyway; the next durable write makes them durable too.
     pub(super) fn write_lazily(
         &mut self,
         attempt: &'static str,
@@ -72,7 +72,7 @@ impl Store {
         let path = self.path();
         let opened = self.identity();
         // Only the compile-time check against nested transactions is skipped; the store stays
-        // borrowed as long as the transaction lives, so there can be none.
+        // borrowed as long as the transaction lives, so there can be no nested one.
         let begun = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
         let transaction = match begun {
             Err(error) if is_busy(&error) => return Err(StoreError::Busy { attempt, path }),
@@ -101,7 +101,7 @@ impl Store {
 }
 
 impl WriteTransaction<'_> {
-    /// Commits durably.
+    /// Commits, with the durability that was chosen at the beginning.
     pub(super) fn commit(self) -> Result<u64, StoreError> {
         crate::steps::reach("before a commit");
         self.transaction.commit().map_err(failed(self.attempt))?;

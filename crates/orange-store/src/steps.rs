@@ -12,7 +12,7 @@ pub fn reach(_step: &'static str) {}
 #[cfg(not(feature = "crash-points"))]
 pub fn may_panic(_step: &'static str) {}
 
-/// The home's `crash-points/panics` lists the points at which threads panic, one per line.
+/// Panics if the home's file `crash-points/panics` lists this point; it has one point per line.
 ///
 /// # Panics
 ///

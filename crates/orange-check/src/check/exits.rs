@@ -61,7 +61,8 @@ fn leads_to(edge: &Edge, to: &Status) -> bool {
     }
 }
 
-/// The edges by which the engine could follow a rule: those of its own trigger, else requests.
+/// The edges by which the engine could follow an exit rule: those with this trigger or, if there
+/// are none, those with the trigger `request`.
 fn exit_edges<'a>(
     workflow: &'a Workflow,
     from: &'a Status,
@@ -298,7 +299,8 @@ pub(super) fn find_refusal(
                     when.is_none_or(|when| when.holds(|field| visit.outcome.task.value(field)))
                 })?;
                 let ways = exit_edges(workflow, status, &case.then, Trigger::Exit);
-                // Other requirements of the transition may be missing; then the rules below decide.
+                // If the transition requires evidence that was not shown, its refusal is expected,
+                // and the rules below decide.
                 let ready = |edge: &&Edge| is_shown(&edge.gates);
                 if ways.iter().any(ready) {
                     let to = &case.then;

@@ -50,7 +50,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Declares the codes with their severity, so that none is without one.
+/// Declares each code together with its severity, so that no code lacks one.
 macro_rules! codes {
     ($($(#[$meta:meta])+ $name:ident = $text:literal, $severity:ident;)+) => {
         /// The stable name of a kind of finding; scripts may match on it.
@@ -124,7 +124,7 @@ codes! {
     EntryDead = "entry-dead", Warning;
     /// An agent that did the work can pass its own review.
     JudgesItself = "self-review", Error;
-    /// What decided one round decides the next one too.
+    /// A section that decided one round also decides the next one.
     StaleArtifact = "stale-artifact", Error;
     /// An agent can end the task on its own request.
     AgentMayFinish = "agent-may-finish", Warning;

@@ -1,6 +1,7 @@
 //! Collects what the search notices: the first of each kind.
 //!
-//! The search goes from near to far, so the first one has the shortest story.
+//! The search visits the situations closest to the creation of the task first, so the first finding
+//! of a kind has the shortest story.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -227,7 +228,7 @@ impl<'w> Incidents<'w> {
         let mut unanswered_starts = Vec::new();
         let mut findings = Vec::new();
         let mut found: Vec<_> = self.found.into_iter().collect();
-        // Situations are numbered from near to far.
+        // The lower a situation's number, the closer it is to the creation of the task.
         found.sort_by_key(|(_, incident)| incident.node);
         for ((code, _), incident) in found {
             let way = incident.node.map(|node| explored.path_to(node));

@@ -13,7 +13,8 @@ use super::finding::{Finding, FindingCode};
 use super::story::Story;
 use crate::explore::{Arc, Exploration, Replay, Step};
 
-/// How many situations of one status are tried as the start of a cycle, per knot.
+/// How many situations of one status are tried as the start of a cycle, per knot (see
+/// [`components`]).
 const MOST_STARTS: usize = 12;
 
 /// How many nearer starts of a cycle are tried for its story.
@@ -41,7 +42,7 @@ pub(super) fn find(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> 
             cycles.entry(statuses.collect()).or_insert(cycle);
         }
     }
-    // A cycle that contains another one is endless because of that one.
+    // A cycle that contains a smaller one is endless because of the smaller one, which is reported.
     let wider = |statuses: &BTreeSet<&Status>| {
         let mut others = cycles.keys();
         others.any(|other| {
@@ -65,7 +66,8 @@ fn unattended_arcs(explored: &Exploration, number: usize) -> impl Iterator<Item 
     arcs.filter(|arc| !explored.steps[arc.step].is_by_user())
 }
 
-/// For each situation, its knot: the situations that lead to each other without the user.
+/// For each situation, the number of its knot: the strongly connected component of situations that
+/// lead to each other without the user.
 ///
 /// This is Tarjan's algorithm without recursion, because knots may be deep.
 fn components(explored: &Exploration) -> Vec<usize> {

@@ -92,7 +92,8 @@ pub fn check_within(workflow: &Workflow, most: usize) -> CheckReport {
     }
 }
 
-/// A refused rule is reported with its story, so the finding that it leads nowhere is redundant.
+/// Drops the finding that a rule leads nowhere if the refusal of the same rule is reported with its
+/// story.
 fn drop_repetitions(findings: &mut Vec<Finding>) {
     let refused: Vec<_> = findings
         .iter()

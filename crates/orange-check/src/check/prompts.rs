@@ -18,7 +18,7 @@ use super::finding::{Finding, FindingCode};
 struct Text<'w> {
     role: Role,
     prompt: &'w Prompt,
-    /// Its name and position.
+    /// What to call it in messages, such as "prompt `work`".
     name: String,
     at: Option<Position>,
 }
@@ -77,7 +77,7 @@ fn texts(workflow: &Workflow) -> Vec<Text<'_>> {
 
 /// The statuses that a text says to request, and whether the user is to request them.
 ///
-/// A command that names the task is meant for a caller outside its session.
+/// A command that contains `{id}` is meant for the user: an agent need not name its own task.
 fn requested_statuses(text: &str) -> Vec<(&str, bool)> {
     let mut found = Vec::new();
     for part in text.split("task update").skip(1) {
@@ -194,7 +194,8 @@ fn mentions(text: &str, section: &SectionName) -> bool {
     by_heading || named.iter().any(|named| text.contains(named.as_str()))
 }
 
-/// An agent that no prompt tells about a section learns of it only from a refusal.
+/// Finds sections that an agent must write but no prompt mentions: the agent would learn of them
+/// only from a refusal.
 fn unmentioned_sections(workflow: &Workflow, texts: &[Text<'_>]) -> Vec<Finding> {
     let mut reported = BTreeSet::new();
     let mut findings = Vec::new();

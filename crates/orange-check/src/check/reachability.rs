@@ -56,7 +56,8 @@ fn unreachable_states(workflow: &Workflow, explored: &Exploration) -> Vec<Findin
         .collect()
 }
 
-/// The first situation of each status from which no end can be reached, where that begins.
+/// For each status from which no end can be reached, the nearest such situation. Statuses that only
+/// lead to another lost status are left out.
 fn end_unreachable(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> {
     let nodes = &explored.nodes;
     let lost = situations_without_end(workflow, explored);
@@ -66,7 +67,7 @@ fn end_unreachable(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> 
         first.entry(status(*number)).or_insert(*number);
     }
     let is_lost: BTreeSet<usize> = lost.iter().copied().collect();
-    // A status that leads only to other lost ones is lost because of those.
+    // A status that leads to another lost status is lost because of that one.
     let leads_on = |lost: &Status| {
         let mut here = is_lost.iter().filter(|number| status(**number) == lost);
         here.any(|number| {
@@ -111,7 +112,8 @@ fn situations_without_end(workflow: &Workflow, explored: &Exploration) -> Vec<us
             before[arc.to].push(number);
         }
     }
-    // If the search was stopped, it is unknown where a situation leads that was not fully expanded.
+    // If the search was stopped early, a situation that was not fully expanded may still lead to an
+    // end.
     let may_end = |number: &usize| {
         let node = &nodes[*number];
         workflow.is_terminal(&node.situation.status) || !node.is_complete
@@ -126,7 +128,8 @@ fn situations_without_end(workflow: &Workflow, explored: &Exploration) -> Vec<us
     (0..nodes.len()).filter(|number| !ends[*number]).collect()
 }
 
-/// An edge that is written once is dead only if it is dead from every source.
+/// Finds edges that are never taken. An edge with several sources is dead only if it is never taken
+/// from any of them.
 fn dead_edges(
     workflow: &Workflow,
     explored: &Exploration,

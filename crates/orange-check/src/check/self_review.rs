@@ -1,8 +1,8 @@
 //! Proof 7: the agent that did the work cannot pass it.
 //!
 //! A pass counts as a judge's if a judge or the user requested a status with it. Every other way to
-//! take an edge that requires one is tried: the working agent requests it itself, or the working
-//! agent writes the pass and an agent dies at the right moment.
+//! take an edge that requires a pass is tried: the working agent requests the edge itself, or the
+//! working agent writes the pass and an agent dies at the right moment.
 
 use std::collections::BTreeSet;
 
@@ -54,9 +54,11 @@ pub(super) fn find(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> 
     findings
 }
 
-/// The edges past a judge: from where it judges to where its pass leads, without a pass.
+/// The edges that bypass a judge: they lead from the status where it judges to where its pass would
+/// lead, but require no pass.
 ///
-/// The edges that require a pass and the exit rules that look for one say where it leads.
+/// Where a pass leads is known from the edges that require one and the exit rules that look for
+/// one.
 fn bypassing_edges(workflow: &Workflow) -> impl Iterator<Item = &Edge> {
     let by_rule = |edge: &Edge| {
         let mut rules = workflow.exit_rules.iter();
@@ -137,7 +139,7 @@ fn working_state<'w>(workflow: &'w Workflow, role: &Role) -> Option<&'w State> {
 
 /// A judge that is also expected where the work is done would judge itself.
 fn judge_at_work(workflow: &Workflow, state: &State, edge: &Edge) -> Option<Finding> {
-    // If a gate does not accept a pass from this role, the role cannot pass anything with it.
+    // A role whose pass some gate of the edge does not accept cannot pass its own work.
     let is_believed = |role: &&Role| {
         edge.gates.iter().all(|gate| match &gate.kind {
             GateKind::Section(section) if is_pass(gate) => {

@@ -81,7 +81,7 @@ fn missing_verb_target(verb: Verb, target: &Target, at: Position) -> Finding {
     )
 }
 
-/// Settings that are accepted only for workflows that contain them.
+/// Settings without effect, which are accepted only so that workflows that contain them still load.
 fn ignored_settings(workflow: &Workflow) -> impl Iterator<Item = Finding> {
     let declared = workflow.declared.iter();
     let intervals = declared.filter(|it| it.what == NameKind::PollInterval);
@@ -95,7 +95,8 @@ fn ignored_settings(workflow: &Workflow) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// The kind of a state decides how it is handled, so it must be the right one.
+/// Orange handles a state by its kind, so the kind must fit what the state expects and where it
+/// leads.
 fn kinds(workflow: &Workflow) -> Vec<Finding> {
     let states = workflow.states.iter();
     let wrong = states.filter_map(|state| Some((state, misfit(workflow, state)?)));
@@ -122,7 +123,7 @@ fn kind_word(kind: Kind) -> &'static str {
     }
 }
 
-/// What does not fit the kind of a state, and what would.
+/// What does not fit the kind of a state, and how to fix it.
 fn misfit(workflow: &Workflow, state: &State) -> Option<(String, String)> {
     let edges = || workflow.edges_from(&state.name);
     let hint = |text: &str| String::from(text);

@@ -79,7 +79,8 @@ fn targets_of(rows: &[Row], wanted: Trigger) -> Vec<String> {
     targets
 }
 
-/// A list of which the first open item is taken, if a new item can now precede an old one.
+/// The change of a list whose first open item is taken; `None` if the items that stay still come
+/// first, in their old order.
 pub(super) fn order_change(
     subject: &str,
     old: &[String],
@@ -183,8 +184,8 @@ fn moved_facts(old: &[Fact], new: &[Fact]) -> Option<WorkflowChange> {
     })
 }
 
-/// Pairs two lists by the first rule that matches, then the next: new items come in their place,
-/// removed ones come last.
+/// Pairs the items of two lists: first by the first rule, then what is left by the next one. The
+/// pairs follow the order of the new list; removed items come last.
 fn pair_up<'a, T>(
     old: &'a [T],
     new: &'a [T],

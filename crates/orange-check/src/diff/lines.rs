@@ -16,7 +16,8 @@ pub fn lines<'a>(old: &'a str, new: &'a str) -> Vec<(Sign, &'a str)> {
     old.truncate(old.len() - end);
     new.truncate(new.len() - end);
 
-    // For each pair of positions, how many lines the rests of both texts have in common, in order.
+    // For each pair of positions, the length of the longest common subsequence of the lines that
+    // follow.
     let width = new.len() + 1;
     let mut common = vec![0; (old.len() + 1) * width];
     if old.len().saturating_mul(new.len()) <= MAX_PAIRS {

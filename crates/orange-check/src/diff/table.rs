@@ -20,7 +20,8 @@ use super::steps::{resolved_text, respawn, steps};
 /// A row: what can happen, and everything known about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Row {
-    /// Which row of its status; absent for the status itself and for the whole workflow.
+    /// Tells the row from the others of its status; absent for the row about the status itself and
+    /// for the row about the whole workflow.
     pub(super) way: Option<Route>,
     pub(super) facts: Vec<Fact>,
 }

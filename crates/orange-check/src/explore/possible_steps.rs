@@ -94,8 +94,8 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// The roles that may request an edge and are there to do so. The engine requests on its own
-    /// only what waits in a queue.
+    /// The roles that may request an edge and are there to do so. The engine requests an edge on
+    /// its own only in a queued state.
     fn requesters(&self, edge: &Edge) -> Vec<Role> {
         let state = self.workflow.state(&self.situation.status);
         let queued = state.is_some_and(|state| state.kind == Kind::Queued);
@@ -153,7 +153,8 @@ impl<'a> Steps<'a> {
             };
             let happening = dying(Evidence::Exit { code: 1 });
             self.add(happening.clone(), StepEvidence::default());
-            // Where errors are compared, the next one may be a different one.
+            // Where a guard counts equal errors in a row, a death with a different error is a
+            // separate step.
             if relevance.most_errors(&self.situation.status) > 0 {
                 self.add(dying(Evidence::Exit { code: 2 }), StepEvidence::default());
             }
@@ -312,7 +313,8 @@ pub(crate) fn rule_targets(rule: &ExitRule) -> Vec<&Status> {
     }
 }
 
-/// Whether a gate does not require a different verdict in the same section.
+/// Whether a gate can hold together with the others: none of them requires a different verdict in
+/// the same section.
 fn agrees(gate: &Gate, others: &[Gate]) -> bool {
     let GateKind::Section(gate) = &gate.kind else {
         return true;

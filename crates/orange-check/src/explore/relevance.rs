@@ -213,7 +213,8 @@ fn guards_of<'a>(workflow: &'a Workflow, status: &'a Status) -> impl Iterator<It
 ///
 /// An edge keeps alive in its source the fields that it reads, and those that are alive in its
 /// target unless it sets them. An edge for a failed start can only be taken right after an edge
-/// that starts something, so its fields are kept apart, in `arriving`, for edges of that kind.
+/// that starts something, so the fields it needs are kept apart, in `arriving`, and matter only to
+/// edges that start something.
 fn live_fields(workflow: &Workflow) -> BTreeMap<Status, Fields> {
     let mut live: BTreeMap<Status, Fields> = BTreeMap::new();
     let mut arriving: BTreeMap<Status, Fields> = BTreeMap::new();

@@ -97,7 +97,8 @@ pub(super) fn fails(step: &Step) -> Option<usize> {
     step.failure.as_ref().map(|failing| failing.index)
 }
 
-/// What a step that begins a task asks for, and what is known then.
+/// The new task that a creation step asks for, and the context in which that is decided; `None` for
+/// any other step.
 pub fn new_task_of(step: &Step) -> Option<(NewTask, DecisionContext)> {
     let Occurrence::Create { entry, summary } = &step.occurrence else {
         return None;

@@ -49,8 +49,8 @@ pub struct Exploration {
 #[derive(Debug)]
 pub struct Node {
     pub situation: Situation,
-    /// The previous situation on the shortest path and the step from there; a step alone begins a
-    /// task.
+    /// The previous situation on the shortest path, and the step from there; without a previous
+    /// situation, the step creates the task.
     pub reached_by: (Option<usize>, usize),
     /// What can happen next.
     pub arcs: Vec<Arc>,
@@ -335,10 +335,11 @@ fn is_progress(event: &Event) -> bool {
     }
 }
 
-/// The effects whose failure matters: starts, and effects that would prevent a start, an end or a
-/// release of the same plan. A failed merge leaves everything unchanged.
+/// The effects whose failure matters: starts, and effects whose failure stops a later start,
+/// message, kill or release of the same plan. A failed merge does not matter, because it leaves
+/// everything unchanged.
 ///
-/// They are counted in the order in which `settle` performs them.
+/// Each effect comes with its index in the order in which `settle` performs them.
 fn failures(events: &[Event]) -> Vec<(usize, &'static str)> {
     let planned: Vec<&PlannedEffect> = events
         .iter()

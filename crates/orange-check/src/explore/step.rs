@@ -235,7 +235,7 @@ impl fmt::Display for Step {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.occurrence.fmt(formatter)?;
         let mut shown = self.evidence.clone();
-        // A report needs no mention of itself.
+        // The step is the report, so what its gates require is not listed again.
         if matches!(self.occurrence, Occurrence::Report { .. }) {
             let is_report = |gate: &Gate| matches!(gate.kind, GateKind::Report(_));
             shown.gates.retain(|gate| !is_report(gate));

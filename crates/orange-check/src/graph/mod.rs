@@ -111,7 +111,7 @@ pub struct CommonTransition {
     pub to: Target,
     /// Its conditions.
     pub condition: Condition,
-    /// Active states that it does not leave, because they have one of their own.
+    /// Active states without this transition, because they have a transition of their own instead.
     pub except: Vec<Status>,
 }
 
@@ -252,7 +252,7 @@ impl Arrow {
         }
     }
 
-    /// The transitions that are not shown once for every active state.
+    /// The conditions of the transitions that are not common to every active state.
     fn own_conditions(&self) -> impl Iterator<Item = &Condition> {
         let own = self.transitions.iter().filter(|way| !way.is_common);
         own.map(|way| &way.condition)

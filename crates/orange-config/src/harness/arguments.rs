@@ -24,22 +24,22 @@ const MAX_ARGUMENT: usize = 131_071;
 pub struct Values<'a> {
     /// The agent's instructions.
     pub prompt: &'a str,
-    /// The file with the same text.
+    /// The file that contains the prompt.
     pub prompt_file: &'a Path,
     /// The folder with the files of this run.
     pub run_folder: &'a Path,
     pub model: Option<&'a str>,
     /// How hard to think.
     pub effort: Option<&'a str>,
-    /// The conversation it begins.
+    /// The conversation that the agent begins.
     pub session_id: Option<&'a str>,
-    /// The conversation it resumes.
+    /// The conversation that the agent resumes.
     pub resumed_id: Option<&'a str>,
     /// Instructions that come before everything else.
     pub system_prompt: Option<&'a str>,
 }
 
-/// An item of the array: a text, or a group of texts.
+/// An item of an argument array in a definition: a text, or a group of texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     One(String),

@@ -20,10 +20,10 @@ const SHIPPED: &[(&str, &str)] = &[
     ("pi", include_str!("../../../../harnesses/pi.toml")),
 ];
 
-/// The version of each that is tested.
+/// The tested version of each shipped harness.
 const VERSIONS: &str = include_str!("../../../../harnesses/versions.toml");
 
-/// The largest definition.
+/// The size of the largest definition that is read.
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// A name with its harness, or with what is wrong with it.
@@ -32,7 +32,8 @@ type CatalogEntry = (String, Result<Harness, HarnessError>);
 /// The shipped harnesses, each replaced by the user's own with the same name, and the user's
 /// others.
 ///
-/// A definition with a mistake hides no other one: it is reported when that harness is requested.
+/// A mistake in one definition does not affect the others: it is reported when that harness is
+/// requested.
 #[derive(Clone, Debug)]
 pub struct Harnesses {
     found: Vec<CatalogEntry>,
@@ -103,7 +104,7 @@ fn user_definitions(folder: &Path) -> Result<Vec<CatalogEntry>, HarnessError> {
         let path = entry.map_err(|error| unreadable(folder, &error))?.path();
         let stem = path.file_stem().and_then(|stem| stem.to_str());
         let is_definition = path.extension().is_some_and(|ending| ending == "toml");
-        // Editors keep hidden files next to the one they write.
+        // Hidden files are skipped: editors keep them next to the file they write.
         if let Some(stem) = stem.filter(|stem| is_definition && !stem.starts_with('.')) {
             let read = read(&path).map_err(|error| unreadable(&path, &error));
             found.push((
@@ -116,7 +117,7 @@ fn user_definitions(folder: &Path) -> Result<Vec<CatalogEntry>, HarnessError> {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    // Reading a pipe or a device could block forever.
+    // Only regular files are read: reading a pipe or a device could block forever.
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));

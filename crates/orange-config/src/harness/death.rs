@@ -35,7 +35,7 @@ pub(crate) struct Death {
     wait: Option<Spanned<String>>,
 }
 
-/// The rule that it defines.
+/// The rule that a `[[death]]` defines.
 pub(crate) fn rule(written: Spanned<Death>) -> Result<Rule, Problem> {
     let at = written.span();
     let death = written.into_inner();

@@ -23,7 +23,7 @@ pub enum HarnessError {
     /// The file cannot be read.
     #[error("cannot read `{}`: {reason}", .path.display())]
     Unreadable {
-        /// The file, or the directory of all of them.
+        /// The definition, or the directory of all definitions.
         path: PathBuf,
         reason: String,
     },
@@ -34,28 +34,28 @@ pub enum HarnessError {
         name: HarnessName,
         /// The names of all harnesses.
         names: Vec<String>,
-        /// Where one could be defined.
+        /// The directory in which the user can define it.
         folder: PathBuf,
     },
-    /// It does not support the requested permissions.
+    /// The harness does not support the requested permissions.
     #[error("the harness `{harness}` has no arguments for `{level}` permissions")]
     LevelMissing {
         harness: HarnessName,
         /// The missing level.
         level: &'static str,
-        /// The table it would be in.
+        /// The table that lacks this level.
         table: &'static str,
     },
-    /// Its program is not installed.
+    /// The program of the harness is not installed.
     #[error("`{binary}` {reason}")]
     ProgramMissing {
         harness: HarnessName,
-        /// What the definition says.
+        /// The `binary` of the definition.
         binary: String,
-        /// Why that is not a program.
+        /// Why `binary` is not a program.
         reason: &'static str,
     },
-    /// Its definition has no placeholder for this setting.
+    /// The definition has no placeholder for this setting.
     #[error(
         "cannot set the {what} of harness `{harness}`: its definition has no placeholder for it"
     )]
@@ -78,7 +78,7 @@ pub enum HarnessError {
 /// What is wrong with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueProblem {
-    /// A program argument cannot contain it.
+    /// It contains a NUL character, which a program argument cannot contain.
     HasNul,
     /// A program argument cannot be that long.
     TooLong,

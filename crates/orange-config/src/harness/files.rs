@@ -15,7 +15,8 @@ pub struct HarnessFile {
     pub path: String,
     /// The content, below a first line that says that orange wrote it.
     pub text: String,
-    /// Whether the agent may start without it if a file that orange did not write is at its path.
+    /// Whether the agent may start without this file if orange did not write the file that is
+    /// already at its path.
     #[serde(default)]
     pub optional: bool,
 }
@@ -54,7 +55,7 @@ pub(crate) fn validate_files(
         let is_plain = |it: Component<'_>| matches!(it, Component::Normal(part) if part != ".git");
         let is_letter = |it: char| it.is_ascii_alphanumeric() || "._-/".contains(it);
         let is_fine = path.chars().all(is_letter) && Path::new(path).components().all(is_plain);
-        // At the root it could be TASK.md or a file of the repository.
+        // A path at the root is rejected: it could be TASK.md or a file of the repository.
         if !is_fine || !path.contains('/') || path.ends_with('/') {
             let path = path.escape_debug();
             let message = format!("`{path}` is not a valid path for a file in a worktree");

@@ -37,7 +37,7 @@ impl JsonLocation {
         })
     }
 
-    /// The texts that they lead to, joined.
+    /// The texts that the keys lead to, joined.
     pub fn text(&self, value: &Value) -> Option<String> {
         let found = self.values(value);
         let texts: Vec<&str> = found.into_iter().filter_map(Value::as_str).collect();

@@ -16,9 +16,9 @@ use super::arguments::{Argument, Item};
 pub enum Level {
     /// The agent may do everything.
     Full,
-    /// What the program calls safe.
+    /// The agent may do what its program considers safe.
     Reduced,
-    /// What a reviewer needs; if the definition lacks it, `Reduced` is used.
+    /// The agent may do what a reviewer needs; if the definition lacks it, `Reduced` is used.
     Review,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Levels {
     headless: Option<Spanned<HeadlessLevels>>,
 }
 
-/// `[args.headless]`; without its own `every`, that of `[args]` counts.
+/// `[args.headless]`; if it has no `every`, that of `[args]` is used.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HeadlessLevels {
@@ -131,7 +131,7 @@ impl Lists {
         found.as_deref().ok_or((name, self.table))
     }
 
-    /// Whether every level has a placeholder for this.
+    /// Whether every level has a placeholder with this name.
     pub fn take(&self, what: &str) -> bool {
         let levels = [&self.full, &self.reduced, &self.review];
         let takes = |level: &Vec<Argument>| level.iter().any(|argument| argument.takes(what));

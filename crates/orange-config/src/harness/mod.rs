@@ -1,6 +1,6 @@
 //! A harness definition: how to start a coding agent.
 //!
-//! `harnesses/README.md` describes the file; this reads it.
+//! `harnesses/README.md` describes the file; this module reads it.
 
 pub(crate) mod arguments;
 pub(crate) mod catalog;
@@ -220,12 +220,13 @@ impl Harness {
         own.unwrap_or(&self.interactive)
     }
 
-    /// Whether it accepts this when started in this manner, at every level.
+    /// Whether the arguments for this mode have a placeholder with this name at every level.
     pub fn accepts(&self, mode: StartMode, what: &str) -> bool {
         self.lists(mode).take(what)
     }
 
-    /// Rejects a value that this agent does not accept at every level.
+    /// Rejects a setting that lacks a placeholder at any level, and a value that cannot be an
+    /// argument.
     pub fn require_setting(&self, what: &'static str, value: &str) -> Result<(), HarnessError> {
         let harness = self.name.clone();
         let takes = |manner| self.accepts(manner, what);

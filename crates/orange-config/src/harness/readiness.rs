@@ -1,7 +1,7 @@
 //! Whether an agent would ask something before it works.
 //!
-//! Agents keep the answers to their first dialogs in their own files. A definition says where;
-//! orange never writes there.
+//! Agents keep the answers to their first dialogs in their own files. A definition names these
+//! files; orange never writes to them.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{Environment, reason};
 
-/// No such file is larger.
+/// The size of the largest such file that is read.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
 /// Something that must have happened before an agent works without asking.
@@ -24,12 +24,12 @@ pub struct Readiness {
     /// How to make it happen.
     #[serde(alias = "mend")]
     pub fix: String,
-    /// It matters only when this variable is set.
+    /// The condition matters only when this variable is set.
     pub when_set: Option<String>,
-    /// It has happened if one of these is set.
+    /// The condition holds if one of these variables is set.
     #[serde(default)]
     pub variables: Vec<String>,
-    /// It has happened if one of these places records it.
+    /// The condition holds if one of these places records it.
     #[serde(default)]
     pub places: Vec<AnswerPlace>,
 }
@@ -111,7 +111,7 @@ impl AnswerPlace {
     }
 }
 
-/// The actual path, or `None` when there is no home.
+/// The path with `~` and variables resolved; `None` when there is no home directory.
 pub(crate) fn resolve_path(file: &str, environment: &Environment) -> Option<PathBuf> {
     if let Some((variable, rest)) = file.strip_prefix("${").and_then(|it| it.split_once(":-")) {
         let (usual, rest) = rest.split_once('}')?;

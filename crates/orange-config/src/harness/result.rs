@@ -175,7 +175,8 @@ fn dollars(sum: f64) -> String {
 
 /// The JSON objects in the output, one per line or spread over several lines.
 ///
-/// Anything between them, such as a log line, is skipped; an object that never closes ends the reading.
+/// Anything between them, such as a log line, is skipped. Reading ends at an object that never
+/// closes.
 struct JsonObjects<'a> {
     left: &'a [u8],
 }

@@ -18,7 +18,8 @@ impl Harness {
     }
 }
 
-/// Rejects a folder that would be a different one in every directory.
+/// Rejects a folder that is not below `~`: a relative path would mean a different folder in every
+/// directory.
 pub(crate) fn validate_skills(folder: Spanned<String>) -> Result<String, Problem> {
     let text = folder.get_ref();
     let usual = match text.strip_prefix("${").and_then(|it| it.split_once(":-")) {

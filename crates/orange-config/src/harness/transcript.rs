@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::json_location::JsonLocation;
 
-/// How many of the last lines may say so: little follows a failure, while a new turn adds more.
+/// How many of the last lines are searched for a failure: fewer lines follow a failure, and a new
+/// turn adds more.
 const LAST_LINES: usize = 4;
 
 /// A JSON line of a transcript that reports a failed turn.
@@ -23,7 +24,8 @@ impl TranscriptError {
     /// Why the last turn failed, according to the end of a transcript; an incomplete line is
     /// ignored.
     ///
-    /// A resumed conversation contains lines from before `since`, when this run began.
+    /// Lines from before `since`, when this run began, are ignored: a resumed conversation contains
+    /// them.
     pub fn find(&self, transcript: &[u8], since: Timestamp) -> Option<String> {
         let lines = transcript.split(|byte| *byte == b'\n').rev();
         let lines = lines.filter(|line| !line.trim_ascii().is_empty());

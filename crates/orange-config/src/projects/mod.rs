@@ -1,7 +1,7 @@
 //! Registered projects: `projects.json`, which the user may edit.
 //!
 //! The user's text stays as it is, byte for byte, including keys that orange does not know: a
-//! command changes only what it is about.
+//! command changes only the project and the keys that it names.
 
 pub(crate) mod text;
 
@@ -118,7 +118,7 @@ pub enum ProjectsError {
         path: PathBuf,
         reason: String,
     },
-    /// The user made a mistake in it.
+    /// The file has a mistake.
     #[error("cannot read `{}`: {reason}", .path.display())]
     Invalid {
         path: PathBuf,
@@ -281,7 +281,7 @@ impl Projects {
     }
 }
 
-/// Another process that changes the file at the same time waits; the lock ends with its holder.
+/// Makes other processes that want to change the file wait; the lock ends when its holder exits.
 fn lock(home: &Home) -> Result<File, ProjectsError> {
     let folder = home.path();
     let mut folders = DirBuilder::new();
@@ -330,7 +330,7 @@ fn invalid(path: &Path, error: &serde_json::Error) -> ProjectsError {
     }
 }
 
-/// A name becomes part of paths, session names and commands.
+/// Rejects unusual characters, because a name becomes part of paths, session names and commands.
 fn require_name(name: &str) -> Result<(), ProjectsError> {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);
     let starts = name.starts_with(|it: char| it.is_ascii_alphanumeric());

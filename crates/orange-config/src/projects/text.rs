@@ -82,7 +82,7 @@ fn margin(text: &str, start: usize) -> Option<&str> {
     line.trim().is_empty().then_some(line)
 }
 
-/// A value with one line per key, the later ones indented by the margin.
+/// A value with one line per key, all lines but the first indented by the margin.
 fn laid_out(value: &Value, margin: &str) -> Result<String, serde_json::Error> {
     let text = serde_json::to_string_pretty(value)?;
     Ok(text.replace('\n', &format!("\n{margin}")))
@@ -112,7 +112,7 @@ fn place(text: &str, value: &RawValue) -> Range<usize> {
     start..start + value.get().len()
 }
 
-/// What precedes each key: the white space before the first one.
+/// The white space to put before a new key: the same as before the first key.
 fn lead(object: &str) -> &str {
     let inside = object.get(1..).unwrap_or_default();
     let end = inside.find(|it: char| !it.is_whitespace()).unwrap_or(0);

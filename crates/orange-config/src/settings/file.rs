@@ -62,7 +62,7 @@ fn problem_list(problems: &[SettingsProblem]) -> String {
     bodies.collect::<Vec<_>>().join("; ")
 }
 
-/// The name of a key that had another one before the first release.
+/// The current name of a key, which may be written with its name from before the first release.
 fn current_name(written: String) -> String {
     match written.as_str() {
         "dashboard.ground" => String::from("dashboard.background"),
@@ -90,7 +90,7 @@ pub(crate) fn load(path: &Path) -> Result<GivenValues, SettingsError> {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    // Reading a pipe or a device could block forever.
+    // Only regular files are read: reading a pipe or a device could block forever.
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -114,7 +114,7 @@ fn parse(text: &str) -> Result<GivenValues, Vec<SettingsProblem>> {
         let message = error.message().trim().replace('\n', ", ");
         reading.wrong(&error.span().unwrap_or(0..0), message, None);
     }
-    // A syntax error would only be reported a second time.
+    // After a syntax error the table is not read: it would only report the same mistake again.
     if reading.problems.is_empty() {
         reading.table("", table.get_ref());
     }

@@ -69,7 +69,7 @@ pub const KEYS: &[Key] = &[
         name: "wait",
         kind: Kind::Duration,
         meaning: "How long a command waits for orange to finish its part, without `--wait`.",
-        // The shell tool of an agent has a timeout of its own.
+        // Short, because the shell tool of an agent has a timeout of its own.
         default: || Some(Value::Duration(Duration::from_secs(8))),
         variable: Some(ORANGE_WAIT),
         ..PLAIN

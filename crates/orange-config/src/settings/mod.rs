@@ -25,7 +25,7 @@ use super::{Environment, Home, Project, WhenFull};
 pub struct Settings {
     /// The harness of new tasks.
     pub harness: Option<HarnessName>,
-    /// The harness that reviews new tasks; the same one when absent.
+    /// The harness that reviews new tasks; if absent, `harness` does.
     pub review_harness: Option<HarnessName>,
     pub workflow: String,
     /// How long a command waits for effects by default.
@@ -41,7 +41,7 @@ pub struct Settings {
     /// The tmux configuration for agents' sessions.
     pub tmux_config: Option<PathBuf>,
     pub notify: NotifySettings,
-    /// The terminal's background; if absent, the terminal is asked.
+    /// The terminal's background; if absent, `COLORFGBG` decides.
     pub background: Option<Background>,
     pub log: LogSettings,
     all: Vec<Setting>,
@@ -50,9 +50,9 @@ pub struct Settings {
 /// The worktrees of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSettings {
-    /// How many tasks can have one at the same time.
+    /// How many tasks can have a worktree at the same time.
     pub size: u32,
-    /// What happens to a start when none is free.
+    /// What happens to a start when no worktree is free.
     pub when_full: WhenFull,
 }
 
@@ -77,9 +77,9 @@ pub struct OpenSettings {
 /// How often the supervisor polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SupervisorSettings {
-    /// Between two polls of tmux.
+    /// The time between two polls of tmux.
     pub tick: Duration,
-    /// Between two polls of everything.
+    /// The time between two polls of everything.
     pub sweep: Duration,
     /// How many agents may be started per minute.
     pub start_rate: u32,
@@ -108,7 +108,7 @@ pub struct LogSettings {
     pub level: LogLevel,
     /// How many bytes the log may have before a new one is started.
     pub max_size: u64,
-    /// How many older ones are kept.
+    /// How many older logs are kept.
     pub keep: u32,
 }
 

@@ -29,7 +29,7 @@ pub enum Kind {
 /// A value that matches its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// A name, a word or an address.
+    /// A name, a word or a command.
     Text(String),
     Count(u32),
     Duration(Duration),
@@ -74,7 +74,7 @@ impl Kind {
         }
     }
 
-    /// Whether the file writes it as a quoted text.
+    /// Whether `config.toml` writes a value of this kind in quotes.
     pub(crate) fn is_text(self) -> bool {
         !matches!(self, Kind::Count | Kind::Switch)
     }

@@ -9,7 +9,8 @@ use orange_engine::shipped_workflows;
 
 use crate::{Home, Origin, Source, reason};
 
-/// Shipped workflows first, each replaced by the user's own with the same name; then the others.
+/// Shipped workflows first, each replaced by the user's own with the same name; then the user's
+/// other workflows.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     sources: Vec<Source>,
@@ -104,7 +105,8 @@ fn own_source(path: PathBuf) -> Source {
     }
 }
 
-/// Whether the user would take the file for a workflow; editors keep hidden files next to it.
+/// Whether the user would take the file for a workflow. A hidden file is none: editors keep such
+/// files next to the one they write.
 fn is_workflow(path: &Path) -> bool {
     let is_hidden = path
         .file_name()

@@ -24,7 +24,7 @@ pub enum NewWorkflowError {
     /// The language does not allow the name.
     #[error("cannot create workflow `{0}`: invalid workflow name")]
     NameInvalid(String),
-    /// It would replace a shipped one.
+    /// The new workflow would replace a shipped one.
     #[error("cannot create workflow `{0}`: it would replace the shipped one")]
     NameShipped(String),
     /// The name is taken.
@@ -110,8 +110,8 @@ pub fn new_workflow(
 fn write_new(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (hidden, file) = create_hidden(folder, path)?;
     let linked = fill(file, bytes).and_then(|()| fs::hard_link(&hidden, path));
-    // Whether the file exists is settled now: a leftover hidden file, or a folder that the file
-    // system cannot sync, does not change it.
+    // Errors are ignored from here on: neither a leftover hidden file nor a folder that the file
+    // system cannot sync changes whether the new file exists.
     let _stays = fs::remove_file(&hidden);
     let _unsynced = File::open(folder).and_then(|folder| folder.sync_all());
     linked
@@ -159,7 +159,7 @@ fn text(name: &str, from: &ShippedWorkflow) -> String {
 ",
         from = from.name,
     );
-    // The only allowed name that YAML would read as null.
+    // `null` needs quotes: it is the only allowed name that YAML would read as null.
     let quotes = if name == "null" { "\"" } else { "" };
     let lines = from.source.split_inclusive('\n').map(|line| {
         if line.starts_with("name:") {

@@ -25,7 +25,7 @@ pub enum Origin {
     Shipped(&'static ShippedWorkflow),
     Home {
         path: PathBuf,
-        /// Whether a shipped workflow has the same name.
+        /// Whether it replaces the shipped workflow with the same name.
         overrides_shipped: bool,
     },
     /// A file that was given by its path.
@@ -38,7 +38,7 @@ pub enum Origin {
 pub enum ReadError {
     #[error("it is a directory")]
     Directory,
-    /// Reading a pipe or a device in the home could block forever.
+    /// A pipe or a device in the home is not read, because reading it could block forever.
     #[error("it is not a regular file")]
     NotRegular,
     /// Larger than a workflow may be.

@@ -136,8 +136,8 @@ impl Admin {
             }
             WorkspaceState::Retired => {
                 let _lock = self.context.lock_workspace(&record.name)?;
-                // The previous holder of the lock may have cleaned it up, and a task may use it by
-                // now.
+                // The previous holder of the lock may have cleaned up the workspace, and a task may
+                // use it by now.
                 if !is_unchanged(store, record)? {
                     return Ok(());
                 }
@@ -167,7 +167,7 @@ impl Admin {
         record: &WorkspaceRecord,
     ) -> Result<bool, DriverError> {
         let stored = store.require(id)?;
-        // If the task has a performer, the performer releases it.
+        // If the task has a performer, the performer releases the workspace.
         let Some(_lock) = Lock::to_perform(&stored.directory)? else {
             return Ok(false);
         };
@@ -271,8 +271,8 @@ impl Admin {
         })
     }
 
-    /// Why a workspace that is marked as this task's may still be in use. Even a retired one can
-    /// be: a rebuild may have skipped its task.
+    /// Why a workspace whose marker names this task may still be in use. Even a retired workspace
+    /// can be in use, because a rebuild may have skipped its task.
     fn reason_in_use(
         &self,
         store: &Store,
@@ -336,7 +336,7 @@ fn delete_merged_rescues(
     }
     let base = git.base(&git.default_branch(Some(&project.default_branch))?)?;
     for rescued in rescues {
-        // Another home may have tasks in the same repository.
+        // Skip the rescue of an unknown task: another home may have tasks in this repository.
         let Ok(stored) = store.require(&rescued.about.task) else {
             continue;
         };

@@ -54,7 +54,7 @@ pub struct ProjectUsage {
     pub open_tasks: Vec<TaskId>,
     /// How many of its tasks are finished.
     pub finished_tasks: usize,
-    /// Its workspaces that hold a task, or something not yet checked.
+    /// Its workspaces that are not idle: a task holds them, or they are retired.
     pub used_workspaces: Vec<WorkspaceName>,
     /// The paths of its idle workspaces.
     pub idle_workspaces: Vec<PathBuf>,

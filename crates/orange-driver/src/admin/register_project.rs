@@ -28,7 +28,7 @@ impl Admin {
             ..ProjectSettings::default()
         };
         self.check_settings(&project, &settings)?;
-        // A caller that gives no name means whatever is registered there.
+        // Without a name, the caller means the project that is registered at this path.
         let mut known = self.context.projects()?.projects.into_iter();
         let known = known.find(|it| it.path == project.path && !is_named);
         if let Some(known) = known {

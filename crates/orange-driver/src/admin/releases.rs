@@ -24,7 +24,8 @@ impl Admin {
         Ok(retried)
     }
 
-    /// A finished task must never keep a slot, so failed releases are retried.
+    /// Retries the failed releases of a project's tasks, because a finished task must never keep a
+    /// slot.
     pub(crate) fn retry_releases(
         &self,
         store: &mut Store,
@@ -46,7 +47,7 @@ impl Admin {
                 request: Request::new(Role::Human, RequestKind::RetryReleases),
                 waiting,
             })?;
-            // Another process may have handled it meanwhile.
+            // A refusal is no error: another process may have retried the release meanwhile.
             if !matches!(answer, Answer::Refused(_)) {
                 retried.push(id);
             }

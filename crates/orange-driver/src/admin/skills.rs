@@ -41,7 +41,7 @@ pub enum SkillOutcome {
     Removed,
     /// There was no file that orange wrote.
     Absent,
-    /// It is not as orange wrote it, so it was left as it is.
+    /// The file was changed, or orange did not write it, so it was left unchanged.
     Kept,
     /// The file operation failed.
     Failed,

@@ -17,7 +17,7 @@ use crate::agents::Agents;
 pub struct RunActivity {
     pub role: Role,
     pub run: RunId,
-    /// What it reported, and what follows from that.
+    /// What the agent seems to be doing, judged by the events that it reported.
     pub activity: Activity,
 }
 
@@ -27,7 +27,7 @@ impl Agents {
         self.activities_of(&task.project, &task.id, &task.runs)
     }
 
-    /// The same, for a caller that has only the runs.
+    /// Like `activities`, for a caller that has only the runs.
     pub(crate) fn activities_of(
         &self,
         project: &ProjectName,

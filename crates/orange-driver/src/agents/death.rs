@@ -21,7 +21,7 @@ use crate::context::run_location;
 const SIGKILL: i32 = 9;
 
 impl Agents {
-    /// Judges how a run ended by its output; returns `None` when the output cannot be read right
+    /// Judges from its output how a run ended; returns `None` when the output cannot be read right
     /// now.
     pub(crate) fn classify_death(
         &self,
@@ -41,7 +41,7 @@ impl Agents {
         let Some(record) = records.iter().find(|record| record.id == *run) else {
             return Ok(Some(plain));
         };
-        // This applies to every program.
+        // Any program can run out of memory, so this needs no rules of a harness.
         if *evidence == (Evidence::Signal { signal: SIGKILL }) && is_out_of_memory(record) {
             let evidence = Evidence::OutOfMemory;
             return Ok(Some(Judgement { evidence, ..plain }));
@@ -70,7 +70,7 @@ impl Agents {
         Ok(Some(judge(&rules, &ending)))
     }
 
-    /// The death rules of its harness. A definition that is missing or invalid by now yields no
+    /// The death rules of a run's harness. A definition that is missing or invalid by now yields no
     /// rules, because never judging the death would be worse.
     pub(crate) fn death_rules(&self, id: &TaskId, record: &RunRecord) -> Vec<Rule> {
         let harnesses = self.context.harnesses();
@@ -100,7 +100,8 @@ impl Agents {
         has_clock_rule(rules).then(|| self.clock_offset()).flatten()
     }
 
-    /// How many minutes local time is ahead of UTC; the library has no time zones.
+    /// How many minutes local time is ahead of UTC. Asks `date`, because the standard library has
+    /// no time zones.
     fn clock_offset(&self) -> Option<i32> {
         let date = Invocation::new("date", self.context.environment.passed_variables([]))
             .arguments(["+%z"]);

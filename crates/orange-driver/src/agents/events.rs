@@ -17,7 +17,7 @@ use crate::agents::Agents;
 use crate::context::ids;
 use crate::context::run_location;
 
-/// No hash of a secret is longer.
+/// How many bytes of a file with a secret's hash are read; no hash is longer.
 const LARGEST_HASH: u64 = 1024;
 
 /// The longest text that is taken from a hook's payload.

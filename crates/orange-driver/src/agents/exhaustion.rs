@@ -38,7 +38,7 @@ impl Agents {
         Ok(())
     }
 
-    /// The live runs that reported this, and what it means.
+    /// The live runs that reported they cannot continue, and what each report means.
     pub(crate) fn exhausted_runs(
         &self,
         store: &Store,
@@ -70,7 +70,8 @@ impl Agents {
     fn last_failure(&self, task: &Task, record: &RunRecord) -> Option<String> {
         let events = self.events_of(&task.project, &task.id, &record.id);
         let activity = Activity::from_events(&events);
-        // A headless run prints the reason and exits, unless it retries forever.
+        // A headless run should print the reason and exit, so it gets a grace period before it is
+        // ended.
         let is_headless = record.headless && self.can_be_headless(&record.harness);
         if activity.state == ActivityState::Failed {
             let since = failing_since(&events)?.millis();

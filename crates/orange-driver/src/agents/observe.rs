@@ -50,8 +50,8 @@ impl Agents {
         Ok(found)
     }
 
-    /// The same for one task, before a request to it is decided; its files are synced with that
-    /// decision.
+    /// Like `observe_each`, for one task and before a request to it is decided. Leaves syncing the
+    /// task's files to that decision.
     pub(crate) fn observe(&self, store: &mut Store, task: &TaskId) -> Result<(), DriverError> {
         self.end_exhausted_runs(store, task)?;
         let mut found = [TaskCheck::new(task)];
@@ -60,8 +60,8 @@ impl Agents {
         looked.problem.map_or(Ok(()), Err)
     }
 
-    /// One listing of the server serves all tasks. An end that the system has recorded counts at
-    /// once; a missing agent counts as dead only when a second check agrees.
+    /// Judges the deaths of all tasks from one listing of the tmux server. An end that the system
+    /// has recorded counts at once; a missing agent counts as dead only when a second check agrees.
     fn judge_deaths(&self, store: &mut Store, found: &mut [TaskCheck]) {
         let look = LazyCell::new(|| self.context.tmux.list());
         let mut missing = Vec::new();
@@ -117,7 +117,8 @@ impl Agents {
         Ok(missing)
     }
 
-    /// Judges the runs that are still missing, with the same evidence.
+    /// Judges the runs that are still missing with the same evidence, or whose end is recorded by
+    /// now.
     fn check_again(
         &self,
         store: &mut Store,
@@ -147,8 +148,8 @@ impl Agents {
 
     /// Decides what follows from an end.
     ///
-    /// Leaves it for the next check while a gate runs, while TASK.md is being written, or when the
-    /// agent's last output cannot be read.
+    /// Leaves the decision for the next check while a gate runs, while TASK.md is being written, or
+    /// when the agent's last output cannot be read.
     fn judge(
         &self,
         store: &mut Store,

@@ -42,8 +42,8 @@ impl Agents {
     /// Ends the processes and closes the panes of runs that no task needs; returns the runs of
     /// which something was left. A failure with one does not stop the others.
     pub fn end_orphans(&self) -> Result<Vec<Orphan>, DriverError> {
-        // First, because a tmux server that waits for such a client to go shows no pane to any
-        // client.
+        // Do this first: a tmux server that waits for an abandoned client to exit shows its panes
+        // to no client.
         if let Ok(count @ 1..) = self.context.tmux.end_abandoned_clients() {
             self.context
                 .log_for_all(LogLevel::Warn, "clients.ended", json!({ "count": count }));
@@ -109,8 +109,8 @@ impl Agents {
         found
     }
 
-    /// Ends one while holding its task's performer lock; returns whether there was something to
-    /// end.
+    /// Ends one orphan while holding its task's performer lock; returns whether there was something
+    /// to end.
     fn end_orphan(&self, store: &Store, record: &RunRecord, left: Remains) -> Result<bool, String> {
         let is_orphan = |stored: &StoredTask| is_orphan(stored, record, left);
         let text = |error: DriverError| error.to_string();
@@ -131,7 +131,7 @@ impl Agents {
         } else {
             None
         };
-        // The task may have started to need it before the lock was taken.
+        // The task may have started to need the run before the lock was taken.
         let stored = require()?;
         if !is_orphan(&stored).map_err(text)? {
             return Ok(false);

@@ -67,8 +67,8 @@ impl Agents {
         self.shown(&store, found)
     }
 
-    /// Prefers the pane, because the saved output is from when it was closed. Appends what a
-    /// headless run said, which its pane does not show, once the run has ended and that is final.
+    /// Reads the run's pane, or the output that was saved when the pane was closed. Once a headless
+    /// run has ended, appends its last message and its error, which the pane does not show.
     fn shown(&self, store: &Store, run: &RunRecord) -> Result<RunOutput, DriverError> {
         let project = store.require(&run.task)?.task.project;
         let shown = |text: String, is_running: bool| RunOutput {

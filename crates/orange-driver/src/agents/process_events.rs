@@ -1,4 +1,4 @@
-//! Processes agent events: a line was received, or the agent cannot continue.
+//! Processes agent events: received messages, and agents that cannot continue.
 
 use orange_engine::activity::AgentEventKind;
 use orange_engine::names::TaskId;

@@ -31,7 +31,8 @@ pub(crate) struct RunCheck {
 }
 
 impl RunCheck {
-    /// The pane, if it was not recorded: the performer died after the start.
+    /// The pane, if only the server knew it, because the performer died before it recorded the
+    /// pane.
     pub(crate) fn found_pane(&self) -> Option<&Pane> {
         self.pane.as_ref().filter(|_| self.is_found)
     }

@@ -46,7 +46,7 @@ struct Agent {
 }
 
 impl Agents {
-    /// Creates an onlooker; it connects to tmux when there is something to see.
+    /// Creates a viewer; it connects to tmux when there is something to see.
     pub fn screen_viewer(&self) -> ScreenViewer {
         ScreenViewer {
             agents: self.clone(),
@@ -86,7 +86,7 @@ impl ScreenViewer {
                     cursor: screen.cursor,
                 }));
             }
-            // Another server may have taken its place.
+            // Reconnect at the next call: another server may have replaced this one.
             Some(Err(_)) => self.screens = None,
             // Keep the client: one that disconnects and reconnects with every look could take the
             // server down. tmux 3.3 crashes when it reports a client that leaves while another is

@@ -1,9 +1,10 @@
 //! Identifies the caller: a run, by process or proof, or the user.
 //!
-//! How a request arrived decides. A process below a run's own process is that run; a process with a
-//! run's id and proof is that run while it lives; a process below anything else that orange started
-//! may not ask at all. Contradictions are refused, and only a process that nothing connects with a
-//! task is the user.
+//! The caller's parent processes, variables and directory decide. A process below a run's own
+//! process is that run, and so is a process with a run's id and proof while the run lives. A script
+//! of a task, or a process in its worktree, is the task's worker. Contradictions are refused, and
+//! so is any other process below something that orange started. Only a process that nothing
+//! connects with a task is the user.
 
 use std::path::Path;
 
@@ -78,7 +79,7 @@ impl Callers {
         }
     }
 
-    /// The same, with an open store.
+    /// Like `identify`, with an open store.
     pub(crate) fn identify_in(&self, store: &Store) -> Result<Identity, DriverError> {
         let caller = self.context.caller()?;
         let origin = self.origin(store, &caller)?;
@@ -91,7 +92,8 @@ impl Callers {
             _ => None,
         };
         let mut identity = run.map(Identity::of).transpose()?;
-        // Ignore marks above that process: its parent is not the caller.
+        // Ignore marks above the process that orange started: they belong to the process that ran
+        // orange then, not to this caller.
         let between = caller.parents.iter().take(nearest);
         let marks = caller.mark.iter();
         for mark in marks.chain(between.filter_map(|parent| parent.mark.as_ref())) {
@@ -190,7 +192,7 @@ impl Callers {
         self.check_access(task, || self.identify())
     }
 
-    /// The same, with an open store.
+    /// Like `identify_for`, with an open store.
     pub(crate) fn identify_for_in(
         &self,
         store: &Store,

@@ -15,9 +15,9 @@ use crate::steps::pinned_workflow;
 impl Callers {
     /// The task that was given, else the caller's own.
     ///
-    /// A name is tried as an id, a branch, and the beginning of an id, in this order. A branch
-    /// prefers a task of this project over one of another, and an unfinished task over a finished
-    /// one.
+    /// A name is tried as an id, a branch, and the beginning of an id, in this order. If several
+    /// tasks are on the branch, a task of this project is preferred over one of another, then an
+    /// unfinished task over a finished one.
     pub fn resolve_task(&self, name: Option<&str>) -> Result<TaskId, DriverError> {
         if let Some(name) = name {
             return match Store::open_read_only(&self.context.home) {

@@ -51,7 +51,7 @@ impl Context {
             .arguments(words)
             .directory("/");
         let pid = start_detached(&self.orange, &apart)?;
-        // A process that has exited meanwhile was started nevertheless.
+        // The lookup fails for a process that has exited already, which is no error here.
         Ok(ProcessIdentity::of(pid).unwrap_or(ProcessIdentity {
             pid,
             start: None,
@@ -67,8 +67,8 @@ impl Context {
         Ok(())
     }
 
-    /// Saves the user's current variables for the supervisor, which performs with them from the
-    /// commit on.
+    /// Saves the user's current variables for the supervisor, which performs the effects of the
+    /// next commit with them.
     pub(crate) fn save_variables(&self) -> Result<(), DriverError> {
         if self.is_supervised() {
             self.user_variables()?;
@@ -81,9 +81,9 @@ impl Context {
 #[derive(Debug)]
 pub(crate) struct StartedProcess {
     process: Option<ProcessIdentity>,
-    /// Then another one is started, whatever happened to this one.
+    /// From this time, another process is due even if this one still runs.
     restart_at: Option<Deadline>,
-    /// From then on another one is started if this one is gone.
+    /// From this time, another process is due if this one is gone.
     restart_if_gone_at: Option<Deadline>,
     pause: Duration,
 }
@@ -98,7 +98,7 @@ impl StartedProcess {
         }
     }
 
-    /// Expects a process that was not started from here to do it soon.
+    /// For a job that a process started elsewhere should begin soon.
     pub(crate) fn started_elsewhere() -> StartedProcess {
         StartedProcess {
             restart_at: Some(Deadline::after(RESTART_AFTER)),
@@ -118,7 +118,8 @@ impl StartedProcess {
         self.process.is_none()
     }
 
-    /// Whether it has exited, perhaps killed; one that found another at work has exited too.
+    /// Whether the process has exited, for example because it was killed or found another one at
+    /// work.
     fn is_gone(&self) -> bool {
         let process = self.process.as_ref();
         process.is_some_and(|process| process.liveness() == Liveness::Gone)

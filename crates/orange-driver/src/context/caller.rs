@@ -74,7 +74,7 @@ impl Caller {
 
 impl Context {
     /// Describes the process that called this one. Fails when a process above it cannot be read,
-    /// because that could be an agent.
+    /// because that process could be an agent.
     pub(crate) fn caller(&self) -> Result<Caller, DriverError> {
         let found = match ancestors() {
             Ok(found) => found,
@@ -95,8 +95,8 @@ impl Context {
         })
     }
 
-    /// Whether the caller is an agent or something else that runs for a task. Needs no database, so
-    /// that it works when that is lost. An unidentifiable caller is not the user.
+    /// Whether the caller is an agent or something else that runs for a task. Works without a
+    /// database, because that may be lost. An unidentifiable caller counts as an agent.
     pub(crate) fn is_called_by_agent(&self) -> bool {
         let workspaces = canonical_path(&self.home.workspaces());
         let is_inside = |directory: &Path| canonical_path(directory).starts_with(&workspaces);
@@ -114,7 +114,8 @@ impl Context {
     }
 }
 
-/// An agent of another home may use this one like any other caller.
+/// The mark of a process above the caller, unless its variables name another home: an agent of
+/// another home may use this one like any other caller.
 fn mark_in(home: &Path, ancestor: &Ancestor) -> Option<Mark> {
     let value = ancestor.variable(ORANGE_HOME);
     if value.is_some() && !is_home(home, value) {

@@ -10,7 +10,7 @@ use crate::DriverError;
 /// Unambiguous letters and digits; 32 of them, so that each encodes five bits.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
-/// How many of them are letters, which an id begins with.
+/// How many characters of the alphabet are letters; an id begins with a letter.
 const LETTERS: usize = 24;
 
 /// The length of the shortest task id.
@@ -21,7 +21,7 @@ pub(crate) fn task_id(length: usize) -> Result<TaskId, DriverError> {
     text(length).map(TaskId::new)
 }
 
-/// A text that no earlier input carried.
+/// A random text that no earlier input carried.
 pub(crate) fn fresh() -> Result<FreshId, DriverError> {
     text(16).map(FreshId::new)
 }

@@ -12,8 +12,8 @@ use orange_engine::names::WorkspaceName;
 use crate::DriverError;
 use crate::context::Context;
 
-/// How long to wait for a workspace that another process holds; setup scripts are slow, so retrying
-/// later is not a failure.
+/// How long to wait for a workspace that another process holds. A slow setup script may hold it
+/// longer; the caller then tries again later.
 const WORKSPACE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long a process that only checks for another holder may hold the lock.
@@ -22,7 +22,7 @@ const CHECK_TIMEOUT: Duration = Duration::from_millis(20);
 /// The file that the performer locks.
 const PERFORMER_LOCK: &str = ".performer";
 
-/// A lock; it ends with its holder, however that exits.
+/// A lock; the system releases it when its holder exits, for whatever reason.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,

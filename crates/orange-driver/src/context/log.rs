@@ -44,7 +44,7 @@ impl Context {
         }
     }
 
-    /// Like [`Driver::log`], but at every level, for callers that can report only through the log.
+    /// Like [`Context::log`], but at every level, for callers that can report only through the log.
     pub(crate) fn try_log(
         &self,
         level: LogLevel,

@@ -135,8 +135,8 @@ impl Context {
         Ok(Settings::load(&self.home, &self.environment, project)?)
     }
 
-    /// Whether another process keeps writing to the database, so that recording has to wait. If
-    /// that cannot be determined, recording will report it.
+    /// Whether another process keeps writing to the database, so that recording has to wait.
+    /// Returns false if that cannot be determined, because recording will then report the error.
     pub fn is_recording_blocked(&self) -> bool {
         let has_database = self.home.database().exists();
         let store = has_database.then(|| Store::open(&self.home));

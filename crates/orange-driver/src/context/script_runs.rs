@@ -15,7 +15,8 @@ impl Context {
         RunId::new(format!("{name}-{task}-{}", self.short_hash()))
     }
 
-    /// The task that a gate, a setup, a teardown or a verification runs for, from the id that its processes carry.
+    /// The task that a gate, a setup, a teardown or a verification runs for, from the id that its
+    /// processes carry.
     pub(crate) fn task_of_script(&self, run: &RunId) -> Option<TaskId> {
         let names = [GATE, SETUP, TEARDOWN, VERIFY];
         let rest = names

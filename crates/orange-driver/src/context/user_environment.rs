@@ -17,7 +17,7 @@ use orange_store::{Store, StoreError};
 use crate::DriverError;
 use crate::context::Context;
 
-/// No environment is larger.
+/// The most bytes that are read from the file with the saved variables.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 impl Context {
@@ -26,7 +26,7 @@ impl Context {
         self.variables_for(&[])
     }
 
-    /// The same, plus the variables of these harnesses, which a task is about to use.
+    /// Like `user_variables`, plus the variables of these harnesses, which a task is about to use.
     pub(crate) fn variables_for(
         &self,
         more: &[&HarnessName],
@@ -91,7 +91,8 @@ fn load(path: &Path) -> Option<BTreeMap<OsString, OsString>> {
     Some(kept.map(|(name, value)| (name.0, value.0)).collect())
 }
 
-/// If saving fails, processes that agents trigger get the agents' own variables.
+/// Saves the variables as far as possible. If that fails, processes that agents trigger get the
+/// agents' own variables.
 fn save(path: &Path, variables: &BTreeMap<OsString, OsString>) {
     let raw: Vec<(RawText, RawText)> = variables
         .iter()

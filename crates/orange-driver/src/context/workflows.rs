@@ -17,7 +17,7 @@ const MAX_ERRORS: usize = 3;
 /// How many workflows are remembered as safe, latest first.
 const MAX_SAFE_WORKFLOWS: usize = 64;
 
-/// No list with this many hashes is larger.
+/// The most bytes that are read from the list of safe workflows.
 const LARGEST: u64 = 64 * 1024;
 
 impl Context {
@@ -38,7 +38,7 @@ impl Context {
     }
 
     fn require_safe(&self, name: &str, workflow: &Workflow, text: &str) -> Result<(), DriverError> {
-        // The tests prove these.
+        // The tests prove that the shipped workflows are safe.
         if shipped_workflows::ALL
             .iter()
             .any(|shipped| shipped.source == text)
@@ -86,7 +86,7 @@ impl Context {
             name: name.to_owned(),
             names: catalog.names(),
         })?;
-        // The same problems that `orange workflow check` reports, including those of the file name.
+        // Finds the same problems as `orange workflow check`, including those of the file name.
         let examined = load_workflow(source);
         let problem = examined.findings.first().map(Finding::message);
         match (examined.workflow, problem) {
@@ -99,7 +99,7 @@ impl Context {
     }
 }
 
-/// A verdict covers one text, under the rules of one version of orange.
+/// The key of a verdict, which covers one text under the rules of one version of orange.
 fn verdict_key(text: &str) -> String {
     ids::hash(&format!("{}\0{text}", env!("CARGO_PKG_VERSION")))
 }

@@ -136,7 +136,7 @@ pub enum DriverError {
     Document(#[from] DocumentError),
     #[error("cannot read TASK.md of task `{task}`: {reason}")]
     DocumentUnknown { task: TaskId, reason: String },
-    /// Its branch does not exist yet.
+    /// The task's branch does not exist yet.
     #[error("work on task `{task}` has not started: it has no branch yet")]
     NotStarted { task: TaskId },
     #[error("task `{task}` has no worktree")]
@@ -226,9 +226,9 @@ pub struct Candidate {
 /// How a task without an agent may get one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NextStep {
-    /// Its work has not started.
+    /// The task's work has not started.
     Spawn,
-    /// It had one; the role, if one was requested.
+    /// The task had an agent; holds the role, if one was requested.
     Respawn(Option<Role>),
     /// Nothing known.
     Inspect,

@@ -52,7 +52,7 @@ impl Performer {
             }
             Effect::Notify { message, via } => self.notify_user(&task, message, via),
             Effect::SpawnNext => self.spawn_next(store, &task),
-            // Tasks pinned to an older workflow request it; they keep their harness.
+            // Only tasks pinned to an older workflow request this effect; they keep their harness.
             Effect::Route => Ok(EffectOutcome::Routed(task.harness.clone())),
             Effect::PushBranch { branch } => self.push(&task, branch),
             Effect::DeleteRemoteBranch { branch } => self.delete_remote(&task, branch),

@@ -61,7 +61,7 @@ impl Performer {
         Ok(EffectOutcome::Children(children))
     }
 
-    /// Performs nothing: the child has its own performer.
+    /// Creates one child. Performs none of its effects: the child has its own performer.
     fn create_child(
         &self,
         task: &Task,
@@ -121,7 +121,7 @@ fn generation(store: &Store, task: &Task) -> Result<usize, DriverError> {
     Ok(generation)
 }
 
-/// A title has one line, and no file or argument can hold a NUL.
+/// The title of a child: one line, without NUL, which no file or argument can hold.
 fn title(task: &Task, number: usize, delegation: &Delegation) -> String {
     let clean = delegation.title.replace('\0', " ");
     let title = clean.split_whitespace().collect::<Vec<&str>>().join(" ");

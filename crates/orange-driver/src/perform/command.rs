@@ -11,7 +11,8 @@ use crate::perform::Performer;
 use crate::workspaces::command::USUAL_TIMEOUT;
 
 impl Performer {
-    /// Runs it in the workspace; a failure is final, because it may have half happened.
+    /// Runs the command in the workspace. A failure is final, because the command may have done
+    /// half of its work.
     pub(crate) fn run_command(
         &self,
         store: &Store,

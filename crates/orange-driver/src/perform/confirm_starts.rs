@@ -1,8 +1,8 @@
 //! Records starts that already happened, with one tmux listing for many.
 //!
-//! A performer may die after it starts an agent and before it records that. After the end of a
-//! supervisor with a thousand starts in flight, one performer per task would ask tmux a thousand
-//! times for a thousand panes.
+//! A performer may die after it starts an agent and before it records the start. Without this
+//! module, when a supervisor dies with a thousand starts in flight, a thousand performers would
+//! each list a thousand panes.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::perform::Performer;
 #[derive(Debug)]
 pub struct StartConfirmation {
     pub task: TaskId,
-    /// Whether it was recorded; otherwise a performer has to handle it.
+    /// Whether the start was recorded; otherwise a performer has to handle it.
     pub is_recorded: Result<bool, DriverError>,
 }
 

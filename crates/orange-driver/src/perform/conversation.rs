@@ -1,8 +1,9 @@
 //! Which conversation an agent starts or resumes.
 //!
 //! An agent that died on its own is restarted in its conversation. One that was ended on purpose is
-//! not: the next reviewer judges afresh. A conversation that cannot be resumed ends the agent
-//! again, so the start after a resumption begins a new one.
+//! not: the next reviewer judges afresh. An agent exits if its conversation cannot be resumed. So
+//! if a resumed conversation ends too, the next start begins a new one, unless the harness was the
+//! cause.
 
 use std::fs;
 use std::path::Path;
@@ -70,7 +71,7 @@ impl Performer {
                 .context
                 .launch_directory(&task.project, &task.id, &last.id);
             let folder = folder.map_err(Failure::permanent)?;
-            // If the harness was the reason, the conversation is not to blame.
+            // If the harness caused the end, the conversation can be resumed again.
             let evidence = last.evidence.as_ref();
             let is_blameless = evidence.is_some_and(Evidence::is_harness_failure);
             let kept = Conversation::load(&folder).filter(|it| is_blameless || !it.is_resumed);

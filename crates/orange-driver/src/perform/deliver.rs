@@ -1,8 +1,8 @@
 //! Notifies an agent in its terminal that a message waits.
 //!
-//! It never presses a key that could answer an unread question: not while the user scrolls or
-//! types, not into a dialog, and no Enter before the line shows. Any obstacle is recorded with the
-//! message, which stays in the inbox in every case.
+//! Never presses a key that could answer an unread question. So it does not type while the user
+//! scrolls or types, or into a dialog, and does not press Enter before the typed line shows. Any
+//! obstacle is recorded with the message, which stays in the inbox in every case.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::perform::Performer;
 /// The line typed into an agent's pane or added to its first prompt; the message itself is in its
 /// inbox.
 ///
-/// Plain words: a shell would run a command in backticks and discard its output.
+/// Has no backticks, because a shell would run what is inside them and discard its output.
 pub(crate) const NUDGE: &str = "Message from orange: run orange inbox and do what it says.";
 
 /// How long an agent may take to show what was typed; some lose an Enter that comes earlier.
@@ -41,8 +41,9 @@ const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long an agent that reports nothing and shows no input box counts as starting.
 const SETTLE_TIME: Duration = Duration::from_secs(1);
 
-/// How long one line covers all messages, and how long to wait for a line that does not show.
+/// How long one typed line announces all messages of an agent.
 const NUDGE_VALIDITY: Duration = Duration::from_mins(1);
+/// How long to wait for a typed line that does not show before typing it again.
 const ECHO_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A message to a live agent.
@@ -57,10 +58,11 @@ pub(crate) struct MessageDelivery<'a> {
 }
 
 impl Performer {
-    /// Types the line, unless it is already there, and sends it.
+    /// Types the line, unless it is already in the input, and sends it.
     ///
     /// Presses Enter a second time only while the line is provably still in the input box. An agent
-    /// without a known input box gets one Enter, and what it does not read stays undelivered.
+    /// without a known input box gets one Enter, and a message that it does not read stays
+    /// undelivered.
     pub(crate) fn deliver(
         &self,
         store: &mut Store,
@@ -72,7 +74,7 @@ impl Performer {
             return Ok(());
         };
         let mut delivery = entry.delivery.clone();
-        // What was typed in an earlier run was for another agent.
+        // A line that was typed in an earlier run was for another agent.
         if delivery.typed_run.as_ref() != Some(&telling.run.id) {
             delivery = Delivery::default();
         }
@@ -90,7 +92,8 @@ impl Performer {
         if is_typed {
             let pasted = self.context.tmux.paste(telling.pane, NUDGE);
             pasted.map_err(Failure::obstacle)?;
-            // A process killed before this note may type the line twice, which reads as once.
+            // If this process is killed before this note, the line may be typed twice, which does
+            // no harm.
             delivery.typed_run = Some(telling.run.id.clone());
             delivery.typed_at = Some(clock::now());
             note(store, telling, delivery.clone())?;
@@ -107,9 +110,9 @@ impl Performer {
         self.confirm(store, telling, delivery, typed_at)
     }
 
-    /// Waits until the agent reports that it received the line, if it reports that at all. A line
-    /// still in its box after that was not received: some agents redraw everything, and a check in
-    /// between sees an empty box.
+    /// Waits until the agent reports that it received the line, if this kind of agent reports that.
+    /// If no report comes and the line is in the input box, the line was not received: `send` may
+    /// have seen an empty box while the agent redrew its screen.
     fn confirm(
         &self,
         store: &mut Store,
@@ -169,7 +172,8 @@ impl Performer {
         loop {
             let typing = self.require_usable_pane(telling)?;
             let screen = &typing.screen;
-            // If the agent has no known input box, showing once more has to suffice.
+            // If the agent has no known input box, it is enough that the line shows once more than
+            // before.
             let is_new = before.is_some_and(|before| screen.times_shown > before);
             if screen.is_waiting() || is_new && !screen.has_box() {
                 return Ok(typing);
@@ -238,7 +242,7 @@ impl Performer {
         if is_starting {
             return Err(Failure::obstacle("it is still starting"));
         }
-        // Agents do not report when a permission is granted; an input box shows it.
+        // Agents do not report when a permission is granted, but then they show an input box again.
         if Activity::from_events(&events).state == ActivityState::WaitingForPermission
             && !typing.screen.has_box()
         {
@@ -277,7 +281,7 @@ pub(crate) fn note_obstacle(store: &mut Store, task: &Task, entry: u64, why: &st
         problem: Some(why.to_owned()),
         ..found.delivery
     };
-    // The effect keeps the reason too; without this note it is shown only there.
+    // A failure is ignored, because the effect keeps the reason too.
     let _unnoted = store.set_delivery(entry, &delivery);
 }
 
@@ -305,7 +309,8 @@ fn notified_at(inbox: &[InboxEntry], telling: &MessageDelivery<'_>) -> Option<Ti
     let told = unread.filter_map(|it| it.delivery.sent_at).max();
     let own = inbox.iter().filter(|it| it.to == *telling.role);
     let last_read = own.filter_map(|it| it.read_at).max();
-    // A message that came while the inbox was being read is still unread, and no line waits for it.
+    // A message that came while the inbox was being read is still unread, and no typed line
+    // announces it.
     let told = told.filter(|at| last_read.is_none_or(|read| read < *at));
     told.filter(|at| is_recent(Some(*at), NUDGE_VALIDITY))
 }

@@ -27,7 +27,7 @@ impl Performer {
         Ok(EffectOutcome::Done)
     }
 
-    /// Panes of the task that no event names, except runs that start after the kill.
+    /// Runs that have a pane of the task, in this scope, and that the task does not need any more.
     fn unrecorded_runs(&self, task: &Task, scope: &KillScope) -> Result<Vec<RunId>, Failure> {
         if *scope == KillScope::Runs {
             return Ok(Vec::new());

@@ -108,14 +108,14 @@ impl Performer {
 }
 
 impl Performer {
-    /// Merges into one repository are made in the order in which they were requested, each on the
-    /// result of the one before. If another one is first, this one is put off.
+    /// Puts this merge off while an earlier one is pending: merges into one repository are made in
+    /// the order in which they were requested, each on the result of the one before.
     fn wait_for_turn(&self, store: &Store, task: &Task, pending: &Pending) -> Result<(), Failure> {
         let ahead = store.merge_ahead(&task.project, pending);
         let Some(ahead) = ahead.map_err(Failure::temporary)? else {
             return Ok(());
         };
-        // The process that performs it may have been killed.
+        // The process that performs the earlier merge may have been killed, so start another.
         let directory = store.require(&ahead).map_err(Failure::temporary)?.directory;
         let next = next(store, &ahead, clock::now()).map_err(Failure::temporary)?;
         if matches!(next, Next::Now(_))

@@ -1,8 +1,8 @@
 //! Performs pending effects, one performer per task at a time.
 //!
-//! Lock, drain, unlock, check again: a process that commits while a performer drains can rely on
-//! that last check, so no effect is lost between two processes that each expect the other to
-//! perform it.
+//! A performer takes the lock, performs what is due, releases the lock and checks again. A process
+//! that commits an effect meanwhile can rely on this last check, so it never happens that two
+//! processes each expect the other to perform the effect.
 
 mod act;
 mod children;
@@ -75,8 +75,8 @@ impl Performer {
 /// The longest sleep of a waiting performer.
 const MAX_SLEEP: Duration = Duration::from_secs(1);
 
-/// The factor for retries that wait for the user to make way, and the longest pause between them:
-/// about five minutes in total with the default bounds.
+/// For retries that wait until an obstacle is removed: the factor for their number, and the longest
+/// pause between them. With the default bounds this is about five minutes in total.
 const OBSTACLE_TRIES: u32 = 4;
 const OBSTACLE_PAUSE: Duration = Duration::from_secs(30);
 
@@ -94,13 +94,14 @@ pub enum PerformResult {
 impl Performer {
     /// Performs everything that is due, in order, and records each outcome.
     ///
-    /// Reports at the end if a copy could not be written; that blocks no effect.
+    /// If a copy could not be written, reports this at the end; it blocks no effect.
     pub fn perform(&self, task: &TaskId) -> Result<PerformResult, DriverError> {
         let (performed, copies) = self.perform_with_copies(task)?;
         copies.map(|()| performed)
     }
 
-    /// The same; also returns whether the copies of what was decided could be written.
+    /// Like `perform`, but returns separately whether the copies of what was decided could be
+    /// written.
     pub(crate) fn perform_with_copies(
         &self,
         task: &TaskId,
@@ -160,7 +161,8 @@ impl Performer {
         while let Next::Now(pending) = following {
             self.perform_one(store, &pending)?;
             following = next(store, task, clock::now())?;
-            // Starting an agent takes a moment; the copies are written after it.
+            // Before the start of an agent, leave the copies for later: writing them would delay
+            // the start.
             let is_start = matches!(&following,
                 Next::Now(pending) if matches!(pending.planned.effect, Effect::Spawn(_)));
             if !is_start {
@@ -180,9 +182,10 @@ impl Performer {
     ) -> Result<(), DriverError> {
         let (task, effect) = (&pending.task, pending.planned.id);
         let by = format!("process {}", std::process::id());
-        // This is also the last check: an effect that was cancelled meanwhile is not started.
+        // Marking the effect as started also checks it: an effect that was cancelled meanwhile is
+        // not performed.
         let acted = match store.start_effect(task, effect, &by, clock::now())? {
-            // The next query for due effects reports that it waits.
+            // The next query for due effects finds out when the effect can be performed, if at all.
             StartAnswer::NotWaiting | StartAnswer::Parked(_) => return Ok(()),
             StartAnswer::Interrupted { by, at } => Err(Failure::permanent(format!(
                 "{by} started this effect at {at}, and its outcome is unknown; it is not repeated"
@@ -256,8 +259,8 @@ impl Performer {
             store.postpone_effect(task, effect, &failure.error, until)?;
             return Ok(());
         }
-        // Noting a failed try lets the effect wait for the next one; an effect that is not retried
-        // must stay started until it has failed.
+        // Recording a failed attempt puts the effect back to waiting. An effect that will not be
+        // retried must stay marked as started until its failure is recorded.
         if !failure.is_permanent {
             let doublings = pending.attempts.min(16);
             let pause = self.context.bounds.backoff.saturating_mul(1 << doublings);

@@ -16,10 +16,10 @@ use crate::failure::Failure;
 use crate::perform::Performer;
 
 impl Performer {
-    /// Writes the message once, and notifies the agent, or starts one that finds it.
+    /// Writes the message once, and notifies the agent, or starts an agent that finds the message.
     ///
-    /// The agent's next call shows whether it was read. A line that cannot be typed is retried, and
-    /// the message stays in the inbox in every case.
+    /// When the agent reads its inbox, the message is marked as read. A line that cannot be typed
+    /// is retried, and the message stays in the inbox in every case.
     pub(crate) fn notify_role(
         &self,
         store: &mut Store,
@@ -90,7 +90,7 @@ impl Performer {
             }
             (Some((Observation::Unknown(why), _)), _) => Err(Failure::temporary(why)),
             (Some((Observation::Dead(_), _)), Some(run)) => {
-                // What the dead agent left running must not meet its successor.
+                // Processes that the dead agent left must not run beside its successor.
                 self.agents.end_run(store, task, &run.id)?;
                 self.start_instead(store, task, notify, entry)
             }
@@ -116,7 +116,7 @@ impl Performer {
             return Err(Failure::parked(parking));
         }
         self.spawn(store, task, spawn)?;
-        // Its prompt mentions the message.
+        // The new agent's prompt mentions the message.
         let delivery = Delivery {
             sent_at: Some(clock::now()),
             ..Delivery::default()

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::perform::Performer;
 
 impl Performer {
-    /// Pushes the branch; a repository without a remote has nothing to do, which is fine.
+    /// Pushes the branch; succeeds without a push if the repository has no remote.
     pub(crate) fn push(&self, task: &Task, branch: &BranchName) -> Result<EffectOutcome, Failure> {
         let (_, git) = self
             .workspaces
@@ -24,8 +24,8 @@ impl Performer {
         }
     }
 
-    /// Deletes the remote's branch if this repository has its commits; also deletes the local one
-    /// if the project wants that and the default branch contains it.
+    /// Deletes the remote's branch if this repository has its commits; also deletes the local
+    /// branch if the project wants that and the default branch contains it.
     pub(crate) fn delete_remote(
         &self,
         task: &Task,

@@ -23,8 +23,8 @@ use crate::failure::Failure;
 use crate::perform::Performer;
 
 impl Performer {
-    /// A hint for the supervisor, which checks the queue after every commit; without one, starts
-    /// the next task of the project here.
+    /// Starts the next task of the project, unless a supervisor runs, which checks the queue after
+    /// every commit anyway.
     pub(crate) fn spawn_next(
         &self,
         store: &mut Store,
@@ -75,7 +75,7 @@ impl Performer {
                 .context
                 .run_directory(&task.project, &task.id, &spawn.run);
             let directory = directory.map_err(Failure::permanent)?;
-            // It may have been prepared long ago.
+            // The run may have been prepared long ago.
             restart_event_clock(&directory).map_err(Failure::temporary)?;
             self.context
                 .tmux
@@ -88,8 +88,8 @@ impl Performer {
         Ok(EffectOutcome::Done)
     }
 
-    /// The run in its pane, if an earlier try got that far: a running one already has its secret
-    /// and must not get another.
+    /// The run in its pane, if an earlier attempt started it: a running agent already has its
+    /// secret and must not get another.
     fn already_started(
         &self,
         start: &StartRequest<'_>,
@@ -106,7 +106,8 @@ impl Performer {
         {
             return Ok(Some(started));
         }
-        // The pane that became the agent has removed the file.
+        // A pane removes the run file when it starts the agent, so an existing file means that no
+        // agent was started.
         if !was_prepared || start.run_file.exists() {
             return Ok(None);
         }
@@ -117,7 +118,8 @@ impl Performer {
         }
     }
 
-    /// Writes the run's launch files, once: a pane may be about to read them.
+    /// Writes the run's launch files. Leaves existing ones alone, because a pane may be about to
+    /// read them.
     fn prepare(
         &self,
         store: &mut Store,
@@ -187,8 +189,8 @@ impl Performer {
         kept.map_err(Failure::temporary)?;
         conversation.save(folder).map_err(Failure::temporary)?;
         let has_terminal = mode == StartMode::Interactive || !harness.can_be_headless();
-        // Its hooks may be in a file that could not be written because another one was in its
-        // place.
+        // The agent reports nothing if the file with its hooks could not be written, because
+        // another file was in its place.
         let tells = has_its_files && harness.events.contains(&AgentEventKind::SessionStart);
         if has_terminal && tells {
             let directory = self

@@ -23,7 +23,7 @@ impl Performer {
         Ok(!self.context.is_supervised() && is_left_behind(store, task, clock::now())?)
     }
 
-    /// The same for all tasks.
+    /// The tasks for which `is_unperformed` holds.
     pub(crate) fn unperformed_tasks(&self, store: &Store) -> Result<BTreeSet<TaskId>, DriverError> {
         let now = clock::now();
         let due = store.due_effects(now)?;
@@ -43,7 +43,7 @@ impl Performer {
     }
 }
 
-/// Adds a warning for the user to the rows of such tasks.
+/// Adds a warning for the user to the rows of unperformed tasks.
 pub(crate) fn add_warnings(rows: &mut [TaskRow], unperformed: &BTreeSet<TaskId>) {
     for row in rows {
         if unperformed.contains(&row.id) {

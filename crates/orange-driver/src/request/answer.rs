@@ -63,7 +63,7 @@ pub struct FailedEffect {
 }
 
 impl Answer {
-    /// The same answer, with the result of writing the files last.
+    /// This answer, with the result of the latest attempt to write the files.
     pub(crate) fn with_copies(mut self, copies: &Result<(), DriverError>) -> Answer {
         if let Answer::Done(changed) | Answer::StillRunning(changed) = &mut self {
             changed.copies_failed = copies.as_ref().err().map(ToString::to_string);

@@ -108,7 +108,7 @@ impl Requests {
         Ok(self.answer_with_copies(store, id, answer, &copies))
     }
 
-    /// The request; a merge that does not say how is made as the project's settings say.
+    /// The request; a merge without a strategy gets the one from the project's settings.
     fn with_strategy(&self, task: &Task, request: &Request) -> Result<Request, DriverError> {
         let mut request = request.clone();
         let (strategy, local, only_head) = match request.kind {
@@ -145,7 +145,8 @@ impl Requests {
         let id = &request.task;
         let events = match stepped {
             StepResult::Refused(refusal) => {
-                // Effects planned by observing are performed even if the request was refused.
+                // Observing may have planned effects, which are performed even if the request was
+                // refused.
                 if matches!(request.waiting, WaitPolicy::Detached(_)) {
                     self.context.leave_to_performer(store, id)?;
                 }
@@ -164,8 +165,9 @@ impl Requests {
         self.settle(store, id, events, request.waiting, called)
     }
 
-    /// Records the document that was read for a refused call. The caller is responsible for it all
-    /// the same, unless it contains a verdict other than the one the caller asked for.
+    /// Records the document that was read for a refused request. The caller counts as its author
+    /// even so, unless the document contains a verdict other than the one that the caller asked
+    /// for.
     fn record_import(
         &self,
         store: &mut Store,

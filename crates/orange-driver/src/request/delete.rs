@@ -14,20 +14,21 @@ use crate::steps::StepResult;
 /// The result of deleting or restoring a task.
 #[derive(Debug)]
 pub enum DeleteResult {
-    /// It is deleted, or restored; its directory is kept.
+    /// The task is deleted or restored; its directory is kept.
     Done {
-        /// Where its directory is now, if it had one.
+        /// Where the task's directory is now, if it had one.
         directory: Option<PathBuf>,
-        /// Whether that had already happened.
+        /// Whether the task had been deleted or restored already.
         already: bool,
     },
-    /// It did not happen.
+    /// Nothing was changed.
     Refused(Box<Refusal>),
 }
 
 impl Requests {
-    /// Deletes a finished task, if the user has confirmed it: records that first, then moves its directory to the trash. If the
-    /// process is killed in between, deleting again finishes it.
+    /// Deletes a finished task, if the user has confirmed it. Records the deletion first, then
+    /// moves the task's directory to the trash. If the process is killed in between, deleting again
+    /// finishes the deletion.
     pub fn delete(&self, task: &TaskId, is_confirmed: bool) -> Result<DeleteResult, DriverError> {
         let mut store = self.context.store()?;
         let stepped = self.request_change(&mut store, task, RequestKind::Delete, is_confirmed)?;
@@ -38,14 +39,15 @@ impl Requests {
         };
         let stored = store.require(task)?;
         if stored.directory.exists() {
-            // The copies record the deletion too, so that they are complete wherever they are.
+            // The copies record the deletion too, so that they are complete in the trash.
             self.steps.sync_files(&mut store, task)?;
         }
         let directory = orange_store::move_to_trash(&store, task)?;
         Ok(DeleteResult::Done { directory, already })
     }
 
-    /// Restores a deleted task: its directory first, so that no new one is created in its place.
+    /// Restores a deleted task: its directory first, so that no new directory is created in its
+    /// place.
     pub fn undelete(&self, task: &TaskId) -> Result<DeleteResult, DriverError> {
         let mut store = self.context.store()?;
         if store.require(task)?.task.is_deleted {

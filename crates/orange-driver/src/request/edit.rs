@@ -36,7 +36,8 @@ impl Requests {
         let project = store.require(task)?.task.project;
         let directory = TaskDirectory::new(&self.context.home, &project, task)?;
         let path = directory.path().join("TASK.md");
-        // An editor that replaces files must replace the file, not the link to it.
+        // Resolve the link: an editor that replaces files must replace the file, not the link to
+        // it.
         let path = path.canonicalize().unwrap_or(path);
         self.edit(&path)
     }
@@ -82,7 +83,7 @@ impl Requests {
         })
     }
 
-    /// What was saved last; nothing if it cannot be read.
+    /// The drafts that were saved last; `None` if they cannot be read.
     pub fn load_drafts(&self) -> Option<String> {
         let path = self.context.home.drafts();
         let is_small = fs::metadata(&path).is_ok_and(|it| it.is_file() && it.len() < MAX_DRAFTS);

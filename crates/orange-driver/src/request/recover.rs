@@ -27,9 +27,9 @@ pub struct RespawnReport {
     pub task: TaskId,
     /// The roles that were restarted.
     pub roles: Vec<Role>,
-    /// Why others could not be restarted, one sentence each.
+    /// Why other roles could not be restarted, one sentence each.
     pub problems: Vec<String>,
-    /// Whether everything planned for it is done.
+    /// Whether everything planned for the task is done.
     pub is_settled: bool,
 }
 
@@ -52,9 +52,9 @@ impl Requests {
         let mut found = Vec::new();
         let tasks = store.list(&TaskFilter::default())?.tasks;
         let tasks: Vec<TaskId> = tasks.into_iter().map(|it| it.task.id).collect();
-        // One check of all tasks, because a missing agent is judged only after a pause.
+        // Check all tasks at once, because a missing agent is judged only after a pause.
         let checked = self.agents.observe_each(&tasks)?;
-        // All performers work at the same time; only then does this wait.
+        // Start all performers before waiting for any of them, so that they work at the same time.
         for TaskCheck {
             task: id, problem, ..
         } in checked

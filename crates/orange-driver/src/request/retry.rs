@@ -22,8 +22,8 @@ pub struct UnblockResult {
 }
 
 impl Requests {
-    /// Retries failed effects; if there are none, requests the verb `retry`. Effects that no
-    /// process performs come first: performing them is not a step of the workflow.
+    /// Requests the verb `retry`, which retries failed effects first. If effects are due that no
+    /// process performs, only these are performed, which is not a step of the workflow.
     pub fn retry(
         &self,
         task: &TaskId,
@@ -48,8 +48,8 @@ impl Requests {
         self.ask_as_caller(task, request, waiting)
     }
 
-    /// Unblocks every blocked task, which is one in a status that its workflow has the verb
-    /// `unblock` for. A failure with one does not stop the others.
+    /// Unblocks every blocked task, that is, one whose status the verb `unblock` can leave. A
+    /// failure with one task does not stop the others.
     pub fn unblock_all(&self, waiting: WaitPolicy) -> Result<Vec<UnblockResult>, DriverError> {
         self.callers.require_user("unblock every task")?;
         let store = Store::open_read_only(&self.context.home)?;
@@ -64,7 +64,7 @@ impl Requests {
             let request = |by| Request::new(by, RequestKind::Verb(Verb::Unblock));
             let task = summary.task;
             let answer = self.ask_as_caller(&task.id, request, waiting);
-            // Another caller may have been faster.
+            // Leave out a task that another caller has unblocked meanwhile.
             let went_on = match &answer {
                 Ok(Answer::Refused(refusal)) => is_unavailable(refusal),
                 Ok(Answer::AlreadyDone(_)) => true,

@@ -26,11 +26,11 @@ use crate::steps::pinned_workflow;
 /// The result of creating a task.
 #[derive(Debug)]
 pub struct CreatedTask {
-    /// The answer to its creation, including every queue it has passed since.
+    /// The answer to its creation, with the events of every queue that the task has left since.
     pub created: Answer,
     /// The project, if it was registered for this task.
     pub registered: Option<Project>,
-    /// The result of its start.
+    /// The result of the task's start.
     pub start: Start,
 }
 
@@ -39,16 +39,17 @@ pub struct CreatedTask {
 pub enum Start {
     /// There is nothing to start, or no start was requested.
     NotRequested,
-    /// Only the user may start it, and an agent created the task.
+    /// Only the user may start the task, and an agent created it.
     UserOnly,
-    /// Something holds it back; it starts automatically once that is gone.
+    /// Something holds the task back; it starts automatically once nothing does.
     Waits(Vec<Wait>),
     /// The start was requested; the task exists whatever the result.
     Requested(Result<Answer, DriverError>),
 }
 
 impl Start {
-    /// Whether nothing has failed so far, so that the next queue can be left too.
+    /// Whether the start is complete and nothing has failed, so that the next queue can be left
+    /// too.
     fn is_in_progress(&self) -> bool {
         matches!(self, Start::Requested(Ok(Answer::Done(changed))) if changed.failed_effects.is_empty())
     }
@@ -60,7 +61,7 @@ impl Requests {
         Ok(self.create_registering(new, waiting)?.0)
     }
 
-    /// The same; also returns the project, if it had to be registered for this.
+    /// Like `create`; also returns the project, if it was registered for this task.
     fn create_registering(
         &self,
         new: &NewTaskRequest,
@@ -114,7 +115,8 @@ impl Requests {
         })
     }
 
-    /// Continues after an answer to `spawn`, with the engine's role, if it led into another queue.
+    /// After a successful `spawn` that led into another queue, leaves that queue too, with the
+    /// engine's role.
     pub fn continue_start(
         &self,
         answer: Answer,
@@ -128,7 +130,7 @@ impl Requests {
     }
 
     /// Leaves the task's current queue, and the following ones with the engine's role. A queue that
-    /// the task returns to is not left again: its start has failed.
+    /// the task returns to is not left again, because the return means that its start failed.
     fn leave_queues(
         &self,
         task: &TaskId,
@@ -159,7 +161,7 @@ impl Requests {
             }
             by = Role::Engine;
         }
-        // A supervisor may have been faster than the first check.
+        // A supervisor may have started the task before the first check.
         if passed.is_empty() && self.has_left(task)? {
             start = self.start_of_engine(task, waiting)?;
         }

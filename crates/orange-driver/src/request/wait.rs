@@ -30,8 +30,9 @@ pub enum WaitPolicy {
 impl Requests {
     /// Gets the effects of a task performed, and reports on the requested ones.
     ///
-    /// An agent that was started may make the next request at once; whichever caller made that
-    /// request waits for its effects. A request for nothing new waits for all effects.
+    /// Does not wait for effects that were planned after these events: an agent that was just
+    /// started may already have made the next request, and waits for its effects itself. Without
+    /// events, waits for all effects planned so far.
     pub(crate) fn settle(
         &self,
         store: &mut Store,
@@ -57,8 +58,8 @@ impl Requests {
                 let deadline = Deadline::after(bound);
                 self.wait(store, id, last, deadline, called)?;
                 self.wait_for_end(store, id, deadline)?;
-                // A performer records first and then writes TASK.md; syncing here gives the caller
-                // both.
+                // A performer records first and then writes TASK.md. Sync here, so that the caller
+                // finds both up to date.
                 copies = self.steps.sync_files(store, id);
             }
             WaitPolicy::Skip => {}
@@ -72,8 +73,8 @@ impl Requests {
         Ok(answer.with_copies(&copies))
     }
 
-    /// The answer to what was recorded, whether or not its copies could be written. Retries failed
-    /// copies once and reports a failure with the answer.
+    /// The answer, which stands whether or not the copies of what was recorded could be written.
+    /// Retries failed copies once and reports a failure with the answer.
     pub(crate) fn answer_with_copies(
         &self,
         store: &mut Store,
@@ -132,8 +133,8 @@ impl Requests {
                 };
                 self.context.progress.report(describe_pending(&left));
                 if called.is_another_due() {
-                    // A performer that finds another at work exits at once; only the lock shows
-                    // that.
+                    // Starting one too many does no harm: a performer that finds another at work
+                    // exits at once.
                     called.note(self.context.start_performer(id)?);
                 }
                 Ok(self.context.progress.is_over())
@@ -150,7 +151,8 @@ impl Requests {
         }
     }
 
-    /// Starts a performer for what was just planned, so that it works while this process continues.
+    /// Starts a performer for what was just planned, so that the performer works while this process
+    /// continues.
     pub(crate) fn call_performer(
         &self,
         store: &Store,

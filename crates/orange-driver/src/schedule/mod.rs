@@ -45,7 +45,7 @@ impl Scheduler {
 
 impl Scheduler {
     /// Starts everything that can be started now, in the engine's order, and informs parents about
-    /// their children; returns what was started. A failure with one does not stop the others.
+    /// their children; returns what was started. A failure with one task does not stop the others.
     pub fn schedule(&self) -> Result<Vec<TaskId>, DriverError> {
         let mut store = self.context.store()?;
         let standings = store.standings()?;
@@ -91,8 +91,8 @@ impl Scheduler {
         Ok(())
     }
 
-    /// What a queued task waits for, and what the starts of its agents wait for; empty when it is
-    /// next or running.
+    /// What a queued task waits for, and what the starts of its agents wait for; empty when the
+    /// task is next or running.
     pub(crate) fn waits(&self, store: &Store, task: &TaskId) -> Result<Vec<Wait>, DriverError> {
         let mut waits = self.waits_in_queue(store, task)?;
         let starts = store.pending(task)?;
@@ -126,7 +126,7 @@ impl Scheduler {
         if !waits.is_empty() {
             return Ok(waits);
         }
-        // If there is room, it depends on every task that goes first.
+        // If the limits leave room, the answer depends on the tasks that go first.
         let mut found = self.current_schedule(store)?;
         Ok(found.waits.remove(task).unwrap_or_default())
     }
@@ -153,8 +153,9 @@ impl Scheduler {
         started
     }
 
-    /// Starts one, unless something prevents it. If it is refused, what was read from TASK.md is
-    /// not imported, because no caller asked. If the queue leads into another one, leaves that too.
+    /// Starts a task, unless something prevents the start. If the start is refused, what was read
+    /// from TASK.md is not imported, because no caller asked. If the queue leads into another one,
+    /// leaves that queue too.
     fn start(&self, store: &mut Store, task: &TaskId) -> Result<bool, DriverError> {
         let cause = Cause::Request(spawn(Role::Engine));
         let mut passed = BTreeSet::from([store.require(task)?.task.status]);

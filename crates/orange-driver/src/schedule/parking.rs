@@ -19,21 +19,21 @@ pub struct KnownHarness {
     pub binary: Result<String, String>,
     /// The program's path, or why it cannot be run.
     pub program: Result<PathBuf, String>,
-    /// Why nothing is started on it, if it is parked.
+    /// Why nothing is started on the harness, if it is parked.
     pub parked: Option<Parking>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnparkResult {
-    /// Why it was parked; `None` when it was not.
+    /// Why the harness was parked; `None` when it was not.
     pub parking: Option<Parking>,
     /// The tasks that continue now; queued ones follow in their order.
     pub tasks: Vec<TaskId>,
 }
 
 impl Scheduler {
-    /// Every harness on which nothing is started now: why, since when, until when, and the output
-    /// line that says so.
+    /// Every harness on which nothing is started now: why, since when, until when, and the agent's
+    /// output line that led to it.
     pub fn parked_harnesses(&self) -> Result<Vec<Parking>, DriverError> {
         if !self.context.home.database().exists() {
             return Ok(Vec::new());
@@ -87,8 +87,8 @@ impl Scheduler {
         let was = store.unpark(harness, clock::now())?;
         let mut tasks = Vec::new();
         if was.is_some() {
-            // A process killed here leaves starts that the next command about the task, or the next
-            // supervisor, performs.
+            // If this process is killed here, the next command about the task or the next
+            // supervisor performs the starts that are left.
             for summary in store.list(&TaskFilter::default())?.tasks {
                 let id = summary.task.id;
                 if store.pending(&id)?.iter().any(is_waiting) {

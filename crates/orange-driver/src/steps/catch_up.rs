@@ -15,8 +15,8 @@ use crate::steps::{StepResult, pinned_workflow};
 pub type CatchUpError = (TaskId, DriverError);
 
 impl Steps {
-    /// Follows manual edits of TASK.md, and reports that the status has lasted for some time; the
-    /// engine decides whether for too long.
+    /// Follows manual edits of TASK.md. Then lets the engine decide whether the status has lasted
+    /// too long.
     pub fn catch_up(&self, tasks: &[TaskId]) -> Result<Vec<CatchUpError>, DriverError> {
         let mut store = self.context.store()?;
         let mut workflows = BTreeMap::new();

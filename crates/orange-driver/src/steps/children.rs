@@ -13,11 +13,11 @@ use super::{StepResult, Steps, pinned_workflow};
 use crate::DriverError;
 
 impl Steps {
-    /// Informs a task about every child that was created or ended unnoticed; returns whether there
-    /// was one.
+    /// Informs a task about every created or ended child that it does not know of yet; returns
+    /// whether there was one.
     ///
-    /// Created children come first, so that the parent does not wake up while there is a child it
-    /// does not know.
+    /// Reports created children first, so that the parent does not wake up before it knows all its
+    /// children.
     pub(crate) fn notify_of_children(
         &self,
         store: &mut Store,
@@ -61,8 +61,8 @@ impl Steps {
     }
 
     /// Handles what the end of a task means for others: its parent is informed, and a task that
-    /// waits for a cancelled one needs the user. If this process dies before, the next command
-    /// about the parent or the next schedule does it.
+    /// waits for a cancelled one needs the user. If this process dies before that, the next command
+    /// about the parent or the next scheduling does it.
     fn notify_of_end(&self, store: &mut Store, ended: &ScheduledTask) {
         if let Some(parent) = &ended.parent {
             let met = self.notify_of_children(store, parent);
@@ -130,7 +130,7 @@ pub(crate) fn resolve_queueing(store: &Store, new: &Queueing) -> Result<Queueing
             status: stored.task.status,
         });
     }
-    // Only the tasks that it comes after can close a cycle.
+    // A new task can close a cycle only through the tasks that it starts after.
     let others = if new.after.is_empty() {
         Vec::new()
     } else {

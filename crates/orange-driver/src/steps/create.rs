@@ -40,13 +40,13 @@ pub struct NewTaskRequest {
     pub workflow: Option<String>,
     /// The worker's harness; the project's when absent.
     pub harness: Option<HarnessName>,
-    /// The reviewer's harness; the project's when absent, else the same.
+    /// The reviewer's harness; when absent the project's, else the worker's.
     pub review_harness: Option<HarnessName>,
-    /// The initial status; the first entry that is open when absent.
+    /// The initial status; when absent, the workflow's first entry that is open to the caller.
     pub status: Option<Status>,
     /// The settings of its agents.
     pub agent_settings: AgentSettings,
-    /// When its work is started, relative to others.
+    /// When its work starts, relative to other tasks.
     pub queueing: Queueing,
 }
 
@@ -66,14 +66,14 @@ struct NewTaskPlan {
 #[derive(Debug)]
 pub(crate) struct Creating {
     pub(crate) store: Store,
-    /// The project, if it had to be registered for this; it stays registered after a refusal.
+    /// The project, if it was registered for this task; it stays registered after a refusal.
     pub(crate) registered: Option<Project>,
     pub(crate) created: CreateResult,
 }
 
 #[derive(Debug)]
 pub(crate) enum CreateResult {
-    /// It is recorded; nothing is performed yet.
+    /// The task is recorded; nothing is performed yet.
     Recorded(Box<RecordedTask>),
     Refused(Box<Refusal>),
 }
@@ -209,8 +209,8 @@ impl Steps {
                 }
                 Err(StoreError::DuplicateTask { .. }) if length < LONGEST => {}
                 Err(error) => {
-                    // The process that created that task may have been killed before anything was
-                    // started.
+                    // The process that created the task on this branch may have been killed before
+                    // it started a performer.
                     if let StoreError::BranchTaken { task, .. } = &error {
                         self.log_failure(task, self.context.leave_to_performer(store, task));
                     }
@@ -222,7 +222,7 @@ impl Steps {
     }
 
     /// The project of a new task, and whether it has to be registered first: a user in an
-    /// unregistered repository means that one.
+    /// unregistered repository means that repository.
     pub(crate) fn project_for_new(
         &self,
         new: &NewTaskRequest,
@@ -251,7 +251,8 @@ impl Steps {
     }
 }
 
-/// Files that agents read and arguments cannot hold a NUL.
+/// Refuses a text with a NUL, which the arguments of a program and the files for agents cannot
+/// hold.
 pub(crate) fn refuse_nul(what: &'static str, text: Option<&String>) -> Result<(), DriverError> {
     if text.is_some_and(|text| text.contains('\0')) {
         return Err(DriverError::HasNul(what));

@@ -17,7 +17,7 @@ use crate::workspaces::repository::BranchQuestion;
 const LARGEST_REPORT: u64 = 1024 * 1024;
 
 impl Steps {
-    /// Adds the facts to what is known, or fails if one of them is unavailable.
+    /// Adds the needed facts to the known ones, or fails if one of them is unavailable.
     pub(crate) fn gather(
         &self,
         store: &mut Store,
@@ -84,8 +84,8 @@ impl Steps {
         Ok(())
     }
 
-    /// A notice for the user about a TASK.md in the branch's commits, as soon as it is seen: no
-    /// merge accepts it, and the longer it stays the more commits contain it.
+    /// A notice for the user if TASK.md is in the branch's commits. It is given at once, because no
+    /// merge accepts the file, and more and more commits will contain it.
     fn task_file_notice(
         &self,
         task: &Task,
@@ -106,7 +106,8 @@ impl Steps {
         )))
     }
 
-    /// The report of a headless run, if it left one; an unreadable one contains the reason.
+    /// The report of a headless run, if it left one; for an unreadable report, one that holds the
+    /// reason.
     fn report(&self, task: &Task, run: &RunId) -> Result<Option<Report>, DriverError> {
         let path = self
             .context

@@ -118,7 +118,8 @@ impl Steps {
         Ok(None)
     }
 
-    /// Takes all answers, whether or not they are valid: an old answer does not count.
+    /// Removes all answers from the store, and returns them if all were given for the current
+    /// content of the worktree.
     fn take_answers(
         &self,
         store: &mut Store,
@@ -215,7 +216,7 @@ impl Steps {
         wanted: &GateCommand,
         workspace: &WorkspaceRecord,
     ) -> Result<CommandResult, DriverError> {
-        // A killed gatherer may have left one running.
+        // A killed gatherer may have left a gate command running.
         let run = self.workspaces.end_remaining(GATE, task)?;
         let command = self
             .workspaces

@@ -24,8 +24,8 @@ impl Steps {
         Ok(())
     }
 
-    /// Treats a status written into TASK.md as a request. If there is none, returns the document
-    /// for the request that follows immediately.
+    /// Treats a status written into TASK.md by hand as a request. If no status was written, returns
+    /// the document for the request that follows immediately.
     pub(crate) fn follow_hand_edit(
         &self,
         store: &mut Store,
@@ -41,9 +41,9 @@ impl Steps {
         }
     }
 
-    /// The same for a status that a projection has removed from TASK.md; returns whether there was
-    /// one and it is decided. The process that removed it may have died, or a gate of the edge may
-    /// have been running.
+    /// Like `follow_hand_edit`, for a status that a projection has already removed from TASK.md.
+    /// The process that removed it may have died, or a gate may have been running. Returns whether
+    /// there was such a status and it is decided.
     pub(crate) fn follow_removed_status(
         &self,
         store: &mut Store,
@@ -59,16 +59,16 @@ impl Steps {
         Ok(is_decided)
     }
 
-    /// In a bound worktree the edit counts as the worker's. Elsewhere its author is unknown, and a
-    /// notice shows the user which command to run. Returns whether it is decided: what cannot be
-    /// determined yet is tried again.
+    /// Decides about a status written by hand. In a bound worktree the edit counts as the worker's;
+    /// elsewhere its author is unknown, and a notice shows the user which command to run. Returns
+    /// whether the edit is decided; if not, the next call tries again.
     fn decide_hand_edit(
         &self,
         store: &mut Store,
         id: &TaskId,
         wish: &StatusEdit,
     ) -> Result<bool, DriverError> {
-        // The process that refused it may have died before it updated TASK.md.
+        // The process that refused the edit may have died before it updated TASK.md.
         if store.is_rejected(id, wish)? {
             return Ok(true);
         }

@@ -80,7 +80,7 @@ pub(crate) struct GatheredFacts {
     pub(crate) is_merge: bool,
     /// Whether this judges the end of a run, which must not wait for a branch that is gone.
     pub(crate) is_end_of_run: bool,
-    /// Notices for the user from the facts, whatever is decided.
+    /// Notices for the user that the facts lead to, whatever is decided.
     pub(crate) notices: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ impl Steps {
         self.step_from(store, id, cause, None)
     }
 
-    /// The same, starting with a TASK.md that was read just now.
+    /// Like `step`, starting with a TASK.md that was read just now.
     pub(crate) fn step_from(
         &self,
         store: &mut Store,
@@ -103,9 +103,9 @@ impl Steps {
         cause: &Cause,
         mut just_read: Option<Document>,
     ) -> Result<StepResult, DriverError> {
-        // Another commit in between changes nothing outside the database: facts gathered for the
-        // same status and branch are still valid, so many callers cannot block each other's
-        // decisions.
+        // If another process commits first, facts gathered for the same status and branch are kept,
+        // because a commit changes nothing outside the database. So many callers cannot block each
+        // other.
         let mut gathered: Option<(BranchName, Facts)> = None;
         for _ in 0..ROUNDS {
             let stored = store.require(id)?;
@@ -155,7 +155,7 @@ impl Steps {
         )
     }
 
-    /// One round; `None` when another process was faster.
+    /// Decides and records once; `None` when another process committed first.
     fn decide_once(
         &self,
         store: &mut Store,
@@ -225,7 +225,7 @@ impl Steps {
     }
 }
 
-/// Whether TASK.md is read before the first decision, so that the call records its own import.
+/// Whether TASK.md is read before the first decision, so that what was read is recorded with it.
 fn needs_document(cause: &Cause) -> bool {
     match cause {
         // A deleted task is not read: its directory is in the trash.
@@ -280,7 +280,7 @@ fn is_merge(cause: &Cause) -> bool {
     }
 }
 
-/// Reads TASK.md; one that cannot be read is not imported.
+/// Reads TASK.md; if it cannot be read, notes why.
 pub(crate) fn read_document(
     store: &mut Store,
     id: &TaskId,

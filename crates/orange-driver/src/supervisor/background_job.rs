@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
-/// The thread; when this is dropped, it exits after its current run.
+/// A handle to the thread. When it is dropped, the thread exits after its current run.
 pub(super) struct BackgroundJob {
     requests: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -34,7 +34,7 @@ impl BackgroundJob {
     /// Requests a run.
     pub(super) fn request(&self) {
         if let Some(wanted) = &self.requests {
-            // A thread that has exited does nothing more.
+            // Sending fails only if the thread has exited, which needs no reaction.
             let _ended = wanted.send(());
         }
     }

@@ -28,7 +28,7 @@ pub(super) fn start_event_workers(driver: Driver, sender: Sender<Wake>) -> Resul
 /// Workers that record starts that have happened: all waiting ones, with one tmux listing.
 pub(super) fn start_confirmers(driver: Driver, sender: Sender<Wake>) -> Result<Workers, String> {
     Workers::new("confirm", 1, usize::MAX, move |tasks| {
-        // If tmux cannot answer now, its next listing shows them again.
+        // If tmux cannot answer now, its next listing shows these starts again.
         if let Ok(confirmed) = driver.with_user_variables().performer.confirm_starts(tasks) {
             let _ended = sender.send(Wake::Confirmed(confirmed));
         }
@@ -43,7 +43,7 @@ fn report_failures(
 ) {
     let behind = match caught_up {
         Ok(behind) => behind,
-        // The error is the same for all of them.
+        // The error is the same for all tasks, so report it once.
         Err(error) => {
             let first = tasks.first().cloned();
             first.map(|task| (task, error)).into_iter().collect()

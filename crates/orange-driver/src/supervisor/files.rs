@@ -12,7 +12,7 @@ use orange_engine::names::TaskId;
 
 use super::{SupervisorError, Wake};
 
-/// Watches the folders that contain the files: not the files, because writers replace them.
+/// Watches the folders that contain the files, because writers replace the files themselves.
 pub(super) struct Files {
     watcher: RecommendedWatcher,
     worktrees: Arc<Mutex<BTreeMap<PathBuf, TaskId>>>,
@@ -57,13 +57,13 @@ impl Files {
         })
     }
 
-    /// Watches a folder of a task, its worktree or that of a run, instead of an earlier one.
+    /// Watches a folder of a task, its worktree or the folder of a run, instead of an earlier one.
     ///
     /// A folder that is still being created cannot be watched yet; the next call tries again.
     pub(super) fn follow(&mut self, task: &TaskId, before: Option<&Path>, now: Option<&Path>) {
         if let Some(before) = before.filter(|before| Some(*before) != now) {
             let mut worktrees = lock(&self.worktrees);
-            // Another task may have it by now.
+            // Another task may use the folder by now.
             if worktrees.get(before) == Some(task) {
                 worktrees.remove(before);
                 drop(worktrees);
@@ -112,7 +112,7 @@ fn is_event_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "events.jsonl")
 }
 
-/// Each project can choose its name, but not its extension.
+/// Whether a file may be a task file. Projects choose its name, but not its extension.
 fn is_task_file(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "md")
 }

@@ -1,9 +1,9 @@
 //! The supervisor: reacts when something changes.
 //!
-//! It has no state of its own to lose. It reads everything it knows from the store, tmux and the
-//! processes when it starts, and everything it finds goes through the driver like any other
-//! request, so it may be killed at any time without consequences. One thread waits for events and
-//! hands out work; other threads check and perform, so that no slow effect delays a check.
+//! The supervisor has no state of its own, so it may be killed at any time. When it starts, it
+//! reads everything it knows from the store, tmux and the processes, and everything it finds goes
+//! through the driver like any other request. One thread waits for events and hands out work; other
+//! threads check and perform, so that no slow effect delays a check.
 
 mod background_job;
 mod batch_workers;
@@ -44,7 +44,7 @@ use crate::{
     Watcher,
 };
 
-/// How many tasks can have something ended while all performers are busy.
+/// How many tasks can have agents ended or workspaces released while all performers are busy.
 const ENDERS: usize = 2;
 
 /// How long after a write to the database its commit is certain to be visible: the file event
@@ -54,7 +54,7 @@ const SETTLED: Duration = Duration::from_millis(100);
 /// Intervals and limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Between two listings of the whole tmux server; process exits are noticed without it.
+    /// Between two listings of the whole tmux server; process exits are noticed without a listing.
     pub tick: Duration,
     /// Between two checks of everything, to find missed events.
     pub sweep: Duration,
@@ -62,7 +62,7 @@ pub struct Settings {
     pub performers: usize,
     /// How many agents may start per minute.
     pub start_rate: u32,
-    /// Whether it exits as soon as another process wants to supervise.
+    /// Whether the supervisor exits as soon as another process wants to supervise.
     pub yields: bool,
 }
 
@@ -125,7 +125,7 @@ enum Wake {
     Tmux(u64, ControlEvent),
     /// A check is done.
     Checked(Vec<TaskCheck>),
-    /// The check of all these failed.
+    /// The check of all these tasks failed.
     CheckFailed(Vec<TaskId>, DriverError),
     /// A performer is done.
     Performed(TaskId, Result<PerformResult, DriverError>),
@@ -140,9 +140,9 @@ enum Wake {
 pub struct Stopper(Sender<Wake>);
 
 impl Stopper {
-    /// Asks it to exit; agents keep running.
+    /// Asks the supervisor to exit; agents keep running.
     pub fn stop(&self) {
-        // A supervisor that has exited needs no request.
+        // Sending fails only if the supervisor has already exited.
         let _ended = self.0.send(Wake::Stop);
     }
 }
@@ -150,15 +150,16 @@ impl Stopper {
 /// Supervises every task of a home.
 #[derive(Debug)]
 pub struct Supervisor {
-    // Declared first, because fields are dropped in this order: workers end before the lock is
-    // released.
+    // The workers are declared first and the lock last, because fields are dropped in this order:
+    // the workers must end before the lock is released.
     checkers: Workers,
     readers: Workers,
     event_workers: Workers,
     performers: Workers,
     /// Record starts that have already happened.
     confirmers: Workers,
-    /// Perform effects that end something first, so that no slow setup delays them.
+    /// Perform the effects of tasks whose first effect ends an agent or releases a workspace, so
+    /// that no slow setup delays them.
     enders: Workers,
     scheduling: BackgroundJob,
     cleanup: BackgroundJob,

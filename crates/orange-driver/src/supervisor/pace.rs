@@ -7,8 +7,8 @@ use orange_config::clock;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 
-/// Lets one start through at a time. It assigns no slots in advance: after a supervisor's exit most
-/// waiting tasks have already started, and only leave the queue.
+/// Lets one start through per interval. Assigns no slots in advance: after a restart of the
+/// supervisor, most waiting tasks turn out to have started already and need no slot.
 #[derive(Debug)]
 pub(super) struct Pace {
     between: Duration,

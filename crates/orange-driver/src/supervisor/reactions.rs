@@ -21,8 +21,8 @@ impl Supervisor {
         // A busy database is ignored: the next commit or sweep tries again.
         self.unparking = self.watcher.next_unparking().unwrap_or_default();
         let changes = self.watcher.changes().unwrap_or_default();
-        // Scheduling opens the database, which causes a file event of its own: scheduling again for
-        // that alone would never end.
+        // Schedule only after a change: scheduling opens the database, which causes a file event,
+        // so scheduling after every file event would never end.
         if !changes.is_empty() {
             self.scheduling.request();
             self.notifying.request();
@@ -59,7 +59,8 @@ impl Supervisor {
         for directory in &directories {
             self.files.follow(&task, None, Some(directory));
         }
-        // No file event comes for what was reported or written before supervision began.
+        // Read what was reported or written before supervision began, because no file event comes
+        // for it.
         if before.is_none() && !directories.is_empty() {
             self.event_workers.add(task.clone());
             self.notifying.request();
@@ -159,8 +160,7 @@ impl Supervisor {
                 for task in self.tasks.suspects(&roll) {
                     self.checkers.add(task);
                 }
-                // A start that has already happened only needs to be confirmed, which overloads
-                // nothing.
+                // A start that has already happened only needs to be confirmed, so it is not paced.
                 for task in self.tasks.started(&roll) {
                     if !self.performers.has(&task) && !self.enders.has(&task) {
                         self.timers.clear(&task);
@@ -169,7 +169,8 @@ impl Supervisor {
                 }
             }
             Reaction::Lost { had_answered } => {
-                // If no server ever answered, there will be none in a moment either.
+                // Ask again at once, but not if no server ever answered: there will be none now
+                // either.
                 if had_answered {
                     self.tick = Deadline::after(Duration::ZERO);
                 }
@@ -210,7 +211,8 @@ impl Supervisor {
         self.timers.set(task, again);
     }
 
-    /// Leaves unrecorded starts to a performer; recorded ones are read with their commit.
+    /// Leaves unrecorded starts to a performer; recorded ones cause a commit, which is noticed
+    /// anyway.
     pub(super) fn note_confirmed(&mut self, confirmed: Vec<StartConfirmation>) {
         for it in confirmed {
             match it.is_recorded {
@@ -224,7 +226,7 @@ impl Supervisor {
     /// Checks everything, to find missed events.
     pub(super) fn sweep_all(&mut self) {
         self.reload();
-        // A task that waits for a time becomes next without a commit.
+        // A task that waits until a certain time becomes startable without a commit.
         self.scheduling.request();
         self.notifying.request();
         self.cleanup.request();

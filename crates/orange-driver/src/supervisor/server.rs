@@ -17,7 +17,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) struct Server {
     sender: Sender<Wake>,
     connection: Option<Control>,
-    /// Counts connections: late output of an earlier one is about another server.
+    /// The number of the current connection, to recognize late output of an earlier one.
     number: u64,
     /// A connection that was closed and has not ended yet; there is never more than one.
     leaving: Option<Control>,
@@ -37,7 +37,7 @@ pub(super) enum Reaction {
     Panes(PaneSnapshot),
     /// The connection has ended; the agents on it have to be checked.
     Lost {
-        /// Whether a server had ever answered on it.
+        /// Whether a server had ever answered on this connection.
         had_answered: bool,
     },
 }
@@ -121,7 +121,7 @@ impl Server {
         }
     }
 
-    /// Closes the connection, for a while.
+    /// Closes the connection; the next poll opens a new one.
     pub(super) fn disconnect(&mut self) {
         if let Some(mut connection) = self.connection.take() {
             connection.disconnect();

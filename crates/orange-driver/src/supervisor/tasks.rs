@@ -8,13 +8,13 @@ use orange_engine::names::{RunId, TaskId};
 
 use crate::{WatchedRun, WatchedTask};
 
-/// Every task that is unfinished, or that has effects due.
+/// Every task that is unfinished, has agents, or has effects due.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     known: BTreeMap<TaskId, WatchedTask>,
     /// The task of each process, by pid.
     processes: BTreeMap<u32, TaskId>,
-    /// Checked with every tick until their state is known.
+    /// Tasks that are checked with every tick until the state of their agents is known.
     doubtful: BTreeSet<TaskId>,
 }
 
@@ -50,7 +50,7 @@ impl Tasks {
         }
     }
 
-    /// Records that it could be determined.
+    /// Records that the state of a task's agents could be determined.
     pub(super) fn mark_determined(&mut self, task: &TaskId) {
         self.doubtful.remove(task);
     }
@@ -120,8 +120,8 @@ fn processes(task: &WatchedTask) -> impl Iterator<Item = &ProcessIdentity> {
     panes.filter_map(|pane| pane.process.as_ref())
 }
 
-/// Whether the pane listing shows an agent in its recorded pane: its process is watched, so an exit
-/// would have been noticed.
+/// Whether the pane listing shows an agent's process in its recorded pane. This is enough, because
+/// the process is watched and its exit would have been noticed.
 fn is_running(
     run: &WatchedRun,
     server: &ServerIdentity,

@@ -7,10 +7,10 @@ use orange_config::clock;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 
-/// The longest sleep, because the clock may be changed.
+/// The longest sleep; it is limited because the clock may be changed meanwhile.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// One time per task: the earliest.
+/// The earliest time that was set for each task.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     at: BTreeMap<TaskId, Timestamp>,
@@ -28,7 +28,7 @@ impl Timers {
         self.at.remove(task);
     }
 
-    /// How long nothing is due.
+    /// How long until the next task is due, up to a limit.
     pub(super) fn time_to_next(&self) -> Duration {
         time_left(self.at.values().min().copied())
     }

@@ -31,7 +31,8 @@ struct Shared {
     change: Condvar,
 }
 
-/// Threads that do one kind of work. When this is dropped, they exit after their current work.
+/// Threads that do one kind of work. When this is dropped, the threads exit after their current
+/// work.
 pub(super) struct Workers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -53,8 +54,8 @@ impl Workers {
             let thread = thread::Builder::new().name(name.to_owned());
             let thread = thread.spawn(move || {
                 while let Some(tasks) = shared.take(at_once) {
-                    // A task that panics must not stop the work for all others, nor for those taken
-                    // with it.
+                    // A panic in the work for one task must not stop the other tasks, so those
+                    // taken with it are tried one by one.
                     let work = |tasks: &[TaskId]| catch_unwind(AssertUnwindSafe(|| work(tasks)));
                     if work(&tasks).is_err() && tasks.len() > 1 {
                         for task in &tasks {

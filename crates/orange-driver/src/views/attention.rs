@@ -1,7 +1,7 @@
 //! Everything that needs the user, over all tasks.
 //!
 //! Each source is read once for all tasks: rows, raised reasons, unread messages. Only the events
-//! of live agents are read agent by agent, which is the end of a small file each.
+//! of live agents are read agent by agent, each from the end of a small file.
 
 use orange_config::clock;
 use orange_engine::activity::ActivityState;
@@ -32,7 +32,7 @@ pub struct Attention {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttentionEntry {
     pub item: Item,
-    /// The project of its task, if it is about one.
+    /// The project of the item's task, if the item is about a task.
     pub project: Option<ProjectName>,
     /// The task's summary.
     pub summary: Option<String>,
@@ -41,7 +41,7 @@ pub struct AttentionEntry {
 impl Views {
     /// Everything that needs the user, in one project or in all; writes nothing.
     ///
-    /// A parked harness matters everywhere.
+    /// Includes parked harnesses in either case, because they matter to every project.
     pub fn attention(&self, project: Option<&ProjectName>) -> Result<Attention, DriverError> {
         let store = match Store::open_read_only(&self.context.home) {
             // Without a database nothing needs the user.
@@ -71,7 +71,7 @@ impl Views {
         for (row, activities) in listed.rows.iter().zip(&mut activities) {
             let is_dead = seen.get(&row.id) == Some(&AgentState::Dead);
             if is_dead {
-                // A dead agent is silent too.
+                // A dead agent is silent too, so its silence needs no entry of its own.
                 activities.retain(|it| it.activity.state != ActivityState::Silent);
             }
             let mut standing = standing(row, &raised, &unread, activities);
@@ -155,7 +155,8 @@ fn since<'a>(
     Reason {
         text: told,
         since: own.peek().map_or(entered_at, |it| it.at),
-        // A failed start is raised again in the status that it leads back to.
+        // Check all events, not only the latest: a failed start is raised again in the status that
+        // it leads back to.
         is_failed_effect: own.any(|it| it.is_effect_failure),
     }
 }

@@ -28,16 +28,16 @@ pub enum WaitTarget {
 /// The result of waiting.
 #[derive(Clone, Debug)]
 pub enum WaitResult {
-    /// The task has reached it.
+    /// The task has reached a target.
     Reached(Box<Task>),
-    /// It has ended in another status.
+    /// The task has ended in another status.
     Ended(Box<Task>),
-    /// It has not reached it yet.
+    /// The task has not reached a target yet.
     NotYet(Box<Task>),
 }
 
 impl Views {
-    /// Waits until a task reaches one of these, ends in another status, the time is up, or waiting
+    /// Waits until a task reaches a target or ends in another status, the time is up, or waiting
     /// should stop.
     pub fn await_status(
         &self,

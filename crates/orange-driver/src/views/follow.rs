@@ -10,7 +10,7 @@ use crate::DriverError;
 use crate::context::Context;
 use crate::views::Views;
 
-/// How long to wait for a process that blocks the database before reporting that.
+/// How long to wait for a process that blocks the database before reporting an error.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The changes that bring a list up to a later commit.
@@ -18,7 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct ListChange {
     /// The last commit that it includes.
     pub sequence: u64,
-    /// Whether this replaces everything: another database has taken the place of the earlier one.
+    /// Whether this replaces the whole list, because it is the first change or another database has
+    /// taken the place of the earlier one.
     pub is_whole: bool,
     /// The tasks that are new or changed.
     pub rows: Vec<TaskRow>,

@@ -16,11 +16,11 @@ impl Views {
         Ok(unread.collect())
     }
 
-    /// Marks a role's messages up to this one as read; called once they were handed over.
+    /// Marks a role's messages up to this one as read; called after they were handed over.
     pub fn mark_read(&self, task: &TaskId, role: &Role, last: u64) -> Result<(), DriverError> {
         let mut store = self.context.store()?;
         store.mark_read(task, role, last, clock::now())?;
-        // This follows a status that was written by hand instead of overwriting it.
+        // Syncing follows a status that was written by hand instead of overwriting it.
         self.steps.sync_files(&mut store, task)
     }
 }

@@ -46,7 +46,7 @@ impl Overview {
         looked_at.unwrap_or_else(|| worst_state(task, &[]))
     }
 
-    /// What the agents of a task seem to be doing; if they differ, what needs the user.
+    /// What the agents of a task seem to be doing; if they differ, what most needs the user.
     pub fn activity_state(&self, task: &TaskRow) -> ActivityState {
         let doing = self.doing.get(&task.id).copied();
         doing.unwrap_or(ActivityState::Unknown)
@@ -56,13 +56,13 @@ impl Overview {
 /// The result of checking a task's agents; the worst one if there are several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AgentState {
-    /// There is none, or it is still being started or ended.
+    /// There is no agent, or it is being started or ended.
     None,
-    /// It is running.
+    /// The agent is running.
     Alive,
-    /// Its state cannot be determined.
+    /// The agent's state cannot be determined.
     Unknown,
-    /// It has exited on its own.
+    /// The agent has exited on its own.
     Dead,
 }
 
@@ -132,7 +132,7 @@ impl Views {
         if alive.peek().is_some() {
             let alive: Vec<&TaskRow> = alive.collect();
             let look = self.context.tmux.list();
-            // Runs that cannot be read are unknown, which must not prevent the listing.
+            // The state of runs that cannot be read is unknown; this must not prevent the listing.
             let runs = store.runs_of(alive.iter().map(|row| &row.id));
             let runs = runs.unwrap_or_default();
             let looked = alive.into_iter().map(|row| {
@@ -191,7 +191,7 @@ impl Views {
             })
         });
         let seen: Result<Vec<RunObservation>, DriverError> = seen.collect();
-        // A failed check is unknown, which must not prevent the listing.
+        // A failed check makes the state unknown and must not prevent the listing.
         seen.map_or(AgentState::Unknown, |seen| worst_state(row, &seen))
     }
 }
@@ -240,7 +240,7 @@ fn rank(row: &TaskRow) -> u8 {
     }
 }
 
-/// The longest waiting first; of finished tasks, the latest first.
+/// The sort key within a rank: the longest waiting first; of finished tasks, the latest first.
 fn since(row: &TaskRow) -> (i64, Reverse<i64>) {
     let millis = row.entered_at.map_or(i64::MIN, Timestamp::millis);
     if row.kind == Some(Kind::Terminal) {

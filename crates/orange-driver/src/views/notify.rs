@@ -34,8 +34,8 @@ impl Views {
         let mut store = self.context.store()?;
         let mut taken = Vec::new();
         for attended in news {
-            // Taken before sending: a process killed in between has sent nothing, and nothing is
-            // sent twice.
+            // Claim before sending, so that nothing is sent twice. If this process is killed in
+            // between, the notification is lost.
             if store.claim_notification(&attended.item.key, clock::now())? {
                 taken.push(attended);
             }

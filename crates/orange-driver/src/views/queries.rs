@@ -147,7 +147,7 @@ impl Views {
                 .git_facts(&store, &stored.task, BranchQuestion::default())
             {
                 Ok(facts) => context.facts.git = Some(facts),
-                // There is nothing to know before the start.
+                // Before the start there are no facts about the branch.
                 Err(DriverError::NotStarted { .. }) => {}
                 Err(error) => unknown.push(error.to_string()),
             }

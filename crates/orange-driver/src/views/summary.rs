@@ -23,11 +23,11 @@ use crate::views::Views;
 /// A quick view of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskSummary {
-    /// The harness that works on it now, or will.
+    /// The harness that works on the task now, or will.
     pub harness: HarnessName,
     /// The workflow it is pinned to.
     pub workflow: WorkflowName,
-    /// Where it can go, judging by its TASK.md; git is not asked.
+    /// Where the task can go, judging by its TASK.md and without git.
     pub ways: Vec<NextStep>,
     /// The maximum number of reviews.
     pub rounds: Option<i64>,
@@ -124,7 +124,7 @@ fn rounds(workflow: &Workflow) -> Option<i64> {
     found.map(|comparison| comparison.value)
 }
 
-/// An agent that the status could have and that is missing.
+/// The first agent that is missing and that the status allows to respawn, expected ones first.
 fn missing_agent(workflow: &Workflow, task: &Task) -> Option<Role> {
     let state = workflow.state(&task.status)?;
     let is_gone = |role: &&Role| match task.runs.get(*role) {

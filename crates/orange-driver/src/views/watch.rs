@@ -100,7 +100,7 @@ impl Watcher {
     pub fn require_known_schema(&self) -> Result<(), DriverError> {
         match self.store.require_known_schema() {
             Err(error @ StoreError::Newer { .. }) => Err(error.into()),
-            // A busy database is read by the next call.
+            // If the database is busy, the next call checks again.
             _ => Ok(()),
         }
     }
@@ -108,7 +108,7 @@ impl Watcher {
     /// The tasks that have changed since the last call.
     pub fn changes(&mut self) -> Result<Vec<Change>, DriverError> {
         if self.store.is_replaced() {
-            // A rebuild has put another database in its place, which counts from zero.
+            // A rebuild has replaced the database, and the new one counts from zero.
             self.store = Store::open_read_only(&self.context.home)?;
             self.sequence = 0;
         }
@@ -185,7 +185,8 @@ impl Watcher {
         })
     }
 
-    /// The run that would be started, unless something else comes first.
+    /// The run that the task starts next, unless an effect other than acquiring a workspace comes
+    /// first.
     fn start_in(&self, id: &TaskId) -> Result<Option<RunId>, DriverError> {
         let pending = self.store.pending(id)?;
         let mut waiting = pending.into_iter().filter(is_waiting).peekable();
@@ -208,7 +209,7 @@ impl Watcher {
             self.workflows
                 .insert(stored.workflow_text.clone(), workflow);
         }
-        // It was found, or was just inserted.
+        // The workflow is always there: it was found, or was just inserted.
         self.workflows
             .get(&stored.workflow_text)
             .ok_or_else(|| DriverError::WorkflowInvalid {

@@ -12,8 +12,8 @@ use crate::workspaces::Workspaces;
 pub(crate) const USUAL_TIMEOUT: u64 = 600;
 
 impl Workspaces {
-    /// A command of a workflow; its variables say what it runs for, so that it is recognized when
-    /// it calls orange.
+    /// A command of a workflow. Its variables name the task and the effect, so that the command is
+    /// recognized when it calls orange.
     pub(crate) fn workflow_command(
         &self,
         task: &Task,
@@ -33,7 +33,7 @@ impl Workspaces {
             .directory(&workspace.path))
     }
 
-    /// A program that runs for a task; its variables say so.
+    /// A program that runs for a task; its variables name the task and the effect.
     pub(crate) fn task_command(&self, task: &Task, program: &str, effect: &str) -> Invocation {
         let mut variables = self.context.environment.passed_variables([]);
         for (name, value) in [

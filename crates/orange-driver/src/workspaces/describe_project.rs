@@ -38,7 +38,7 @@ impl Workspaces {
             }
             base => base?,
         };
-        // The path is stored as text and must not turn into another path.
+        // The path is stored as text, so it must survive the conversion unchanged.
         let plain = path.to_str().filter(|it| !it.contains(char::is_control));
         if plain.is_none() {
             return Err(wrong(

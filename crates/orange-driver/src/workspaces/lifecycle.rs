@@ -44,7 +44,7 @@ impl Workspaces {
             .context
             .lock_workspace(&workspace.name)
             .map_err(Failure::temporary)?;
-        // A failure leaves the reservation: the next try, or a release, continues from there.
+        // A failure keeps the reservation: the next attempt, or a release, continues from there.
         let git = self.open_repository(&project).map_err(Failure::temporary)?;
         let acquired = check_out(store, &git, task, &project, &workspace)?;
         notices.extend(checkout_warnings(&acquired));
@@ -72,8 +72,8 @@ impl Workspaces {
         Ok(EffectOutcome::Bound(workspace.name))
     }
 
-    /// Moves aside what an earlier task left in place of the task's file, where nothing reads it
-    /// any more; returns a notice about it, if there was anything.
+    /// Moves aside what an earlier task left at the path of the task's file; returns a notice for
+    /// the user, if there was anything.
     fn move_leftover_aside(
         &self,
         worktree: &Worktree<'_>,
@@ -97,10 +97,11 @@ impl Workspaces {
         Ok(moved.first().map(told))
     }
 
-    /// Removes TASK.md, saves unsaved work, and leaves the branch; `tear_down` comes before.
+    /// Removes TASK.md, saves unsaved work, and detaches the worktree from the branch. The caller
+    /// runs `tear_down` before this.
     ///
     /// The branch and its commits stay as they are. A worktree that cannot be made clean without
-    /// losing something is left as it is, and leaves the pool.
+    /// losing something is left as it is, and is retired from the pool.
     pub(crate) fn release(
         &self,
         store: &mut Store,
@@ -140,8 +141,8 @@ impl Workspaces {
 
     /// Runs the project's teardown in a worktree that is still the task's, before `release`.
     ///
-    /// A failure does not block the release: it is returned as a notice, to be recorded before the
-    /// release, because a release is not repeated once it has happened.
+    /// A failure does not block the release: it is returned as a notice. The caller records the
+    /// notice before the release, because nothing is repeated once the release has happened.
     pub(crate) fn tear_down(
         &self,
         store: &Store,
@@ -181,7 +182,7 @@ impl Workspaces {
     }
 }
 
-/// The workspace that the task holds, if it is the one meant.
+/// The workspace that the task holds, unless another one is meant.
 fn held_workspace(
     store: &Store,
     task: &Task,
@@ -201,7 +202,8 @@ pub(crate) fn slot(workspace: &WorkspaceRecord) -> Slot<'_> {
 
 /// Checks out the branch in the worktree, creating the worktree if needed.
 ///
-/// A path that something else occupies leaves the pool, and the next try takes another.
+/// A workspace that turns out to be unusable is retired from the pool, and the next attempt takes
+/// another.
 fn check_out<'git>(
     store: &mut Store,
     git: &'git Git,
@@ -220,7 +222,7 @@ fn check_out<'git>(
     let refusal = match git.acquire(&acquire) {
         Ok(AcquireResult::Acquired(acquired)) => return Ok(acquired),
         Ok(AcquireResult::Refused(refusal)) => refusal,
-        // A retry does not make the name valid.
+        // A retry would not make the name valid.
         Err(error @ GitError::BadName { .. }) => return Err(Failure::permanent(error)),
         Err(error) => return Err(Failure::temporary(error)),
     };

@@ -144,7 +144,7 @@ impl Workspaces {
         }
         let made = git.prepare(&slot(record), Some(&project.default_branch))?;
         if made.is_err() {
-            // Something else is there; leave it alone, and continue without this workspace.
+            // Something else is at this path; leave it alone, and continue without this workspace.
             store.retire_workspace(&record.name)?;
         }
         Ok(())

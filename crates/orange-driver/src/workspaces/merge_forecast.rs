@@ -13,7 +13,7 @@ use crate::workspaces::repository::without_branch;
 /// What a merge of a task would do now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeForecast {
-    /// The branch that it is merged into.
+    /// The branch that the task would be merged into.
     pub into: BranchName,
     pub strategy: MergeStrategy,
     pub preview: MergePreview,

@@ -13,11 +13,11 @@ use crate::failure::Failure;
 use crate::workspaces::Workspaces;
 
 impl Workspaces {
-    /// The workspace to reserve for the task of a plan, if there is one.
+    /// The workspace to reserve for a task whose plan acquires one, if the pool has room.
     ///
-    /// Without one the plan is recorded all the same: acquiring will report that the pool is
-    /// exhausted, and the workflow reacts to that. If the settings refuse starts in a full pool,
-    /// the caller gets an error and nothing is recorded.
+    /// Without room the plan is recorded even so: the acquire effect will fail, and the workflow
+    /// reacts to that. If the settings refuse starts in a full pool, the caller gets an error and
+    /// nothing is recorded.
     pub(crate) fn workspace_to_reserve(
         &self,
         store: &mut Store,
@@ -40,7 +40,7 @@ impl Workspaces {
         let Ok(project) = projects.require(&task.project) else {
             return Ok(None);
         };
-        // So are invalid settings.
+        // Invalid settings too are a failure of acquiring.
         let Ok(settings) = self.context.settings(Some(project)) else {
             return Ok(None);
         };
@@ -90,8 +90,8 @@ impl Workspaces {
         Ok(name)
     }
 
-    /// Reserves a workspace for a task whose plan could not: the task's creation planned it, or its
-    /// first workspace turned out to be unusable.
+    /// Reserves a workspace for a task whose plan reserved none, because the task's creation
+    /// planned the effect or the first workspace turned out to be unusable.
     pub(crate) fn reserve(
         &self,
         store: &mut Store,

@@ -1,8 +1,8 @@
 //! Each workspace's port offset, unique within a home.
 //!
-//! The numbers are symlinks in the pool's folder, `.ports/<number>` to the workspace's name.
+//! Each number is a symlink in the pool's folder, from `.ports/<number>` to the workspace's name.
 //! Creating a symlink is atomic and never replaces another, so no two workspaces get the same
-//! number, and it survives the loss of the database.
+//! number. The numbers survive the loss of the database.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -27,7 +27,7 @@ impl Workspaces {
         Ok(own.map(|number| number.saturating_mul(PORT_STEP)))
     }
 
-    /// The same, but assigns a unique number if it has none.
+    /// Like `port_offset`, but assigns a unique number if the workspace has none.
     pub(crate) fn require_port_offset(&self, name: &WorkspaceName) -> Result<u32, DriverError> {
         let folder = self.ports();
         let mut folders = DirBuilder::new();

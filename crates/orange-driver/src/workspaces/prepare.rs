@@ -1,8 +1,8 @@
 //! Prepares a worktree: included files, setup, and teardown.
 //!
 //! Scripts come from the user's own configuration, never from the repository. A script may run
-//! twice, because the process that runs it may be killed; what an earlier try left running is ended
-//! first.
+//! twice, because the process that runs it may be killed; processes that an earlier attempt left
+//! running are ended first.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -33,7 +33,7 @@ const MAX_NAMES: usize = 5;
 pub(crate) enum Script {
     /// Runs before a task's agents start.
     Setup,
-    /// Runs after they have ended.
+    /// Runs after the agents have ended, before the workspace is released.
     Teardown,
 }
 

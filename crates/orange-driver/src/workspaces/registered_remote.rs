@@ -29,8 +29,8 @@ pub(crate) fn with_registered_remote(git: Git, project: &Project) -> Git {
 }
 
 impl Workspaces {
-    /// Records a project's remote, if it is not recorded yet, from the repository's configuration
-    /// before the first agent can change that.
+    /// Records a project's remote, if it is not recorded yet, from the repository's configuration.
+    /// This happens before the first agent can change that configuration.
     pub(crate) fn record_remote(&self, project: &mut Project) -> Result<(), DriverError> {
         if project.remote.is_some() {
             return Ok(());

@@ -15,10 +15,12 @@ pub(crate) struct RenamedBranch {
 }
 
 impl Workspaces {
-    /// Renames the branch in the task's worktree, if a request names one that does not exist.
+    /// Renames the branch in the task's worktree, if a request asks for a name that does not exist
+    /// yet.
     ///
-    /// This happens before the decision, which is about the new branch. A process that dies in
-    /// between leaves what `git branch -m` would leave, and the same request then succeeds.
+    /// This happens before the decision, because the decision is about the new branch. If the
+    /// process dies in between, the branch is renamed as by `git branch -m`, and the same request
+    /// succeeds later.
     pub(crate) fn rename_branch(
         &self,
         store: &Store,
@@ -66,7 +68,8 @@ impl Workspaces {
         Ok(worktree.rename_branch(&renamed.to, &renamed.from)?)
     }
 
-    /// Names the task's tmux session after its branch; running `update --branch` again repeats it.
+    /// Names the task's tmux session after its branch; if this fails, running `update --branch`
+    /// again repeats it.
     pub(crate) fn rename_session(&self, store: &Store, id: &TaskId) -> Result<(), DriverError> {
         let task = store.require(id)?.task;
         if task.runs.is_empty() {

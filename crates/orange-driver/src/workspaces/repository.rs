@@ -116,7 +116,7 @@ impl Workspaces {
     }
 }
 
-/// A missing branch is an error with instructions; anything else is git's failure.
+/// Turns a missing branch into an error with instructions, and anything else into a failure of git.
 pub(super) fn without_branch(task: &Task, error: GitError) -> DriverError {
     match error {
         // A run is recorded before its worktree and branch are created.

@@ -39,7 +39,7 @@ pub struct RescueInfo {
 /// Where to restore a rescue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// A new branch, one commit on top of the one that the rescue belongs to.
+    /// A new branch, with one commit on top of the commit that the rescue is based on.
     Branch(BranchName),
     /// A directory, which is created if missing.
     Directory(PathBuf),

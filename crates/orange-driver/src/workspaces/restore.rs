@@ -5,8 +5,9 @@ use orange_engine::names::TaskId;
 
 use crate::failure::Failure;
 
-/// Restores what was unsaved when the task last released a workspace, unless that was done before.
-/// Overwrites nothing; what cannot be restored stays rescued, and the result is a notice.
+/// Restores what was unsaved when the task last released a workspace, unless it was restored
+/// before. Overwrites nothing: if the work cannot be restored, it stays in the rescue, and the
+/// result is a notice.
 pub(crate) fn restore_latest(
     git: &Git,
     task: &TaskId,

@@ -1,8 +1,8 @@
 //! Runs the user's verification command on a merged result.
 //!
 //! The command comes from the user's own configuration; the code it runs comes from agents, as in
-//! any worktree of a task. It may run twice, because the process that runs it may be killed; what an
-//! earlier try left running is ended first.
+//! any worktree of a task. The command may run twice, because the process that runs it may be
+//! killed; processes that an earlier attempt left running are ended first.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -117,7 +117,7 @@ impl Workspaces {
     }
 }
 
-/// The command could not be run.
+/// The obstacle for a command that could not be run.
 fn not_run(verification: &Verification<'_>, log: &Path, reason: &str) -> MergeObstacle {
     MergeObstacle::NotVerified {
         command: verification.command.to_owned(),

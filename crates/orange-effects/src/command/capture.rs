@@ -1,8 +1,8 @@
 //! Feeds and drains a program's pipes while it runs.
 //!
-//! Everything a program wrote before it exited is still in its pipes when we see the exit, so it is
-//! read then without waiting: load on the machine cannot truncate the output. What another process
-//! that inherited the pipes writes later is not the program's output.
+//! Whatever a program wrote before it exited is still in its pipes when we see the exit. It is read
+//! then, without a timeout, so a slow machine cannot truncate the output. What another process that
+//! inherited the pipes writes later is not the program's output.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -170,7 +170,7 @@ fn exit_handle(child: &Child) -> Option<OwnedFd> {
     pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok()
 }
 
-/// Not available here; the program is polled instead.
+/// Other systems have no such handle; the program is polled instead.
 #[cfg(not(target_os = "linux"))]
 fn exit_handle(_child: &Child) -> Option<OwnedFd> {
     None

@@ -14,8 +14,8 @@ const LONGEST: u64 = 1024 * 1024;
 
 /// The writing side: what we send to the program.
 ///
-/// Dropping it closes the program's input, which asks the program to exit. It is never killed:
-/// killing a tmux client has taken the server down with it.
+/// Dropping it closes the program's input, which asks the program to exit. The program is never
+/// killed: killing a tmux client has taken the server down with it.
 #[derive(Debug)]
 pub struct Conversation {
     input: Option<ChildStdin>,

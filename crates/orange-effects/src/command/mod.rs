@@ -227,8 +227,8 @@ impl Invocation {
         }
     }
 
-    /// Replaces this process with the program, with this process's streams or with its output in a
-    /// file; returns only on failure.
+    /// Replaces this process with the program; returns only on failure. The program inherits this
+    /// process's streams, except that its output goes to `output` if that is given.
     pub fn exec(&self, output: Option<File>) -> CommandError {
         let output = output.map_or_else(Stdio::inherit, Stdio::from);
         self.start_error(self.command().stdout(output).exec())
@@ -251,10 +251,11 @@ impl Invocation {
             return Ok(CommandExit::from(status));
         }
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        // The processes it started may ignore the first signal even when the program itself does
-        // not. One that even SIGKILL does not end is left to the system rather than waited for.
+        // SIGKILL follows even if the program has exited: processes that it started may have
+        // ignored SIGTERM. A process that even SIGKILL does not end is left to the system rather
+        // than waited for.
         for signal in [Signal::TERM, Signal::KILL] {
-            // It may have exited just now.
+            // A failed signal is ignored: the program may have exited just now.
             let _gone = match group {
                 Some(group) if self.has_own_group => kill_process_group(group, signal),
                 Some(single) => kill_process(single, signal),

@@ -20,7 +20,7 @@ const LONGEST_PAYLOAD: usize = 16 * 1024;
 /// Above this file size payloads are dropped and only the events are kept.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
-/// How much of the end is read; always several lines.
+/// How many bytes from the end of the file are read; they always hold several lines.
 const TAIL: u64 = 64 * 1024;
 
 #[derive(Serialize)]
@@ -36,13 +36,13 @@ pub fn agent_events_file(run_directory: &Path) -> PathBuf {
     run_directory.join("events.jsonl")
 }
 
-/// Creates the file of a run whose agent reports its start: while it is empty, no event was
-/// reported.
+/// Creates the events file of a run whose agent reports its start. While the file is empty, the
+/// agent has reported nothing.
 pub fn expect_agent_events(run_directory: &Path) -> io::Result<()> {
     open_to_append(run_directory).map(|_| ())
 }
 
-/// Restarts the clock for a run that has reported nothing.
+/// Restarts the time that `silent_since` measures, for a run that has reported nothing.
 pub fn restart_event_clock(run_directory: &Path) -> io::Result<()> {
     let file = OpenOptions::new()
         .append(true)
@@ -68,7 +68,8 @@ fn open_to_append(run_directory: &Path) -> io::Result<File> {
         .open(agent_events_file(run_directory))
 }
 
-/// Appends an event from an agent, with its payload unless that is too long.
+/// Appends an event from an agent, with its payload unless the line or the file would become too
+/// long.
 pub fn append_agent_event(
     run_directory: &Path,
     event: &AgentEvent,
@@ -81,7 +82,8 @@ pub fn append_agent_event(
     if line.len() > LONGEST_PAYLOAD {
         line = with(None)?;
     }
-    // This newline ends an incomplete line before it; otherwise it costs an empty line.
+    // The newline in front ends an incomplete line, if a writer left one; otherwise it only adds an
+    // empty line.
     line.insert(0, b'\n');
     line.push(b'\n');
     file.write_all(&line)
@@ -98,7 +100,8 @@ pub fn latest_agent_events(run_directory: &Path) -> io::Result<Vec<AgentEvent>> 
     let mut bytes = Vec::new();
     file.take(TAIL).read_to_end(&mut bytes)?;
     let lines = bytes.split(|byte| *byte == b'\n');
-    // The first line may have lost its start, the last one may be half written.
+    // Skip lines that do not parse: the first may have lost its start, and the last may be half
+    // written.
     Ok(lines
         .filter_map(|line| serde_json::from_slice(line).ok())
         .collect())

@@ -1,9 +1,9 @@
 //! Replaces a file with another and keeps the old one.
 //!
-//! Linux and macOS swap two names atomically, so the file is never missing, and whatever is there
-//! at that moment is kept. On a file system that cannot swap, the old file gets a second name and
-//! the new one is renamed over it: a file that another process puts there between those two steps
-//! is lost, but an append to the old file is not.
+//! Linux and macOS swap two names atomically, so the file is never missing, and whatever file is in
+//! place at that moment is kept. On a file system that cannot swap, the old file gets a second
+//! name, and the new file is renamed over the old name. A file that another process puts in place
+//! between these two steps is lost, but an append to the old file is not.
 
 use std::ffi::OsString;
 use std::fs;
@@ -43,7 +43,7 @@ fn kept_name(new: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The suffix of an old file that a process kept before it died short of the last step.
+/// The suffix of the old file's second name; it stays if the process dies before the last step.
 pub(crate) const KEPT: &str = ".kept";
 
 #[cfg(test)]

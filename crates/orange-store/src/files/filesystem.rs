@@ -1,7 +1,7 @@
 //! Detects file systems on which the database is not safe.
 //!
-//! WAL shares memory between processes, which a network file system or one shared with another
-//! machine does not support; `SQLite` cannot detect that and would damage the database.
+//! WAL shares memory between processes. File systems that are on a network or shared with another
+//! machine do not support this; `SQLite` cannot detect it and would damage the database.
 
 use std::io;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub enum FileSystem {
         /// When the data disappears.
         until: &'static str,
     },
-    /// Two processes can damage a database there.
+    /// Two processes can damage a database on it.
     Unsafe {
         /// Its name, for the message.
         kind: &'static str,
@@ -44,7 +44,7 @@ const UNSAFE: [(u32, &str); 15] = [
     (0x0116_1970, "GFS2"),
 ];
 
-/// The kinds that do not keep data, by the same number: name, and when the data disappears.
+/// The kinds that do not keep data: magic number, name, and when the data disappears.
 const PASSING: [(u32, &str, &str); 3] = [
     (0x0102_1994, "tmpfs", "after a reboot"),
     (0x8584_58f6, "ramfs", "after a reboot"),
@@ -68,13 +68,14 @@ pub fn classify_magic(magic: u32) -> FileSystem {
 #[cfg(target_os = "linux")]
 pub fn file_system_of(directory: &Path) -> io::Result<FileSystem> {
     let found = rustix::fs::statfs(directory)?;
-    // The number has 32 bits, but the field is signed: one with its top bit set, such as that of
-    // CIFS, may arrive sign-extended.
+    // The magic number has 32 bits, but the field is signed. A number with its top bit set, such as
+    // that of CIFS, may arrive sign-extended.
     let magic = u32::try_from(found.f_type & 0xffff_ffff).unwrap_or_default();
     Ok(classify_magic(magic))
 }
 
-/// On other systems the mount flags say whether it is local.
+/// The kind of the file system that holds a directory; on these systems the mount flags say whether
+/// it is local.
 #[cfg(not(target_os = "linux"))]
 pub fn file_system_of(directory: &Path) -> io::Result<FileSystem> {
     // `MNT_LOCAL` of the BSD family.

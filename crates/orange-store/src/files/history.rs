@@ -53,7 +53,7 @@ pub(crate) fn append(store: &Store, directory: &TaskDirectory) -> Result<(), Sto
     let append = |file: &mut File| {
         file.set_len(end.offset)?;
         file.seek(SeekFrom::Start(end.offset))?;
-        // In two writes, so that the tests can kill the process in the middle of a line.
+        // Write in two parts, so that the tests can kill the process in the middle of a line.
         let (head, tail) = text.as_bytes().split_at(text.len() / 2);
         file.write_all(head)?;
         reach("half of the new lines are written");
@@ -65,12 +65,12 @@ pub(crate) fn append(store: &Store, directory: &TaskDirectory) -> Result<(), Sto
 }
 
 impl Store {
-    /// Fails when the history of a task has events that the database has lost.
+    /// Fails when the history file of a task has events that the database has lost.
     ///
     /// A database that lost its last commits, because its log was deleted or an old copy was
     /// restored, would record other events under the same versions. The file is read before the
-    /// database: a line is written only after its event was committed, so a commit in between does
-    /// no harm. An unreadable file proves nothing; the next projection reports it.
+    /// database, so a commit in between does no harm: a line is written only after its event was
+    /// committed. An unreadable file proves nothing; the next projection reports it.
     pub fn require_same_history(&self, task: &Task) -> Result<(), StoreError> {
         let directory = TaskDirectory::new(&self.home, &task.project, &task.id)?;
         let file = File::open(directory.history());
@@ -130,7 +130,7 @@ fn lines(task: &TaskId, events: Vec<RecordedEvent>) -> Result<String, StoreError
 struct End {
     /// The event of its last complete line.
     event: Option<Event>,
-    /// Where that line ends.
+    /// Where this line ends.
     offset: u64,
     /// Where the file ends.
     length: u64,

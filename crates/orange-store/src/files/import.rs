@@ -22,16 +22,16 @@ use crate::tables::imports::Import;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportResult {
     Read(Box<ImportedDocument>),
-    /// Its content could not be determined, so nothing may be derived from it.
+    /// The content could not be determined, so nothing may be derived from the file.
     Unknown(UnreadableReason),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedDocument {
     pub document: Document,
-    /// A status edited into it by hand; the engine decides whether to accept it.
+    /// A status edited into TASK.md by hand; the engine decides whether to accept it.
     pub status_edit: Option<StatusEdit>,
-    /// Whether it was missing and was restored from the last import.
+    /// Whether TASK.md was missing and was restored from the last import.
     pub restored: bool,
     /// How many texts were found in replaced files and kept as separate imports.
     pub strays: usize,

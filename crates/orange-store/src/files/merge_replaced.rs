@@ -1,8 +1,9 @@
 //! Copies over what agents wrote to replaced files.
 //!
 //! An agent that had TASK.md open when it was replaced keeps writing to the old file. What it
-//! appends there is appended to the live file; a text that it rewrites replaces the live one if
-//! that is unchanged since. Everything else is kept as a separate import.
+//! appends there is appended to the live file; if the agent rewrites the old file, its text
+//! replaces the live one, provided that the live body is unchanged since. Everything else is kept
+//! as a separate import.
 
 use std::fs;
 use std::path::Path;
@@ -18,22 +19,23 @@ use super::whole_file;
 use crate::error::StoreError;
 use crate::steps::reach;
 
-/// How many imports read a replaced file again.
+/// How many imports read a replaced file before it may be removed.
 const READS: u64 = 2;
 
-/// The least number of seconds to keep it as well: some agents keep a file open for long.
+/// How many seconds a replaced file is kept at least, because some agents keep a file open for
+/// long.
 const REST: i64 = 60;
 
-/// How often settling restarts when agents keep writing.
+/// How many rounds of copying are made while agents keep writing.
 const ROUNDS: usize = 4;
 
 /// Keeps a text that cannot be merged into the file.
 pub(crate) type KeepText<'a> = dyn FnMut(&str) -> Result<(), StoreError> + 'a;
 
 impl TaskFile {
-    /// Copies over what was written to replaced files, until there is no more of it.
+    /// Copies over what was written to replaced files, until nothing new is found.
     ///
-    /// When agents keep writing to them, the rest is left for the next time.
+    /// If agents keep writing to them, the rest is left for the next call.
     pub(crate) fn merge_replaced_files(&self, keep: &mut KeepText<'_>) -> Result<(), StoreError> {
         for _ in 0..ROUNDS {
             if !self.copy_over(self.replaced_files()?, keep)? {
@@ -103,7 +105,8 @@ impl TaskFile {
             }
             _ => false,
         };
-        // Another replacement may get the announced number and would be mistaken for this one.
+        // Take back the announcement: another replacement may get the announced number and would be
+        // mistaken for this copy.
         if !brought_over {
             announced = announced
                 .into_iter()
@@ -117,7 +120,7 @@ impl TaskFile {
         };
         for (file, tail) in appended {
             if !brought_over {
-                // Kept as a stray text, unless the file will be read once more.
+                // Keep it as a stray text, unless the file will be read once more.
                 if file.mark.reads + 1 < READS {
                     continue;
                 }
@@ -166,7 +169,8 @@ impl TaskFile {
         Ok(())
     }
 
-    /// Replaces the text that we wrote with this one, if ours is unchanged since.
+    /// Replaces the live text with the rewritten one, if the live body is unchanged since the file
+    /// was replaced. Otherwise keeps the rewritten text as a stray text.
     fn adopt(
         &self,
         file: &ReplacedFile,
@@ -224,7 +228,8 @@ fn resolve(file: &ReplacedFile, all: &[ReplacedFile]) -> Result<(), StoreError> 
         return Ok(());
     };
     let mut made = all.iter().filter(|it| it.mark.number == over.number);
-    // Before the swap it holds the new text, afterwards the old one.
+    // Before the swap the file with the announced number holds the new text, afterwards the old
+    // one.
     let is_new = |it: &ReplacedFile| {
         let content = fs::read(&it.path).unwrap_or_default();
         it.mark.ours == Some(fingerprint(&content))
@@ -253,7 +258,7 @@ fn without_announcement(file: &ReplacedFile) -> Result<ReplacedFile, StoreError>
     file.rename_to_mark(&shelf_of(file), mark)
 }
 
-/// The shelf of a replaced file.
+/// The folder and name prefix of a replaced file.
 fn shelf_of(file: &ReplacedFile) -> ReplacedFolder {
     let name = file.path.file_name().unwrap_or_default().to_string_lossy();
     let prefix = name.rfind(".orange-").map_or(0, |at| at + ".orange-".len());

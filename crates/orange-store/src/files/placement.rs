@@ -19,11 +19,11 @@ use crate::steps::reach;
 /// The result of taking TASK.md out of a worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReleaseOutcome {
-    /// It was not in a worktree.
+    /// TASK.md was not in a worktree.
     NotBound,
-    /// It was copied back, byte for byte.
+    /// TASK.md was copied back, byte for byte.
     CopiedBack,
-    /// It was missing, empty or unreadable in the worktree; the last import replaced it.
+    /// TASK.md was missing, empty or unreadable in the worktree; the last import replaced it.
     Restored,
 }
 
@@ -49,8 +49,8 @@ pub fn bind(
         });
     }
     let binding = file.directory.binding_link();
-    // The link is written only while nothing exists at the path; if the link exists, a file there is
-    // our own copy.
+    // The link is written only while nothing exists at the path; so if the link exists, a file at
+    // the path is our own copy.
     let begun = fs::read_link(&binding).is_ok_and(|target| target == path);
     if !begun {
         if fs::symlink_metadata(path).is_ok() || read_document::is_behind_link(path) {
@@ -99,7 +99,7 @@ pub fn release(
         }
         return Ok(ReleaseOutcome::NotBound);
     }
-    // The agents that wrote it have ended, so its content is final.
+    // The agents that wrote the file have ended, so its content is final.
     let found = read_document::read(&file.live);
     let content = match found {
         Ok(Some(content)) if !content.is_empty() => Some(content),

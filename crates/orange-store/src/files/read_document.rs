@@ -11,11 +11,12 @@ use orange_config::reason;
 use orange_engine::document::{Document, DocumentError, Frontmatter, MAX_DOCUMENT_BYTES};
 use rustix::fs::{Mode, OFlags};
 
-/// An agent finishes a write within this time; a file that stays the same is final.
+/// How often, and with which pause, a file that seems half written is read again: agents finish a
+/// write within this time.
 const TRIES: u32 = 10;
 const REST: Duration = Duration::from_millis(3);
 
-/// Why the content of a document is unknown. It never changes anything.
+/// Why the content of a document is unknown. Nothing may be changed because of unknown content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnreadableReason {
     /// It is empty; an agent is probably about to write.
@@ -105,7 +106,7 @@ pub(crate) fn classify(bytes: &[u8]) -> FileContent {
     }
 }
 
-/// An unclosed frontmatter consists of its first line only.
+/// Whether the frontmatter is not closed: then the parser takes its first line only.
 fn is_unclosed(document: &Document) -> bool {
     let opening = document.text().len() - document.body().len();
     let opening = document.text().get(..opening).unwrap_or_default();
@@ -118,7 +119,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Whether the directory of a file is a link, so that the file may not be ours. An agent can
-/// replace its worktree with one.
+/// replace its worktree with a link.
 pub(crate) fn is_behind_link(path: &Path) -> bool {
     path.parent().is_some_and(Path::is_symlink)
 }
@@ -145,7 +146,8 @@ fn read_up_to(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     Ok(unchanged.then_some(bytes))
 }
 
-/// Changes when a file is written to or replaced, except for two writes within one clock tick.
+/// Identifies the state of a file. Changes when the file is written to or replaced, unless two
+/// writes of the same size fall into one clock tick.
 type Stamp = (u64, u64, u64, i64, i64);
 
 fn state(found: &Metadata) -> Stamp {
@@ -153,7 +155,7 @@ fn state(found: &Metadata) -> Stamp {
     (found.dev(), found.ino(), found.size(), seconds, nanoseconds)
 }
 
-/// The stamp of a file; `None` when there is none.
+/// The stamp of a file; `None` when the file does not exist.
 pub(crate) fn stamp(path: &Path) -> Option<impl PartialEq + use<>> {
     fs::symlink_metadata(path).ok().map(|found| state(&found))
 }

@@ -1,7 +1,7 @@
 //! Replaced files, named after their content when they were replaced.
 //!
-//! The name contains everything needed to tell what was written since, so a process can die between
-//! any two steps: there is no second record that could disagree.
+//! The name contains everything needed to tell what was written since, and there is no second
+//! record that could disagree. So a process can die between any two steps.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -40,10 +40,10 @@ pub(crate) struct Mark {
     pub(crate) known: Option<String>,
     /// The fingerprint of the text that replaced it.
     pub(crate) ours: Option<String>,
-    /// The fingerprint of that text's body; while the live body matches it, the live file is
+    /// The fingerprint of that text's body; while the live body matches it, the live body is
     /// unchanged.
     pub(crate) body: Option<String>,
-    /// Set while more of it is being copied over.
+    /// Set while more of this file is being copied over.
     pub(crate) over: Option<CopyProgress>,
 }
 
@@ -104,7 +104,7 @@ impl Mark {
         }
     }
 
-    /// The file name without the prefix of its shelf.
+    /// The file name without the prefix of its folder.
     fn name(&self) -> String {
         let Mark {
             number,
@@ -217,7 +217,7 @@ pub(crate) enum NewContent {
 pub(crate) fn new_content(path: &Path, mark: &Mark) -> Option<NewContent> {
     let content = super::read_document::read(path).ok().flatten()?;
     let print = Some(fingerprint(&content));
-    // A process that died before the swap left its own new text under this name.
+    // `ours` matches if a process died before the swap and left its own new text under this name.
     if print == mark.known || print == mark.ours {
         return Some(NewContent::Nothing);
     }

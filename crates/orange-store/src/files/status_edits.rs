@@ -1,7 +1,8 @@
 //! A status edited by hand, kept until it is decided.
 //!
-//! A projection overwrites it in TASK.md. It is in its own file from before that moment until the
-//! decision on it is recorded, so that a killed process in between cannot lose it.
+//! A projection overwrites such a status in TASK.md. Before that, the edit is saved in its own
+//! file, and it stays there until the decision about it is recorded, so that a kill in between
+//! cannot lose it.
 
 use std::fs;
 use std::io;
@@ -16,7 +17,7 @@ use crate::Store;
 use crate::error::StoreError;
 use crate::steps::reach;
 
-/// Keeps a wish that is about to be overwritten; the caller holds the lock of the task's files.
+/// Saves an edit that is about to be overwritten; the caller holds the lock of the task's files.
 pub(crate) fn keep(directory: &TaskDirectory, wish: &StatusEdit) -> Result<(), StoreError> {
     let json = serde_json::to_vec(wish);
     let json = json.map_err(|error| StoreError::json("a wish", directory.task(), &error))?;
@@ -26,12 +27,12 @@ pub(crate) fn keep(directory: &TaskDirectory, wish: &StatusEdit) -> Result<(), S
 }
 
 impl Store {
-    /// The wish that was taken out of TASK.md and is not decided yet.
+    /// The edit that was taken out of TASK.md and is not decided yet.
     pub fn pending_status_edit(&self, task: &TaskId) -> Result<Option<StatusEdit>, StoreError> {
         read(&self.directory_of(task)?)
     }
 
-    /// Removes a wish that was decided; another one that was kept meanwhile stays.
+    /// Removes an edit that was decided; another one that was saved meanwhile stays.
     pub fn clear_status_edit(&self, task: &TaskId, decided: &StatusEdit) -> Result<(), StoreError> {
         let directory = self.directory_of(task)?;
         let _lock = directory.lock("clear a status that was written by hand")?;
@@ -41,7 +42,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether a wish was already rejected: a newer wish would carry a later version.
+    /// Whether an edit was already rejected: a newer edit would carry a later version.
     pub fn is_rejected(&self, task: &TaskId, wish: &StatusEdit) -> Result<bool, StoreError> {
         let since = self.events(task, wish.version)?;
         Ok(since.iter().any(|recorded| {

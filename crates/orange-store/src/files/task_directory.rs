@@ -23,7 +23,8 @@ pub struct TaskDirectory {
     below_home: PathBuf,
 }
 
-/// The lock on the files of a task; it is released when its holder exits, however that happens.
+/// The lock on the files of a task; the system releases it when its holder exits, for whatever
+/// reason.
 #[derive(Debug)]
 pub(crate) struct FileLock {
     _file: File,
@@ -97,7 +98,7 @@ impl TaskDirectory {
         self.path.join("replaced")
     }
 
-    /// The link to the file while a workspace is bound.
+    /// The link to TASK.md in the worktree while a workspace is bound.
     pub(crate) fn bound_link(&self) -> PathBuf {
         self.path.join(".bound")
     }
@@ -117,19 +118,19 @@ impl TaskDirectory {
         self.path.join(".wish")
     }
 
-    /// The link to the path that the file is moving to.
+    /// The link to the path that TASK.md is being moved to.
     pub(crate) fn binding_link(&self) -> PathBuf {
         self.path.join(".binding")
     }
 
-    /// The link to the file that is being taken out of a worktree.
+    /// The link to the TASK.md that is being taken out of a worktree.
     pub(crate) fn releasing_link(&self) -> PathBuf {
         self.path.join(".releasing")
     }
 
     /// Creates the directory, and waits for the lock on its files.
     ///
-    /// No process holds it for longer than a few file operations.
+    /// No process holds the lock for longer than a few file operations.
     pub(crate) fn lock(&self, attempt: &'static str) -> Result<FileLock, StoreError> {
         make_private(&self.path)?;
         let path = self.path.join(".lock");

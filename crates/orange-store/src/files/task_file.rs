@@ -1,9 +1,9 @@
 //! The one TASK.md of a task: its path and its text.
 //!
 //! Invariants. There is one physical file: in the worktree while `.bound` exists, else in the task
-//! directory. A new text only ever replaces one that was read before, the old file is kept, and
-//! what was written to it meanwhile is copied over. All code here holds the lock of the task's
-//! files, and the process may die after any step: `recover` continues from there.
+//! directory. A new text only ever replaces a text that was read before; the old file is kept, and
+//! what is written to the old file meanwhile is copied over. All code here holds the lock of the
+//! task's files, and the process may die after any step: `recover` continues from there.
 
 use std::fs;
 use std::io;
@@ -66,7 +66,7 @@ impl TaskFile {
             whole_file::remove(&whole_file::temporary(&self.live))?;
         }
         if self.bound {
-            // Left by a release that was killed before it took effect.
+            // This link was left by a release that was killed before it took effect.
             whole_file::remove(&self.directory.releasing_link())?;
             return self.repair_link();
         }
@@ -92,25 +92,27 @@ impl TaskFile {
             if text_of(&self.live).as_ref() == Some(&content) {
                 mark = mark.with_known_content(&content);
             }
-            // It may replace a text that was imported, never one that was not.
+            // This file may later replace a live text that was imported, but never one that was
+            // not.
             let imported = text_of(&self.directory.imported_file());
             mark.body = imported.and_then(|text| body_print(&text));
             let kept = self.shelf().place(&mark);
-            // Keep it under a second name first, so that the link replaces the file atomically.
+            // Keep the file under a second name first, so that the link replaces the file
+            // atomically.
             fs::hard_link(&link, &kept).map_err(|error| StoreError::file("keep", &link, &error))?;
             reach("the file beside the link is kept");
         }
         whole_file::write_link(&link, &self.live)
     }
 
-    /// Takes a file out of a worktree; what it has beyond the live one is read again later.
+    /// Takes a file out of a worktree; text that it has beyond the live file is copied over later.
     fn take_out(&self, left_behind: &Path) -> Result<(), StoreError> {
         if read_document::is_behind_link(left_behind) {
             return Ok(());
         }
         whole_file::remove(&whole_file::temporary(left_behind))?;
         for beside in shelf_beside(left_behind).files()? {
-            // Copying it over twice is better than never.
+            // Forget the announcement: copying a text over twice is better than never.
             let mark = Mark {
                 over: None,
                 ..beside.mark
@@ -139,7 +141,7 @@ impl TaskFile {
         self.shelve(left_behind, &mark)
     }
 
-    /// Moves a file onto the shelf of the task directory, also across file systems.
+    /// Moves a file into the task's folder of replaced files, also across file systems.
     fn shelve(&self, path: &Path, mark: &Mark) -> Result<(), StoreError> {
         let place = self.shelf().place(mark);
         match fs::rename(path, &place) {
@@ -157,8 +159,8 @@ impl TaskFile {
 
     /// Replaces a text that was just read with a new one.
     ///
-    /// What is appended to the old one up to the last moment is appended to the new one too. `None`
-    /// when the old one is no longer there; then nothing was changed.
+    /// Text that is appended to the old file up to the last moment is appended to the new one too.
+    /// Returns `None` when the old text is no longer there; then nothing was changed.
     pub(crate) fn replace(
         &self,
         old: &str,
@@ -217,7 +219,7 @@ impl TaskFile {
                 }
                 exchanged => exchanged.map_err(|error| failed(&error))?,
             }
-            // What was written in one go is on disk; what was appended since may not be.
+            // The new text itself is synced to disk, but what was appended to it since may not be.
             if known.len() > old.len() {
                 whole_file::sync(&self.live)?;
             }
@@ -254,8 +256,8 @@ impl TaskFile {
 
 /// The path of the physical file of a task, and whether it is in a worktree.
 ///
-/// Only our own link counts: one that an agent put in place of TASK.md could point anywhere, and we
-/// would write to its target.
+/// Only our own link counts: a link that an agent put in place of TASK.md could point anywhere, and
+/// we would write to its target.
 pub(crate) fn locate(directory: &TaskDirectory) -> (PathBuf, bool) {
     let own = directory.task_file();
     match fs::read_link(directory.bound_link()) {
@@ -264,7 +266,8 @@ pub(crate) fn locate(directory: &TaskDirectory) -> (PathBuf, bool) {
     }
 }
 
-/// The shelf beside a file in a worktree on another file system; git ignores both.
+/// The place for replaced files beside a TASK.md in a worktree on another file system; git ignores
+/// them like TASK.md.
 fn shelf_beside(live: &Path) -> ReplacedFolder {
     let name = live.file_name().unwrap_or_default().to_string_lossy();
     ReplacedFolder {

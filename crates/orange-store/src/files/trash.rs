@@ -1,7 +1,7 @@
 //! Moves the directory of a deleted task to the trash and back.
 //!
-//! Nothing is deleted. Both directions are safe to repeat, even after a kill: what was already
-//! moved stays, and a name that is taken gets a number.
+//! Nothing is deleted. Both directions are safe to repeat, even after a kill: a directory that was
+//! already moved stays, and a number is added to a name that is taken.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -18,8 +18,8 @@ pub(crate) fn write(path: &Path, content: &[u8], mode: u32) -> Result<(), StoreE
     sync_directory_of(path)
 }
 
-/// Updates a copy of what the database has; returns whether it had changed. After a power loss the
-/// previous version may be back, complete, until the next update.
+/// Updates a copy of what the database has; returns whether the copy was out of date. After a power
+/// loss the previous version may be back, complete, until the next update.
 pub(crate) fn write_if_changed(path: &Path, content: &[u8]) -> Result<bool, StoreError> {
     if fs::read(path).is_ok_and(|found| found == content) {
         return Ok(false);
@@ -49,7 +49,7 @@ pub(crate) fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<bool, 
 
 /// Writes a file that no other process reads yet, and syncs it.
 pub(crate) fn write_synced(path: &Path, content: &[u8], mode: u32) -> Result<(), StoreError> {
-    // A leftover from a killed process is of no use.
+    // Remove what a killed process may have left at this path.
     remove(path)?;
     OpenOptions::new()
         .write(true)

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::error::{StoreError, failed};
 
-/// Keys, before and now.
+/// Renamed keys: the old name and the current one.
 const KEYS: [(&str, &str); 12] = [
     ("asked", "is_request"),
     ("because", "evidence"),
@@ -21,7 +21,7 @@ const KEYS: [(&str, &str); 12] = [
     ("unsettled", "unfinished_plan"),
 ];
 
-/// Values of certain keys, before and now.
+/// Renamed values: the key, the old value and the current one.
 const VALUES: [(&str, &str, &str); 7] = [
     ("origin", "before", "already_merged"),
     ("state", "given_up", "failed"),
@@ -32,10 +32,10 @@ const VALUES: [(&str, &str, &str); 7] = [
     ("type", "task.brought_back", "task.restored"),
 ];
 
-/// Objects whose keys are names from a workflow or ids, and so are never ours to rename.
+/// Objects whose keys are names from a workflow or ids, which must not be renamed.
 const NAMED_BY_USERS: [&str; 4] = ["children", "fields", "runs", "sections"];
 
-/// Renames in place. Current JSON stays as it is, so it does not matter how often this is done.
+/// Renames keys and values in place. Current JSON stays as it is, so this is safe to repeat.
 pub(crate) fn rename(value: &mut Value) {
     match value {
         Value::Object(entries) => {
@@ -66,14 +66,14 @@ fn rename_entry((key, mut value): (String, Value)) -> (String, Value) {
     (renamed.map_or(key, |(_, new)| String::from(*new)), value)
 }
 
-/// Reads JSON that may be from before.
+/// Reads JSON that may be from before schema 10.
 pub(crate) fn read<T: serde::de::DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
     let mut value: Value = serde_json::from_slice(json)?;
     rename(&mut value);
     serde_json::from_value(value)
 }
 
-/// Renames in every column that holds JSON with such names.
+/// Renames keys and values in every column that holds such JSON.
 pub(super) fn rewrite(connection: &Connection) -> Result<(), StoreError> {
     let attempt = "rename what is stored";
     for (select, update) in [
@@ -102,7 +102,7 @@ pub(super) fn rewrite(connection: &Connection) -> Result<(), StoreError> {
                 break;
             };
             last = row;
-            // What is not JSON cannot be read before or after; the next reader reports it.
+            // Leave text that is not JSON alone; the next reader reports it.
             match renamed(&old) {
                 Ok(new) if new.as_bytes() != old => {
                     update.execute(params![row, new]).map_err(failed(attempt))?;

@@ -123,7 +123,8 @@ impl Command {
 impl Arguments {
     /// Parses a command line that starts with the program's own name.
     pub fn parse(typed: &[OsString], output: &Output) -> Result<Self, EarlyExit> {
-        // Built again on a second use: cloning it would slow down every command.
+        // A second use builds the command line again: keeping a clone would slow down every
+        // command.
         let command = || help::command(output.answer_width());
         let typed = &move_json_behind_command(typed, command);
         let matches = command().try_get_matches_from(typed);
@@ -139,7 +140,7 @@ impl Arguments {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
                 EarlyExit::Help(render_help(&error))
             }
-            // The name of a group without a command shows the same help as `--help`.
+            // A group without one of its commands, such as `orange task`, shows the group's help.
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 let asking = typed.iter().cloned().chain([OsString::from("--help")]);
                 let help = command()

@@ -61,7 +61,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
 /// The variable that the shell's completion script sets.
 pub const VARIABLE: &str = "COMPLETE";
 
-/// Answers a completion request of the shell; `false` if this is not one.
+/// Answers a completion request of the shell; returns `false` if the shell made none.
 pub fn try_complete(typed: &[OsString], environment: &Environment) -> bool {
     if environment.variable(VARIABLE).is_none() {
         return false;
@@ -131,8 +131,8 @@ impl CompletionRequest {
     }
 }
 
-/// Tasks by id. Branches are added only once a word is begun: before, every task would be listed
-/// twice.
+/// Tasks by id. Their branches are added only after the user has typed a character: for an empty
+/// word, every task would be listed twice.
 fn tasks(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
     let filter = ListFilter {
         include_finished: request.reads_finished_tasks(),
@@ -159,7 +159,8 @@ fn branches(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
     Some(branches.into_iter().map(CompletionCandidate::new).collect())
 }
 
-/// The statuses of the task on the command line; without one, those of every workflow.
+/// The statuses in the workflow of the task on the command line; if it names no task, the statuses
+/// of every workflow.
 fn statuses(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
     let driver = request.driver()?;
     let filter = ListFilter {

@@ -233,7 +233,7 @@ fn create_task(
         agent_settings: AgentSettings::default(),
         queueing: Queueing::default(),
     };
-    // The supervisor performs what this plans.
+    // Do not wait: the supervisor performs the effects that this request plans.
     let created = demo
         .driver()
         .requests
@@ -318,7 +318,8 @@ impl DemoTask {
                 Some(ANSWER.to_owned()),
                 format!("you answer: {ANSWER}"),
             ),
-            // One merge at a time: each is decided for the default branch as it is then.
+            // One merge at a time: each decision is about the tip of the default branch, which the
+            // previous merge moves.
             Some(Need::Review) if !is_merging => (
                 RequestKind::Merge {
                     only_head: false,
@@ -375,7 +376,7 @@ impl SupervisorThread {
         let stopper = supervisor.stopper();
         let thread = thread::Builder::new().name(String::from("supervise"));
         let thread = thread.spawn(move || {
-            // If it fails, the demo notices that nothing happens any more.
+            // If the supervisor fails, the demo notices that nothing happens any more.
             let _ended = supervisor.run();
         });
         let thread = thread.map_err(Error::not_started)?;

@@ -8,13 +8,13 @@ use clap::{Arg, ArgAction, Command, CommandFactory as _};
 use super::arguments::Arguments;
 use super::task::SHORT_FORMS;
 
-/// Longer lines are hard to read, however wide the terminal is.
+/// The maximum width of the help: longer lines are hard to read, however wide the terminal is.
 const WIDEST: usize = 100;
 
 /// The width of the help without a terminal.
 const DEFAULT_WIDTH: usize = 80;
 
-/// Where the names of a group begin.
+/// The column in which the names of a group begin.
 const INDENT: usize = 12;
 
 const HEADING: Style = Style::new().bold();

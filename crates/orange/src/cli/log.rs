@@ -123,7 +123,7 @@ fn print(
     task: Option<&TaskId>,
     output: &mut Output,
 ) -> Result<(), Error> {
-    // Skip what does not parse as a log line, like lines that are not JSON.
+    // Skip JSON that is not a log line; `log_lines` has already skipped lines that are not JSON.
     let lines = lines.into_iter();
     let lines = lines.filter_map(|line| serde_json::from_value::<Line>(line).ok());
     for line in lines.filter(|line| is_wanted(line, args, task)) {

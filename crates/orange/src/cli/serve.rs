@@ -123,13 +123,14 @@ fn supervise(driver: Driver, output: &mut Output) -> Result<Exit, Error> {
     output.narrate(&text);
     let ended = supervisor.run();
     handle.close();
-    // The listener only waits for signals, and the handle is closed.
+    // This does not block: the listener only waits for signals, and the closed handle ends that.
     let _joined = listener.join();
     ended?;
     Ok(Exit::Ok)
 }
 
-/// The service manager's file. Agents are not children of the service, so they survive its end.
+/// The text of the service file. It tells the service manager to stop only the supervisor, so that
+/// agents keep running.
 fn unit(manager: Manager, orange: &Path, home: &Path) -> Result<String, Error> {
     let plain = |path: &Path| {
         let text = path.to_str().filter(|text| text.chars().all(is_plain));

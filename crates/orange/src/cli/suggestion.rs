@@ -19,7 +19,8 @@ const SYNONYMS: [(&str, &str); 8] = [
 /// Names less similar than this are different words, not typos.
 const SIMILAR: f64 = 0.75;
 
-/// The full line of the command that `word` after `command` may mean; never a hidden one.
+/// The full command line that the user may have meant by `word` after `command`; never a hidden
+/// command.
 pub fn suggest(word: &str, command: &Command, program: &Command) -> Option<String> {
     let is_program = command.get_name() == program.get_name();
     let task = program.find_subcommand("task")?;

@@ -36,7 +36,7 @@ pub fn unknown_argument(argument: &str, program: &mut Command) -> clap::Error {
     refused
 }
 
-/// The command that the line names, as far as there is one.
+/// The innermost command that the command line names, up to the first unknown word.
 fn find_command<'a>(typed: &[OsString], program: &'a Command) -> &'a Command {
     let words = typed.iter().skip(1);
     let words = words.filter(|word| !word.to_string_lossy().starts_with('-'));
@@ -71,7 +71,7 @@ fn message(refused: &clap::Error, command: &str) -> String {
             let rendered = refused.render().to_string();
             let paragraph = rendered.split("\n\n").next().unwrap_or_default();
             let paragraph = paragraph.trim_start_matches("error: ").trim();
-            // What the standard library says about a number.
+            // This is the standard library's message about an invalid number.
             paragraph.replace("invalid digit found in string", "it must be a whole number")
         }
     }

@@ -17,7 +17,8 @@ const CUT: char = '…';
 pub struct Column {
     pub heading: &'static str,
     pub alignment: Alignment,
-    /// How narrow the column may become if there is no room; the first column shrinks last.
+    /// How narrow the column may become if there is no room, `None` if it keeps its width. The last
+    /// column shrinks first.
     pub narrowest: Option<usize>,
 }
 

@@ -9,7 +9,8 @@ use std::borrow::Cow;
 use super::Style;
 use super::fold::{Room, Word, fold, words};
 
-/// Isolate a part with its own text direction; a terminal without support for them shows nothing.
+/// Characters around a part that has its own text direction. They are invisible, even on a terminal
+/// that does not support them.
 pub(super) const FIRST_STRONG_ISOLATE: char = '\u{2068}';
 pub(super) const POP_ISOLATE: char = '\u{2069}';
 
@@ -93,7 +94,8 @@ pub struct Paragraph<'a> {
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
     let acts = |character: char| character.is_control() || is_direction(character);
     let is_shown = |character: char| !acts(character) && !is_right_to_left(character);
-    // Almost every text needs no change, and a list has tens of thousands.
+    // Copy nothing if nothing changes: that is the usual case, and a list has tens of thousands of
+    // texts.
     if is_plain(text) || text.chars().all(is_shown) {
         return Cow::Borrowed(text);
     }
@@ -112,8 +114,8 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether every character is printable ASCII. A loop without an early exit handles many bytes at
-/// once.
+/// Whether every character is printable ASCII. Without an early exit, the compiler can let the loop
+/// handle many bytes at once.
 pub(super) fn is_plain(text: &str) -> bool {
     let is_plain = |byte: u8| byte.wrapping_sub(b' ') < 0x7f - b' ';
     text.bytes()

@@ -8,7 +8,7 @@ use crate::output::{display_width, escape_controls, truncate};
 const FIRST_STRONG_ISOLATE: char = '\u{2068}';
 const POP_ISOLATE: char = '\u{2069}';
 
-/// Cuts the text to a width, without anything that acts on a terminal.
+/// Cuts the text to a width, and replaces characters that would act on the terminal.
 pub fn cut(text: &str, width: usize) -> String {
     let shown = escape_controls(text);
     if display_width(&shown) <= width {
@@ -34,7 +34,8 @@ pub fn put(buffer: &mut Buffer, (x, y): (u16, u16), width: u16, text: &str, styl
     let plain = text.trim_matches([FIRST_STRONG_ISOLATE, POP_ISOLATE]);
     let (end, _) = buffer.set_stringn(x, y, plain, width.into(), style);
     if is_isolated && end > x {
-        // A terminal keeps zero-width characters with the cell before, so write it there.
+        // A terminal keeps a zero-width character with the cell before it, so write the isolate
+        // there.
         if x > area.left() {
             let before = format!("{}{FIRST_STRONG_ISOLATE}", buffer[(x - 1, y)].symbol());
             buffer[(x - 1, y)].set_symbol(&before);

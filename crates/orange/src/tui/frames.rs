@@ -1,8 +1,8 @@
 //! Records every frame, for tests only.
 //!
 //! In a normal build both functions do nothing. With the feature `crash-points`, and if the home
-//! has a file `crash-points/frames`, each frame adds a line to it: the commit it is as of, how long
-//! it took, and what was drawn of the list.
+//! has a file `crash-points/frames`, each frame adds a line to that file: which commit of the store
+//! the frame shows, how long it took, and what was drawn of the list.
 
 #[cfg(feature = "crash-points")]
 pub use kept::{record_frame, start_frame};

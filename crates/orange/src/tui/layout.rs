@@ -8,7 +8,7 @@ use super::model::detail::Tab;
 /// From this width on, the list and the selected task are side by side.
 const SIDE_BY_SIDE: u16 = 150;
 
-/// Below this, there is room for only one of the two.
+/// Below this width or height, there is room only for the list or only for the task.
 const BOTH_WIDTH: u16 = 70;
 const BOTH_HEIGHT: u16 = 22;
 

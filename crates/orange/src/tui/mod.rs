@@ -60,7 +60,8 @@ pub fn open(
     is_everywhere: bool,
     output: &Output,
 ) -> Result<(), String> {
-    // A mistake in the settings is reported by whatever needs them; colours do not.
+    // Ignore a mistake in the settings: colours do not need them, and each request that does
+    // reports it.
     let background = driver
         .context
         .settings(None)
@@ -73,7 +74,7 @@ pub fn open(
         terminal_colours.as_deref(),
     );
     let (sender, receiver) = mpsc::channel();
-    // Installed before any other thread can panic.
+    // Install the panic hook before any other thread can panic.
     let panicked = PanicRecord::watch(driver, &sender);
     let gatherers = Gatherers::start(driver, theme, &sender);
     let mut model = Model::new(theme, List::new(project, is_everywhere), clock::now());
@@ -122,8 +123,8 @@ fn run_loop(
     receiver: &Receiver<Message>,
 ) -> io::Result<()> {
     loop {
-        // No event reports a resize from before the listener started, or while another program had
-        // the terminal.
+        // Check the size: no event reports a resize from before the listener started, or from while
+        // another program had the terminal.
         let (width, height) = screen.size()?;
         let resized = Message::Resized(width, height);
         let has_other_size = (width, height) != (model.width, model.height);

@@ -63,8 +63,9 @@ impl Screen {
         enter_terminal()?;
         let mut terminal = output::terminal();
         execute!(terminal, Clear(ClearType::All))?;
-        // Forgets what was drawn, so that the next frame is written in full. Clearing instead would
-        // ask the terminal for its cursor, and wait for an answer that may never come.
+        // A new `Terminal` forgets what was drawn, so that the next frame is written in full. Its
+        // method `clear` would instead ask for the cursor's position, and wait for an answer that
+        // may never come.
         self.terminal = Terminal::new(CrosstermBackend::new(output::terminal()))?;
         Ok(())
     }
@@ -86,7 +87,7 @@ impl Drop for Screen {
 fn enter_terminal() -> io::Result<()> {
     enable_raw_mode()?;
     IS_OURS.store(true, Ordering::SeqCst);
-    // A variable, because `execute!` evaluates it twice.
+    // A variable, because `execute!` evaluates its first argument twice.
     let mut terminal = output::terminal();
     let taken = execute!(
         terminal,

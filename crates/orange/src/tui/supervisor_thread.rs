@@ -15,12 +15,12 @@ use super::model::message::Message;
 /// Poll interval for whether the home is supervised.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long the supervisor may take to finish when the dashboard ends. What it leaves is recorded,
-/// and the next process does it.
+/// How long the supervisor may take to finish when the dashboard ends. Work that it leaves undone
+/// is recorded, and the next process does it.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The dashboard's supervisor: it yields to one that runs longer, and takes over when that is
-/// gone.
+/// The dashboard's supervisor: it stops when another process wants to supervise, and starts again
+/// when no other process does.
 #[derive(Debug)]
 pub struct SupervisorThread {
     state: Arc<Mutex<State>>,
@@ -76,7 +76,8 @@ fn supervise(driver: &Driver, sender: &Sender<Message>, state: &Mutex<State>) {
     };
     while !lock(state).is_stopping {
         let is_supervised = driver.context.is_supervised();
-        // A home without a database has nothing to supervise, and a dashboard does not create one.
+        // A home without a database has nothing to supervise, and the dashboard must not create the
+        // database.
         if is_supervised || !driver.context.home().database().exists() {
             tell(if is_supervised {
                 Supervision::Elsewhere
@@ -91,7 +92,7 @@ fn supervise(driver: &Driver, sender: &Sender<Message>, state: &Mutex<State>) {
             };
             if is_wanted {
                 tell(Supervision::Here);
-                // However it ends, the loop checks again which process supervises.
+                // However this supervisor ends, the loop checks again which process supervises.
                 let _ended = supervisor.run();
             }
             lock(state).stopper = None;

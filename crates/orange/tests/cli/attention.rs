@@ -184,7 +184,8 @@ fn a_follower_sees_added_and_removed_tasks() {
 #[test]
 fn an_agent_that_exited_without_a_supervisor_needs_you() {
     let stage = Stage::new("minimal");
-    stage.script("worker-1", "exit 7");
+    // tmux 3.3 may never collect a process that exits while the server starts.
+    stage.script("worker-1", "sleep 0.5; exit 7");
     let id = stage.create(&["Add a line"]);
     stage.run_ok(&["task", "spawn", id.as_str()]);
     stage.wait_for_end(&id);

@@ -71,7 +71,7 @@ impl Git {
         if branch == default || is_their_default {
             return Ok(Deletion::IsDefault);
         }
-        // A pattern also matches longer names with the same ending.
+        // git takes the name as a pattern, which also matches longer names with the same ending.
         let Some((commit, _)) = rows().find(|(_, found)| *found == name) else {
             return Ok(Deletion::Absent);
         };

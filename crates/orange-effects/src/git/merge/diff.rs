@@ -71,7 +71,8 @@ pub struct FileDiff {
     pub removed: Option<u64>,
 }
 
-/// No program from a configuration runs, and no preference changes output that is parsed.
+/// With these options no program from a configuration runs, and no preference changes output that
+/// is parsed.
 const PLAIN: [&str; 8] = [
     "diff",
     "--no-ext-diff",
@@ -87,7 +88,7 @@ impl Git {
     /// The changes in the branch's commits.
     pub fn diff(&self, ask: &DiffRequest<'_>) -> Result<BranchDiff, GitError> {
         let there = self.branch(ask.branch)?;
-        // The branch was deleted after it was merged.
+        // If the branch was deleted after it was merged, its last merged commit is shown.
         let merged = || ask.merged.map(|(_, head)| head.clone());
         let head = there.or_else(merged).ok_or_else(|| GitError::NoCommit {
             branch: ask.branch.to_string(),
@@ -124,7 +125,7 @@ impl Git {
     }
 
     /// The commit at which a branch forked from the default branch. Once the default branch
-    /// contains all of it, this is known from the merge.
+    /// contains the whole branch, only the record of the merge still tells.
     pub(crate) fn fork_point(
         &self,
         ask: &DiffRequest<'_>,

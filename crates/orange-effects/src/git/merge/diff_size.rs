@@ -65,7 +65,7 @@ fn parse_numstat(commits: u64, head: CommitId, numbers: &[u8]) -> DiffSize {
         let part = String::from_utf8_lossy(part);
         let mut fields = part.split('\t');
         let mut count = || fields.next()?.parse::<u64>().ok();
-        // A binary file has neither.
+        // For a binary file, git prints no numbers.
         let (added, removed) = (count().unwrap_or(0), count().unwrap_or(0));
         extent.added += added;
         extent.removed += removed;

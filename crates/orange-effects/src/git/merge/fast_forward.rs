@@ -1,7 +1,7 @@
 //! Fast-forwards the default branch, and the checkouts that are on it.
 //!
-//! A checkout belongs to the user. Its files change only while it is clean, by a git command that
-//! replaces only files that are as in the old commit, before the branch moves. A note in git's
+//! A checkout belongs to the user. Its files change only while it is clean, and before the branch
+//! moves, by a git command that replaces a file only if it is as in the old commit. A note in git's
 //! directory tells a retry what an interrupted run was doing.
 
 use std::collections::BTreeSet;
@@ -69,7 +69,7 @@ impl Git {
         if forward.from == Some(forward.to) {
             return Ok(Ok(()));
         }
-        // What was clean before a push may no longer be.
+        // Checked again, because a checkout that was clean before a push may have changed since.
         if let Some(obstacle) = self.find_obstacle(forward)? {
             return Ok(Err(obstacle));
         }
@@ -156,7 +156,7 @@ impl Worktree<'_> {
         if !files.is_empty() {
             return Ok(Some(MergeObstacle::NeedsFilter { checkout, files }));
         }
-        // A preview may look at the same time as a merge, so each has a copy of its own.
+        // A preview may run at the same time as a merge, so each has its own copy of the index.
         let folder = self.git().own.scratch()?;
         let scratch = folder.join("index");
         self.copy_index_to(&scratch)?;
@@ -213,8 +213,8 @@ impl Worktree<'_> {
         Ok(occupied.into_iter().collect())
     }
 
-    /// Files that the new commit changes and that are written by a filter which is disabled:
-    /// without it their content in the checkout would be wrong.
+    /// Files that the new commit changes and that need a filter which is disabled: without the
+    /// filter, their content in the checkout would be wrong.
     fn filtered_paths(&self, from: &CommitId, to: &CommitId) -> Result<Vec<PathBuf>, GitError> {
         let named = self.settings().names("filter", &[".smudge", ".process"]);
         if named.is_empty() {

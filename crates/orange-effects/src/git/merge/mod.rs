@@ -1,9 +1,10 @@
 //! Merges a branch without a worktree, and fast-forwards the default branch.
 //!
-//! The result is built from objects alone, so that nothing moves before it is known. Then the
-//! remote is pushed, if requested, because it is the one that may reject it; then the local branch
-//! moves, together with the checkouts that are on it. A process that is killed in between leaves a
-//! remote or a branch that already has the result, which is what a retry checks first.
+//! The result is built from objects alone, so that nothing moves before it is known. Then, if
+//! requested, the result is pushed, before anything local moves, because the remote may reject it.
+//! Then the local branch moves, together with the checkouts that are on it. A process that is
+//! killed in between leaves a remote or a branch that already has the result, which is what a retry
+//! checks first.
 
 pub(crate) mod delete_branch;
 pub(crate) mod diff;
@@ -49,12 +50,13 @@ pub struct MergeRequest<'a> {
     /// The branch's commit at the time of the decision.
     pub tip: &'a CommitId,
     pub default: &'a BranchName,
-    /// Its commit at the time of the decision; it may have advanced since, unless the strategy is
-    /// `ff`.
+    /// The default branch's commit at the time of the decision; the branch may have advanced since,
+    /// unless the strategy is `ff`.
     pub base: &'a CommitId,
     /// The name of the task's file, which no merge may bring in.
     pub task_file: &'a str,
-    /// When it was decided; a retry creates the same commit.
+    /// When the merge was decided. It is the date of the commit, so that a retry creates the same
+    /// commit.
     pub at: Timestamp,
     /// Whether to push to the remote first, if there is one.
     pub push: bool,
@@ -62,7 +64,7 @@ pub struct MergeRequest<'a> {
     pub is_cancelled: &'a dyn Fn() -> bool,
     /// Checks the result before anything moves.
     pub verify: Option<&'a Verify<'a>>,
-    /// Whether the result is only looked at, so that the user need not sign it.
+    /// Whether the result is only for a preview, so that the commit is not signed.
     pub is_trial: bool,
 }
 
@@ -72,13 +74,13 @@ pub type Verify<'a> = dyn Fn(&CommitId) -> Result<Result<(), MergeObstacle>, Git
 /// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeOutcome {
-    /// The default branch contains it.
+    /// The default branch contains the branch.
     Merged {
         /// The default branch's commit.
         commit: CommitId,
-        /// Whether it already contained it.
+        /// Whether the default branch already contained the branch.
         was_there: bool,
-        /// The remote that contains it too.
+        /// The remote whose default branch contains it too.
         pushed_to: Option<String>,
         /// The checkouts of the default branch, which have its files.
         forwarded: Vec<PathBuf>,
@@ -114,7 +116,8 @@ impl Git {
             let remote = remote.name.clone();
             return Err(GitError::Unreachable { remote, reason });
         }
-        // A checkout that cannot be read is an obstacle only where files would have to change.
+        // A checkout that cannot be read is skipped here: it is an obstacle only if its files would
+        // have to change.
         for worktree in self.checkouts(merge.default)?.into_iter().flatten() {
             if let Some(obstacle) = worktree.recover()? {
                 return Ok(Err(obstacle.into()));
@@ -149,7 +152,8 @@ impl Git {
                 if let Err(obstacle) = verify(&to)? {
                     return Ok(Err(obstacle.into()));
                 }
-                // The command took a while. What is pushed and moved is what was verified.
+                // The command took a while. If the default branch has moved since, start over: only
+                // a verified result is pushed.
                 if self.tips(merge.default)?.target() != tip {
                     continue;
                 }
@@ -187,7 +191,8 @@ impl Git {
         })
     }
 
-    /// The current state. A retry of a merge that another process completed sees the same.
+    /// The outcome, taken from the current state, so that a retry of a merge that another process
+    /// completed returns the same.
     fn current_result(
         &self,
         merge: &MergeRequest<'_>,
@@ -247,7 +252,7 @@ impl Git {
         Ok(moved.map_err(|obstacle| stopped(obstacle, remote)))
     }
 
-    /// Waits for merges that are in progress.
+    /// Takes the lock of merges, and waits for merges that are in progress.
     fn lock_merges(&self) -> Result<File, GitError> {
         let path = self.directory().join(LOCK);
         let mut options = OpenOptions::new();
@@ -275,7 +280,7 @@ impl Git {
 /// What prevents the merge, and how far it got.
 struct MergeFailure {
     obstacle: MergeObstacle,
-    /// The remote that already has it.
+    /// The remote that already has the result.
     pushed_remote: Option<String>,
 }
 

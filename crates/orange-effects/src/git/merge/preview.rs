@@ -10,11 +10,11 @@ use crate::git::{Git, GitError, MergeObstacle, MergeRequest};
 pub struct MergePreview {
     /// The commit that the default branch is at.
     pub base: CommitId,
-    /// How many commits it has that the branch lacks.
+    /// How many commits the default branch has that the branch lacks.
     pub behind: u64,
     /// Whether the default branch would be fast-forwarded to the branch's own commit.
     pub is_fast_forward: bool,
-    /// Whether the default branch has it already.
+    /// Whether the default branch already contains the branch.
     pub is_merged: bool,
     pub obstacle: Option<MergeObstacle>,
 }

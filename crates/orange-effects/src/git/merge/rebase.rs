@@ -8,13 +8,13 @@ use crate::git::merge::result::trailers;
 use crate::git::repository::call::Author;
 use crate::git::{Git, GitError, MergeRequest};
 
-/// The trailer in the last replayed commit that names the commit they were replayed onto.
+/// The trailer in the last replayed commit; it names the commit that the branch was replayed onto.
 const BASE_TRAILER: &str = "Orange-Base";
 
 /// A commit that was replayed.
 struct Replayed {
     commit: CommitId,
-    /// What it was made from.
+    /// The parent of `commit`.
     parent: CommitId,
     tree: String,
     original: CommitId,
@@ -24,8 +24,8 @@ impl Git {
     /// The branch's commits since it left the default branch, replayed onto the base one by one; or
     /// the files in conflict.
     ///
-    /// As `git rebase` does, it leaves out merges, and commits whose changes the base already has.
-    /// The last commit names the branch's own, so that a retry recognises it.
+    /// As with `git rebase`, merges are left out, and commits whose changes the base already has.
+    /// The last replayed commit names the branch's own commit, so that a retry recognises it.
     pub(crate) fn rebased(
         &self,
         merge: &MergeRequest<'_>,
@@ -67,7 +67,7 @@ impl Git {
         self.call(["rev-parse", "--verify", &tree]).text()
     }
 
-    /// Whether a commit is what replaying the branch onto the commit that it names gives.
+    /// Whether a commit is the result of replaying the branch onto the base that its trailer names.
     pub(crate) fn is_replayed(
         &self,
         commit: &str,

@@ -67,8 +67,8 @@ impl Worktree<'_> {
         }
     }
 
-    /// Restores the files that an interrupted move was changing to those of HEAD, if everything in
-    /// their place is as in one of the commits. Anything else may be the user's work, and stays.
+    /// Undoes an interrupted move: the files that it was changing become as in HEAD, if each of
+    /// them is as in one of the commits involved. Anything else may be the user's work, and stays.
     pub(crate) fn recover(&self) -> Result<Option<MergeObstacle>, GitError> {
         let path = self.directory().join(NOTE);
         if fs::symlink_metadata(&path).is_err() {
@@ -80,7 +80,7 @@ impl Worktree<'_> {
             self.remove_note()?;
             return Ok(None);
         };
-        // It may be the user's own checkout, and any program may hold the lock.
+        // The lock may be held by any program, because this may be the user's own checkout.
         self.await_unlocked()?;
         let git = self.git();
         let held = || {

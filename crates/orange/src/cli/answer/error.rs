@@ -247,7 +247,7 @@ pub fn narrate_hint(hint: &str, output: &mut Output) {
     output.narrate(&text);
 }
 
-/// The same, with an empty line between the answer and the hint.
+/// Prints on stderr what to do next, with an empty line between the answer and the hint.
 pub fn narrate_hint_apart(hint: &str, output: &mut Output) {
     let mut text = Text::new();
     text.end_line();

@@ -13,7 +13,7 @@ pub enum Signal {
     Terminate,
 }
 
-/// What the command waited for, which continues without it.
+/// What the interrupted command waited for; only the demo ends with its command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitSubject {
     Creation,

@@ -43,7 +43,7 @@ impl Outcome {
             (_, Some(moved)) if moved.to == *status => {
                 format!("from `{}` to `{status}`", moved.from)
             }
-            // Another process has moved it on in the meantime.
+            // Another process has moved the task on in the meantime.
             (_, Some(moved)) => {
                 format!("from `{}` to `{}`, now in `{status}`", moved.from, moved.to)
             }

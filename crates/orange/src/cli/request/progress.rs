@@ -1,7 +1,8 @@
 //! Shows progress and handles signals while a command works.
 //!
-//! On a signal, work that can stop is asked to, so that it can hand over decided effects to a
-//! performer. If it does not stop soon, or a second signal arrives, the signal kills the process.
+//! A signal asks work that can stop early to stop, so that the work can hand over decided effects
+//! to a performer. If it does not stop soon, or a second signal arrives, the signal kills the
+//! process.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,10 +22,10 @@ use crate::output::{Output, ProgressLine};
 
 const TICK: Duration = Duration::from_millis(50);
 
-/// Work that is done sooner shows no progress.
+/// Work that takes less time than this shows no progress.
 const PROGRESS_DELAY: Duration = Duration::from_secs(1);
 
-/// How long the work may take to stop.
+/// How long the work may take to stop after a signal.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Whether a signal has its default effect. The handlers stay installed after the work, and without
@@ -72,9 +73,10 @@ pub fn run_with_progress<T>(
     mode: WaitMode,
     work: impl FnOnce() -> T,
 ) -> (T, Option<Signal>) {
-    // If handlers cannot be installed, signals kill this process as any other.
+    // If the handlers cannot be installed, signals keep their default effect and kill this process.
     let signals = Signals::new([SIGINT, SIGTERM]).ok();
-    // Before the handlers that ask it: a signal that comes between the two must not kill.
+    // Set the flag before the handlers that read it are installed: a signal that arrives between
+    // these two steps must not kill this process.
     SIGNALS_KILL.store(signals.is_none(), Ordering::SeqCst);
     HANDLERS_INSTALLED.call_once(|| {
         for signal in [SIGINT, SIGTERM] {

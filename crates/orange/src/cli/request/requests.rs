@@ -145,7 +145,7 @@ pub fn request_with_confirmation(
         Some(head) => format!("{question} ({})", head.short()),
         None => question,
     };
-    // The answer holds for the commit that was shown.
+    // The user's answer applies only to the commit that the question is about.
     let draft = RequestDraft {
         head: head.or(draft.head.clone()),
         ..draft
@@ -197,7 +197,7 @@ fn send_request(
     }
 }
 
-/// The confirmation, if it is all that is missing, and the commit it is about.
+/// The question to confirm, if only a confirmation is missing, and the commit it is about.
 fn question(answer: &Answer) -> Option<(String, Option<CommitId>)> {
     let Answer::Refused(refusal) = answer else {
         return None;
@@ -358,8 +358,8 @@ pub enum Consent {
     NotAsked,
 }
 
-/// Asks whether to continue. The question says what will be touched and what is kept. It asks only
-/// at a terminal, and anything but yes is no.
+/// Asks whether to continue; the question says what will be touched and what is kept. Without a
+/// terminal the user is not asked. Any answer but yes means no.
 pub fn ask_consent(question: &str, output: &mut Output) -> Result<Consent, Error> {
     if output.is_json() || !output.is_interactive() {
         return Ok(Consent::NotAsked);

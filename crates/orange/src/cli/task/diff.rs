@@ -12,7 +12,7 @@ use crate::output::{Output, Style, Text};
 /// How many digits of a commit id are shown; enough for git to find it.
 const SHORT: usize = 12;
 
-/// How many of the files that are not shown are listed by name.
+/// How many files are listed by name if their changes are not shown.
 const MAX_NAMED_FILES: usize = 10;
 
 pub const SHAPE: Shape = Shape::of::<Body>("orange.task.diff/1");

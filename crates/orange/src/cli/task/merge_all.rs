@@ -61,7 +61,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     for row in mergeable_tasks(&driver)? {
         lines.push(match merge(args, &driver, &row, environment, output) {
             Ok(line) => line,
-            // The user wants to stop, not to hear about the next one.
+            // The user wants to stop, not to continue with the next task.
             Err(error) if error.exit == Exit::Interrupted => return Err(error),
             Err(error) => Line {
                 problem: Some(error.message.clone()),

@@ -60,7 +60,7 @@ struct Row<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (old, new) = resolve_both("diff", [&args.old, &args.new], environment)?;
     let before = load("compare", &old)?;
-    // Stdin can be read only once.
+    // If both are the same, load only once: stdin cannot be read twice.
     let now = if old == new {
         before.clone()
     } else {
@@ -111,7 +111,8 @@ fn row(difference: &WorkflowChange) -> Row<'_> {
 
 type Group<'a> = (String, Vec<&'a WorkflowChange>);
 
-/// The differences by status, then those that several statuses share, each once.
+/// The differences by status, then those that several statuses share, each once, then those of the
+/// whole workflow.
 fn group_changes<'a>(differences: &'a [WorkflowChange], new: &Workflow) -> Vec<Group<'a>> {
     let (mut groups, mut shared, mut whole): (Vec<Group<'a>>, Vec<Group<'a>>, Vec<Group<'a>>) =
         Default::default();

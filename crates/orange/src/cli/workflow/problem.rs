@@ -93,7 +93,8 @@ impl Head<'_> {
     }
 }
 
-/// Adds as much of the line as fits, with a mark below the column; nothing if there is no mark.
+/// Adds as much of the line as fits, with a mark below the column; adds nothing if the column is
+/// outside the line.
 pub fn push_excerpt(
     text: &mut Text,
     at: Position,

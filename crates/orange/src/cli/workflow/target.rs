@@ -62,7 +62,8 @@ pub fn resolve(
     let mut missing = Vec::new();
     for target in targets {
         match find(target, environment)? {
-            // Stdin can be read only once, and a second answer about the same workflow is useless.
+            // Skip a duplicate: stdin can be read only once, and a second answer about the same
+            // workflow is useless.
             Some(source) if found.contains(&source) => {}
             Some(source) => found.push(source),
             None => missing.push(target.clone()),

@@ -13,7 +13,7 @@ use crate::tui::model::message::Message;
 /// Poll interval for what no message reports; an agent's end is recorded by the supervisor.
 const TICK: Duration = Duration::from_secs(4);
 
-/// How long after a change to look again.
+/// How long after a change the agents are observed again.
 const SOON: Duration = Duration::from_millis(200);
 
 pub(super) fn gather_screens(
@@ -40,8 +40,8 @@ pub(super) fn gather_screens(
         rest = TICK;
         let rows = alive.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let doing = driver.views.activity_states(&rows);
-        // When the rows change, the model drops what it knew about the earlier agents, so send it
-        // again even if it is the same.
+        // When the rows change, the model drops what it knew about the earlier agents, so send both
+        // messages again, even if their contents have not changed.
         let is_other = rows != last_rows;
         if is_other || doing != last_doing {
             last_doing.clone_from(&doing);
@@ -49,7 +49,7 @@ pub(super) fn gather_screens(
                 return;
             }
         }
-        // If this fails, nothing is shown; the next attempt may succeed.
+        // If this fails, nothing new is shown; the next attempt may succeed.
         let Ok(seen) = driver.views.agents(&rows) else {
             continue;
         };

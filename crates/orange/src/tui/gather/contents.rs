@@ -97,7 +97,8 @@ fn files(part: &DiffPart, theme: Theme) -> Vec<File> {
         let line = cut(&line.replace('\t', "    "), usize::MAX);
         file.lines.push(styled(line, tone, theme));
     }
-    // Both are sorted by path; a renamed file is one entry here and two there.
+    // Find the numbers by path, not by position: a renamed file is one file in the text, but two in
+    // `part.files`.
     let numbers = &part.files;
     for (file, path) in files.iter_mut().zip(paths(&text)) {
         let number = numbers
@@ -113,7 +114,7 @@ fn files(part: &DiffPart, theme: Theme) -> Vec<File> {
     files
 }
 
-/// Whether a line before the first hunk only repeats the file's name.
+/// Whether a line before the first hunk holds only the file's name or its object ids.
 fn repeats_path(line: &str) -> bool {
     let begins = ["+++ ", "--- ", "index "];
     begins.iter().any(|begin| line.starts_with(begin))
@@ -126,7 +127,8 @@ fn paths(text: &str) -> Vec<String> {
     for line in text.lines() {
         if let Some(names) = line.strip_prefix("diff --git ") {
             is_header = true;
-            // The second half of both names, until a later line gives the exact path.
+            // Both names follow, usually the same one twice: take the second half, until a later
+            // line gives the exact path.
             let (_, second) = names.split_at(names.len() / 2);
             let second = second.trim_start_matches([' ', '"']);
             paths.push(second.strip_prefix("b/").unwrap_or(second).to_owned());
@@ -152,7 +154,7 @@ pub(super) fn timeline(events: &[Event], theme: Theme, width: usize) -> Vec<Line
             _ => Tone::Plain,
         };
         let at = local_time(event.at);
-        // Day and minute are enough of `2026-01-31 09:30:00`.
+        // Of `2026-01-31 09:30:00`, show only `01-31 09:30`.
         let at = at.get(5..16).unwrap_or(&at);
         let text = describe(&event.fact, events);
         let room = width.saturating_sub(at.len() + 2);

@@ -47,7 +47,7 @@ pub(super) fn measure(driver: &Driver, wishes: &Receiver<GatherRequest>, sender:
             None => true,
             Some((_, since)) => stale.contains(*id) && since.elapsed() >= VALID_FOR,
         };
-        // One at a time: what the user looks at may change meanwhile.
+        // Measure one task at a time: what the user looks at may change meanwhile.
         let mut first = chosen.iter().chain(&visible);
         let Some(id) = first.find(is_due).cloned() else {
             let soon = if stale.is_empty() { TICK } else { VALID_FOR };

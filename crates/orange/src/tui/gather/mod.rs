@@ -1,6 +1,6 @@
 //! Gathers what the model shows, on its own threads.
 //!
-//! None of this happens while a frame is drawn: every query of the store, tmux or git is made here,
+//! The thread that draws never waits for data: every query of the store, tmux or git is made here,
 //! and its result arrives as a message.
 
 mod agents;

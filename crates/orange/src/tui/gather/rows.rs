@@ -46,7 +46,8 @@ pub(super) fn follow(
                 in_vain = in_vain.saturating_add(1);
                 if let Some(change) = change {
                     in_vain = 0;
-                    // Sent first: the observer of these agents must not be ahead of the model.
+                    // Send the change before sharing the live tasks: the thread that observes their
+                    // agents must not be ahead of the model.
                     if sender.send(Message::Changed(change.clone())).is_err() {
                         return;
                     }

@@ -17,7 +17,8 @@ use crate::tui::theme::Theme;
 const SHORTEST: Duration = Duration::from_millis(60);
 const LONGEST: Duration = Duration::from_millis(400);
 
-/// The longest once the agent has ended: only a commit changes anything, and that is reported.
+/// The longest poll interval after the agent has ended: then only a commit changes anything, and a
+/// commit wakes this thread.
 const ENDED: Duration = Duration::from_secs(2);
 
 /// How long to wait while no terminal is shown.

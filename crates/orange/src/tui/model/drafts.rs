@@ -14,12 +14,12 @@ use super::mode::Mode;
 pub struct Drafts {
     /// The task that was being described.
     pub task: Option<TaskDraft>,
-    /// Messages, by what they are for.
+    /// Messages, by the description of the action that sends them.
     pub messages: BTreeMap<String, String>,
 }
 
 impl Drafts {
-    /// Takes over what is being typed.
+    /// Copies what is being typed in this mode.
     pub fn note(&mut self, mode: &Mode) {
         match mode {
             Mode::Create(form) => {

@@ -1,6 +1,6 @@
 //! A text that is being typed.
 
-/// A text with a cursor in it; the cursor is always between two characters.
+/// A text with a cursor in it: a byte offset that never splits a character.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Field {
     text: String,
@@ -23,7 +23,7 @@ impl Field {
         self.text.trim().is_empty()
     }
 
-    /// The line and the column of the cursor, in characters.
+    /// The line and the column of the cursor; the column counts the width of the text before it.
     pub fn cursor_position(&self) -> (usize, usize) {
         let before = &self.text[..self.cursor];
         let line = before.matches('\n').count();

@@ -138,7 +138,7 @@ impl Form {
         let text = |text: &Option<String>| Field::of(text.as_deref().unwrap_or_default());
         let choice = |options: &[String], chosen: &Option<String>| {
             let mut options = options.to_vec();
-            // The options may not be loaded yet.
+            // Keep the chosen option, even if the options are not loaded yet.
             options.extend(chosen.clone().filter(|it| !options.contains(it)));
             Choice::of(&options, chosen.as_deref())
         };

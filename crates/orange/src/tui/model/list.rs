@@ -45,7 +45,7 @@ pub enum Line {
 #[derive(Clone, Debug)]
 pub struct List {
     tasks: BTreeMap<TaskId, Entry>,
-    /// The commit that the list is as of.
+    /// The commit of the store that the list shows.
     pub sequence: u64,
     pub is_loaded: bool,
     pub project: Option<ProjectName>,
@@ -104,7 +104,7 @@ impl Zone {
 }
 
 impl List {
-    /// A list before anything is loaded; without a project, it shows the tasks of all.
+    /// A list before anything is loaded; without a project, it shows the tasks of all projects.
     pub fn new(here: Option<ProjectName>, is_everywhere: bool) -> List {
         List {
             tasks: BTreeMap::new(),
@@ -294,7 +294,7 @@ impl List {
     }
 
     fn matches_filter(&self, entry: &Entry) -> bool {
-        // A search also finds tasks that have ended or were deleted.
+        // A search among the open tasks also finds tasks that have ended.
         match self.filter {
             Filter::Everything => true,
             Filter::Open => {

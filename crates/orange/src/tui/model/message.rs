@@ -48,7 +48,7 @@ pub enum Message {
     Edited(Option<String>, Option<String>),
     /// How to show an agent of a task, or why that is not possible.
     AgentFound(TaskId, Result<Box<AgentTerminal>, Alert>),
-    /// The dashboard has the terminal again; or why it could not hand it over.
+    /// The dashboard has the terminal again; or why the other program failed.
     TerminalReturned(Result<(), Alert>),
     /// A signal asks the program to suspend.
     Suspend,

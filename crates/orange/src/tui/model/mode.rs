@@ -60,7 +60,7 @@ pub struct MessageDraft {
     pub text: Field,
 }
 
-/// An answer in full.
+/// A dialog that reports what failed, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alert {
     pub title: String,

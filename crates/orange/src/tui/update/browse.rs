@@ -120,7 +120,7 @@ pub(super) fn scroll(model: &mut Model, by: isize) {
         .detail
         .map_or(0, |area| usize::from(area.height));
     let most = match model.detail.content() {
-        // Earlier output is fetched only when the user scrolls.
+        // Earlier output is fetched only when the user scrolls, so its height may not be known yet.
         Content::Screen(_) => model.detail.height().max(super::MAX_SCROLLBACK),
         _ => model.detail.height().saturating_sub(room.max(1)),
     };

@@ -15,7 +15,7 @@ use crate::tui::model::list::Filter;
 use crate::tui::model::mode::{Choice, MessageDraft, Mode, Question};
 use crate::tui::theme::Tone;
 
-/// Where a key moves the selection among this many; `None` if it does not.
+/// Where a key moves the selection among `count` lines; `None` if the key does not move it.
 fn step(key: KeyEvent, chosen: usize, count: usize) -> Option<usize> {
     let last = count.saturating_sub(1);
     match key.code {

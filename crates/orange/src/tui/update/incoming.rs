@@ -99,7 +99,7 @@ pub(super) fn receive(model: &mut Model, message: Message) -> Vec<Command> {
         Message::AgentFound(task, found) => return show_agent(model, &task, found),
         Message::TerminalReturned(Ok(())) => return vec![Command::Refresh],
         Message::TerminalReturned(Err(told)) => model.mode = Mode::Alert(told),
-        // Everything else is handled elsewhere.
+        // `update` handles the other messages itself.
         _ => {}
     }
     Vec::new()

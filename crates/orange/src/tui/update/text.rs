@@ -46,7 +46,7 @@ pub(super) fn is_editor_key(key: KeyEvent) -> bool {
     key.code == KeyCode::Char('e') && key.modifiers.contains(KeyModifiers::CONTROL)
 }
 
-/// Whether a key discards the text, which `Esc` only closes.
+/// Whether a key discards the text; `Esc` only closes it and keeps it as a draft.
 pub(super) fn is_discard_key(key: KeyEvent) -> bool {
     key.code == KeyCode::Char('x') && key.modifiers.contains(KeyModifiers::CONTROL)
 }
@@ -129,7 +129,8 @@ pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Command> {
                 field.insert(text, has_lines);
             }
         }
-        // Pasted letters are not key presses: the user did not mean to merge.
+        // Elsewhere, letters are keys, but pasted letters are not key presses: a pasted `m` must
+        // not merge.
         _ => {}
     }
     Vec::new()

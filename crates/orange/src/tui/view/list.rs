@@ -186,7 +186,7 @@ fn summary(
         put(buffer, (x, y), width, entry.summary(), style(Tone::Plain));
         return;
     };
-    // A reason for attention matters more than the summary.
+    // A reason for attention matters more than the summary, so it may take more room.
     let most = if tone == Tone::Bad {
         width * 2 / 3
     } else {
@@ -235,7 +235,7 @@ fn agent(entry: &Entry, is_short: bool) -> String {
     };
     let doing = entry.activity.filter(|_| entry.has_agent());
     let doing = doing.map(|doing| match doing {
-        // It runs, but reports nothing.
+        // The agent runs, but reports nothing.
         ActivityState::Unknown => "?",
         doing => doing.label(),
     });

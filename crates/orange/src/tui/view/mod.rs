@@ -22,7 +22,8 @@ pub use help::help_height;
 
 pub fn draw(model: &Model, frame: &mut Frame<'_>) {
     let area = frame.area();
-    // A terminal that has just become smaller reports its size in a moment.
+    // If the terminal has just become smaller, draw nothing: the model learns the new size in a
+    // moment.
     if area.width >= model.width && area.height >= model.height {
         draw_on(model, area, frame.buffer_mut());
     }

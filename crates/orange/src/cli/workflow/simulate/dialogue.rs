@@ -145,7 +145,8 @@ fn absent_agent_note(rehearsal: &Rehearsal<'_>, happening: &Occurrence) -> Optio
         .then(|| format!("no {by} is running here; this is what a {by} would see"))
 }
 
-/// A note that gates about the world fail unless the line shows them; the refusal cannot say so.
+/// A note that a gate about git, a pull request or a command passes only if the line names it. The
+/// refusal cannot say so, because only simulated lines name gates.
 fn unshown_gate_note(answer: &Answer) -> Option<String> {
     let Answer::Refused(refusal) = answer else {
         return None;

@@ -119,7 +119,8 @@ fn follow(dialogue: &mut Dialogue<'_>, typed: &str, width: Option<usize>) -> Nex
     view.step(&past.line, &past.answer, past.note.as_deref());
     match past.answer {
         Answer::Decided(_) => Next::Show(view),
-        // The task has not moved, and the refusal says what is missing.
+        // Do not show the situation again: the task has not moved, and the refusal says what is
+        // missing.
         _ => Next::Say(view),
     }
 }

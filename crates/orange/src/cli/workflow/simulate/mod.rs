@@ -134,7 +134,8 @@ fn unknown_line(script: &str, line: usize, text: &str, unknown: &UnknownLine) ->
         }))
 }
 
-/// Prints the result of a script; a line that cannot be read is an error after all lines before it.
+/// Prints the result of a script. If a line cannot be read, returns an error after the results of
+/// the lines before it; in JSON, only the error.
 fn print_walk(
     source: &Source,
     script: &str,

@@ -57,7 +57,8 @@ fn state(workflow: &Workflow, name: &str) -> Option<Status> {
         .cloned()
 }
 
-/// Every piece of evidence that can be shown, by its words; what the requested edge needs is first.
+/// Every gate whose evidence a line can show, with the words that name it, the longest name first.
+/// If several gates have the same name, the one of the requested edge is kept.
 struct Artifacts(Vec<(Vec<String>, Gate)>);
 
 impl Artifacts {

@@ -260,7 +260,7 @@ fn counter(counter: &Counter) -> String {
     format!("{field} {value} ({})", limits.join(", "))
 }
 
-/// The fresh sections with the roles that brought them, then the names of the others.
+/// The fresh sections with the roles that vouched for them, then the names of the others.
 fn sections(written: &[SectionState]) -> String {
     let (fresh, older): (Vec<&SectionState>, Vec<&SectionState>) =
         written.iter().partition(|it| it.fresh);
