@@ -46,8 +46,8 @@ pub fn need(workflow: &Workflow, state: &State) -> Option<Need> {
         Target::Status(status) => workflow.is_terminal(status),
         Target::Previous => false,
     };
-    // Where the user can accept the work, the question is whether it is good. An edge that leads
-    // there from any state says nothing about this one.
+    // Where the user can accept the work, the user is asked to review it. An edge written for
+    // `"*active"` does not count, because it says nothing about this state.
     let mut edges = workflow.edges_from(&state.name);
     let accepts = edges.any(|edge| {
         let is_asked = matches!(edge.trigger, Trigger::Request | Trigger::Merged);
@@ -266,7 +266,7 @@ impl TaskAttention<'_> {
             | ItemKind::Permission
             | ItemKind::Input
             | ItemKind::Silent => "attach",
-            // It also finishes what the agent has left ready.
+            // `respawn` also finishes what the exited agent has left ready.
             ItemKind::Exited => "respawn",
             ItemKind::Stuck
             | ItemKind::Decision

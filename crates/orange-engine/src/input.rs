@@ -89,8 +89,8 @@ pub enum RequestKind {
         /// Which one; if absent, the first that is missing.
         role: Option<Role>,
     },
-    /// A status that was written into TASK.md by hand: as the worker in a worktree, as the human
-    /// elsewhere, where it is never followed.
+    /// A status that was written into TASK.md by hand. In a worktree it counts as the worker's
+    /// request; elsewhere it counts as the user's and is never followed.
     HandEdit {
         to: Status,
         /// The version that was next to it in the file.
@@ -140,7 +140,7 @@ pub enum Observation {
     /// An agent's process ended.
     RunEnded {
         run: RunId,
-        /// How we know.
+        /// How the run ended.
         evidence: Evidence,
         /// The line of its output that gave the reason, if one did.
         output_line: Option<String>,

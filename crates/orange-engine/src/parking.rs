@@ -53,7 +53,7 @@ impl Parking {
         at: Timestamp,
     ) -> Option<Parking> {
         let (reason, until) = match evidence {
-            // Without an instant, only the user can say when it is over.
+            // Without a time when quota is back, only the user can unpark the harness.
             Evidence::Quota { until } => (Reason::Quota, *until),
             Evidence::Login => (Reason::Login, None),
             _ => return None,
@@ -72,8 +72,8 @@ impl Parking {
         self.until.is_none_or(|until| until > now)
     }
 
-    /// The same parking after another death on its harness: the longer one counts, and one that
-    /// only the user can end stays so.
+    /// Combines this parking with that of a later death on the same harness: the one that ends
+    /// later counts, and one that only the user can end counts as the longest.
     #[must_use]
     pub fn combine(self, later: Parking) -> Parking {
         let is_longer = match (self.until, later.until) {

@@ -297,7 +297,7 @@ impl Task {
         self.runs.get(role).is_some_and(|run| run.state.is_live())
     }
 
-    /// Whether a run is live or starting, or a pending effect is about to end it.
+    /// Whether a run is live or starting, or a pending effect will start or kill it.
     pub fn needs_run(&self, run: &RunId) -> bool {
         let is_live = |known: &Run| known.id == *run && known.state.is_live();
         let is_named = |effect: &Effect| match effect {

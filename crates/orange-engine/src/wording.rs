@@ -78,7 +78,8 @@ pub fn excerpt(text: &str) -> String {
 /// One thing that a gate requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
-    /// What is checked; two needs with the same subject are two answers to the same question.
+    /// What is checked; two requirements with the same subject are two answers to the same
+    /// question.
     pub subject: String,
     /// What is required, as the object of a sentence.
     pub text: String,

@@ -14,7 +14,7 @@ use super::story::Story;
 use crate::explore::{Arc, Exploration, Replay, Step};
 
 /// How many situations of one status are tried as the start of a cycle, per knot (see
-/// [`components`]).
+/// `components`).
 const MOST_STARTS: usize = 12;
 
 /// How many nearer starts of a cycle are tried for its story.

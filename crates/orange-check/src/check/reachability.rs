@@ -56,8 +56,8 @@ fn unreachable_states(workflow: &Workflow, explored: &Exploration) -> Vec<Findin
         .collect()
 }
 
-/// For each status from which no end can be reached, the nearest such situation. Statuses that only
-/// lead to another lost status are left out.
+/// For each status from which no end can be reached, the nearest such situation. A status that
+/// leads to another such status is left out.
 fn end_unreachable(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> {
     let nodes = &explored.nodes;
     let lost = situations_without_end(workflow, explored);

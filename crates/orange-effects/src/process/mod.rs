@@ -28,7 +28,7 @@ pub use linux_exits::Exits;
 #[cfg(target_os = "linux")]
 pub use linux_memory::is_oom_killed;
 #[cfg(not(target_os = "linux"))]
-pub use unsupported::{Exits, ended_for_memory};
+pub use unsupported::{Exits, is_oom_killed};
 
 pub use ancestry::{Ancestor, ancestors};
 pub use kill::{EndedProcesses, KillTimeouts, end_run_processes, end_with_variable, terminate};

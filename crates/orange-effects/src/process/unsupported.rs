@@ -39,7 +39,7 @@ pub fn environment(_pid: u32) -> Option<Vec<u8>> {
 }
 
 /// The name of a process and its working directory.
-pub fn workplace(_pid: u32) -> (Vec<u8>, io::Result<PathBuf>) {
+pub fn name_and_directory(_pid: u32) -> (Vec<u8>, io::Result<PathBuf>) {
     (Vec::new(), Err(io::ErrorKind::Unsupported.into()))
 }
 
@@ -59,7 +59,7 @@ pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessEr
 }
 
 /// Whether the system killed this process for lack of memory; not available here.
-pub fn ended_for_memory(_pid: u32, _start: u64) -> bool {
+pub fn is_oom_killed(_pid: u32, _start: u64) -> bool {
     false
 }
 

@@ -43,7 +43,8 @@ fn apply_expected_result(task: &mut Task, planned: &PlannedEffect) {
     }
 }
 
-/// A new run of a role replaces the previous one; a headless report belongs to its own run.
+/// A new run of a role replaces the previous one. The report is dropped, because it belongs to the
+/// run that wrote it.
 fn start_run(task: &mut Task, spawn: &Spawn, state: RunState) {
     task.report = None;
     let run = Run {
@@ -114,7 +115,8 @@ pub(super) fn fail_effect(task: &mut Task, id: EffectId, error: &str) {
     task.pending[index].state = PendingState::Failed { error };
 }
 
-/// The user has dealt with it. Failed effects that can be retried stay listed.
+/// Clears the attention list, because the user has dealt with it. Failed effects that can be
+/// retried stay listed.
 pub(super) fn clear_attention(task: &mut Task) {
     let reasons = task
         .pending

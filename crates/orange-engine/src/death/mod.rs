@@ -17,7 +17,7 @@ pub use reset::ResetFormat;
 /// How many of the last non-empty lines count; earlier output means nothing.
 const LAST_LINES: usize = 20;
 
-/// How many lines after the matching one may say when it is over.
+/// How many lines after the matching one are searched for the time when quota is back.
 const LINES_AFTER: usize = 2;
 
 /// The longest line that is kept, in characters.
@@ -28,8 +28,8 @@ const MAX_LINE_CHARS: usize = 200;
 pub struct Rule {
     /// One of these must be in the last lines; if empty, the output does not matter.
     pub patterns: Vec<String>,
-    /// It must have ended with one of these codes or signals; if both are empty, how it ended does
-    /// not matter.
+    /// The process must have ended with one of these codes or signals; if both lists are empty, how
+    /// it ended does not matter.
     pub exit_codes: Vec<i32>,
     pub signals: Vec<i32>,
     pub meaning: Meaning,
@@ -111,7 +111,7 @@ pub struct Ending<'a> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// How we know.
+    /// How the run ended, after the rules were applied.
     pub evidence: Evidence,
     /// The line that gave the reason, if one did.
     pub output_line: Option<String>,

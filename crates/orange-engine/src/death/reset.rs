@@ -2,7 +2,7 @@
 
 use crate::time::{Timestamp, civil};
 
-/// How a text says when something is over.
+/// How a text says when quota is back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResetFormat {
     /// `in 3h 20m`, `after 20 seconds`, `in 2 days and 3 hours`.
@@ -39,10 +39,11 @@ const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// No quota lasts longer; anything beyond that was misread.
+/// No quota takes longer to reset, so a later time was misread.
 const MAX_RESET_MILLIS: i64 = 32 * DAY;
 
-/// How many words before a time of day may say what it is about.
+/// How many words before a time of day are searched for a lead word, such as `resets`, and for a
+/// date.
 const WORDS_BEFORE: usize = 6;
 
 const UNITS: &[(&[&str], i64)] = &[
@@ -58,7 +59,7 @@ const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
-/// When it is over, if a lowercase text says so in one of these forms.
+/// When quota is back, if a lowercase text says so in one of these forms.
 pub(super) fn find_reset(
     text: &str,
     forms: &[ResetFormat],

@@ -70,7 +70,7 @@ pub(super) fn edges_by_trigger<'a>(steps: &PlanBuilder<'a>, trigger: Trigger) ->
         .collect()
 }
 
-/// The edges an exit rule may take: those of its own trigger, else those the engine may request.
+/// The edges to `to` with this trigger or, if there are none, those with the trigger `request`.
 pub(super) fn edges_to_by_rule<'a>(
     steps: &PlanBuilder<'a>,
     to: &Status,
@@ -86,7 +86,8 @@ pub(super) fn edges_to_by_rule<'a>(
 /// Chooses among edges to one target by role, then guard, then gates.
 ///
 /// Load rule 7 leaves at most one edge that role and guard let through. What is reported as missing
-/// is about that edge, or about the first one if there is none.
+/// is about that edge, else about the first edge that is open to the role, else about the first
+/// edge.
 pub(super) fn choose<'a>(
     edges: &[&'a Edge],
     asker: Caller<'_>,
@@ -125,7 +126,7 @@ pub(super) struct EdgeSurvey {
     pub(super) evidence: Vec<String>,
     /// Facts that must be gathered before the gates can be judged.
     pub(super) needs: Vec<FactNeeded>,
-    /// The same, for gates that run a command.
+    /// Commands that must be run before the gates can be judged.
     pub(super) commands: Vec<FactNeeded>,
 }
 

@@ -83,7 +83,7 @@ fn check_section(gate: &SectionGate, steps: &PlanBuilder<'_>) -> GateResult {
     }
     failures.extend(check_submission(gate, section, steps));
     if gate.verdict == Some(Verdict::Pass) && failures.is_empty() {
-        // A verdict passes a commit, and it must be the one that was reviewed.
+        // A PASS approves the reviewed commit, so the branch must not have moved since the review.
         match steps.facts().and_then(|facts| facts.git.as_ref()) {
             None => return GateResult::Needs(FactNeeded::Git),
             Some(git) => failures.extend(submission::check_moved(steps, git)),

@@ -102,7 +102,7 @@ fn describe_fact(fact: &FactNeeded) -> String {
     })
 }
 
-/// The command that asks for it, with a verb where one is usual.
+/// The command that requests the edge, by a verb where that is usual.
 fn command(edge: &Edge, to: &Status, steps: &PlanBuilder<'_>) -> Option<String> {
     if edge.by.iter().all(|role| *role == Role::Engine) && !edge.by.is_empty() {
         return None;

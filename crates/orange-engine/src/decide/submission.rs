@@ -25,7 +25,7 @@ pub(super) fn submission_after(
     by: &Role,
 ) -> Result<Option<Submission>, NeededFacts> {
     let kept = steps.task.submission.clone();
-    // The merge was decided for the commit that is already known.
+    // The merge was already decided for a commit, so the submission stays as it is.
     if matches!(trigger, Trigger::Merged | Trigger::PrMerged) {
         return Ok(kept);
     }

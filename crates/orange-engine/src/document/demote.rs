@@ -3,8 +3,8 @@
 use super::lines::{apply, lines};
 use super::sections::{Heading, headings};
 
-/// Moves the text's headings two levels down, so that below a `## Context` it neither adds a
-/// section nor, before a blank line, hides one that follows.
+/// Moves the text's headings two levels down. Placed below a `## Context` heading and followed by a
+/// blank line, the text then neither adds a section nor hides the next one.
 ///
 /// Text that leaves a code block or an HTML block open cannot be contained that way, so it is
 /// returned as a quote: every line behind `> `.

@@ -233,8 +233,9 @@ impl<'yaml> Reader<'yaml> {
         });
     }
 
-    /// The lines of a block scalar. Blank lines at its end belong to the file; the parser places a
-    /// scalar of only blank lines at the next key, so it covers none of its lines.
+    /// The lines of a block scalar, without the blank lines at its end, which belong to the file.
+    /// The parser places a scalar of only blank lines at the next key; it gets an empty range after
+    /// the previous node instead.
     fn block_scalar(&self, range: Range<usize>) -> Range<usize> {
         let source = self.yaml.get(range.clone()).unwrap_or_default();
         let length = source.trim_end_matches([' ', '\t', '\n', '\r']).len();

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a rewrite changes the bytes it names and no others, whatever text an agent or the
 //! user left. So each `with_…` replaces ranges of the text and never prints a parsed form; the
-//! property tests in `tests/document` catch one that does not.
+//! property tests in `tests/document` catch a rewrite that changes other bytes.
 
 mod demote;
 mod fields;
@@ -122,7 +122,8 @@ impl Document {
         self.sections.iter().rfind(|section| section.name() == name)
     }
 
-    /// The content of one of its sections; empty for a section of another document.
+    /// The content of one of this document's sections; meaningless for a section of another
+    /// document.
     pub fn content(&self, section: &Section) -> &str {
         self.text.get(section.content()).unwrap_or_default()
     }
@@ -146,8 +147,9 @@ impl Document {
     /// section added at the end.
     ///
     /// No other section changes, whatever the content is: if headings or an open code block in the
-    /// content would change one, its headings are demoted first. If the document ends in an
-    /// unclosed code block or comment, that is closed before a section is added.
+    /// content would change one, the content's headings are demoted or, if that is not enough, the
+    /// content is quoted. If the document ends in an unclosed code block or comment, that is closed
+    /// before a section is added.
     #[must_use]
     pub fn with_section(&self, name: &SectionName, content: &str) -> Document {
         section_edit::with_section(self, name, content)

@@ -338,7 +338,7 @@ impl Workflow {
             .is_some_and(|state| state.kind == Kind::Terminal)
     }
 
-    /// How this role is first started; a respawn differs only in its prompt.
+    /// How this role is first started; a respawn differs only in its prompt and its permissions.
     pub fn first_start(&self, role: &Role) -> Option<&SpawnHook> {
         let edges = self.edges.iter().flat_map(|edge| &edge.hooks);
         let entries = self.entries.iter().flat_map(|entry| &entry.hooks);

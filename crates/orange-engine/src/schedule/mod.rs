@@ -48,6 +48,8 @@ pub struct Schedule {
     pub waits: BTreeMap<TaskId, Vec<Wait>>,
 }
 
+/// Decides which queued tasks start now.
+///
 /// A queue that tasks return to goes before one in which they begin, so started work is finished
 /// first. Then the higher priority goes first, then the task that has waited longest, then the id.
 pub fn schedule(all: &[ScheduledTask], limits: &Limits, now: Timestamp) -> Schedule {
@@ -62,7 +64,7 @@ pub fn schedule(all: &[ScheduledTask], limits: &Limits, now: Timestamp) -> Sched
         if waits.is_empty() {
             waits = taken.reached_limits(standing);
         }
-        // Tasks that go first count only where there is room now.
+        // Tasks that start before this one count only if the tasks that already run leave room.
         if waits.is_empty() {
             waits = tally.reached_limits(standing);
         }

@@ -24,7 +24,8 @@ impl<'a> Tally<'a> {
         limits: &'a Limits,
     ) -> Tally<'a> {
         let holders = all.filter_map(|standing| {
-            // Starts empty a queue, so a limit on the queue must not hold them back.
+            // Starting tasks empties a queue, so a limit on a queued status must not hold back
+            // starts.
             let status = match standing.place {
                 SchedulePlace::Active => Some(&standing.status),
                 SchedulePlace::Queued(_) | SchedulePlace::Ended { .. } => None,

@@ -16,7 +16,7 @@ use crate::language::workflow::{Kind, State};
 use crate::role::Role;
 use crate::wording::join_and;
 
-/// The name under which agents list it.
+/// The name under which agents list the skill.
 pub const NAME: &str = "orange";
 
 /// When an agent should read the rest; at first, agents see only this.
@@ -137,7 +137,7 @@ pub fn skill(workflows: &[&Workflow]) -> String {
 fn write_chapter(text: &mut String, workflow: &Workflow) {
     let _ = writeln!(text, "\n### `{}`\n", workflow.name);
     if let Some(description) = &workflow.description {
-        // It may span several lines, and a line could start a Markdown block.
+        // The description may span several lines, and a line could start a Markdown block.
         let words: Vec<&str> = description.split_whitespace().collect();
         let _ = writeln!(text, "{}\n", words.join(" "));
     }
@@ -167,7 +167,7 @@ fn write_chapter(text: &mut String, workflow: &Workflow) {
     }
 }
 
-/// Every agent that some status expects, in the order in which a task meets them.
+/// Every agent role that some status expects, in the order of the file.
 fn roles(workflow: &Workflow) -> Vec<Role> {
     let mut roles: Vec<Role> = Vec::new();
     for role in workflow.states.iter().flat_map(|state| &state.expects) {

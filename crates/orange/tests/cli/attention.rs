@@ -10,7 +10,7 @@ use std::time::Duration;
 use orange_engine::names::TaskId;
 use serde_json::Value;
 
-use crate::support::{ReportingAgent, SOON, Stage, Terminal, start_with_gate};
+use crate::support::{ReportingAgent, SOON, Stage, Terminal, start_with_gate, wait_for};
 
 /// Kind, task and command of every item.
 fn queue(stage: &Stage) -> Vec<(String, String, String)> {
@@ -184,12 +184,11 @@ fn a_follower_sees_added_and_removed_tasks() {
 #[test]
 fn an_agent_that_exited_without_a_supervisor_needs_you() {
     let stage = Stage::new("minimal");
-    // tmux 3.3 may never collect a process that exits while the server starts.
-    stage.script("worker-1", "sleep 0.5; exit 7");
+    stage.script("worker-1", "exit 7");
     let id = stage.create(&["Add a line"]);
     stage.run_ok(&["task", "spawn", id.as_str()]);
-    stage.wait_for_end(&id);
-    assert_eq!(queue(&stage), [expected("exited", &id, "respawn")]);
+    let exited = [expected("exited", &id, "respawn")];
+    wait_for("the exit", || queue(&stage) == exited);
     let text = stage.run_ok(&["attention"]);
     assert!(
         text.contains("the worker has exited; nothing happens before"),

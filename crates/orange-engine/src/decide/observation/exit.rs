@@ -19,7 +19,7 @@ pub(super) struct Death<'a> {
     /// The run, which was live until now.
     pub(super) run: &'a RunId,
     pub(super) role: &'a Role,
-    /// How we know.
+    /// How the run ended.
     pub(super) evidence: &'a Evidence,
     /// The line that gave the reason, if one did.
     pub(super) said: Option<&'a String>,
@@ -27,9 +27,9 @@ pub(super) struct Death<'a> {
 
 /// Judges a death, once.
 ///
-/// A death that is not the agent's own fault matches no rule: it counts nothing and moves nothing.
-/// If the harness is the reason, the same plan brings the agent back; its start waits, like every
-/// start on that harness, until the harness can be used again.
+/// A death that is not the agent's own fault matches no rule: it is not counted as a crash and does
+/// not change the status. If the harness is the reason, the same plan brings the agent back; its
+/// start waits, like every start on that harness, until the harness can be used again.
 pub(super) fn judge(steps: &mut PlanBuilder<'_>, death: &Death<'_>) -> Result<(), NeededFacts> {
     let Death { role, evidence, .. } = *death;
     steps.import_for_observation(&Role::Engine);
@@ -174,7 +174,8 @@ fn count_crash(
     role: &Role,
     evidence: &Evidence,
 ) -> Result<(), NeededFacts> {
-    // Crashes of the previous status are kept only until this transition counts as a success.
+    // A stale count is about the previous status and does not count here; it is kept only until the
+    // hooks of the latest transition have finished.
     let before = if steps.task.crash_count_is_stale {
         0
     } else {

@@ -44,7 +44,7 @@ pub(super) fn decide(
         Observation::PullRequest { state } => observe_pull_request(&mut steps, *state),
         Observation::TimedOut => time_out(&mut steps),
         Observation::ReportArrived { run, report } => report::receive(&mut steps, run, report),
-        // It may be noticed again and again; it is raised once.
+        // The same reason may be observed again and again, but attention is raised only once.
         Observation::AttentionNeeded { reason } => {
             if !steps.task.attention.contains(reason) {
                 steps.raise_attention(reason.clone());
@@ -88,7 +88,7 @@ fn read_document(
     Ok(())
 }
 
-/// Ignores a run that we ended ourselves or whose death was already judged.
+/// Judges the death of a run, unless we ended the run ourselves or its death was already judged.
 ///
 /// A headless run ends right after it reports, so its report is read before its death is judged:
 /// finished work counts, whichever of the two is seen first.
@@ -134,8 +134,8 @@ fn finish_effect(
     outcome: &EffectOutcome,
 ) -> Result<(), NeededFacts> {
     let Some(pending) = steps.task.pending_effect(id) else {
-        // The merge was cancelled too late to stop it; the user must learn that it happened. A
-        // merge that was requested since then will find it.
+        // The merge was cancelled too late to stop it, and the user must learn that it happened. If
+        // another merge was requested since then, that one will find the merged commit.
         let mut pending = steps.task.pending.iter();
         let is_asked_anew = pending.any(|it| matches!(it.planned.effect, Effect::Merge(_)));
         if let EffectOutcome::Merged(merged) = outcome
@@ -227,7 +227,8 @@ fn fail_effect(
     Ok(())
 }
 
-/// Moves the task because of something that has happened, whatever its gates would say.
+/// Moves the task because of something that has already happened, without checking the gates of the
+/// edge.
 fn take_observed_edge(
     steps: &mut PlanBuilder<'_>,
     seen: Fact,
@@ -263,7 +264,8 @@ fn take_observed_edge(
     Ok(())
 }
 
-/// While our own merge is running, any merge we observe is its work, and it reports that itself.
+/// Moves the task after a merge outside of orange. While our own merge is running, an observed
+/// merge is ignored: it is our own, which reports its result itself.
 fn observe_merge(steps: &mut PlanBuilder<'_>, commit: &CommitId) -> Result<(), NeededFacts> {
     if steps.task.pending_merge().is_some() {
         return Ok(());
@@ -310,7 +312,7 @@ fn time_out(steps: &mut PlanBuilder<'_>) -> Result<(), NeededFacts> {
     Ok(())
 }
 
-/// The end of a child may be seen before its creation was recorded.
+/// Records the end of a child, even if the creation of the child was not recorded yet.
 fn end_child(
     steps: &mut PlanBuilder<'_>,
     child: &TaskId,

@@ -41,7 +41,8 @@ impl RequestDecision<'_> {
         })
     }
 
-    /// A verb's edge means what the verb says only where the verb applies.
+    /// A verb can be used only in a status where it applies: elsewhere, an edge to its target means
+    /// something else.
     pub(super) fn check_verb_available(&self, verb: Verb) -> Option<Blocker> {
         let workflow = self.steps.workflow;
         let here = workflow.is_verb_available(verb, &self.steps.task.status);
@@ -77,7 +78,7 @@ impl RequestDecision<'_> {
         overtakes.then_some(Blocker::Merging)
     }
 
-    /// Agents do not bring each other back; only the user or the engine does.
+    /// Blocks requests that an agent may not make; only the user or the engine may.
     pub(super) fn check_human(&self) -> Option<Blocker> {
         let role = &self.request.by;
         role.is_agent().then(|| Blocker::NotAllowed {

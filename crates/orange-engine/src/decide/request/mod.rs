@@ -93,9 +93,11 @@ impl<'a> RequestDecision<'a> {
         }
     }
 
-    /// The first target that role and guard let through decides; else the first one.
+    /// Goes by the first target whose edge is open to the caller's role and whose guard holds. If
+    /// there is none, the refusal is about the first target.
     ///
-    /// Being there already counts as success only if the verb leads no further.
+    /// If the task is already at a target, that counts as success only if the verb leads no
+    /// further.
     fn verb(mut self, verb: Verb) -> Decision {
         let attempt = self.attempt_of(verb);
         let targets = self.targets(verb);
@@ -148,7 +150,8 @@ impl<'a> RequestDecision<'a> {
 
     fn merge(mut self, strategy: MergeStrategy, local: bool) -> Decision {
         let attempt = self.attempt_of(Verb::Merge);
-        // The engine takes the last step of a merge, no matter which role asked for it.
+        // The engine changes the status at the end of a merge, no matter which role asked for the
+        // merge. So the trigger, not the role, shows that the task is already merged.
         let targets = self.targets(Verb::Merge);
         let is_merged = targets.contains(&self.steps.task.status)
             && self.steps.task.entered.trigger == Some(Trigger::Merged);
@@ -189,10 +192,12 @@ impl<'a> RequestDecision<'a> {
         }
     }
 
+    /// Decides about a status that was edited in TASK.md.
+    ///
     /// A version from before the current status was entered means that the file was rewritten from
-    /// memory, so it is not a request. A refused request is recorded, because the line is reset and
-    /// its author should learn why. Outside a worktree the author is unknown, so the edit is never
-    /// followed: the user gets the equivalent command instead.
+    /// memory, so the edit is not a request. A refused edit is recorded, because the line is reset
+    /// and its author should learn why. Outside a worktree the author is unknown, so the edit is
+    /// never followed: the user gets the equivalent command instead.
     fn hand_edit(self, to: &Status, version: u64) -> Decision {
         let task = &self.steps.task;
         let of_the_day = (task.entered.version..=task.version).contains(&version);
@@ -281,7 +286,8 @@ impl<'a> RequestDecision<'a> {
         }
     }
 
-    /// Also works for a task that has ended: it must not keep its workspace.
+    /// Retries the failed effects that `is_meant` selects, also of a task that has ended: an ended
+    /// task must not keep its workspace.
     fn retry(mut self, is_meant: fn(&Task, &PlannedEffect) -> bool) -> Decision {
         if let Some(missing) = self.check_human() {
             return self.refuse(Attempt::RetryEffects, blocked_by(missing));
@@ -332,8 +338,8 @@ impl<'a> RequestDecision<'a> {
         }
     }
 
-    /// Repeating a merge names the commit that it would have taken, so a confirmation covers only
-    /// that commit.
+    /// The attempt of a merge names the commit that the merge would have taken. Repeating the
+    /// request with a confirmation then covers only that commit.
     fn attempt_of(&self, verb: Verb) -> Attempt {
         let (strategy, local) = match self.request.kind {
             RequestKind::Merge {
@@ -375,8 +381,8 @@ impl<'a> RequestDecision<'a> {
     }
 }
 
-/// A release that failed, or a kill that must come before one: a live agent would lose its
-/// workspace.
+/// Whether an effect is a release, or a kill that must come before a release: otherwise a live
+/// agent would lose its workspace.
 fn is_for_release(task: &Task, planned: &PlannedEffect) -> bool {
     let is_release =
         |planned: &PlannedEffect| matches!(planned.effect, Effect::ReleaseWorkspace { .. });

@@ -8,8 +8,8 @@ use crate::refusal::{Attempt, Blocker};
 use crate::role::Role;
 
 impl RequestDecision<'_> {
-    /// An agent must be running to read it: a message does not start one, because the user did not
-    /// ask for that.
+    /// Sends a message to an agent that is running. A message does not start an agent, because the
+    /// user did not ask for that.
     pub(super) fn tell(mut self, role: Option<&Role>) -> Decision {
         if let Some(missing) = self.check_not_ended().or_else(|| self.check_human()) {
             return self.refuse(Attempt::Tell, blocked_by(missing));

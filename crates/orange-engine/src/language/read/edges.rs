@@ -95,7 +95,8 @@ impl Reader<'_> {
             .map(str::to_owned);
         let set = set.map(|node| self.set(node)).unwrap_or_default();
         let hooks = hooks.map(|node| self.hooks(node)).unwrap_or_default();
-        // What cannot be read must not fall back to the default: that would clash with other edges.
+        // A `when` or `trigger` that cannot be read drops the transition: with the default instead,
+        // the transition would clash with others.
         let when = match guard {
             None => None,
             Some(guard) => Some(guard?),
