@@ -67,7 +67,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
     Ok(())
 }
 
-/// The same without waiting for the disk, for a file that is of no use after a power loss.
+/// Like [`write()`], but without waiting for the disk, for a file that is of no use after a power
+/// loss.
 pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
     write_file(path, bytes, false)
 }
@@ -113,7 +114,7 @@ pub fn make_folder(path: &Path) -> Result<&Path, PrivateFileError> {
 }
 
 fn fill(hidden: &Path, bytes: &[u8], is_synced: bool) -> io::Result<()> {
-    // A process with the same pid may have died here; no other process uses this name.
+    // An earlier process with the same pid may have left the file; no other process uses this name.
     let _absent = fs::remove_file(hidden);
     let mut options = OpenOptions::new();
     let mut file = options
@@ -156,7 +157,7 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, PrivateFileError> {
 pub fn read_from_agent(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, PrivateFileError> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // A socket cannot even be opened.
+        // Checked before opening, because a socket cannot even be opened.
         Ok(found) if !found.is_file() => {
             let path = path.to_owned();
             Err(PrivateFileError::NotRegular { path })

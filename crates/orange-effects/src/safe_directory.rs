@@ -1,7 +1,7 @@
 //! Accesses files below a directory without following symbolic links.
 //!
 //! A link on the path could lead outside the worktree, so every directory on the way to a file is
-//! opened without following links. A file that cannot be reached like that counts as absent.
+//! opened without following links. A file that can be reached only through a link counts as absent.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -151,7 +151,8 @@ impl SafeDirectory {
         }
     }
 
-    /// Every file and link below a directory; empty when there is no such directory.
+    /// Every path below a directory that is not a directory itself; empty when there is no such
+    /// directory.
     pub fn files(&self, below: &Path) -> io::Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         let mut folders = vec![below.to_owned()];

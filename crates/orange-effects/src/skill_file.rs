@@ -1,8 +1,8 @@
 //! Writes, updates and removes the skill file of one agent.
 //!
-//! Invariant: only a file that orange wrote and that is unchanged since, which its last line
-//! proves, is ever replaced or removed. A process that is killed midway leaves the old file or the
-//! new one, and at most a temporary file beside it, which the next call removes.
+//! Invariant: a file is replaced or removed only if its last line proves that orange wrote it and
+//! that it is unchanged since. A process that is killed midway leaves the old file or the new one,
+//! and at most a temporary file beside it, which the next call removes.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -15,7 +15,7 @@ use rustix::fs::FlockOperation;
 /// The file that agents look for in a skill's directory.
 const FILE: &str = "SKILL.md";
 
-/// The temporary name while it is being written; only the holder of the lock uses it.
+/// The temporary name of the file while it is being written; only the holder of the lock uses it.
 const HIDDEN: &str = ".SKILL.md.orange-new";
 
 /// Upper bound on a skill's size; a larger file is not ours.
@@ -166,8 +166,8 @@ pub fn remove(skills: &Path) -> Result<Outcome, SkillFileError> {
     Ok(outcome)
 }
 
-/// Locks out other orange processes until it is dropped; on a file system without locks, does
-/// nothing.
+/// Locks out other orange processes until the returned file is dropped; on a file system without
+/// locks, does nothing.
 fn lock(folder: &Path) -> Option<File> {
     let opened = File::open(folder).ok()?;
     rustix::fs::flock(&opened, FlockOperation::LockExclusive).ok()?;

@@ -3,8 +3,8 @@
 //! Three rules hold everywhere. A directory is changed only after git and our own marker agree that
 //! it is our worktree of that repository. A file is removed only by moving it aside, and a moved
 //! file is deleted only when a commit contains its hash. A branch is created when it is missing;
-//! only a merge moves one, by a fast-forward, and only the default branch; and one is deleted only
-//! when the default branch contains it.
+//! only a merge moves a branch, only the default branch, and only by a fast-forward; and a branch
+//! is deleted only when the default branch contains it.
 
 mod error;
 mod merge;

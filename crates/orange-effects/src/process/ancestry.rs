@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use super::table::value;
 use super::{ProcessError, ProcessIdentity, system};
 
-/// A longer chain is refused, because the rest of it would go unchecked.
+/// How many ancestors are read. A longer chain is refused, because the rest would go unchecked.
 const DEEPEST: usize = 256;
 
 /// How often the chain may change while we read it.
@@ -20,8 +20,8 @@ const TRIES: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ancestor {
     pub process: ProcessIdentity,
-    /// The environment it was started with; empty for another user's process, which does not show
-    /// it.
+    /// The environment it was started with; empty for another user's process, whose environment we
+    /// cannot read.
     environment: Vec<u8>,
 }
 

@@ -107,7 +107,7 @@ fn end_found(
             if failure.is_some() || !living.is_empty() {
                 return failure.is_some();
             }
-            // A full scan takes time, so it is done only once the known ones are gone.
+            // A full scan takes time, so it is done only once the known processes are gone.
             match search(&all) {
                 Ok(found) if found.is_empty() => true,
                 Ok(found) => {

@@ -49,7 +49,8 @@ pub fn table() -> Result<Vec<Stat>, ProcessError> {
         let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        // One that exited meanwhile is gone; one that cannot be read is not ours.
+        // A process that exited meanwhile is left out, and so is one that we cannot read, which is
+        // not ours.
         if let Ok(Some(stat)) = stat(pid) {
             found.push(stat);
         }
@@ -92,7 +93,8 @@ pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessEr
     }
 }
 
-/// The last field, which the kernel shows as 0 to users without permission.
+/// The wait status in the last field; `None` for users without permission, to whom the kernel shows
+/// 0.
 fn wait_status(pid: u32, bytes: &[u8]) -> Option<i32> {
     let owner = fs::metadata(format!("/proc/{pid}")).ok()?.uid();
     let own = geteuid();
@@ -112,7 +114,7 @@ fn is_gone(error: &io::Error) -> bool {
 }
 
 /// Parses a line of `stat`. The second field is the program's name in parentheses, and a name may
-/// itself contain spaces and parentheses, so the rest begins after the last one.
+/// itself contain spaces and parentheses, so the other fields begin after the last parenthesis.
 fn parse(pid: u32, bytes: &[u8]) -> Option<Stat> {
     let end = bytes.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(bytes.get(end + 1..)?).ok()?;

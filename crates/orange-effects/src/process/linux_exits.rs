@@ -26,8 +26,8 @@ pub struct Exits {
     handles: Mutex<Handles>,
 }
 
-/// Each handle has its own key: a process may have exited and its pid may belong to another watched
-/// process before we handle the first one's exit.
+/// Each handle has its own key: before we handle the exit of a process, its pid may already belong
+/// to another watched process.
 #[derive(Debug, Default)]
 struct Handles {
     last: u64,
@@ -82,7 +82,7 @@ impl Exits {
         handles.of.remove(&number).map(|(pid, _)| pid)
     }
 
-    /// Waits until watched processes have exited; `None` once it was stopped.
+    /// Waits until watched processes have exited; `None` once waiting was stopped.
     pub fn wait(&self) -> Option<Vec<u32>> {
         let mut events = Vec::with_capacity(AT_ONCE);
         loop {
@@ -103,7 +103,7 @@ impl Exits {
 
     /// Stops the current wait and every later one.
     pub fn stop(&self) {
-        // A counter that is already full stops it too.
+        // The write fails only if the counter is full, and a full counter stops the wait too.
         let _counted = rustix::io::write(&self.stop, &1_u64.to_ne_bytes());
     }
 }

@@ -1,7 +1,7 @@
 //! Checks whether the kernel killed a process for lack of memory.
 //!
-//! The OOM killer's signal is one that any process may send, and its counters do not name the
-//! victim; only the kernel log does. Where we may not read the log, the signal is all we know.
+//! The OOM killer sends a signal that any process may send, and the kernel's counters do not name
+//! the victim; only the kernel log does. Where we may not read the log, the signal is all we know.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read as _};

@@ -1,8 +1,8 @@
 //! Processes: identify one, check whether it is gone, end it.
 //!
 //! A pid alone identifies no process, because the system reuses it. A process is identified by its
-//! pid, its start time and its boot; it is gone only when those prove it, and a failed check proves
-//! neither.
+//! pid, its start time and its boot; it is gone only when these prove it. A failed check proves
+//! nothing.
 
 mod ancestry;
 mod kill;
@@ -81,10 +81,10 @@ pub enum ProcessError {
     /// Watching processes is not possible.
     #[error("cannot watch processes: {0}")]
     NotWatched(String),
-    /// This system does not provide it.
+    /// This system does not support the operation.
     #[error("cannot {0}: this system does not support it; check with `ps`")]
     Unsupported(&'static str),
-    /// Some survived `SIGKILL`.
+    /// Some processes survived `SIGKILL`.
     #[error("cannot kill {}: still running after SIGTERM and SIGKILL; check with `ps -p {}`", listed(.0, ", "), listed(.0, ","))]
     Survived(Vec<u32>),
 }

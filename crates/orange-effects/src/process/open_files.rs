@@ -23,8 +23,8 @@ pub fn raise_open_file_limit() {
     let _refused = setrlimit(Resource::Nofile, raised);
 }
 
-/// The open-file limit for agents that this process starts: its own limit before it raised it.
-/// Programs that use `select` break with a higher one.
+/// The open-file limit for agents that this process starts: the limit that this process had before
+/// it raised it. Programs that use `select` break with a higher limit.
 pub fn original_open_file_limit() -> Option<u64> {
     let now = || getrlimit(Resource::Nofile).current;
     BEFORE.get().copied().or_else(now)

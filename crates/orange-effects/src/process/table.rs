@@ -1,8 +1,9 @@
 //! Finds the processes that belong to a run.
 //!
-//! A run's processes carry `ORANGE_RUN_ID`. One that dropped it is found as long as something ties
-//! it to one that did not: a parent, a process group or a session. A process that dropped the
-//! variable, left its session and lost its parent before the first scan cannot be found this way.
+//! A run's processes carry `ORANGE_RUN_ID`. A process that dropped the variable is found as long as
+//! a parent, a process group or a session ties it to a process that kept the variable. A process
+//! that dropped the variable, left its session and lost its parent before the first scan cannot be
+//! found this way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -120,8 +121,8 @@ pub fn run_members(
     }
 }
 
-/// Every process whose name starts like this and whose working directory is this one or below it. A
-/// process that we may not inspect counts, because it might be one.
+/// Every process whose name starts with `name` and whose working directory is `folder` or below it.
+/// If we may not read the working directory of a process, it counts too, because it might be there.
 pub fn processes_in(folder: &Path, name: &str) -> Result<Vec<ProcessIdentity>, ProcessError> {
     let table = system::table()?;
     let works_there = |stat: &&Stat| {

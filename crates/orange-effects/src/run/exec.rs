@@ -21,13 +21,13 @@ pub enum ExecError {
     Run(#[from] RunFileError),
     #[error(transparent)]
     Program(#[from] CommandError),
-    /// The file that captures the agent's output.
+    /// The file that captures the agent's output could not be opened.
     #[error(transparent)]
     Output(#[from] PrivateFileError),
 }
 
-/// Written beside the run file when the agent could not be started: the exit code alone could be
-/// the agent's own.
+/// Written beside the run file when the agent could not be started: the exit code alone does not
+/// tell, because it could be the agent's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExecFailure {

@@ -1,8 +1,8 @@
 //! The run file: everything a pane needs to start the agent.
 //!
-//! tmux gets the path of this file and nothing else. It holds the run's secret, so only the user
-//! may read it; a file that others could have read or written is refused, and the file is removed
-//! when the agent starts.
+//! tmux gets the path of this file and nothing else. The file holds the run's secret, so only the
+//! user may read it; a file that others could have read or written is refused, and the file is
+//! removed when the agent starts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,11 +58,11 @@ pub enum RunFileError {
         /// What is wrong.
         reason: String,
     },
-    /// The system cannot pass it to a program.
+    /// A value contains a NUL, which the system cannot pass to a program.
     #[error("cannot start run `{run}`: {what} contains a NUL character; remove it")]
     HasNul {
         run: RunId,
-        /// The argument, variable or path that holds it.
+        /// The argument, variable or path that contains the NUL.
         what: String,
     },
 }

@@ -16,11 +16,11 @@ use super::raw_text::RawText;
 use crate::private_file::{self, PrivateFileError};
 use crate::process::original_open_file_limit;
 
-/// The number of git settings in the variables.
+/// The variable with the number of git settings that are passed as variables.
 const COUNT: &str = "GIT_CONFIG_COUNT";
 
 /// git settings for agents that review another agent's work: hooks and monitors that the other
-/// agent wrote into the repository must not run there. A worker's own hooks are its business.
+/// agent wrote into the repository must not run there. A worker may run its own hooks.
 const FOR_REVIEWERS: &[(&str, &str)] =
     &[("core.hooksPath", "/dev/null"), ("core.fsmonitor", "false")];
 
@@ -100,7 +100,8 @@ impl Launch<'_> {
             environment: variables,
             directory: RawText::from(self.directory),
             prompt_file: RawText::from(&prompt_file),
-            // The tmux server may have been started by a process that raised its own limit.
+            // Set explicitly, because the tmux server may have inherited a raised limit from the
+            // process that started it.
             open_files: original_open_file_limit(),
             output: self.output.map(RawText::from),
         })?;

@@ -33,8 +33,8 @@ impl Tmux {
         } else {
             "attach-session"
         };
-        // It is the user's own terminal, so it gets the user's variables; tmux refuses to run
-        // inside itself.
+        // The client runs in the user's own terminal, so it gets all of the user's variables,
+        // except those that would make tmux refuse to run inside itself.
         let mut variables = environment.variables().clone();
         if !is_switch {
             variables.remove(OsStr::new("TMUX"));

@@ -10,7 +10,7 @@ use super::call::Call;
 use super::{Tmux, TmuxError};
 
 impl Tmux {
-    /// Rings in every attached terminal; returns in how many.
+    /// Rings the bell of every attached terminal; returns the number of terminals.
     pub fn ring(&self) -> Result<usize, TmuxError> {
         // A program that watches the server is a client too, but has no bell.
         let format = "#{?client_control_mode,,#{client_tty}}";

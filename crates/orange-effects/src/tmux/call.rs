@@ -35,7 +35,7 @@ impl Call {
     }
 }
 
-/// An argument that ends in `;` would end the command and lose the `;`.
+/// Escapes a `;` at the end of an argument: tmux would take it as the end of the command.
 fn escape(word: &OsStr) -> OsString {
     let bytes = word.as_bytes();
     match bytes.strip_suffix(b";") {
@@ -50,7 +50,7 @@ impl Tmux {
         self.invocation_with(self.environment.clone())
     }
 
-    /// The same, with another environment.
+    /// Like [`Tmux::invocation`], with another environment.
     pub(super) fn invocation_with(&self, environment: BTreeMap<OsString, OsString>) -> Invocation {
         let tmux = Invocation::new(&self.program, environment).timeout(self.timeout);
         // Without `-u`, non-ASCII characters would come back as `_`.
@@ -96,7 +96,7 @@ impl Tmux {
         TmuxError::Command(tmux.error_for(finished))
     }
 
-    /// Fails when the socket path is not possible.
+    /// Fails when the socket path is too long; creates its directory.
     pub(super) fn require_place(&self) -> Result<(), TmuxError> {
         let path = self.socket();
         if path.as_os_str().len() > LONGEST_SOCKET {

@@ -1,7 +1,7 @@
 //! One long-lived client that queries the server without starting programs.
 //!
-//! A connection is to one server process: when that exits, the connection ends, and its data
-//! applies to no other server. The client receives no pane output and has no size.
+//! A connection belongs to one server process. When that process exits, the connection ends, and
+//! what it reported applies to no other server. The client receives no pane output and has no size.
 
 use std::io;
 use std::thread;
@@ -30,7 +30,7 @@ pub enum ControlEvent {
     Ended,
 }
 
-/// A connection to a server. Dropping it ends it.
+/// A connection to a server; dropping this value ends the connection.
 #[derive(Debug)]
 pub struct Control {
     conversation: Conversation,
@@ -107,7 +107,7 @@ fn changes(notice: &str) -> bool {
     name.is_some_and(|name| CHANGES.contains(&name))
 }
 
-/// The first line tells what an answer is about; the answer to attaching is empty.
+/// Parses an answer; its first line tells what it is about, and the answer to attaching is empty.
 fn parse_answer(
     tmux: &Tmux,
     lines: &[String],
@@ -142,8 +142,8 @@ pub(super) enum ControlMessage {
     Notice(String),
 }
 
-/// Assembles lines: an answer is enclosed by two lines with the same mark, and may itself contain
-/// lines that look like anything.
+/// Assembles messages from lines. An answer is enclosed by two lines with the same mark, and the
+/// lines between them may look like marks or notices.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     answer: Option<(String, Vec<String>)>,

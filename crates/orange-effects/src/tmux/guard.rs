@@ -22,7 +22,7 @@ impl Tmux {
     /// Makes the server run a command if it is the expected server and the pane has the run's mark.
     ///
     /// The server checks and acts in one step, so nothing can happen in between. tmux parses
-    /// `command`, so it consists of our own words and ids only.
+    /// `command`, so it must consist of our own words and ids only.
     pub(super) fn run_guarded(
         &self,
         pane: ExpectedPane<'_>,
@@ -31,7 +31,8 @@ impl Tmux {
         self.guarded_after(None, pane, "1", command)
     }
 
-    /// Like [`Tmux::guarded`], and only if the pane accepts input.
+    /// Like [`Tmux::run_guarded`], and only if the pane accepts input; `before` runs first in any
+    /// case.
     pub(super) fn run_guarded_input(
         &self,
         before: Option<Call>,

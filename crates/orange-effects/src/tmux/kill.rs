@@ -17,12 +17,13 @@ use crate::process::{
 #[derive(Clone, Copy, Debug)]
 pub struct KillRequest<'a> {
     pub run: &'a RunId,
-    /// Its recorded pane; the process there belongs to the run although it may not carry the id
-    /// yet.
+    /// The recorded pane of the run; its process belongs to the run even if it does not carry the
+    /// run's id yet.
     pub recorded: Option<&'a Pane>,
     /// Where to save the pane's scrollback.
     pub scrollback: Option<&'a Path>,
-    /// Processes to leave alone, apart from this one and the server: the supervisor.
+    /// Processes to leave alone, such as the supervisor; this process and the server are always
+    /// left alone.
     pub spared: &'a [u32],
     /// How long its processes may take to exit.
     pub timeouts: KillTimeouts,
@@ -41,7 +42,7 @@ pub struct KillResult {
 /// What happened to the processes that a run left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leftovers {
-    /// None is left; these were ended, including the agent's own.
+    /// No process is left; these were ended, including the agent's own.
     Ended(Vec<ProcessIdentity>),
     /// This system cannot list them, so they were not searched for.
     NotSearched(String),
@@ -52,9 +53,9 @@ impl Tmux {
     /// an error.
     ///
     /// The pane is found by the run's mark on whatever server is listening now, so that an
-    /// unrecorded pane is found too. Its scrollback is saved first. The processes are then ended by
-    /// the run's id and by what was tied to them before the pane was closed, even if tmux does not
-    /// answer.
+    /// unrecorded pane is found too. Its scrollback is saved first. Then every process that carries
+    /// the run's id is ended, and every process that was tied to these before the pane was closed,
+    /// even if tmux does not answer.
     pub fn kill(&self, kill: &KillRequest<'_>) -> Result<KillResult, TmuxError> {
         let run = kill.run;
         require_plain("run", run.as_str())?;
@@ -81,8 +82,8 @@ impl Tmux {
         if let Some(error) = blind {
             return Err(error);
         }
-        // A server may exit with its last pane in the middle of an answer, so only this check
-        // counts.
+        // The server may exit with its last pane before it has answered, so only this check shows
+        // whether the pane is closed.
         let is_closed = self.require_closed(run);
         let scrollback = match (closed, is_closed) {
             (Ok(unsaved), Ok(())) => unsaved,

@@ -16,7 +16,7 @@ pub(super) const ROLE: &str = "@orange_role";
 
 /// The separator cannot occur in any field but the last: ids and numbers do not contain it, our own
 /// ids are plain, and tmux replaces it with `_` in session names. A name may contain a newline, so
-/// tmux replaces that too.
+/// the format makes tmux replace control characters.
 pub(super) const FORMAT: &str = "pane:#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:\
                       #{pane_dead_status}:#{pane_dead_signal}:#{@orange_run}:#{@orange_task}:\
                       #{@orange_role}:#{s/[\x01-\x1f]/_/:session_name}:\
@@ -59,7 +59,7 @@ pub struct ListedPane {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PaneState {
     Running,
-    /// It ended; with the evidence, unless tmux has not noticed yet.
+    /// It has exited; the evidence is missing if tmux has not noticed how.
     Ended(Option<Evidence>),
 }
 
@@ -78,7 +78,7 @@ impl Tmux {
         self.list_after(Vec::new())
     }
 
-    /// The same, after other commands that print nothing; stops at the first that fails.
+    /// Like [`Tmux::list`], after other commands that print nothing; stops at the first that fails.
     pub(super) fn list_after(&self, mut calls: Vec<Call>) -> Result<Listing, TmuxError> {
         calls.extend([
             Call::new(["display-message", "-p", SERVER]),

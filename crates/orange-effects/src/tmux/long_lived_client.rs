@@ -1,7 +1,8 @@
 //! The long-lived client, and how an abandoned one is ended.
 //!
 //! A server that is asked to exit waits for its clients. A client whose listener was killed at the
-//! same moment does not exit on its own, and until it does the server refuses every connection.
+//! same moment does not exit on its own, and until that client exits, the server refuses every
+//! connection.
 
 use std::path::PathBuf;
 

@@ -3,7 +3,7 @@
 //! A pane is identified by its id together with the server that assigned it, and every command that
 //! closes a pane or writes to it is run by the server on the condition that both the server and the
 //! pane's own mark are the expected ones. A restarted server assigns the same ids again, and a name
-//! can match more than one target, so neither is ever enough.
+//! can match more than one target, so neither an id nor a name is ever enough.
 
 mod attach;
 mod bell;
@@ -145,14 +145,14 @@ pub enum TmuxError {
         /// The longest allowed path.
         limit: usize,
     },
-    /// It has a special meaning to tmux.
+    /// The value has a special meaning to tmux.
     #[error("cannot give tmux the {what} `{value}`: an id has letters, digits, `-` and `_` only")]
     NotPlain {
         /// The kind of value.
         what: &'static str,
         value: String,
     },
-    /// The watching client lost its server.
+    /// The long-lived client has lost its server.
     #[error("the connection to tmux has ended: {0}")]
     Disconnected(String),
     /// The pane is gone, or is not ours.

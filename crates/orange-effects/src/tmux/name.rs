@@ -7,7 +7,7 @@ use orange_engine::names::{BranchName, ProjectName};
 
 use super::TmuxError;
 
-/// A longer name is of no use in a status line.
+/// The longest name, in characters; a longer one is of no use in a status line.
 const LONGEST: usize = 80;
 
 /// The display name of a task's session.
@@ -26,7 +26,7 @@ fn plain(text: &str) -> String {
     let name: String = letters
         .map(|it| if is_plain(it) { it } else { '_' })
         .collect();
-    // Such a name would be parsed as a flag, an id or a match pattern.
+    // tmux would parse a name with such a first character as a flag, an id or a match pattern.
     match name.chars().next() {
         None => "_".to_owned(),
         Some('-' | '@' | '=' | '+') => format!("_{name}"),

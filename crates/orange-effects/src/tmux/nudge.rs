@@ -1,7 +1,7 @@
 //! Tells an agent in its pane that a message is waiting.
 //!
-//! The message itself is in the inbox. We paste one short line, and Enter is a separate call: sent
-//! together, some agents lose the Enter or the line.
+//! The message itself is in the inbox. We paste one short line, and Enter is a separate call: if
+//! both were sent together, some agents would lose the Enter or the line.
 
 use std::fmt;
 use std::time::Duration;

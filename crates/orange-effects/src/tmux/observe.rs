@@ -17,7 +17,7 @@ pub enum Observation {
     Alive,
     /// Its agent has provably exited.
     Dead(Evidence),
-    /// It could not be determined, and why; this changes nothing.
+    /// It could not be determined, and why; this proves nothing.
     Unknown(String),
 }
 
@@ -103,7 +103,8 @@ fn unknown_with_processes(pane: &Pane, why: &str) -> Observation {
     Observation::Unknown(format!("{why}, but processes of run `{}` remain", pane.run))
 }
 
-/// Whether the agent's process runs. If its process was never recorded, its mark is searched for.
+/// Whether the agent's process runs. If it was never recorded, all processes are searched for the
+/// run's id.
 fn agent_liveness(pane: &Pane) -> Liveness {
     if let Some(process) = &pane.process {
         return process.liveness();
@@ -118,7 +119,7 @@ fn agent_liveness(pane: &Pane) -> Liveness {
     }
 }
 
-/// If the agent could not be started, that says more than the exit code.
+/// Replaces an exit code if the agent's program was missing, which says more than the code.
 fn with_start_failure(pane: &Pane, evidence: &Evidence) -> Evidence {
     let is_missing = || exec_failure(&pane.run_file).is_some_and(|failure| failure.is_missing);
     match evidence {

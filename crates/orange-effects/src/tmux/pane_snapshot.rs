@@ -1,7 +1,7 @@
 //! Which run is in which pane, without names for display.
 //!
-//! It is queried every other second, and tmux spends more time on a pane's names than on everything
-//! else.
+//! The snapshot leaves names out because it is queried every other second, and tmux spends more
+//! time on a pane's names than on everything else.
 
 use orange_engine::names::RunId;
 

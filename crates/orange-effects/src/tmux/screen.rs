@@ -57,8 +57,8 @@ enum Input {
 impl Screen {
     /// Reads the screen row by row; `line` is what was typed, or will be.
     ///
-    /// If the line is the last text on the screen and the cursor is below it, the line was sent, even
-    /// if the agent has not responded yet.
+    /// If the line is the last text on the screen and the cursor is below it, the line was sent,
+    /// even if the agent has not responded yet.
     pub fn read(shown: &str, cursor_row: Option<usize>, line: &str) -> Screen {
         let last = last_lines(shown);
         let expected = without_whitespace(line);
@@ -143,7 +143,7 @@ fn footer(rows: &[&str], cursor_row: Option<usize>) -> usize {
 }
 
 /// The text in the frame around the cursor: some agents draw no prompt in their box, and the output
-/// above it may start like one.
+/// above the box may start like a prompt.
 fn framed_text(rows: &[&str], cursor_row: Option<usize>) -> Option<String> {
     let cursor_row = cursor_row?;
     let is_text = |row: &&str| !without_box(row).is_empty();
@@ -183,7 +183,8 @@ fn typed_text(last: &[&str], is_left: bool, expected: &str) -> Option<String> {
     if is_left && start + typed.len() == last.len() {
         return None;
     }
-    // If the row begins like output and our line begins in the row below, it was not typed there.
+    // If the first row begins like output and our line begins in the next row, the first row is
+    // output.
     if let Some((first, rest)) = typed.split_first()
         && first.starts_with(OUTPUT_MARKS)
         && !expected.is_empty()
@@ -230,7 +231,7 @@ fn without_box(line: &str) -> &str {
     line.trim_matches(|it: char| it.is_whitespace() || is_drawn(it))
 }
 
-/// A text without whitespace: where a line wraps depends on the width.
+/// A text without whitespace, for comparisons: where a line wraps depends on the screen's width.
 fn without_whitespace(text: &str) -> String {
     text.chars().filter(|it| !it.is_whitespace()).collect()
 }

@@ -1,7 +1,7 @@
 //! Reads what panes show, with colours, through one long-lived client.
 //!
-//! A connection is to one server process, so a pane's id stays unique while it lasts; the pane's
-//! own mark is checked all the same.
+//! A connection belongs to one server process, so a pane's id stays unique while the connection
+//! lasts; the pane's own mark is checked all the same.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::process::Liveness;
 /// The first word of a query about a pane.
 const MARK: &str = "screen";
 
-/// A long-lived client that reads what panes show. Dropping it ends it.
+/// A long-lived client that reads what panes show; dropping this value ends the client.
 #[derive(Debug)]
 pub struct Screens {
     conversation: Conversation,

@@ -60,7 +60,7 @@ pub enum MergeObstacle {
         files: Vec<PathBuf>,
     },
     /// A checkout of the default branch needs a filter program for files that the merge would
-    /// write, but only the repository's own configuration names it.
+    /// write, but only the repository's own configuration names that program.
     NeedsFilter {
         checkout: PathBuf,
         files: Vec<PathBuf>,
@@ -70,11 +70,11 @@ pub enum MergeObstacle {
         checkout: PathBuf,
         operations: Vec<Operation>,
     },
-    /// A checkout of the default branch cannot be read.
+    /// A checkout of the default branch cannot be read or updated.
     Unusable { checkout: PathBuf, reason: String },
     /// The remote rejected the push.
     Rejected { remote: String, words: String },
-    /// The command that verifies the result failed on it.
+    /// The command that verifies the merged result failed.
     NotVerified {
         command: String,
         /// How it ended.

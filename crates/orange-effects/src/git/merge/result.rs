@@ -48,7 +48,7 @@ impl Git {
             let Some((commit, head)) = line.split_once(' ') else {
                 continue;
             };
-            // Anyone can write the trailer, but not fake the content.
+            // Anyone can write the trailer, so the content, which cannot be faked, is checked too.
             if head != merge.head.as_str() {
                 continue;
             }
@@ -85,8 +85,8 @@ impl Git {
             return Ok(Err(MergeObstacle::BranchMoved { expected, found }));
         }
         let file = root_file(merge.task_file)?;
-        // A squash would no longer bring it in, but the gates refuse it all the same: the reviewed
-        // branch must not contain it.
+        // A task file that a later commit removed would not be part of a squash. The merge is
+        // refused all the same, as the gates do: the reviewed branch must not contain the file.
         if self.commits_between(merge.base, merge.head, Some(file))?
             || self.has_file(merge.head.as_str(), file)?
         {
@@ -110,14 +110,14 @@ impl Git {
             Err(files) => return conflicts(files),
         };
         if merge.strategy == MergeStrategy::Squash && tree == self.tree_of(merge.base)? {
-            // Everything is already there; the commit would be empty.
+            // The base already has all changes, so the commit would be empty.
             return Ok(Ok(merge.base.clone()));
         }
         self.commit(merge, &tree).map(Ok)
     }
 
-    /// The merged tree of two commits, or the conflicting files. The changes of `head` are counted
-    /// from `since`; if absent, from the commit that both have in common.
+    /// The merged tree of two commits, or the conflicting files. The changes of `head` are those
+    /// since `since`; if absent, since the merge base of both commits.
     pub(crate) fn merged_tree(
         &self,
         base: &CommitId,
@@ -180,7 +180,8 @@ impl Git {
                 Ok(made) => return Ok(CommitId::new(made)),
                 Err(error) => error,
             };
-            // git uses the same code for every failure; check whether it knows the user.
+            // git exits with the same code for every failure, so check whether it knows who the
+            // user is.
             let known =
                 self.call_as_user(merge.at, None, &identity, ["var", "GIT_COMMITTER_IDENT"]);
             if known.text().is_ok() {

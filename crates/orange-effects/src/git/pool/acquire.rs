@@ -17,7 +17,7 @@ use crate::git::{
     ReleaseRequest, ReleaseResult, Slot, SlotRefusal, Worktree,
 };
 
-/// How long a look at an unused workspace stays valid.
+/// How long a status that was read in advance stays valid.
 const LOOK_VALIDITY: Duration = Duration::from_secs(1);
 
 /// A workspace that a task should get.
@@ -26,7 +26,7 @@ pub struct AcquireRequest<'a> {
     /// The workspace; the store has bound it to the task.
     pub slot: Slot<'a>,
     pub task: &'a TaskId,
-    /// Its branch; see [`crate::git::default_task_branch`] when the user named none.
+    /// The task's branch; see [`crate::git::default_task_branch`] when the user named none.
     pub branch: &'a BranchName,
     /// The default branch, if configured.
     pub default: Option<&'a BranchName>,
@@ -45,7 +45,7 @@ pub struct AcquireRequest<'a> {
 pub enum AcquireResult<'a> {
     /// The workspace is on the branch.
     Acquired(AcquiredWorkspace<'a>),
-    /// It is not, and nothing in it has changed.
+    /// The workspace is not on the branch, and nothing in it has changed.
     Refused(AcquireRefusal),
 }
 
@@ -59,7 +59,7 @@ pub struct AcquiredWorkspace<'a> {
     pub base: Base,
     /// The result of the fetch.
     pub freshness: Freshness,
-    /// Whether all of this was already the case.
+    /// Whether the task already had the workspace.
     pub was_acquired: bool,
     /// Whether the branch was just created.
     pub is_new_branch: bool,
@@ -70,7 +70,7 @@ pub struct AcquiredWorkspace<'a> {
     pub changes: Vec<PathBuf>,
     /// Submodules that are not at the branch's commit.
     pub stale_submodules: Vec<PathBuf>,
-    /// Submodules that are not checked out; git does not do that on its own.
+    /// Submodules that are not checked out; git does not check them out on its own.
     pub empty_submodules: Vec<PathBuf>,
     /// Whether the branch tracks the task's file, which must not be merged.
     pub is_task_file_tracked: bool,
@@ -113,7 +113,7 @@ impl Git {
         let freshness = freshness?;
         let (base, [local, theirs]) = self.base_and_branch(&default, acquire.branch)?;
         let is_tracked = match &ahead {
-            // It is exactly at that commit.
+            // The workspace is exactly at that commit, so its index has the same files.
             Some(look) if look.is_at(&base.commit) => look.has(task_file),
             _ => self.has_file(base.commit.as_str(), task_file)?,
         };
@@ -141,8 +141,8 @@ impl Git {
         worktree.take(acquire, aim)
     }
 
-    /// Fetches from the remote, and meanwhile reads the workspace, if it is free. That reading
-    /// expires quickly, because a fetch may take long.
+    /// Fetches from the remote, and meanwhile reads the status of the workspace, if it is free. The
+    /// status is dropped if the fetch took long.
     fn fetch_and_read_status(
         &self,
         default: &BranchName,
@@ -280,7 +280,7 @@ impl<'a> Worktree<'a> {
         })
     }
 
-    /// The commits between which a switch may have been killed.
+    /// The content of both commits of a switch that may have been killed midway.
     fn switch_contents(&self, marker: &Marker) -> Result<SavedContents, GitError> {
         let saved = SavedContents::default();
         match &marker.phase {
@@ -323,8 +323,8 @@ impl<'a> Worktree<'a> {
                     return Ok(Err(AcquireRefusal::IgnoredFilesInTheWay(words)));
                 }
                 // A switch does not rewrite files that differ only by their attributes; they are
-                // written again here. Other differences were ignored before, or have just appeared,
-                // and stay.
+                // written again here. Files that differ otherwise were ignored before, or have just
+                // appeared, and stay.
                 look = self
                     .reset_to_head(&aim.target, || self.switch_contents(marker))?
                     .1;
@@ -352,7 +352,7 @@ impl<'a> Worktree<'a> {
 
     /// Creates the branch at HEAD, and puts HEAD on it.
     ///
-    /// Fails if the branch exists, so that it is certainly at the right commit.
+    /// Fails if the branch already exists, because it could be at another commit.
     fn begin_branch(&self, name: &str, at: &CommitId) -> Result<(), GitError> {
         let update = ["update-ref", "-m", "orange: new branch"];
         let lines =
@@ -361,7 +361,7 @@ impl<'a> Worktree<'a> {
         let finished = both.finish()?;
         match finished.ending {
             CommandExit::Code(0) => Ok(()),
-            // git before 2.46 cannot do both at once, and has done nothing.
+            // git before 2.46 cannot do both in one step, and has changed nothing so far.
             CommandExit::Code(_) if finished.stderr.has(b"unknown command") => {
                 let call = self.call(update).with_arguments([name, at.as_str()]);
                 call.with_arguments([self.git().null_id()]).succeed()?;

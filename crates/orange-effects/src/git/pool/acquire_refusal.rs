@@ -20,11 +20,11 @@ pub enum AcquireRefusal {
     },
     /// The branch is checked out in another worktree, which was not changed.
     CheckedOutElsewhere(PathBuf),
-    /// Another task has it.
+    /// Another task has the workspace.
     HasOtherTask(TaskId),
     /// The task's agent switched to another branch.
     OnAnotherBranch { head: Head },
-    /// It contains unsaved work.
+    /// The workspace contains unsaved work.
     NotClean {
         head: Head,
         /// Files, submodules and repositories.
@@ -34,7 +34,7 @@ pub enum AcquireRefusal {
     },
     /// git refuses to check the branch out, in its own words: ignored files are in the way.
     IgnoredFilesInTheWay(String),
-    /// An earlier attempt began to release it, and completing that failed.
+    /// An earlier attempt began to release the workspace, and completing the release failed.
     NotReleased(Box<ReleaseResult>),
 }
 

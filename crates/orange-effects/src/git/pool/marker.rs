@@ -1,8 +1,8 @@
-//! orange's record of a workspace, in git's directory for it.
+//! orange's record of a workspace, in git's directory for the worktree.
 //!
 //! The store records which task a workspace is bound to. The marker records how far the git side
 //! has come, so that a retry of an interrupted step knows what to expect, and it proves that the
-//! worktree is ours. It is outside the tree, where an agent's `git clean` cannot reach it.
+//! worktree is ours. The marker is outside the tree, where an agent's `git clean` cannot reach it.
 
 use std::fs;
 use std::io;
@@ -34,7 +34,7 @@ pub struct Marker {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Phase {
-    /// No task has it.
+    /// No task has the workspace.
     Idle,
     /// Switching to a branch.
     Acquiring {

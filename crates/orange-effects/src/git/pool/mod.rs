@@ -1,8 +1,8 @@
 //! Workspaces of the pool: created once, then verified, never guessed.
 //!
 //! A worktree is ours when git has it on record at that path, its lock has our reason (set at
-//! creation), and our marker is in git's directory for it. Without the marker its creation was
-//! interrupted: it is completed if it is empty, and otherwise left alone.
+//! creation), and our marker is in git's directory for it. If only the marker is missing, the
+//! creation was interrupted: an empty worktree is then completed, and any other is left alone.
 
 pub(crate) mod acquire;
 pub(crate) mod acquire_refusal;
@@ -43,7 +43,7 @@ pub struct Slot<'a> {
 /// Why a directory cannot be used as a workspace. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SlotRefusal {
-    /// Something else is there.
+    /// Something else is at its path.
     Occupied(PathBuf),
     /// It is a worktree that orange did not create, or another workspace.
     NotOurs(PathBuf),
@@ -122,8 +122,8 @@ impl Git {
         Ok(Ok(worktree))
     }
 
-    /// Reads a workspace that exists, is complete and is free. If that is not possible, the caller
-    /// that acquires it finds the same problem and reports it.
+    /// Reads a workspace that exists, is complete and is free. `None` in any other case: acquiring
+    /// the workspace meets the same problem later and reports it.
     pub(super) fn read_in_advance(&self, slot: &Slot<'_>) -> Option<WorktreeStatus> {
         let path = slot.real_path().ok()?;
         let listed = self.worktrees().ok()?;
@@ -300,7 +300,7 @@ impl Git {
 }
 
 impl Worktree<'_> {
-    /// Completes filling the directory from the index, if that was begun.
+    /// Completes filling the directory from the index, if filling was begun.
     fn refill(&self) -> Result<(), GitError> {
         let Some(mut marker) = self.marker()?.filter(|marker| marker.is_refilling) else {
             return Ok(());
@@ -310,7 +310,8 @@ impl Worktree<'_> {
             self.call(["read-tree", "--reset", "HEAD"]).succeed()?;
         }
         let look = self.status()?;
-        // A process killed while filling left an incomplete file; anything unsaved stays.
+        // A process that was killed while filling may have left an incomplete file, which is
+        // removed; anything unsaved stays.
         let judged = SavedContents::default()
             .and_index(&look)
             .judge(self, &look)?;

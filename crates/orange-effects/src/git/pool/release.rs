@@ -27,12 +27,12 @@ pub struct ReleaseRequest<'a> {
 /// The result of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReleaseResult {
-    /// It is free: HEAD is detached, and every file except ignored ones is as in HEAD.
+    /// The workspace is free: HEAD is detached, and every file except ignored ones is as in HEAD.
     Free {
         /// What was saved in the process.
         rescues: Vec<Rescue>,
     },
-    /// It cannot be cleaned without losing something, so it is left as it is.
+    /// The workspace cannot be cleaned without losing something, so it is left as it is.
     Retired {
         obstacles: Vec<Obstacle>,
         /// What was saved anyway.
@@ -40,7 +40,7 @@ pub enum ReleaseResult {
     },
     /// There is no such workspace.
     Absent,
-    /// It belongs to another task; it was not changed.
+    /// The workspace belongs to another task; it was not changed.
     OtherTask { task: TaskId },
     /// The directory cannot be used.
     Refused(SlotRefusal),

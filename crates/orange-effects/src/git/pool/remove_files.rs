@@ -2,7 +2,7 @@
 //!
 //! A move is atomic, so nothing can be written to a path between the comparison and the deletion:
 //! what arrives at the path afterwards is another file, and stays. A process that is killed in
-//! between leaves the file where [`Worktree::put_back`] finds it.
+//! between leaves the file where [`Worktree::restore_held`] finds it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -58,9 +58,9 @@ impl Worktree<'_> {
         Ok(different)
     }
 
-    /// Restores files that a killed process had moved aside. If another file is in its place by
-    /// now, the moved file is removed if it is saved; otherwise it stays aside and counts like any
-    /// other file.
+    /// Restores files that a killed process had moved aside. If another file has taken the place of
+    /// one, the moved file is removed if its content is saved; otherwise it stays aside and counts
+    /// as unsaved work.
     pub(crate) fn restore_held(
         &self,
         saved: impl FnOnce() -> Result<SavedContents, GitError>,

@@ -26,14 +26,14 @@ pub(crate) struct SavedContents {
     /// The index as a rescue stores it.
     staged: Vec<Tree>,
     unmerged: BTreeSet<(PathBuf, u8, Entry)>,
-    /// As git writes them to disk, with filters and line endings applied; with the commit's id, if
-    /// its attributes may have been in effect.
+    /// Compared as git writes them to disk, with filters and line endings applied. The commit's id
+    /// is present if its attributes may have been in effect.
     commits: Vec<(Option<CommitId>, Tree)>,
 }
 
 /// The changes in a worktree, divided by whether they are saved.
 pub(crate) struct SavedCheck {
-    /// On disk and saved, byte for byte as it was when it was checked.
+    /// The paths that are saved, each with the content that it had on disk when it was checked.
     pub proved: BTreeMap<PathBuf, Entry>,
     /// Saved nowhere else.
     pub unproved: BTreeSet<PathBuf>,
@@ -47,7 +47,7 @@ impl SavedContents {
         Ok(self)
     }
 
-    /// Adds everything in the index; for a worktree that is filled from it.
+    /// Adds everything in the index, for a worktree that is being filled from its index.
     pub fn and_index(mut self, look: &WorktreeStatus) -> Self {
         let resolved = look.index.iter().filter(|it| it.stage == 0);
         let entries = resolved.map(|it| (it.path.clone(), it.entry.clone()));
@@ -85,7 +85,7 @@ impl SavedContents {
         trees.any(|tree| tree.get(path) == Some(entry))
     }
 
-    /// Checks everything that differs.
+    /// Checks every path that differs from HEAD.
     pub fn judge(
         &self,
         worktree: &Worktree<'_>,
@@ -103,8 +103,8 @@ impl SavedContents {
         Ok(judged)
     }
 
-    /// Checks what is on disk; a truncated file counts as that file if a process may have been
-    /// killed while writing it.
+    /// Checks what is on disk. With `beginnings`, a truncated copy of a saved file counts as saved,
+    /// because a process may have been killed while writing it.
     pub fn judge_found(
         &self,
         worktree: &Worktree<'_>,
@@ -118,7 +118,7 @@ impl SavedContents {
         let mut uncertain = Vec::new();
         for (path, found) in found {
             match found {
-                // The files in it are checked one by one.
+                // The files in a directory are checked one by one.
                 DiskEntry::Absent | DiskEntry::Folder => {}
                 DiskEntry::Other => {
                     judged.unproved.insert(path.clone());
@@ -139,7 +139,7 @@ impl SavedContents {
         Ok(judged)
     }
 
-    /// Whether a file is what git writes for a commit, or the beginning of it.
+    /// Whether a file is what git writes for a commit or, with `beginnings`, the beginning of it.
     fn has_as_written(
         &self,
         worktree: &Worktree<'_>,
@@ -155,7 +155,8 @@ impl SavedContents {
             return Ok(self.is_in_commits(path, entry));
         }
         let mode = entry.mode;
-        // A switch changes the attributes of files that it does not rewrite.
+        // The attributes of every commit are tried, because a switch changes the attributes of
+        // files that it does not rewrite.
         let earlier = self
             .commits
             .iter()

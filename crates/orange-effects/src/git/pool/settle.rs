@@ -12,7 +12,7 @@ use crate::git::worktree::status::{Head, WorktreeStatus, is_file};
 use crate::git::{GitError, Worktree};
 use crate::safe_directory::EntryKind;
 
-/// The result of settling.
+/// The result of resetting a worktree to its HEAD.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SettleResult {
     /// Every file is as in HEAD.
@@ -39,7 +39,8 @@ impl Worktree<'_> {
         }
     }
 
-    /// Resets index and files to HEAD, which is at `commit`. Also returns the last look.
+    /// Resets index and files to HEAD, which is at `commit`. Also returns the last status that was
+    /// read.
     pub(crate) fn reset_to_head(
         &self,
         commit: &CommitId,
@@ -85,8 +86,8 @@ impl Worktree<'_> {
             if is_file(indexed.entry.mode) {
                 missing.push(path);
             } else if indexed.entry.mode == GITLINK {
-                // A submodule that is not checked out is an empty directory, else it counts as
-                // deleted.
+                // A submodule that is not checked out needs an empty directory, else git counts it
+                // as deleted.
                 let made = place.make_folder(path);
                 made.map_err(self.file_error("create", path))?;
             }
@@ -102,7 +103,7 @@ impl Worktree<'_> {
         Ok(())
     }
 
-    /// Makes git check files again that it was told not to check.
+    /// Makes git check changed files again that it was told not to check.
     pub(crate) fn unhide_files(&self, index: &Path, look: &WorktreeStatus) -> Result<(), GitError> {
         let hidden = look
             .index

@@ -23,7 +23,7 @@ impl Git {
             Ok(worktree) => worktree,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        // Nothing else uses this worktree, so a lock was left by a process that was killed.
+        // Nothing else uses this worktree, so any lock was left by a process that was killed.
         let lock = worktree.directory().join("index.lock");
         match fs::remove_file(&lock) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

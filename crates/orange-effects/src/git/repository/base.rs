@@ -11,7 +11,7 @@ use crate::git::{Git, GitError};
 pub enum Freshness {
     /// There is no remote.
     NoRemote,
-    /// It was just fetched.
+    /// The remote was just fetched.
     Fresh,
     /// The fetch failed, and why; the last known state is used.
     Stale(String),
@@ -22,16 +22,18 @@ pub enum Freshness {
 pub struct Base {
     /// The default branch.
     pub branch: BranchName,
-    /// Its commit: the remote's, or this repository's if that contains the remote's.
+    /// Its newest commit: that of the remote, or that of this repository if it contains the
+    /// remote's.
     pub commit: CommitId,
-    /// Whether each has commits that the other lacks; then the remote's is used.
+    /// Whether the local branch and the remote's each have commits that the other lacks; `commit`
+    /// is then the remote's.
     pub is_diverged: bool,
 }
 
 /// The default branch, here and on the remote.
 #[derive(Debug)]
 pub(crate) struct Tips {
-    /// The newest.
+    /// The newest of both.
     pub base: Base,
     /// The commit of the local branch.
     pub local: Option<CommitId>,
@@ -40,7 +42,8 @@ pub(crate) struct Tips {
 }
 
 impl Tips {
-    /// The commit that a merge builds on: the local one, or what it can be fast-forwarded to.
+    /// The commit that a merge builds on: that of the local branch, or the newer one that the local
+    /// branch can be fast-forwarded to.
     pub fn target(&self) -> &CommitId {
         let own = self.local.as_ref().filter(|_| self.base.is_diverged);
         own.unwrap_or(&self.base.commit)
@@ -87,8 +90,8 @@ impl Git {
         Err(GitError::NoDefaultBranch(self.directory().to_owned()))
     }
 
-    /// Fetches these branches from the remote, within the network timeout. No local branch moves:
-    /// whatever the configuration says, only remote-tracking refs do.
+    /// Fetches these branches from the remote, within the network timeout. Only remote-tracking
+    /// refs move, never a local branch, whatever the configuration says.
     pub fn fetch(&self, branches: &[&BranchName]) -> Result<Freshness, GitError> {
         let remote = match self.remote() {
             Ok(Some(remote)) => remote,
@@ -99,7 +102,8 @@ impl Git {
         let mut refspecs = Vec::new();
         for branch in branches {
             branch_ref(branch)?;
-            // A pattern, because it may match nothing: the branch need not exist there.
+            // The refspec is a pattern, because a pattern may match nothing: the remote may lack
+            // the branch.
             refspecs.push(format!(
                 "+refs/heads/{branch}*:refs/remotes/{name}/{branch}*"
             ));
@@ -126,7 +130,7 @@ impl Git {
         Ok(self.tips(default)?.base)
     }
 
-    /// The same, with the commit in each place.
+    /// The commit to start from, with the commit of the local branch and of the remote's.
     pub(crate) fn tips(&self, default: &BranchName) -> Result<Tips, GitError> {
         self.tips_in(&self.refs(&self.names_of(default)?)?, default)
     }
@@ -197,7 +201,7 @@ impl Git {
         })
     }
 
-    /// Whether a commit is another one or has it among its ancestors.
+    /// Whether `newer` is `older`, or has it among its ancestors.
     pub(crate) fn contains(&self, newer: &CommitId, older: &CommitId) -> Result<bool, GitError> {
         let words = [
             "merge-base",

@@ -34,7 +34,7 @@ impl Git {
         self.call_as_of(self.no_attributes(), words)
     }
 
-    /// The tree to read attributes from so that none apply.
+    /// The empty tree: if git reads attributes from it, none apply.
     pub(crate) fn no_attributes(&self) -> &'static str {
         if self.id_digits() == 64 {
             "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
@@ -43,7 +43,7 @@ impl Git {
         }
     }
 
-    /// The same, with the attributes of a commit; git before 2.41 finds none.
+    /// Like [`Git::call`], but with the attributes of a commit; git before 2.41 finds none.
     pub(crate) fn call_as_of<A: AsRef<OsStr>>(
         &self,
         commit: &str,
@@ -52,14 +52,16 @@ impl Git {
         let mut variables = self.caller.variables(&[]);
         self.place(&mut variables, self.directory());
         variables.insert("GIT_ATTR_SOURCE".into(), commit.into());
-        // Without a worktree, git looks for files in the directory it runs in: this one has none.
+        // Without a worktree, git looks for files in the directory it runs in; ours has no files to
+        // find.
         self.caller
             .invoke(variables, self.own.path())
             .with_arguments(words)
     }
 
-    /// The same, in the user's name as their own configuration has it, unless another name is
-    /// given, at a given time; a commit may have another author.
+    /// Like [`Git::call`], but in the user's name and at a given time. The name comes from the
+    /// user's own configuration unless `identity` sets one; `author` replaces the author of a
+    /// commit.
     pub(crate) fn call_as_user<A: AsRef<OsStr>>(
         &self,
         at: Timestamp,
@@ -85,7 +87,7 @@ impl Git {
                 variables.insert(name.into(), value.into());
             }
         }
-        // A name that git derives from the machine identifies no user.
+        // Without this setting, git may derive a name from the machine, which identifies no user.
         let known = ["-c", "user.useConfigOnly=true"];
         self.caller
             .invoke(variables, self.own.path())
@@ -106,7 +108,8 @@ impl Git {
             .with_arguments(words)
     }
 
-    /// Makes git use a directory of the repository, with ours as the shared (common) directory.
+    /// Makes git use this directory of the repository, and our own directory as the common
+    /// directory.
     pub(in crate::git) fn place(&self, variables: &mut Variables, directory: &Path) {
         variables.insert("GIT_DIR".into(), directory.into());
         variables.insert("GIT_COMMON_DIR".into(), self.own.path().into());
@@ -138,7 +141,7 @@ impl Git {
         }
         let mut variables = self.caller.variables(&settings);
         self.place(&mut variables, self.directory());
-        // A remote may be a path relative to the checkout.
+        // git runs in the checkout, because a remote may be a path relative to it.
         let above = self.directory().parent();
         let above = above.filter(|_| self.directory().ends_with(".git"));
         let call = self

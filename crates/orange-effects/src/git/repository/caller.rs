@@ -11,7 +11,7 @@ use super::call::Call;
 use super::settings::Setting;
 use crate::command::Invocation;
 
-/// How much output is read: a listing of several million files.
+/// How much output is read, in bytes; enough for a listing of several million files.
 const LIMIT: usize = 1024 * 1024 * 1024;
 
 /// Settings for every command, whatever the user's configuration says.
@@ -24,15 +24,17 @@ const SETTINGS: &[(&str, &str)] = &[
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("submodule.recurse", "false"),
-    // A change must not go unnoticed, and history is what the commits say.
+    // git compares files thoroughly, so that it misses no change, and reads history from commits
+    // only.
     ("core.commitGraph", "false"),
     ("core.untrackedCache", "false"),
     ("core.trustctime", "true"),
     ("core.checkStat", "default"),
     ("core.ignoreStat", "false"),
-    // The graft file is replaced below, which is not worth a hint in every error.
+    // We replace the graft file below; without this setting, git would print a hint about that
+    // every time.
     ("advice.graftFileDeprecated", "false"),
-    // What we report as saved survives a power loss.
+    // What we report as saved must survive a power loss.
     ("core.fsync", "all"),
 ];
 

@@ -29,7 +29,7 @@ pub(crate) fn git_directory(checkout: &Path) -> Option<PathBuf> {
 }
 
 impl GitProgram {
-    /// The same by git's own search, upwards from a directory.
+    /// The git directory of a repository, found by git's own search upwards from a directory.
     pub(crate) fn find_git_directory(&self, directory: &Path) -> Result<PathBuf, GitError> {
         let ask = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
         let found = self.discovery_call(directory).with_arguments(ask).path();

@@ -28,8 +28,8 @@ use super::GitError;
 /// A repository.
 ///
 /// git is called with our own directory in place of the common directory, so that it reads none of
-/// the files there that agents can write; see `own.rs`. Open it again for each effect: the
-/// configuration is read only once, when it is opened.
+/// the files there that agents can write; see `own_directory.rs`. Open the repository again for
+/// each effect: its configuration is read only once, when it is opened.
 #[derive(Clone, Debug)]
 pub struct Git {
     pub(in crate::git) caller: GitProgram,
@@ -70,7 +70,8 @@ impl Git {
             registered: None,
         };
         git.caller.passed_settings = git.settings.passed_settings();
-        // A partial clone fetches missing objects while it is read.
+        // A partial clone needs the remote's settings, because git fetches missing objects while
+        // reading.
         if let Some(remote) = git
             .settings
             .remote()
@@ -82,8 +83,8 @@ impl Git {
         Ok(git)
     }
 
-    /// Where the repository names a merge driver that the user does not have, changes on both sides
-    /// conflict: merging such a file as text is not what its attributes request.
+    /// Makes merge drivers fail that only the repository's configuration defines, so that changes
+    /// on both sides conflict: merging such a file as text is not what its attributes request.
     fn disable_merge_drivers(&mut self) -> Result<(), GitError> {
         let named = self.settings.names("merge", &[".driver"]);
         if named.is_empty() {

@@ -4,7 +4,8 @@ use orange_engine::names::{BranchName, TaskId, WorkspaceName};
 
 use crate::git::GitError;
 
-/// The longest name; the file that holds a ref has this limit, minus some room for locks.
+/// The longest name: the file of a ref has the same name, and file names are limited to 255 bytes,
+/// of which locks need some.
 const LONGEST: usize = 200;
 
 /// The branch of a task when the user named none.

@@ -1,10 +1,10 @@
 //! orange's own git directory, used instead of the repository's.
 //!
 //! Agents can write all of `.git`: its configuration, `info/attributes`, `info/grafts`, the
-//! `commondir` of a worktree. git reads those files from the common directory, so we make it use
-//! this one instead: objects, refs and reflogs are links to the repository's, the configuration is
-//! ours, and the rest does not exist. It lives as long as the [`crate::git::Git`] that created it;
-//! a later process removes what a killed one left.
+//! `commondir` of a worktree. git reads such files from the common directory, so we make git use
+//! our own directory instead: objects, refs and reflogs are links to the repository's, the
+//! configuration is ours, and the rest does not exist. Our directory lives as long as the
+//! [`crate::git::Git`] that created it; a later process removes what a killed process left.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _};
@@ -16,7 +16,8 @@ use rustix::fs::OFlags;
 
 use crate::git::GitError;
 
-/// The links to the repository: files, which may appear later, and directories.
+/// What is linked to the repository: entries that may appear only later, and directories that are
+/// linked if they exist.
 const FILES: [&str; 3] = ["packed-refs", "shallow", "worktrees"];
 const FOLDERS: [&str; 4] = ["objects", "refs", "logs", "reftable"];
 
@@ -133,7 +134,7 @@ impl Drop for OwnDirectory {
     }
 }
 
-/// Removes what killed processes left: their locks are free.
+/// Removes the directories of killed processes, whose locks are free.
 fn remove_abandoned(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries {

@@ -13,7 +13,7 @@ use crate::git::{Git, GitError};
 /// Where git stores refs that have no file.
 const PACKED: &str = "packed-refs";
 
-/// Upper bound on that file and on the file of a ref.
+/// Upper bound on the size of that file, and of the file of a ref.
 const LIMIT: u64 = 1024 * 1024 * 1024;
 
 /// The values of some refs.
@@ -42,7 +42,7 @@ impl Git {
             let [name, commit, target] = row else {
                 continue;
             };
-            // A name also matches everything below it.
+            // Checked, because git takes a name as a prefix that also matches everything below it.
             if names.iter().any(|wanted| wanted == name) {
                 refs.commits
                     .insert((*name).to_owned(), CommitId::new(commit));
@@ -55,8 +55,8 @@ impl Git {
         Ok(refs)
     }
 
-    /// The same from files, in git's own order: a ref's file, and then the packed refs, which git
-    /// writes before it removes such a file. `None` when in doubt.
+    /// Reads refs from files in git's own order: first a ref's own file, then the packed refs,
+    /// which git writes before it removes a ref's own file. `None` when in doubt.
     fn refs_in_files(&self, names: &[String]) -> Option<Refs> {
         if !self.settings.has_plain_files() {
             return None;
@@ -129,7 +129,8 @@ impl Git {
     }
 }
 
-/// The content of a file; `None` when there is none, or a directory with refs of longer names.
+/// The content of a file; `None` when it does not exist, or when it is a directory, which holds
+/// refs with longer names.
 fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
     if path.is_dir() {
         return Ok(None);

@@ -1,8 +1,8 @@
 //! The remote, used only at its registered address.
 //!
-//! Agents can write the configuration that says where a remote is. Its address at the time the
-//! project was registered is recorded, without passwords; while the configuration says anything
-//! else, we neither fetch from the remote nor push to it.
+//! Agents can write the configuration that says where the remote is. So we record its address when
+//! the project is registered, without passwords; while the configuration says anything else, we
+//! neither fetch from the remote nor push to it.
 
 use std::fmt;
 
@@ -51,7 +51,7 @@ impl Git {
         let project = project.to_owned();
         self.registered = Some(RegisteredRemote { project, address });
         if self.remote().is_err() {
-            // Objects that are missing here are not fetched from elsewhere either.
+            // git must not fetch missing objects from the changed remote either.
             let settings = &mut self.caller.passed_settings;
             settings.retain(|(key, _)| !key.starts_with("remote."));
         }
@@ -94,8 +94,8 @@ impl Git {
     }
 }
 
-/// An address without its password; a user name beside a password is removed too, because many
-/// tokens are given as names.
+/// An address without its password; unless it is an ssh address, the user name is removed too,
+/// because many tokens are given as names.
 pub fn without_password(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else {
         return address.to_owned();

@@ -1,8 +1,8 @@
 //! Which settings of a repository's configuration are passed to git.
 //!
-//! Agents can write that configuration, so git itself never reads it (see `own.rs`). It is read
-//! here, as data: one file, no includes, and of it only settings that describe the repository.
-//! Nothing that names a program, a URL rewrite or another file is passed on.
+//! Agents can write that configuration, so git itself never reads it (see `own_directory.rs`). We
+//! read it here, as data: one file without its includes, and we use only settings that describe the
+//! repository. Nothing that names a program, a URL rewrite or another file is passed on.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -61,7 +61,7 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// The settings that are passed to git about it, and nothing else.
+    /// The settings about this remote that are passed to git, and nothing else.
     pub fn settings(&self) -> Vec<Setting> {
         let name = &self.name;
         let tracked = format!("+refs/heads/*:refs/remotes/{name}/*");

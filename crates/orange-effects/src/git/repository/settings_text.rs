@@ -5,8 +5,8 @@ use std::str::Chars;
 
 use super::settings::Setting;
 
-/// Every setting in file order, sections and keys in lower case; or the number of the line that git
-/// would reject too.
+/// Every setting in file order, sections and keys in lower case; or the number of an invalid line,
+/// which git would reject too.
 pub(crate) fn parse(text: &str) -> Result<Vec<Setting>, usize> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let text = text.replace("\r\n", "\n");

@@ -23,7 +23,7 @@ use super::worktree::status::WorktreeStatus;
 use super::{GitError, Operation, Rescue, RescueOrigin, Worktree};
 use crate::git::rescue::rescues::{STAGES, STATE};
 
-/// How often a worktree that changes is read again before that is an error.
+/// How often a worktree that keeps changing is read before we give up.
 const ROUNDS: usize = 3;
 
 /// The parents of a commit.
@@ -40,7 +40,7 @@ impl Worktree<'_> {
         self.rescue_from(task, self.status()?)
     }
 
-    /// The same, starting from a look that was just made.
+    /// Like [`Worktree::rescue`], starting from a status that was just read.
     pub(super) fn rescue_from(
         &self,
         task: &TaskId,
@@ -119,7 +119,7 @@ impl Worktree<'_> {
     }
 
     /// Commits the files of operations in progress and the stages of unresolved paths; commits that
-    /// they name become parents, so that git keeps them.
+    /// these files name become parents, so that git keeps those commits.
     fn commit_state(&self, look: &WorktreeStatus, scratch: &Path) -> Result<String, GitError> {
         let names = Operation::state_in(self.directory());
         let files: Vec<PathBuf> = names

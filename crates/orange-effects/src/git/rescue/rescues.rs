@@ -14,16 +14,16 @@ use crate::git::{Git, GitError, Operation};
 /// Where the refs of rescues are.
 const REFS: &str = "refs/orange/rescue";
 
-/// The directory of the operations' files in the commit of the state.
+/// The directory with the operations' files, in the commit that holds the state of operations.
 pub(crate) const STATE: &str = "state";
 
-/// The directory of unresolved stages in the commit of the state.
+/// The directory with unresolved stages, in the commit that holds the state of operations.
 pub(crate) const STAGES: &str = "stages";
 
-/// How often another number is tried when one is taken.
+/// How many numbers are tried when one is already taken.
 const TRIES: u32 = 100;
 
-/// What a rescue belongs to. It is the commit's message.
+/// What a rescue belongs to. It is stored in the commit's message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RescueOrigin {
     pub task: TaskId,

@@ -22,19 +22,19 @@ const NEW: &str = ".orange-new";
 /// The result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoreResult {
-    /// Every byte of it is restored.
+    /// Every byte of the rescue is restored.
     Done {
-        /// The paths that it changes.
+        /// The paths that the rescue changes.
         paths: Vec<PathBuf>,
     },
-    /// It was not restored, and nothing has changed.
+    /// The rescue was not restored, and nothing has changed.
     Refused(RestoreRefusal),
 }
 
-/// Why a rescue cannot be restored there.
+/// Why a rescue cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoreRefusal {
-    /// These are neither as in the rescue nor as in the commit it is based on.
+    /// These files are neither as in the rescue nor as in the commit it is based on.
     FilesDiffer(Vec<PathBuf>),
     /// The branch exists with different content.
     BranchExists(BranchName),
@@ -166,7 +166,7 @@ impl Worktree<'_> {
         })
     }
 
-    /// Removes first, because a file may replace a directory.
+    /// Makes the changes; removals come first, because a file may replace a directory.
     fn perform(&self, steps: &BTreeMap<PathBuf, Step>) -> Result<(), GitError> {
         let place = self.place()?;
         let removed = steps.iter();
@@ -322,8 +322,8 @@ impl Git {
     }
 }
 
-/// Whether a path is in a git directory, which no rescued worktree can have contained. Some file
-/// systems are case-insensitive.
+/// Whether a path is in a git directory, which a rescue never contains. The case is ignored,
+/// because some file systems ignore it.
 fn is_in_git_directory(path: &Path) -> bool {
     let mut names = path.components().map(std::path::Component::as_os_str);
     names.any(|name| name.eq_ignore_ascii_case(".git"))

@@ -13,8 +13,8 @@ use crate::git::{Base, Git, GitError, Rescue};
 const REFS: &str = "refs/orange/restored";
 
 impl Git {
-    /// Records that a rescue was restored into a worktree: it must not be restored again
-    /// automatically, which would undo later work.
+    /// Records that a rescue was restored into a worktree: restoring it again automatically would
+    /// undo later work.
     pub fn mark_restored(&self, rescued: &Rescue) -> Result<(), GitError> {
         let name = reference(rescued);
         let call = self.call(["update-ref", "-m", "orange: restored", &name]);

@@ -16,9 +16,9 @@ const MARK: &str = "Written by orange. What is changed here is lost.\n";
 const LARGEST: u64 = 256 * 1024;
 
 impl Git {
-    /// Makes sure that the worktree has these files, and that git ignores them. A file with such a
-    /// name that orange did not write is not changed; for a required file that is an error. Returns
-    /// whether all of them are there.
+    /// Makes sure that the worktree has these files, and that git ignores them. A file at the same
+    /// path that orange did not write is not changed; this is an error unless the file is optional.
+    /// Returns whether all files are there.
     pub fn write_agent_files(
         &self,
         worktree: &Path,
@@ -57,7 +57,7 @@ fn write_agent_files(place: &SafeDirectory, path: &Path, text: &str) -> io::Resu
         if found == text {
             return Ok(());
         }
-        // A process that died while writing leaves the beginning of one of our files.
+        // A process that died while writing may have left only the beginning of one of our files.
         let mark = with_mark(path, "");
         if !found.starts_with(&mark) && !mark.starts_with(&found) {
             return Err(foreign_file_error());

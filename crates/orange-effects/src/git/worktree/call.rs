@@ -12,7 +12,8 @@ impl Worktree<'_> {
         self.invoke(&[], words)
     }
 
-    /// The same, allowed to update the index with its findings, if no other process has it locked.
+    /// Like [`Worktree::call`], but git may record its findings in the index if no other process
+    /// has locked it.
     pub(crate) fn call_updating_index<A: AsRef<OsStr>>(
         &self,
         words: impl IntoIterator<Item = A>,
@@ -20,7 +21,7 @@ impl Worktree<'_> {
         self.invoke(&[("GIT_OPTIONAL_LOCKS", "1".as_ref())], words)
     }
 
-    /// The same, on another index.
+    /// Like [`Worktree::call`], but on another index.
     pub(crate) fn call_on<A: AsRef<OsStr>>(
         &self,
         index: &Path,
@@ -29,7 +30,8 @@ impl Worktree<'_> {
         self.invoke(&[("GIT_INDEX_FILE", index.as_os_str())], words)
     }
 
-    /// The same, with the attributes of a commit; git before 2.41 uses the worktree's.
+    /// Like [`Worktree::call`], but with the attributes of a commit; git before 2.41 uses the
+    /// worktree's.
     pub(crate) fn call_as_of<A: AsRef<OsStr>>(
         &self,
         commit: &str,

@@ -8,7 +8,7 @@ use crate::git::repository::call::{Call, quote_path};
 use crate::git::{GitError, Worktree};
 use crate::safe_directory::{EntryKind, SafeDirectory};
 
-/// How often files that change meanwhile are read again.
+/// How often files are read if they change meanwhile.
 const MAX_READS: usize = 3;
 
 /// What is on disk at a path.
@@ -38,7 +38,7 @@ impl Worktree<'_> {
         let mut looks = 1;
         loop {
             match self.read_entries(&place, paths, keep) {
-                // A file that vanished meanwhile is not unreadable, so look again.
+                // A file may just have vanished, which is no error, so read again.
                 Err(_) if looks < MAX_READS => looks += 1,
                 found => return found,
             }
@@ -84,8 +84,8 @@ impl Worktree<'_> {
         Ok(found)
     }
 
-    /// The hashes that `git add` would give these files: filters and line endings are normalized.
-    /// The attributes are the worktree's, or those of a commit that it was on.
+    /// The hashes that `git add` would give these files: filters are applied and line endings
+    /// normalized. The attributes are the worktree's, or those of a commit.
     pub(crate) fn hash_as_added(
         &self,
         files: &[&Path],

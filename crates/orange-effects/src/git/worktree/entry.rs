@@ -85,7 +85,7 @@ fn split<'a>(call: &Call, part: &'a [u8]) -> Result<(Vec<&'a str>, PathBuf), Git
 
 fn entry(call: &Call, mode: &str, id: &str) -> Result<Entry, GitError> {
     let mode = u32::from_str_radix(mode, 8).map_err(|_| call.malformed_output(mode.as_bytes()))?;
-    // Old repositories have group-writable files; on disk that mode never occurs.
+    // Old repositories record files as group-writable; we never give a file on disk that mode.
     let mode = match mode {
         0o100_664 => FILE,
         mode => mode,

@@ -63,7 +63,7 @@ impl Condition {
             let path = shown(it);
             format!("`{path}` is a nested repository, which no commit of the branch contains")
         });
-        // Another branch at the same commit has no work of its own.
+        // Being on another branch does not matter if that branch is at the same commit.
         let elsewhere = (self.head.commit() != Some(commit)).then(|| {
             let on = match self.head.branch() {
                 Some(found) => format!("`{found}`"),
@@ -116,7 +116,7 @@ impl Worktree<'_> {
 }
 
 impl Git {
-    /// The facts for a branch that no worktree is on: nothing is uncommitted then.
+    /// The facts for a branch that is checked out nowhere, so that it has no uncommitted work.
     pub fn facts(&self, ask: &FactsRequest<'_>) -> Result<GitFacts, GitError> {
         self.facts_of(ask, None, false)
     }
@@ -164,8 +164,8 @@ impl Git {
         })
     }
 
-    /// How a commit relates to the branch's and to the default branch's; a missing commit is part
-    /// of neither.
+    /// How a commit relates to the branch and to the default branch; a commit that does not exist
+    /// is part of neither.
     fn relate_commit(
         &self,
         commit: &CommitId,

@@ -91,7 +91,8 @@ impl Worktree<'_> {
         if paths.is_empty() {
             return Ok(BTreeSet::new());
         }
-        // This command does not accept literal paths; with this prefix none is parsed as a pattern.
+        // `check-ignore` does not support literal pathspecs; with the prefix `./`, no path is
+        // parsed as a pattern.
         let dotted: Vec<PathBuf> = paths.iter().map(|it| Path::new(".").join(it)).collect();
         let input = join_zero_terminated(dotted.iter().map(PathBuf::as_path));
         let call = self.call(["--no-literal-pathspecs", "check-ignore", "-z", "--stdin"]);
@@ -114,7 +115,7 @@ impl IncomingDirectory {
         let failed = GitError::system("create", path);
         fs::create_dir_all(path).map_err(&failed)?;
         let place = SafeDirectory::open(path).map_err(&failed)?;
-        // A killed process left an incomplete copy; the file itself is in the checkout.
+        // A killed process may have left an incomplete copy; the original is still in the checkout.
         place.remove(Path::new(COPY)).map_err(&failed)?;
         Ok(Self {
             path: path.to_owned(),
@@ -182,7 +183,7 @@ fn has_blocked_parent(place: &SafeDirectory, path: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Whether a link's target, taken literally, is below the same root.
+/// Whether a link's target, without resolving other links, is below the same root.
 fn is_inside(path: &Path, target: &Path) -> bool {
     let mut depth = path.components().count().saturating_sub(1);
     for component in target.components() {

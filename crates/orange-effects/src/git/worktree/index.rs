@@ -30,21 +30,22 @@ impl Worktree<'_> {
         let scratch = self.directory().join(name);
         let locked = self.directory().join(format!("{name}.lock"));
         for leftover in [&scratch, &locked] {
-            // No other process uses the name; this is left from one that was killed.
+            // No other process uses the name, so an existing file was left by a process that was
+            // killed.
             let _absent = fs::remove_file(leftover);
         }
         self.copy_index_to(&scratch)?;
         Ok(scratch)
     }
 
-    /// Copies the index, if there is one, with its time.
+    /// Copies the index, if there is one, with its modification time.
     ///
     /// git trusts the recorded size and time of a file only if the index is newer: a file that is
     /// rewritten in the second in which it was recorded would look unchanged in a newer copy.
     pub(crate) fn copy_index_to(&self, path: &Path) -> Result<(), GitError> {
         let index = self.directory().join("index");
-        // Read before the bytes: if the index is replaced in between, the earlier time is the safe
-        // one.
+        // The time is read before the bytes: if the index is replaced in between, the earlier time
+        // is safe.
         let written_at = fs::metadata(&index).and_then(|found| found.modified());
         let Some(bytes) = self.index_bytes()? else {
             return Ok(());
@@ -59,8 +60,8 @@ impl Worktree<'_> {
         copy().map_err(GitError::system("copy the index to", path))
     }
 
-    /// Replaces the index if it has not changed since it was read; returns whether it did. What is
-    /// staged meanwhile stays staged: git's own lock is held for the comparison.
+    /// Replaces the index if it has not changed since it was read; returns whether it was replaced.
+    /// git's own lock is held meanwhile, so that nothing staged by another process is lost.
     pub(crate) fn swap_index(
         &self,
         expected: Option<&[u8]>,

@@ -16,8 +16,8 @@ impl Worktree<'_> {
         fs::symlink_metadata(self.directory().join("index.lock")).is_ok()
     }
 
-    /// Waits for a lock on the index of the user's own checkout, where any program may hold it, so
-    /// it is never touched.
+    /// Waits until the index is not locked. The lock itself is never removed: in the user's own
+    /// checkout, any program may hold it.
     pub(crate) fn await_unlocked(&self) -> Result<(), GitError> {
         let lock = self.directory().join("index.lock");
         let is_gone = || !self.is_locked();
@@ -28,8 +28,8 @@ impl Worktree<'_> {
         Err(GitError::Locked { worktree, lock })
     }
 
-    /// Waits for a lock on the index. If it is still there although no git runs in the worktree, it
-    /// is moved aside, not deleted; if that cannot be determined, it is respected.
+    /// Waits for a lock on the index. If the lock stays although no git runs in the worktree, it is
+    /// moved aside, not deleted; if it is unknown whether git runs there, the lock is respected.
     pub(crate) fn require_unlocked(&self) -> Result<(), GitError> {
         let Err(GitError::Locked { worktree, lock }) = self.await_unlocked() else {
             return Ok(());

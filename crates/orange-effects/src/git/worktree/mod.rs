@@ -41,7 +41,7 @@ pub struct ListedWorktree {
     pub locked: Option<String>,
 }
 
-/// A directory proved to be a worktree of that repository: both sides say so.
+/// A directory proved to be a worktree of the repository: it and git's record refer to each other.
 #[derive(Clone, Debug)]
 pub struct Worktree<'a> {
     git: &'a Git,
@@ -77,7 +77,7 @@ impl Git {
         Ok(found)
     }
 
-    /// The same from git's record files; `None` when in doubt.
+    /// Every worktree according to git's record files; `None` when in doubt.
     fn worktrees_in_files(&self) -> Option<Vec<ListedWorktree>> {
         let main = self.directory.parent();
         let main = main.filter(|_| self.directory.ends_with(".git"))?;

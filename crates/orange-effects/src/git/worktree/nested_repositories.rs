@@ -85,7 +85,8 @@ impl Git {
             .map(crate::git::repository::call::path);
         let mut line = || lines.next().ok_or_else(|| call.malformed_output(&output));
         let (top, directory, common) = (line()?, line()?, line()?);
-        // A clone would not create one that shares its settings with others.
+        // A git directory that shares its settings with others is refused: no clone creates such a
+        // submodule.
         let is_own = path.canonicalize().is_ok_and(|real| real == top) && directory == common;
         if !is_own {
             return Err(GitError::WorktreeMismatch {

@@ -94,7 +94,8 @@ impl Operation {
         found
     }
 
-    /// The branch that an operation there is about; meanwhile HEAD does not name it.
+    /// The branch that an operation in progress is about; HEAD does not name it until the operation
+    /// ends.
     pub(crate) fn branch_in(directory: &Path) -> Option<BranchName> {
         let read = |name: &str| fs::read_to_string(directory.join(name)).ok();
         let head = read("rebase-merge/head-name").or_else(|| read("rebase-apply/head-name"));
@@ -145,7 +146,7 @@ impl Operation {
             Operation::Merge => &["merge", "--quit"],
             Operation::CherryPick => &["cherry-pick", "--quit"],
             Operation::Revert => &["revert", "--quit"],
-            // Resets to the current HEAD, so that nothing moves.
+            // Without `HEAD`, it would check out the branch that the bisect started from.
             Operation::Bisect => &["bisect", "reset", "HEAD"],
         }
     }

@@ -11,7 +11,7 @@ use crate::safe_directory::EntryKind;
 /// Files that git reads on its own, anywhere in a worktree.
 const READ: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];
 
-/// Files that it reads in its own directory for a worktree.
+/// Files that git reads in its own directory for a worktree.
 const OWN: [&str; 3] = ["HEAD", "index", "info/sparse-checkout"];
 
 impl Worktree<'_> {
@@ -58,8 +58,8 @@ impl Worktree<'_> {
     }
 }
 
-/// Whether opening a path could block forever. git does not follow links to the files that it reads
-/// in a worktree.
+/// Whether opening a path could block forever. Links need no check: git does not follow them for
+/// the files that it reads in a worktree.
 fn can_block(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| {
         let kind = found.file_type();

@@ -9,8 +9,7 @@ use super::disk::{DiskEntry, HashMode};
 use crate::git::{GitError, Worktree};
 
 impl Worktree<'_> {
-    /// A hash that changes whenever a commit, the index or a file changes; ignored files do not
-    /// count.
+    /// A hash that changes whenever HEAD, the index or a file changes; ignored files do not count.
     pub fn state_hash(&self) -> Result<String, GitError> {
         let look = self.status()?;
         let found = self.on_disk(&look.paths(), HashMode::Hash)?;

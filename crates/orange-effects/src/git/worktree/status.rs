@@ -15,7 +15,7 @@ use crate::safe_directory::EntryKind;
 /// Where files are moved before removal, below the root: a move must stay on one file system.
 pub(crate) const HELD_FOLDER: &str = ".orange-held";
 
-/// The command that lists everything that differs.
+/// The command that lists everything that differs from HEAD.
 const STATUS: &[&str] = &[
     "status",
     "--porcelain=v2",
@@ -24,7 +24,7 @@ const STATUS: &[&str] = &[
     "--untracked-files=all",
     "--ignored=no",
     "--no-renames",
-    // A submodule's content is read with its own configuration.
+    // git would read a submodule's content with the configuration of that submodule.
     "--ignore-submodules=dirty",
 ];
 
@@ -63,20 +63,20 @@ pub(crate) struct Change {
     pub is_staged: bool,
     /// The disk differs from the index, or the index does not know the file.
     pub is_on_disk: bool,
-    /// A merge left it unresolved.
+    /// A merge left the path unresolved.
     pub is_unmerged: bool,
 }
 
-/// The result of one look at a worktree.
+/// The state of a worktree, read once.
 #[derive(Clone, Debug)]
 pub(crate) struct WorktreeStatus {
     pub head: Head,
     pub index: Vec<IndexEntry>,
-    /// Files that differ; ignored ones do not count.
+    /// Files that differ from HEAD; ignored ones do not count.
     pub changes: BTreeMap<PathBuf, Change>,
     /// Nested repositories that the index does not know.
     pub repositories: Vec<PathBuf>,
-    /// Submodules whose commit differs.
+    /// Submodules whose commit differs from the recorded one.
     pub moved_submodules: Vec<PathBuf>,
     pub operations: Vec<Operation>,
 }
@@ -126,7 +126,8 @@ impl Worktree<'_> {
                 None => Head::Detached(commit),
             });
         }
-        // `rev-parse` fails for a branch without a commit; that it has none has to be confirmed.
+        // `rev-parse` fails for a branch without a commit, but also for other reasons, so check
+        // that the branch has none.
         let ask = self.call(["symbolic-ref", "HEAD"]);
         let full = ask.text()?;
         let is_there = self
@@ -142,8 +143,8 @@ impl Worktree<'_> {
         }
     }
 
-    /// HEAD after it was put on a branch at a commit; asks git only where the file is not
-    /// conclusive.
+    /// HEAD after it was put on a branch at a commit; runs git only if the file HEAD does not name
+    /// the branch.
     pub(crate) fn head_at(
         &self,
         reference: &str,
@@ -160,7 +161,7 @@ impl Worktree<'_> {
         })
     }
 
-    /// Whether HEAD is still the same as in an earlier look; `false` when in doubt.
+    /// Whether a detached HEAD is still at the same commit; `false` when in doubt.
     pub(crate) fn is_head(&self, head: &Head) -> bool {
         match (self.git().head_in_file(self.directory()), head) {
             (Some((None, Some(now))), Head::Detached(then)) => now == *then,
@@ -177,8 +178,8 @@ impl Worktree<'_> {
         self.read_all_with(|words| self.call(words))
     }
 
-    /// The same in a worktree that no one else uses: git may record in the index which files are
-    /// unchanged, so that the next look need not read them.
+    /// Like [`Worktree::status`], for a worktree that is not in use: git may record in the index
+    /// which files are unchanged, so that it need not read them again.
     pub(crate) fn read_all_unused(&self) -> Result<WorktreeStatus, GitError> {
         self.read_all_with(|words| self.call_updating_index(words))
     }
@@ -216,8 +217,8 @@ impl Worktree<'_> {
     ) -> Result<(), GitError> {
         look.head = match head_in(bytes) {
             Some(head) => head,
-            // A branch may have the same name as the word for a detached HEAD, so check the file
-            // itself.
+            // git prints `(detached)` for a detached HEAD, but a branch may have that name too, so
+            // check the file.
             None => match self.detached_in(bytes) {
                 Some(commit) => Head::Detached(commit),
                 None => self.head()?,
@@ -292,7 +293,8 @@ impl Worktree<'_> {
         Ok(())
     }
 
-    /// Files that were moved aside are unsaved work, even if a pattern ignores their directory.
+    /// Adds the files that were moved aside: they are unsaved work, even if a pattern ignores their
+    /// directory.
     fn find_held(&self, look: &mut WorktreeStatus) -> Result<(), GitError> {
         let held_path = Path::new(HELD_FOLDER);
         let files = self.place()?.files(held_path);
