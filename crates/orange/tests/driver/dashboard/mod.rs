@@ -262,6 +262,6 @@ fn an_editor_is_opened_for_long_texts() {
         "{listed}"
     );
     let drafts = fs::read_dir(stage.home().path()).unwrap().flatten();
-    let mut drafts = drafts.filter(|it| it.file_name().to_string_lossy().starts_with("draft"));
+    let mut drafts = drafts.filter(|it| it.file_name().to_string_lossy().starts_with("draft-"));
     assert!(drafts.next().is_none(), "the draft is left behind");
 }
