@@ -229,7 +229,10 @@ fn a_full_disk_is_reported_and_writing_resumes() {
     assert!(terminal.screen().contains("QUEUE AND DONE 1"));
     fs::write(stage.path("room"), "").unwrap();
     read_script("roomy");
-    create(&terminal, "Paint the door");
+    // What was typed is still there.
+    terminal.press(&["c"]);
+    terminal.wait_for("Paint the door");
+    terminal.press(&["C-s"]);
     terminal.wait_for("QUEUE AND DONE 2");
     terminal.wait_for("supervising");
     terminal.press(&["q"]);
