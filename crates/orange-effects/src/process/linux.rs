@@ -93,8 +93,8 @@ pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessEr
     }
 }
 
-/// The wait status in the last field; `None` for users without permission, to whom the kernel shows
-/// 0.
+/// The wait status in the last field; `None` if this user may not see it, because the kernel then
+/// reports 0.
 fn wait_status(pid: u32, bytes: &[u8]) -> Option<i32> {
     let owner = fs::metadata(format!("/proc/{pid}")).ok()?.uid();
     let own = geteuid();

@@ -176,7 +176,7 @@ fn a_message_is_reported_and_part_of_the_history() {
     let stage = Stage::new("minimal");
     let id = stage.create(&["Add a line"]);
     stage.run_ok(&["task", "spawn", id.as_str()]);
-    // Ids have small letters, and nobody cares how they are typed.
+    // An id may be typed in capitals.
     let typed = id.as_str().to_uppercase();
     let answer = stage.run_ok(&["task", "tell", &typed, "-m", "mind the gap"]);
     assert_eq!(

@@ -250,7 +250,7 @@ fn the_users_configuration_applies_below_what_agents_need() {
         stage.raw_tmux(&["show-options", "-s", "-v", "exit-unattached"]),
         "off"
     );
-    // Whoever attaches sees the task, and leaves with one key.
+    // A user who attaches sees the task, and leaves with one key.
     let shown = stage.raw_tmux(&[
         "display-message",
         "-p",

@@ -102,6 +102,43 @@ fn a_rebase_keeps_authors_messages_and_order() {
     ));
 }
 
+#[test]
+fn a_rebase_refuses_to_lose_what_a_merge_in_the_branch_resolved() {
+    for has_conflict in [false, true] {
+        let repo = RepoFixture::new();
+        branch(&repo);
+        let slot = repo.slot();
+        repo.commit(&repo.app(), "one", "one of main\n");
+        // The agent merges the default branch and resolves the conflict in the merge commit.
+        assert!(
+            !repo
+                .try_git(&slot, &["merge", "-q", "main"])
+                .status
+                .success()
+        );
+        fs::write(slot.join("one"), "one of both\n").unwrap();
+        fs::write(slot.join("needed"), "by the resolution\n").unwrap();
+        repo.git(&slot, &["add", "-A"]);
+        repo.git(&slot, &["commit", "-q", "--no-edit"]);
+        if !has_conflict {
+            // Then the replayed commits alone would merge, without the resolution.
+            repo.git(&repo.app(), &["revert", "--no-edit", "HEAD"]);
+        }
+        advance(&repo);
+        let before = repo.git(&repo.app(), &["for-each-ref"]);
+        let parameters = MergeParameters::now(&repo, MergeStrategy::Rebase);
+        let obstacle = parameters.obstacle(&repo.open());
+        assert_eq!(obstacle, MergeObstacle::MergesLost);
+        assert_eq!(repo.git(&repo.app(), &["for-each-ref"]), before);
+        if has_conflict {
+            MergeParameters::now(&repo, MergeStrategy::Merge).merge(&repo.open());
+            let read = |name: &str| fs::read_to_string(repo.app().join(name)).unwrap();
+            assert_eq!(read("one"), "one of both\n");
+            assert_eq!(read("needed"), "by the resolution\n");
+        }
+    }
+}
+
 fn advance_more(repo: &RepoFixture) {
     repo.commit(&repo.app(), "more", "more\n");
 }

@@ -6,7 +6,7 @@ use orange_engine::names::CommitId;
 
 use crate::git::merge::result::trailers;
 use crate::git::repository::call::Author;
-use crate::git::{Git, GitError, MergeRequest};
+use crate::git::{Git, GitError, MergeObstacle, MergeRequest};
 
 /// The trailer in the last replayed commit; it names the commit that the branch was replayed onto.
 const BASE_TRAILER: &str = "Orange-Base";
@@ -21,12 +21,30 @@ struct Replayed {
 }
 
 impl Git {
+    /// The branch replayed onto the base, unless that would lose what its own merges resolved.
+    pub(crate) fn rebase_result(
+        &self,
+        merge: &MergeRequest<'_>,
+    ) -> Result<Result<CommitId, MergeObstacle>, GitError> {
+        let rebased = self.rebased(merge)?;
+        let range = format!("{}..{}", merge.base, merge.head);
+        let merges = self.call(["rev-list", "--merges", "-1", &range, "--"]);
+        if merges.text()?.is_empty() {
+            return Ok(rebased.map_err(MergeObstacle::Conflicts));
+        }
+        let merged = self.merged_tree(merge.base, merge.head, None)?;
+        Ok(match (rebased, merged) {
+            (Ok(commit), Ok(tree)) if self.tree_of(&commit)? == tree => Ok(commit),
+            _ => Err(MergeObstacle::MergesLost),
+        })
+    }
+
     /// The branch's commits since it left the default branch, replayed onto the base one by one; or
     /// the files in conflict.
     ///
     /// As with `git rebase`, merges are left out, and commits whose changes the base already has.
     /// The last replayed commit names the branch's own commit, so that a retry recognises it.
-    pub(crate) fn rebased(
+    fn rebased(
         &self,
         merge: &MergeRequest<'_>,
     ) -> Result<Result<CommitId, Vec<PathBuf>>, GitError> {

@@ -44,6 +44,8 @@ pub enum MergeObstacle {
     Diverged,
     /// The default branch has commits that the branch lacks.
     NotFastForward,
+    /// The branch has merges of its own, and a rebase would not keep what they resolved.
+    MergesLost,
     /// Both sides changed the same lines or files.
     Conflicts(Vec<PathBuf>),
     /// The task's file would become part of the repository.
@@ -121,6 +123,10 @@ impl fmt::Display for MergeRefusal {
                 formatter,
                 "reconcile them with `git pull --rebase` on `{default}`, then run `{again}`"
             ),
+            MergeObstacle::MergesLost => write!(
+                formatter,
+                "run `orange task merge {task} --strategy merge` or `--strategy squash`"
+            ),
             MergeObstacle::NotFastForward => write!(
                 formatter,
                 "run `{again} --strategy merge`, or `git rebase {default}` in the task's worktree"
@@ -194,6 +200,9 @@ impl fmt::Display for MergeObstacle {
             Self::NotFastForward => formatter.write_str(
                 "the default branch has moved since this branch was created, so it cannot be \
                  fast-forwarded",
+            ),
+            Self::MergesLost => formatter.write_str(
+                "the branch has merges of its own, and a rebase would lose what they resolved",
             ),
             Self::Conflicts(files) => {
                 write!(formatter, "both branches changed {}", file_list(files))

@@ -100,9 +100,7 @@ impl Git {
                 return Ok(Ok(merge.head.clone()));
             }
             MergeStrategy::Ff => return Ok(Err(MergeObstacle::NotFastForward)),
-            MergeStrategy::Rebase => {
-                return self.rebased(merge)?.map_or_else(conflicts, |it| Ok(Ok(it)));
-            }
+            MergeStrategy::Rebase => return self.rebase_result(merge),
             MergeStrategy::Auto | MergeStrategy::Merge | MergeStrategy::Squash => {}
         }
         let tree = match self.merged_tree(merge.base, merge.head, None)? {
