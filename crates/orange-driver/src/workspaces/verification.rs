@@ -14,9 +14,12 @@ use orange_config::clock::Deadline;
 use orange_config::{ORANGE_RUN_ID, Project};
 use orange_effects::command::CommandExit;
 use orange_effects::git::{Git, GitError, MergeObstacle, Slot};
+use orange_effects::process::marked_runs;
 use orange_engine::Task;
 use orange_engine::names::{CommitId, WorkspaceName};
+use orange_store::Store;
 
+use crate::DriverError;
 use crate::context::script_runs::VERIFY;
 use crate::workspaces::Workspaces;
 
@@ -63,6 +66,9 @@ impl Workspaces {
             name: &name,
             path: &path,
         };
+        if let Err(error) = self.end_verifications(project) {
+            return Ok(Err(not_run(verification, &log, &error.to_string())));
+        }
         let directory = match git.check_out_for_verification(&slot, commit)? {
             Ok(directory) => directory,
             Err(refusal) => return Ok(Err(not_run(verification, &log, &refusal.to_string()))),
@@ -79,6 +85,24 @@ impl Workspaces {
             output: end_of(&log, start),
             log,
         }))
+    }
+
+    /// Ends what earlier verifications of a project left running, for whichever task: the process
+    /// that ran one may have been killed, and they share the worktree.
+    fn end_verifications(&self, project: &Project) -> Result<(), DriverError> {
+        let store = Store::open_read_only(&self.context.home)?;
+        let home = self.context.home.path().as_os_str();
+        for (run, of_home) in marked_runs().unwrap_or_default() {
+            if of_home.as_deref() != Some(home) || !run.as_str().starts_with(VERIFY) {
+                continue;
+            }
+            let task = self.context.task_of_script(&run);
+            let stored = task.map(|task| store.load(&task)).transpose()?.flatten();
+            if let Some(stored) = stored.filter(|it| it.task.project == project.name) {
+                self.end_remaining(VERIFY, &stored.task)?;
+            }
+        }
+        Ok(())
     }
 
     /// Runs the command to its end; `None` if the merge was cancelled meanwhile.

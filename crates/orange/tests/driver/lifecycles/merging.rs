@@ -279,6 +279,31 @@ fn a_cancel_ends_a_verification() {
 }
 
 #[test]
+fn a_verification_meets_no_leftovers_of_another() {
+    let (stage, ids) = reviewed_tasks(2);
+    let file = stage.path("pid");
+    let command = format!(
+        "echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600",
+        file.display()
+    );
+    stage.configure("merge_verify", &json!(command));
+    let first = ids[0].as_str();
+    stage.call(&["task", "merge", first, "--wait", "0"]);
+    wait_for("the command", || file.exists());
+    let pid = fs::read_to_string(&file).unwrap();
+    for caller in callers(&stage) {
+        kill(caller);
+    }
+    // Without the task that it was for, only the next verification can end it.
+    stage.call(&["task", "cancel", first, "--yes"]);
+    // The command line of a process that has ended is empty, collected or not.
+    let check = format!("! grep -qa sleep /proc/{}/cmdline", pid.trim());
+    stage.configure("merge_verify", &json!(check));
+    stage.run_ok(&["task", "merge", ids[1].as_str()]);
+    assert!(is_done(&stage, &ids[1]));
+}
+
+#[test]
 fn a_verification_runs_in_a_worktree_with_exactly_the_merged_files() {
     let (stage, ids) = reviewed_tasks(2);
     fs::write(stage.path("repo/.gitignore"), "cache\n").unwrap();
