@@ -65,7 +65,7 @@ impl ExpectedList<'_> {
         let mut lies = Vec::new();
         let [needs, running, rest] = [0, 1, 2].map(|zone| self.count(zone));
         let needing = if needs == 1 { "needs you" } else { "need you" };
-        let header = format!("{needs} {needing}  {running} running  {rest} waiting");
+        let header = format!("{needs} {needing}  {running} running  {rest} queued");
         if !frame.header.iter().any(|line| line.contains(&header)) {
             lies.push(format!("{:?} is not {header:?}", frame.header));
         }
