@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::activity::{Activity, ActivityState};
+use crate::document::reading::visible_text;
+use crate::document::{Document, SectionName};
 use crate::language::Workflow;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Kind, State, Target, Trigger};
@@ -15,6 +17,12 @@ use crate::time::Timestamp;
 
 /// How long an agent may take to read a message it was notified of, in milliseconds.
 const READ_TIMEOUT_MILLIS: i64 = 120_000;
+
+/// The section in which agents write their questions.
+const QUESTIONS: &str = "Questions";
+
+/// The maximum length of a question that is shown, in characters.
+const MAX_QUESTION_CHARS: usize = 4000;
 
 /// What the user is asked for in a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
@@ -61,6 +69,19 @@ pub fn need(workflow: &Workflow, state: &State) -> Option<Need> {
         Need::Decision
     } else {
         Need::Question
+    })
+}
+
+/// The question that an agent has written into the task's text.
+pub fn question(document: &Document) -> Option<String> {
+    let section = document.section(&SectionName::from_title(QUESTIONS))?;
+    let text = visible_text(document.content(section));
+    if text.is_empty() {
+        return None;
+    }
+    Some(match text.char_indices().nth(MAX_QUESTION_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     })
 }
 
@@ -148,6 +169,9 @@ pub struct Item {
     pub kind: ItemKind,
     /// What is needed, in words.
     pub text: String,
+    /// The question in full, as the agent wrote it into TASK.md.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
     /// The command to run.
     pub command: String,
 }
@@ -174,6 +198,7 @@ impl Item {
             harness: Some(harness.clone()),
             kind: ItemKind::Parked,
             text: parking.to_string(),
+            question: None,
             command,
         }
     }
@@ -187,6 +212,8 @@ pub struct TaskAttention<'a> {
     pub entered_at: Timestamp,
     /// What the user is asked for in this status.
     pub need: Option<Need>,
+    /// The question that its agent has written down.
+    pub question: Option<String>,
     /// Whether the task waits in a queue for its work to start.
     pub is_queued: bool,
     /// Other reasons why the user should look.
@@ -281,6 +308,7 @@ impl TaskAttention<'_> {
             harness: None,
             kind,
             text,
+            question: None,
             command: format!("orange task {word} {task}"),
         }
     }
@@ -293,6 +321,16 @@ impl TaskAttention<'_> {
     }
 
     fn need_item(&self, cause: Option<&Reason<'_>>) -> Option<Item> {
+        if let (Need::Question, Some(question)) = (self.need?, &self.question) {
+            let words: Vec<&str> = question.split_whitespace().collect();
+            let text = format!("an agent asks: {}", words.join(" "));
+            let what = self.entered_at.to_string();
+            let item = self.item(ItemKind::Question, &what, self.entered_at, text);
+            return Some(Item {
+                question: Some(question.clone()),
+                ..item
+            });
+        }
         let (kind, text) = match self.need? {
             Need::Question => (
                 ItemKind::Question,
@@ -434,6 +472,7 @@ mod tests {
             task: &task,
             entered_at: Timestamp::from_millis(2000),
             need: Some(Need::Review),
+            question: None,
             is_queued: false,
             reasons: vec![
                 reason("the worker crashed", false),
@@ -482,6 +521,7 @@ mod tests {
             task,
             entered_at: Timestamp::from_millis(2000),
             need,
+            question: None,
             is_queued: need.is_none(),
             reasons: vec![reason],
             unread: Vec::new(),
@@ -510,6 +550,36 @@ mod tests {
     }
 
     #[test]
+    fn a_question_is_shown_as_the_agent_wrote_it() {
+        let asked = |text: &str| question(&Document::parse(text.as_bytes()).unwrap());
+        assert_eq!(asked("## Plan\n\nx\n"), None);
+        assert_eq!(asked("## Questions\n\n<!-- none -->\n"), None);
+        let text = "## Questions\n\n1. Which line?\n2. Why?\n\n## Plan\n\nx\n";
+        assert_eq!(asked(text).as_deref(), Some("1. Which line?\n2. Why?"));
+        let long = asked(&format!("## Questions\n\n{}\n", "ä".repeat(5000))).unwrap();
+        assert_eq!(long.chars().count(), MAX_QUESTION_CHARS + 1);
+
+        let task = TaskId::new("k3f9");
+        let reason = Reason {
+            text: "the worker crashed",
+            since: Timestamp::from_millis(3000),
+            is_failed_effect: false,
+        };
+        let mut standing = with_reason(&task, Some(Need::Question), reason);
+        standing.question = asked(text);
+        let items = items(&standing, Timestamp::from_millis(6000));
+        assert_eq!(items[0].text, "an agent asks: 1. Which line? 2. Why?");
+        assert_eq!(items[0].question, asked(text));
+        // Without a need for an answer, an old question is not shown.
+        standing.need = Some(Need::Review);
+        let items = super::items(&standing, Timestamp::from_millis(6000));
+        assert!(
+            items.iter().all(|item| item.question.is_none()),
+            "{items:?}"
+        );
+    }
+
+    #[test]
     fn a_failed_start_names_the_command_to_retry() {
         let task = TaskId::new("k3f9");
         let reason = Reason {
@@ -530,6 +600,7 @@ mod tests {
             task,
             entered_at: Timestamp::default(),
             need,
+            question: None,
             is_queued: false,
             reasons: Vec::new(),
             unread: Vec::new(),

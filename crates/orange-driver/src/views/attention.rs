@@ -6,13 +6,15 @@
 use orange_config::clock;
 use orange_engine::activity::ActivityState;
 use orange_engine::attention::{
-    Agent, Item, Reason, TaskAttention, WaitingMessage, items, sort_items,
+    Agent, Item, Need, Reason, TaskAttention, WaitingMessage, items, question, sort_items,
 };
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::ProjectName;
 use orange_engine::task::RunState;
 use orange_engine::time::Timestamp;
-use orange_store::{AttentionEvent, RowFilter, Store, StoreError, TaskRow, UnreadMessage};
+use orange_store::{
+    AttentionEvent, ImportResult, RowFilter, Store, StoreError, TaskRow, UnreadMessage,
+};
 
 use super::list::AgentState;
 use crate::DriverError;
@@ -75,6 +77,11 @@ impl Views {
                 activities.retain(|it| it.activity.state != ActivityState::Silent);
             }
             let mut standing = standing(row, &raised, &unread, activities);
+            if row.need == Some(Need::Question)
+                && let ImportResult::Read(read) = orange_store::peek(&store, &row.id)?
+            {
+                standing.question = question(&read.document);
+            }
             if is_dead && !is_supervised {
                 let believed = row
                     .runs
@@ -116,6 +123,7 @@ fn standing<'a>(
         task: &row.id,
         entered_at,
         need: row.need,
+        question: None,
         is_queued: row.kind == Some(Kind::Queued),
         reasons: row
             .attention

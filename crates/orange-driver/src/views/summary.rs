@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use orange_config::clock;
 use orange_engine::Workflow;
+use orange_engine::attention::{Need, need, question};
 use orange_engine::input::{DecisionContext, Facts};
 use orange_engine::language::when::{Operator, When};
 use orange_engine::names::{HarnessName, TaskId, WorkflowName};
@@ -33,6 +34,8 @@ pub struct TaskSummary {
     pub rounds: Option<i64>,
     /// The agent that can be respawned.
     pub respawn: Option<Role>,
+    /// What its agent asks the user.
+    pub question: Option<String>,
     /// The number of unread messages.
     pub unread: usize,
     /// The commit that was submitted.
@@ -69,6 +72,7 @@ impl SummaryReader {
             ImportResult::Read(imported) => Some(imported.document),
             ImportResult::Unknown(_) => None,
         };
+        let question = document.as_ref().and_then(question);
         let context = DecisionContext {
             at: clock::now(),
             fresh: ids::fresh()?,
@@ -85,6 +89,9 @@ impl SummaryReader {
         let is_reviewed = workflow
             .state(&task.status)
             .is_some_and(|state| state.expects.contains(&Role::Reviewer));
+        let is_asked = workflow
+            .state(&task.status)
+            .is_some_and(|state| need(workflow, state) == Some(Need::Question));
         let harness = if is_reviewed {
             &task.review_harness
         } else {
@@ -96,6 +103,7 @@ impl SummaryReader {
             ways: next_steps(workflow, task, &context),
             rounds: rounds(workflow),
             respawn: missing_agent(workflow, task),
+            question: question.filter(|_| is_asked),
             unread,
             submission: stored.task.submission.clone(),
         })

@@ -98,6 +98,13 @@ pub fn has_content(content: &str) -> bool {
         .any(|line| !line.text.trim().is_empty())
 }
 
+/// The lines that a reader of the rendered text sees, without HTML comments.
+pub fn visible_text(content: &str) -> String {
+    let lines = visible_lines(content);
+    let lines: Vec<&str> = lines.iter().map(|line| line.text.trim_end()).collect();
+    lines.join("\n").trim_matches('\n').to_owned()
+}
+
 /// The first name for which a line `NAME: something` exists.
 pub fn field_with_content<'a>(content: &str, names: &'a [String]) -> Option<&'a str> {
     let lines = visible_lines(content);

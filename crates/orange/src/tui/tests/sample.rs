@@ -87,6 +87,7 @@ pub fn glance(ways: Vec<NextStep>) -> TaskSummary {
         ways,
         rounds: Some(2),
         respawn: None,
+        question: None,
         unread: 0,
         submission: None,
     }

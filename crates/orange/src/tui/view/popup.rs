@@ -1,6 +1,7 @@
 //! Draws popups above everything else: questions, menus, answers.
 
 use orange_driver::WorkspaceInfo;
+use orange_engine::input::RequestKind;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Block, Borders, Clear, Widget as _};
@@ -9,6 +10,7 @@ use super::cursor;
 use crate::tui::fit::{fold, put};
 use crate::tui::keys::matching_bindings;
 use crate::tui::model::Model;
+use crate::tui::model::command::Action;
 use crate::tui::model::field::Field;
 use crate::tui::model::list::Filter;
 use crate::tui::model::mode::{Alert, MessageDraft, Mode, Question};
@@ -138,12 +140,49 @@ fn draw_alert(model: &Model, alert: &Alert, area: Rect, buffer: &mut Buffer) {
 fn write(model: &Model, letter: &MessageDraft, area: Rect, buffer: &mut Buffer) {
     // The agent's output, which the message is about, stays visible below.
     let height = (area.height / 4).clamp(4, 10);
+    let question = question_lines(model, letter, area);
+    let above = u16::try_from(question.len()).unwrap_or(u16::MAX);
     let top = Rect {
-        height: (height + 4).min(area.height),
+        height: height
+            .saturating_add(above)
+            .saturating_add(4)
+            .min(area.height),
         ..area
     };
-    let inside = frame(model, &letter.title, height.into(), top, buffer);
-    field(model, &letter.text, inside, true, buffer);
+    let lines = usize::from(height) + question.len();
+    let inside = frame(model, &letter.title, lines, top, buffer);
+    put_lines(model, &question, inside, buffer);
+    let above = above.min(inside.height);
+    let below = Rect {
+        y: inside.y + above,
+        height: inside.height - above,
+        ..inside
+    };
+    field(model, &letter.text, below, true, buffer);
+}
+
+/// The question that an answer is written to, in at most half of the screen.
+fn question_lines(model: &Model, letter: &MessageDraft, area: Rect) -> Vec<(Tone, String)> {
+    let is_answer = matches!(
+        &letter.action,
+        Action::Ask {
+            ask: RequestKind::Tell { .. },
+            ..
+        }
+    );
+    let glance = model.list.entry(&letter.task).filter(|_| is_answer);
+    let glance = glance.and_then(|entry| entry.glance.as_ref());
+    let Some(question) = glance.and_then(|it| it.question.as_ref()) else {
+        return Vec::new();
+    };
+    let mut lines = fold(question, room(area));
+    let most = usize::from(area.height / 2).max(1);
+    if lines.len() > most {
+        lines.truncate(most - 1);
+        lines.push(String::from("… the rest is in the tab `task`"));
+    }
+    let lines = lines.into_iter().map(|line| (Tone::Strong, line));
+    lines.chain([(Tone::Plain, String::new())]).collect()
 }
 
 /// Draws a text that is being typed, scrolled to its cursor.

@@ -169,6 +169,11 @@ fn asks_first(workflow: &str, after: &str) {
     stage.wait_until_idle(&id);
     assert_eq!(stage.task(&id).status.as_str(), "clarification");
     stage.rebuild(&id);
+    let (_, attention) = stage.json(&["attention", "--json"]);
+    let item = &attention["items"][0];
+    assert_eq!(item["kind"], "question", "{attention}");
+    assert_eq!(item["question"], "Which line?", "{attention}");
+    assert_eq!(item["text"], "an agent asks: Which line?", "{attention}");
     // The user types into the pane.
     let pane = stage.tmux(&["list-panes", "-a", "-F", "#{pane_id}"]);
     stage.tmux(&["send-keys", "-t", pane.trim(), "any line", "Enter"]);
