@@ -50,6 +50,7 @@ pub const ORANGE_BACKGROUND: &str = "ORANGE_BACKGROUND";
 pub const ORANGE_LOG: &str = "ORANGE_LOG";
 
 /// How long commands wait; overrides `wait` in `config.toml`.
+pub const ORANGE_BRANCH: &str = "ORANGE_BRANCH";
 pub const ORANGE_WAIT: &str = "ORANGE_WAIT";
 
 /// The user's home directory; its subdirectory `orange` is the default home of orange.

@@ -437,6 +437,7 @@ mod tests {
                 "respawn: clarification Question",
                 "respawn: reviewing Review",
                 "respawn: stuck Stuck",
+                "session: reviewing Review",
             ]
         );
     }

@@ -9,7 +9,7 @@ pub struct ShippedWorkflow {
 }
 
 /// Every workflow that is compiled in, the default one first.
-pub const ALL: [ShippedWorkflow; 4] = [
+pub const ALL: [ShippedWorkflow; 5] = [
     ShippedWorkflow {
         name: "default",
         source: include_str!("../../../workflows/default.yml"),
@@ -21,6 +21,10 @@ pub const ALL: [ShippedWorkflow; 4] = [
     ShippedWorkflow {
         name: "minimal",
         source: include_str!("../../../workflows/minimal.yml"),
+    },
+    ShippedWorkflow {
+        name: "session",
+        source: include_str!("../../../workflows/session.yml"),
     },
     ShippedWorkflow {
         name: "autopilot",

@@ -142,6 +142,8 @@ codes! {
     SectionUnmentioned = "section-unmentioned", Warning;
     /// A declared name is not used.
     Unused = "unused", Warning;
+    /// The scheduler never starts the tasks of a queue.
+    ManualStart = "manual-start", Note;
     /// A setting has no effect.
     SettingIgnored = "setting-ignored", Note;
     /// A hook, gate or trigger that this version cannot perform.

@@ -14,6 +14,7 @@ pub(super) fn find(workflow: &Workflow) -> Vec<Finding> {
     let mut findings = unused_names(workflow);
     findings.extend(verbs(workflow));
     findings.extend(ignored_settings(workflow));
+    findings.extend(manual_starts(workflow));
     findings.extend(kinds(workflow));
     findings
 }
@@ -91,6 +92,28 @@ fn ignored_settings(workflow: &Workflow) -> impl Iterator<Item = Finding> {
             Some(it.at),
             "`poll_interval` has no effect: orange sees at once when an agent exits",
             "leave it out",
+        )
+    })
+}
+
+/// A queue that the scheduler cannot empty, because the user has to start each task.
+fn manual_starts(workflow: &Workflow) -> impl Iterator<Item = Finding> {
+    let is_start = |edge: &Edge| edge.trigger == Trigger::Request && !edge.is_from_active;
+    let is_automatic = move |edge: &Edge| is_start(edge) && edge.by.contains(&Role::Engine);
+    let queues = workflow.states.iter().filter(|it| it.kind == Kind::Queued);
+    let queues = queues.filter(move |state| {
+        let mut edges = workflow.edges_from(&state.name);
+        !edges.any(is_automatic)
+    });
+    queues.map(|state| {
+        Finding::new(
+            FindingCode::ManualStart,
+            Some(state.at),
+            format!(
+                "no task in `{}` starts automatically: you start each one",
+                state.name
+            ),
+            "to let the scheduler start them, add a transition with `by: engine`",
         )
     })
 }

@@ -144,6 +144,7 @@ fn the_shortest_path_avoids_failures_and_cancellation() {
     let expected = "pending planning working agent-review reviewing done";
     assert_eq!(shipped("default"), expected);
     assert_eq!(shipped("minimal"), "pending working reviewing done");
+    assert_eq!(shipped("session"), "pending working done");
     assert_eq!(shipped("autopilot"), "new routed in_progress done");
 }
 

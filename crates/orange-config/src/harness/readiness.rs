@@ -62,13 +62,16 @@ impl Readiness {
         keys.into_iter().any(|key| key.starts_with('{'))
     }
 
+    /// Whether it matters in this environment.
+    pub fn applies(&self, environment: &Environment) -> bool {
+        let is_set = |name: &String| environment.variable(name).is_some_and(|it| !it.is_empty());
+        self.when_set.as_ref().is_none_or(is_set)
+    }
+
     /// Checks whether it has happened; `repository` is where the agent is to work.
     pub fn check(&self, environment: &Environment, repository: Option<&Path>) -> ReadyState {
         let is_set = |name: &String| environment.variable(name).is_some_and(|it| !it.is_empty());
-        if self.when_set.as_ref().is_some_and(|name| !is_set(name)) {
-            return ReadyState::Yes;
-        }
-        if self.variables.iter().any(is_set) {
+        if !self.applies(environment) || self.variables.iter().any(is_set) {
             return ReadyState::Yes;
         }
         let mut ready = ReadyState::No;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use orange_engine::effect::MergeStrategy;
 
 use super::value::{Kind, Value};
-use crate::{ORANGE_LOG, ORANGE_WAIT, Project, WhenFull};
+use crate::{ORANGE_BRANCH, ORANGE_LOG, ORANGE_WAIT, Project, WhenFull};
 
 /// A key that the user may set, or a family of keys when its name ends in `.*`.
 #[derive(Debug)]
@@ -63,6 +63,14 @@ pub const KEYS: &[Key] = &[
         meaning: "The workflow of new tasks.",
         default: || Some(Value::text("default")),
         project: |it| it.workflow.as_deref().map(Value::text),
+        ..PLAIN
+    },
+    Key {
+        name: "branch",
+        kind: Kind::Branch,
+        meaning: "The branch of new tasks; `{summary}` is its words, `{id}` the task's id.",
+        default: || Some(Value::text("{summary}")),
+        variable: Some(ORANGE_BRANCH),
         ..PLAIN
     },
     Key {

@@ -28,6 +28,8 @@ pub struct Settings {
     /// The harness that reviews new tasks; if absent, `harness` does.
     pub review_harness: Option<HarnessName>,
     pub workflow: String,
+    /// The branch of new tasks, with variables.
+    pub branch: String,
     /// How long a command waits for effects by default.
     pub wait: Duration,
     /// How much may run at once.
@@ -284,6 +286,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
         harness: text("harness").map(HarnessName::new),
         review_harness: text("review_harness").map(HarnessName::new),
         workflow: text("workflow").unwrap_or_default(),
+        branch: text("branch").unwrap_or_default(),
         wait: duration("wait"),
         limits: Limits {
             agents: count("limits.agents"),

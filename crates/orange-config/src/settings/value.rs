@@ -9,6 +9,8 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Name,
+    /// A branch with `{summary}` or `{id}` in its name.
+    Branch,
     /// A line for a shell.
     Command,
     /// A path; `~/` is the user's home directory.
@@ -58,6 +60,11 @@ impl Kind {
                 let is_name = !text.is_empty() && !text.contains(char::is_control);
                 is_name.then(|| Value::text(text))
             }
+            Kind::Branch => {
+                let is_plain = !text.contains(|it: char| it.is_control() || it.is_whitespace());
+                let is_unique = text.contains("{summary}") || text.contains("{id}");
+                (is_plain && is_unique).then(|| Value::text(text))
+            }
             Kind::Count => text.parse().ok().map(Value::Count),
             Kind::Duration => {
                 let millis = measured(text, DURATIONS)?;
@@ -83,6 +90,7 @@ impl Kind {
     pub fn expected(self) -> String {
         match self {
             Kind::Name => "a name, such as \"default\"".to_owned(),
+            Kind::Branch => "a branch, such as \"me/{summary}\" or \"tasks/{id}\"".to_owned(),
             Kind::Command => "a command, such as \"cargo test\"".to_owned(),
             Kind::Path => "a path, such as \"~/.tmux.conf\"".to_owned(),
             Kind::Count => "a number, 0 or larger".to_owned(),

@@ -157,7 +157,7 @@ impl Context {
     }
 
     /// The first harness by name whose program is installed.
-    pub(crate) fn first_installed(&self, harnesses: &Harnesses) -> Option<HarnessName> {
+    pub fn first_installed(&self, harnesses: &Harnesses) -> Option<HarnessName> {
         let path = self.environment.variable("PATH");
         let mut usable = harnesses
             .all()

@@ -2,7 +2,7 @@
 
 use orange_config::clock;
 use orange_config::{Harnesses, Project, Projects};
-use orange_effects::git::{default_task_branch, require_branch};
+use orange_effects::git::require_branch;
 use orange_engine::document::{Document, FieldValue, SectionName, demote_headings};
 use orange_engine::event::Event;
 use orange_engine::input::{DecisionContext, Facts, NewTask};
@@ -59,6 +59,7 @@ struct NewTaskPlan {
     workflow_text: String,
     harness: HarnessName,
     review_harness: HarnessName,
+    branch_template: String,
     queueing: Queueing,
 }
 
@@ -131,12 +132,12 @@ impl Steps {
         let review_harness = review_harness.unwrap_or_else(|| harness.clone());
         let worker = harnesses.require(&harness)?;
         let reviewer = harnesses.require(&review_harness)?;
-        let settings = [
+        let agent_settings = [
             (worker, "model", &new.agent_settings.model),
             (worker, "effort", &new.agent_settings.effort),
             (reviewer, "effort", &new.agent_settings.review_effort),
         ];
-        for (harness, what, value) in settings {
+        for (harness, what, value) in agent_settings {
             if let Some(value) = value {
                 harness.require_setting(what, value)?;
             }
@@ -148,6 +149,7 @@ impl Steps {
             workflow_text,
             harness,
             review_harness,
+            branch_template: settings.branch,
             queueing: Queueing::default(),
         })
     }
@@ -160,6 +162,8 @@ impl Steps {
     ) -> Result<CreateResult, DriverError> {
         self.context
             .variables_for(&[&prepared.harness, &prepared.review_harness])?;
+        let template = &prepared.branch_template;
+        let mut pattern = self.branch_pattern(&prepared.project, template, &new.summary);
         for attempt in 0.. {
             let length = (ids::SHORTEST + attempt / TRIES).min(LONGEST);
             let id = ids::task_id(length)?;
@@ -170,8 +174,10 @@ impl Steps {
                 document: Some(document.clone()),
                 facts: Facts::default(),
             };
-            let branch = new.branch.clone();
-            let branch = branch.unwrap_or_else(|| default_task_branch(&id));
+            let branch = match &new.branch {
+                Some(branch) => branch.clone(),
+                None => pattern.branch_of(&id)?,
+            };
             let task = NewTask {
                 id: id.clone(),
                 project: prepared.project.name.clone(),
@@ -208,6 +214,12 @@ impl Steps {
                     })));
                 }
                 Err(StoreError::DuplicateTask { .. }) if length < LONGEST => {}
+                // Another task was created from the same words.
+                Err(StoreError::BranchTaken { .. })
+                    if new.branch.is_none() && !pattern.is_taken =>
+                {
+                    pattern.is_taken = true;
+                }
                 Err(error) => {
                     // The process that created the task on this branch may have been killed before
                     // it started a performer.

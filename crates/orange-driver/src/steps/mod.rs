@@ -1,5 +1,6 @@
 //! One step: load, decide, gather what is needed, record.
 
+mod branch_name;
 pub(crate) mod catch_up;
 pub(crate) mod children;
 pub(crate) mod create;

@@ -28,7 +28,7 @@ pub use pool::release::{Obstacle, ReleaseRequest, ReleaseResult};
 pub use pool::{Slot, SlotRefusal};
 pub use repository::Git;
 pub use repository::base::{Base, Freshness};
-pub use repository::name::{default_task_branch, require_branch};
+pub use repository::name::{branch_words, default_task_branch, require_branch};
 pub use repository::remote::{RemoteAddress, without_password};
 pub use rescue::rescues::{Rescue, RescueOrigin};
 pub use rescue::restore::{RestoreRefusal, RestoreResult};

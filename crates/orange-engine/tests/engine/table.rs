@@ -37,6 +37,11 @@ fn minimal_behaves_like_this() {
 }
 
 #[test]
+fn session_behaves_like_this() {
+    snapshot("session");
+}
+
+#[test]
 fn autopilot_behaves_like_this() {
     snapshot("autopilot");
 }

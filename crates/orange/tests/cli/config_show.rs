@@ -87,6 +87,7 @@ fn row(key: &Key, settings: &Settings) -> String {
         Kind::Command => "a command".to_owned(),
         Kind::Path => "a path".to_owned(),
         Kind::Count => "a number, 0 or larger".to_owned(),
+        Kind::Branch => "a branch".to_owned(),
         Kind::Duration => "a duration".to_owned(),
         Kind::Size => "a size".to_owned(),
         Kind::Switch => "`true` or `false`".to_owned(),

@@ -8,6 +8,7 @@ use orange_engine::names::WorkspaceName;
 use serde_json::Value;
 
 use crate::support::{Stage, wait_for};
+use crate::task_retry::create_reviewed_task;
 
 /// The doctor's findings and its exit code.
 struct Findings {
@@ -203,6 +204,38 @@ fn missing_and_outdated_programs_are_reported() {
         "install git 2.38",
     );
     found.require("tmux", "error", "tmux", "install tmux 3.3");
+}
+
+#[test]
+fn a_key_that_is_not_set_is_not_reported() {
+    let stage = Stage::new("minimal");
+    let definition = "name = \"apt\"\nbinary = \"/bin/sh\"\n[args]\nfull = []\n[[ready]]\n\
+        what = \"the key is approved\"\nfix = \"approve it\"\nwhen_set = \"APT_KEY\"\n\
+        places = [{ file = \"~/.apt\" }]\n";
+    fs::write(stage.path("home/harnesses/apt.toml"), definition).unwrap();
+    let output = |key: Option<&str>| {
+        let mut orange = stage.orange(&["doctor", "--json"]);
+        orange.envs(key.map(|key| ("APT_KEY", key)));
+        String::from_utf8(orange.output().unwrap().stdout).unwrap()
+    };
+    let with = output(Some("key"));
+    assert!(with.contains("the key is approved"), "{with}");
+    let without = output(None);
+    assert!(without.contains("apt"), "{without}");
+    assert!(!without.contains("is approved"), "{without}");
+}
+
+#[test]
+fn branches_that_stay_after_merging_are_mentioned() {
+    let stage = Stage::new("minimal");
+    let id = create_reviewed_task(&stage);
+    let found = doctor(&stage);
+    assert!(found.about("branches of app", "").is_none());
+    stage.must_merge(&id, &[]);
+    let fix = "orange project update app --delete-branch true";
+    doctor(&stage).require("branches of app", "ok", "such as `fix`", fix);
+    assert!(stage.git("branch -q -d fix").status.success());
+    assert!(doctor(&stage).about("branches of app", "").is_none());
 }
 
 #[test]

@@ -46,6 +46,35 @@ impl Stage {
 }
 
 #[test]
+fn a_branch_without_a_name_is_called_after_the_summary() {
+    let stage = Stage::new("minimal");
+    let create = |summary: &str, template: Option<&str>| {
+        let mut orange = stage.orange(&["new", "--no-spawn", "--json", summary]);
+        orange.env_remove("ORANGE_BRANCH");
+        orange.envs(template.map(|it| ("ORANGE_BRANCH", it)));
+        let output = orange.output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(output.status.success(), "{answer}");
+        let field = |name: &str| answer["task"][name].as_str().unwrap().to_owned();
+        (field("id"), field("branch"))
+    };
+    assert_eq!(create("Fix the login!", None).1, "fix-the-login");
+    // An open task has the name.
+    let (id, branch) = create("Fix the login", None);
+    assert_eq!(branch, format!("fix-the-login-{id}"));
+    // A branch has the name: it may hold work of somebody else.
+    assert!(stage.git("branch fix-the-logout").status.success());
+    let (id, branch) = create("Fix the logout", None);
+    assert_eq!(branch, format!("fix-the-logout-{id}"));
+    let (id, branch) = create("?!", None);
+    assert_eq!(branch, format!("orange-tasks/{id}"));
+    assert_eq!(
+        create("Fix the login", Some("me/{summary}")).1,
+        "me/fix-the-login"
+    );
+}
+
+#[test]
 fn the_arguments_are_a_branch_and_a_summary() {
     let stage = Stage::new("default");
     let table: [(&[&str], Option<&str>, &str); 6] = [

@@ -77,7 +77,9 @@ fn stdin_is_read_like_a_file() {
     assert_snapshot!(sandbox.transcript_of(line, &output));
     let output = sandbox.run_with_input("workflow check -", SMALL.as_bytes());
     assert_eq!(code(&output), 0);
-    assert!(utf8(&output.stdout).starts_with("-: ok (2 states, 1 transition); explored all"));
+    assert!(
+        utf8(&output.stdout).starts_with("-: ok (2 states, 1 transition), 1 note; explored all")
+    );
 }
 
 #[test]

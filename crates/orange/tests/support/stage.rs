@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use orange_config::clock::Deadline;
-use orange_config::{Environment, Home, ORANGE_WAIT};
+use orange_config::{Environment, Home, ORANGE_BRANCH, ORANGE_WAIT};
 use orange_driver::{Bounds, Driver};
 use orange_effects::process::{self, KillTimeouts};
 use orange_engine::Task;
@@ -309,13 +309,14 @@ impl Drop for Stage {
 
 /// A user's environment, as far as tests need one.
 pub fn environment(root: &Path, more: &[(&str, &str)]) -> Environment {
-    let variables: [(&str, OsString); 6] = [
+    let variables: [(&str, OsString); 7] = [
         ("PATH", std::env::var_os("PATH").unwrap()),
         ("HOME", root.into()),
         ("ORANGE_HOME", root.join("home").into()),
         ("LANG", "C.UTF-8".into()),
         ("SHELL", "/bin/sh".into()),
         (ORANGE_WAIT, "2m".into()),
+        (ORANGE_BRANCH, "orange-tasks/{id}".into()),
     ];
     let more = more
         .iter()

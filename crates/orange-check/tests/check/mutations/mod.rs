@@ -215,8 +215,9 @@ fn every_hint_leads_to_a_clean_file() {
 }
 
 /// Findings without a fix to suggest: they are notes, or about the search.
-const WITHOUT_A_MISTAKE: [FindingCode; 3] = [
+const WITHOUT_A_MISTAKE: [FindingCode; 4] = [
     FindingCode::AskerEnded,
+    FindingCode::ManualStart,
     FindingCode::SettingIgnored,
     FindingCode::SearchBounded,
 ];

@@ -179,7 +179,9 @@ impl Admin {
             }
         };
         found.push(self.check_version(harness, &program));
-        for readiness in &harness.ready {
+        let environment = &self.context.environment;
+        let relevant = harness.ready.iter().filter(|it| it.applies(environment));
+        for readiness in relevant {
             let places: Vec<Option<&Path>> = if readiness.is_about_repository() {
                 let paths = users.iter().map(|it| Some(it.project.path.as_path()));
                 paths.collect()
@@ -191,7 +193,7 @@ impl Admin {
                     Some(path) => format!("{name} in {}", path.display()),
                     None => name.to_owned(),
                 };
-                let checkup = match readiness.check(&self.context.environment, place) {
+                let checkup = match readiness.check(environment, place) {
                     ReadyState::Yes => Checkup::new(what, Health::Ok, &readiness.what),
                     ReadyState::No => {
                         let not = format!("not ready; required: {}", readiness.what);

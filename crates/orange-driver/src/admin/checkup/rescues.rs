@@ -1,7 +1,11 @@
-//! Reports saved work, and repositories that are gone.
+//! Reports saved work, merged branches, and repositories that are gone.
+
+use std::collections::BTreeSet;
 
 use orange_config::Project;
+use orange_engine::language::workflow::Kind;
 use orange_engine::time::Timestamp;
+use orange_store::{RowFilter, Store};
 
 use super::{Checkup, Health};
 use crate::DriverError;
@@ -13,7 +17,10 @@ impl Admin {
         for project in projects {
             let what = format!("saved work of {}", project.name);
             match self.rescue_times(project) {
-                Ok(load) => found.push(rescue_checkup(what, &load)),
+                Ok(load) => {
+                    found.push(rescue_checkup(what, &load));
+                    found.extend(self.check_merged_branches(project));
+                }
                 Err(error) => {
                     let what = format!("project {}", project.name);
                     let name = &project.name;
@@ -26,6 +33,31 @@ impl Admin {
                 }
             }
         }
+    }
+
+    /// Reports the branches of ended tasks that the default branch contains.
+    fn check_merged_branches(&self, project: &Project) -> Option<Checkup> {
+        // Other checks report problems with the database or the repository.
+        let store = Store::open_read_only(&self.context.home).ok()?;
+        let filter = RowFilter {
+            project: Some(project.name.clone()),
+            ..RowFilter::default()
+        };
+        let rows = store.rows(&filter).ok()?.rows;
+        let ended = rows.iter().filter(|it| it.kind == Some(Kind::Terminal));
+        let ended: BTreeSet<&str> = ended.map(|it| it.branch.as_str()).collect();
+        let git = self.workspaces.open_repository(project).ok()?;
+        let mut merged = git.merged_branches(&project.default_branch).ok()?;
+        merged.retain(|branch| ended.contains(branch.as_str()));
+        let first = merged.first()?;
+        let name = &project.name;
+        let found = format!("kept after merging: {}, such as `{first}`", merged.len());
+        let fix = format!(
+            "delete one with `git branch -d {first}`; `orange project update {name} \
+             --delete-branch true` deletes them from now on"
+        );
+        let what = format!("branches of {name}");
+        Some(Checkup::new(what, Health::Ok, found).with_fix(fix))
     }
 
     /// The task and creation time of each rescue, oldest first.

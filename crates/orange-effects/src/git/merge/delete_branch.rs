@@ -24,6 +24,23 @@ pub enum Deletion {
 }
 
 impl Git {
+    /// The local branches whose commits are all in the default branch.
+    pub fn merged_branches(&self, default: &BranchName) -> Result<Vec<BranchName>, GitError> {
+        let merged = format!("--merged=refs/heads/{default}");
+        let call = self.call([
+            "for-each-ref",
+            &merged,
+            "--format=%(refname)",
+            "refs/heads/",
+        ]);
+        let text = String::from_utf8_lossy(&call.bytes()?).into_owned();
+        let names = text
+            .lines()
+            .filter_map(|name| name.strip_prefix("refs/heads/"));
+        let names = names.filter(|name| *name != default.as_str());
+        Ok(names.map(BranchName::new).collect())
+    }
+
     /// Deletes a local branch that the default branch contains.
     pub fn delete_branch(
         &self,

@@ -144,6 +144,12 @@ impl Git {
             .remove(&name))
     }
 
+    /// Whether the branch exists, here or at the remote as last fetched.
+    pub fn has_branch(&self, branch: &BranchName) -> Result<bool, GitError> {
+        let names = self.names_of(branch)?;
+        Ok(!self.refs(&names)?.commits.is_empty())
+    }
+
     /// The commit to start from; and the commit of a branch, first the local one and then the
     /// remote's as last fetched.
     pub(crate) fn base_and_branch(

@@ -8,9 +8,32 @@ use crate::git::GitError;
 /// of which locks need some.
 const LONGEST: usize = 200;
 
-/// The branch of a task when the user named none.
+/// The longest part of a branch name that is made of a summary, in characters.
+const MAX_WORDS_CHARS: usize = 40;
+
+/// The branch of a task without a name or a summary.
 pub fn default_task_branch(task: &TaskId) -> BranchName {
     BranchName::new(format!("orange-tasks/{task}"))
+}
+
+/// The words of a summary as part of a branch name; empty if it has no letters or digits.
+pub fn branch_words(summary: &str) -> String {
+    let line = summary.lines().find(|line| !line.trim().is_empty());
+    let words = line
+        .unwrap_or_default()
+        .split(|it: char| !it.is_alphanumeric());
+    let mut name = String::new();
+    for word in words.filter(|it| !it.is_empty()) {
+        let word = word.to_lowercase();
+        if !name.is_empty() {
+            if name.chars().count() + 1 + word.chars().count() > MAX_WORDS_CHARS {
+                break;
+            }
+            name.push('-');
+        }
+        name.extend(word.chars().take(MAX_WORDS_CHARS));
+    }
+    name
 }
 
 /// Checks that git and the file system accept a branch name as such.
@@ -162,5 +185,27 @@ mod tests {
             default_task_branch(&TaskId::new("k3f9")).as_str(),
             "orange-tasks/k3f9"
         );
+    }
+
+    #[test]
+    fn a_summary_becomes_part_of_a_branch() {
+        for (summary, expected) in [
+            ("Fix the login", "fix-the-login"),
+            ("  Don't crash: `x.lock`!\nmore", "don-t-crash-x-lock"),
+            ("-v --force ../..", "v-force"),
+            ("Grüße für 日本語", "grüße-für-日本語"),
+            ("…\u{202e}!", ""),
+            ("", ""),
+            (
+                "Replace the old parser of the configuration file by a new one",
+                "replace-the-old-parser-of-the",
+            ),
+        ] {
+            let words = branch_words(summary);
+            assert_eq!(words, expected);
+            assert!(words.is_empty() || require_branch(&BranchName::new(&words)).is_ok());
+        }
+        let long = branch_words(&"日".repeat(1000));
+        assert!(require_branch(&BranchName::new(&long)).is_ok(), "{long}");
     }
 }

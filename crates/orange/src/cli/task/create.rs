@@ -37,7 +37,7 @@ const TEMPLATE: &str = "\n\n# -------- everything below this line is ignored ---
 /// alphabetical order.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The branch [default: `orange-tasks/ID`]. A single argument is the branch if it is a valid
+    /// The branch [default: the words of the summary]. A single argument is the branch if it is a valid
     /// branch name, otherwise the summary.
     #[arg(value_name = "BRANCH")]
     pub branch_or_summary: Option<String>,

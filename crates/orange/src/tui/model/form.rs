@@ -1,9 +1,11 @@
 //! The form that describes a new task.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::Choices;
 use super::field::Field;
+use super::{Choices, TaskDefaults};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
@@ -36,6 +38,8 @@ pub struct Form {
     pub after: Field,
     pub starts_later: bool,
     pub focus: Part,
+    here: Option<String>,
+    defaults: BTreeMap<String, TaskDefaults>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,6 +133,8 @@ impl Form {
             project: Choice::of(&choices.projects, project),
             harness: Choice::of(&choices.harnesses, None),
             workflow: Choice::of(&choices.workflows, None),
+            here: choices.here.clone(),
+            defaults: choices.defaults.clone(),
             ..Form::default()
         }
     }
@@ -152,11 +158,34 @@ impl Form {
             after: Field::of(draft.after.join(" ")),
             starts_later: !draft.starts_now,
             focus: Part::default(),
+            here: choices.here.clone(),
+            defaults: choices.defaults.clone(),
+        }
+    }
+
+    /// What applies to a part for which nothing is chosen.
+    pub fn default_of(&self, part: Part) -> &str {
+        let project = self.project.chosen().or(self.here.as_deref());
+        let defaults = project.and_then(|it| self.defaults.get(it));
+        match part {
+            Part::Project => self.here.as_deref().unwrap_or("this repository"),
+            Part::Harness => match defaults {
+                Some(TaskDefaults { harness: None, .. }) => "no agent is installed",
+                Some(TaskDefaults {
+                    harness: Some(harness),
+                    ..
+                }) => harness,
+                None => "the first installed agent",
+            },
+            Part::Workflow => defaults.map_or("default", |it| &it.workflow),
+            _ => "",
         }
     }
 
     /// Takes over the options, which are loaded while the form is open.
     pub fn set_choices(&mut self, choices: &Choices) {
+        self.here.clone_from(&choices.here);
+        self.defaults.clone_from(&choices.defaults);
         for (choice, options) in [
             (&mut self.project, &choices.projects),
             (&mut self.harness, &choices.harnesses),

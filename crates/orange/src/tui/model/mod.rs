@@ -11,6 +11,8 @@ pub mod message;
 pub mod mode;
 pub mod needs;
 
+use std::collections::BTreeMap;
+
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 
@@ -80,6 +82,18 @@ pub struct Choices {
     pub projects: Vec<String>,
     pub harnesses: Vec<String>,
     pub workflows: Vec<String>,
+    /// The project of the current directory.
+    pub here: Option<String>,
+    /// What a new task gets if nothing else is chosen, by project.
+    pub defaults: BTreeMap<String, TaskDefaults>,
+}
+
+/// What a new task of a project gets if nothing else is chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskDefaults {
+    /// Absent if no agent is installed.
+    pub harness: Option<String>,
+    pub workflow: String,
 }
 
 impl Model {

@@ -12,12 +12,12 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 use ratatui::text::{Line, Span};
 
-use super::sample::{choose, control, enter, key, model, press};
-use crate::tui::model::Model;
+use super::sample::{choose, control, enter, glance, key, model, press};
 use crate::tui::model::detail::{Content, File, Screen, Tab};
 use crate::tui::model::list::List;
 use crate::tui::model::message::{ActionResult, Message};
 use crate::tui::model::mode::{Alert, Mode};
+use crate::tui::model::{Choices, Model, TaskDefaults};
 use crate::tui::theme::{Theme, Tone};
 use crate::tui::update::update;
 use crate::tui::view::draw_on;
@@ -300,6 +300,43 @@ fn texts_that_are_typed() {
     press(&mut model, key(KeyCode::Char('/')));
     enter(&mut model, "cache");
     snapshot("search", &model);
+}
+
+#[test]
+fn the_form_names_what_applies_if_nothing_is_chosen() {
+    let mut model = model_in_review();
+    let defaults = TaskDefaults {
+        harness: Some(String::from("bot")),
+        workflow: String::from("minimal"),
+    };
+    let choices = Choices {
+        projects: vec![String::from("shop")],
+        here: Some(String::from("shop")),
+        defaults: [(String::from("shop"), defaults)].into(),
+        ..Choices::default()
+    };
+    update(&mut model, Message::Choices(choices));
+    press(&mut model, key(KeyCode::Char('c')));
+    let shown = text(&render(&model));
+    for line in ["project   shop", "harness   bot", "workflow  minimal"] {
+        assert!(shown.contains(line), "{shown}");
+    }
+}
+
+#[test]
+fn an_answer_shows_its_question() {
+    let mut model = model();
+    choose(&mut model, "p2mm");
+    let entry = model.list.entry_mut(&TaskId::new("p2mm")).unwrap();
+    let mut glance = glance(Vec::new());
+    glance.question = Some(String::from("1. Which line?\n2. Why \u{1b}[31m?"));
+    entry.glance = Some(glance);
+    press(&mut model, key(KeyCode::Char('i')));
+    snapshot("answer", &model);
+    for height in [0, 1, 2, 3, 4, 7, 22, 40] {
+        update(&mut model, Message::Resized(60, height));
+        render(&model);
+    }
 }
 
 #[test]

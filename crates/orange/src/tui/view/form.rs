@@ -44,30 +44,15 @@ pub(super) fn draw(model: &Model, form: &Form, area: Rect, buffer: &mut Buffer) 
             Part::Context => field(model, &form.context, area, has_focus, buffer),
             Part::Branch => field(model, &form.branch, area, has_focus, buffer),
             Part::After => field(model, &form.after, area, has_focus, buffer),
-            Part::Project => choice(
-                model,
-                &form.project,
-                "this directory's",
-                area,
-                has_focus,
-                buffer,
-            ),
-            Part::Harness => choice(
-                model,
-                &form.harness,
-                "the project's",
-                area,
-                has_focus,
-                buffer,
-            ),
-            Part::Workflow => choice(
-                model,
-                &form.workflow,
-                "the project's",
-                area,
-                has_focus,
-                buffer,
-            ),
+            Part::Project | Part::Harness | Part::Workflow => {
+                let chosen = match part {
+                    Part::Project => &form.project,
+                    Part::Harness => &form.harness,
+                    _ => &form.workflow,
+                };
+                let default = form.default_of(part);
+                choice(model, chosen, default, area, has_focus, buffer);
+            }
             Part::Start => {
                 let text = if form.starts_later {
                     "later, with Enter"
@@ -79,7 +64,7 @@ pub(super) fn draw(model: &Model, form: &Form, area: Rect, buffer: &mut Buffer) 
         }
         let hint = match part {
             Part::Summary if form.summary.text().is_empty() && !has_focus => "what to do",
-            Part::Branch if form.branch.text().is_empty() && !has_focus => "orange-tasks/ID",
+            Part::Branch if form.branch.text().is_empty() && !has_focus => "from the summary",
             Part::After if form.after.text().is_empty() && !has_focus => "no other task",
             _ => "",
         };

@@ -157,6 +157,42 @@ fn two_failed_reviews_make_the_task_stuck_with_fresh_agents() {
     cancelled(&stage, &id, &["one", "two", "two", "two"]);
 }
 
+#[test]
+fn a_session_needs_no_artifacts() {
+    let stage = Stage::new("session");
+    stage.script("worker-1", "commit one\nexit 0");
+    stage.script("worker-2", "commit two\npause never");
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
+    // Leaving the agent ends the session; `orange attention` shows that it waits for you.
+    wait_for("the end of the session", || {
+        stage.run_ok(&["task", "list"]);
+        let _refused = stage.call(&["task", "update", id.as_str(), "--priority", "1"]);
+        stage.task(&id).status.as_str() == "reviewing"
+    });
+    stage.wait_until_idle(&id);
+    stage.rebuild(&id);
+    stage.run_ok(&["task", "request-changes", id.as_str(), "-m", "once more"]);
+    wait_for("the second commit", || log(&stage, &id).len() == 2);
+    assert_eq!(stage.task(&id).status.as_str(), "working");
+    let merge = ["task", "merge", id.as_str(), "--wait", "60"];
+    // The agent still runs, so the merge asks first.
+    let (code, output) = stage.call(&merge);
+    assert_ne!(code, 0, "{output}");
+    assert!(output.contains("still running"), "{output}");
+    assert_eq!(stage.task(&id).status.as_str(), "working");
+    stage.run_ok(&[&merge[..], &["--yes"]].concat());
+    stage.wait_until_idle(&id);
+    assert_eq!(
+        way(&stage, &id),
+        ["working", "reviewing", "working", "done"]
+    );
+    assert_eq!(stage.panes(), [] as [&str; 0]);
+    let subjects = stage.git("log -2 --format=%s main");
+    assert_eq!(String::from_utf8_lossy(&subjects.stdout), "two\none\n");
+    stage.rebuild(&id);
+}
+
 fn asks_first(workflow: &str, after: &str) {
     let stage = Stage::new(workflow);
     stage.script("worker-1", "echo 'Which line?' | section Questions");

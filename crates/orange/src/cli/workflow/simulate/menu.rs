@@ -79,14 +79,13 @@ pub fn choices(
         .skip_while(|status| Some(*status) != now.as_ref());
     let next = next.into_iter().nth(1).filter(|_| now.is_some());
     let state = now.as_ref().and_then(|now| workflow.state(now));
-    let order = order(state.map(|state| state.kind));
+    let mut order = order(state.map(|state| state.kind));
+    // A group that can take the usual step comes before those that cannot.
+    let takes_it = |it: &Choice| it.moves && next == Some(&it.to) && !is_unusual(it);
+    order.sort_by_key(|group| !found.iter().any(|it| it.group == *group && takes_it(it)));
     let is_expected = |role: &Role| state.is_some_and(|state| state.expects.contains(role));
     found.sort_by_key(|choice| {
         let group = order.iter().position(|group| *group == choice.group);
-        let is_unusual = matches!(
-            choice.step.occurrence,
-            Occurrence::Die { .. } | Occurrence::Create { summary: 0, .. }
-        );
         let rank = match choice.moves {
             _ if respawned_role(&choice.step.occurrence).is_some_and(is_expected) => 0,
             true if now.is_none() || next == Some(&choice.to) => 1,
@@ -94,9 +93,16 @@ pub fn choices(
             false => 3,
             true => 4,
         };
-        (group, is_unusual, rank)
+        (group, is_unusual(choice), rank)
     });
     found
+}
+
+fn is_unusual(choice: &Choice) -> bool {
+    matches!(
+        choice.step.occurrence,
+        Occurrence::Die { .. } | Occurrence::Create { summary: 0, .. }
+    )
 }
 
 fn respawned_role(happening: &Occurrence) -> Option<&Role> {
