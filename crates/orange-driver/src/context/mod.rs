@@ -79,6 +79,18 @@ pub enum GatherPolicy {
     Detached(Duration),
 }
 
+/// The shell command that prints the status of a task, for the status line of tmux. `None` if a
+/// path has characters that mean something to tmux or a shell.
+fn status_command(orange: &Path, home: &Home) -> Option<String> {
+    let is_plain = |it: char| it.is_alphanumeric() || matches!(it, '/' | '.' | '-' | '_');
+    let plain = |path: &Path| {
+        let text = path.to_str()?;
+        text.chars().all(is_plain).then(|| text.to_owned())
+    };
+    let (orange, home) = (plain(orange)?, plain(home.path())?);
+    Some(format!("ORANGE_HOME={home} {orange} status-line"))
+}
+
 impl Context {
     pub(crate) fn new(environment: &Environment, orange: PathBuf) -> Result<Context, DriverError> {
         let home = Home::resolve(environment)?;
@@ -92,6 +104,7 @@ impl Context {
         Ok(Context {
             tmux: Tmux::new("tmux", socket, environment)
                 .config(config)
+                .status_command(status_command(&orange, &home))
                 .variable(ORANGE_BACKGROUND, home.path()),
             environment: environment.clone(),
             directory: None,

@@ -4,7 +4,7 @@ use orange_config::clock;
 use orange_engine::Workflow;
 use orange_engine::event::Event;
 use orange_engine::input::{DecisionContext, Facts};
-use orange_engine::names::TaskId;
+use orange_engine::names::{Status, TaskId};
 use orange_engine::next_step::NextStep;
 use orange_engine::next_steps;
 use orange_engine::role::Role;
@@ -77,6 +77,11 @@ pub struct Outlook {
 }
 
 impl Views {
+    pub fn status(&self, task: &TaskId) -> Result<Status, DriverError> {
+        let store = Store::open_read_only(&self.context.home)?;
+        Ok(store.require(task)?.task.status)
+    }
+
     pub fn show(&self, task: &TaskId) -> Result<TaskDetails, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let stored = store.require(task)?;

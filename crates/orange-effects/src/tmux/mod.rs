@@ -84,6 +84,8 @@ pub struct Tmux {
     timeout: Duration,
     /// The configuration that a new private server reads.
     config: PathBuf,
+    /// The shell command that prints the status of the task that is its argument.
+    status_command: Option<String>,
 }
 
 /// One server process.
@@ -183,7 +185,16 @@ impl Tmux {
             environment: environment.passed_variables([]),
             timeout: DEFAULT_TIMEOUT,
             config: PathBuf::from("/dev/null"),
+            status_command: None,
         }
+    }
+
+    /// Shows the output of this shell command in the status line, with the task as its argument.
+    /// tmux runs it only while a client is attached.
+    #[must_use]
+    pub fn status_command(mut self, command: Option<String>) -> Self {
+        self.status_command = command;
+        self
     }
 
     /// Makes a new private server read the user's configuration.

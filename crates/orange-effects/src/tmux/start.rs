@@ -173,7 +173,7 @@ impl Tmux {
             ]));
         }
         if matches!(self.socket, Socket::Private(_)) {
-            calls.extend(display_options());
+            calls.extend(display_options(self.status_command.as_deref()));
         }
         let window = window_name(start.window);
         let make = ["new-session", "-d", "-x", "200", "-y", "50", "-c", "/"];
@@ -235,12 +235,14 @@ impl Tmux {
     }
 }
 
-/// What a user who attaches sees: the task, and how to leave. `F12` also works inside another tmux,
+/// What a user who attaches sees: the task, its status, and how to leave. `F12` also works inside another tmux,
 /// whose prefix would reach only the outer one.
-fn display_options() -> impl Iterator<Item = Call> {
-    let left = format!(" #{{{TASK}}} #S ");
+fn display_options(status_command: Option<&str>) -> impl Iterator<Item = Call> {
+    let status = status_command.map(|it| format!("· #({it} #{{{TASK}}}) "));
+    let left = format!(" #{{{TASK}}} #S {}", status.unwrap_or_default());
     let options = [
         ("status", "on"),
+        ("status-interval", "2"),
         ("status-left", &left),
         ("status-left-length", "80"),
         ("status-right", " F12: leave, the agent keeps running "),

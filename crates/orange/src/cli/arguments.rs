@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches as _, Parser, Subcommand};
 use orange_config::Environment;
 
-use super::hidden::{background, detach, exec_run};
+use super::hidden::{background, detach, exec_run, status_line};
 use super::{
     Dashboard, agent_event, attention, completions, config, demo, doctor, harness, help, inbox,
     install, log, man, project, rebuild, schema, serve, task, usage, workflow, workspace,
@@ -75,6 +75,8 @@ pub enum Command {
     ExecRun(exec_run::Args),
     #[command(hide = true)]
     Detach(detach::Args),
+    #[command(hide = true)]
+    StatusLine(status_line::Args),
 }
 
 #[derive(Debug)]
@@ -116,6 +118,7 @@ impl Command {
             Command::Gather(args) => background::gather(args, environment),
             Command::ExecRun(args) => exec_run::run(args, environment, output),
             Command::Detach(args) => detach::run(args, environment, output),
+            Command::StatusLine(args) => status_line::run(args, environment, output),
         }
     }
 }

@@ -100,7 +100,7 @@ pub fn commands() -> Command {
 }
 
 /// Commands without an answer in JSON, which get no `--json`.
-const WITHOUT_JSON: [&str; 8] = [
+const WITHOUT_JSON: [&str; 9] = [
     "agent-event",
     "completions",
     "demo",
@@ -109,6 +109,7 @@ const WITHOUT_JSON: [&str; 8] = [
     "gather",
     "man",
     "perform",
+    "status-line",
 ];
 
 /// Adds `--json` to every command except those in `WITHOUT_JSON`.

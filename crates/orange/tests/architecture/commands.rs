@@ -22,6 +22,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("project list", "cli/project_show.rs, in one test with it"),
     ("serve", "driver/supervisor has a folder of them"),
     ("task complete", "driver/lifecycles: every story takes it"),
+    ("status-line", "cli/task_attach.rs, in a terminal"),
     (
         "task request-changes",
         "driver/lifecycles: every story takes it",

@@ -64,10 +64,18 @@ impl Terminal<'_> {
     fn open<'a>(stage: &'a Stage, command: &[&str]) -> Terminal<'a> {
         let terminal = Terminal { stage };
         let mut tmux = terminal.tmux();
-        tmux.args(["-f", "/dev/null", "new-session", "-d", "--"]);
+        let size = ["-x", "160", "-y", "24"];
+        tmux.args(["-f", "/dev/null", "new-session", "-d"])
+            .args(size);
+        tmux.arg("--");
         tmux.args(command);
         assert!(tmux.status().unwrap().success());
         terminal
+    }
+
+    fn screen(&self) -> String {
+        let output = self.tmux().args(["capture-pane", "-p"]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
     }
 
     fn tmux(&self) -> Command {
@@ -93,7 +101,7 @@ fn attach_inside_the_same_server_switches_the_client() {
         stage.run_ok(&["task", "spawn", id.as_str()]);
     }
     let orange = env!("CARGO_BIN_EXE_orange");
-    let _terminal = Terminal::open(&stage, &[orange, "task", "attach", one.as_str()]);
+    let terminal = Terminal::open(&stage, &[orange, "task", "attach", one.as_str()]);
     let clients = || stage.tmux(&["list-clients", "-F", "#{session_name}"]);
     wait_for("the client", || {
         clients().trim() == format!("app/orange-tasks/{one}")
@@ -117,6 +125,14 @@ fn attach_inside_the_same_server_switches_the_client() {
         clients().trim() == format!("app/orange-tasks/{two}")
     });
     assert_eq!(output(), "", "no client was nested, so nothing is printed");
+    // The line at the bottom names the task and its status, also after a change.
+    for status in ["planning", "clarification"] {
+        if status != "planning" {
+            stage.run_ok(&["task", "update", two.as_str(), "--status", status]);
+        }
+        let line = format!("{two} app/orange-tasks/{two} · {status}");
+        wait_for("the status line", || terminal.screen().contains(&line));
+    }
     assert_eq!(clients().lines().count(), 1);
 }
 
