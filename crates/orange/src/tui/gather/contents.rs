@@ -1,7 +1,7 @@
 //! Turns the driver's answers into styled lines.
 
 use orange_check::graph::terminal;
-use orange_driver::{BranchDiff, DiffPart, Explanation, Outlook, TaskDetails};
+use orange_driver::{Explanation, Outlook, TaskDetails};
 use orange_engine::Workflow;
 use orange_engine::event::{Event, Fact};
 use orange_engine::history::{describe, is_notable};
@@ -10,7 +10,6 @@ use ratatui::text::{Line, Span};
 
 use crate::output::local_time;
 use crate::tui::fit::{cut, fold};
-use crate::tui::model::detail::{Content, File};
 use crate::tui::theme::{Theme, Tone};
 
 fn styled(text: impl Into<String>, tone: Tone, theme: Theme) -> Line<'static> {
@@ -50,99 +49,6 @@ fn body(text: &str) -> &str {
     let below = text.strip_prefix("---\n");
     let below = below.and_then(|rest| rest.split_once("\n---\n"));
     below.map_or(text, |(_, body)| body.trim_start_matches('\n'))
-}
-
-pub(super) fn diff(difference: &BranchDiff, theme: Theme) -> Content {
-    let mut all = files(&difference.committed, theme);
-    let mut uncommitted = Vec::new();
-    if let Some(part) = &difference.uncommitted {
-        uncommitted = files(part, theme);
-    }
-    for file in &mut uncommitted {
-        file.path += " (not committed)";
-    }
-    all.extend(uncommitted);
-    if all.is_empty() {
-        return Content::Nothing(String::from("no changes yet"));
-    }
-    Content::Files(all)
-}
-
-fn files(part: &DiffPart, theme: Theme) -> Vec<File> {
-    let text = String::from_utf8_lossy(&part.text);
-    let mut files: Vec<File> = Vec::new();
-    let mut is_header = false;
-    for line in text.lines() {
-        if line.starts_with("diff --git ") {
-            is_header = true;
-            files.push(File {
-                path: String::new(),
-                size: String::new(),
-                lines: Vec::new(),
-            });
-        }
-        let Some(file) = files.last_mut() else {
-            continue;
-        };
-        is_header &= !line.starts_with("@@");
-        let tone = match line.as_bytes().first() {
-            _ if line.starts_with("diff --git ") => continue,
-            _ if is_header && repeats_path(line) => continue,
-            Some(b'+') => Tone::Added,
-            Some(b'-') => Tone::Removed,
-            Some(b'@') => Tone::Place,
-            Some(b' ') => Tone::Plain,
-            _ => Tone::Dim,
-        };
-        let line = cut(&line.replace('\t', "    "), usize::MAX);
-        file.lines.push(styled(line, tone, theme));
-    }
-    // Find the numbers by path, not by position: a renamed file is one file in the text, but two in
-    // `part.files`.
-    let numbers = &part.files;
-    for (file, path) in files.iter_mut().zip(paths(&text)) {
-        let number = numbers
-            .iter()
-            .find(|it| it.path.as_os_str() == path.as_str());
-        file.size = match number.map(|it| (it.added, it.removed)) {
-            Some((Some(added), Some(removed))) => format!("+{added} -{removed}"),
-            Some(_) => String::from("binary"),
-            None => String::new(),
-        };
-        file.path = cut(&path, usize::MAX);
-    }
-    files
-}
-
-/// Whether a line before the first hunk holds only the file's name or its object ids.
-fn repeats_path(line: &str) -> bool {
-    let begins = ["+++ ", "--- ", "index "];
-    begins.iter().any(|begin| line.starts_with(begin))
-}
-
-/// The path of each file in a diff.
-fn paths(text: &str) -> Vec<String> {
-    let mut paths: Vec<String> = Vec::new();
-    let mut is_header = false;
-    for line in text.lines() {
-        if let Some(names) = line.strip_prefix("diff --git ") {
-            is_header = true;
-            // Both names follow, usually the same one twice: take the second half, until a later
-            // line gives the exact path.
-            let (_, second) = names.split_at(names.len() / 2);
-            let second = second.trim_start_matches([' ', '"']);
-            paths.push(second.strip_prefix("b/").unwrap_or(second).to_owned());
-        } else if line.starts_with("@@") {
-            is_header = false;
-        } else if let (true, Some(last)) = (is_header, paths.last_mut()) {
-            let added = line.strip_prefix("+++ b/");
-            let removed = line.strip_prefix("--- a/");
-            if let Some(path) = added.or(removed) {
-                path.trim_end_matches('\t').clone_into(last);
-            }
-        }
-    }
-    paths
 }
 
 pub(super) fn timeline(events: &[Event], theme: Theme, width: usize) -> Vec<Line<'static>> {
@@ -273,40 +179,7 @@ pub(super) fn workflow(known: &WorkflowView<'_>, theme: Theme, width: usize) -> 
 
 #[cfg(test)]
 mod tests {
-    use orange_engine::names::CommitId;
-
     use super::*;
-
-    #[test]
-    fn a_new_file_shows_its_lines_and_not_its_header() {
-        let text = "diff --git a/words/fr b/words/fr\nnew file mode 100644\n\
-                    index 0000000..632e4fe\n--- /dev/null\n+++ b/words/fr\n\
-                    @@ -0,0 +1,2 @@\n+Bonjour\n+++ tout\n";
-        let difference = BranchDiff {
-            base: CommitId::new("a"),
-            head: CommitId::new("b"),
-            commits: 1,
-            committed: DiffPart {
-                text: text.as_bytes().to_vec(),
-                ..DiffPart::default()
-            },
-            uncommitted: None,
-        };
-        let Content::Files(files) = diff(&difference, Theme::Plain) else {
-            panic!("no file");
-        };
-        let lines: Vec<String> = files[0].lines.iter().map(ToString::to_string).collect();
-        let expected = [
-            "new file mode 100644",
-            "@@ -0,0 +1,2 @@",
-            "+Bonjour",
-            "+++ tout",
-        ];
-        assert_eq!(
-            (files[0].path.as_str(), lines),
-            ("words/fr", expected.map(str::to_owned).to_vec())
-        );
-    }
 
     #[test]
     fn the_current_status_is_highlighted_on_the_usual_path() {

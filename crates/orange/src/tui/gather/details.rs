@@ -6,7 +6,7 @@ use std::time::Duration;
 use orange_driver::{Driver, DriverError};
 use orange_engine::names::TaskId;
 
-use super::{GatherRequest, contents, receive};
+use super::{GatherRequest, contents, diff, receive};
 use crate::tui::model::detail::{Content, Tab};
 use crate::tui::model::message::Message;
 use crate::tui::theme::Theme;
@@ -75,7 +75,7 @@ fn content(
             Some(text) => Content::Lines(contents::task(&text, theme, width)),
             None => Content::Nothing(String::from("TASK.md is being written")),
         },
-        Tab::Diff => contents::diff(&driver.workspaces.diff(task, false, false)?, theme),
+        Tab::Diff => diff::diff(&driver.workspaces.diff(task, false, false)?, theme),
         Tab::Timeline => Content::Lines(contents::timeline(
             &driver.views.history(task, 0)?,
             theme,

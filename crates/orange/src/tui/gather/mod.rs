@@ -6,6 +6,8 @@
 mod agents;
 mod contents;
 mod details;
+mod diff;
+mod diff_paths;
 mod extents;
 mod glances;
 mod rows;
