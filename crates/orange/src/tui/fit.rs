@@ -97,6 +97,54 @@ fn break_at(word: &str, room: usize) -> usize {
     end
 }
 
+/// How many bytes of a text fit into a width; at least its first character. What has no width stays
+/// with the character before it.
+fn fitting(text: &str, width: usize) -> usize {
+    let mut taken = 0;
+    for (at, character) in text.char_indices() {
+        taken += display_width(character.encode_utf8(&mut [0; 4]));
+        if at > 0 && taken > width {
+            return at;
+        }
+    }
+    text.len()
+}
+
+/// Breaks a text into parts of at most this width, each at a column and not at a word.
+pub fn wrap(text: &str, width: usize) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    loop {
+        let (part, later) = rest.split_at(fitting(rest, width.max(1)));
+        parts.push(part);
+        if later.is_empty() {
+            return parts;
+        }
+        rest = later;
+    }
+}
+
+/// How many parts [`wrap`] makes.
+pub fn wrapped_height(text: &str, width: usize) -> usize {
+    if text.is_ascii() {
+        return text.len().div_ceil(width.max(1)).max(1);
+    }
+    wrap(text, width).len()
+}
+
+/// The text from a column on; a character that crosses the column is left out.
+pub fn from_column(text: &str, column: usize) -> &str {
+    let mut taken = 0;
+    for (at, character) in text.char_indices() {
+        let width = display_width(character.encode_utf8(&mut [0; 4]));
+        if taken >= column && width > 0 {
+            return &text[at..];
+        }
+        taken += width;
+    }
+    ""
+}
+
 #[cfg(test)]
 mod tests {
     use ratatui::layout::Rect;
@@ -121,6 +169,27 @@ mod tests {
         assert_eq!(fold("漢", 1), ["漢"]);
         assert_eq!(fold("a\n\nb", 4), ["a", "", "b"]);
         assert_eq!(fold("", 4), Vec::<String>::new());
+    }
+
+    #[test]
+    fn code_is_wrapped_at_columns() {
+        assert_eq!(wrap("", 4), [""]);
+        assert_eq!(wrap("ab cd ef", 4), ["ab c", "d ef"]);
+        assert_eq!(wrap("a漢字b", 3), ["a漢", "字b"]);
+        assert_eq!(wrap("漢字", 1), ["漢", "字"]);
+        assert_eq!(wrap("e\u{301}e\u{301}", 1), ["e\u{301}", "e\u{301}"]);
+        for text in ["", "abcd", "abcde", "a漢字b"] {
+            assert_eq!(wrapped_height(text, 4), wrap(text, 4).len(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_begins_at_a_column() {
+        assert_eq!(from_column("abc", 0), "abc");
+        assert_eq!(from_column("abc", 2), "c");
+        assert_eq!(from_column("abc", 3), "");
+        assert_eq!(from_column("漢字", 1), "字");
+        assert_eq!(from_column("e\u{301}f", 1), "f");
     }
 
     #[test]

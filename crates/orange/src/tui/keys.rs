@@ -10,9 +10,10 @@ use orange_engine::attention::Need;
 use orange_engine::language::verbs::Verb;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use super::diff_keys;
 use super::fuzzy::match_cost;
 use super::model::Model;
-use super::model::detail::{Content, Tab};
+use super::model::detail::Tab;
 use super::model::entry::EnterAction;
 
 /// What a key does while browsing.
@@ -51,8 +52,18 @@ pub enum KeyAction {
     Scroll(isize),
     /// Scrolls the view by pages.
     ScrollPage(isize),
-    /// Moves by this many files.
-    File(isize),
+    /// Moves the cursor of the diff by lines.
+    Line(isize),
+    /// Scrolls the diff by pages.
+    DiffPage(isize),
+    /// Goes to the next file of the diff, or to the start of this one or the one before.
+    File(bool),
+    /// The same for hunks.
+    Hunk(bool),
+    /// Scrolls the diff sideways.
+    Sideways(isize),
+    /// Wraps the long lines of the diff, or cuts them.
+    Wrap,
     /// Collapses or expands the diff of a file.
     Fold,
     Help,
@@ -77,10 +88,11 @@ pub(super) const CONTROL: KeyModifiers = KeyModifiers::CONTROL;
 
 macro_rules! keys {
     ($($key:expr),+) => {{
-        const KEYS: &[(KeyCode, KeyModifiers)] = &[$(($key, NONE)),+];
+        const KEYS: &[(KeyCode, KeyModifiers)] = &[$(($key, $crate::tui::keys::NONE)),+];
         KEYS
     }};
 }
+pub(super) use keys;
 
 /// The keys that do something while browsing, in the order of the help.
 pub fn bindings(model: &Model) -> Vec<Binding> {
@@ -95,10 +107,10 @@ pub fn bindings(model: &Model) -> Vec<Binding> {
     table.0
 }
 
-struct Table(Vec<Binding>);
+pub(super) struct Table(Vec<Binding>);
 
 impl Table {
-    fn add(
+    pub(super) fn add(
         &mut self,
         keys: &'static [(KeyCode, KeyModifiers)],
         shown: &'static str,
@@ -198,43 +210,12 @@ fn add_list_keys(model: &Model, table: &mut Table) {
         let keys = keys![KeyCode::Char('u')];
         table.add(keys, "u", "undo delete", KeyAction::Undo, Some(9));
     }
+    if is_diff_alone(model) {
+        diff_keys::add_movement(table);
+    } else {
+        add_selection_keys(table);
+    }
     for (keys, shown, label, deed) in [
-        (
-            keys![KeyCode::Char('j'), KeyCode::Down],
-            "j",
-            "down",
-            KeyAction::Go(1),
-        ),
-        (
-            keys![KeyCode::Char('k'), KeyCode::Up],
-            "k",
-            "up",
-            KeyAction::Go(-1),
-        ),
-        (
-            keys![KeyCode::Char('g'), KeyCode::Home],
-            "g",
-            "first",
-            KeyAction::Go(isize::MIN),
-        ),
-        (
-            keys![KeyCode::Char('G'), KeyCode::End],
-            "G",
-            "last",
-            KeyAction::Go(isize::MAX),
-        ),
-        (
-            keys![KeyCode::PageDown],
-            "PgDn",
-            "page down",
-            KeyAction::Page(1),
-        ),
-        (
-            keys![KeyCode::PageUp],
-            "PgUp",
-            "page up",
-            KeyAction::Page(-1),
-        ),
         (keys![KeyCode::Char('o')], "o", "order", KeyAction::Sort),
         (
             keys![KeyCode::Char('b')],
@@ -280,6 +261,54 @@ fn add_list_keys(model: &Model, table: &mut Table) {
     table.add(keys, "?", "help", KeyAction::Help, Some(2));
 }
 
+fn add_selection_keys(table: &mut Table) {
+    for (keys, shown, label, deed) in [
+        (
+            keys![KeyCode::Char('j'), KeyCode::Down],
+            "j",
+            "down",
+            KeyAction::Go(1),
+        ),
+        (
+            keys![KeyCode::Char('k'), KeyCode::Up],
+            "k",
+            "up",
+            KeyAction::Go(-1),
+        ),
+        (
+            keys![KeyCode::Char('g'), KeyCode::Home],
+            "g",
+            "first",
+            KeyAction::Go(isize::MIN),
+        ),
+        (
+            keys![KeyCode::Char('G'), KeyCode::End],
+            "G",
+            "last",
+            KeyAction::Go(isize::MAX),
+        ),
+        (
+            keys![KeyCode::PageDown],
+            "PgDn",
+            "page down",
+            KeyAction::Page(1),
+        ),
+        (
+            keys![KeyCode::PageUp],
+            "PgUp",
+            "page up",
+            KeyAction::Page(-1),
+        ),
+    ] {
+        table.add(keys, shown, label, deed, None);
+    }
+}
+
+/// Whether the diff is on screen and the list is not, so that keys move in the diff.
+fn is_diff_alone(model: &Model) -> bool {
+    model.detail.is_zoomed && model.detail.shows_diff()
+}
+
 fn add_view_keys(model: &Model, table: &mut Table) {
     if model.list.selected().is_none() {
         return;
@@ -313,21 +342,18 @@ fn add_view_keys(model: &Model, table: &mut Table) {
             "previous view",
             KeyAction::NextTab(4),
         ),
-        (
-            keys![KeyCode::Char('J')],
-            "J",
-            "scroll down",
-            KeyAction::Scroll(1),
-        ),
-        (
-            keys![KeyCode::Char('K')],
-            "K",
-            "scroll up",
-            KeyAction::Scroll(-1),
-        ),
     ] {
         table.add(keys, shown, label, deed, None);
     }
+    let scroll: fn(isize) -> KeyAction = if model.detail.shows_diff() {
+        KeyAction::Line
+    } else {
+        KeyAction::Scroll
+    };
+    let keys = keys![KeyCode::Char('J')];
+    table.add(keys, "J", "scroll down", scroll(1), None);
+    let keys = keys![KeyCode::Char('K')];
+    table.add(keys, "K", "scroll up", scroll(-1), None);
     let down = &[(KeyCode::Char('d'), CONTROL)];
     table.add(
         down,
@@ -338,13 +364,8 @@ fn add_view_keys(model: &Model, table: &mut Table) {
     );
     let up = &[(KeyCode::Char('u'), CONTROL)];
     table.add(up, "^U", "half a page up", KeyAction::ScrollPage(-1), None);
-    if model.detail.tab == Tab::Diff && matches!(model.detail.content(), Content::Files(_)) {
-        let keys = keys![KeyCode::Char(']')];
-        table.add(keys, "]", "next file", KeyAction::File(1), Some(4));
-        let keys = keys![KeyCode::Char('[')];
-        table.add(keys, "[", "previous file", KeyAction::File(-1), None);
-        let keys = keys![KeyCode::Char(' ')];
-        table.add(keys, "Space", "fold", KeyAction::Fold, Some(4));
+    if model.detail.shows_diff() {
+        diff_keys::add(model, table);
     }
     let keys = keys![KeyCode::Esc];
     table.add(keys, "Esc", "back", KeyAction::Back, None);
@@ -352,7 +373,10 @@ fn add_view_keys(model: &Model, table: &mut Table) {
 
 pub fn key_action(model: &Model, key: KeyEvent) -> Option<KeyAction> {
     // Depending on the terminal, a capital letter comes with or without the Shift modifier.
-    let modifiers = key.modifiers.difference(KeyModifiers::SHIFT);
+    let modifiers = match key.code {
+        KeyCode::Up | KeyCode::Down => key.modifiers,
+        _ => key.modifiers.difference(KeyModifiers::SHIFT),
+    };
     let is_it = |binding: &Binding| binding.keys.contains(&(key.code, modifiers));
     bindings(model).into_iter().find(is_it).map(|it| it.action)
 }

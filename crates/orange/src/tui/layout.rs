@@ -4,6 +4,7 @@ use ratatui::layout::Rect;
 
 use super::model::Model;
 use super::model::detail::Tab;
+use super::model::diff::Room;
 
 /// From this width on, the list and the selected task are side by side.
 const SIDE_BY_SIDE: u16 = 150;
@@ -73,6 +74,15 @@ pub fn layout(model: &Model) -> Layout {
         layout.list = Some(body);
     }
     layout
+}
+
+/// The room for the lines of a diff: beside them is a column for the cursor and one for the sign.
+pub fn diff_room(model: &Model) -> Room {
+    let area = layout(model).detail.unwrap_or_default();
+    Room {
+        width: usize::from(area.width.saturating_sub(2)),
+        height: usize::from(area.height),
+    }
 }
 
 /// Each tab with the column it begins in.

@@ -6,6 +6,7 @@
 
 mod ansi;
 mod buttons;
+mod diff_keys;
 mod fit;
 mod frames;
 mod fuzzy;

@@ -75,7 +75,7 @@ fn content(
             Some(text) => Content::Lines(contents::task(&text, theme, width)),
             None => Content::Nothing(String::from("TASK.md is being written")),
         },
-        Tab::Diff => diff::diff(&driver.workspaces.diff(task, false, false)?, theme),
+        Tab::Diff => diff::diff(&driver.workspaces.diff(task, false, false)?),
         Tab::Timeline => Content::Lines(contents::timeline(
             &driver.views.history(task, 0)?,
             theme,

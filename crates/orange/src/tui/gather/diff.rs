@@ -1,20 +1,19 @@
-//! Turns a diff into files with styled lines.
+//! Turns a diff into files with numbered lines.
 
 use std::os::unix::ffi::OsStrExt as _;
 
 use orange_driver::{BranchDiff, DiffPart};
-use ratatui::text::{Line, Span};
 
 use super::diff_paths::paths;
-use crate::tui::fit::cut;
-use crate::tui::model::detail::{Content, File};
-use crate::tui::theme::{Theme, Tone};
+use crate::output::escape_controls;
+use crate::tui::model::detail::Content;
+use crate::tui::model::diff::{DiffLine, File, LineKind};
 
-pub(super) fn diff(difference: &BranchDiff, theme: Theme) -> Content {
-    let mut all = files(&difference.committed, theme);
+pub(super) fn diff(difference: &BranchDiff) -> Content {
+    let mut all = files(&difference.committed);
     let mut uncommitted = Vec::new();
     if let Some(part) = &difference.uncommitted {
-        uncommitted = files(part, theme);
+        uncommitted = files(part);
     }
     for file in &mut uncommitted {
         file.path += " (not committed)";
@@ -26,10 +25,11 @@ pub(super) fn diff(difference: &BranchDiff, theme: Theme) -> Content {
     Content::Files(all)
 }
 
-fn files(part: &DiffPart, theme: Theme) -> Vec<File> {
+fn files(part: &DiffPart) -> Vec<File> {
     let text = String::from_utf8_lossy(&part.text);
     let mut files: Vec<File> = Vec::new();
     let mut is_header = false;
+    let mut numbers = LineNumbers::default();
     for line in text.lines() {
         if line.starts_with("diff --git ") {
             is_header = true;
@@ -38,39 +38,87 @@ fn files(part: &DiffPart, theme: Theme) -> Vec<File> {
                 size: String::new(),
                 lines: Vec::new(),
             });
+            continue;
         }
         let Some(file) = files.last_mut() else {
             continue;
         };
         is_header &= !line.starts_with("@@");
-        let tone = match line.as_bytes().first() {
-            _ if line.starts_with("diff --git ") => continue,
-            _ if is_header && repeats_path(line) => continue,
-            Some(b'+') => Tone::Added,
-            Some(b'-') => Tone::Removed,
-            Some(b'@') => Tone::Place,
-            Some(b' ') => Tone::Plain,
-            _ => Tone::Dim,
+        if is_header && repeats_path(line) {
+            continue;
+        }
+        let kind = match line.as_bytes().first() {
+            Some(b'@') if !is_header => LineKind::Hunk,
+            Some(b'+') if !is_header => LineKind::Added,
+            Some(b'-') if !is_header => LineKind::Removed,
+            Some(b' ') if !is_header => LineKind::Context,
+            _ => LineKind::Note,
         };
-        let line = cut(&line.replace('\t', "    "), usize::MAX);
-        file.lines
-            .push(Line::from(Span::styled(line, theme.style(tone))));
+        let text = match kind.sign() {
+            Some(_) => line.get(1..).unwrap_or_default(),
+            None => line,
+        };
+        file.lines.push(DiffLine {
+            kind,
+            text: plain(text),
+            number: numbers.next(kind, line),
+        });
     }
-    // Find the numbers by path, not by position: a renamed file is one file in the text, but two in
+    // Find the sizes by path, not by position: a renamed file is one file in the text, but two in
     // `part.files`.
-    let numbers = &part.files;
     for (file, path) in files.iter_mut().zip(paths(&text)) {
-        let number = numbers
-            .iter()
-            .find(|it| it.path.as_os_str().as_bytes() == path);
-        file.size = match number.map(|it| (it.added, it.removed)) {
+        let mut sizes = part.files.iter();
+        let size = sizes.find(|it| it.path.as_os_str().as_bytes() == path);
+        file.size = match size.map(|it| (it.added, it.removed)) {
             Some((Some(added), Some(removed))) => format!("+{added} -{removed}"),
             Some(_) => String::from("binary"),
             None => String::new(),
         };
-        file.path = cut(&String::from_utf8_lossy(&path), usize::MAX);
+        file.path = plain(&String::from_utf8_lossy(&path));
     }
     files
+}
+
+/// The text without tabs and without characters that act on a terminal. Right-to-left text is not
+/// isolated yet: a line may be wrapped within it.
+fn plain(text: &str) -> String {
+    let text = text.replace('\t', "    ");
+    escape_controls(&text).replace(['\u{2068}', '\u{2069}'], "")
+}
+
+/// The numbers of the next lines in the old and in the new file.
+#[derive(Default)]
+struct LineNumbers {
+    old: u32,
+    new: u32,
+}
+
+impl LineNumbers {
+    /// The number of a line of the file; the first line of a hunk sets the numbers.
+    fn next(&mut self, kind: LineKind, line: &str) -> Option<u32> {
+        let counted = match kind {
+            LineKind::Note => return None,
+            LineKind::Hunk => {
+                let start = |word: Option<&str>| {
+                    let number = word?.get(1..)?.split(',').next()?;
+                    number.parse().ok()
+                };
+                let mut words = line.split(' ').skip(1);
+                self.old = start(words.next()).unwrap_or(0);
+                self.new = start(words.next()).unwrap_or(0);
+                return None;
+            }
+            LineKind::Context => {
+                self.old = self.old.saturating_add(1);
+                &mut self.new
+            }
+            LineKind::Added => &mut self.new,
+            LineKind::Removed => &mut self.old,
+        };
+        let number = *counted;
+        *counted = counted.saturating_add(1);
+        Some(number)
+    }
 }
 
 /// Whether a line before the first hunk holds only the file's name or its object ids.
@@ -100,19 +148,43 @@ mod tests {
             },
             uncommitted: None,
         };
-        let Content::Files(files) = diff(&difference, Theme::Plain) else {
+        let Content::Files(files) = diff(&difference) else {
             panic!("no file");
         };
-        let lines: Vec<String> = files[0].lines.iter().map(ToString::to_string).collect();
+        let lines = files[0].lines.iter();
+        let lines: Vec<_> = lines.map(|it| (it.text.as_str(), it.number)).collect();
         let expected = [
-            "new file mode 100644",
-            "@@ -0,0 +1,2 @@",
-            "+Bonjour",
-            "+++ tout",
+            ("new file mode 100644", None),
+            ("@@ -0,0 +1,2 @@", None),
+            ("Bonjour", Some(1)),
+            ("++ tout", Some(2)),
         ];
         assert_eq!(
             (files[0].path.as_str(), lines),
-            ("words/fr", expected.map(str::to_owned).to_vec())
+            ("words/fr", expected.to_vec())
         );
+    }
+    #[test]
+    fn every_line_has_its_number_and_no_tab_or_escape_code() {
+        let text = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -3,3 +4,3 @@ fn f\n one\n\
+                    -\ttwo\n+z\u{1b}[2Jwei\n three\n\\ No newline at end of file\n";
+        let part = DiffPart {
+            text: text.as_bytes().to_vec(),
+            ..DiffPart::default()
+        };
+        let lines = files(&part).remove(0).lines;
+        let lines: Vec<_> = lines
+            .iter()
+            .map(|it| (it.text.as_str(), it.number))
+            .collect();
+        let expected = [
+            ("@@ -3,3 +4,3 @@ fn f", None),
+            ("one", Some(4)),
+            ("    two", Some(4)),
+            ("z\u{fffd}[2Jwei", Some(5)),
+            ("three", Some(6)),
+            ("\\ No newline at end of file", None),
+        ];
+        assert_eq!(lines, expected);
     }
 }

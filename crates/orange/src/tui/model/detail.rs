@@ -1,9 +1,9 @@
 //! What is shown of the selected task, tab by tab.
 
-use std::collections::BTreeSet;
-
 use orange_engine::names::TaskId;
 use ratatui::text::Line;
+
+use super::diff::{DiffView, File};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tab {
@@ -61,13 +61,6 @@ pub struct Screen {
     pub caption: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
-    pub path: String,
-    pub size: String,
-    pub lines: Vec<Line<'static>>,
-}
-
 #[derive(Clone, Debug, Default)]
 pub struct Detail {
     pub tab: Tab,
@@ -76,9 +69,7 @@ pub struct Detail {
     pub task: Option<TaskId>,
     contents: [Content; 5],
     scrolls: [usize; 5],
-    /// The selected file of a diff.
-    pub file: usize,
-    pub folded: BTreeSet<String>,
+    pub diff: DiffView,
 }
 
 impl Detail {
@@ -88,13 +79,33 @@ impl Detail {
             self.task = task.cloned();
             self.contents = Default::default();
             self.scrolls = [0; 5];
-            self.file = 0;
-            self.folded.clear();
+            self.diff.reset();
         }
     }
 
     pub fn set(&mut self, tab: Tab, content: Content) {
-        self.contents[tab as usize] = content;
+        let before = std::mem::replace(&mut self.contents[tab as usize], content);
+        if tab == Tab::Diff {
+            let old = files_in(&before);
+            self.diff
+                .arrange(old, files_in(&self.contents[Tab::Diff as usize]));
+        }
+    }
+
+    /// The files of the diff.
+    pub fn files(&self) -> &[File] {
+        files_in(&self.contents[Tab::Diff as usize])
+    }
+
+    /// The diff as it is shown, and its files.
+    pub fn diff_mut(&mut self) -> (&mut DiffView, &[File]) {
+        let files = files_in(&self.contents[Tab::Diff as usize]);
+        (&mut self.diff, files)
+    }
+
+    /// Whether the diff is on screen.
+    pub fn shows_diff(&self) -> bool {
+        self.tab == Tab::Diff && !self.files().is_empty()
     }
 
     pub fn content(&self) -> &Content {
@@ -114,24 +125,20 @@ impl Detail {
         *scroll = scroll.saturating_add_signed(by).min(most);
     }
 
-    /// Every line of a diff with the number of its file; `None` is the heading of the file.
-    pub fn diff_lines<'a>(&self, files: &'a [File]) -> Vec<(usize, Option<&'a Line<'static>>)> {
-        let mut all = Vec::new();
-        for (number, file) in files.iter().enumerate() {
-            all.push((number, None));
-            if !self.folded.contains(&file.path) {
-                all.extend(file.lines.iter().map(|line| (number, Some(line))));
-            }
-        }
-        all
-    }
-
     pub fn height(&self) -> usize {
         match self.content() {
             Content::Pending | Content::Nothing(_) => 1,
             Content::Lines(lines) => lines.len(),
             Content::Screen(screen) => screen.lines.len(),
-            Content::Files(files) => self.diff_lines(files).len(),
+            // The diff has its own place.
+            Content::Files(_) => 0,
         }
+    }
+}
+
+fn files_in(content: &Content) -> &[File] {
+    match content {
+        Content::Files(files) => files,
+        _ => &[],
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod command;
 pub mod detail;
+pub mod diff;
 pub mod drafts;
 pub mod entry;
 pub mod field;

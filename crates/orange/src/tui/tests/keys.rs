@@ -11,11 +11,11 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::Rect;
 
-use super::sample::{choose, control, enter, key, model, press};
+use super::sample::{choose, control, diff_file, enter, key, model, press};
 use crate::tui::buttons::footer;
 use crate::tui::keys::bindings;
 use crate::tui::model::command::{Action, Command};
-use crate::tui::model::detail::{Content, File, Tab};
+use crate::tui::model::detail::{Content, Tab};
 use crate::tui::model::field::Field;
 use crate::tui::model::message::Message;
 use crate::tui::model::mode::{Alert, Mode};
@@ -75,13 +75,18 @@ fn effect(before: &Model, key: KeyEvent) -> Option<String> {
     }
     let view = |model: &Model| {
         let detail = &model.detail;
-        let folded = detail.folded.len();
+        let diff = &detail.diff;
+        let folded = detail.files().iter().filter(|it| diff.is_folded(it));
         format!(
-            "{} zoomed={} scroll={} file={} folded={folded}",
+            "{} zoomed={} scroll={} row={} top={:?} folded={} wrapped={} column={}",
             detail.tab.title(),
             detail.is_zoomed,
             detail.scroll(),
-            detail.file
+            diff.cursor(),
+            diff.top(),
+            folded.count(),
+            diff.is_wrapped,
+            diff.column,
         )
     };
     if view(&after) != view(before) {
@@ -164,7 +169,12 @@ fn samples() -> Vec<Sample> {
     ended.list.search = String::from("nothing like this");
     ended.list.arrange();
     add("browse_nothing", &ended, false);
-    add("browse_diff", &model_with_diff(), false);
+    let mut diff = model_with_diff();
+    add("browse_diff", &diff, false);
+    press(&mut diff, key(KeyCode::Char('W')));
+    press(&mut diff, key(KeyCode::Char('v')));
+    press(&mut diff, key(KeyCode::Down));
+    add("browse_diff_alone", &diff, false);
 
     let mut model = model();
     choose(&mut model, "k3f9");
@@ -221,11 +231,7 @@ fn model_with_diff() -> Model {
     let mut model = model();
     choose(&mut model, "k3f9");
     press(&mut model, key(KeyCode::Char('3')));
-    let file = |path: &str| File {
-        path: path.to_owned(),
-        size: String::from("+1 -0"),
-        lines: vec!["+x".into(); 30],
-    };
+    let file = |path: &str| diff_file(path, &"@@ 1\n+x\n+y\n".repeat(10));
     let files = Content::Files(vec![file("a"), file("b"), file("c")]);
     model.detail.set(Tab::Diff, files);
     press(&mut model, key(KeyCode::Char(']')));

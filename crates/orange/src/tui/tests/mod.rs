@@ -1,5 +1,6 @@
 //! The dashboard without a terminal: keys, messages and views.
 
+mod diff;
 mod drafts;
 mod incoming;
 mod keys;

@@ -19,6 +19,7 @@ use orange_engine::time::Timestamp;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::tui::model::command::Command;
+use crate::tui::model::diff::{DiffLine, File, LineKind};
 use crate::tui::model::list::List;
 use crate::tui::model::message::Message;
 use crate::tui::model::{Model, Supervision};
@@ -226,5 +227,29 @@ pub fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
 pub fn enter(model: &mut Model, text: &str) {
     for letter in text.chars() {
         press(model, key(KeyCode::Char(letter)));
+    }
+}
+
+/// A file of a diff, from lines with their signs.
+pub fn diff_file(path: &str, text: &str) -> File {
+    let mut number = 0;
+    let line = |text: &str| {
+        let kind = match text.as_bytes().first() {
+            Some(b'@') => LineKind::Hunk,
+            Some(b'+') => LineKind::Added,
+            Some(b'-') => LineKind::Removed,
+            _ => LineKind::Context,
+        };
+        number += u32::from(kind != LineKind::Hunk);
+        DiffLine {
+            kind,
+            text: text[kind.sign().map_or(0, str::len)..].to_owned(),
+            number: (kind != LineKind::Hunk).then_some(number),
+        }
+    };
+    File {
+        path: path.to_owned(),
+        size: String::from("+2 -1"),
+        lines: text.lines().map(line).collect(),
     }
 }

@@ -12,8 +12,8 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 use ratatui::text::{Line, Span};
 
-use super::sample::{choose, control, enter, glance, key, model, press};
-use crate::tui::model::detail::{Content, File, Screen, Tab};
+use super::sample::{choose, control, diff_file, enter, glance, key, model, press};
+use crate::tui::model::detail::{Content, Screen, Tab};
 use crate::tui::model::list::List;
 use crate::tui::model::message::{ActionResult, Message};
 use crate::tui::model::mode::{Alert, Mode};
@@ -203,11 +203,7 @@ fn task_timeline_and_workflow_views() {
 fn a_difference_with_a_folded_file() {
     let mut model = model_in_review();
     press(&mut model, key(KeyCode::Char('3')));
-    let file = |path: &str| File {
-        path: path.to_owned(),
-        size: String::from("+2 -1"),
-        lines: plain(&["@@ -1,2 +1,3 @@", " one", "-two", "+zwei", "+drei"]),
-    };
+    let file = |path: &str| diff_file(path, "@@ -1,2 +1,3 @@\n one\n-two\n+zwei\n+drei");
     let files = vec![file("src/login.rs"), file("src/session.rs")];
     update(
         &mut model,

@@ -5,7 +5,7 @@ use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 use ratatui::crossterm::event::KeyEvent;
 
-use super::{merge, start_action};
+use super::{diff, merge, start_action};
 use crate::tui::keys::{KeyAction, key_action};
 use crate::tui::layout::layout;
 use crate::tui::model::Model;
@@ -100,8 +100,13 @@ pub(super) fn perform(model: &mut Model, action: KeyAction) -> Vec<Command> {
                 pages * (isize::try_from(height).unwrap_or(2) / 2).max(1),
             );
         }
-        KeyAction::File(by) => select_file(model, by),
-        KeyAction::Fold => fold(model),
+        KeyAction::Line(by) => diff::move_by(model, by),
+        KeyAction::DiffPage(pages) => diff::page(model, pages),
+        KeyAction::File(is_next) => diff::go_to_file(model, is_next),
+        KeyAction::Hunk(is_next) => diff::go_to_hunk(model, is_next),
+        KeyAction::Sideways(by) => diff::scroll_sideways(model, by),
+        KeyAction::Wrap => diff::toggle_wrap(model),
+        KeyAction::Fold => diff::fold(model),
         KeyAction::Back => back(model),
     }
     Vec::new()
@@ -116,6 +121,9 @@ fn show_tab(model: &mut Model, tab: Tab) {
 }
 
 pub(super) fn scroll(model: &mut Model, by: isize) {
+    if model.detail.shows_diff() {
+        return diff::scroll(model, by);
+    }
     let room = layout(model)
         .detail
         .map_or(0, |area| usize::from(area.height));
@@ -279,33 +287,5 @@ fn copy(model: &mut Model) -> Vec<Command> {
             vec![Command::Copy(id)]
         }
         None => Vec::new(),
-    }
-}
-
-fn select_file(model: &mut Model, by: isize) {
-    let Content::Files(files) = model.detail.content() else {
-        return;
-    };
-    let last = files.len().saturating_sub(1);
-    let file = model.detail.file.saturating_add_signed(by).min(last);
-    let lines = model.detail.diff_lines(files);
-    let line = lines
-        .iter()
-        .position(|(of, text)| *of == file && text.is_none());
-    let by = line.unwrap_or(0).cast_signed() - model.detail.scroll().cast_signed();
-    let most = lines.len().saturating_sub(1);
-    model.detail.file = file;
-    model.detail.scroll_by(by, most);
-}
-
-fn fold(model: &mut Model) {
-    let Content::Files(files) = model.detail.content() else {
-        return;
-    };
-    if let Some(file) = files.get(model.detail.file) {
-        let path = file.path.clone();
-        if !model.detail.folded.remove(&path) {
-            model.detail.folded.insert(path);
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod browse;
 mod dialogs;
+mod diff;
 mod form;
 mod incoming;
 mod merge;
@@ -11,7 +12,7 @@ mod text;
 use orange_engine::names::TaskId;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::layout::layout;
+use super::layout::{diff_room, layout};
 use super::model::Model;
 use super::model::command::{Command, Viewport};
 use super::model::detail::Tab;
@@ -74,6 +75,9 @@ fn update_derived(model: &mut Model, commands: &mut Vec<Command>) {
         model.detail.is_zoomed = false;
     }
     model.detail.select_task(selected.as_ref());
+    let room = diff_room(model);
+    let (diff, files) = model.detail.diff_mut();
+    diff.show_cursor(files, room);
     let places = layout(model);
     let height = places.list.map_or(0, |area| area.height.into());
     model.list.scroll_to_selected(height);

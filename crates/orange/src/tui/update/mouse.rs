@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use super::{browse, press};
+use super::{browse, diff, press};
 use crate::tui::buttons::buttons;
 use crate::tui::keys::KeyAction;
 use crate::tui::layout::{layout, tab_columns};
@@ -45,6 +45,14 @@ pub(super) fn click(model: &mut Model, mouse: MouseEvent) -> Vec<Command> {
         && let Some(tab) = tab_at(at.x - area.x)
     {
         return browse::perform(model, KeyAction::Tab(tab));
+    }
+    if let (0, Some(area), true) = (
+        by,
+        places.detail.filter(|area| area.contains(at)),
+        model.detail.shows_diff(),
+    ) {
+        diff::point_at(model, at.y - area.y);
+        return Vec::new();
     }
     if let (0, Some(area)) = (by, places.list.filter(|area| area.contains(at))) {
         let line = model.list.top + usize::from(at.y - area.y);

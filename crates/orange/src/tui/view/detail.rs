@@ -5,11 +5,11 @@ use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::Line;
 
-use super::cursor;
+use super::{cursor, diff};
 use crate::tui::fit::{fold, put};
 use crate::tui::layout::tab_columns;
 use crate::tui::model::Model;
-use crate::tui::model::detail::{Content, File, Screen, Tab};
+use crate::tui::model::detail::{Content, Screen};
 use crate::tui::theme::Tone;
 
 /// Draws the tabs, and which task they belong to.
@@ -65,7 +65,7 @@ pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
                 buffer.set_line(area.x + 1, y, line, area.width.saturating_sub(1));
             }
         }
-        Content::Files(files) => draw_files(model, files, area, buffer),
+        Content::Files(_) => diff::draw(model, area, buffer),
     }
 }
 
@@ -115,31 +115,5 @@ fn draw_screen(model: &Model, screen: &Screen, scroll: usize, area: Rect, buffer
         let width = u16::try_from(text.len()).unwrap_or(0).min(area.width);
         let at = (area.right() - width, area.bottom().saturating_sub(1));
         put(buffer, at, width, &text, model.theme.style(Tone::Chosen));
-    }
-}
-
-fn draw_files(model: &Model, files: &[File], area: Rect, buffer: &mut Buffer) {
-    let theme = model.theme;
-    let lines = model.detail.diff_lines(files);
-    let shown = lines.into_iter().skip(model.detail.scroll());
-    for (y, (number, line)) in (area.y..area.bottom()).zip(shown) {
-        if let Some(line) = line {
-            buffer.set_line(area.x + 1, y, line, area.width.saturating_sub(1));
-            continue;
-        }
-        let file = &files[number];
-        let sign = if model.detail.folded.contains(&file.path) {
-            "▸"
-        } else {
-            "▾"
-        };
-        let is_pointed_at = number == model.detail.file && model.detail.tab == Tab::Diff;
-        let tone = if is_pointed_at {
-            Tone::Chosen
-        } else {
-            Tone::Strong
-        };
-        let text = format!("{sign} {}  {}", file.path, file.size);
-        put(buffer, (area.x, y), area.width, &text, theme.style(tone));
     }
 }

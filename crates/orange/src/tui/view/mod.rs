@@ -1,6 +1,7 @@
 //! Draws the model; changes nothing and does no I/O.
 
 mod detail;
+mod diff;
 mod form;
 mod help;
 mod list;

@@ -1,0 +1,352 @@
+//! The diff on screen: its rows, the cursor and what is folded.
+
+use std::collections::BTreeMap;
+
+use crate::output::display_width;
+use crate::tui::fit::wrapped_height;
+
+/// A file of a diff.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    pub path: String,
+    pub size: String,
+    pub lines: Vec<DiffLine>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffLine {
+    pub kind: LineKind,
+    /// Without its sign, without tabs and without characters that act on a terminal.
+    pub text: String,
+    /// Its number in the new file, or of a removed line in the old one.
+    pub number: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineKind {
+    /// What git says about the file.
+    Note,
+    /// The first line of a hunk.
+    Hunk,
+    Context,
+    Added,
+    Removed,
+}
+
+impl LineKind {
+    /// The sign in front of the text; `None` for a line that is not part of the file.
+    pub fn sign(self) -> Option<&'static str> {
+        match self {
+            LineKind::Note | LineKind::Hunk => None,
+            LineKind::Context => Some(" "),
+            LineKind::Added => Some("+"),
+            LineKind::Removed => Some("-"),
+        }
+    }
+}
+
+/// A row of the diff; on screen it takes several lines if it is wrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// The heading of this file.
+    Heading(usize),
+    /// A line of a file.
+    Line(usize, usize),
+}
+
+/// The place of a screen line: a row, and which of the row's lines.
+type Place = (usize, usize);
+
+/// The columns and lines for the diff on screen.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    pub width: usize,
+    pub height: usize,
+}
+
+/// What is shown of a diff. Row and place are meaningful only for the files that were arranged
+/// last.
+#[derive(Clone, Debug)]
+pub struct DiffView {
+    rows: Vec<Row>,
+    /// The row of the cursor.
+    cursor: usize,
+    /// The first screen line. If it is not a heading, the heading of its file covers it.
+    top: Place,
+    pub is_wrapped: bool,
+    /// How far the lines are scrolled sideways, if they are not wrapped.
+    pub column: usize,
+    /// The files that the user folded or unfolded, by path.
+    folded: BTreeMap<String, bool>,
+}
+
+impl Default for DiffView {
+    fn default() -> Self {
+        DiffView {
+            rows: Vec::new(),
+            cursor: 0,
+            top: (0, 0),
+            is_wrapped: true,
+            column: 0,
+            folded: BTreeMap::new(),
+        }
+    }
+}
+
+impl DiffView {
+    /// Starts over for another task; how lines are shown stays.
+    pub fn reset(&mut self) {
+        *self = DiffView {
+            is_wrapped: self.is_wrapped,
+            ..DiffView::default()
+        };
+    }
+
+    pub fn is_folded(&self, file: &File) -> bool {
+        self.folded.get(&file.path).copied().unwrap_or(false)
+    }
+
+    /// Makes the rows of these files. The cursor stays on its line, or near it.
+    pub fn arrange(&mut self, before: &[File], files: &[File]) {
+        let old = self.rows.get(self.cursor).copied();
+        self.rows.clear();
+        for (number, file) in files.iter().enumerate() {
+            self.rows.push(Row::Heading(number));
+            if !self.is_folded(file) {
+                let lines = 0..file.lines.len();
+                self.rows.extend(lines.map(|line| Row::Line(number, line)));
+            }
+        }
+        let distance = self.cursor.saturating_sub(self.top.0);
+        let found = old.and_then(|row| self.find(row, before, files));
+        self.cursor = found.unwrap_or(self.cursor).min(self.last());
+        self.top.0 = self.cursor.saturating_sub(distance);
+    }
+
+    /// Where a row of the old files is among the new ones: the same line of the same file, else its
+    /// neighbour, else the heading.
+    fn find(&self, row: Row, before: &[File], files: &[File]) -> Option<usize> {
+        let (Row::Heading(file) | Row::Line(file, _)) = row;
+        let old = before.get(file)?;
+        let file = files.iter().position(|it| it.path == old.path)?;
+        let heading = self.rows.iter().position(|it| *it == Row::Heading(file))?;
+        let (Row::Line(_, at), false) = (row, self.is_folded(&files[file])) else {
+            return Some(heading);
+        };
+        let lines = &files[file].lines;
+        let same = old.lines.get(at).and_then(|line| {
+            let same = |it: &DiffLine| it.kind == line.kind && it.text == line.text;
+            let alike = (0..lines.len()).filter(|number| same(&lines[*number]));
+            alike.min_by_key(|number| number.abs_diff(at))
+        });
+        let line = same.unwrap_or(at.min(lines.len().saturating_sub(1)));
+        Some((heading + 1 + line).min(self.last()))
+    }
+
+    fn last(&self) -> usize {
+        self.rows.len().saturating_sub(1)
+    }
+
+    pub fn row(&self, at: usize) -> Option<Row> {
+        self.rows.get(at).copied()
+    }
+
+    pub fn cursor(&self) -> usize {
+        self.cursor
+    }
+
+    /// The first row on screen, and how many of its lines are above the screen.
+    pub fn top(&self) -> (usize, usize) {
+        self.top
+    }
+
+    /// The file at the cursor.
+    pub fn file(&self) -> Option<usize> {
+        self.row(self.cursor).map(file_of)
+    }
+
+    /// The file at the top of the screen.
+    pub fn file_on_top(&self) -> Option<usize> {
+        self.row(self.top.0).map(file_of)
+    }
+
+    /// How many screen lines a row takes.
+    pub fn height(&self, at: usize, files: &[File], room: Room) -> usize {
+        match self.row(at) {
+            Some(Row::Line(file, line)) if self.is_wrapped => {
+                let line = files.get(file).and_then(|file| file.lines.get(line));
+                line.map_or(1, |line| wrapped_height(&line.text, room.width))
+            }
+            _ => 1,
+        }
+    }
+
+    /// The width of the widest line on screen.
+    pub fn widest(&self, files: &[File], room: Room) -> usize {
+        let rows = self.rows.iter().skip(self.top.0).take(room.height);
+        let widths = rows.map(|row| match row {
+            Row::Line(file, line) => display_width(&files[*file].lines[*line].text),
+            Row::Heading(_) => 0,
+        });
+        widths.max().unwrap_or(0)
+    }
+
+    fn down(&self, mut from: Place, mut by: usize, files: &[File], room: Room) -> Place {
+        while by > 0 {
+            let rest = self.height(from.0, files, room) - 1 - from.1;
+            if by <= rest {
+                return (from.0, from.1 + by);
+            }
+            if from.0 >= self.last() {
+                return (from.0, from.1 + rest);
+            }
+            by -= rest + 1;
+            from = (from.0 + 1, 0);
+        }
+        from
+    }
+
+    fn up(&self, mut from: Place, mut by: usize, files: &[File], room: Room) -> Place {
+        while by > 0 {
+            if by <= from.1 {
+                return (from.0, from.1 - by);
+            }
+            if from.0 == 0 {
+                return (0, 0);
+            }
+            by -= from.1 + 1;
+            from.0 -= 1;
+            from.1 = self.height(from.0, files, room) - 1;
+        }
+        from
+    }
+
+    /// The row that is this many lines below the top of the screen; the last one if there is none.
+    pub fn row_at(&self, line: usize, files: &[File], room: Room) -> usize {
+        self.down(self.top, line, files, room).0
+    }
+
+    /// Puts a row at the top of the screen, below the heading of its file.
+    fn put_on_top(&mut self, row: usize, files: &[File], room: Room) {
+        let above = usize::from(!matches!(self.row(row), Some(Row::Heading(_))));
+        self.top = self.up((row, 0), above, files, room);
+    }
+
+    /// Moves the cursor by rows. A row that is higher than the screen is scrolled through first.
+    pub fn move_by(&mut self, by: isize, files: &[File], room: Room) {
+        let height = self.height(self.cursor, files, room);
+        if by == 1 && height >= room.height {
+            let bottom = self.down(self.top, room.height.saturating_sub(1), files, room);
+            if bottom < (self.cursor, height - 1) {
+                self.top = self.down(self.top, 1, files, room);
+                return;
+            }
+        }
+        self.cursor = self.cursor.saturating_add_signed(by).min(self.last());
+        self.show_cursor(files, room);
+    }
+
+    /// Scrolls by screen lines; the cursor stays where it is on screen.
+    pub fn scroll_by(&mut self, by: isize, files: &[File], room: Room) {
+        let line = (0..room.height)
+            .find(|line| self.row_at(*line, files, room) == self.cursor)
+            .unwrap_or(0);
+        let end = (self.last(), self.height(self.last(), files, room) - 1);
+        let most = self.up(end, room.height.saturating_sub(1), files, room);
+        let (before, steps) = (self.top, by.unsigned_abs());
+        if by < 0 {
+            self.top = self.up(self.top, steps, files, room);
+        } else {
+            let to = self.down(self.top, steps, files, room);
+            self.top = to.min(most).max(self.top);
+        }
+        self.cursor = if self.top == before {
+            let to = self.cursor.saturating_add_signed(by);
+            to.min(self.last())
+        } else {
+            self.row_at(line, files, room)
+        };
+        self.show_cursor(files, room);
+    }
+
+    /// Moves the cursor to the next row that `is_target`, or to the previous one, and shows what is
+    /// below it.
+    pub fn jump(
+        &mut self,
+        is_forward: bool,
+        is_target: impl Fn(Row) -> bool,
+        files: &[File],
+        room: Room,
+    ) {
+        let is_it = |row: &usize| self.row(*row).is_some_and(&is_target);
+        let found = if is_forward {
+            (self.cursor + 1..self.rows.len()).find(is_it)
+        } else {
+            (0..self.cursor).rev().find(is_it)
+        };
+        if let Some(row) = found {
+            self.cursor = row;
+            self.put_on_top(row, files, room);
+        }
+    }
+
+    /// Moves the cursor to the row at a line of the screen.
+    pub fn point_at(&mut self, line: usize, files: &[File], room: Room) {
+        let (top, is_covered) = (self.row(self.top.0), line == 0);
+        let heading = top.map(|row| Row::Heading(file_of(row)));
+        self.cursor = match heading.filter(|_| is_covered) {
+            Some(heading) => self.rows.iter().position(|it| *it == heading).unwrap_or(0),
+            None => self.row_at(line, files, room),
+        };
+        self.show_cursor(files, room);
+    }
+
+    /// Folds or unfolds the file at the cursor, and moves the cursor to its heading.
+    pub fn fold(&mut self, files: &[File], room: Room) {
+        let Some(file) = self.file().and_then(|at| Some((at, files.get(at)?))) else {
+            return;
+        };
+        let (number, file) = file;
+        let is_folded = self.is_folded(file);
+        self.folded.insert(file.path.clone(), !is_folded);
+        let heading = self.rows.iter().position(|it| *it == Row::Heading(number));
+        self.cursor = heading.unwrap_or(0);
+        self.arrange(files, files);
+        self.show_cursor(files, room);
+    }
+
+    /// Scrolls as little as possible, so that the cursor is on screen.
+    pub fn show_cursor(&mut self, files: &[File], room: Room) {
+        self.cursor = self.cursor.min(self.last());
+        let top_height = self.height(self.top.0, files, room);
+        self.top = (
+            self.top.0.min(self.last()),
+            self.top.1.min(top_height.saturating_sub(1)),
+        );
+        let height = self.height(self.cursor, files, room);
+        let is_heading = matches!(self.row(self.cursor), Some(Row::Heading(_)));
+        // The first screen line shows a heading.
+        let first = if is_heading {
+            self.top
+        } else {
+            self.down(self.top, 1, files, room)
+        };
+        let is_high = height >= room.height;
+        let end = (self.cursor, if is_high { 0 } else { height - 1 });
+        let bottom = self.down(self.top, room.height.saturating_sub(1), files, room);
+        if is_high && self.cursor == self.top.0 {
+            return;
+        }
+        if (self.cursor, 0) < first {
+            self.put_on_top(self.cursor, files, room);
+        } else if end > bottom {
+            let lines = room.height.saturating_sub(1);
+            self.top = self.up(end, lines, files, room);
+        }
+    }
+}
+
+fn file_of(row: Row) -> usize {
+    let (Row::Heading(file) | Row::Line(file, _)) = row;
+    file
+}
