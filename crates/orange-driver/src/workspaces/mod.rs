@@ -7,6 +7,7 @@ pub(crate) mod lifecycle;
 pub(crate) mod list;
 pub(crate) mod merge_forecast;
 pub(crate) mod open;
+pub(crate) mod pager;
 pub(crate) mod pool;
 pub(crate) mod ports;
 pub(crate) mod prepare;

@@ -1,5 +1,8 @@
 //! Runs a program in the user's terminal until it exits.
 
+use std::io::{self, Write as _};
+use std::process::Stdio;
+
 use super::{CommandError, CommandExit, Invocation};
 
 impl Invocation {
@@ -10,5 +13,25 @@ impl Invocation {
         ended
             .map(CommandExit::from)
             .map_err(|error| self.start_error(error))
+    }
+
+    /// Like [`Invocation::run_in_terminal`], but it reads its input from a pipe. It may exit before
+    /// it has read everything.
+    pub fn feed_in_terminal(&self) -> Result<CommandExit, CommandError> {
+        let failed = |error| self.start_error(error);
+        let mut child = self
+            .command()
+            .stdin(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let written = child
+            .stdin
+            .take()
+            .map(|mut pipe| pipe.write_all(&self.input));
+        let ended = child.wait().map(CommandExit::from).map_err(failed)?;
+        match written {
+            Some(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => Err(failed(error)),
+            _ => Ok(ended),
+        }
     }
 }

@@ -140,10 +140,24 @@ impl Output {
 
     /// Prints another program's output unchanged; on a terminal, only its colours take effect.
     pub fn answer_foreign(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.answer_exactly(&self.render_foreign(bytes))
+    }
+
+    /// What [`Output::answer`] would print.
+    pub fn render(&self, text: &Text) -> io::Result<Vec<u8>> {
+        let shown = self.glyphs.shown(text.as_str(), self.stdout.is_terminal());
+        let mut stream = AutoStream::new(Vec::new(), self.stdout.current_choice());
+        stream.write_all(shown.as_bytes())?;
+        Ok(stream.into_inner())
+    }
+
+    /// What [`Output::answer_foreign`] would print.
+    pub fn render_foreign(&self, bytes: &[u8]) -> Vec<u8> {
         if self.stdout.is_terminal() {
-            return self.answer_exactly(sanitize::sanitize(bytes).as_bytes());
+            sanitize::sanitize(bytes).into_bytes()
+        } else {
+            bytes.to_vec()
         }
-        self.answer_exactly(bytes)
     }
 
     /// A progress line, if stderr is a terminal and progress is wanted.

@@ -128,6 +128,14 @@ impl Git {
         Ok(split_zero_terminated(&output).filter_map(name).collect())
     }
 
+    /// A value of the user's own configuration, or of the system's; never of the repository's.
+    pub fn user_setting(&self, key: &str) -> Result<Option<String>, GitError> {
+        let call = self.call(["config", "-z", "--get", key]);
+        let value = call.answer()?;
+        let value = value.map(|it| String::from_utf8_lossy(&it).into_owned());
+        Ok(value.map(|it| it.trim_end_matches('\0').to_owned()))
+    }
+
     /// A command that contacts the remote, with the network timeout.
     pub(crate) fn call_remote<A: AsRef<OsStr>>(
         &self,

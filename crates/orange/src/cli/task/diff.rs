@@ -1,9 +1,14 @@
 //! `orange task diff`.
 
+use std::io;
+use std::sync::Arc;
+
 use orange_config::Environment;
 use orange_driver::{BranchDiff, DiffPart};
 use serde::Serialize;
 use serde_json::{Value, json};
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
 
 use crate::cli::request::requests::TaskArg;
 use crate::cli::{Error, Exit, Shape};
@@ -21,6 +26,9 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.task.diff/1");
 ///
 /// Shows two parts: the changes of its commits since its branch left the default branch, and the
 /// uncommitted changes in its worktree, including new files. A merge takes only the first part.
+///
+/// In a terminal, your pager shows it: GIT_PAGER, `pager.diff` or `core.pager` of your own git
+/// configuration, PAGER, or less.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -28,6 +36,9 @@ pub struct Args {
     /// Show only how much each file has changed.
     #[arg(long)]
     pub stat: bool,
+    /// Print the diff without a pager.
+    #[arg(long)]
+    pub no_pager: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -66,15 +77,28 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         output.narrate(&narration);
         return Ok(Exit::Ok);
     }
-    output.answer(&heading(&committed_heading(&difference)))?;
-    output.answer_foreign(&difference.committed.text)?;
-    if let Some(uncommitted) = &difference.uncommitted {
-        output.answer(&heading(""))?;
-        output.answer(&heading("NOT COMMITTED (will not be merged)"))?;
-        output.answer_foreign(&uncommitted.text)?;
-        output.answer(&left_out(uncommitted))?;
+    let text = render(&difference, output)?;
+    if output.answer_width().is_some() && !args.no_pager {
+        // Ctrl-C is for the pager; this process exits when the pager does.
+        let _ignored = flag::register(SIGINT, Arc::default());
+        if driver.workspaces.page(&task, &text)? {
+            return Ok(Exit::Ok);
+        }
     }
+    output.answer_exactly(&text)?;
     Ok(Exit::Ok)
+}
+
+fn render(difference: &BranchDiff, output: &Output) -> io::Result<Vec<u8>> {
+    let mut text = output.render(&heading(&committed_heading(difference)))?;
+    text.extend(output.render_foreign(&difference.committed.text));
+    if let Some(uncommitted) = &difference.uncommitted {
+        text.extend(output.render(&heading(""))?);
+        text.extend(output.render(&heading("NOT COMMITTED (will not be merged)"))?);
+        text.extend(output.render_foreign(&uncommitted.text));
+        text.extend(output.render(&left_out(uncommitted))?);
+    }
+    Ok(text)
 }
 
 fn heading(line: &str) -> Text {
