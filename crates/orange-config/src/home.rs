@@ -106,6 +106,11 @@ impl Home {
         self.workspaces().join(".set-aside")
     }
 
+    /// Where worktrees go before they are deleted; on the same disk as the workspaces.
+    pub fn removed(&self) -> PathBuf {
+        self.workspaces().join(".removed")
+    }
+
     /// The log, in lines for the user.
     pub fn log(&self) -> PathBuf {
         self.0.join("orange.log")

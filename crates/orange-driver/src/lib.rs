@@ -27,6 +27,7 @@ pub use admin::checkup::{Checkup, Health};
 pub use admin::gc::{GcReport, IgnoredFiles, Problem};
 pub use admin::projects::{ProjectSettings, ProjectUsage};
 pub use admin::read_log::LogReader;
+pub use admin::remove_workspace::RemovedWorkspace;
 pub use admin::skills::{InstallReport, SkillAction, SkillOutcome};
 pub use agents::activity::RunActivity;
 pub use agents::attach::AgentTerminal;

@@ -194,6 +194,7 @@ impl StoreError {
             StoreError::UnsafeFileSystem { .. } => {
                 "set `ORANGE_HOME` to a directory on a local disk, for example `export ORANGE_HOME=/var/tmp/orange`"
             }
+            StoreError::UnknownWorkspace { .. } => "`orange workspace list` shows the workspaces",
             StoreError::UnknownTask { .. } => "`orange ls --all --all-statuses` lists every task",
             StoreError::PathOccupied { .. } => {
                 "move that file away with `git mv` or `mv`, or give the project another name for its task file"

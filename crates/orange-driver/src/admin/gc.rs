@@ -233,7 +233,7 @@ impl Admin {
     }
 
     /// Whether a retired workspace can be used again by now.
-    fn check_retired(
+    pub(super) fn check_retired(
         &self,
         store: &Store,
         git: &Git,

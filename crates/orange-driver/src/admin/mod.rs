@@ -7,6 +7,7 @@ pub(crate) mod read_log;
 pub(crate) mod rebuild;
 pub(crate) mod register_project;
 pub(crate) mod releases;
+pub(crate) mod remove_workspace;
 pub(crate) mod skills;
 
 use std::sync::Arc;

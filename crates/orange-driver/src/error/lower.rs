@@ -21,6 +21,7 @@ pub(super) fn home(error: &HomeError) -> Report {
 pub(super) fn store(error: &StoreError) -> Report {
     let report = match error {
         StoreError::UnknownTask { .. } => Report::new(Kind::NotFound, "task-not-found"),
+        StoreError::UnknownWorkspace { .. } => Report::new(Kind::NotFound, "workspace-not-found"),
         StoreError::BranchTaken { .. } => Report::new(Kind::Refused, "branch-taken"),
         StoreError::Busy { .. } | StoreError::Replaced { .. } => {
             Report::new(Kind::Busy, "store-busy")

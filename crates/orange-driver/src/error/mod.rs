@@ -84,6 +84,17 @@ pub enum DriverError {
     },
     #[error("cannot change workspace `{0}`: another process is changing it")]
     WorkspaceBusy(WorkspaceName),
+    #[error("cannot remove workspace `{workspace}`: task `{task}` has it")]
+    WorkspaceInUse {
+        workspace: WorkspaceName,
+        task: TaskId,
+    },
+    #[error("cannot remove workspace `{workspace}`: {reason}")]
+    WorkspaceNotRemoved {
+        workspace: WorkspaceName,
+        path: PathBuf,
+        reason: String,
+    },
     #[error(transparent)]
     Process(#[from] ProcessError),
     #[error("cannot create an id: {0}")]

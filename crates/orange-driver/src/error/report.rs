@@ -175,6 +175,29 @@ impl DriverError {
             DriverError::WorkspaceBusy(_) => {
                 Report::new(Kind::Busy, "workspace-busy").hint("run the command again")
             }
+            DriverError::WorkspaceInUse { workspace, task } => {
+                Report::new(Kind::Refused, "workspace-in-use")
+                    .hint(format!(
+                        "finish the task, or cancel it with `orange task cancel {task}`, which \
+                         saves its work"
+                    ))
+                    .details(json!({ "workspace": workspace, "task": task }))
+            }
+            DriverError::WorkspaceNotRemoved {
+                workspace,
+                path,
+                reason,
+            } => Report::new(Kind::Refused, "workspace-not-removed")
+                .hint(format!(
+                    "save what you need from `{0}` and clean it (`git -C {0} status` shows it), \
+                     then run the command again",
+                    path.display()
+                ))
+                .details(json!({
+                    "workspace": workspace,
+                    "path": path.to_string_lossy(),
+                    "reason": reason,
+                })),
 
             DriverError::ProjectUnclear { names, .. } => {
                 Report::new(Kind::Usage, "project-unclear")

@@ -49,6 +49,17 @@ impl Workspaces {
         }
     }
 
+    /// Makes the number of a removed workspace available again.
+    pub(crate) fn free_port_offset(&self, name: &WorkspaceName) -> Result<(), DriverError> {
+        for (number, holder) in self.port_numbers()? {
+            if holder == name.as_str() {
+                let removed = fs::remove_file(self.ports().join(number.to_string()));
+                removed.map_err(|error| self.ports_failed(&error))?;
+            }
+        }
+        Ok(())
+    }
+
     fn port_numbers(&self) -> Result<Vec<(u32, String)>, DriverError> {
         let entries = match fs::read_dir(self.ports()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -25,6 +25,7 @@ pub use pool::acquire::{AcquireRequest, AcquireResult, AcquiredWorkspace};
 pub use pool::acquire_refusal::AcquireRefusal;
 pub use pool::marker::{Marker, Phase};
 pub use pool::release::{Obstacle, ReleaseRequest, ReleaseResult};
+pub use pool::remove::{RemoveRequest, RemoveResult};
 pub use pool::{Slot, SlotRefusal};
 pub use repository::Git;
 pub use repository::base::{Base, Freshness};

@@ -154,6 +154,21 @@ impl Store {
         writing.commit()?;
         Ok(changed == 1)
     }
+
+    /// Takes a workspace off the list whose worktree was removed, unless a task has it.
+    pub fn forget_workspace(&mut self, name: &WorkspaceName) -> Result<(), StoreError> {
+        let attempt = "remove a workspace";
+        let writing = self.write(attempt)?;
+        writing
+            .transaction
+            .execute(
+                "DELETE FROM workspaces WHERE name = ?1 AND task IS NULL",
+                [name.as_str()],
+            )
+            .map_err(failed(attempt))?;
+        writing.commit()?;
+        Ok(())
+    }
 }
 
 /// Writes a free workspace.

@@ -81,6 +81,7 @@ pub const ALL: &[&Shape] = &[
     &workspace::gc::SHAPE,
     &workspace::init::SHAPE,
     &workspace::list::SHAPE,
+    &workspace::remove::SHAPE,
 ];
 
 pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {

@@ -94,3 +94,4 @@ mod workflow_show;
 mod workflow_simulate;
 #[cfg(target_os = "linux")]
 mod workspace_gc;
+mod workspace_remove;

@@ -257,7 +257,7 @@ fn lesson_47_a_committed_task_file_is_reported() {
 }
 
 #[test]
-fn excludes_are_added_once_and_other_lines_stay() {
+fn excludes_are_added_once_and_removed_without_the_other_lines() {
     let repo = RepoFixture::new();
     let exclude = repo.app().join(".git/info/exclude");
     fs::write(&exclude, "# mine\n*.mine").unwrap();
@@ -265,10 +265,18 @@ fn excludes_are_added_once_and_other_lines_stay() {
     git.exclude(&["TASK.md", "NOTES.md"]).unwrap();
     git.exclude(&["TASK.md", "NOTES.md"]).unwrap();
     let text = fs::read_to_string(&exclude).unwrap();
-    assert_eq!(text, "# mine\n*.mine\n/TASK.md\n/NOTES.md\n");
+    let lines: Vec<&str> = text.lines().filter(|it| !it.contains("orange")).collect();
+    assert_eq!(lines, ["# mine", "*.mine", "/TASK.md", "/NOTES.md"]);
+    fs::write(&exclude, format!("{text}/TASK.md.mine\n/BY-HAND.md\n")).unwrap();
+    assert_eq!(git.added_excludes().unwrap(), ["/TASK.md", "/NOTES.md"]);
+    git.remove_excludes().unwrap();
+    git.remove_excludes().unwrap();
+    let text = fs::read_to_string(&exclude).unwrap();
+    assert_eq!(text, "# mine\n*.mine\n/TASK.md.mine\n/BY-HAND.md\n");
     fs::remove_dir_all(exclude.parent().unwrap()).unwrap();
     git.exclude(&["TASK.md"]).unwrap();
-    assert_eq!(fs::read_to_string(&exclude).unwrap(), "/TASK.md\n");
+    let text = fs::read_to_string(&exclude).unwrap();
+    assert!(text.ends_with("\n/TASK.md\n"), "{text}");
     assert!(git.exclude(&["../TASK.md"]).is_err());
     fs::remove_file(&exclude).unwrap();
     fs::create_dir(&exclude).unwrap();

@@ -17,7 +17,7 @@ pub(crate) mod recovery;
 pub(crate) mod refusal;
 pub(crate) mod result;
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::PathBuf;
 
 use orange_config::clock::Deadline;
@@ -250,6 +250,16 @@ impl Git {
         }
         let moved = self.fast_forward(&forward)?;
         Ok(moved.map_err(|obstacle| stopped(obstacle, remote)))
+    }
+
+    /// Removes the file that merges lock, unless a merge is in progress.
+    pub fn remove_merge_lock(&self) -> Result<(), GitError> {
+        let path = self.directory().join(LOCK);
+        if !path.exists() {
+            return Ok(());
+        }
+        let _lock = self.lock_merges()?;
+        fs::remove_file(&path).map_err(GitError::system("remove", &path))
     }
 
     /// Takes the lock of merges, and waits for merges that are in progress.

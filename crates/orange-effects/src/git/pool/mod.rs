@@ -8,6 +8,7 @@ pub(crate) mod acquire;
 pub(crate) mod acquire_refusal;
 pub(crate) mod marker;
 pub(crate) mod release;
+pub(crate) mod remove;
 pub(crate) mod remove_files;
 pub(crate) mod saved_contents;
 pub(crate) mod settle;

@@ -6,6 +6,10 @@ use std::io::Write as _;
 use super::name::tree_file;
 use super::own_directory::{LIMIT, read_file};
 use crate::git::{Git, GitError};
+use crate::private_file;
+
+/// The line before each line that orange adds, by which it finds them again.
+const MARK: &str = "# The next line was added by orange; `orange uninstall` removes it.";
 
 impl Git {
     /// Makes sure that files are ignored, each named by its path. All worktrees share the list, and
@@ -20,8 +24,7 @@ impl Git {
             let line = format!("/{}", tree_file(file)?);
             let mut lines = text.split(|byte| *byte == b'\n');
             if !lines.any(|it| it.trim_ascii_end() == line.as_bytes()) {
-                more.extend_from_slice(line.as_bytes());
-                more.push(b'\n');
+                more.extend_from_slice(format!("{MARK}\n{line}\n").as_bytes());
             }
         }
         if more.is_empty() {
@@ -39,4 +42,41 @@ impl Git {
         file.sync_all().map_err(&failed)?;
         self.own.take_excludes(self.directory())
     }
+
+    /// The lines that `exclude` added.
+    pub fn added_excludes(&self) -> Result<Vec<String>, GitError> {
+        let path = self.directory().join("info").join("exclude");
+        let text = read_file(&path, LIMIT).map_err(GitError::system("read", &path))?;
+        Ok(split_added(&text.unwrap_or_default()).1)
+    }
+
+    /// Removes the lines that `exclude` added; every other line stays.
+    pub fn remove_excludes(&self) -> Result<(), GitError> {
+        let path = self.directory().join("info").join("exclude");
+        let failed = GitError::system("write", &path);
+        let text = read_file(&path, LIMIT).map_err(GitError::system("read", &path))?;
+        let text = text.unwrap_or_default();
+        let (rest, added) = split_added(&text);
+        if added.is_empty() {
+            return Ok(());
+        }
+        let metadata = fs::metadata(&path).map_err(&failed)?;
+        private_file::write(&path, &rest)?;
+        fs::set_permissions(&path, metadata.permissions()).map_err(&failed)
+    }
+}
+
+/// The text without the lines that orange added, and these lines.
+fn split_added(text: &[u8]) -> (Vec<u8>, Vec<String>) {
+    let (mut rest, mut added) = (Vec::new(), Vec::new());
+    let mut lines = text.split_inclusive(|byte| *byte == b'\n').peekable();
+    while let Some(line) = lines.next() {
+        let is_mark = line.trim_ascii_end() == MARK.as_bytes();
+        let next = lines.next_if(|next| is_mark && next.starts_with(b"/"));
+        match next {
+            Some(next) => added.push(String::from_utf8_lossy(next.trim_ascii_end()).into_owned()),
+            None => rest.extend_from_slice(line),
+        }
+    }
+    (rest, added)
 }

@@ -3,6 +3,7 @@
 pub(super) mod gc;
 pub(super) mod init;
 pub(super) mod list;
+pub(super) mod remove;
 
 use clap::Subcommand;
 use orange_config::Environment;
@@ -20,6 +21,7 @@ pub enum Command {
     List(list::Args),
     Init(init::Args),
     Gc(gc::Args),
+    Remove(remove::Args),
 }
 
 impl Command {
@@ -28,6 +30,7 @@ impl Command {
             Command::List(args) => list::run(args, environment, output),
             Command::Init(args) => init::run(args, environment, output),
             Command::Gc(args) => gc::run(args, environment, output),
+            Command::Remove(args) => remove::run(args, environment, output),
         }
     }
 }

@@ -193,6 +193,11 @@ const COMMANDS: &[CommandCase] = &[
     case("task restore", "two", ("two 7", "rescue-not-found")),
     case("workspace list", "", NO_PROJECT),
     case("workspace gc", "", NO_PROJECT),
+    covered_elsewhere(
+        "workspace remove",
+        "an_idle_workspace_is_removed_and_nothing_else",
+        ("tea--1", "workspace-not-found"),
+    ),
     case("log", "", ("--task nothing", "task-not-found")),
     case("rebuild", "--move-aside", ("", "database-exists")),
     CommandCase {
@@ -225,6 +230,7 @@ const TESTS: &[&str] = &[
     include_str!("../task_retry.rs"),
     include_str!("../task_shell.rs"),
     include_str!("../task_stuck.rs"),
+    include_str!("../workspace_remove.rs"),
     include_str!("codes.rs"),
 ];
 

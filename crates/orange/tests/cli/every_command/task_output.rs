@@ -49,6 +49,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("project update", "answers as `project show` does"),
     ("project remove", "its transcript is in `project_remove`"),
     ("workspace init", "answers as `workspace list` does"),
+    ("workspace remove", "tried in `workspace_remove`"),
     ("task tell", "answers as `task update` does"),
     ("attention", "its transcript is in `parking`"),
     ("agent-event", "says nothing"),

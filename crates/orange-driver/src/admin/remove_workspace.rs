@@ -1,0 +1,105 @@
+//! Removes workspaces that no task has.
+
+use std::path::PathBuf;
+
+use orange_config::Project;
+use orange_config::clock;
+use orange_effects::git::{Git, RemoveRequest, RemoveResult, Slot};
+use orange_engine::names::WorkspaceName;
+use orange_store::{Store, StoreError, WorkspaceRecord, WorkspaceState};
+use serde::Serialize;
+
+use crate::DriverError;
+use crate::admin::Admin;
+use crate::workspaces::lifecycle::slot;
+use crate::workspaces::list::is_unchanged;
+
+/// A workspace that was removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct RemovedWorkspace {
+    /// The workspace.
+    pub workspace: WorkspaceName,
+    /// Where its worktree was.
+    pub path: PathBuf,
+    /// Where ignored files that were in it are now.
+    pub moved_to: Option<PathBuf>,
+}
+
+impl Admin {
+    /// Removes the worktree of an idle or retired workspace, and takes it off the list. Ignored
+    /// files are moved aside.
+    pub fn remove_workspace(&self, name: &WorkspaceName) -> Result<RemovedWorkspace, DriverError> {
+        self.callers.require_user("remove a workspace")?;
+        let mut store = self.context.store()?;
+        for project in self.workspaces.select_projects(None)? {
+            let all = store.workspaces(&project.name)?;
+            if let Some(record) = all.into_iter().find(|it| it.name == *name) {
+                let git = self.workspaces.open_repository(&project)?;
+                return self.remove_idle(&mut store, &git, &project, &record);
+            }
+        }
+        let workspace = name.clone();
+        Err(StoreError::UnknownWorkspace { workspace }.into())
+    }
+
+    /// Removes a workspace unless a task has it. Can be repeated after it was interrupted.
+    pub(crate) fn remove_idle(
+        &self,
+        store: &mut Store,
+        git: &Git,
+        project: &Project,
+        record: &WorkspaceRecord,
+    ) -> Result<RemovedWorkspace, DriverError> {
+        let name = &record.name;
+        let in_use = || DriverError::WorkspaceBusy(name.clone());
+        let not_removed = |reason: String| DriverError::WorkspaceNotRemoved {
+            workspace: name.clone(),
+            path: record.path.clone(),
+            reason,
+        };
+        if let WorkspaceState::Bound(task) | WorkspaceState::Reserved(task) = &record.state {
+            return Err(DriverError::WorkspaceInUse {
+                workspace: name.clone(),
+                task: task.clone(),
+            });
+        }
+        let _lock = self.context.lock_workspace(name)?;
+        if !is_unchanged(store, record)? {
+            return Err(in_use());
+        }
+        if record.state == WorkspaceState::Retired {
+            let checked = self.check_retired(store, git, project, record)?;
+            checked.map_err(not_removed)?;
+        }
+        let moved_to = self.remove_worktree(git, &slot(record), not_removed)?;
+        self.workspaces.free_port_offset(name)?;
+        store.forget_workspace(name)?;
+        Ok(RemovedWorkspace {
+            workspace: name.clone(),
+            path: record.path.clone(),
+            moved_to,
+        })
+    }
+
+    /// Removes the worktree of a released workspace; returns where its ignored files are.
+    pub(crate) fn remove_worktree(
+        &self,
+        git: &Git,
+        slot: &Slot<'_>,
+        not_removed: impl FnOnce(String) -> DriverError,
+    ) -> Result<Option<PathBuf>, DriverError> {
+        let folder = format!("{}-{}", slot.name, clock::now().millis());
+        let aside = self.context.home.set_aside().join(folder);
+        let removed = git.remove_workspace(&RemoveRequest {
+            slot: *slot,
+            trash: &self.context.home.removed().join(slot.name.as_str()),
+            aside: &aside,
+        })?;
+        match removed {
+            RemoveResult::Removed { .. } | RemoveResult::Absent => {
+                Ok(Some(aside).filter(|it| it.exists()))
+            }
+            RemoveResult::Kept { reason } => Err(not_removed(reason)),
+        }
+    }
+}

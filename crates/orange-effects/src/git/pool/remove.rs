@@ -1,0 +1,189 @@
+//! Removes a workspace that holds no work, and git's record of it.
+//!
+//! The directory is renamed first and deleted last: a process that is killed in between leaves
+//! either a complete worktree, or a record without a directory, or a directory in the trash. Each
+//! of them is finished by the next attempt.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{SlotState, is_locked_by_us};
+use crate::git::{Git, GitError, Marker, Phase, Slot, Worktree};
+use crate::private_file;
+
+/// The part of git's record that holds the repositories of submodules.
+const SUBMODULES: &str = "modules";
+
+/// A workspace to remove.
+#[derive(Clone, Copy, Debug)]
+pub struct RemoveRequest<'a> {
+    pub slot: Slot<'a>,
+    /// Where its directory goes before it is deleted; on the same disk, and used for nothing else.
+    pub trash: &'a Path,
+    /// Where ignored files and the repositories of submodules are moved; on the same disk.
+    pub aside: &'a Path,
+}
+
+/// The result of removing a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RemoveResult {
+    Removed {
+        /// The ignored files that were moved aside.
+        moved: Vec<PathBuf>,
+    },
+    /// There was none.
+    Absent,
+    /// It holds something that is saved nowhere, or is not ours; nothing was removed.
+    Kept { reason: String },
+}
+
+impl Git {
+    /// Removes a workspace that has been released. The branch that it was on stays.
+    pub fn remove_workspace(&self, remove: &RemoveRequest<'_>) -> Result<RemoveResult, GitError> {
+        clear_trash(remove)?;
+        let path = remove.slot.real_path()?;
+        let kept = |reason: String| Ok(RemoveResult::Kept { reason });
+        match self.slot_state(remove.slot.name, &path, &self.worktrees()?)? {
+            SlotState::Refused(refusal) => return kept(refusal.to_string()),
+            SlotState::Nothing => return Ok(RemoveResult::Absent),
+            SlotState::Unfinished => {
+                self.remove_unfinished(&path)?;
+                return Ok(RemoveResult::Absent);
+            }
+            SlotState::Gone { record } => {
+                if let Some(reason) = Marker::read(&record)?.and_then(|it| held_by_task(&it)) {
+                    return kept(reason);
+                }
+                self.remove_record(&path)?;
+                return Ok(RemoveResult::Absent);
+            }
+            SlotState::Ready => {}
+        }
+        let worktree = self.worktree(&path)?;
+        if let Some(reason) = worktree.unsaved_reason()? {
+            return kept(reason);
+        }
+        let entries = worktree.ignored_entries()?;
+        let mut moved = Vec::new();
+        if !entries.is_empty() {
+            moved = worktree.move_aside(&entries, remove.aside)?;
+        }
+        worktree.move_submodules_aside(remove.aside)?;
+        // Something may have been written meanwhile, or could not be moved.
+        if let Some(reason) = worktree.unsaved_reason()? {
+            return kept(reason);
+        }
+        if !worktree.ignored_entries()?.is_empty() {
+            return kept(String::from("ignored files keep appearing in it"));
+        }
+        self.discard(remove, &path)?;
+        Ok(RemoveResult::Removed { moved })
+    }
+
+    /// Removes the worktree in which merged results were verified; everything in it comes from a
+    /// commit or from the verification.
+    pub fn remove_verification(
+        &self,
+        remove: &RemoveRequest<'_>,
+    ) -> Result<RemoveResult, GitError> {
+        clear_trash(remove)?;
+        let path = remove.slot.real_path()?;
+        match self.slot_state(remove.slot.name, &path, &self.worktrees()?)? {
+            SlotState::Refused(refusal) => Ok(RemoveResult::Kept {
+                reason: refusal.to_string(),
+            }),
+            SlotState::Nothing => Ok(RemoveResult::Absent),
+            SlotState::Unfinished => {
+                self.remove_unfinished(&path)?;
+                Ok(RemoveResult::Absent)
+            }
+            SlotState::Gone { .. } => {
+                self.remove_record(&path)?;
+                Ok(RemoveResult::Absent)
+            }
+            SlotState::Ready => {
+                self.discard(remove, &path)?;
+                Ok(RemoveResult::Removed { moved: Vec::new() })
+            }
+        }
+    }
+
+    /// Whether any home of orange has a worktree of this repository.
+    pub fn has_workspaces(&self) -> Result<bool, GitError> {
+        Ok(self.worktrees()?.iter().any(is_locked_by_us))
+    }
+
+    fn discard(&self, remove: &RemoveRequest<'_>, path: &Path) -> Result<(), GitError> {
+        private_file::make_folder(remove.trash)?;
+        fs::rename(path, remove.trash).map_err(GitError::system("move", path))?;
+        self.remove_record(path)?;
+        clear_trash(remove)
+    }
+
+    /// Removes git's record of a worktree whose directory is gone.
+    fn remove_record(&self, path: &Path) -> Result<(), GitError> {
+        let call = self.call_recording(["worktree", "remove", "--force", "--force", "--"]);
+        call.with_arguments([path]).succeed()
+    }
+}
+
+impl Worktree<'_> {
+    /// What would be lost with it, besides ignored files.
+    fn unsaved_reason(&self) -> Result<Option<String>, GitError> {
+        if let Some(reason) = self.marker()?.and_then(|it| held_by_task(&it)) {
+            return Ok(Some(reason));
+        }
+        self.require_unlocked()?;
+        let status = match self.status() {
+            Err(GitError::NotRegularFile(path)) => {
+                let shown = path.to_string_lossy();
+                let reason = format!("`{}` is not a regular file", shown.escape_debug());
+                return Ok(Some(reason));
+            }
+            status => status?,
+        };
+        let submodules = self.dirty_submodules(&status)?;
+        let mut nested = status.repositories.iter().chain(&submodules);
+        if let Some(path) = nested.next() {
+            let shown = path.to_string_lossy();
+            let reason = format!("`{}` is a repository of its own", shown.escape_debug());
+            return Ok(Some(reason));
+        }
+        if self.is_unsaved(&status)? {
+            let reason = "it has changes or commits that are saved nowhere";
+            return Ok(Some(reason.to_owned()));
+        }
+        Ok(None)
+    }
+
+    /// Moves the repositories of submodules aside, because they may have commits of their own.
+    fn move_submodules_aside(&self, aside: &Path) -> Result<(), GitError> {
+        let from = self.directory().join(SUBMODULES);
+        if !from.is_dir() {
+            return Ok(());
+        }
+        let to = aside.join(SUBMODULES);
+        private_file::make_folder(&to)?;
+        fs::rename(&from, &to).map_err(GitError::system("move aside", &from))
+    }
+}
+
+/// Why a workspace cannot be removed yet: a task still has it.
+fn held_by_task(marker: &Marker) -> Option<String> {
+    let task = match &marker.phase {
+        Phase::Idle => return None,
+        phase => phase.task()?,
+    };
+    Some(format!("task `{task}` has it"))
+}
+
+/// Deletes what an interrupted attempt left in the trash.
+fn clear_trash(remove: &RemoveRequest<'_>) -> Result<(), GitError> {
+    match fs::remove_dir_all(remove.trash) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(GitError::system("remove", remove.trash)(error))
+        }
+        _ => Ok(()),
+    }
+}
