@@ -4,6 +4,7 @@
 //! saw or the reason why it could not look; a failed look never counts as an observation.
 
 pub mod command;
+pub mod disk_usage;
 pub mod git;
 pub mod notice;
 pub mod private_file;

@@ -185,3 +185,40 @@ fn quoted(words: &[String], end: &str) -> String {
     let words: BTreeSet<&String> = words.iter().collect();
     join_or(words.into_iter().map(|word| format!("`{word}{end}`")))
 }
+
+/// A number of bytes for readers, such as `1.5 GB`.
+pub fn describe_bytes(bytes: u64) -> String {
+    const UNITS: [(&str, u64); 4] = [
+        ("TB", 1_000_000_000_000),
+        ("GB", 1_000_000_000),
+        ("MB", 1_000_000),
+        ("KB", 1000),
+    ];
+    let Some((unit, size)) = UNITS.iter().find(|(_, size)| bytes >= *size) else {
+        return format!("{bytes} bytes");
+    };
+    match (bytes / size, bytes % size / (size / 10)) {
+        (whole, 0) => format!("{whole} {unit}"),
+        (whole @ 100.., _) => format!("{whole} {unit}"),
+        (whole, tenths) => format!("{whole}.{tenths} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_described_in_the_largest_unit() {
+        for (bytes, expected) in [
+            (0, "0 bytes"),
+            (999, "999 bytes"),
+            (1000, "1 KB"),
+            (1_550_000, "1.5 MB"),
+            (123_456_789_000, "123 GB"),
+            (u64::MAX, "18446744 TB"),
+        ] {
+            assert_eq!(describe_bytes(bytes), expected);
+        }
+    }
+}

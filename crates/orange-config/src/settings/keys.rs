@@ -93,6 +93,13 @@ pub const KEYS: &[Key] = &[
         ..PLAIN
     },
     Key {
+        name: "limits.disk",
+        kind: Kind::Size,
+        meaning: "No work is started while less than this is free on the worktrees' disk.",
+        default: || Some(Value::Size(1_000_000_000)),
+        ..PLAIN
+    },
+    Key {
         name: "limits.harness.*",
         meaning: "How many agents of this harness may run at once.",
         ..PLAIN

@@ -34,6 +34,8 @@ pub struct Settings {
     pub wait: Duration,
     /// How much may run at once.
     pub limits: Limits,
+    /// How many bytes must be free on the disk of the worktrees for a start.
+    pub free_disk: u64,
     /// The worktrees of a project.
     pub pool: PoolSettings,
     pub merge: MergeSettings,
@@ -278,7 +280,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
         }
         found.into_iter()
     };
-    let size = match value("log.max_size") {
+    let size = |key: &str| match value(key) {
         Some(Value::Size(size)) => size,
         _ => 0,
     };
@@ -299,6 +301,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
                 .collect(),
             ..Limits::default()
         },
+        free_disk: size("limits.disk"),
         pool: PoolSettings {
             size: count("pool.size").unwrap_or_default(),
             when_full: match text("pool.when_full").as_deref() {
@@ -336,7 +339,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
         },
         log: LogSettings {
             level: text("log.level").map_or(LogLevel::Info, |it| LogLevel::from_name(&it)),
-            max_size: size,
+            max_size: size("log.max_size"),
             keep: count("log.keep").unwrap_or_default(),
         },
         all,

@@ -1,13 +1,14 @@
 //! The limits that apply to a start.
 
 use orange_config::{LogLevel, WhenFull};
+use orange_effects::disk_usage::free_space;
 use orange_engine::event::{Event, Fact};
 use orange_engine::input::Cause;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::Status;
 use orange_engine::parking::Parking;
 use orange_engine::role::Role;
-use orange_engine::schedule::Limits;
+use orange_engine::schedule::{FullDisk, Limits};
 use orange_engine::{Task, Workflow};
 use serde_json::json;
 
@@ -19,7 +20,12 @@ impl Steps {
     /// does not limit the user: such a start fails with an error that lists which task has which
     /// workspace.
     pub(crate) fn limits(&self, by: &Role) -> Result<Limits, DriverError> {
-        let mut limits = self.context.settings(None)?.limits;
+        let settings = self.context.settings(None)?;
+        let mut limits = settings.limits;
+        let (disk, needed) = (self.context.home.workspaces(), settings.free_disk);
+        // A disk that cannot be asked holds nothing back: the start itself reports the problem.
+        let free = free_space(&disk).ok().filter(|free| *free < needed);
+        limits.full_disk = free.map(|free| FullDisk { free, needed });
         let projects = self.context.projects()?;
         for name in projects.names() {
             let project = projects.require(&name)?;

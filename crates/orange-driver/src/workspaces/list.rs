@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use orange_config::Project;
+use orange_effects::disk_usage::disk_usage;
 use orange_effects::git::Git;
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use orange_store::{Store, StoreError, WorkspaceRecord, WorkspaceState};
@@ -32,6 +33,9 @@ pub struct WorkspaceInfo {
     pub port_offset: Option<u32>,
     /// Whether its worktree exists on disk.
     pub exists: bool,
+    /// The bytes that its worktree takes on the disk, if they were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk_bytes: Option<u64>,
 }
 
 impl WorkspaceInfo {
@@ -47,6 +51,7 @@ impl WorkspaceInfo {
             task,
             port_offset,
             exists: record.path.join(".git").exists(),
+            disk_bytes: None,
             name: record.name,
             project: record.project,
             number: record.number,
@@ -76,6 +81,18 @@ impl Workspaces {
             }
         }
         Ok(all)
+    }
+
+    /// Counts the bytes that each worktree takes. Reads every directory in it.
+    pub fn count_disk_usage(&self, workspaces: &mut [WorkspaceInfo]) {
+        for workspace in workspaces {
+            workspace.disk_bytes = disk_usage(&workspace.path).ok();
+        }
+    }
+
+    /// The bytes that orange's home takes, with all worktrees.
+    pub fn home_disk_usage(&self) -> Option<u64> {
+        disk_usage(self.context.home.path()).ok()
     }
 
     /// The project with this name, or every project.

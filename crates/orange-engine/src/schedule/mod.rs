@@ -37,6 +37,15 @@ pub struct Limits {
     pub pools: BTreeMap<ProjectName, u32>,
     /// Harnesses on which nothing is started now.
     pub parked: Vec<Parking>,
+    /// Set if the disk of the worktrees has too little space for another start.
+    pub full_disk: Option<FullDisk>,
+}
+
+/// A disk with less free space than a start needs, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FullDisk {
+    pub free: u64,
+    pub needed: u64,
 }
 
 /// The schedule of all queued tasks.

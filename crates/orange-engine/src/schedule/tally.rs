@@ -1,7 +1,7 @@
 //! Which tasks use up each limit.
 
 use super::wait::Wait;
-use super::{Limits, QueueEntry, SchedulePlace, ScheduledTask};
+use super::{FullDisk, Limits, QueueEntry, SchedulePlace, ScheduledTask};
 use crate::names::{HarnessName, Status, TaskId};
 
 /// All tasks that use up a limit, including those that are about to start.
@@ -63,10 +63,12 @@ impl<'a> Tally<'a> {
             status,
             pools,
             parked,
+            full_disk,
         } = self.limits;
         let parked = parked.iter().filter(|it| it.harness == task.harness);
         let parked = parked.map(|parking| Wait::Parked(parking.clone()));
         let mut waits: Vec<Wait> = parked.collect();
+        waits.extend(full_disk.map(|FullDisk { free, needed }| Wait::Disk { free, needed }));
         if let Some(limit) = *all
             && let Some(held_by) = self.limit_holders(limit, agents)
         {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::names::{HarnessName, ProjectName, Status, TaskId};
 use crate::parking::{Parking, Reason};
 use crate::time::Timestamp;
-use crate::wording::join_and;
+use crate::wording::{describe_bytes, join_and};
 
 /// One thing that holds back a start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -58,6 +58,13 @@ pub enum Wait {
         /// The tasks that use it up, including those that start first.
         held_by: Vec<TaskId>,
     },
+    /// The disk of the worktrees is almost full.
+    Disk {
+        /// The bytes that are free.
+        free: u64,
+        /// The bytes that must be free.
+        needed: u64,
+    },
     /// Another task must be done first.
     Dependency {
         /// The other task.
@@ -100,6 +107,11 @@ impl Wait {
             Wait::Parked(parking) => parked(parking),
             Wait::Status { status, .. } => raise(status.as_str(), "[limits.status]"),
             Wait::Pool { .. } => raise("size", "[pool]"),
+            Wait::Disk { .. } => String::from(
+                "make room on that disk: `orange workspace list --size` shows what the worktrees \
+                 take, `orange workspace remove` deletes those that no task has; or lower `disk` \
+                 under `[limits]` in config.toml",
+            ),
             Wait::Dependency { task, .. } => {
                 format!("finish that one first: `orange task show {task}` shows its progress")
             }
@@ -182,6 +194,12 @@ impl fmt::Display for Wait {
                 "no workspace is free (the pool of project `{project}` is full: {limit} of \
                  {limit}){}",
                 by(held_by)
+            ),
+            Wait::Disk { free, needed } => write!(
+                formatter,
+                "only {} are free on the disk of the worktrees; a start needs {}",
+                describe_bytes(*free),
+                describe_bytes(*needed)
             ),
             Wait::Dependency { task, status } => {
                 write!(

@@ -275,6 +275,7 @@ fn the_workspaces() {
         task: Some(TaskId::new("k3f9")),
         port_offset: Some(10),
         exists: true,
+        disk_bytes: None,
     };
     update(&mut model, Message::Workspaces(Ok(vec![found])));
     snapshot("workspaces", &model);

@@ -82,6 +82,26 @@ fn id(answer: &Value) -> TaskId {
 }
 
 #[test]
+fn nothing_is_started_while_the_disk_is_almost_full() {
+    let stage = Stage::new("minimal");
+    stage.script("worker-1", COMMIT);
+    stage.set("[limits]\ndisk = \"900000GB\"\n");
+    let (code, answer) = stage.create_json(&["Add a line"]);
+    assert_eq!(code, 0, "{answer}");
+    let id = id(&answer);
+    assert_eq!(stage.status(&id), "pending");
+    let waits = stage.run_ok(&["why", id.as_str()]);
+    assert!(
+        waits.contains("free on the disk of the worktrees"),
+        "{waits}"
+    );
+    assert!(waits.contains("orange workspace list --size"), "{waits}");
+    stage.set("[limits]\ndisk = \"1KB\"\n");
+    let _serving = RunningSupervisor::start(&stage);
+    stage.wait_for_status(&id, "working");
+}
+
+#[test]
 fn twenty_concurrent_starts_respect_the_limit() {
     let stage = Stage::new("default");
     stage.set("[limits]\nagents = 3\n");
