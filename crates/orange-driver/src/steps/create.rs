@@ -250,13 +250,11 @@ impl Steps {
             let project = self
                 .workspaces
                 .describe_project(directory, None, None, None)?;
-            let harness = new.harness.clone();
-            let harness = harness.or_else(|| self.context.first_installed(harnesses));
-            let harness = harness.ok_or_else(|| DriverError::HarnessUnset {
-                project: project.name.clone(),
-                folder: self.context.home.harnesses(),
-            })?;
-            let harness = Some(harness);
+            let mut harness = new.harness.clone();
+            // Without its own harness the project follows config.toml, also when that changes.
+            if harness.is_none() && self.context.settings(None)?.harness.is_none() {
+                harness = self.context.first_installed(harnesses);
+            }
             return Ok((Project { harness, ..project }, true));
         }
         Ok((self.callers.project_for(new.project.as_ref())?, false))

@@ -479,6 +479,31 @@ fn the_first_task_registers_the_repository() {
 }
 
 #[test]
+fn the_harness_in_the_settings_counts_in_an_unregistered_repository() {
+    let stage = Stage::new("default");
+    let fresh = stage.path("tea");
+    fs::create_dir(&fresh).unwrap();
+    for call in [
+        "init -q -b main",
+        "-c user.name=A -c user.email=a@b.c commit -q --allow-empty -m first",
+    ] {
+        assert!(stage.git_in(&fresh, call).status.success(), "git {call}");
+    }
+    // Installed too, and first by name.
+    let definition = fs::read_to_string(stage.path("home/harnesses/script.toml")).unwrap();
+    let definition = definition.replace("\"script\"", "\"another\"");
+    fs::write(stage.path("home/harnesses/another.toml"), definition).unwrap();
+    let config = stage.path("home/config.toml");
+    let mut text = String::from("harness = \"script\"\n");
+    text.push_str(&fs::read_to_string(&config).unwrap_or_default());
+    fs::write(&config, text).unwrap();
+    let mut orange = stage.orange(&["task", "create", "Fix it", "--no-spawn", "--json"]);
+    let output = orange.current_dir(&fresh).output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["task"]["harness"], "script", "{answer}");
+}
+
+#[test]
 fn a_missing_harness_lists_the_searched_paths() {
     let stage = Stage::new("default");
     let (code, output) = stage.call(&["task", "create", "--harness", "nobody", "Add a line"]);
