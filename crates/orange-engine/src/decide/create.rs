@@ -141,7 +141,7 @@ fn no_entry(workflow: &Workflow, new: &NewTask) -> Blocker {
     match &new.status {
         Some(status) if workflow.state(status).is_none() => Blocker::UnknownStatus {
             status: status.clone(),
-            allowed: Vec::new(),
+            allowed: entry_names(workflow),
         },
         _ => Blocker::NoEntry {
             entries: entry_names(workflow),

@@ -1,9 +1,9 @@
 //! What to do next: each hint is complete and can be run.
 
 use crate::language::gates::GitCondition;
-use crate::names::Status;
-use crate::refusal::describe_section;
+use crate::names::{Status, TaskId, WorkflowName};
 use crate::refusal::{Attempt, Blocker, GateFailure, Refusal};
+use crate::refusal::{HAS_SUMMARY, describe_section};
 use crate::role::Role;
 use crate::wording::{join_or, with_article};
 
@@ -31,6 +31,12 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         Blocker::Terminal { .. } => {
             String::from("create a new task for further work with `orange task create`")
         }
+        Blocker::UnknownStatus { allowed, .. }
+            if matches!(refusal.attempt, Attempt::Create { .. }) =>
+        {
+            let names = join_or(allowed.iter().map(|status| format!("`{status}`")));
+            format!("a task can begin in {names}; without `--status` the workflow chooses")
+        }
         Blocker::NoTransition { allowed } | Blocker::UnknownStatus { allowed, .. }
             if !allowed.is_empty() =>
         {
@@ -52,19 +58,17 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
             format!("it follows when the branch is merged: `orange task merge {task}`")
         }
         Blocker::NotAllowed { by, .. } => not_allowed(by, refusal),
-        Blocker::GuardFailed { .. } => {
-            format!("see how the task got here with `orange task show {task}`")
-        }
+        Blocker::GuardFailed { when, .. } => guard_hint(when, refusal),
         Blocker::GateFailed { failure } => return gate_hint(failure, &again),
         Blocker::ConfirmationNeeded { .. } if refusal.by == Role::Human => {
             format!("to confirm, run `{again} --yes`")
         }
         Blocker::ConfirmationNeeded { .. } => ask_user_hint(refusal),
-        Blocker::UnknownStatus { .. } if matches!(refusal.attempt, Attempt::Create { .. }) => {
-            String::from("see the statuses with `orange workflow list`, or leave `--status` out")
-        }
         Blocker::UnknownStatus { .. } | Blocker::NoPrevious | Blocker::VerbUnavailable { .. } => {
             format!("see where the task can go with `orange task why {task}`")
+        }
+        Blocker::NothingToDo if refusal.attempt == Attempt::Tell => {
+            format!("write a message: `orange task tell {task} --message TEXT`")
         }
         Blocker::SameStatus { .. }
         | Blocker::NothingToDo
@@ -84,17 +88,11 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         }
         Blocker::StatusAbsent {
             statuses, workflow, ..
-        } if statuses.is_empty() => format!(
-            "the two have no status in common; create a new task with it: `orange task create \
-             --workflow {workflow}`"
+        } => absent_status_hint(statuses, workflow, task),
+        Blocker::KindDiffers { .. } => format!(
+            "first move the task to a status that has the same kind in both workflows; `orange \
+             task why {task}` shows where it can go"
         ),
-        Blocker::StatusAbsent { statuses, .. } => {
-            let names = join_or(statuses.iter().map(|it| format!("`{it}`")));
-            format!("first move it to {names}: `orange task update {task} --status STATUS`")
-        }
-        Blocker::KindDiffers { .. } => {
-            format!("move it first; see where it can go with `orange task why {task}`")
-        }
         Blocker::NoRespawn { .. } => {
             format!("see which agents should run with `orange task show {task}`")
         }
@@ -111,6 +109,34 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
             format!("run `orange task create --status {status}`")
         }
     })
+}
+
+fn guard_hint(when: &str, refusal: &Refusal) -> String {
+    let task = &refusal.task;
+    if matches!(refusal.attempt, Attempt::Create { .. }) {
+        String::from("leave `--status` out, and the workflow chooses the first status")
+    } else if when == HAS_SUMMARY {
+        format!("add one with `orange task update {task} --summary TEXT`")
+    } else {
+        format!("see how the task got here with `orange task show {task}`")
+    }
+}
+
+/// How to get to a status that the task's new workflow has too.
+fn absent_status_hint(statuses: &[Status], workflow: &WorkflowName, task: &TaskId) -> String {
+    match statuses {
+        [] => format!(
+            "the two workflows have no status in common; create a new task: `orange task create \
+             --workflow {workflow}`"
+        ),
+        [status] => {
+            format!("first move the task: `orange task update {task} --status {status}`")
+        }
+        statuses => {
+            let names = join_or(statuses.iter().map(|it| format!("`{it}`")));
+            format!("first move the task to {names}: `orange task update {task} --status STATUS`")
+        }
+    }
 }
 
 /// The command that repeats the request.
@@ -244,8 +270,8 @@ fn gate_hint(failure: &GateFailure, again: &str) -> Option<String> {
             format!("update `{section}` in TASK.md, then run `{again}`")
         }
         GateFailure::BranchMoved { to, .. } => format!(
-            "check what is new with `orange task diff`, then run `{again} --head {}`; or have it \
-             reviewed again",
+            "check what is new with `orange task diff`, then run `{again} --head {}`; or have the \
+             new commits reviewed",
             to.short()
         ),
         GateFailure::Uncommitted { files, .. } if files.is_empty() => {

@@ -14,7 +14,7 @@ use crate::schedule::Wait;
 
 pub(crate) use gate_failure::CommitKind;
 pub use gate_failure::GateFailure;
-pub(crate) use wording::{describe_section, describe_trigger};
+pub(crate) use wording::{HAS_SUMMARY, describe_section, describe_trigger};
 
 /// Why a request is refused. A refused request changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]

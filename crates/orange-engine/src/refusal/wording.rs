@@ -5,8 +5,13 @@ use std::fmt;
 use crate::document::SectionName;
 use crate::document::reading::Verdict;
 use crate::language::verbs::Verb;
+use crate::names::FieldName;
 use crate::refusal::{Attempt, Blocker, Refusal};
 use crate::wording::{join_and, join_or, with_article};
+
+/// The usual guards about the summary, which have a wording of their own.
+const NO_SUMMARY: &str = "summary_chars == 0";
+pub(crate) const HAS_SUMMARY: &str = "summary_chars > 0";
 
 impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -96,15 +101,7 @@ impl fmt::Display for Blocker {
                     join_or(by.iter().map(with_article))
                 )
             }
-            Blocker::GuardFailed { when, values } => {
-                let values = values.iter();
-                let values = values.map(|(field, value)| format!("{field} is {value}"));
-                write!(
-                    formatter,
-                    "this requires `{when}`, but {}",
-                    join_and(values)
-                )
-            }
+            Blocker::GuardFailed { when, values } => fmt_guard(formatter, when, values),
             Blocker::GateFailed { failure } => failure.fmt(formatter),
             Blocker::ConfirmationNeeded { question } => {
                 write!(formatter, "confirmation is missing: {question}")
@@ -167,10 +164,32 @@ impl fmt::Display for Blocker {
                 other_kind,
             } => write!(
                 formatter,
-                "`{status}` is of kind `{}` here and of kind `{}` in `{workflow}`",
+                "`{status}` has the kind `{}` in its current workflow, but `{}` in `{workflow}`",
                 current_kind.as_str(),
                 other_kind.as_str()
             ),
+        }
+    }
+}
+
+fn fmt_guard(
+    formatter: &mut fmt::Formatter<'_>,
+    when: &str,
+    values: &[(FieldName, i64)],
+) -> fmt::Result {
+    match when {
+        NO_SUMMARY => {
+            formatter.write_str("this is only for a task without a summary, but it has one")
+        }
+        HAS_SUMMARY => formatter.write_str("it has no summary"),
+        when => {
+            let values = values.iter();
+            let values = values.map(|(field, value)| format!("{field} is {value}"));
+            write!(
+                formatter,
+                "the workflow allows this only if `{when}`, but {}",
+                join_and(values)
+            )
         }
     }
 }

@@ -102,8 +102,8 @@ fn the_large_seed_cannot_leave_agent_review_after_crashes() {
     assert_eq!(
         world.task.attention[0],
         "the reviewer exited with code 1; it crashed 2 times in this status, and no transition is \
-         possible: this requires `review_round >= 2`, but review_round is 1; `## Review` is missing in \
-         TASK.md"
+         possible: the workflow allows this only if `review_round >= 2`, but review_round is 1; \
+         `## Review` is missing in TASK.md"
     );
 }
 

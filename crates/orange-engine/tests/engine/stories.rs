@@ -353,8 +353,12 @@ fn a_task_starts_in_an_entry_state_of_its_workflow() {
     let refusal = refused("x", "clarification");
     assert_eq!(
         refusal.to_string(),
-        "cannot create task `k3f9` in `clarification`: this requires `summary_chars == 0`, but \
-         summary_chars is 1"
+        "cannot create task `k3f9` in `clarification`: this is only for a task without a summary, \
+         but it has one"
+    );
+    assert_eq!(
+        refusal.hints,
+        ["leave `--status` out, and the workflow chooses the first status"]
     );
     assert_eq!(refused("x", "done").code(), "no-entry");
     assert_eq!(
@@ -362,6 +366,13 @@ fn a_task_starts_in_an_entry_state_of_its_workflow() {
         ["run `orange task create --status pending`"]
     );
     assert_eq!(refused("x", "nowhere").code(), "unknown-status");
+    assert_eq!(
+        refused("x", "nowhere").hints,
+        [
+            "a task can begin in `pending`, `clarification`, `agent-review` or `reviewing`; without \
+          `--status` the workflow chooses"
+        ]
+    );
     let workflow = full_workflow();
     let world = World::create(&workflow, &new_task("long enough", None)).unwrap();
     assert_eq!(world.task.fields["loops"], 1);
@@ -1706,6 +1717,16 @@ fn hints_fit_the_caller_and_the_available_steps() {
         [
             "from here you can run `orange task update k3f9 --status working`, \
              `orange task update k3f9 --status clarification` or \
+             `orange task update k3f9 --status cancelled`; \
+             `orange task why k3f9` shows what each needs"
+        ]
+    );
+    // A step whose `when` is false would be refused, so it is not offered.
+    let mut world = World::placed(&workflow, "pending");
+    assert_eq!(
+        hints(world.move_to(Role::Human, "working")),
+        [
+            "from here you can run `orange task update k3f9 --status planning` or \
              `orange task update k3f9 --status cancelled`; \
              `orange task why k3f9` shows what each needs"
         ]

@@ -136,7 +136,8 @@ impl RequestDecision<'_> {
         let allowed = self.allowed();
         Some(Blocker::NoTransition { allowed })
     }
-    /// Where a request of the caller can lead from here.
+
+    /// Where a request of the caller can lead from here; gates may still be missing.
     fn allowed(&self) -> Vec<Status> {
         let status = &self.steps.task.status;
         let edges = self.steps.workflow.edges_from(status);
@@ -144,6 +145,7 @@ impl RequestDecision<'_> {
         for edge in edges.filter(|edge| edge.trigger == Trigger::Request) {
             if let Some(status) = edges::target(edge, &self.steps)
                 && edge.is_open_to(&self.request.by)
+                && edges::guard_holds(edge, &self.steps)
                 && !allowed.contains(&status)
             {
                 allowed.push(status);
