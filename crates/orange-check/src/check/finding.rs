@@ -1,4 +1,4 @@
-//! Findings: what is wrong with a workflow that loads.
+//! Findings: what the check reports about a workflow that loads.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub struct Finding {
     /// The position in the file that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Position>,
-    /// What is wrong, and where.
+    /// What was found, and where.
     pub message: String,
     /// How to fix it.
     pub hint: String,
@@ -88,7 +88,7 @@ codes! {
     WorkspaceLeaked = "workspace-leaked", Error;
     /// An ended task still has a live agent.
     AgentLeaked = "agent-leaked", Error;
-    /// When a hook fails, an ended task keeps what it holds.
+    /// If a hook fails, a task ends without releasing its workspace or agents.
     FailureKeepsHold = "failure-leaks-resources", Warning;
     /// A hook runs where no workspace is held.
     HookWithoutWorkspace = "hook-without-workspace", Error;
@@ -104,7 +104,7 @@ codes! {
     AgentAbsent = "agent-absent", Error;
     /// A start by the scheduler can fail, and no edge handles that.
     StartUnanswered = "start-failure-unhandled", Warning;
-    /// An exit rule leads to a state that the engine has no edge to.
+    /// An exit rule leads to a state, but no transition lets the engine go there.
     ExitTargetMissing = "exit-target-missing", Error;
     /// An exit rule's transition is refused although everything it requires is there.
     ExitRefused = "exit-refused", Error;
@@ -120,15 +120,15 @@ codes! {
     LimitExceeded = "limit-exceeded", Warning;
     /// A transition can never be taken.
     EdgeDead = "edge-dead", Warning;
-    /// An entry is never open.
+    /// No task can be created in this state: the entry's `when` is never true.
     EntryDead = "entry-dead", Warning;
     /// An agent that did the work can pass its own review.
     JudgesItself = "self-review", Error;
-    /// A section that decided one round also decides the next one.
+    /// A section of TASK.md left over from one round can pass the gate of a later round.
     StaleArtifact = "stale-artifact", Error;
     /// An agent can end the task on its own request.
     AgentMayFinish = "agent-may-finish", Warning;
-    /// A transition ends the agent that requested it, and still happens.
+    /// A transition kills the agent that requested it. The transition still takes place.
     AskerEnded = "requester-killed", Note;
     /// A verb leads to a state that no role can request.
     VerbLeadsNowhere = "verb-target-missing", Warning;

@@ -266,9 +266,9 @@ impl<'w> Incidents<'w> {
 /// The effect in the story that failed, and where it left the task.
 fn failed_effect(story: &Story) -> Option<(&'static str, Status)> {
     let mut steps = story.played_steps.iter().zip(&story.steps);
-    steps.find_map(|(step, told)| {
+    steps.find_map(|(step, shown)| {
         let failing = step.failure.as_ref()?;
-        Some((failing.label, told.status.clone()))
+        Some((failing.label, shown.status.clone()))
     })
 }
 

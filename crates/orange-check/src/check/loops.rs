@@ -49,13 +49,14 @@ pub(super) fn find(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> 
             other.len() > 1 && other.len() < statuses.len() && other.is_subset(statuses)
         })
     };
-    let mut told: Vec<&Vec<(usize, Arc)>> = cycles
+    let mut smallest: Vec<&Vec<(usize, Arc)>> = cycles
         .iter()
         .filter(|(statuses, _)| !wider(statuses))
         .map(|(_, cycle)| cycle)
         .collect();
-    told.sort_by_key(|cycle| cycle.first().map(|(number, _)| *number));
-    told.into_iter()
+    smallest.sort_by_key(|cycle| cycle.first().map(|(number, _)| *number));
+    smallest
+        .into_iter()
         .map(|cycle| finding(workflow, explored, cycle))
         .collect()
 }

@@ -35,7 +35,7 @@ pub(super) fn find(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> 
             }
             if let Some(steps) = second_round(workflow, explored, number, gate) {
                 reported.insert(key);
-                findings.push(finding(workflow, edge, section, steps));
+                findings.push(finding(workflow, edge, gate, section, steps));
             }
         }
     }
@@ -180,21 +180,32 @@ fn last_step_takes(workflow: &Workflow, steps: &[Step], gate: &Gate) -> bool {
     taken
 }
 
-fn finding(workflow: &Workflow, edge: &Edge, gate: &SectionGate, steps: Vec<Step>) -> Finding {
-    let section = &gate.section;
-    let what = match gate.verdict {
+fn finding(
+    workflow: &Workflow,
+    edge: &Edge,
+    gate: &Gate,
+    kind: &SectionGate,
+    steps: Vec<Step>,
+) -> Finding {
+    let section = &kind.section;
+    let what = match kind.verdict {
         Some(verdict) => format!("an old {verdict} in `{section}`"),
         None => format!("an old `{section}`"),
     };
     let story = Story::from_steps(workflow, steps);
     let from = &edge.from;
-    let to = story.steps.last().map(|told| format!("`{}`", told.status));
+    let to = story.steps.last().map(|last| format!("`{}`", last.status));
     let to = to.unwrap_or_else(|| format!("`{}`", edge.to));
     Finding::new(
         FindingCode::StaleArtifact,
         Some(edge.at),
         format!("{what} leads from `{from}` to {to} in a later round"),
-        "give the gate `fresh: true`, in the transition and in the exit rule",
+        match &gate.name {
+            Some(name) => format!("add `fresh: true` to the gate `{name}` under `gates:`"),
+            None => String::from(
+                "add `fresh: true` to this gate, also where an exit rule repeats the gate",
+            ),
+        },
     )
     .with_story(story)
 }
