@@ -111,8 +111,11 @@ pub enum DriverError {
         directory: PathBuf,
         names: Vec<ProjectName>,
     },
-    #[error("cannot register `{}`: {reason}", .path.display())]
-    NoRepository { path: PathBuf, reason: String },
+    #[error("cannot register `{}`: {problem}", .path.display())]
+    NoRepository {
+        path: PathBuf,
+        problem: RepositoryProblem,
+    },
     #[error("cannot find branch `{branch}` in `{}`", .path.display())]
     NoBranch { path: PathBuf, branch: BranchName },
     #[error("cannot remove project `{project}`: {}", list_uses(.tasks, .workspaces))]
@@ -147,11 +150,11 @@ pub enum DriverError {
     Document(#[from] DocumentError),
     #[error("cannot read TASK.md of task `{task}`: {reason}")]
     DocumentUnknown { task: TaskId, reason: String },
-    /// The task's branch does not exist yet.
-    #[error("work on task `{task}` has not started: it has no branch yet")]
-    NotStarted { task: TaskId },
+    /// The task's branch was never created.
+    #[error("task `{task}` has no branch: {}", explain_no_branch(.next_step))]
+    NotStarted { task: TaskId, next_step: NextStep },
     #[error("task `{task}` has no worktree")]
-    NoWorktree { task: TaskId, branch: BranchName },
+    NoWorktree { task: TaskId, next_step: NextStep },
     #[error(
         "nothing to send back: `{task}` can be merged into `{into}` without conflicts, and no \
          verification has failed"
@@ -234,15 +237,34 @@ pub struct Candidate {
     pub summary: String,
 }
 
-/// How a task without an agent may get one.
+/// What to do about a task that has no agent, branch or worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NextStep {
     /// The task's work has not started.
     Spawn,
     /// The task had an agent; holds the role, if one was requested.
     Respawn(Option<Role>),
-    /// Nothing known.
+    /// The task ended before its work started.
+    Create,
+    /// The task has commits.
+    Diff,
+    /// Only the task's state can tell.
     Inspect,
+}
+
+/// Why a directory cannot be registered as a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RepositoryProblem {
+    #[error("it is not in a git repository")]
+    NotARepository,
+    #[error("it is not in a checkout of the repository")]
+    NoCheckout,
+    #[error("no branch is checked out, and the repository has no default branch")]
+    NoBranch,
+    #[error("the repository has no commit yet")]
+    NoCommit,
+    #[error("its path contains control characters or is not UTF-8")]
+    BadPath,
 }
 
 impl From<GitError> for DriverError {
@@ -276,6 +298,13 @@ fn list_uses(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {
     let held = quoted("it has workspaces in use:", held);
     let both: Vec<String> = tasks.into_iter().chain(held).collect();
     both.join("; ")
+}
+
+fn explain_no_branch(next_step: &NextStep) -> &'static str {
+    match next_step {
+        NextStep::Create => "it ended before its work started",
+        _ => "its work has not started",
+    }
 }
 
 fn explain_no_skills(requested: Option<&HarnessName>) -> String {

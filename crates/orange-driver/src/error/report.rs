@@ -1,11 +1,13 @@
 //! What each error means to its reader: kind, code, hints, details.
 
+use std::path::Path;
+
 use orange_config::HarnessError;
 use orange_engine::names::{Status, TaskId};
 use serde_json::{Value, json};
 
 use super::lower::{home, projects, registered, settings, store};
-use super::{Candidate, DriverError, NextStep};
+use super::{Candidate, DriverError, NextStep, RepositoryProblem};
 
 /// The kind of error, which alone determines the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,16 +90,14 @@ impl DriverError {
                     _ => report,
                 }
             }
-            DriverError::HarnessUnset { folder, .. } => {
-                Report::new(Kind::Usage, "harness-unset")
-                    .hint("install claude, codex, gemini, opencode or pi")
-                    .hint(format!(
-                        "to use another agent, define it in `{}/NAME.toml`",
-                        folder.display()
-                    ))
-                    .hint("choose an agent for one task with `orange task create --harness NAME`")
-                    .hint("choose one for all projects with `harness = \"NAME\"` in config.toml")
-            }
+            DriverError::HarnessUnset { folder, .. } => Report::new(Kind::Usage, "harness-unset")
+                .hint("install claude, codex, gemini, opencode or pi")
+                .hint(format!(
+                    "to use another agent, define it in `{}/NAME.toml` and run the command \
+                         again with `--harness NAME`",
+                    folder.display()
+                ))
+                .hint("to use it in all projects, set `harness = \"NAME\"` in config.toml"),
             DriverError::NoSkills(named) => {
                 let first = match named {
                     Some(name) => format!(
@@ -166,11 +166,19 @@ impl DriverError {
                 ..
             } => {
                 let other = holders.first().map_or("TASK", |(_, task)| task.as_str());
-                Report::new(Kind::Refused, "pool-full").hint(format!(
-                    "finish one of them, or cancel it with `orange task cancel {other}`, then run \
-                     `orange task spawn {task}`; `pool_size` of `{project}` in projects.json sets \
-                     the number of workspaces, and `when_full` whether a start waits for one"
-                ))
+                Report::new(Kind::Refused, "pool-full")
+                    .hint(format!(
+                        "finish one of these tasks, or cancel it with `orange task cancel \
+                         {other}`, then run `orange task spawn {task}`"
+                    ))
+                    .hint(format!(
+                        "for more workspaces, run `orange project update {project} --pool-size \
+                         COUNT`"
+                    ))
+                    .hint(format!(
+                        "to let starts wait for a free workspace, set `\"when_full\": \"queue\"` of \
+                         `{project}` in projects.json"
+                    ))
             }
             DriverError::WorkspaceBusy(_) => {
                 Report::new(Kind::Busy, "workspace-busy").hint("run the command again")
@@ -204,11 +212,9 @@ impl DriverError {
                     .hint(registered(names))
                     .details(json!({ "names": names }))
             }
-            DriverError::NoRepository { .. } => Report::new(Kind::Refused, "project-unusable")
-                .hint(
-                "create what is missing with `git init` or `git commit --allow-empty -m first`, \
-                 then run the command again",
-            ),
+            DriverError::NoRepository { path, problem } => {
+                Report::new(Kind::Refused, "project-unusable").hint(repository_hint(path, *problem))
+            }
             DriverError::NoBranch { path, .. } => Report::new(Kind::NotFound, "branch-not-found")
                 .hint(format!(
                     "list the branches with `git -C {} branch`",
@@ -296,18 +302,16 @@ impl DriverError {
                     .hint(SAVE_WHOLE)
                     .details(json!({ "task": task, "reason": reason }))
             }
-            DriverError::NotStarted { task } => Report::new(Kind::Refused, "not-started")
-                .hint(format!(
-                    "start the work with `orange task spawn {task}`, or create a new task if this \
-                     one has ended"
-                ))
-                .details(json!({ "task": task })),
-            DriverError::NoWorktree { task, branch } => Report::new(Kind::NotFound, "no-worktree")
-                .hint(format!(
-                    "a task has one from its start to its end; its commits are on `{branch}`, and \
-                     `orange task diff {task}` shows them"
-                ))
-                .details(json!({ "task": task })),
+            DriverError::NotStarted { task, next_step } => {
+                Report::new(Kind::Refused, "not-started")
+                    .hint(next_step_hint(task, next_step))
+                    .details(json!({ "task": task }))
+            }
+            DriverError::NoWorktree { task, next_step } => {
+                Report::new(Kind::NotFound, "no-worktree")
+                    .hint(next_step_hint(task, next_step))
+                    .details(json!({ "task": task }))
+            }
             DriverError::NoMergeFailure { task, .. } => {
                 Report::new(Kind::Refused, "no-merge-failure")
                     .hint(format!("merge it with `orange task merge {task}`"))
@@ -391,7 +395,28 @@ impl DriverError {
     }
 }
 
-/// How to get an agent for a task.
+fn repository_hint(path: &Path, problem: RepositoryProblem) -> String {
+    let git = format!("git -C {}", path.display());
+    match problem {
+        RepositoryProblem::NotARepository => format!(
+            "run the command in a git repository, or create one with `{git} init` and `{git} \
+             commit --allow-empty -m first`"
+        ),
+        RepositoryProblem::NoCheckout => {
+            String::from("run the command in a directory where the repository is checked out")
+        }
+        RepositoryProblem::NoBranch => {
+            format!("run `{git} switch BRANCH`, then run the command again")
+        }
+        RepositoryProblem::NoCommit => {
+            format!("run `{git} commit --allow-empty -m first`, then run the command again")
+        }
+        RepositoryProblem::BadPath => {
+            String::from("rename the directory, then run the command again")
+        }
+    }
+}
+
 fn next_step_hint(task: &TaskId, next_step: &NextStep) -> String {
     match next_step {
         NextStep::Spawn => format!("run `orange task spawn {task}` to start the work"),
@@ -401,6 +426,10 @@ fn next_step_hint(task: &TaskId, next_step: &NextStep) -> String {
         NextStep::Respawn(Some(role)) => {
             format!("run `orange task respawn {task} --role {role}` to start it again")
         }
+        NextStep::Create => {
+            String::from("create a new task for this work with `orange new SUMMARY`")
+        }
+        NextStep::Diff => format!("see its changes with `orange task diff {task}`"),
         NextStep::Inspect => format!("check its state with `orange task show {task}`"),
     }
 }

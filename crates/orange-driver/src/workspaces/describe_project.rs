@@ -7,6 +7,7 @@ use orange_effects::git::{Git, GitError};
 use orange_engine::names::{BranchName, HarnessName, ProjectName};
 
 use crate::DriverError;
+use crate::error::RepositoryProblem;
 use crate::workspaces::Workspaces;
 
 impl Workspaces {
@@ -18,32 +19,30 @@ impl Workspaces {
         workflow: Option<String>,
         harness: Option<HarnessName>,
     ) -> Result<Project, DriverError> {
-        let wrong = |reason: &str| DriverError::NoRepository {
+        let wrong = |problem: RepositoryProblem| DriverError::NoRepository {
             path: directory.to_owned(),
-            reason: reason.to_owned(),
+            problem,
         };
         let git = match Git::open("git", directory, &self.context.environment) {
             Err(GitError::NotARepository { .. }) => {
-                return Err(wrong("it is not in a git repository"));
+                return Err(wrong(RepositoryProblem::NotARepository));
             }
             git => git?,
         };
         let path = git.toplevel(directory);
-        let path = path.map_err(|_| wrong("it is not in a checkout of the repository"))?;
+        let path = path.map_err(|_| wrong(RepositoryProblem::NoCheckout))?;
         let branch = default_branch(&git, &path)?;
-        let branch = branch.ok_or_else(|| wrong("it is not on a branch"))?;
+        let branch = branch.ok_or_else(|| wrong(RepositoryProblem::NoBranch))?;
         match git.base(&branch) {
             Err(GitError::NoCommit { .. }) => {
-                return Err(wrong("the repository has no commit yet"));
+                return Err(wrong(RepositoryProblem::NoCommit));
             }
             base => base?,
         };
         // The path is stored as text, so it must survive the conversion unchanged.
         let plain = path.to_str().filter(|it| !it.contains(char::is_control));
         if plain.is_none() {
-            return Err(wrong(
-                "its path contains control characters or is not UTF-8; rename it",
-            ));
+            return Err(wrong(RepositoryProblem::BadPath));
         }
         let name = name.unwrap_or_else(|| {
             let last = path.file_name().unwrap_or_default();

@@ -48,7 +48,7 @@ impl Workspaces {
             Some(workspace) => git.worktree(&workspace.path)?.diff(&ask),
             None => git.diff(&ask),
         };
-        diff.map_err(|error| without_branch(&task, error))
+        diff.map_err(|error| without_branch(&store, &task, error))
     }
 }
 

@@ -87,14 +87,14 @@ impl Workspaces {
         let name = format!("{workspace}-{}", clock::now().millis());
         let folder = self.context.home.set_aside().join(name);
         let moved = worktree.move_aside(&[left], &folder)?;
-        let told = |_: &_| {
+        let notice = |_: &_| {
             let kept = folder.join(file);
             format!(
                 "an earlier task left something at `{file}` in {workspace}; it was moved to `{}`",
                 kept.display()
             )
         };
-        Ok(moved.first().map(told))
+        Ok(moved.first().map(notice))
     }
 
     /// Removes TASK.md, saves unsaved work, and detaches the worktree from the branch. The caller

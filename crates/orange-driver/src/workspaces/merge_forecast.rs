@@ -30,7 +30,7 @@ impl Workspaces {
         let settings = self.context.settings(Some(&project))?.merge;
         let tip = git.branch(&task.branch)?.ok_or_else(|| {
             let branch = task.branch.to_string();
-            without_branch(&task, GitError::NoCommit { branch })
+            without_branch(&store, &task, GitError::NoCommit { branch })
         })?;
         let submitted = task.submission.as_ref().map(|it| &it.commit);
         let head = submitted.unwrap_or(&tip);

@@ -9,6 +9,7 @@ use orange_engine::names::TaskId;
 use orange_store::Store;
 
 use crate::DriverError;
+use crate::error::NextStep;
 use crate::workspaces::Workspaces;
 
 /// A program that opens a worktree.
@@ -23,13 +24,25 @@ impl Workspaces {
     /// The path of a task's worktree.
     pub fn worktree_path(&self, task: &TaskId) -> Result<PathBuf, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
-        let stored = store.require(task)?.task;
-        let workspace = store.workspace_of(task)?;
-        let workspace = workspace.ok_or_else(|| DriverError::NoWorktree {
+        let stored = store.require(task)?;
+        if let Some(workspace) = store.workspace_of(task)? {
+            return Ok(workspace.path);
+        }
+        let repository = self.repository_of(&stored.task);
+        let branch = repository.and_then(|(_, git)| Ok(git.branch(&stored.task.branch)?));
+        let has_branch = branch.is_ok_and(|it| it.is_some());
+        let was_started = !stored.task.runs.is_empty();
+        let next_step = match (has_branch, was_started, stored.has_ended()) {
+            (false, false, false) => NextStep::Spawn,
+            (false, false, true) => NextStep::Create,
+            (false, true, false) => NextStep::Inspect,
+            // The diff of a merged task needs no branch.
+            (true, ..) | (_, true, true) => NextStep::Diff,
+        };
+        Err(DriverError::NoWorktree {
             task: task.clone(),
-            branch: stored.branch,
-        })?;
-        Ok(workspace.path)
+            next_step,
+        })
     }
 
     /// Runs the program in the worktree, in this terminal, and waits for it.

@@ -9,6 +9,7 @@ use orange_store::Store;
 
 use super::registered_remote::with_registered_remote;
 use crate::DriverError;
+use crate::error::NextStep;
 use crate::workspaces::Workspaces;
 
 /// A question about a branch, beyond what is recorded for the task.
@@ -92,7 +93,9 @@ impl Workspaces {
             commit: question.head.or(submitted),
         };
         let Some(held) = store.workspace_of(&task.id)? else {
-            return git.facts(&ask).map_err(|error| without_branch(task, error));
+            return git
+                .facts(&ask)
+                .map_err(|error| without_branch(store, task, error));
         };
         let worktree = git.worktree(&held.path)?;
         let found = worktree.branch()?;
@@ -112,17 +115,23 @@ impl Workspaces {
         }
         worktree
             .facts(&ask)
-            .map_err(|error| without_branch(task, error))
+            .map_err(|error| without_branch(store, task, error))
     }
 }
 
 /// Turns a missing branch into an error with instructions, and anything else into a failure of git.
-pub(super) fn without_branch(task: &Task, error: GitError) -> DriverError {
+pub(super) fn without_branch(store: &Store, task: &Task, error: GitError) -> DriverError {
     match error {
         // A run is recorded before its worktree and branch are created.
         GitError::NoCommit { branch } if branch == task.branch.as_str() && task.runs.is_empty() => {
+            let has_ended = store.require(&task.id).is_ok_and(|it| it.has_ended());
             DriverError::NotStarted {
                 task: task.id.clone(),
+                next_step: if has_ended {
+                    NextStep::Create
+                } else {
+                    NextStep::Spawn
+                },
             }
         }
         GitError::NoCommit { branch } => DriverError::FactUnknown {

@@ -14,11 +14,11 @@ use super::{parkings, tasks, texts};
 use crate::Store;
 use crate::error::{StoreError, failed};
 
-/// Reads the standing of tasks, thousands of them in a row.
+/// Reads where tasks are in their schedule, thousands of them in a row.
 struct Reader<'a> {
     connection: &'a Connection,
     load: Statement<'a>,
-    /// By the hash of their text; `None` for one that cannot be read.
+    /// The workflows that were read so far, by the hash of their text; `None` if one is invalid.
     workflows: BTreeMap<String, Option<Workflow>>,
 }
 
@@ -30,8 +30,8 @@ impl Store {
         standings(&snapshot)
     }
 
-    /// The standing of a task and of those it comes after; `None` if it does not exist or its
-    /// workflow cannot be read.
+    /// A task and those it comes after; `None` if the task does not exist or its workflow cannot be
+    /// read.
     pub fn standing(
         &self,
         task: &TaskId,
@@ -211,7 +211,7 @@ fn unfinished_tasks(reader: &mut Reader<'_>) -> Result<Vec<TaskId>, StoreError> 
     Ok(required)
 }
 
-/// The same, with every task that they wait for.
+/// Where every unfinished task is in its schedule, and every task that one of them waits for.
 fn standings(connection: &Connection) -> Result<Vec<ScheduledTask>, StoreError> {
     let mut reader = Reader::new(connection)?;
     let mut required = unfinished_tasks(&mut reader)?;

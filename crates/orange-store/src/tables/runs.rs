@@ -98,7 +98,7 @@ impl Store {
         Ok(runs.remove(task).unwrap_or_default())
     }
 
-    /// The same for many tasks, with one statement.
+    /// The runs of several tasks, each in the order they were planned; prepares one statement.
     pub fn runs_of<'a>(
         &self,
         tasks: impl IntoIterator<Item = &'a TaskId>,

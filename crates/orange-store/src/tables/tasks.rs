@@ -24,6 +24,14 @@ pub struct StoredTask {
     pub sequence: u64,
 }
 
+impl StoredTask {
+    /// Whether the task is in a terminal status. False if its workflow cannot be read.
+    pub fn has_ended(&self) -> bool {
+        let workflow = load(&self.workflow_text).workflow;
+        workflow.is_some_and(|it| it.is_terminal(&self.task.status))
+    }
+}
+
 /// A task as it is listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskSummary {

@@ -105,9 +105,15 @@ fn ambiguous_and_unknown_projects() {
         let mut command = stage.ask_program(line);
         command.current_dir(&other).output().unwrap()
     };
-    assert_code(&at("project add"), 3, "project-unusable");
+    let unusable = |hint: &str| {
+        let output = at("project add");
+        assert_code(&output, 3, "project-unusable");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains(hint), "{text}");
+    };
+    unusable(" init` and `");
     assert!(stage.git_in(&other, "init -q -b main").status.success());
-    assert_code(&at("project add"), 3, "project-unusable");
+    unusable(" commit --allow-empty -m first`, then run the command again");
     let first = "-c user.name=A -c user.email=a@b.c commit -q --allow-empty -m first";
     assert!(stage.git_in(&other, first).status.success());
     assert_code(&at("project add --name app"), 3, "project-exists");
