@@ -62,16 +62,16 @@ impl Admin {
     pub fn update_skills(
         &self,
         name: Option<&HarnessName>,
-        lesson: SkillAction,
+        action: SkillAction,
     ) -> Result<(Vec<InstallReport>, Vec<String>), DriverError> {
         self.callers.require_user("install a skill")?;
-        let places = self.skill_folders(name, lesson)?;
-        let (text, workflows) = match lesson {
+        let places = self.skill_folders(name, action)?;
+        let (text, workflows) = match action {
             SkillAction::Install => self.skill_text()?,
             SkillAction::Remove => (String::new(), Vec::new()),
         };
-        let taught = places.into_iter().map(|(harness, skills)| {
-            let done = match lesson {
+        let reports = places.into_iter().map(|(harness, skills)| {
+            let done = match action {
                 SkillAction::Install => skill_file::install(&skills, &text),
                 SkillAction::Remove => skill_file::remove(&skills),
             };
@@ -88,7 +88,7 @@ impl Admin {
             let (reason, fix) = match &done {
                 Ok(Outcome::Kept(found)) => {
                     let fix = move_away_hint(found, &path);
-                    let again = match lesson {
+                    let again = match action {
                         SkillAction::Install => {
                             format!(", then run `orange install --harness {harness}`")
                         }
@@ -111,7 +111,7 @@ impl Admin {
                 fix,
             }
         });
-        Ok((taught.collect(), workflows))
+        Ok((reports.collect(), workflows))
     }
 
     /// The current text of the skill, and the workflows that it describes: the one from the
@@ -135,7 +135,7 @@ impl Admin {
     fn skill_folders(
         &self,
         requested: Option<&HarnessName>,
-        lesson: SkillAction,
+        action: SkillAction,
     ) -> Result<Vec<(HarnessName, PathBuf)>, DriverError> {
         let harnesses = self.context.harnesses()?;
         let place = |harness: &Harness| {
@@ -148,7 +148,7 @@ impl Admin {
             return Ok(vec![place(harness).ok_or_else(none)?]);
         }
         let path = self.context.environment.variable("PATH");
-        let is_meant = |it: &&Harness| lesson == SkillAction::Remove || it.locate(path).is_ok();
+        let is_meant = |it: &&Harness| action == SkillAction::Remove || it.locate(path).is_ok();
         let usable = harnesses
             .all()
             .iter()

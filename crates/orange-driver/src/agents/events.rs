@@ -77,8 +77,8 @@ impl Agents {
         self.context.environment.variable(name)?.to_str()
     }
 
-    fn try_store(&self, task: &TaskId, told: HookEvent) -> Result<(), String> {
-        let kind = AgentEventKind::from_name(&told.kind).ok_or("unknown kind of event")?;
+    fn try_store(&self, task: &TaskId, hook_event: HookEvent) -> Result<(), String> {
+        let kind = AgentEventKind::from_name(&hook_event.kind).ok_or("unknown kind of event")?;
         let (Some(run), Some(proof)) = (
             self.own_variable(ORANGE_RUN_ID),
             self.own_variable(ORANGE_RUN_PROOF),
@@ -98,7 +98,7 @@ impl Agents {
         if known != ids::hash(proof).into_bytes() {
             return Err(String::from("its proof does not match its run"));
         }
-        let payload = told.payload.as_deref().and_then(parse_payload);
+        let payload = hook_event.payload.as_deref().and_then(parse_payload);
         let found = |names: &[&str]| {
             payload
                 .as_ref()
@@ -113,10 +113,10 @@ impl Agents {
         };
         let event = AgentEvent {
             kind,
-            sequence: told.sequence.unwrap_or_else(clock::ticks),
+            sequence: hook_event.sequence.unwrap_or_else(clock::ticks),
             at: clock::now(),
-            session_id: told.session_id.or_else(|| found(&SESSION_IDS)),
-            transcript: told.transcript.or_else(|| found(&TRANSCRIPTS)),
+            session_id: hook_event.session_id.or_else(|| found(&SESSION_IDS)),
+            transcript: hook_event.transcript.or_else(|| found(&TRANSCRIPTS)),
             message,
         };
         let directory = self.context.run_directory(&project, task, &run);

@@ -66,48 +66,48 @@ impl Performer {
     pub(crate) fn deliver(
         &self,
         store: &mut Store,
-        telling: &MessageDelivery<'_>,
+        message: &MessageDelivery<'_>,
     ) -> Result<(), Failure> {
-        let inbox = store.inbox(&telling.task.id).map_err(Failure::temporary)?;
-        let entry = inbox.iter().find(|it| it.id == telling.entry);
+        let inbox = store.inbox(&message.task.id).map_err(Failure::temporary)?;
+        let entry = inbox.iter().find(|it| it.id == message.entry);
         let Some(entry) = entry.filter(|it| it.read_at.is_none()) else {
             return Ok(());
         };
         let mut delivery = entry.delivery.clone();
         // A line that was typed in an earlier run was for another agent.
-        if delivery.typed_run.as_ref() != Some(&telling.run.id) {
+        if delivery.typed_run.as_ref() != Some(&message.run.id) {
             delivery = Delivery::default();
         }
         if delivery.sent_at.is_some() {
-            return self.send_again(store, telling, delivery);
+            return self.send_again(store, message, delivery);
         }
-        if let Some(told_at) = notified_at(&inbox, telling) {
-            delivery.typed_run = Some(telling.run.id.clone());
-            delivery.sent_at = Some(told_at);
-            return note(store, telling, delivery);
+        if let Some(typed_at) = notified_at(&inbox, message) {
+            delivery.typed_run = Some(message.run.id.clone());
+            delivery.sent_at = Some(typed_at);
+            return note(store, message, delivery);
         }
-        let before = self.require_usable_pane(telling)?;
+        let before = self.require_usable_pane(message)?;
         let waits = before.screen.is_waiting();
         let is_typed = !waits && !is_recent(delivery.typed_at, ECHO_TIMEOUT);
         if is_typed {
-            let pasted = self.context.tmux.paste(telling.pane, NUDGE);
+            let pasted = self.context.tmux.paste(message.pane, NUDGE);
             pasted.map_err(Failure::obstacle)?;
             // If this process is killed before this note, the line may be typed twice, which does
             // no harm.
-            delivery.typed_run = Some(telling.run.id.clone());
+            delivery.typed_run = Some(message.run.id.clone());
             delivery.typed_at = Some(clock::now());
-            note(store, telling, delivery.clone())?;
+            note(store, message, delivery.clone())?;
         }
         let typed_at = clock::now();
         let shown_before = is_typed.then_some(before.screen.times_shown);
-        let typing = self.wait_until_shown(telling, shown_before)?;
+        let typing = self.wait_until_shown(message, shown_before)?;
         // Noted before sending: after a kill in between, the next attempt finds the line in the
         // input.
-        delivery.typed_run = Some(telling.run.id.clone());
+        delivery.typed_run = Some(message.run.id.clone());
         delivery.sent_at = Some(clock::now());
-        note(store, telling, delivery.clone())?;
-        self.send(store, telling, &typing)?;
-        self.confirm(store, telling, delivery, typed_at)
+        note(store, message, delivery.clone())?;
+        self.send(store, message, &typing)?;
+        self.confirm(store, message, delivery, typed_at)
     }
 
     /// Waits until the agent reports that it received the line, if this kind of agent reports that.
@@ -116,20 +116,20 @@ impl Performer {
     fn confirm(
         &self,
         store: &mut Store,
-        telling: &MessageDelivery<'_>,
+        message: &MessageDelivery<'_>,
         mut delivery: Delivery,
         typed_at: Timestamp,
     ) -> Result<(), Failure> {
-        if telling.events.contains(&AgentEventKind::PromptSubmitted) {
+        if message.events.contains(&AgentEventKind::PromptSubmitted) {
             let took_in = || {
-                Ok(self.find_acceptance(telling, typed_at).is_some() || is_read(store, telling)?)
+                Ok(self.find_acceptance(message, typed_at).is_some() || is_read(store, message)?)
             };
             if wait_until(REPORT_TIMEOUT, took_in)? {
                 delivery.confirmed_at = Some(clock::now());
-                return note(store, telling, delivery);
+                return note(store, message, delivery);
             }
-            if self.is_unsent(telling)? {
-                return Err(not_accepted(telling.role));
+            if self.is_unsent(message)? {
+                return Err(not_accepted(message.role));
             }
         }
         Ok(())
@@ -139,38 +139,38 @@ impl Performer {
     fn send_again(
         &self,
         store: &mut Store,
-        telling: &MessageDelivery<'_>,
+        message: &MessageDelivery<'_>,
         mut delivery: Delivery,
     ) -> Result<(), Failure> {
-        let told_at = delivery.sent_at;
-        if told_at.is_some_and(|told_at| self.find_acceptance(telling, told_at).is_some()) {
+        let typed_at = delivery.sent_at;
+        if typed_at.is_some_and(|typed_at| self.find_acceptance(message, typed_at).is_some()) {
             delivery.confirmed_at = delivery.confirmed_at.or(Some(clock::now()));
-            return note(store, telling, delivery);
+            return note(store, message, delivery);
         }
-        let typing = self.context.tmux.typing_state(telling.pane, NUDGE);
+        let typing = self.context.tmux.typing_state(message.pane, NUDGE);
         let typing = typing.map_err(Failure::temporary)?;
         if let Some(obstacle) = &typing.obstacle {
             return Err(Failure::obstacle(obstacle));
         }
         if !typing.screen.is_waiting() {
-            return note(store, telling, delivery);
+            return note(store, message, delivery);
         }
         let typed_at = clock::now();
-        self.send(store, telling, &typing)?;
-        note(store, telling, delivery.clone())?;
-        self.confirm(store, telling, delivery, typed_at)
+        self.send(store, message, &typing)?;
+        note(store, message, delivery.clone())?;
+        self.confirm(store, message, delivery, typed_at)
     }
 
     /// The terminal once the line shows. `before` is how often the line showed before it was typed,
     /// if it was typed just now.
     fn wait_until_shown(
         &self,
-        telling: &MessageDelivery<'_>,
+        message: &MessageDelivery<'_>,
         before: Option<usize>,
     ) -> Result<TypingState, Failure> {
         let deadline = Deadline::after(SHOW_TIMEOUT);
         loop {
-            let typing = self.require_usable_pane(telling)?;
+            let typing = self.require_usable_pane(message)?;
             let screen = &typing.screen;
             // If the agent has no known input box, it is enough that the line shows once more than
             // before.
@@ -189,11 +189,11 @@ impl Performer {
     fn send(
         &self,
         store: &Store,
-        telling: &MessageDelivery<'_>,
+        message: &MessageDelivery<'_>,
         typing: &TypingState,
     ) -> Result<(), Failure> {
         let press = || {
-            let pressed = self.context.tmux.press_enter(telling.pane);
+            let pressed = self.context.tmux.press_enter(message.pane);
             pressed.map_err(Failure::obstacle)
         };
         if !typing.screen.is_unsent() {
@@ -201,28 +201,28 @@ impl Performer {
         }
         for _ in 0..2 {
             press()?;
-            let is_taken = || Ok(!self.is_unsent(telling)? || is_read(store, telling)?);
+            let is_taken = || Ok(!self.is_unsent(message)? || is_read(store, message)?);
             if wait_until(ACCEPT_TIMEOUT, is_taken)? {
                 return Ok(());
             }
         }
-        Err(not_accepted(telling.role))
+        Err(not_accepted(message.role))
     }
 
     /// Whether the line is provably still in the input box; while the user types, nothing is
     /// certain.
-    fn is_unsent(&self, telling: &MessageDelivery<'_>) -> Result<bool, Failure> {
-        let typing = self.context.tmux.typing_state(telling.pane, NUDGE);
+    fn is_unsent(&self, message: &MessageDelivery<'_>) -> Result<bool, Failure> {
+        let typing = self.context.tmux.typing_state(message.pane, NUDGE);
         let typing = typing.map_err(Failure::temporary)?;
         Ok(typing.obstacle.is_none() && typing.screen.is_unsent())
     }
 
     /// The terminal's content, if it is safe to type into it.
-    fn require_usable_pane(&self, telling: &MessageDelivery<'_>) -> Result<TypingState, Failure> {
+    fn require_usable_pane(&self, message: &MessageDelivery<'_>) -> Result<TypingState, Failure> {
         let events =
             self.agents
-                .events_of(&telling.task.project, &telling.task.id, &telling.run.id);
-        let typing = self.context.tmux.typing_state(telling.pane, NUDGE);
+                .events_of(&message.task.project, &message.task.id, &message.run.id);
+        let typing = self.context.tmux.typing_state(message.pane, NUDGE);
         let typing = typing.map_err(Failure::temporary)?;
         if let Some(obstacle) = &typing.obstacle {
             return Err(Failure::obstacle(obstacle));
@@ -232,8 +232,8 @@ impl Performer {
                 "Enter was not pressed: the agent's input line has other text",
             ));
         }
-        let started = telling.run.setup.as_ref().map(|setup| setup.at);
-        let tells = telling.events.contains(&AgentEventKind::SessionStart);
+        let started = message.run.setup.as_ref().map(|setup| setup.at);
+        let tells = message.events.contains(&AgentEventKind::SessionStart);
         let is_starting = if tells {
             events.is_empty() && is_recent(started, START_TIMEOUT)
         } else {
@@ -254,12 +254,12 @@ impl Performer {
     /// The event that shows that an agent received the line.
     fn find_acceptance(
         &self,
-        telling: &MessageDelivery<'_>,
+        message: &MessageDelivery<'_>,
         typed_at: Timestamp,
     ) -> Option<AgentEvent> {
         let events =
             self.agents
-                .events_of(&telling.task.project, &telling.task.id, &telling.run.id);
+                .events_of(&message.task.project, &message.task.id, &message.run.id);
         let mut events = events.into_iter();
         events.find(|it| it.kind == AgentEventKind::PromptSubmitted && it.at >= typed_at)
     }
@@ -288,26 +288,26 @@ pub(crate) fn note_obstacle(store: &mut Store, task: &Task, entry: u64, why: &st
 /// Records a message's delivery state, without an obstacle.
 fn note(
     store: &mut Store,
-    telling: &MessageDelivery<'_>,
+    message: &MessageDelivery<'_>,
     delivery: Delivery,
 ) -> Result<(), Failure> {
     let delivery = Delivery {
         problem: None,
         ..delivery
     };
-    let noted = store.set_delivery(telling.entry, &delivery);
+    let noted = store.set_delivery(message.entry, &delivery);
     noted.map_err(Failure::temporary)
 }
 
 /// When this agent was notified of waiting messages, if it has read none since.
-fn notified_at(inbox: &[InboxEntry], telling: &MessageDelivery<'_>) -> Option<Timestamp> {
+fn notified_at(inbox: &[InboxEntry], message: &MessageDelivery<'_>) -> Option<Timestamp> {
     let unread = inbox.iter().filter(|it| {
-        let in_this_run = it.delivery.typed_run.as_ref() == Some(&telling.run.id);
+        let in_this_run = it.delivery.typed_run.as_ref() == Some(&message.run.id);
         let is_free = it.delivery.problem.is_none();
-        it.to == *telling.role && it.read_at.is_none() && in_this_run && is_free
+        it.to == *message.role && it.read_at.is_none() && in_this_run && is_free
     });
     let told = unread.filter_map(|it| it.delivery.sent_at).max();
-    let own = inbox.iter().filter(|it| it.to == *telling.role);
+    let own = inbox.iter().filter(|it| it.to == *message.role);
     let last_read = own.filter_map(|it| it.read_at).max();
     // A message that came while the inbox was being read is still unread, and no typed line
     // announces it.
@@ -321,10 +321,10 @@ fn is_recent(at: Option<Timestamp>, within: Duration) -> bool {
     u64::try_from(passed).is_ok_and(|passed| u128::from(passed) < within.as_millis())
 }
 
-fn is_read(store: &Store, telling: &MessageDelivery<'_>) -> Result<bool, Failure> {
-    let inbox = store.inbox(&telling.task.id).map_err(Failure::temporary)?;
+fn is_read(store: &Store, message: &MessageDelivery<'_>) -> Result<bool, Failure> {
+    let inbox = store.inbox(&message.task.id).map_err(Failure::temporary)?;
     let mut inbox = inbox.iter();
-    Ok(inbox.any(|it| it.id == telling.entry && it.read_at.is_some()))
+    Ok(inbox.any(|it| it.id == message.entry && it.read_at.is_some()))
 }
 
 /// Whether a condition becomes true in time; a failed check ends the wait.

@@ -1,8 +1,8 @@
 //! Performs pending effects, one performer per task at a time.
 //!
-//! A performer takes the lock, performs what is due, releases the lock and checks again. A process
-//! that commits an effect meanwhile can rely on this last check, so it never happens that two
-//! processes each expect the other to perform the effect.
+//! A performer takes the lock, performs what is due, releases the lock and checks again. If another
+//! process records a new effect while the lock is held, this last check finds it, so no effect is
+//! left behind.
 
 mod act;
 mod children;
@@ -49,7 +49,8 @@ pub struct Performer {
     steps: Steps,
     agents: Agents,
     scheduler: Scheduler,
-    /// The latest listing of the server, while many starts are confirmed.
+    /// One listing of the tmux panes, shared while `confirm_starts` confirms many starts; otherwise
+    /// `None`.
     listing: Option<Arc<Listing>>,
 }
 
@@ -75,9 +76,11 @@ impl Performer {
 /// The longest sleep of a waiting performer.
 const MAX_SLEEP: Duration = Duration::from_secs(1);
 
-/// For retries that wait until an obstacle is removed: the factor for their number, and the longest
-/// pause between them. With the default bounds this is about five minutes in total.
+/// How many times more often than usual an effect is retried while an obstacle prevents it: with
+/// the default bounds, for about five minutes.
 const OBSTACLE_TRIES: u32 = 4;
+
+/// The longest pause between two tries while an obstacle prevents an effect.
 const OBSTACLE_PAUSE: Duration = Duration::from_secs(30);
 
 /// The result of performing.
@@ -94,14 +97,14 @@ pub enum PerformResult {
 impl Performer {
     /// Performs everything that is due, in order, and records each outcome.
     ///
-    /// If a copy could not be written, reports this at the end; it blocks no effect.
+    /// If the task's files (TASK.md, its history) cannot be written, the effects are performed all
+    /// the same, and the error is returned at the end.
     pub fn perform(&self, task: &TaskId) -> Result<PerformResult, DriverError> {
         let (performed, copies) = self.perform_with_copies(task)?;
         copies.map(|()| performed)
     }
 
-    /// Like `perform`, but returns separately whether the copies of what was decided could be
-    /// written.
+    /// Like `perform`, but returns separately whether the task's files could be written.
     pub(crate) fn perform_with_copies(
         &self,
         task: &TaskId,
@@ -150,7 +153,8 @@ impl Performer {
         }
     }
 
-    /// Performs what is due; returns whether the last copies could be written.
+    /// Performs what is due; returns whether the task's files could be written after the last
+    /// effect.
     fn drain(
         &self,
         store: &mut Store,
@@ -161,12 +165,12 @@ impl Performer {
         while let Next::Now(pending) = following {
             self.perform_one(store, &pending)?;
             following = next(store, task, clock::now())?;
-            // Before the start of an agent, leave the copies for later: writing them would delay
+            // Before the start of an agent, leave the files for later: writing them would delay
             // the start.
             let is_start = matches!(&following,
                 Next::Now(pending) if matches!(pending.planned.effect, Effect::Spawn(_)));
             if !is_start {
-                // A copy that cannot be written does not delay the next effect.
+                // A file that cannot be written does not delay the next effect.
                 projected = self.steps.sync_files(store, task);
                 following = next(store, task, clock::now())?;
             }
@@ -259,8 +263,9 @@ impl Performer {
             store.postpone_effect(task, effect, &failure.error, until)?;
             return Ok(());
         }
-        // Recording a failed attempt puts the effect back to waiting. An effect that will not be
-        // retried must stay marked as started until its failure is recorded.
+        // Recording a failed attempt puts the effect back to waiting, so another process could
+        // perform it. After a permanent failure the effect stays marked as started instead, until
+        // its failure is recorded below.
         if !failure.is_permanent {
             let doublings = pending.attempts.min(16);
             let pause = self.context.bounds.backoff.saturating_mul(1 << doublings);

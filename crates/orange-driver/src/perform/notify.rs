@@ -71,10 +71,10 @@ impl Performer {
                     .and_then(|it| it.require(&record.harness).ok());
                 if record.headless && harness.is_some_and(Harness::can_be_headless) {
                     return Err(Failure::obstacle(
-                        "the agent runs headless and reads no messages; its next start gets it",
+                        "the agent runs headless and reads no messages; its next prompt mentions this one",
                     ));
                 }
-                let telling = MessageDelivery {
+                let message = MessageDelivery {
                     events: harness.map(|it| it.events.clone()).unwrap_or_default(),
                     task,
                     role: &notify.role,
@@ -82,7 +82,7 @@ impl Performer {
                     pane: &pane,
                     entry,
                 };
-                self.deliver(store, &telling)?;
+                self.deliver(store, &message)?;
                 Ok(EffectOutcome::Done)
             }
             (Some((Observation::Alive, _)), _) => {
@@ -108,7 +108,7 @@ impl Performer {
         let Some(spawn) = &notify.spawn_if_absent else {
             let role = &notify.role;
             return Err(Failure::permanent(format!(
-                "no {role} is running to read it"
+                "no {role} is running to read the message"
             )));
         };
         let parked = store.parkings(clock::now()).map_err(Failure::temporary)?;

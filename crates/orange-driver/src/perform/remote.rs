@@ -18,7 +18,7 @@ impl Performer {
         match git.push_branch(branch).map_err(Failure::temporary)? {
             PushResult::Done | PushResult::NoRemote => Ok(EffectOutcome::Done),
             PushResult::Rejected(words) => Err(Failure::permanent(format!(
-                "the remote rejected `{branch}`: {words}; check with `git fetch` and \
+                "the push of `{branch}` was rejected: {words}; check with `git fetch` and \
                  `git log {branch}..@{{upstream}}`"
             ))),
         }
@@ -41,7 +41,7 @@ impl Performer {
             Deletion::Deleted(_) | Deletion::Absent | Deletion::CheckedOut(_) => None,
             Deletion::IsDefault => Some(String::from("it is the default branch")),
             Deletion::NotContained(commit) => Some(format!(
-                "its commits up to {commit} are nowhere else; check with `git fetch`"
+                "no branch here contains its commit {commit}; run `git fetch` and check what it has"
             )),
             Deletion::Rejected(words) => Some(words),
         };

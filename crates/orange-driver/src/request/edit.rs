@@ -96,14 +96,12 @@ impl Requests {
     }
 
     fn edit(&self, path: &Path) -> Result<(), DriverError> {
-        let directory = ["VISUAL", "EDITOR"];
-        let directory = directory
+        let variables = ["VISUAL", "EDITOR"];
+        let line = variables
             .iter()
             .find_map(|name| self.context.environment.variable(name));
-        let directory = directory
-            .unwrap_or(OsStr::new(DEFAULT_EDITOR))
-            .to_string_lossy();
-        let mut words = directory.split_whitespace();
+        let line = line.unwrap_or(OsStr::new(DEFAULT_EDITOR)).to_string_lossy();
+        let mut words = line.split_whitespace();
         let program = words.next().unwrap_or(DEFAULT_EDITOR);
         let variables = self.context.environment.variables().clone();
         let editor = Invocation::new(program, variables).arguments(words);

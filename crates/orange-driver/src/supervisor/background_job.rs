@@ -51,6 +51,6 @@ impl Drop for BackgroundJob {
 
 impl fmt::Debug for BackgroundJob {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Aside")
+        formatter.write_str("BackgroundJob")
     }
 }

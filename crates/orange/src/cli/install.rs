@@ -40,14 +40,14 @@ struct Body<'a> {
 /// Writes or removes the skills, and reports what it did.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let requested = args.harness.as_deref().map(HarnessName::new);
-    let lesson = if args.uninstall {
+    let action = if args.uninstall {
         SkillAction::Remove
     } else {
         SkillAction::Install
     };
     let (skills, workflows) = driver(environment)?
         .admin
-        .update_skills(requested.as_ref(), lesson)?;
+        .update_skills(requested.as_ref(), action)?;
     let is_short =
         |it: &&InstallReport| matches!(it.outcome, SkillOutcome::Kept | SkillOutcome::Failed);
     let exit = match skills.iter().find(is_short) {

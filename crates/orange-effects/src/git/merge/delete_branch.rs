@@ -17,9 +17,9 @@ pub enum Deletion {
     IsDefault,
     /// A worktree has it checked out.
     CheckedOut(PathBuf),
-    /// It has commits that are nowhere else.
+    /// It has commits that would be lost.
     NotContained(CommitId),
-    /// The remote rejected it, in its own words.
+    /// The remote or git itself rejected the deletion; holds git's message.
     Rejected(String),
 }
 

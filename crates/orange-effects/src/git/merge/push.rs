@@ -11,13 +11,13 @@ use crate::git::{Git, GitError};
 pub enum PushResult {
     /// The remote has the branch's commit.
     Done,
-    /// There is no remote.
+    /// There is no remote, or there are several and none is called `origin`.
     NoRemote,
-    /// The remote rejected it, in its own words.
+    /// The remote or git itself rejected the push; holds git's message without its hints.
     Rejected(String),
 }
 
-/// Options that disable what a configuration may add to a push.
+/// A push without what the user's configuration may add to it.
 const PLAIN: [&str; 6] = [
     "push",
     "--quiet",
@@ -42,8 +42,8 @@ impl Git {
         })
     }
 
-    /// Pushes a commit that descends from that of the remote's branch; returns the remote's message
-    /// if the remote rejects the push.
+    /// Pushes a commit to the remote's branch, as a fast-forward only; returns git's message if the
+    /// push is rejected.
     pub(crate) fn push_commit(
         &self,
         remote: &Remote,
@@ -54,7 +54,8 @@ impl Git {
         self.push(&[], remote, &refspec)
     }
 
-    /// Deletes the remote's branch if it still has this commit.
+    /// Deletes the remote's branch if it is still at this commit; returns git's message if the push
+    /// is rejected.
     pub(crate) fn push_deletion(
         &self,
         remote: &Remote,
