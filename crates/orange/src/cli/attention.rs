@@ -14,7 +14,7 @@ use orange_engine::time::Timestamp;
 use serde::Serialize;
 
 use super::request::progress::{WaitMode, run_with_progress};
-use super::request::requests::{driver, print};
+use super::request::requests::{Extras, driver, print_with};
 use crate::cli::answer::words::age;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Column, Grid, Output, Style, Text, with_local_times};
@@ -28,13 +28,13 @@ pub const CHANGE_SHAPE: Shape = Shape::of::<Change<'static>>("orange.attention.c
 
 /// List what needs you.
 ///
-/// One queue for all tasks, the longest wait first: questions from agents, work to review, tasks
-/// that are stuck or in trouble, failed effects, undelivered messages, agents that wait for
+/// One queue for all tasks, the longest wait first: questions from agents, work to review, decisions,
+/// tasks that are stuck or in trouble, failed effects, undelivered messages, agents that wait for
 /// permission or an answer, silent agents (started, but nothing reported), agents that exited while
-/// no supervisor runs, and parked harnesses (out of quota or not logged in, so that nothing is
-/// started on them). Each entry says what to run next.
+/// no supervisor is running, and parked harnesses (out of quota or not logged in, so that no agent
+/// is started with them). Each entry says what to run next.
 ///
-/// Inside a project only its tasks are listed. The failed effects of a finished task stay in the
+/// Inside a project only its tasks and all parked harnesses are listed. The failed effects of a finished task stay in the
 /// list until `orange task retry` succeeds or you remove them with `--clear`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -119,7 +119,11 @@ fn clear(driver: &Driver, task: &str, output: &mut Output) -> Result<Exit, Error
         request,
         WaitPolicy::Detached(driver.context.default_wait()),
     )?;
-    print(answer, output)
+    let extras = Extras {
+        already: Some("has no problems to clear"),
+        ..Extras::default()
+    };
+    print_with(answer, &extras, output)
 }
 
 fn body(attended: &AttentionEntry) -> ItemBody<'_> {
@@ -137,7 +141,7 @@ fn follow(
     output: &mut Output,
 ) -> Result<Exit, Error> {
     let mut known: BTreeMap<String, AttentionEntry> = BTreeMap::new();
-    // An interrupt is the normal way to end this, so it is not an error.
+    // An interrupt is the normal way to end this, so no error is printed.
     let (followed, signal) =
         run_with_progress(driver.context.progress(), WaitMode::for_printing(), || {
             while !driver.context.progress().is_over() {

@@ -210,3 +210,12 @@ fn the_command_to_run_is_never_cut() {
         "{screen}"
     );
 }
+
+#[test]
+fn clearing_a_task_without_problems_says_so() {
+    let stage = Stage::new("minimal");
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
+    let output = stage.run_ok(&["attention", "--clear", "fix"]);
+    assert_eq!(output, format!("{id}: has no problems to clear\n"));
+}

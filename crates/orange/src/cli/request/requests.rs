@@ -110,6 +110,8 @@ pub struct Extras<'a> {
     pub not_started: Option<&'a Error>,
     pub waits: &'a [Wait],
     pub merged: Option<&'a MergeResult>,
+    /// What to say if there was nothing to do [default: the task's status].
+    pub already: Option<&'a str>,
 }
 
 pub fn driver(environment: &Environment) -> Result<Driver, Error> {
@@ -297,7 +299,10 @@ pub fn print_with(
     let task = &changed.task;
     let width = output.answer_width();
     let mut text = Text::new();
-    let message = format!(": {}", outcome.describe(&changed));
+    let message = match (outcome, besides.already) {
+        (Outcome::Already, Some(already)) => format!(": {already}"),
+        _ => format!(": {}", outcome.describe(&changed)),
+    };
     let parts = [(Style::Bold, task.id.as_str()), (Style::Plain, &message)];
     text.push_line(&parts, 4, width);
     if let Some(merged) = besides.merged {

@@ -30,11 +30,11 @@ const TEMPLATE: &str = "\n\n# -------- everything below this line is ignored ---
 /// limits in config.toml allow it and the tasks in `--after` are done. The task keeps its workflow
 /// as it is now, even if you edit the file later.
 ///
-/// Without a branch, a summary or a context, your editor opens to describe the task.
+/// If you give no branch, no summary and no context, your editor opens to describe the task.
 ///
 /// If this git repository is not a project yet, it is registered first, as with `orange project
-/// add`. Its coding agent is the one from `--harness`, or else the first installed one in
-/// alphabetical order.
+/// add`. Its coding agent is the one from `--harness`, else `harness` in config.toml, else the
+/// first installed one in alphabetical order.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The branch [default: the words of the summary]. A single argument is the branch if it is a valid

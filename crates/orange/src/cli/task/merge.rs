@@ -24,8 +24,8 @@ use crate::output::Output;
 /// Merges exactly the commit that was handed over and reviewed into the default branch. If the
 /// workflow asks for a confirmation in this status, give it with `--force` or `--yes`; the shipped
 /// workflows ask everywhere but in `reviewing`. If the worktree has uncommitted files, or the branch
-/// later commits, nothing is merged; the error names the files or counts the commits. If the project
-/// has `"push": true`, orange pushes the merge to the remote before it moves your local branch; if
+/// has commits after the reviewed one, nothing is merged; the error names the files or counts the
+/// commits. If the project has `"push": true`, orange pushes the merge to the remote before it moves your local branch; if
 /// the push is rejected, nothing is merged.
 ///
 /// A checkout on the default branch is fast-forwarded; if it has uncommitted changes, nothing is

@@ -15,7 +15,7 @@ use crate::output::Output;
 pub struct Args {
     #[command(flatten)]
     pub target: Target,
-    /// Take the workflow's edge and pass this text on.
+    /// Take the transition under `verbs: retry`, and send the agent this message.
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
 }

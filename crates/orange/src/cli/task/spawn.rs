@@ -15,7 +15,8 @@ use crate::output::Output;
 /// Start the work on a task.
 ///
 /// Takes the transition that the workflow names under `verbs: spawn`, which usually binds a
-/// worktree and starts an agent in it. If that leads into another queue, also takes the next one.
+/// worktree and starts an agent in it. If the task then waits in another queue, takes the next such
+/// transition too.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -4,7 +4,9 @@ use orange_config::Environment;
 use orange_engine::input::RequestKind;
 use orange_engine::names::{BranchName, Status};
 
-use crate::cli::request::requests::{RequestDraft, Target, ask, driver, resolve_head};
+use crate::cli::request::requests::{
+    Extras, RequestDraft, Target, driver, print_with, request_with_confirmation, resolve_head,
+};
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
@@ -33,13 +35,14 @@ pub struct Args {
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub priority: Option<i64>,
     /// Switch to this workflow; it must pass `orange workflow check` and have the task's current
-    /// status with the same meaning.
+    /// status, with the same `kind`.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["branch", "summary", "priority"])]
     pub workflow: Option<String>,
-    /// The commit that your verdict is about, if the branch has moved since the handoff.
+    /// For a review verdict: the commit you reviewed, if the branch has new commits since the
+    /// handoff.
     #[arg(long, value_name = "COMMIT", requires = "status")]
     pub head: Option<String>,
-    /// A message for the workflow to pass on.
+    /// A message for the agent, if the transition sends one (`{message}` in the workflow).
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
 }
@@ -62,7 +65,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         message: args.message.clone(),
         head: resolve_head(&args.target, args.head.as_deref(), environment)?,
     };
-    ask(&args.target, draft, environment, output)
+    let answer = request_with_confirmation(&args.target, draft, environment, output)?;
+    let workflow = args.workflow.as_ref();
+    let already = workflow.map(|it| format!("already has the workflow `{it}`"));
+    let extras = Extras {
+        already: already.as_deref(),
+        ..Extras::default()
+    };
+    print_with(answer, &extras, output)
 }
 
 fn branch(args: &Args, environment: &Environment) -> Result<Option<BranchName>, Error> {

@@ -26,7 +26,7 @@ pub struct Complete {
 pub struct Stuck {
     #[command(flatten)]
     pub target: Target,
-    /// A message for the workflow to pass on.
+    /// A message for the agent, if the transition sends one (`{message}` in the workflow).
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
 }
@@ -38,7 +38,7 @@ pub struct Stuck {
 pub struct RequestChanges {
     #[command(flatten)]
     pub target: Target,
-    /// What to change.
+    /// What to change; required unless `--merge-failure` is given.
     #[arg(
         long,
         short,

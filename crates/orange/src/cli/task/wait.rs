@@ -19,8 +19,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.wait/1");
 /// Wait until a task reaches a status.
 ///
 /// Exits with 0 when the task reaches the status, with 5 on a timeout, and with 3 if the task ends
-/// in another status. Waiting only observes the task: without `orange serve` or an open dashboard,
-/// an agent's exit is handled only by a command that changes the task.
+/// in another status. `wait` itself does not react when an agent exits: if neither `orange serve`
+/// nor a dashboard is running, it may wait forever.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
