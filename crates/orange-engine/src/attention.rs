@@ -12,6 +12,7 @@ use crate::language::verbs::Verb;
 use crate::language::workflow::{Kind, State, Target, Trigger};
 use crate::names::{HarnessName, RunId, TaskId};
 use crate::parking::{self, Parking};
+use crate::permission::PermissionRequest;
 use crate::role::Role;
 use crate::time::Timestamp;
 
@@ -174,6 +175,9 @@ pub struct Item {
     pub question: Option<String>,
     /// The command to run.
     pub command: String,
+    /// The request that waits for an answer; only for `permission`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<PermissionRequest>,
 }
 
 impl Item {
@@ -200,6 +204,7 @@ impl Item {
             text: parking.to_string(),
             question: None,
             command,
+            request: None,
         }
     }
 }
@@ -253,6 +258,8 @@ pub struct Agent<'a> {
     pub role: &'a Role,
     pub run: &'a RunId,
     pub activity: &'a Activity,
+    /// Its requests for permission that wait for an answer.
+    pub requests: &'a [PermissionRequest],
 }
 
 /// Everything for which a task needs the user.
@@ -269,6 +276,10 @@ pub fn items(standing: &TaskAttention<'_>, now: Timestamp) -> Vec<Item> {
             .iter()
             .filter_map(|it| standing.agent_item(it)),
     );
+    for agent in &standing.agents {
+        let requests = agent.requests.iter();
+        items.extend(requests.map(|it| standing.request_item(agent.role, it)));
+    }
     items.extend(standing.exited.iter().map(|(role, run)| {
         let text = format!("the {role} has exited; nothing happens before your next command");
         standing.item(ItemKind::Exited, run.as_str(), standing.entered_at, text)
@@ -310,6 +321,7 @@ impl TaskAttention<'_> {
             text,
             question: None,
             command: format!("orange task {word} {task}"),
+            request: None,
         }
     }
 
@@ -386,6 +398,10 @@ impl TaskAttention<'_> {
             ActivityState::Silent => return self.silent_item(agent),
             ActivityState::Working | ActivityState::Idle | ActivityState::Unknown => return None,
         };
+        // Each request is an item of its own.
+        if kind == ItemKind::Permission && !agent.requests.is_empty() {
+            return None;
+        }
         // If the status already asks the user, an agent that waits for input is not a second item.
         if kind == ItemKind::Input && self.need.is_some() {
             return None;
@@ -398,6 +414,16 @@ impl TaskAttention<'_> {
         Some(self.item(kind, &what, evidence.at, words))
     }
 
+    fn request_item(&self, role: &Role, request: &PermissionRequest) -> Item {
+        let (id, asked_at) = (&request.id, request.asked_at);
+        let text = format!("the {role} asks to use {}", request.excerpt());
+        Item {
+            command: format!("orange allow {id}"),
+            request: Some(request.clone()),
+            ..self.item(ItemKind::Permission, id.as_str(), asked_at, text)
+        }
+    }
+
     fn silent_item(&self, agent: &Agent<'_>) -> Option<Item> {
         let (role, run) = (agent.role, agent.run.as_str());
         let text =
@@ -407,250 +433,4 @@ impl TaskAttention<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::activity::{AgentEvent, AgentEventKind};
-    use crate::language::load;
-    use crate::shipped_workflows;
-
-    #[test]
-    fn the_requested_action_follows_from_the_workflow() {
-        let mut found = Vec::new();
-        for shipped in shipped_workflows::ALL {
-            let workflow = load(shipped.source).workflow.unwrap();
-            for state in &workflow.states {
-                if let Some(need) = need(&workflow, state) {
-                    found.push(format!("{}: {} {need:?}", shipped.name, state.name));
-                }
-            }
-        }
-        found.sort();
-        assert_eq!(
-            found,
-            [
-                "autopilot: blocked Review",
-                "autopilot: needs_review Review",
-                "default: clarification Question",
-                "default: reviewing Review",
-                "default: stuck Stuck",
-                "minimal: reviewing Review",
-                "respawn: clarification Question",
-                "respawn: reviewing Review",
-                "respawn: stuck Stuck",
-                "session: reviewing Review",
-            ]
-        );
-    }
-
-    fn waiting(kind: AgentEventKind) -> Activity {
-        Activity::from_events(&[AgentEvent {
-            kind,
-            sequence: 7,
-            at: Timestamp::from_millis(5000),
-            session_id: None,
-            transcript: None,
-            message: Some(String::from("May I?")),
-        }])
-    }
-
-    #[test]
-    fn every_reason_is_an_item_with_a_command() {
-        let (task, role, run) = (TaskId::new("k3f9"), Role::Worker, RunId::new("r1"));
-        let permission = waiting(AgentEventKind::PermissionWait);
-        let reason = |item_texts, is_given_up| Reason {
-            text: item_texts,
-            since: Timestamp::from_millis(3000),
-            is_failed_effect: is_given_up,
-        };
-        let message = |id, problem, is_confirmed| WaitingMessage {
-            id,
-            to: &role,
-            written_at: Timestamp::from_millis(4000),
-            problem,
-            is_confirmed,
-        };
-        let standing = TaskAttention {
-            task: &task,
-            entered_at: Timestamp::from_millis(2000),
-            need: Some(Need::Review),
-            question: None,
-            is_queued: false,
-            reasons: vec![
-                reason("the worker crashed", false),
-                reason("push_branch: no remote", true),
-                reason("notify_worker: the pane is scrolled back", true),
-            ],
-            unread: vec![
-                message(1, Some("the pane is scrolled back"), false),
-                message(2, None, false),
-                message(3, None, true),
-            ],
-            agents: vec![Agent {
-                role: &role,
-                run: &run,
-                activity: &permission,
-            }],
-            exited: Vec::new(),
-        };
-        let item_texts = |now: i64| {
-            let mut items = items(&standing, Timestamp::from_millis(now));
-            sort_items(&mut items);
-            let item_texts = items.iter();
-            let item_texts =
-                item_texts.map(|it| format!("{}; {}; {}", it.kind, it.text, it.command));
-            item_texts.collect::<Vec<String>>()
-        };
-        let expected = [
-            "review; the work is ready for your review; orange task diff k3f9",
-            "failed; push_branch: no remote; orange task why k3f9",
-            "trouble; the worker crashed; orange task why k3f9",
-            "undelivered; a message to the worker: the pane is scrolled back; orange task attach k3f9",
-            "permission; the worker is waiting for permission: May I?; orange task attach k3f9",
-        ];
-        assert_eq!(item_texts(6000), expected);
-        let later = item_texts(4000 + READ_TIMEOUT_MILLIS);
-        assert_eq!(later.len(), 6, "{later:?}");
-        assert!(later[4].contains("has not read the message"), "{later:?}");
-    }
-
-    fn with_reason<'a>(
-        task: &'a TaskId,
-        need: Option<Need>,
-        reason: Reason<'a>,
-    ) -> TaskAttention<'a> {
-        TaskAttention {
-            task,
-            entered_at: Timestamp::from_millis(2000),
-            need,
-            question: None,
-            is_queued: need.is_none(),
-            reasons: vec![reason],
-            unread: Vec::new(),
-            agents: Vec::new(),
-            exited: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn the_item_says_why_the_task_needs_you() {
-        let task = TaskId::new("k3f9");
-        let reason = |since| Reason {
-            text: "the run reported `blocked`: no key",
-            since: Timestamp::from_millis(since),
-            is_failed_effect: false,
-        };
-        let item_texts = |since| {
-            let standing = with_reason(&task, Some(Need::Review), reason(since));
-            let items = items(&standing, Timestamp::from_millis(6000));
-            items.into_iter().map(|it| it.text).collect::<Vec<_>>()
-        };
-        let with_it = "the work is ready for your review: the run reported `blocked`: no key";
-        assert_eq!(item_texts(2000), [with_it]);
-        // A reason that came up later is a separate item.
-        assert_eq!(item_texts(3000).len(), 2);
-    }
-
-    #[test]
-    fn a_question_is_shown_as_the_agent_wrote_it() {
-        let asked = |text: &str| question(&Document::parse(text.as_bytes()).unwrap());
-        assert_eq!(asked("## Plan\n\nx\n"), None);
-        assert_eq!(asked("## Questions\n\n<!-- none -->\n"), None);
-        let text = "## Questions\n\n1. Which line?\n2. Why?\n\n## Plan\n\nx\n";
-        assert_eq!(asked(text).as_deref(), Some("1. Which line?\n2. Why?"));
-        let long = asked(&format!("## Questions\n\n{}\n", "ä".repeat(5000))).unwrap();
-        assert_eq!(long.chars().count(), MAX_QUESTION_CHARS + 1);
-
-        let task = TaskId::new("k3f9");
-        let reason = Reason {
-            text: "the worker crashed",
-            since: Timestamp::from_millis(3000),
-            is_failed_effect: false,
-        };
-        let mut standing = with_reason(&task, Some(Need::Question), reason);
-        standing.question = asked(text);
-        let items = items(&standing, Timestamp::from_millis(6000));
-        assert_eq!(items[0].text, "an agent asks: 1. Which line? 2. Why?");
-        assert_eq!(items[0].question, asked(text));
-        // Without a need for an answer, an old question is not shown.
-        standing.need = Some(Need::Review);
-        let items = super::items(&standing, Timestamp::from_millis(6000));
-        assert!(
-            items.iter().all(|item| item.question.is_none()),
-            "{items:?}"
-        );
-    }
-
-    #[test]
-    fn a_failed_start_names_the_command_to_retry() {
-        let task = TaskId::new("k3f9");
-        let reason = Reason {
-            text: "spawn_agent: `nonexistent` is not installed",
-            since: Timestamp::from_millis(2000),
-            is_failed_effect: true,
-        };
-        let standing = with_reason(&task, None, reason);
-        let items = items(&standing, Timestamp::from_millis(6000));
-        assert_eq!(items.len(), 1);
-        assert_eq!(items[0].kind, ItemKind::EffectFailed);
-        assert_eq!(items[0].command, "orange task spawn k3f9");
-    }
-
-    /// A task about which only an agent is known.
-    fn with_agent<'a>(task: &'a TaskId, need: Option<Need>, agent: Agent<'a>) -> TaskAttention<'a> {
-        TaskAttention {
-            task,
-            entered_at: Timestamp::default(),
-            need,
-            question: None,
-            is_queued: false,
-            reasons: Vec::new(),
-            unread: Vec::new(),
-            agents: vec![agent],
-            exited: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn an_agent_that_never_reported_its_start_needs_attention() {
-        let (task, role, run) = (TaskId::new("k3f9"), Role::Worker, RunId::new("r1"));
-        let since = Timestamp::from_millis(1000);
-        let item_texts = |now: i64| {
-            let now = Timestamp::from_millis(now);
-            let activity = Activity::without_events(since, now);
-            let agent = Agent {
-                role: &role,
-                run: &run,
-                activity: &activity,
-            };
-            items(&with_agent(&task, None, agent), now)
-        };
-        assert_eq!(item_texts(2000), []);
-        let silent = item_texts(1_000_000);
-        assert_eq!(silent.len(), 1, "{silent:?}");
-        assert_eq!(
-            silent,
-            item_texts(2_000_000),
-            "it is the same thing all the while"
-        );
-        assert_eq!(silent[0].kind, ItemKind::Silent);
-        assert_eq!(silent[0].since, since);
-        assert_eq!(silent[0].command, "orange task attach k3f9");
-    }
-
-    #[test]
-    fn an_answer_the_status_already_asks_for_is_listed_once() {
-        let (task, role, run) = (TaskId::new("k3f9"), Role::Worker, RunId::new("r1"));
-        let activity = waiting(AgentEventKind::InputWait);
-        let agent = Agent {
-            role: &role,
-            run: &run,
-            activity: &activity,
-        };
-        let kinds = |need| {
-            let items = items(&with_agent(&task, need, agent), Timestamp::default());
-            items.iter().map(|item| item.kind).collect::<Vec<_>>()
-        };
-        assert_eq!(kinds(Some(Need::Question)), [ItemKind::Question]);
-        assert_eq!(kinds(None), [ItemKind::Input]);
-    }
-}
+mod tests;

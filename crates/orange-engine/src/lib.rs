@@ -20,6 +20,7 @@ pub mod merge_result;
 pub mod names;
 pub mod next_step;
 pub mod parking;
+pub mod permission;
 pub mod refusal;
 pub mod report;
 pub mod role;

@@ -81,6 +81,8 @@ name! {
     HarnessName,
     /// One start of an agent.
     RunId,
+    /// A request of an agent for permission.
+    RequestId,
     /// A slot of the workspace pool.
     WorkspaceName,
     /// A git commit.

@@ -22,11 +22,15 @@ mod tests;
 
 pub use error::StoreError;
 pub use files::agent_events::{
-    agent_events_file, append_agent_event, expect_agent_events, latest_agent_events,
-    restart_event_clock, silent_since,
+    AgentEventReader, ReportedEvent, agent_events_file, append_agent_event, expect_agent_events,
+    latest_agent_events, restart_event_clock, silent_since,
 };
 pub use files::filesystem::{FileSystem, classify_magic, file_system_of};
 pub use files::import::{ImportResult, ImportedDocument, StatusEdit, import, peek};
+pub use files::permission_requests::{
+    AnswerResult, FiledRequest, FoundRequest, answer_permission_request, is_outcome_taken,
+    permission_requests,
+};
 pub use files::placement::{ReleaseOutcome, bind, release};
 pub use files::read_document::UnreadableReason;
 pub use files::task_directory::TaskDirectory;

@@ -172,6 +172,13 @@ pub const KEYS: &[Key] = &[
         ..PLAIN
     },
     Key {
+        name: "permissions.wait",
+        kind: Kind::Duration,
+        meaning: "How long an agent's request waits for your answer before its own dialog takes over; at most 1h.",
+        default: || Some(Value::Duration(Duration::from_mins(10))),
+        ..PLAIN
+    },
+    Key {
         name: "open.editor",
         kind: Kind::Command,
         meaning: "What opens a worktree to edit it; defaults to `$VISUAL` or `$EDITOR`.",

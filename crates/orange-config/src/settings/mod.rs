@@ -40,6 +40,8 @@ pub struct Settings {
     pub pool: PoolSettings,
     pub merge: MergeSettings,
     pub supervisor: SupervisorSettings,
+    /// How long an agent's request for permission waits for the user's answer.
+    pub permission_wait: Duration,
     /// The programs that open a worktree.
     pub open: OpenSettings,
     /// The tmux configuration for agents' sessions.
@@ -321,6 +323,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
             sweep: duration("supervisor.sweep"),
             start_rate: count("supervisor.start_rate").unwrap_or_default(),
         },
+        permission_wait: duration("permissions.wait"),
         open: OpenSettings {
             editor: text("open.editor"),
             shell: text("open.shell"),

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use orange_config::clock;
 use orange_engine::Task;
-use orange_engine::activity::{Activity, AgentEvent};
+use orange_engine::activity::{Activity, ActivityState, AgentEvent};
 use orange_engine::names::{ProjectName, RunId, TaskId};
+use orange_engine::permission::PermissionRequest;
 use orange_engine::role::Role;
 use orange_engine::task::{Run, RunState};
 use orange_engine::time::Timestamp;
@@ -19,6 +20,8 @@ pub struct RunActivity {
     pub run: RunId,
     /// What the agent seems to be doing, judged by the events that it reported.
     pub activity: Activity,
+    /// Its requests for permission that wait for an answer.
+    pub requests: Vec<PermissionRequest>,
 }
 
 impl Agents {
@@ -36,10 +39,19 @@ impl Agents {
     ) -> Vec<RunActivity> {
         let now = clock::now();
         let live = runs.iter().filter(|(_, run)| run.state.is_live());
-        live.map(|(role, run)| RunActivity {
-            role: role.clone(),
-            run: run.id.clone(),
-            activity: self.activity(project, task, run, now),
+        live.map(|(role, run)| {
+            let requests = self.open_requests(project, task, &run.id);
+            let mut activity = self.activity(project, task, run, now);
+            if !requests.is_empty() {
+                // Another tool of the same agent may have reported something since it asked.
+                activity.state = ActivityState::WaitingForPermission;
+            }
+            RunActivity {
+                role: role.clone(),
+                run: run.id.clone(),
+                activity,
+                requests,
+            }
         })
         .collect()
     }

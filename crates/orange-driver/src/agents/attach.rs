@@ -74,6 +74,9 @@ impl Agents {
             }
             // A dead agent's pane still shows what it said last.
             (Observation::Alive | Observation::Dead(_), Some(pane)) => {
+                let project = &stored.task.project;
+                let directory = self.context.run_directory(project, task, &run.id)?;
+                self.leave_requests_to_terminal(&directory);
                 let attach = self.context.tmux.attach(&pane, &self.context.environment);
                 Ok(AgentTerminal {
                     command: attach.command,

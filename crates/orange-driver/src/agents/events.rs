@@ -4,6 +4,7 @@
 //! for a lock or returns an answer: an event that cannot be stored becomes a line in the log.
 
 use std::fs;
+use std::path::PathBuf;
 
 use orange_config::clock;
 use orange_config::{LogLevel, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID};
@@ -73,31 +74,13 @@ impl Agents {
         }
     }
 
-    fn own_variable(&self, name: &str) -> Option<&str> {
+    pub(super) fn own_variable(&self, name: &str) -> Option<&str> {
         self.context.environment.variable(name)?.to_str()
     }
 
     fn try_store(&self, task: &TaskId, hook_event: HookEvent) -> Result<(), String> {
         let kind = AgentEventKind::from_name(&hook_event.kind).ok_or("unknown kind of event")?;
-        let (Some(run), Some(proof)) = (
-            self.own_variable(ORANGE_RUN_ID),
-            self.own_variable(ORANGE_RUN_PROOF),
-        ) else {
-            return Err(String::from(
-                "it was not reported by an agent that orange started",
-            ));
-        };
-        let run = RunId::new(run);
-        let project = self.project_of(task, &run);
-        let project = project.ok_or("its task has no such run")?;
-        let failed = |error: &dyn ToString| error.to_string();
-        let launch = self.context.launch_directory(&project, task, &run);
-        let launch = launch.map_err(|error| failed(&error))?;
-        let known = private_file::read(&run_location::proof_file(&launch), LARGEST_HASH);
-        let known = known.map_err(|error| failed(&error))?;
-        if known != ids::hash(proof).into_bytes() {
-            return Err(String::from("its proof does not match its run"));
-        }
+        let directory = self.own_run(task)?;
         let payload = hook_event.payload.as_deref().and_then(parse_payload);
         let found = |names: &[&str]| {
             payload
@@ -119,10 +102,33 @@ impl Agents {
             transcript: hook_event.transcript.or_else(|| found(&TRANSCRIPTS)),
             message,
         };
-        let directory = self.context.run_directory(&project, task, &run);
-        let directory = directory.map_err(|error| failed(&error))?;
         let appended = append_agent_event(&directory, &event, payload.as_ref());
-        appended.map_err(|error| failed(&error))
+        appended.map_err(|error| error.to_string())
+    }
+
+    /// The directory of the run in whose environment this runs, if the run's proof is there too.
+    pub(super) fn own_run(&self, task: &TaskId) -> Result<PathBuf, String> {
+        let (Some(run), Some(proof)) = (
+            self.own_variable(ORANGE_RUN_ID),
+            self.own_variable(ORANGE_RUN_PROOF),
+        ) else {
+            return Err(String::from(
+                "it was not reported by an agent that orange started",
+            ));
+        };
+        let run = RunId::new(run);
+        let project = self.project_of(task, &run);
+        let project = project.ok_or("its task has no such run")?;
+        let failed = |error: &dyn ToString| error.to_string();
+        let launch = self.context.launch_directory(&project, task, &run);
+        let launch = launch.map_err(|error| failed(&error))?;
+        let known = private_file::read(&run_location::proof_file(&launch), LARGEST_HASH);
+        let known = known.map_err(|error| failed(&error))?;
+        if known != ids::hash(proof).into_bytes() {
+            return Err(String::from("its proof does not match its run"));
+        }
+        let directory = self.context.run_directory(&project, task, &run);
+        directory.map_err(|error| failed(&error))
     }
 
     /// The project whose folder contains a run of the task; found without the database.
@@ -138,7 +144,7 @@ impl Agents {
 }
 
 /// The payload of a hook; kept as text when it is not JSON.
-fn parse_payload(bytes: &[u8]) -> Option<Value> {
+pub(super) fn parse_payload(bytes: &[u8]) -> Option<Value> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim();
     if text.is_empty() {

@@ -9,6 +9,7 @@ pub(crate) mod exhaustion;
 pub(crate) mod observe;
 pub(crate) mod orphans;
 pub(crate) mod output;
+pub(crate) mod permission;
 pub(crate) mod process_events;
 pub(crate) mod results;
 pub(crate) mod run_check;

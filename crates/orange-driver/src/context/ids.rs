@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use orange_engine::names::{FreshId, TaskId};
+use orange_engine::names::{FreshId, RequestId, TaskId};
 use sha2::{Digest as _, Sha256};
 
 use crate::DriverError;
@@ -19,6 +19,11 @@ pub(crate) const SHORTEST: usize = 4;
 /// A task id with this many characters.
 pub(crate) fn task_id(length: usize) -> Result<TaskId, DriverError> {
     text(length).map(TaskId::new)
+}
+
+/// The id of a request; the user types it.
+pub(crate) fn request_id(length: usize) -> Result<RequestId, DriverError> {
+    text(length).map(RequestId::new)
 }
 
 /// A random text that no earlier input carried.

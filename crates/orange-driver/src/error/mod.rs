@@ -12,8 +12,9 @@ use orange_effects::process::ProcessError;
 use orange_effects::tmux::TmuxError;
 use orange_engine::document::DocumentError;
 use orange_engine::names::{
-    BranchName, HarnessName, ProjectName, RunId, Status, TaskId, WorkspaceName,
+    BranchName, HarnessName, ProjectName, RequestId, RunId, Status, TaskId, WorkspaceName,
 };
+use orange_engine::permission::PermissionOutcome;
 use orange_engine::role::Role;
 use orange_store::StoreError;
 use serde::Serialize;
@@ -218,6 +219,20 @@ pub enum DriverError {
     },
     #[error("cannot {0} from an agent's session: only the user may do this")]
     UserOnly(&'static str),
+    #[error("cannot answer request `{0}`: there is no such request")]
+    RequestUnknown(String),
+    #[error(
+        "cannot answer request `{id}` of task `{task}`: {}",
+        .outcome.as_ref().map_or_else(
+            || String::from("the agent no longer waits for an answer"),
+            ToString::to_string,
+        )
+    )]
+    RequestClosed {
+        id: RequestId,
+        task: TaskId,
+        outcome: Option<PermissionOutcome>,
+    },
     #[error("cannot rebuild the database `{}`: it already exists", .path.display())]
     DatabaseExists { path: PathBuf },
     #[error("cannot attach to task `{task}`: {reason}")]

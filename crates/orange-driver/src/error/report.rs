@@ -377,6 +377,16 @@ impl DriverError {
                 .hint("let the workflow change the task, after this command has exited"),
             DriverError::UserOnly(_) => Report::new(Kind::Refused, "user-only")
                 .hint("tell the user in your session what you need, and let them run the command"),
+            DriverError::RequestUnknown(id) => Report::new(Kind::NotFound, "request-not-found")
+                .hint("list what waits for you with `orange attention --all`")
+                .details(json!({ "request": id })),
+            DriverError::RequestClosed { id, task, outcome } => {
+                Report::new(Kind::Refused, "request-closed")
+                    .hint(format!(
+                        "see what the agent does now with `orange task attach {task}`"
+                    ))
+                    .details(json!({ "request": id, "task": task, "outcome": outcome }))
+            }
             DriverError::NoOutput {
                 task,
                 reason,

@@ -5,6 +5,7 @@ pub(crate) mod ask;
 pub(crate) mod delete;
 pub(crate) mod edit;
 pub(crate) mod merge_feedback;
+pub(crate) mod permission;
 pub(crate) mod recover;
 pub(crate) mod retry;
 pub(crate) mod start;

@@ -75,6 +75,7 @@ impl Views {
             if is_dead {
                 // A dead agent is silent too, so its silence needs no entry of its own.
                 activities.retain(|it| it.activity.state != ActivityState::Silent);
+                activities.iter_mut().for_each(|it| it.requests.clear());
             }
             let mut standing = standing(row, &raised, &unread, activities);
             if row.need == Some(Need::Question)
@@ -145,6 +146,7 @@ fn standing<'a>(
                 role: &it.role,
                 run: &it.run,
                 activity: &it.activity,
+                requests: &it.requests,
             })
             .collect(),
         exited: Vec::new(),

@@ -9,6 +9,7 @@ use orange_engine::activity::ActivityState;
 use orange_engine::language::load;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{ProjectName, RunId, Status, TaskId};
+use orange_engine::permission::PermissionRequest;
 use orange_engine::task::{Run, RunState};
 use orange_engine::time::Timestamp;
 use orange_store::{RowFilter, RunRecord, Store, StoreError, TaskRow};
@@ -154,6 +155,25 @@ impl Views {
         alive
             .map(|row| (row.id.clone(), self.worst_activity(row)))
             .collect()
+    }
+
+    /// What the agents that these tasks believe alive ask the user to permit; tasks without a
+    /// request are left out.
+    pub fn permission_requests<'a>(
+        &self,
+        tasks: impl IntoIterator<Item = &'a TaskRow>,
+    ) -> BTreeMap<TaskId, Vec<PermissionRequest>> {
+        let mut waiting = BTreeMap::new();
+        for row in tasks.into_iter().filter(|row| is_believed_alive(row)) {
+            let live = row.runs.values().filter(|run| run.state.is_live());
+            let requests =
+                live.flat_map(|run| self.agents.open_requests(&row.project, &row.id, &run.id));
+            let requests: Vec<PermissionRequest> = requests.collect();
+            if !requests.is_empty() {
+                waiting.insert(row.id.clone(), requests);
+            }
+        }
+        waiting
     }
 
     fn worst_activity(&self, row: &TaskRow) -> ActivityState {

@@ -5,6 +5,7 @@
 //! nothing.
 
 mod ancestry;
+mod closed_output;
 mod kill;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -31,6 +32,7 @@ pub use linux_memory::is_oom_killed;
 pub use unsupported::{Exits, is_oom_killed};
 
 pub use ancestry::{Ancestor, ancestors};
+pub use closed_output::is_output_closed;
 pub use kill::{EndedProcesses, KillTimeouts, end_run_processes, end_with_variable, terminate};
 pub use open_files::{original_open_file_limit, raise_open_file_limit, set_open_file_limit};
 pub use table::{

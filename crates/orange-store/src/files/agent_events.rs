@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use orange_config::clock;
 use orange_engine::activity::AgentEvent;
 use orange_engine::time::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The longest payload that is kept with an event.
@@ -87,6 +87,58 @@ pub fn append_agent_event(
     line.insert(0, b'\n');
     line.push(b'\n');
     file.write_all(&line)
+}
+
+/// An event, with the payload that the agent's hook received.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct ReportedEvent {
+    #[serde(flatten)]
+    pub event: AgentEvent,
+    #[serde(default)]
+    pub payload: Option<Value>,
+}
+
+/// Reads the events of a run as they arrive.
+#[derive(Debug)]
+pub struct AgentEventReader {
+    file: PathBuf,
+    /// How many bytes are read.
+    position: u64,
+}
+
+impl AgentEventReader {
+    /// Begins after the events that are there already.
+    pub fn at_end(run_directory: &Path) -> AgentEventReader {
+        let file = agent_events_file(run_directory);
+        let position = fs::metadata(&file).map_or(0, |it| it.len());
+        AgentEventReader { file, position }
+    }
+
+    /// The events since the last call; a line that is still being written comes with the next call.
+    pub fn read_new(&mut self) -> Vec<ReportedEvent> {
+        let length = fs::metadata(&self.file).map_or(0, |it| it.len());
+        if length <= self.position {
+            return Vec::new();
+        }
+        let mut bytes = Vec::new();
+        let read = File::open(&self.file).and_then(|mut file| {
+            file.seek(SeekFrom::Start(self.position))?;
+            file.take(TAIL).read_to_end(&mut bytes)
+        });
+        let end = bytes.iter().rposition(|byte| *byte == b'\n');
+        // A file that cannot be read now may be readable at the next call.
+        let (Ok(_), Some(end)) = (read, end) else {
+            return Vec::new();
+        };
+        self.position += u64::try_from(end + 1).unwrap_or(0);
+        let lines = bytes
+            .get(..end)
+            .unwrap_or_default()
+            .split(|byte| *byte == b'\n');
+        lines
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect()
+    }
 }
 
 /// The latest events of a run, in order of arrival; empty when it never reported any.
@@ -189,6 +241,32 @@ mod tests {
         assert_eq!(Activity::from_events(&latest).state, ActivityState::Idle);
         let text = fs::read_to_string(agent_events_file(folder)).unwrap();
         assert!(!text.contains("yy"), "too long to be kept");
+    }
+
+    #[test]
+    fn a_reader_gets_each_event_once_and_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let working = |sequence| event(sequence, AgentEventKind::Working);
+        append_agent_event(folder, &working(1), None).unwrap();
+        let mut reader = AgentEventReader::at_end(folder);
+        assert_eq!(reader.read_new(), []);
+        let payload = json!({ "tool": "Bash" });
+        append_agent_event(folder, &working(2), Some(&payload)).unwrap();
+        let mut half = OpenOptions::new();
+        let half = half.append(true).open(agent_events_file(folder));
+        half.unwrap().write_all(b"{\"kind\":").unwrap();
+        let read = reader.read_new();
+        assert_eq!(read.len(), 1, "{read:?}");
+        assert_eq!(
+            (&read[0].event, &read[0].payload),
+            (&working(2), &Some(payload))
+        );
+        assert_eq!(reader.read_new(), []);
+        append_agent_event(folder, &working(3), None).unwrap();
+        let read = reader.read_new();
+        assert_eq!(read.len(), 1, "{read:?}");
+        assert_eq!(read[0].event, working(3));
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub(crate) mod filesystem;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod merge_replaced;
+pub(crate) mod permission_requests;
 pub(crate) mod placement;
 pub(crate) mod read_document;
 pub(crate) mod replaced_file;

@@ -62,20 +62,20 @@ pub fn run(args: &Args, environment: &Environment) -> Exit {
         sequence: args.sequence,
         session_id: args.session_id.clone(),
         transcript: args.transcript.clone(),
-        payload: given.or_else(read_stdin),
+        payload: given.or_else(|| read_stdin(STDIN_TIMEOUT)),
     });
     Exit::Ok
 }
 
-/// Whether an invalid command line is a call of `orange agent-event`, which must not fail: some
-/// agents stop when a hook fails.
-pub fn is_agent_event_call(typed: &[OsString]) -> bool {
+/// Whether an invalid command line is the call of an agent's hook, which must not fail: some agents
+/// stop when a hook fails.
+pub fn is_hook_call(typed: &[OsString]) -> bool {
     let mut words = typed.iter().skip(1);
     let first = words.find(|word| !word.to_string_lossy().starts_with('-'));
-    first.is_some_and(|word| word == "agent-event")
+    first.is_some_and(|word| word == "agent-event" || word == "agent-ask")
 }
 
-/// Logs an invalid call of `orange agent-event`.
+/// Logs an invalid call of a hook.
 pub fn log_invalid_call(error: &Error, environment: &Environment) {
     if let Ok(driver) = driver(environment) {
         driver.agents.store_agent_event(HookEvent {
@@ -86,7 +86,7 @@ pub fn log_invalid_call(error: &Error, environment: &Environment) {
 }
 
 /// The payload on stdin, if it arrives in time; a terminal is not read.
-fn read_stdin() -> Option<Vec<u8>> {
+pub fn read_stdin(timeout: Duration) -> Option<Vec<u8>> {
     if io::stdin().is_terminal() {
         return None;
     }
@@ -102,7 +102,5 @@ fn read_stdin() -> Option<Vec<u8>> {
         }
     };
     let thread = thread::Builder::new().spawn(reader);
-    thread
-        .ok()
-        .and_then(|_| read.recv_timeout(STDIN_TIMEOUT).ok())
+    thread.ok().and_then(|_| read.recv_timeout(timeout).ok())
 }

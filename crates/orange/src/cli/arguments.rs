@@ -6,10 +6,11 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches as _, Parser, Subcommand};
 use orange_config::Environment;
 
-use super::hidden::{background, detach, exec_run, status_line};
+use super::hidden::{agent_ask, background, detach, exec_run, status_line};
 use super::{
-    Dashboard, agent_event, attention, completions, config, demo, doctor, harness, help, inbox,
-    install, log, man, project, rebuild, schema, serve, task, usage, workflow, workspace,
+    Dashboard, agent_event, allow, attention, completions, config, demo, deny, doctor, harness,
+    help, inbox, install, log, man, project, rebuild, schema, serve, task, usage, workflow,
+    workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Text};
@@ -48,6 +49,8 @@ pub enum Command {
     #[command(subcommand, disable_help_subcommand = true)]
     Task(task::Command),
     Attention(attention::Args),
+    Allow(allow::Args),
+    Deny(deny::Args),
     Inbox(inbox::Args),
     AgentEvent(agent_event::Args),
     #[command(subcommand, disable_help_subcommand = true)]
@@ -67,6 +70,8 @@ pub enum Command {
     Completions(completions::Args),
     Man(man::Args),
     Rebuild(rebuild::Args),
+    #[command(hide = true)]
+    AgentAsk(agent_ask::Args),
     #[command(hide = true)]
     Perform(background::Perform),
     #[command(hide = true)]
@@ -100,6 +105,8 @@ impl Command {
             Command::Project(command) => command.run(environment, output),
             Command::Task(command) => command.run(environment, output),
             Command::Attention(args) => attention::run(args, environment, output),
+            Command::Allow(args) => allow::run(args, environment, output),
+            Command::Deny(args) => deny::run(args, environment, output),
             Command::Inbox(args) => inbox::run(args, environment, output),
             Command::AgentEvent(args) => Ok(agent_event::run(args, environment)),
             Command::Workspace(command) => command.run(environment, output),
@@ -114,6 +121,7 @@ impl Command {
             Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Serve(args) => serve::run(args, environment, output),
             Command::Demo(args) => demo::run(args, dashboard, environment, output),
+            Command::AgentAsk(_) => Ok(agent_ask::run(environment, output)),
             Command::Perform(args) => background::perform(args, environment),
             Command::Gather(args) => background::gather(args, environment),
             Command::ExecRun(args) => exec_run::run(args, environment, output),

@@ -13,6 +13,7 @@ use orange_engine::names::ProjectName;
 use orange_engine::time::Timestamp;
 use serde::Serialize;
 
+use super::request::permission;
 use super::request::progress::{WaitMode, run_with_progress};
 use super::request::requests::{Extras, driver, print_with};
 use crate::cli::answer::words::age;
@@ -32,7 +33,8 @@ pub const CHANGE_SHAPE: Shape = Shape::of::<Change<'static>>("orange.attention.c
 /// tasks that are stuck or in trouble, failed effects, undelivered messages, agents that wait for
 /// permission or an answer, silent agents (started, but nothing reported), agents that exited while
 /// no supervisor is running, and parked harnesses (out of quota or not logged in, so that no agent
-/// is started with them). Each entry says what to run next.
+/// is started with them). Each entry says what to run next; a request for permission is shown in
+/// full.
 ///
 /// Inside a project only its tasks and all parked harnesses are listed. The failed effects of a finished task stay in the
 /// list until `orange task retry` succeeds or you remove them with `--clear`.
@@ -107,6 +109,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         output.narrate(&empty_text(project.as_ref()));
     } else {
         output.answer_grid(&grid(&attention.items, project.is_some()))?;
+        output.answer(&requests(&attention.items))?;
     }
     Ok(Exit::Ok)
 }
@@ -192,8 +195,40 @@ fn print_change(
         text.push(Style::Dim, &format!(" ({})", item.command));
     }
     text.end_line();
+    if change == ItemChange::Added {
+        push_request(&mut text, item);
+    }
     output.answer(&text)?;
     Ok(())
+}
+
+/// Every request in full, below the table, which has only one line for each.
+fn requests(items: &[AttentionEntry]) -> Text {
+    let mut text = Text::new();
+    for AttentionEntry { item, .. } in items.iter().filter(|it| it.item.request.is_some()) {
+        text.end_line();
+        push_request(&mut text, item);
+    }
+    text
+}
+
+fn push_request(text: &mut Text, item: &Item) {
+    let Some(request) = &item.request else {
+        return;
+    };
+    let (id, task) = (request.id.as_str(), item.subject());
+    text.push(Style::Bold, id);
+    let place = request.directory.as_ref();
+    let place = place.map(|it| format!(" in {it}")).unwrap_or_default();
+    text.push(
+        Style::Plain,
+        &format!(": {task} asks to use {}{place}:", request.tool),
+    );
+    text.end_line();
+    permission::push_command(text, request);
+    let answers = format!("run: orange allow {id}, orange deny {id} or orange task attach {task}");
+    text.push(Style::Dim, &answers);
+    text.end_line();
 }
 
 fn grid(items: &[AttentionEntry], in_one_project: bool) -> Grid<'_, 6> {

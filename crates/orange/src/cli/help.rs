@@ -36,8 +36,9 @@ const EVERYDAY: [&str; 11] = [
 ];
 
 /// The other commands, by what they are for; the help only names them.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     ("Tasks", &["task"]),
+    ("Permission", &["allow", "deny"]),
     ("Workflows", &["workflow"]),
     (
         "Setup",
@@ -74,8 +75,7 @@ pub fn command(terminal_width: Option<usize>) -> Command {
         "{{about-with-newline}}
 {{usage-heading}} {LITERAL}orange [COMMAND]{LITERAL:#}    without a command: the dashboard
 
-{overview}
-{HEADING}Options:{HEADING:#}    -q, --all, -h, -V; most commands take --json
+{overview}{HEADING}Options:{HEADING:#}    -q, --all, -h, -V; most commands take --json
 Run {LITERAL}orange help COMMAND{LITERAL:#} for details, {LITERAL}orange demo{LITERAL:#} to try it."
     );
     let styles = Styles::styled()
@@ -100,7 +100,8 @@ pub fn commands() -> Command {
 }
 
 /// Commands without an answer in JSON, which get no `--json`.
-const WITHOUT_JSON: [&str; 9] = [
+const WITHOUT_JSON: [&str; 10] = [
+    "agent-ask",
     "agent-event",
     "completions",
     "demo",

@@ -1,6 +1,7 @@
 //! The command line: one file per command.
 
 mod agent_event;
+mod allow;
 mod answer;
 mod arguments;
 mod attention;
@@ -8,6 +9,7 @@ mod completions;
 mod config;
 mod dashboard;
 mod demo;
+mod deny;
 mod doctor;
 mod harness;
 mod help;
@@ -81,7 +83,7 @@ fn run(
             let answered = output.answer(&text).map_err(Error::from);
             answered.map(|()| Exit::Ok)
         }
-        Err(EarlyExit::Usage(error)) if agent_event::is_agent_event_call(typed) => {
+        Err(EarlyExit::Usage(error)) if agent_event::is_hook_call(typed) => {
             agent_event::log_invalid_call(&error, environment);
             Ok(Exit::Ok)
         }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::schemas::Shape;
-use super::request::requests;
+use super::request::{permission, requests};
 use super::{
     answer, attention, config, doctor, harness, inbox, install, log, project, rebuild, serve, task,
     workflow, workspace,
@@ -46,6 +46,7 @@ pub const ALL: &[&Shape] = &[
     &inbox::SHAPE,
     &install::SHAPE,
     &log::SHAPE,
+    &permission::SHAPE,
     &project::add::SHAPE,
     &project::list::SHAPE,
     &project::remove::SHAPE,

@@ -17,6 +17,7 @@ mod terminal;
 mod text;
 
 use std::io::{self, BufRead as _, IsTerminal as _, Stderr, Stdout, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
 
 use anstream::{AutoStream, ColorChoice};
 
@@ -127,6 +128,11 @@ impl Output {
         let mut stdout = self.stdout.as_inner().lock();
         stdout.write_all(bytes)?;
         stdout.flush()
+    }
+
+    /// Where answers go, to find out whether anything still reads them.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.stdout.as_inner().as_fd()
     }
 
     pub fn is_coloured(&self) -> bool {

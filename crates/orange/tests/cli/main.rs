@@ -10,7 +10,11 @@
 )]
 
 #[cfg(target_os = "linux")]
+mod agent_ask;
+#[cfg(target_os = "linux")]
 mod agent_event;
+#[cfg(target_os = "linux")]
+mod allow;
 #[cfg(target_os = "linux")]
 mod attention;
 #[cfg(target_os = "linux")]
@@ -18,6 +22,8 @@ mod completions;
 mod config_show;
 #[cfg(target_os = "linux")]
 mod demo;
+#[cfg(target_os = "linux")]
+mod deny;
 #[cfg(target_os = "linux")]
 mod doctor;
 mod every_command;

@@ -65,7 +65,12 @@ impl ReportingAgent {
     /// The command as the agent's hook calls it.
     pub fn hook(&self, arguments: &[&str]) -> Command {
         let words = ["agent-event"].into_iter().chain(arguments.iter().copied());
-        let mut hook = self.stage.orange(&words.collect::<Vec<_>>());
+        self.command(&words.collect::<Vec<_>>())
+    }
+
+    /// A command in the environment of the agent.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut hook = self.stage.orange(arguments);
         hook.env("ORANGE_TASK_ID", self.id.as_str());
         hook.env("ORANGE_RUN_ID", &self.run);
         hook.env("ORANGE_RUN_PROOF", &self.proof);

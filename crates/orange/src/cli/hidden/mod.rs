@@ -1,5 +1,6 @@
 //! Commands that orange calls itself; hidden from the help.
 
+pub(crate) mod agent_ask;
 pub(crate) mod background;
 pub(crate) mod detach;
 pub(crate) mod exec_run;

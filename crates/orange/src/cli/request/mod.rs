@@ -2,5 +2,6 @@
 
 pub(crate) mod interruption;
 pub(crate) mod outcome;
+pub(crate) mod permission;
 pub(crate) mod progress;
 pub(crate) mod requests;

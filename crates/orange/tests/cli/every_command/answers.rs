@@ -172,6 +172,16 @@ const COMMANDS: &[CommandCase] = &[
     case("task complete", "one --wait 60", ("two", "refused")),
     case("attention", "", TOO_MUCH),
     covered_elsewhere(
+        "allow",
+        "an_allowed_request_is_printed_in_full",
+        ("nothing", "request-not-found"),
+    ),
+    covered_elsewhere(
+        "deny",
+        "the_agent_is_told_the_reason",
+        ("nothing", "request-not-found"),
+    ),
+    covered_elsewhere(
         "task tell",
         "changes_are_requested_and_messages_written",
         ("two -m Hello", "refused"),
@@ -224,7 +234,9 @@ const SILENT: &str = "agent-event";
 const TESTS: &[&str] = &[
     include_str!("../../effects/attach.rs"),
     include_str!("../../driver/dashboard/mod.rs"),
+    include_str!("../allow.rs"),
     include_str!("../demo.rs"),
+    include_str!("../deny.rs"),
     include_str!("../install.rs"),
     include_str!("../task_edit.rs"),
     include_str!("../task_retry.rs"),

@@ -52,6 +52,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("workspace remove", "tried in `workspace_remove`"),
     ("task tell", "answers as `task update` does"),
     ("attention", "its transcript is in `parking`"),
+    ("allow", "its output is in `allow`"),
+    ("deny", "its output is in `deny`"),
     ("agent-event", "says nothing"),
     ("install", "its transcript is in `install`"),
     ("harness unpark", "its transcript is in `parking`"),

@@ -1,0 +1,30 @@
+//! `orange allow`.
+
+use orange_config::Environment;
+use orange_engine::permission::PermissionOutcome;
+
+use super::request::permission;
+use crate::cli::{Error, Exit};
+use crate::output::Output;
+
+/// Allow what an agent asks for, once.
+///
+/// An agent with reduced permissions asks before it does something that it may not do unasked.
+/// `orange attention` shows each request in full, with its id. The agent continues immediately, and
+/// asks again the next time. If the request is not answered within `permissions.wait`, the agent
+/// asks in its own terminal.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The request's id.
+    #[arg(value_name = "REQUEST")]
+    pub request: String,
+}
+
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    permission::answer(
+        &args.request,
+        &PermissionOutcome::Allowed,
+        environment,
+        output,
+    )
+}
