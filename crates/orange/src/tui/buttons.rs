@@ -60,6 +60,21 @@ pub fn footer(model: &Model) -> Vec<Button> {
             all.extend(fixed(&[("n", "no", letter('n'))]));
             all
         }
+        Mode::Permission(shown) if shown.is_over => fixed(&[("Esc", "back", escape)]),
+        Mode::Permission(shown) => {
+            let mut all: Vec<Button> = Vec::new();
+            if shown.is_read {
+                all.extend(fixed(&[("a", "allow once", letter('a'))]));
+            } else {
+                all.extend(fixed(&[("Space", "read on", letter(' '))]));
+            }
+            all.extend(fixed(&[
+                ("d", "deny", letter('d')),
+                ("Enter", "open the terminal", enter),
+                ("Esc", "back", escape),
+            ]));
+            all
+        }
         Mode::Write(_) => fixed(&[
             ("^S", "send", control('s')),
             ("^E", "editor", control('e')),

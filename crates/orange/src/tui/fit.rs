@@ -84,6 +84,16 @@ pub fn fold(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Breaks a text of several lines like [`wrap`], with nothing in it that acts on the terminal.
+pub fn wrap_text(text: &str, width: usize) -> Vec<String> {
+    let lines = text.split('\n');
+    let lines = lines.map(|line| escape_controls(&line.replace('\t', "    ")).into_owned());
+    let parts = |line: String| wrap(&line, width).into_iter().map(str::to_owned).collect();
+    lines
+        .flat_map(|line| -> Vec<String> { parts(line) })
+        .collect()
+}
+
 /// How many bytes of a word fit; at least its first character.
 fn break_at(word: &str, room: usize) -> usize {
     let mut end = 0;
@@ -190,6 +200,15 @@ mod tests {
         assert_eq!(from_column("abc", 3), "");
         assert_eq!(from_column("漢字", 1), "字");
         assert_eq!(from_column("e\u{301}f", 1), "f");
+    }
+
+    #[test]
+    fn wrapping_keeps_every_character() {
+        assert_eq!(wrap_text("rm   -rf  x", 5), ["rm   ", "-rf  ", "x"]);
+        assert_eq!(wrap_text("a\n\n b\tc", 8), ["a", "", " b    c"]);
+        assert_eq!(wrap_text("漢字漢", 4), ["漢字", "漢"]);
+        assert_eq!(wrap_text("a\u{1b}[2J", 9), ["a\u{fffd}[2J"]);
+        assert_eq!(wrap_text("", 4), [""]);
     }
 
     #[test]

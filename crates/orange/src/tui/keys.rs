@@ -28,6 +28,8 @@ pub enum KeyAction {
     Verb(Verb),
     Move,
     Tell,
+    /// Shows what the agent asks the user to permit.
+    Permission,
     /// Shows the view instead of the list, or goes back.
     Zoom,
     Copy,
@@ -162,6 +164,10 @@ fn add_task_keys(model: &Model, table: &mut Table) {
     if entry.ways().next().is_some() {
         let keys = keys![KeyCode::Char('t')];
         table.add(keys, "t", "move to", KeyAction::Move, Some(6));
+    }
+    if !entry.requests.is_empty() {
+        let keys = keys![KeyCode::Char('p')];
+        table.add(keys, "p", "permission", KeyAction::Permission, Some(11));
     }
     if entry.has_agent() {
         let keys = keys![KeyCode::Char('i')];

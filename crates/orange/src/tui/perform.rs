@@ -12,6 +12,7 @@ use orange_engine::event::Fact;
 use orange_engine::input::{Request, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, HarnessName, ProjectName, TaskId};
+use orange_engine::permission::PermissionOutcome;
 use orange_engine::refusal::Blocker;
 use orange_engine::task::{AgentSettings, Queueing};
 
@@ -80,6 +81,24 @@ fn attempt(driver: &Driver, action: &Action) -> Result<ActionResult, DriverError
         }
         Action::Delete(task) => {
             deletion_result(driver.requests.delete(task, true)?, task, "deleted", action)
+        }
+        Action::Permit {
+            task,
+            request,
+            is_allowed,
+        } => {
+            let (outcome, done) = if *is_allowed {
+                (PermissionOutcome::Allowed, "allowed once")
+            } else {
+                (PermissionOutcome::Denied { reason: None }, "denied")
+            };
+            driver
+                .requests
+                .answer_permission(request.as_str(), &outcome)?;
+            ActionResult::Done {
+                task: Some(task.clone()),
+                text: format!("{task}: {done}"),
+            }
         }
         Action::Undelete(task) => {
             deletion_result(driver.requests.undelete(task)?, task, "restored", action)

@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
+use orange_config::clock::Deadline;
 use orange_driver::Driver;
 
 use super::{GatherRequest, LiveTasks, receive};
@@ -12,6 +13,9 @@ use crate::tui::model::message::Message;
 
 /// Poll interval for what no message reports; an agent's end is recorded by the supervisor.
 const TICK: Duration = Duration::from_secs(4);
+
+/// Poll interval for requests for permission, for which an agent waits.
+const REQUEST_TICK: Duration = Duration::from_millis(500);
 
 /// How long after a change the agents are observed again.
 const SOON: Duration = Duration::from_millis(200);
@@ -25,24 +29,35 @@ pub(super) fn gather_screens(
     let mut last_rows = Vec::new();
     let mut last_seen = BTreeMap::new();
     let mut last_doing = BTreeMap::new();
-    let mut rest = SOON;
+    let mut last_requests = (Vec::new(), BTreeMap::new());
+    let mut due = Deadline::after(SOON);
     loop {
-        let Some(wished) = receive(wishes, rest) else {
+        let Some(wished) = receive(wishes, REQUEST_TICK.min(due.remaining())) else {
             return;
         };
         let has_changed = wished
             .iter()
             .any(|it| matches!(it, GatherRequest::Reload(_) | GatherRequest::Refresh));
-        if has_changed && rest == TICK {
-            rest = SOON;
+        if has_changed && due.remaining() > SOON {
+            due = Deadline::after(SOON);
+        }
+        let rows = alive.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // When the rows change, the model drops what it knew about the earlier agents, so send
+        // every message again, even if its content has not changed.
+        let requests = driver.views.permission_requests(&rows);
+        let has_news = requests != last_requests.1;
+        if has_news || rows != last_requests.0 {
+            last_requests = (rows.clone(), requests.clone());
+            if sender.send(Message::Requests(requests)).is_err() {
+                return;
+            }
+        }
+        if !due.has_passed() && !has_news {
             continue;
         }
-        rest = TICK;
-        let rows = alive.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let doing = driver.views.activity_states(&rows);
-        // When the rows change, the model drops what it knew about the earlier agents, so send both
-        // messages again, even if their contents have not changed.
+        due = Deadline::after(TICK);
         let is_other = rows != last_rows;
+        let doing = driver.views.activity_states(&rows);
         if is_other || doing != last_doing {
             last_doing.clone_from(&doing);
             if sender.send(Message::Activity(doing)).is_err() {

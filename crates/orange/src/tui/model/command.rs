@@ -2,7 +2,7 @@
 
 use orange_driver::{AgentTerminal, Tool};
 use orange_engine::input::RequestKind;
-use orange_engine::names::{CommitId, TaskId};
+use orange_engine::names::{CommitId, RequestId, TaskId};
 
 use super::detail::Tab;
 use super::drafts::Drafts;
@@ -66,6 +66,12 @@ pub enum Action {
     SendMergeFailure(TaskId),
     Delete(TaskId),
     Undelete(TaskId),
+    /// Answer a request for permission.
+    Permit {
+        task: TaskId,
+        request: RequestId,
+        is_allowed: bool,
+    },
 }
 
 impl Action {
@@ -120,6 +126,7 @@ impl Action {
             Action::SendMergeFailure(task) => format!("sending {task} back to its agent"),
             Action::Delete(task) => format!("deleting {task}"),
             Action::Undelete(task) => format!("restoring {task}"),
+            Action::Permit { task, .. } => format!("answering the agent of {task}"),
         }
     }
 
@@ -138,6 +145,7 @@ impl Action {
             Action::SendMergeFailure(task) => format!("Not sent back: {task}"),
             Action::Delete(task) => format!("Delete failed: {task}"),
             Action::Undelete(task) => format!("Restore failed: {task}"),
+            Action::Permit { task, .. } => format!("Not answered: {task}"),
         }
     }
 }

@@ -5,6 +5,7 @@ use orange_engine::activity::ActivityState;
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Kind;
 use orange_engine::next_step::NextStep;
+use orange_engine::permission::PermissionRequest;
 use orange_engine::task::RunState;
 
 use super::list::Zone;
@@ -17,6 +18,8 @@ pub struct Entry {
     pub agent_state: Option<AgentState>,
     /// What the agent reports that it is doing; a hint, never a status.
     pub activity: Option<ActivityState>,
+    /// What its agents ask the user to permit.
+    pub requests: Vec<PermissionRequest>,
     pub glance: Option<TaskSummary>,
     pub extent: Option<DiffSize>,
 }
@@ -36,6 +39,7 @@ impl Entry {
             row,
             agent_state: None,
             activity: None,
+            requests: Vec::new(),
             glance: None,
             extent: None,
         }
@@ -46,6 +50,7 @@ impl Entry {
     pub fn set_row(&mut self, row: TaskRow) {
         if self.row.runs != row.runs {
             (self.agent_state, self.activity) = (None, None);
+            self.requests.clear();
         }
         // The transitions of the old status do not apply to the new one.
         if self.row.status != row.status {
@@ -65,6 +70,9 @@ impl Entry {
 
     /// What an agent asks the user for outside of the workflow, as it reported itself.
     pub fn user_request(&self) -> Option<ActivityState> {
+        if !self.requests.is_empty() {
+            return Some(ActivityState::WaitingForPermission);
+        }
         let waits = self.activity.filter(|doing| doing.is_waiting());
         waits.filter(|_| self.row.kind != Some(Kind::Human) && self.has_agent())
     }

@@ -7,6 +7,7 @@ use orange_driver::{
 };
 use orange_engine::activity::ActivityState;
 use orange_engine::names::TaskId;
+use orange_engine::permission::PermissionRequest;
 use orange_engine::time::Timestamp;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
@@ -30,6 +31,8 @@ pub enum Message {
     Agents(BTreeMap<TaskId, AgentState>),
     /// What the agents that are believed alive report that they are doing.
     Activity(BTreeMap<TaskId, ActivityState>),
+    /// The requests for permission that wait for an answer.
+    Requests(BTreeMap<TaskId, Vec<PermissionRequest>>),
     Glance(TaskId, Box<TaskSummary>),
     /// How much a task has changed.
     Extent(TaskId, DiffSize),

@@ -2,6 +2,7 @@
 
 use orange_driver::WorkspaceInfo;
 use orange_engine::names::TaskId;
+use orange_engine::permission::PermissionRequest;
 
 use super::command::Action;
 use super::field::Field;
@@ -15,6 +16,7 @@ pub enum Mode {
     /// Reading the help about keys.
     Help(usize),
     Confirm(Question),
+    Permission(PermissionBox),
     Write(MessageDraft),
     Create(Box<Form>),
     Palette(Field, usize),
@@ -31,6 +33,20 @@ pub struct Question {
     pub consequences: Vec<String>,
     /// The ways to say yes, the best first.
     pub choices: Vec<Choice>,
+}
+
+/// A box with a request for permission, in full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermissionBox {
+    pub task: TaskId,
+    /// The request as it was when the box was opened: an answer is for what is shown.
+    pub request: PermissionRequest,
+    /// How many lines are scrolled away.
+    pub scroll: usize,
+    /// Whether the last line has been on the screen.
+    pub is_read: bool,
+    /// Whether the agent no longer waits for an answer.
+    pub is_over: bool,
 }
 
 /// A key of a dialog.

@@ -11,6 +11,7 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::Rect;
 
+use super::permission::{receive, request};
 use super::sample::{choose, control, diff_file, enter, key, model, press};
 use crate::tui::buttons::footer;
 use crate::tui::keys::bindings;
@@ -175,6 +176,18 @@ fn samples() -> Vec<Sample> {
     press(&mut diff, key(KeyCode::Char('v')));
     press(&mut diff, key(KeyCode::Down));
     add("browse_diff_alone", &diff, false);
+
+    let long = "a\n".repeat(25);
+    for (name, command) in [("short", "git push"), ("long", long.as_str())] {
+        let mut asked = model();
+        choose(&mut asked, "w0rk");
+        receive(&mut asked, vec![request("one111", command)]);
+        if name == "short" {
+            add("browse_asked", &asked, false);
+        }
+        press(&mut asked, key(KeyCode::Char('p')));
+        add(&format!("permission_{name}"), &asked, false);
+    }
 
     let mut model = model();
     choose(&mut model, "k3f9");

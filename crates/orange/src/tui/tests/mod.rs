@@ -5,5 +5,6 @@ mod drafts;
 mod incoming;
 mod keys;
 mod merge;
+mod permission;
 mod sample;
 mod views;

@@ -12,6 +12,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 use ratatui::text::{Line, Span};
 
+use super::permission::{receive, request};
 use super::sample::{choose, control, diff_file, enter, glance, key, model, press};
 use crate::tui::model::detail::{Content, Screen, Tab};
 use crate::tui::model::list::List;
@@ -260,6 +261,17 @@ fn questions_answers_and_menus() {
     press(&mut palette, key(KeyCode::Char(':')));
     enter(&mut palette, "wo");
     snapshot("palette", &palette);
+}
+
+#[test]
+fn a_request_for_permission() {
+    let mut model = model();
+    choose(&mut model, "w0rk");
+    let long = format!("cargo build && \\\n\tgit push {}\n", "x".repeat(100));
+    let long = long + &"echo another line\n".repeat(30) + "rm -rf the-end";
+    receive(&mut model, vec![request("one111", &long)]);
+    press(&mut model, key(KeyCode::Char('p')));
+    snapshot("permission", &model);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 use ratatui::crossterm::event::KeyEvent;
 
-use super::{diff, merge, start_action};
+use super::{diff, merge, permission, start_action};
 use crate::tui::keys::{KeyAction, key_action};
 use crate::tui::layout::layout;
 use crate::tui::model::Model;
@@ -43,6 +43,7 @@ pub(super) fn perform(model: &mut Model, action: KeyAction) -> Vec<Command> {
         }
         KeyAction::Move => model.mode = Mode::Moves(0),
         KeyAction::Tell => open_message_editor(model),
+        KeyAction::Permission => permission::open(model),
         KeyAction::Zoom => model.detail.is_zoomed = !model.detail.is_zoomed,
         KeyAction::Filter => {
             let at = Filter::ALL
@@ -146,7 +147,7 @@ fn back(model: &mut Model) {
     }
 }
 
-fn enter(model: &mut Model) -> Vec<Command> {
+pub(super) fn enter(model: &mut Model) -> Vec<Command> {
     let Some(entry) = model.list.selected() else {
         return Vec::new();
     };

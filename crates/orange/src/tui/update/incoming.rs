@@ -3,7 +3,7 @@
 use orange_driver::AgentTerminal;
 use orange_engine::names::TaskId;
 
-use super::merge;
+use super::{merge, permission};
 use crate::tui::model::Model;
 use crate::tui::model::command::{Action, Command};
 use crate::tui::model::message::{ActionResult, Message};
@@ -50,6 +50,7 @@ pub(super) fn receive(model: &mut Model, message: Message) -> Vec<Command> {
                 model.list.arrange();
             }
         }
+        Message::Requests(waiting) => permission::receive(model, waiting),
         Message::Glance(task, glance) => {
             if let Some(entry) = model.list.entry_mut(&task) {
                 entry.glance = Some(*glance);

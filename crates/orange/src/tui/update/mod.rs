@@ -7,6 +7,7 @@ mod form;
 mod incoming;
 mod merge;
 mod mouse;
+mod permission;
 mod text;
 
 use orange_engine::names::TaskId;
@@ -63,6 +64,7 @@ fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         Mode::Filter(_) => dialogs::filter(model, key),
         Mode::Workspaces(..) => dialogs::workspaces(model, key),
         Mode::Confirm(_) => dialogs::confirm(model, key),
+        Mode::Permission(_) => permission::press(model, key),
         Mode::Help(_) => dialogs::help(model, key),
         Mode::Alert(_) => dialogs::handle_alert_key(model, key),
     }
@@ -78,6 +80,7 @@ fn update_derived(model: &mut Model, commands: &mut Vec<Command>) {
     let room = diff_room(model);
     let (diff, files) = model.detail.diff_mut();
     diff.show_cursor(files, room);
+    permission::mark_read(model);
     let places = layout(model);
     let height = places.list.map_or(0, |area| area.height.into());
     model.list.scroll_to_selected(height);

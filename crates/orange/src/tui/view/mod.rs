@@ -5,6 +5,7 @@ mod diff;
 mod form;
 mod help;
 mod list;
+mod permission;
 mod popup;
 
 use ratatui::Frame;
@@ -20,6 +21,7 @@ use super::theme::Tone;
 use crate::output::display_width;
 
 pub use help::help_height;
+pub use permission::extent as permission_extent;
 
 pub fn draw(model: &Model, frame: &mut Frame<'_>) {
     let area = frame.area();
@@ -58,6 +60,7 @@ pub fn draw_on(model: &Model, area: Rect, buffer: &mut Buffer) {
         Mode::Browse | Mode::Search(_) => {}
         Mode::Help(scroll) => help::draw(model, *scroll, area, buffer),
         Mode::Create(form) => form::draw(model, form, area, buffer),
+        Mode::Permission(shown) => permission::draw(model, shown, area, buffer),
         mode => popup::draw(model, mode, area, buffer),
     }
 }

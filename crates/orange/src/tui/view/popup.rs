@@ -40,7 +40,7 @@ pub(super) fn draw(model: &Model, mode: &Mode, area: Rect, buffer: &mut Buffer) 
         Mode::Workspaces(found, chosen) => {
             workspaces(model, found.as_deref(), *chosen, area, buffer);
         }
-        Mode::Browse | Mode::Search(_) | Mode::Help(_) | Mode::Create(_) => {}
+        Mode::Browse | Mode::Search(_) | Mode::Help(_) | Mode::Create(_) | Mode::Permission(_) => {}
     }
 }
 
@@ -84,11 +84,11 @@ pub(super) fn frame(
 }
 
 /// The width inside a frame.
-fn room(area: Rect) -> usize {
+pub(super) fn room(area: Rect) -> usize {
     usize::from(area.width.saturating_sub(2).min(WIDEST).saturating_sub(4))
 }
 
-fn put_lines(model: &Model, lines: &[(Tone, String)], area: Rect, buffer: &mut Buffer) {
+pub(super) fn put_lines(model: &Model, lines: &[(Tone, String)], area: Rect, buffer: &mut Buffer) {
     for (y, (tone, line)) in (area.y..area.bottom()).zip(lines) {
         put(
             buffer,

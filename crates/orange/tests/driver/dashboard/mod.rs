@@ -4,6 +4,7 @@
 mod crashes;
 mod drawing_thread;
 mod failures;
+mod permission;
 mod shutdown;
 
 use std::fs;
