@@ -14,7 +14,7 @@ use crate::report::{name_with_version, passed_versions, shown};
 const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "pi"];
 
 /// A capability, and each agent's test for it; a text that begins with `no` is a reason.
-const ROWS: [(&str, [&str; 5]); 16] = [
+const ROWS: [(&str, [&str; 5]); 18] = [
     (
         "works from the plan to the merge, with full permissions",
         [
@@ -102,6 +102,26 @@ const ROWS: [(&str, [&str; 5]); 16] = [
             "events::codex_waits_for_permission_and_it_shows",
             "events::gemini_waits_for_permission_and_it_shows",
             "events::opencode_waits_for_permission_and_it_shows",
+            "no: it has no permissions",
+        ],
+    ),
+    (
+        "gets your answer from `orange allow` or `orange deny` within 1 s",
+        [
+            "permission::claude_is_allowed_and_denied",
+            "permission::codex_is_allowed_and_denied",
+            "no: you answer in its terminal",
+            "no: you answer in its terminal",
+            "no: it has no permissions",
+        ],
+    ),
+    (
+        "asks in its own terminal if you do not answer",
+        [
+            "permission::claude_without_an_answer_asks_in_its_terminal",
+            "permission::codex_without_an_answer_asks_in_its_terminal",
+            "not needed: it asks only there",
+            "not needed: it asks only there",
             "no: it has no permissions",
         ],
     ),
