@@ -29,6 +29,9 @@ pub use admin::projects::{ProjectSettings, ProjectUsage};
 pub use admin::read_log::LogReader;
 pub use admin::remove_workspace::RemovedWorkspace;
 pub use admin::skills::{InstallReport, SkillAction, SkillOutcome};
+pub use admin::uninstall::{
+    ExcludedLines, KeptBranch, LiveAgent, UninstallPlan, UninstallReport, WorktreeToRemove,
+};
 pub use agents::activity::RunActivity;
 pub use agents::attach::AgentTerminal;
 pub use agents::events::HookEvent;

@@ -255,6 +255,25 @@ impl Admin {
         if let Some(reason) = self.reason_in_use(store, task, record)? {
             return Ok(Err(reason));
         }
+        self.release_retired(git, project, record)
+    }
+
+    /// Saves what is in a retired workspace and cleans it, if that is possible by now.
+    pub(super) fn release_retired(
+        &self,
+        git: &Git,
+        project: &Project,
+        record: &WorkspaceRecord,
+    ) -> Result<Result<(), String>, DriverError> {
+        let worktree = match git.existing_workspace(&slot(record))? {
+            Ok(Some(worktree)) => worktree,
+            Ok(None) => return Ok(Ok(())),
+            Err(refusal) => return Ok(Err(refusal.to_string())),
+        };
+        let marker = worktree.marker()?;
+        let Some(task) = marker.as_ref().and_then(|marker| marker.phase.task()) else {
+            return Ok(Ok(()));
+        };
         let released = git.release(&ReleaseRequest {
             slot: slot(record),
             task,

@@ -9,6 +9,7 @@ pub(crate) mod register_project;
 pub(crate) mod releases;
 pub(crate) mod remove_workspace;
 pub(crate) mod skills;
+pub(crate) mod uninstall;
 
 use std::sync::Arc;
 

@@ -132,7 +132,7 @@ impl Admin {
 
     /// The harnesses concerned, each with its folder of skills. Removing includes agents that are
     /// no longer installed, because they may have left a skill behind.
-    fn skill_folders(
+    pub(super) fn skill_folders(
         &self,
         requested: Option<&HarnessName>,
         action: SkillAction,

@@ -85,6 +85,8 @@ pub enum DriverError {
     },
     #[error("cannot change workspace `{0}`: another process is changing it")]
     WorkspaceBusy(WorkspaceName),
+    #[error("cannot uninstall: orange is working on task `{task}`")]
+    TaskBusy { task: TaskId },
     #[error("cannot remove workspace `{workspace}`: task `{task}` has it")]
     WorkspaceInUse {
         workspace: WorkspaceName,

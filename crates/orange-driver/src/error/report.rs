@@ -183,6 +183,12 @@ impl DriverError {
             DriverError::WorkspaceBusy(_) => {
                 Report::new(Kind::Busy, "workspace-busy").hint("run the command again")
             }
+            DriverError::TaskBusy { task } => Report::new(Kind::Busy, "task-busy")
+                .hint(format!(
+                    "wait until it is done, see `orange task show {task}`, then run `orange \
+                     uninstall` again"
+                ))
+                .details(json!({ "task": task })),
             DriverError::WorkspaceInUse { workspace, task } => {
                 Report::new(Kind::Refused, "workspace-in-use")
                     .hint(format!(

@@ -9,7 +9,7 @@ use orange_config::Environment;
 use super::hidden::{agent_ask, background, detach, exec_run, status_line};
 use super::{
     Dashboard, agent_event, allow, attention, completions, config, demo, deny, doctor, harness,
-    help, inbox, install, log, man, project, rebuild, schema, serve, task, usage, workflow,
+    help, inbox, install, log, man, project, rebuild, schema, serve, task, uninstall, usage, workflow,
     workspace,
 };
 use crate::cli::{Error, Exit};
@@ -65,6 +65,7 @@ pub enum Command {
     Config(config::Command),
     Log(log::Args),
     Install(install::Args),
+    Uninstall(uninstall::Args),
     Doctor(doctor::Args),
     Schema(schema::Args),
     Completions(completions::Args),
@@ -114,6 +115,7 @@ impl Command {
             Command::Config(command) => command.run(environment, output),
             Command::Log(args) => log::run(args, environment, output),
             Command::Install(args) => install::run(args, environment, output),
+            Command::Uninstall(args) => uninstall::run(args, environment, output),
             Command::Doctor(_) => doctor::run(environment, output),
             Command::Completions(args) => completions::run(args, output),
             Command::Man(args) => man::run(args, output),

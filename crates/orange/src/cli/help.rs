@@ -46,15 +46,16 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "project",
             "harness",
             "workspace",
-            "config",
             "install",
             "doctor",
             "serve",
+            "uninstall",
         ],
     ),
     (
         "Plumbing",
         &[
+            "config",
             "inbox",
             "log",
             "schema",

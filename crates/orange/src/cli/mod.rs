@@ -25,6 +25,7 @@ mod schema;
 mod serve;
 mod suggestion;
 mod task;
+mod uninstall;
 mod usage;
 mod workflow;
 mod workspace;

@@ -7,7 +7,7 @@ use super::answer::schemas::Shape;
 use super::request::{permission, requests};
 use super::{
     answer, attention, config, doctor, harness, inbox, install, log, project, rebuild, serve, task,
-    workflow, workspace,
+    uninstall, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
@@ -70,6 +70,7 @@ pub const ALL: &[&Shape] = &[
     &task::unblock::SHAPE,
     &task::wait::SHAPE,
     &task::why::SHAPE,
+    &uninstall::SHAPE,
     &workflow::check::SHAPE,
     &workflow::diff::SHAPE,
     &workflow::graph::SHAPE,

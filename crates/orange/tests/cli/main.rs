@@ -90,6 +90,8 @@ mod task_update;
 mod task_wait;
 #[cfg(target_os = "linux")]
 mod task_why;
+#[cfg(target_os = "linux")]
+mod uninstall;
 mod workflow_check;
 mod workflow_diff;
 mod workflow_graph;
@@ -100,4 +102,5 @@ mod workflow_show;
 mod workflow_simulate;
 #[cfg(target_os = "linux")]
 mod workspace_gc;
+#[cfg(target_os = "linux")]
 mod workspace_remove;

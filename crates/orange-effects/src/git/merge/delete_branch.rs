@@ -41,6 +41,26 @@ impl Git {
         Ok(names.map(BranchName::new).collect())
     }
 
+    /// How many commits of a branch another one lacks; `None` if the branch does not exist.
+    pub fn unmerged_commits(
+        &self,
+        branch: &BranchName,
+        default: &BranchName,
+    ) -> Result<Option<u64>, GitError> {
+        let Some(commit) = self.branch(branch)? else {
+            return Ok(None);
+        };
+        let mut range = vec![commit.to_string()];
+        let base = self.branch(default)?;
+        range.extend(base.map(|base| format!("^{base}")));
+        let call = self.call(["rev-list", "--count"]).with_arguments(range);
+        let count = call.text()?;
+        let parsed = count.trim().parse();
+        parsed
+            .map(Some)
+            .map_err(|_| call.malformed_output(count.as_bytes()))
+    }
+
     /// Deletes a local branch that the default branch contains.
     pub fn delete_branch(
         &self,

@@ -220,6 +220,11 @@ const COMMANDS: &[CommandCase] = &[
         "the_demo_ends_with_two_merges_and_removes_its_home",
         TOO_MUCH,
     ),
+    covered_elsewhere(
+        "uninstall",
+        "unmerged_and_uncommitted_work_survives_an_uninstall",
+        ("", "not-confirmed"),
+    ),
     CommandCase {
         json: None,
         ..case("project remove", "app", ("tea", "project-not-found"))
@@ -242,6 +247,7 @@ const TESTS: &[&str] = &[
     include_str!("../task_retry.rs"),
     include_str!("../task_shell.rs"),
     include_str!("../task_stuck.rs"),
+    include_str!("../uninstall.rs"),
     include_str!("../workspace_remove.rs"),
     include_str!("codes.rs"),
 ];

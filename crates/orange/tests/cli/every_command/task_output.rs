@@ -50,6 +50,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("project remove", "its transcript is in `project_remove`"),
     ("workspace init", "answers as `workspace list` does"),
     ("workspace remove", "tried in `workspace_remove`"),
+    ("uninstall", "its transcript is in `uninstall`"),
     ("task tell", "answers as `task update` does"),
     ("attention", "its transcript is in `parking`"),
     ("allow", "its output is in `allow`"),

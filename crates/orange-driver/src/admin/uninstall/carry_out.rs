@@ -1,0 +1,158 @@
+//! Carries out `orange uninstall`, one step after the other.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use orange_config::clock::Deadline;
+use orange_effects::process::{marked_runs, terminate};
+use orange_effects::tmux::TmuxError;
+use orange_engine::names::RunId;
+use orange_store::{Store, StoredTask, TaskFilter};
+
+use super::{UninstallPlan, UninstallReport, export};
+use crate::DriverError;
+use crate::admin::Admin;
+use crate::admin::skills::{SkillAction, SkillOutcome};
+use crate::context::lock::Lock;
+
+/// How long the supervisor or the tmux server may take to exit.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long an effect that is being performed may take; a merge can take longer.
+const PERFORMER_TIMEOUT: Duration = Duration::from_secs(3);
+
+impl Admin {
+    /// Stops everything, saves and exports work, and removes what orange has put on this machine.
+    ///
+    /// The binary stays. If something cannot be saved, it stays with the home, the report says what
+    /// it is, and another call finishes the removal.
+    pub fn uninstall(&self, plan: &UninstallPlan) -> Result<UninstallReport, DriverError> {
+        self.callers.require_user("uninstall orange")?;
+        let mut report = UninstallReport::default();
+        self.remove_skills(&mut report);
+        if !self.context.home.path().exists() {
+            report.is_removed = report.problems.is_empty();
+            return Ok(report);
+        }
+        self.context.stop_supervisor(TIMEOUT)?;
+        // Held until the end, so that no other supervisor starts agents again.
+        let _supervision = self.context.take_supervision(false)?;
+        let has_database = self.context.home.database().exists();
+        let store = has_database.then(|| self.context.store());
+        let mut store = store.transpose()?;
+        let mut locks = Vec::new();
+        if let Some(store) = &mut store {
+            let tasks = stored_tasks(store)?;
+            for stored in &tasks {
+                locks.extend(lock_task(stored)?);
+            }
+            self.stop_agents(store, &tasks, &mut report);
+            self.clear_projects(store, &tasks, &mut report)?;
+        }
+        self.clear_leftovers(&plan.export, &mut report)?;
+        self.stop_tmux(&mut report);
+        if report.problems.is_empty() {
+            self.progress_to("removing the home");
+            // An open database would be written again when it is closed.
+            drop(store);
+            report.left = export::empty_home(&self.context.home, &plan.export)?;
+            report.is_removed = report.left.is_empty();
+        }
+        drop(locks);
+        report.export = Some(plan.export.clone()).filter(|it| it.exists());
+        Ok(report)
+    }
+
+    pub(super) fn progress_to(&self, action: &str) {
+        self.context.progress.report(action.to_owned());
+    }
+
+    fn remove_skills(&self, report: &mut UninstallReport) {
+        let removed = match self.update_skills(None, SkillAction::Remove) {
+            Err(DriverError::NoSkills(_)) => return,
+            removed => removed,
+        };
+        match removed {
+            Ok((skills, _)) => {
+                let failed = skills
+                    .iter()
+                    .filter(|it| it.outcome == SkillOutcome::Failed);
+                report.problems.extend(failed.map(|it| {
+                    let reason = it.reason.as_deref().unwrap_or_default();
+                    format!("skill `{}`: {reason}", it.path.display())
+                }));
+            }
+            Err(error) => report.problems.push(format!("skills: {error}")),
+        }
+    }
+
+    /// Ends every agent, and what earlier ones left running.
+    fn stop_agents(&self, store: &Store, tasks: &[StoredTask], report: &mut UninstallReport) {
+        let home = self.context.home.path().as_os_str();
+        let marked = marked_runs().unwrap_or_default().into_iter();
+        let marked = marked.filter(|(_, of_home)| of_home.as_deref() == Some(home));
+        let marked: BTreeSet<RunId> = marked.map(|(run, _)| run).collect();
+        for stored in tasks {
+            let task = &stored.task;
+            self.progress_to(&format!("stopping the agents of {}", task.id));
+            let runs = store.runs(&task.id).unwrap_or_default();
+            let runs = runs.iter().filter(|run| {
+                run.ended_at.is_none() && run.place.is_some() || marked.contains(&run.id)
+            });
+            for run in runs {
+                if let Err(failure) = self.agents.end_run(store, task, &run.id) {
+                    let (id, role) = (&task.id, &run.role);
+                    let error = failure.error;
+                    report
+                        .problems
+                        .push(format!("task `{id}`: cannot stop the {role}: {error}"));
+                }
+            }
+        }
+    }
+
+    fn stop_tmux(&self, report: &mut UninstallReport) {
+        let tmux = &self.context.tmux;
+        match tmux.list() {
+            Ok(listing) => {
+                let _gone = terminate(&listing.server.process);
+                let is_gone = || matches!(tmux.list(), Err(TmuxError::NoServer(_)));
+                if Deadline::after(TIMEOUT).wait_for(is_gone) {
+                    return;
+                }
+            }
+            Err(TmuxError::NoServer(_)) => return,
+            Err(_) => {}
+        }
+        let socket = self.context.home.tmux_socket();
+        report.problems.push(format!(
+            "the tmux server of orange does not exit: run `tmux -S {} kill-server`",
+            socket.display()
+        ));
+    }
+}
+
+fn stored_tasks(store: &Store) -> Result<Vec<StoredTask>, DriverError> {
+    let listed = store.list(&TaskFilter::default())?.tasks.into_iter();
+    let tasks = listed.map(|it| store.require(&it.task.id).map_err(DriverError::from));
+    tasks.collect()
+}
+
+/// The lock of a task's performer, so that nothing is performed for the task any more.
+fn lock_task(stored: &StoredTask) -> Result<Option<Lock>, DriverError> {
+    let directory: &Path = &stored.directory;
+    if !directory.exists() {
+        return Ok(None);
+    }
+    let deadline = Deadline::after(PERFORMER_TIMEOUT);
+    loop {
+        if let Some(lock) = Lock::to_perform(directory)? {
+            return Ok(Some(lock));
+        }
+        if deadline.has_passed() {
+            let task = stored.task.id.clone();
+            return Err(DriverError::TaskBusy { task });
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Moves your own files out of the home, then removes the home.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use orange_config::{Home, reason};
+
+use crate::DriverError;
+
+/// Marks an export that was begun and not finished; the next attempt continues it.
+const UNFINISHED: &str = ".unfinished";
+
+/// Entries of the home that are yours, or that you may want to read.
+const MOVED: [&str; 7] = [
+    "tasks",
+    "trash",
+    "workflows",
+    "harnesses",
+    "config.toml",
+    "projects.json",
+    "drafts.json",
+];
+
+/// Entries that only orange reads.
+const DELETED_FILES: [&str; 9] = [
+    "orange.db",
+    "orange.db-wal",
+    "orange.db-shm",
+    "safe-workflows.json",
+    "environment.json",
+    "tmux.sock",
+    "projects.lock",
+    "supervisor.wanted",
+    "supervisor.lock",
+];
+
+/// Directories that only orange uses.
+const DELETED_FOLDERS: [&str; 6] = [
+    "git",
+    "verification/.trash",
+    "workspaces/.locks",
+    "workspaces/.ports",
+    "workspaces/.incoming",
+    "workspaces/.removed",
+];
+
+/// Directories that are removed once they are empty.
+const EMPTIED: [&str; 7] = [
+    "workspaces/.set-aside",
+    "workspaces",
+    "verification",
+    "tasks",
+    "trash",
+    "workflows",
+    "harnesses",
+];
+
+/// The directory beside the home for your own files: that of an interrupted attempt, else a new
+/// one.
+pub(super) fn folder(home: &Home) -> PathBuf {
+    let name = home.path().file_name().unwrap_or(OsStr::new("orange"));
+    let name = name.to_string_lossy();
+    let beside = |number: u32| match number {
+        1 => home.path().with_file_name(format!("{name}-export")),
+        _ => home
+            .path()
+            .with_file_name(format!("{name}-export-{number}")),
+    };
+    let is_usable = |it: &PathBuf| !it.exists() || it.join(UNFINISHED).exists();
+    let found = (1..).map(beside).find(is_usable);
+    found.unwrap_or_else(|| beside(1))
+}
+
+/// Moves one path into the export, under a name that is free there.
+pub(super) fn move_into(export: &Path, from: &Path, name: &str) -> Result<(), DriverError> {
+    let failed = |error: &io::Error| file_error("move", from, error);
+    let begun = fs::create_dir_all(export).and_then(|()| fs::write(export.join(UNFINISHED), ""));
+    begun.map_err(|error| file_error("write", export, &error))?;
+    let named = |number: u32| match number {
+        1 => export.join(name),
+        _ => export.join(format!("{name}-{number}")),
+    };
+    let free = (1..)
+        .map(named)
+        .find(|to| fs::symlink_metadata(to).is_err());
+    let to = free.unwrap_or_else(|| named(1));
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent).map_err(|error| failed(&error))?;
+    }
+    fs::rename(from, &to).map_err(|error| failed(&error))
+}
+
+/// Moves your own files, and deletes everything else that orange put into the home. Returns what is
+/// left there.
+pub(super) fn empty_home(home: &Home, export: &Path) -> Result<Vec<PathBuf>, DriverError> {
+    let set_aside = home.set_aside();
+    if !is_empty(&set_aside) {
+        move_into(export, &set_aside, "set-aside")?;
+    }
+    for name in MOVED {
+        let path = home.path().join(name);
+        if !is_empty(&path) {
+            move_into(export, &path, name)?;
+        }
+    }
+    for path in entries(home.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_log = name.starts_with("orange.log");
+        let is_text = name.starts_with("draft-");
+        let is_database = name.starts_with("orange.db") && !DELETED_FILES.contains(&&*name);
+        if is_text || is_database {
+            move_into(export, &path, &name)?;
+        } else if is_log {
+            remove(&path, fs::remove_file(&path))?;
+        }
+    }
+    for name in DELETED_FOLDERS {
+        let path = home.path().join(name);
+        remove(&path, fs::remove_dir_all(&path))?;
+    }
+    for name in EMPTIED {
+        // Fails if something is left in it, which is then reported.
+        let _left = fs::remove_dir(home.path().join(name));
+    }
+    let left: Vec<PathBuf> = entries(home.path())
+        .into_iter()
+        .filter(|it| is_unknown(it))
+        .collect();
+    for name in DELETED_FILES {
+        let path = home.path().join(name);
+        remove(&path, fs::remove_file(&path))?;
+    }
+    if left.is_empty() {
+        remove(home.path(), fs::remove_dir(home.path()))?;
+    }
+    let _none = fs::remove_file(export.join(UNFINISHED));
+    Ok(left)
+}
+
+/// The paths in a directory, sorted; none if it cannot be read.
+pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+fn is_unknown(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    !DELETED_FILES.iter().any(|it| name == OsStr::new(it))
+}
+
+/// Whether a path does not exist or is a directory without entries.
+fn is_empty(path: &Path) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => {
+            metadata.is_dir() && entries(path).iter().all(|it| it.is_dir() && is_empty(it))
+        }
+        Err(_) => true,
+    }
+}
+
+fn remove(path: &Path, removed: io::Result<()>) -> Result<(), DriverError> {
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(file_error("remove", path, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn file_error(attempt: &'static str, path: &Path, error: &io::Error) -> DriverError {
+    DriverError::File {
+        attempt,
+        path: path.to_owned(),
+        reason: reason(error),
+    }
+}

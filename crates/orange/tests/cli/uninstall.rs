@@ -1,0 +1,183 @@
+//! `orange uninstall`: what it removes, what it saves, and how it continues.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::thread;
+use std::time::Duration;
+
+use orange_engine::names::TaskId;
+
+use crate::support::{Stage, Terminal};
+
+/// A task with a commit, a changed file, an untracked file and an ignored one; its agent lives.
+fn stage_with_work() -> (Stage, TaskId) {
+    let stage = Stage::new("default");
+    fs::write(stage.path("repo/.gitignore"), ".env\n").unwrap();
+    fs::write(stage.path("repo/tracked"), "one\n").unwrap();
+    fs::write(stage.path("repo/.git/info/exclude"), "# mine\n*.mine\n").unwrap();
+    stage.git("add .");
+    stage.git("commit -qm ignore");
+    let skills = "name = \"teachable\"\nbinary = \"/bin/sh\"\nskills = \"~/.teachable/skills\"\n\
+                  [args]\nfull = []\n";
+    fs::write(stage.path("home/harnesses/teachable.toml"), skills).unwrap();
+    stage.run_ok(&["install"]);
+    stage.script(
+        "worker-1",
+        "commit one; echo changed > tracked; echo new > untracked; echo secret > .env",
+    );
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    stage.wait_until_idle(&id);
+    stage.run_ok(&["workspace", "init", "2"]);
+    (stage, id)
+}
+
+/// Asserts that nothing of orange is left, and that all work is.
+#[track_caller]
+fn assert_gone_and_saved(stage: &Stage, id: &TaskId) {
+    let text = |arguments: &str| {
+        let output = stage.git(arguments);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let left = fs::read_dir(stage.home().path());
+    let left: Vec<_> = left.into_iter().flatten().collect();
+    assert!(!stage.home().path().exists(), "{left:?}");
+    let worktrees = text("worktree list --porcelain");
+    assert_eq!(worktrees.matches("worktree ").count(), 1, "{worktrees}");
+    let exclude = fs::read_to_string(stage.path("repo/.git/info/exclude")).unwrap();
+    assert_eq!(exclude, "# mine\n*.mine\n");
+    assert!(!stage.path("repo/.git/orange-merge.lock").exists());
+    assert!(!stage.path(".teachable/skills/orange").exists());
+    assert_eq!(stage.panes(), Vec::<String>::new());
+    assert!(text("log --format=%s main..fix").contains("one"));
+    let saved = format!("orange-saved/{id}-1");
+    assert_eq!(text(&format!("show {saved}:tracked")), "changed\n");
+    assert_eq!(text(&format!("show {saved}:untracked")), "new\n");
+    let export = stage.path("home-export");
+    let task = export.join("tasks/app").join(id.as_str()).join("TASK.md");
+    assert!(fs::read_to_string(task).unwrap().contains("Fix it"));
+    assert!(export.join("harnesses/script.toml").exists());
+    let aside = fs::read_dir(export.join("set-aside")).unwrap();
+    let mut kept = aside.map(|it| it.unwrap().path().join(".env"));
+    assert!(kept.any(|it| it.exists()), "ignored files are moved");
+    assert!(!export.join(".unfinished").exists());
+}
+
+#[test]
+fn unmerged_and_uncommitted_work_survives_an_uninstall() {
+    let (stage, id) = stage_with_work();
+    let (code, refused) = stage.json(&["uninstall", "--json"]);
+    assert_eq!(code, 3, "{refused}");
+    assert_eq!(refused["error"]["code"], "not-confirmed");
+    let listed = stage.orange(&["uninstall"]).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    for part in [
+        format!("the worker of task {id}"),
+        format!("app--1 (task {id}); 2 uncommitted files saved first"),
+        String::from("branch `fix` in"),
+        String::from("1 commit not merged"),
+        String::from("`/TASK.md` in"),
+        String::from("skills/orange/SKILL.md"),
+    ] {
+        assert!(listed.contains(&part), "{part}: {listed}");
+    }
+    assert!(stage.worktree(&id).join("untracked").exists());
+    let (code, answer) = stage.json(&["uninstall", "--yes", "--json"]);
+    assert_eq!(code, 0, "{answer}");
+    assert_eq!(answer["report"]["is_removed"], true, "{answer}");
+    assert_gone_and_saved(&stage, &id);
+    // A second run finds nothing to do.
+    let (code, again) = stage.json(&["uninstall", "--yes", "--json"]);
+    assert_eq!(code, 0, "{again}");
+    assert_gone_and_saved(&stage, &id);
+}
+
+#[test]
+fn uninstall_asks_at_a_terminal_and_names_the_program() {
+    let (stage, id) = stage_with_work();
+    let terminal = Terminal::start(&stage, "no", 120, "orange uninstall");
+    terminal.wait_for("Uninstall orange? [y/N]");
+    terminal.press(&["n", "Enter"]);
+    let screen = terminal.finish();
+    assert!(screen.contains("[exit 3]"), "{screen}");
+    assert!(stage.worktree(&id).join("untracked").exists());
+    let terminal = Terminal::start(&stage, "yes", 120, "orange uninstall");
+    terminal.wait_for("Uninstall orange? [y/N]");
+    terminal.press(&["y", "Enter"]);
+    let screen = terminal.finish();
+    assert!(screen.contains("[exit 0]"), "{screen}");
+    assert!(screen.contains("to remove the program itself"), "{screen}");
+    assert_gone_and_saved(&stage, &id);
+}
+
+#[test]
+fn an_uninstall_that_is_killed_can_be_run_again() {
+    let (stage, id) = stage_with_work();
+    for delay in [20, 60, 120, 200, 300, 400, 500] {
+        let mut killed = stage.orange(&["uninstall", "--yes"]);
+        let mut killed = killed.spawn().unwrap();
+        thread::sleep(Duration::from_millis(delay));
+        let _exited = killed.kill();
+        killed.wait().unwrap();
+    }
+    stage.run_ok(&["uninstall", "--yes"]);
+    assert_gone_and_saved(&stage, &id);
+}
+
+#[test]
+fn what_cannot_be_saved_keeps_its_worktree_and_the_home() {
+    let (stage, id) = stage_with_work();
+    let worktree = stage.worktree(&id);
+    let nested = worktree.join("nested");
+    stage.git_in(&worktree, "init -q nested");
+    fs::write(nested.join("work"), "only here\n").unwrap();
+    let (code, answer) = stage.json(&["uninstall", "--yes", "--json"]);
+    assert_eq!(code, 6, "{answer}");
+    let problem = answer["report"]["problems"][0].as_str().unwrap();
+    assert!(problem.contains("nested"), "{problem}");
+    assert!(nested.join("work").exists() && worktree.join("untracked").exists());
+    assert!(stage.home().database().exists());
+    fs::rename(&nested, stage.path("nested")).unwrap();
+    stage.run_ok(&["uninstall", "--yes"]);
+    assert_gone_and_saved(&stage, &id);
+}
+
+#[test]
+fn files_of_others_in_the_home_and_a_lost_repository_are_kept() {
+    let (stage, id) = stage_with_work();
+    fs::write(stage.path("home/mine.txt"), "mine\n").unwrap();
+    let worktree = stage.worktree(&id);
+    let name = worktree.file_name().unwrap().to_owned();
+    fs::rename(stage.path("repo"), stage.path("moved")).unwrap();
+    let mut uninstall = stage.orange(&["uninstall", "--yes"]);
+    let output = uninstall.current_dir(stage.path("")).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(
+        fs::read_to_string(stage.path("home/mine.txt")).unwrap(),
+        "mine\n"
+    );
+    assert!(!stage.home().database().exists());
+    let moved = stage.path("home-export/worktrees").join(name);
+    assert_eq!(
+        fs::read_to_string(moved.join("untracked")).unwrap(),
+        "new\n"
+    );
+    let mode = fs::metadata(&moved).unwrap().permissions().mode();
+    assert_ne!(mode & 0o700, 0);
+}
+
+#[test]
+fn uninstall_waits_for_what_is_being_performed() {
+    let (stage, id) = stage_with_work();
+    let directory = stage.home().tasks().join("app").join(id.as_str());
+    let performer = fs::File::create(directory.join(".performer")).unwrap();
+    performer.lock().unwrap();
+    let (code, answer) = stage.json(&["uninstall", "--yes", "--json"]);
+    assert_eq!(code, 5, "{answer}");
+    assert_eq!(answer["error"]["code"], "task-busy");
+    assert!(stage.worktree(&id).join("untracked").exists());
+    drop(performer);
+    stage.run_ok(&["uninstall", "--yes"]);
+    assert_gone_and_saved(&stage, &id);
+}
