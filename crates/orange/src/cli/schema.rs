@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::schemas::Shape;
-use super::request::{permission, requests};
+use super::request::{permission, requests, several};
 use super::{
     answer, attention, config, doctor, harness, inbox, install, log, project, rebuild, serve, task,
     uninstall, workflow, workspace,
@@ -64,6 +64,7 @@ pub const ALL: &[&Shape] = &[
     &task::respawn::SHAPE,
     &task::restore::SHAPE,
     &task::restore::RESTORED_SHAPE,
+    &several::SHAPE,
     &task::show::SHAPE,
     &task::merge_all::SHAPE,
     &task::path::SHAPE,

@@ -798,3 +798,33 @@ fn everything_that_can_be_merged_is_merged_in_order() {
     assert!(text.starts_with(&format!("{}: merged ", ids[2])), "{text}");
     assert_eq!(stage.task(&ids[2]).status.as_str(), "done");
 }
+
+#[test]
+fn named_tasks_are_merged_in_the_given_order() {
+    let stage = Stage::new("minimal");
+    let mut ids = Vec::new();
+    for (number, line) in ["one", "two"].iter().enumerate() {
+        let script = format!(
+            "echo {line} > same.txt; git add -A; git commit -qm {line}\n\
+             echo 'DONE: {line}' | section Handoff\nask task update --status reviewing\n"
+        );
+        stage.script(&format!("worker-{}", number + 1), &script);
+        let id = stage.create(&[&format!("Task {number}")]);
+        stage.run_ok(&["task", "spawn", id.as_str()]);
+        stage.wait_for_status(&id, "reviewing");
+        stage.wait_until_idle(&id);
+        ids.push(id);
+    }
+    let [one, two] = [ids[0].as_str(), ids[1].as_str()];
+    let (code, usage) = stage.json(&["merge", one, two, "--head", "HEAD", "--json"]);
+    assert_eq!((code, &usage["error"]["code"]), (2, &json!("usage")));
+    let (code, answer) = stage.json(&["merge", two, one, "--json"]);
+    assert_eq!(code, 3, "{answer}");
+    let tasks = &answer["tasks"];
+    assert_eq!(tasks[0]["task"], two, "{answer}");
+    assert_eq!(tasks[0]["outcome"], "succeeded", "{answer}");
+    assert_eq!(tasks[1]["error"]["code"], "merge-failed", "{answer}");
+    assert_eq!(stage.git_output("repo", "show main:same.txt"), "two\n");
+    let statuses = ids.iter().map(|id| stage.task(id).status.to_string());
+    assert_eq!(statuses.collect::<Vec<_>>(), ["reviewing", "done"]);
+}

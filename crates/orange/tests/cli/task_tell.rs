@@ -187,3 +187,17 @@ fn a_message_is_reported_and_part_of_the_history() {
     assert!(history.contains("message to the worker: "), "{history}");
     assert!(history.contains("mind the gap"), "{history}");
 }
+
+#[test]
+fn several_tasks_get_the_same_message() {
+    let (stage, id) = start_waiting_task("swallow 0\nask inbox");
+    let other = stage.create(&["other", "Not started"]);
+    let names = [id.as_str(), other.as_str()];
+    let tell = ["task", "tell", names[0], names[1], "--role", "worker", "-m"];
+    let (code, answer) = stage.json(&[&tell[..], &["Hello", "--json"]].concat());
+    assert_eq!(code, 3, "{answer}");
+    assert_eq!(answer["tasks"][0]["outcome"], "succeeded", "{answer}");
+    assert_eq!(answer["tasks"][1]["error"]["code"], "refused", "{answer}");
+    assert_eq!(stage.store().inbox(&id).unwrap().len(), 1);
+    assert_eq!(stage.store().inbox(&other).unwrap().len(), 0);
+}

@@ -85,6 +85,12 @@ impl Error {
         not_confirmed(verb, task, "you answered no")
     }
 
+    /// The user answered a question about several tasks with no.
+    pub fn denied_for_all(verb: &str) -> Error {
+        let message = format!("cannot {verb} these tasks: you answered no");
+        Error::new(Exit::Refused, "not-confirmed", message)
+    }
+
     /// A confirmation is needed, and there is no terminal to ask at.
     pub fn unconfirmed(verb: &str, task: &TaskId) -> Error {
         not_confirmed(verb, task, "this needs your confirmation").hint(format!(

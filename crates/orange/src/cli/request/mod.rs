@@ -5,3 +5,4 @@ pub(crate) mod outcome;
 pub(crate) mod permission;
 pub(crate) mod progress;
 pub(crate) mod requests;
+pub(crate) mod several;

@@ -58,7 +58,7 @@ pub struct Target {
 }
 
 /// How long to wait.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Copy, Debug, clap::Args)]
 pub struct WaitArgs {
     /// Wait at most this many seconds for orange to finish its part, such as a start or a merge;
     /// then exit with 5 while orange continues [default: the setting `wait`].
@@ -251,14 +251,9 @@ pub fn print(answer: Answer, output: &mut Output) -> Result<Exit, Error> {
     print_with(answer, &Extras::default(), output)
 }
 
-/// Prints the result of a request and the extras.
-pub fn print_with(
-    answer: Answer,
-    besides: &Extras<'_>,
-    output: &mut Output,
-) -> Result<Exit, Error> {
-    let not_started = besides.not_started;
-    let (outcome, changed, exit) = match answer {
+/// What a request has led to; a refusal is an error.
+pub fn settled(answer: Answer) -> Result<(Outcome, Box<ChangeReport>, Exit), Error> {
+    Ok(match answer {
         Answer::Refused(refusal) => return Err(refusal.into()),
         Answer::Done(changed) | Answer::StillRunning(changed)
             if !changed.failed_effects.is_empty() =>
@@ -276,7 +271,17 @@ pub fn print_with(
             };
             (Outcome::Already, Box::new(changed), Exit::Ok)
         }
-    };
+    })
+}
+
+/// Prints the result of a request and the extras.
+pub fn print_with(
+    answer: Answer,
+    besides: &Extras<'_>,
+    output: &mut Output,
+) -> Result<Exit, Error> {
+    let not_started = besides.not_started;
+    let (outcome, changed, exit) = settled(answer)?;
     let exit = not_started.map_or(exit, |error| error.exit);
     if output.is_json() {
         let body = Body {

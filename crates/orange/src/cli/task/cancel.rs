@@ -8,33 +8,37 @@ use orange_engine::names::TaskId;
 
 use crate::cli::answer::words::count_noun;
 use crate::cli::request::requests::{
-    Consent, RequestDraft, Target, ask_consent, driver, print, request_with_confirmation,
+    Consent, RequestDraft, ask_consent, driver, print, request_with_confirmation,
 };
+use crate::cli::request::several::{Targets, ask_each, describe_each};
 use crate::cli::{Error, Exit, hint_paragraph};
 use crate::output::{Output, Text};
 
-/// Cancel a task.
+/// Cancel tasks.
 ///
-/// Stops the task's agents and releases its worktree. Its commits stay on the branch. Uncommitted
+/// Stops the agents of each task and releases its worktree. Its commits stay on the branch. Uncommitted
 /// work is saved first; `orange task restore` restores it. At a terminal you are asked, unless you
 /// pass `--yes`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    pub target: Target,
+    pub targets: Targets,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    if !args.target.yes {
+    let Some(target) = args.targets.only() else {
+        return cancel_each(&args.targets, environment, output);
+    };
+    if !target.yes {
         let driver = driver(environment)?;
-        let task = driver.callers.resolve_task(args.target.task.as_deref())?;
+        let task = driver.callers.resolve_task(target.task.as_deref())?;
         let question = question(&driver, &task)?;
         if ask_consent(&question, output)? == Consent::Denied {
             return Err(Error::denied("cancel", &task));
         }
     }
     let draft = RequestDraft::plain(RequestKind::Verb(Verb::Cancel));
-    let result = request_with_confirmation(&args.target, draft, environment, output)?;
+    let result = request_with_confirmation(&target, draft, environment, output)?;
     let ended = match &result {
         Answer::Done(changed) => Some(changed.task.id.clone()),
         _ => None,
@@ -52,6 +56,28 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         }
     }
     Ok(exit)
+}
+
+/// Asks once for all of the tasks, then cancels each.
+fn cancel_each(
+    targets: &Targets,
+    environment: &Environment,
+    output: &mut Output,
+) -> Result<Exit, Error> {
+    if !targets.yes {
+        let driver = driver(environment)?;
+        let tasks = describe_each(&driver, &targets.tasks);
+        let count = targets.tasks.len();
+        let question = format!(
+            "Cancel {count} tasks: {tasks}? Their agents are stopped; branches are kept, and \
+             uncommitted work is saved."
+        );
+        if ask_consent(&question, output)? == Consent::Denied {
+            return Err(Error::denied_for_all("cancel"));
+        }
+    }
+    let draft = RequestDraft::plain(RequestKind::Verb(Verb::Cancel));
+    ask_each(targets, &draft, environment, output)
 }
 
 /// Says what will happen to the task.

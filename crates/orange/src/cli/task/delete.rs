@@ -6,25 +6,27 @@ use orange_engine::names::TaskId;
 use orange_engine::refusal::Blocker;
 use serde::Serialize;
 
+use crate::cli::request::outcome::Outcome;
 use crate::cli::request::requests::{Consent, ask_consent, driver};
+use crate::cli::request::several::{TaskResult, describe_each, for_each};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.delete/1");
 
-/// Delete a finished task.
+/// Delete finished tasks.
 ///
-/// The task is no longer listed, and its directory is moved to `trash` in the home of orange. Its
+/// A deleted task is no longer listed, and its directory is moved to `trash` in the home of orange. Its
 /// branch, its saved work and its history are kept, and `--undo` restores the task.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task's id, the start of its id, or its branch.
-    #[arg(value_name = "TASK")]
-    pub task: String,
+    /// Ids, starts of ids, or branches.
+    #[arg(value_name = "TASK", required = true)]
+    pub tasks: Vec<String>,
     /// Delete without asking.
     #[arg(long)]
     pub yes: bool,
-    /// Restore the deleted task; give its full id.
+    /// Restore deleted tasks; give their full ids.
     #[arg(long)]
     pub undo: bool,
 }
@@ -39,7 +41,10 @@ struct Body<'a> {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let task = driver.callers.resolve_task(Some(&args.task))?;
+    let [name] = args.tasks.as_slice() else {
+        return delete_each(args, &driver, output);
+    };
+    let task = driver.callers.resolve_task(Some(name))?;
     let result = if args.undo {
         driver.requests.undelete(&task)?
     } else {
@@ -59,12 +64,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         };
         return SHAPE.print(&body, output);
     }
-    let word = match (args.undo, already) {
-        (false, false) => "deleted",
-        (false, true) => "already deleted",
-        (true, false) => "restored",
-        (true, true) => "not deleted",
-    };
+    let word = word(args.undo, already);
     let place = directory.map(|it| format!(", its directory is `{it}`"));
     let mut text = Text::new();
     let message = format!(": {word}{}", place.unwrap_or_default());
@@ -79,6 +79,63 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         output.narrate(&narration);
     }
     Ok(Exit::Ok)
+}
+
+/// Asks once for all of the tasks, then deletes or restores each.
+fn delete_each(args: &Args, driver: &Driver, output: &mut Output) -> Result<Exit, Error> {
+    let mut is_confirmed = args.yes;
+    if !args.yes && !args.undo {
+        let tasks = describe_each(driver, &args.tasks);
+        let count = args.tasks.len();
+        let question =
+            format!("Delete {count} tasks: {tasks}? Branches, saved work and history are kept.");
+        match ask_consent(&question, output)? {
+            Consent::Given => is_confirmed = true,
+            Consent::Denied => return Err(Error::denied_for_all("delete")),
+            Consent::NotAsked => {}
+        }
+    }
+    for_each(&args.tasks, output, |name, _| {
+        let task = driver.callers.resolve_task(Some(name))?;
+        let result = if args.undo {
+            driver.requests.undelete(&task)?
+        } else {
+            driver.requests.delete(&task, is_confirmed)?
+        };
+        let already = match result {
+            DeleteResult::Refused(refusal) => {
+                let needs_answer = matches!(
+                    refusal.missing.as_slice(),
+                    [Blocker::ConfirmationNeeded { .. }]
+                );
+                return Err(if needs_answer {
+                    Error::unconfirmed("delete", &task)
+                } else {
+                    refusal.into()
+                });
+            }
+            DeleteResult::Done { already, .. } => already,
+        };
+        Ok(TaskResult {
+            task,
+            status: None,
+            outcome: if already {
+                Outcome::Already
+            } else {
+                Outcome::Done
+            },
+            text: word(args.undo, already).to_owned(),
+        })
+    })
+}
+
+fn word(is_undo: bool, already: bool) -> &'static str {
+    match (is_undo, already) {
+        (false, false) => "deleted",
+        (false, true) => "already deleted",
+        (true, false) => "restored",
+        (true, true) => "not deleted",
+    }
 }
 
 /// Deletes the task, and asks for the confirmation if only that is missing.

@@ -13,9 +13,10 @@ use serde_json::json;
 
 use super::merge_all;
 use crate::cli::request::requests::{
-    Extras, RequestDraft, Target, driver, print, print_with, request_with_confirmation,
+    Extras, RequestDraft, driver, print, print_with, request_with_confirmation,
     request_without_confirmation, resolve_head,
 };
+use crate::cli::request::several::{Targets, TaskResult, for_each};
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
@@ -36,7 +37,7 @@ use crate::output::Output;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    pub target: Target,
+    pub targets: Targets,
     /// How to merge [default: `merge.strategy` of the settings, which is `auto`].
     #[arg(long, value_enum, value_name = "STRATEGY")]
     pub strategy: Option<Strategy>,
@@ -45,7 +46,7 @@ pub struct Args {
     #[arg(long, value_name = "COMMIT")]
     pub head: Option<String>,
     /// Merge every task of this project that you could merge now, one after the other.
-    #[arg(long, conflicts_with_all = ["task", "head", "force", "yes"])]
+    #[arg(long, conflicts_with_all = ["tasks", "head", "force", "yes"])]
     pub all: bool,
     /// Do not push, even if the project has `"push": true`.
     #[arg(long)]
@@ -88,6 +89,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     if args.all {
         return merge_all::run(args, environment, output);
     }
+    let Some(target) = args.targets.only() else {
+        return merge_each(args, environment, output);
+    };
     let draft = RequestDraft {
         ask: RequestKind::Merge {
             strategy: args.strategy.map(Into::into),
@@ -95,12 +99,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             only_head: args.head.is_some(),
         },
         message: None,
-        head: resolve_head(&args.target, args.head.as_deref(), environment)?,
+        head: resolve_head(&target, args.head.as_deref(), environment)?,
     };
     let result = if args.force {
-        request_with_confirmation(&args.target, draft, environment, output)?
+        request_with_confirmation(&target, draft, environment, output)?
     } else {
-        request_without_confirmation(&args.target, draft, environment, output)?
+        request_without_confirmation(&target, draft, environment, output)?
     };
     let task = match &result {
         Answer::Done(changed) => &changed.task,
@@ -118,6 +122,32 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         ..Extras::default()
     };
     print_with(result, &besides, output)
+}
+
+/// Merges each task in the given order, one on the result of the other.
+fn merge_each(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    if args.head.is_some() {
+        return Err(Error::usage("`--head` is for one task")
+            .hint("run `orange task merge TASK --head COMMIT` for each task"));
+    }
+    let draft = RequestDraft::plain(RequestKind::Merge {
+        strategy: args.strategy.map(Into::into),
+        local: args.local,
+        only_head: false,
+    });
+    for_each(&args.targets.tasks, output, |name, output| {
+        let mut target = args.targets.target(Some(name));
+        target.patience.wait.get_or_insert(merge_all::DEFAULT_WAIT);
+        let answer = if args.force {
+            request_with_confirmation(&target, draft.clone(), environment, output)?
+        } else {
+            request_without_confirmation(&target, draft.clone(), environment, output)?
+        };
+        if let Answer::Done(changed) = &answer {
+            require_merged(&changed.task)?;
+        }
+        TaskResult::of(answer)
+    })
 }
 
 /// The result of the last merge.

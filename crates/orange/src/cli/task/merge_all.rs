@@ -19,7 +19,7 @@ use crate::output::{Output, Style, Text};
 pub const SHAPE: Shape = Shape::of::<Body>("orange.task.merge.all/1");
 
 /// How many seconds each merge may take if `--wait` is not given; a verification may be slow.
-const DEFAULT_WAIT: u64 = 24 * 60 * 60;
+pub(super) const DEFAULT_WAIT: u64 = 24 * 60 * 60;
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body {
@@ -113,7 +113,7 @@ fn merge(
         task: Some(row.id.to_string()),
         yes: false,
         patience: WaitArgs {
-            wait: Some(args.target.patience.wait.unwrap_or(DEFAULT_WAIT)),
+            wait: Some(args.targets.patience.wait.unwrap_or(DEFAULT_WAIT)),
         },
     };
     let draft = RequestDraft::plain(RequestKind::Merge {

@@ -9,7 +9,8 @@ use orange_engine::role::Role;
 use serde::Serialize;
 
 use crate::cli::request::progress::{WaitMode, run_with_progress};
-use crate::cli::request::requests::{RequestDraft, Target, ask, driver};
+use crate::cli::request::requests::{RequestDraft, driver};
+use crate::cli::request::several::{Targets, ask_each};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -18,20 +19,20 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.respawn.lost/1"
 /// Default of `--wait` in seconds, for all lost agents together.
 const DEFAULT_WAIT: u64 = 30;
 
-/// Respawn an agent that is gone.
+/// Respawn agents that are gone.
 ///
 /// Starts the agent again in the same status. Processes that the dead agent left running are killed
 /// first. After a restart of the machine or of tmux, use `--lost`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    pub target: Target,
+    pub targets: Targets,
     /// The agent's role: `worker`, `reviewer` or a role of the workflow [default: the missing one].
     #[arg(long, value_name = "ROLE")]
     pub role: Option<String>,
     /// Respawn every agent whose machine or tmux server went down; waits 30 seconds for all of them
     /// unless `--wait` says otherwise.
-    #[arg(long, conflicts_with_all = ["task", "role"])]
+    #[arg(long, conflicts_with_all = ["tasks", "role"])]
     pub lost: bool,
 }
 
@@ -54,7 +55,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     let role = args.role.as_deref().map(Role::from_name);
     let draft = RequestDraft::plain(RequestKind::Respawn { role });
-    ask(&args.target, draft, environment, output)
+    ask_each(&args.targets, &draft, environment, output)
 }
 
 fn respawn_lost(
@@ -62,7 +63,7 @@ fn respawn_lost(
     environment: &Environment,
     output: &mut Output,
 ) -> Result<Exit, Error> {
-    let patience = &args.target.patience;
+    let patience = &args.targets.patience;
     let bound = Duration::from_secs(patience.wait.unwrap_or(DEFAULT_WAIT));
     let driver = driver(environment)?;
     let mode = WaitMode::for_wait(output);

@@ -6,6 +6,7 @@ use orange_engine::language::verbs::Verb;
 use orange_engine::role::Role;
 
 use crate::cli::request::requests::{RequestDraft, Target, ask, driver};
+use crate::cli::request::several::{Targets, ask_each};
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
@@ -52,14 +53,14 @@ pub struct RequestChanges {
     pub merge_failure: bool,
 }
 
-/// Send a message to an agent.
+/// Send a message to agents.
 ///
-/// The agent gets the message in its inbox, and a line in its terminal tells it to read the inbox.
+/// The agent of each task gets the message in its inbox, and a line in its terminal tells it to read the inbox.
 /// The status does not change; to send work back, use `orange task request-changes`.
 #[derive(Debug, clap::Args)]
 pub struct Tell {
     #[command(flatten)]
-    pub target: Target,
+    pub targets: Targets,
     /// The agent's role [default: the one that the current status expects].
     #[arg(long, value_name = "ROLE")]
     pub role: Option<String>,
@@ -93,8 +94,11 @@ pub fn request_changes(
 /// Sends the message.
 pub fn tell(args: &Tell, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let role = args.role.as_deref().map(Role::from_name);
-    let (ask, message) = (RequestKind::Tell { role }, Some(&args.message));
-    run(ask, &args.target, message, environment, output)
+    let draft = RequestDraft {
+        message: Some(args.message.clone()),
+        ..RequestDraft::plain(RequestKind::Tell { role })
+    };
+    ask_each(&args.targets, &draft, environment, output)
 }
 
 /// Makes the request, with a message.

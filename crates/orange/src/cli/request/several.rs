@@ -1,0 +1,200 @@
+//! One command for several tasks: each is tried, one report answers.
+
+use std::fmt::Write as _;
+
+use orange_config::Environment;
+use orange_driver::{Answer, Driver};
+use orange_engine::names::{Status, TaskId};
+use serde::Serialize;
+
+use super::outcome::Outcome;
+use super::requests::{RequestDraft, Target, WaitArgs, ask, request_with_confirmation, settled};
+use crate::cli::{Error, Exit, Shape};
+use crate::output::{Output, Style, Text};
+
+pub const SHAPE: Shape = Shape::of::<Body>("orange.task.several/1");
+
+/// The tasks to act on, and how long to wait for each.
+#[derive(Debug, clap::Args)]
+pub struct Targets {
+    /// Ids, starts of ids, or branches [default: the task of this session or worktree].
+    #[arg(value_name = "TASK")]
+    pub tasks: Vec<String>,
+    /// Answer the workflow's question, if it asks one, with yes; do not ask.
+    #[arg(long)]
+    pub yes: bool,
+    #[command(flatten)]
+    pub patience: WaitArgs,
+}
+
+impl Targets {
+    /// The only task that is meant; `None` if several are named.
+    pub fn only(&self) -> Option<Target> {
+        match self.tasks.as_slice() {
+            [] => Some(self.target(None)),
+            [task] => Some(self.target(Some(task))),
+            _ => None,
+        }
+    }
+
+    pub fn target(&self, task: Option<&String>) -> Target {
+        Target {
+            task: task.cloned(),
+            yes: self.yes,
+            patience: self.patience,
+        }
+    }
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Body {
+    tasks: Vec<Line>,
+}
+
+/// What happened to one task.
+#[derive(Serialize, schemars::JsonSchema)]
+struct Line {
+    /// The task as it was named.
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<TaskId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<Status>,
+    /// `succeeded`, `already`, `in_flight`, `failed` or `refused`.
+    outcome: &'static str,
+    /// What happened, in words.
+    text: String,
+    /// Why it was not done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Error>,
+}
+
+/// The result for one of several tasks.
+pub struct TaskResult {
+    pub task: TaskId,
+    pub status: Option<Status>,
+    pub outcome: Outcome,
+    pub text: String,
+}
+
+impl TaskResult {
+    /// The result of a request; a refusal is an error.
+    pub fn of(answer: Answer) -> Result<TaskResult, Error> {
+        let (outcome, changed, _) = settled(answer)?;
+        let mut text = outcome.describe(&changed);
+        for failed in &changed.failed_effects {
+            let _infallible = write!(text, "; {} failed: {}", failed.effect, failed.error);
+        }
+        Ok(TaskResult {
+            task: changed.task.id,
+            status: Some(changed.task.status),
+            outcome,
+            text,
+        })
+    }
+}
+
+/// The tasks with their summaries, for a question; a name that fits no task is repeated.
+pub fn describe_each(driver: &Driver, names: &[String]) -> String {
+    let described = names.iter().map(|name| {
+        let task = driver.callers.resolve_task(Some(name)).ok();
+        match task.and_then(|task| driver.views.show(&task).ok()) {
+            Some(shown) => {
+                let task = shown.stored.task;
+                format!("{} `{}`", task.id, task.summary)
+            }
+            None => name.clone(),
+        }
+    });
+    described.collect::<Vec<_>>().join(", ")
+}
+
+/// Does something for each named task, and reports on all of them. A failure does not stop the
+/// others; an interruption does.
+pub fn for_each(
+    names: &[String],
+    output: &mut Output,
+    mut act: impl FnMut(&String, &mut Output) -> Result<TaskResult, Error>,
+) -> Result<Exit, Error> {
+    let mut lines = Vec::new();
+    for name in names {
+        lines.push(match act(name, output) {
+            Ok(result) => Line {
+                name: name.clone(),
+                task: Some(result.task),
+                status: result.status,
+                outcome: result.outcome.code(),
+                text: result.text,
+                error: None,
+            },
+            // The user wants to stop, not to continue with the next task.
+            Err(error) if matches!(error.exit, Exit::Interrupted | Exit::Terminated) => {
+                return Err(error);
+            }
+            Err(error) => Line {
+                name: name.clone(),
+                task: None,
+                status: None,
+                outcome: "refused",
+                text: error.message.clone(),
+                error: Some(error),
+            },
+        });
+    }
+    let has = |codes: &[&str]| lines.iter().any(|line| codes.contains(&line.outcome));
+    let exit = if has(&["refused", Outcome::Failed.code()]) {
+        Exit::Refused
+    } else if has(&[Outcome::InFlight.code()]) {
+        Exit::Busy
+    } else {
+        Exit::Ok
+    };
+    if output.is_json() {
+        SHAPE.print(&Body { tasks: lines }, output)?;
+    } else {
+        output.answer(&text(&lines, output.answer_width()))?;
+    }
+    Ok(exit)
+}
+
+/// Makes the same request for each task; the answer for a single one is the usual one.
+pub fn ask_each(
+    targets: &Targets,
+    draft: &RequestDraft,
+    environment: &Environment,
+    output: &mut Output,
+) -> Result<Exit, Error> {
+    if let Some(target) = targets.only() {
+        return ask(&target, draft.clone(), environment, output);
+    }
+    for_each(&targets.tasks, output, |name, output| {
+        let target = targets.target(Some(name));
+        let answer = request_with_confirmation(&target, draft.clone(), environment, output)?;
+        TaskResult::of(answer)
+    })
+}
+
+fn text(lines: &[Line], width: Option<usize>) -> Text {
+    let mut text = Text::new();
+    for line in lines {
+        let named = line
+            .task
+            .as_ref()
+            .map_or(line.name.as_str(), TaskId::as_str);
+        let is_bad = line.error.is_some() || line.outcome == Outcome::Failed.code();
+        let style = if is_bad { Style::Bad } else { Style::Plain };
+        let message = format!(": {}", line.text);
+        text.push_line(&[(Style::Bold, named), (style, &message)], 4, width);
+        for hint in line.error.iter().flat_map(|it| it.hints_given()) {
+            text.push_line(&[(Style::Plain, &format!("  hint: {hint}"))], 4, width);
+        }
+    }
+    let done = lines.iter().filter(|line| line.error.is_none()).count();
+    let failed = lines.len() - done;
+    if failed > 0 {
+        let summary = format!("{done} of {} done, {failed} not", lines.len());
+        text.push(Style::Bold, &summary);
+        text.end_line();
+    }
+    text
+}
