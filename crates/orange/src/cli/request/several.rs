@@ -185,7 +185,7 @@ fn text(lines: &[Line], width: Option<usize>) -> Text {
         let style = if is_bad { Style::Bad } else { Style::Plain };
         let message = format!(": {}", line.text);
         text.push_line(&[(Style::Bold, named), (style, &message)], 4, width);
-        for hint in line.error.iter().flat_map(|it| it.hints_given()) {
+        for hint in line.error.iter().flat_map(Error::hints_given) {
             text.push_line(&[(Style::Plain, &format!("  hint: {hint}"))], 4, width);
         }
     }

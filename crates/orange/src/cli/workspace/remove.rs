@@ -79,7 +79,7 @@ fn text(lines: &[Line], width: Option<usize>) -> Text {
         let message = format!(": {message}");
         let parts = [(Style::Bold, line.workspace.as_str()), (style, &message)];
         text.push_line(&parts, 4, width);
-        let hints = line.error.iter().flat_map(|it| it.hints_given());
+        let hints = line.error.iter().flat_map(Error::hints_given);
         for hint in hints {
             text.push_line(&[(Style::Plain, &format!("  hint: {hint}"))], 4, width);
         }
