@@ -26,6 +26,7 @@ pub use harness::files::{HarnessFile, RunFileText};
 pub use harness::level::{Level, StartMode};
 pub use harness::readiness::{AnswerPlace, Readiness, ReadyState};
 pub use harness::result::{ResultStatus, RunResult};
+pub use harness::usage::{UsageCount, UsageLocations, UsageSource};
 pub use home::{Home, HomeError};
 pub use passed_variables::{AGENT_VARIABLES, PANE_VARIABLES, PASSED_VARIABLES, is_agent_variable};
 pub use projects::{Project, Projects, ProjectsError, WhenFull};

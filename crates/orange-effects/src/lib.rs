@@ -13,4 +13,5 @@ pub mod run;
 mod safe_directory;
 pub mod skill_file;
 pub mod tmux;
+pub mod transcript;
 pub mod version;

@@ -64,6 +64,14 @@ impl AgentEventKind {
         all.find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
 
+    /// Whether the agent has stopped working for now.
+    pub fn ends_turn(self) -> bool {
+        matches!(
+            self,
+            AgentEventKind::Idle | AgentEventKind::Failed | AgentEventKind::SessionEnd
+        )
+    }
+
     pub fn as_str(self) -> &'static str {
         let mut all = AgentEventKind::ALL.iter();
         all.find(|(_, kind)| *kind == self)

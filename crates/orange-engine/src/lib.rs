@@ -29,6 +29,7 @@ pub mod shipped_workflows;
 pub mod skill;
 pub mod task;
 pub mod time;
+pub mod usage;
 pub mod why;
 pub mod wording;
 

@@ -13,6 +13,7 @@ pub(crate) mod readiness;
 pub(crate) mod result;
 pub(crate) mod skills;
 pub(crate) mod transcript;
+pub(crate) mod usage;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -32,6 +33,7 @@ use serde::Deserialize;
 use skills::validate_skills;
 use toml::Spanned;
 use transcript::TranscriptError;
+use usage::{UsageLocations, validate_usage};
 
 use super::{HarnessError, Readiness, ValueProblem, is_agent_variable};
 
@@ -55,6 +57,8 @@ pub struct Harness {
     pub run_files: Vec<RunFileText>,
     /// How its transcript says that a turn failed.
     pub transcript_error: Option<TranscriptError>,
+    /// Where its transcript says what a run used.
+    pub usage: Option<UsageLocations>,
     /// Where the output of a headless run says what its result is.
     pub result: Option<ResultLocations>,
     /// What must have happened before it works without asking.
@@ -84,6 +88,7 @@ struct File {
     #[serde(default)]
     run_files: Vec<Spanned<RunFileText>>,
     transcript_error: Option<TranscriptError>,
+    usage: Option<Spanned<UsageLocations>>,
     result: Option<Spanned<ResultLocations>>,
     #[serde(default)]
     ready: Vec<Readiness>,
@@ -166,6 +171,7 @@ impl Harness {
             files: validate_files(read.files)?,
             run_files: validate_names(read.run_files)?,
             transcript_error: read.transcript_error,
+            usage: read.usage.map(validate_usage).transpose()?,
             result: result.transpose()?,
             ready: read.ready,
             skills: read.skills.map(validate_skills).transpose()?,

@@ -4,13 +4,15 @@
 //! output is read on demand and never decides a status: only what the agent reports to orange does.
 
 use orange_engine::death::{FailureClass, Rule, classify};
+use orange_engine::usage::{Cost, RunUsage};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Deserializer, Value};
 use toml::Spanned;
 
 use super::Problem;
 use super::json_location::JsonLocation;
+use super::usage::{costs, sum};
 
 /// `[result]`: where each datum is in an agent's output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -30,8 +32,12 @@ pub struct ResultLocations {
     is_chunked: bool,
     /// The conversation; the first one counts.
     session_id: Vec<JsonLocation>,
+    /// Whether the tokens are those of the whole conversation, including earlier runs.
+    pub is_cumulative: bool,
     /// Tokens that were read, added up.
     input_tokens: Vec<JsonLocation>,
+    /// Those of them that came from a cache, added up.
+    cached_tokens: Vec<JsonLocation>,
     /// Tokens that were written, added up.
     output_tokens: Vec<JsonLocation>,
     /// The cost in US dollars, added up.
@@ -47,10 +53,14 @@ pub struct RunResult {
     pub text: Option<String>,
     /// The number of input tokens.
     pub input_tokens: Option<u64>,
+    /// The number of input tokens that came from a cache.
+    pub cached_tokens: Option<u64>,
     /// The number of output tokens.
     pub output_tokens: Option<u64>,
     /// The cost in US dollars, as a decimal number.
-    pub cost_usd: Option<String>,
+    #[serde(serialize_with = "as_dollars")]
+    #[schemars(with = "Option<String>")]
+    pub cost_usd: Option<Cost>,
     /// The id of its conversation.
     pub session_id: Option<String>,
     /// Why it failed.
@@ -69,6 +79,17 @@ pub enum ResultStatus {
     Failed,
     /// It reported neither: it is still running, or was killed first.
     Unclear,
+}
+
+impl RunResult {
+    pub fn usage(&self) -> RunUsage {
+        RunUsage {
+            input_tokens: self.input_tokens,
+            cached_tokens: self.cached_tokens,
+            output_tokens: self.output_tokens,
+            cost: self.cost_usd,
+        }
+    }
 }
 
 impl ResultStatus {
@@ -103,7 +124,7 @@ impl ResultLocations {
         let mut text: Option<String> = None;
         let mut follows = false;
         let mut session_id = None;
-        let (mut input, mut output, mut cost) = (None, None, None);
+        let mut usage = RunUsage::default();
         for value in (JsonObjects { left: printed }) {
             for (places, meant) in [
                 (&self.succeeded, ResultStatus::Succeeded),
@@ -123,21 +144,22 @@ impl ResultLocations {
                 (before, texts) => texts.or(before),
             };
             session_id = session_id.or_else(|| first_text(&self.session_id, &value));
-            add(&mut input, &self.input_tokens, &value);
-            add(&mut output, &self.output_tokens, &value);
-            let costs = numbers(&self.cost_usd, &value).filter_map(Value::as_f64);
-            for more in costs.filter(|it| *it >= 0.0) {
-                cost = Some(cost.unwrap_or(0.0) + more);
-            }
+            usage = usage.plus(&RunUsage {
+                input_tokens: sum(&self.input_tokens, &value),
+                cached_tokens: sum(&self.cached_tokens, &value),
+                output_tokens: sum(&self.output_tokens, &value),
+                cost: costs(&self.cost_usd, &value),
+            });
         }
         let error_class = (status == ResultStatus::Failed)
             .then(|| classify(rules, error.as_deref().unwrap_or_default()));
         RunResult {
             status,
             text,
-            input_tokens: input,
-            output_tokens: output,
-            cost_usd: cost.map(dollars),
+            input_tokens: usage.input_tokens,
+            cached_tokens: usage.cached_tokens,
+            output_tokens: usage.output_tokens,
+            cost_usd: usage.cost,
             session_id,
             error,
             error_class,
@@ -156,21 +178,12 @@ fn reasons(places: &[JsonLocation], value: &Value) -> Option<String> {
     (!reasons.is_empty()).then(|| reasons.join(": "))
 }
 
-fn numbers<'a>(places: &'a [JsonLocation], value: &'a Value) -> impl Iterator<Item = &'a Value> {
-    places.iter().flat_map(|place| place.values(value))
-}
-
-fn add(sum: &mut Option<u64>, places: &[JsonLocation], value: &Value) {
-    for more in numbers(places, value).filter_map(Value::as_u64) {
-        *sum = Some(sum.unwrap_or(0).saturating_add(more));
-    }
-}
-
-/// A sum rounded to a millionth: what agents print is no more exact.
-fn dollars(sum: f64) -> String {
-    let text = format!("{sum:.6}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    text.to_owned()
+#[expect(
+    clippy::ref_option,
+    reason = "serde passes what it serializes by reference"
+)]
+fn as_dollars<S: Serializer>(cost: &Option<Cost>, serializer: S) -> Result<S::Ok, S::Error> {
+    cost.map(|it| it.to_string()).serialize(serializer)
 }
 
 /// The JSON objects in the output, one per line or spread over several lines.

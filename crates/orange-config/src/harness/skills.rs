@@ -22,19 +22,24 @@ impl Harness {
 /// directory.
 pub(crate) fn validate_skills(folder: Spanned<String>) -> Result<String, Problem> {
     let text = folder.get_ref();
-    let usual = match text.strip_prefix("${").and_then(|it| it.split_once(":-")) {
-        Some((_, usual)) if usual.contains('}') => usual,
-        Some(_) => "",
-        None => text,
-    };
-    let climbs = text.split('/').any(|part| part == "..");
-    if !(usual.starts_with("~/") || usual.starts_with("~}")) || climbs || text.contains('\0') {
+    if !is_below_home(text) {
         let message = format!("`{}` is not a valid folder for skills", text.escape_debug());
         let hint = "write a folder below `~`, such as `~/.agent/skills`, or \
                     `${AGENT_HOME:-~/.agent}/skills` where a variable may move it";
         return Err((folder.span(), message, hint.to_owned()));
     }
     Ok(folder.into_inner())
+}
+
+/// Whether a path is below `~`, or below a variable whose usual value is below `~`.
+pub(super) fn is_below_home(text: &str) -> bool {
+    let usual = match text.strip_prefix("${").and_then(|it| it.split_once(":-")) {
+        Some((_, usual)) if usual.contains('}') => usual,
+        Some(_) => "",
+        None => text,
+    };
+    let climbs = text.split('/').any(|part| part == "..");
+    (usual.starts_with("~/") || usual.starts_with("~}")) && !climbs && !text.contains('\0')
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ impl Agents {
             timeouts: self.context.bounds.kill_timeouts,
         });
         killed.map_err(Failure::temporary)?;
+        self.record_usage_of_ended(store, &task.id, run);
         // If the pane never started the agent, this file still holds the run's secret.
         private_file::remove(&run_location::run_file(&folder)).map_err(Failure::temporary)
     }

@@ -62,6 +62,13 @@ pub struct HookEvent {
     pub payload: Option<Vec<u8>>,
 }
 
+/// The run of the agent that called.
+pub(super) struct OwnRun {
+    project: ProjectName,
+    run: RunId,
+    pub(super) directory: PathBuf,
+}
+
 impl Agents {
     /// Stores an event of the agent in whose environment this runs; logs one that cannot be stored.
     pub fn store_agent_event(&self, event: HookEvent) {
@@ -80,7 +87,7 @@ impl Agents {
 
     fn try_store(&self, task: &TaskId, hook_event: HookEvent) -> Result<(), String> {
         let kind = AgentEventKind::from_name(&hook_event.kind).ok_or("unknown kind of event")?;
-        let directory = self.own_run(task)?;
+        let own = self.own_run(task)?;
         let payload = hook_event.payload.as_deref().and_then(parse_payload);
         let found = |names: &[&str]| {
             payload
@@ -102,12 +109,16 @@ impl Agents {
             transcript: hook_event.transcript.or_else(|| found(&TRANSCRIPTS)),
             message,
         };
-        let appended = append_agent_event(&directory, &event, payload.as_ref());
-        appended.map_err(|error| error.to_string())
+        let appended = append_agent_event(&own.directory, &event, payload.as_ref());
+        appended.map_err(|error| error.to_string())?;
+        if kind.ends_turn() {
+            self.record_usage(&own.project, task, &own.run);
+        }
+        Ok(())
     }
 
-    /// The directory of the run in whose environment this runs, if the run's proof is there too.
-    pub(super) fn own_run(&self, task: &TaskId) -> Result<PathBuf, String> {
+    /// The run in whose environment this runs, if the run's proof is there too.
+    pub(super) fn own_run(&self, task: &TaskId) -> Result<OwnRun, String> {
         let (Some(run), Some(proof)) = (
             self.own_variable(ORANGE_RUN_ID),
             self.own_variable(ORANGE_RUN_PROOF),
@@ -128,7 +139,12 @@ impl Agents {
             return Err(String::from("its proof does not match its run"));
         }
         let directory = self.context.run_directory(&project, task, &run);
-        directory.map_err(|error| failed(&error))
+        let directory = directory.map_err(|error| failed(&error))?;
+        Ok(OwnRun {
+            project,
+            run,
+            directory,
+        })
     }
 
     /// The project whose folder contains a run of the task; found without the database.

@@ -181,7 +181,9 @@ impl Agents {
             evidence: judged.evidence,
             output_line: judged.output_line,
         };
-        match self.steps.step(store, id, &Cause::Observation(ended)) {
+        let step = self.steps.step(store, id, &Cause::Observation(ended));
+        self.record_usage_of_ended(store, id, run);
+        match step {
             Ok(_)
             | Err(
                 DriverError::DocumentUnknown { .. }

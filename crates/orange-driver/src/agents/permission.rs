@@ -126,7 +126,7 @@ impl Agents {
         if self.own_variable(ORANGE_REPORT).is_some() {
             return Err(String::from("a headless run cannot ask"));
         }
-        let run_directory = self.own_run(task)?;
+        let run_directory = self.own_run(task)?.directory;
         let payload = payload.and_then(parse_payload);
         let payload = payload.ok_or("the hook passed nothing on")?;
         let settings = self.context.settings(None);

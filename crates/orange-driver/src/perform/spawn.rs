@@ -188,6 +188,14 @@ impl Performer {
         let kept = private_file::write_unsynced(&run_location::proof_file(folder), hash.as_bytes());
         kept.map_err(Failure::temporary)?;
         conversation.save(folder).map_err(Failure::temporary)?;
+        self.agents
+            .begin_usage(
+                &task.project,
+                &task.id,
+                spawn,
+                conversation.resumed_id().is_some(),
+            )
+            .map_err(Failure::temporary)?;
         let has_terminal = mode == StartMode::Interactive || !harness.can_be_headless();
         // The agent reports nothing if the file with its hooks could not be written, because
         // another file was in its place.

@@ -83,6 +83,20 @@ fn check_events(agent: Agent) {
     let shown = stage.orange(&["task", "show", "greet", "--json"]);
     let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
     assert_eq!(shown["activities"][0]["state"], "idle", "{shown}");
+    // The scripted model counts 100 tokens for what it reads, and 20 for what it writes.
+    let used = || {
+        let shown = stage.orange(&["task", "show", "greet", "--json"]);
+        let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+        shown["usage"].clone()
+    };
+    stage.wait_until(&id, "its usage", || used()["input_tokens"] == 200);
+    assert_eq!(used()["output_tokens"], 40, "{}", used());
+    assert_eq!(used()["cached_tokens"], 0, "{}", used());
+    assert!(
+        used()["cost_usd"].is_null(),
+        "no agent knows a price: {}",
+        used()
+    );
     // The user's own settings are unchanged; only codex notes in them what it has shown.
     for (file, before) in settings.iter().zip(before) {
         let after = own(file);

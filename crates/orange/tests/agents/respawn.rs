@@ -62,11 +62,24 @@ fn kill_and_respawn(agent: Agent) {
         );
     }
     assert_same_start(&stage, &id, agent);
+    assert_usage(&stage, &id);
     let log = stage.git_text("log --reverse --format=%s main..greet");
     assert_eq!(log, "Greet in French\n");
     stage.orange(&["task", "merge", "greet"]);
     stage.wait_for(&id, "done");
     stage.assert_clean(&format!("{} killed in its turn", agent.name()));
+}
+
+/// What the killed agent used is not counted again for the one that resumed its conversation.
+fn assert_usage(stage: &Stage, id: &TaskId) {
+    let shown = stage.orange(&["task", "show", id.as_str(), "--json"]);
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let usage = &shown["usage"];
+    let read = usage["input_tokens"].as_u64().unwrap_or_default();
+    let most = 100 * stage.requests().len() as u64;
+    // The planner's two requests, and at least six after the respawn.
+    assert!((800..=most).contains(&read), "{usage}, at most {most}");
+    assert_eq!(usage["runs"], 3, "{usage}");
 }
 
 /// The argument for reduced permissions; one agent has no permissions to reduce.

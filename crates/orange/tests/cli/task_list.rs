@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use orange_engine::names::TaskId;
 
-use crate::support::{Stage, wait_for};
+use crate::support::{ReportingAgent, Stage, wait_for};
 
 /// A workflow with a status that waits for the user.
 const ASKING: &str = "
@@ -210,4 +210,47 @@ fn a_damaged_row_needs_attention() {
             Some(0)
         );
     }
+}
+
+#[test]
+fn the_cost_of_each_task_and_the_total_say_what_is_unknown() {
+    let stage = Stage::new("default");
+    stage.declare_usage();
+    let agent = ReportingAgent::with_stage(stage);
+    let silent = agent.stage.create(&["silent", "Another task"]);
+    agent
+        .stage
+        .run_ok(&["task", "spawn", silent.as_str(), "--wait", "60"]);
+    let never = agent.stage.create(&["never", "A third task"]);
+    let line = r#"{"at":"NOW","in":12345,"cached":5,"out":1000,"cost":1.5}"#;
+    let path = agent.write_transcript("one.jsonl", &[line]);
+    agent.tell(&["idle", "--transcript", &path]);
+    let (_, listed) = agent.stage.json(&["task", "list", "--cost", "--json"]);
+    let tasks = listed["tasks"].as_array().unwrap();
+    let of = |id: &TaskId| &tasks.iter().find(|it| it["id"] == id.as_str()).unwrap()["usage"];
+    assert_eq!(of(&agent.id)["input_tokens"], 12_345);
+    assert!(of(&silent)["input_tokens"].is_null());
+    assert_eq!(of(&silent)["runs"], 1);
+    assert_eq!(of(&never)["runs"], 0);
+    let total = &listed["usage"];
+    assert_eq!(total["cost_usd"], "1.5");
+    assert_eq!(total["minimums"].as_array().unwrap().len(), 4, "{total}");
+    let text = agent.stage.run_ok(&["ls", "--cost"]);
+    let row = |id: &TaskId| {
+        text.lines()
+            .find(|it| it.contains(id.as_str()))
+            .unwrap()
+            .to_owned()
+    };
+    assert!(text.contains("TOKENS"), "{text}");
+    assert!(row(&agent.id).contains("13.3k"), "{text}");
+    assert!(row(&agent.id).contains("$1.50"), "{text}");
+    assert!(row(&silent).contains("$?"), "{text}");
+    assert!(!row(&never).contains('?'), "{text}");
+    let total = "total: tokens read at least 12345 (from a cache at least 5), tokens written at least \
+                 1000; cost at least 1.5 USD; agents ran for";
+    assert!(text.contains(total), "{text}");
+    let (_, plain) = agent.stage.json(&["task", "list", "--json"]);
+    assert!(plain.get("usage").is_none() && plain["tasks"][0].get("usage").is_none());
+    assert!(!agent.stage.run_ok(&["ls"]).contains("TOKENS"));
 }

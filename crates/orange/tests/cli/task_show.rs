@@ -1,10 +1,12 @@
-//! `orange task show`: agents that are dead or not visible.
+//! `orange task show`: agents that are dead or not visible, and usage.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::support::{Stage, wait_for};
+use crate::support::{ReportingAgent, Stage, wait_for};
 
 #[test]
 fn an_unprocessed_death_is_shown_and_changes_nothing() {
@@ -66,4 +68,84 @@ fn a_failed_check_is_shown_as_unknown() {
     );
     assert_eq!(code, 4, "{attached}");
     assert!(!attached.contains("respawn"), "it may run: {attached}");
+}
+
+fn counting_agent() -> ReportingAgent {
+    let stage = Stage::new("default");
+    stage.declare_usage();
+    ReportingAgent::with_stage(stage)
+}
+
+#[test]
+fn what_an_agent_used_is_read_from_its_transcript() {
+    let agent = counting_agent();
+    let usage = agent.usage();
+    assert_eq!(usage["runs"], 1);
+    assert!(usage["input_tokens"].is_null(), "unknown is not zero");
+    let show = ["task", "show", agent.id.as_str()];
+    let shown = agent.stage.run_ok(&show);
+    assert!(
+        shown.contains("tokens unknown; cost unknown; agents ran for"),
+        "{shown}"
+    );
+    // The conversation was resumed: its first line is from an earlier run.
+    let path = agent.write_transcript(
+        "one.jsonl",
+        &[
+            r#"{"at":"2020-01-01T00:00:00Z","id":"a","in":5000,"out":5000,"cost":5}"#,
+            r#"{"at":"NOW","id":"b","in":1000,"cached":400,"out":10,"cost":0.25}"#,
+            r#"{"at":"NOW","id":"b","in":1000,"cached":400,"out":90,"cost":0.25}"#,
+            r#"{"at":"NOW","id":"c","in":-7,"out":"x"}"#,
+        ],
+    );
+    agent.tell(&["idle", "--transcript", &path]);
+    let counted = agent.usage();
+    assert_eq!(counted["input_tokens"], 1000, "{counted}");
+    assert_eq!(counted["cached_tokens"], 400);
+    assert_eq!(counted["output_tokens"], 90);
+    assert_eq!(counted["cost_usd"], "0.25");
+    assert_eq!(counted["minimums"], json!([]));
+    // The next turn is counted while it runs, although its last line is incomplete.
+    agent.write_transcript("one.jsonl", &[r#"{"at":"NOW","id":"d","in":500,"out":10}"#]);
+    let mut torn = fs::read(&path).unwrap();
+    torn.extend_from_slice(b"{\"at\":\"");
+    fs::write(&path, torn).unwrap();
+    assert_eq!(agent.usage()["input_tokens"], 1500);
+    let shown = agent.stage.run_ok(&show);
+    let words =
+        "tokens read 1500 (from a cache 400), tokens written 100; cost 0.25 USD; agents ran";
+    assert!(
+        shown.replace("\n            ", " ").contains(words),
+        "{shown}"
+    );
+    // A second conversation adds to the first, which its agent may delete.
+    let other = agent.write_transcript("two.jsonl", &[r#"{"at":"NOW","in":1}"#]);
+    agent.tell(&["idle", "--transcript", &path]);
+    agent.tell(&["idle", "--transcript", &other]);
+    fs::remove_file(&path).unwrap();
+    fs::remove_file(&other).unwrap();
+    assert_eq!(agent.usage()["input_tokens"], 1501);
+}
+
+#[test]
+fn a_transcript_outside_of_the_agents_folder_is_not_read() {
+    let agent = counting_agent();
+    let line = r#"{"at":"NOW","in":9}"#;
+    let inside = PathBuf::from(agent.write_transcript("inside.jsonl", &[line]));
+    let outside = agent.stage.path("outside.jsonl");
+    fs::rename(&inside, &outside).unwrap();
+    symlink(&outside, &inside).unwrap();
+    let folder = agent.stage.path("transcripts/folder");
+    symlink(agent.stage.path("."), &folder).unwrap();
+    let by_folder = folder.join("outside.jsonl");
+    let climbing = agent.stage.path("transcripts/../outside.jsonl");
+    for path in [&outside, &inside, &by_folder, &climbing] {
+        agent.tell(&["idle", "--transcript", path.to_str().unwrap()]);
+        assert!(
+            agent.usage()["input_tokens"].is_null(),
+            "{}",
+            path.display()
+        );
+    }
+    assert_eq!(agent.activity()["state"], "idle", "the event itself counts");
 }

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use orange_config::clock;
 use orange_engine::names::TaskId;
 use serde_json::Value;
 
@@ -89,6 +90,26 @@ impl ReportingAgent {
         let mut child = hook.spawn().unwrap();
         child.stdin.take().unwrap().write_all(input).unwrap();
         assert_silent(&child.wait_with_output().unwrap());
+    }
+
+    /// Appends lines to a transcript of the agent, written now; returns its path.
+    pub fn write_transcript(&self, name: &str, lines: &[&str]) -> String {
+        let folder = self.stage.path("transcripts");
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join(name);
+        let file = fs::OpenOptions::new().append(true).create(true).open(&path);
+        let now = clock::now().to_string();
+        for line in lines {
+            let line = line.replace("NOW", &now);
+            writeln!(file.as_ref().unwrap(), "{line}").unwrap();
+        }
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// What `task show` says that the agents of the task used.
+    pub fn usage(&self) -> Value {
+        let show = ["task", "show", self.id.as_str(), "--json"];
+        self.stage.json(&show).1["usage"].clone()
     }
 
     pub fn file(&self) -> PathBuf {

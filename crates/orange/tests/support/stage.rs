@@ -29,6 +29,17 @@ full    = ["--prompt-file", "{prompt_file}"]
 reduced = ["--prompt-file", "{prompt_file}"]
 "#;
 
+const USAGE: &str = r#"
+[usage]
+transcripts = "~/transcripts"
+at = { keys = ["at"] }
+request = [{ keys = ["id"] }]
+input_tokens = [{ keys = ["in"] }]
+cached_tokens = [{ keys = ["cached"] }]
+output_tokens = [{ keys = ["out"] }]
+cost_usd = [{ keys = ["cost"] }]
+"#;
+
 /// Everything one test needs. Dropping it ends every process it started, panic or not.
 pub struct Stage {
     root: TempDir,
@@ -41,6 +52,13 @@ impl Stage {
         let path = self.path("home/harnesses/script.toml");
         let definition = fs::read_to_string(&path).unwrap();
         fs::write(&path, format!("events = [\"{event}\"]\n{definition}")).unwrap();
+    }
+
+    /// Makes the definition say where agents write down what they use.
+    pub fn declare_usage(&self) {
+        let path = self.path("home/harnesses/script.toml");
+        let definition = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{definition}{USAGE}")).unwrap();
     }
 
     /// A home with a project `app` that uses this workflow.

@@ -69,8 +69,9 @@ fn the_output_of_a_successful_run_is_read() {
             status: ResultStatus::Succeeded,
             text: Some(String::from(SAID)),
             input_tokens: Some(tokens.0),
+            cached_tokens: Some(0),
             output_tokens: Some(tokens.1),
-            cost_usd: cost.map(str::to_owned),
+            cost_usd: cost.and_then(|it: &str| Cost::from_dollars(it.parse().unwrap())),
             session_id: Some(session.to_owned()),
             error: None,
             error_class: None,
@@ -242,7 +243,7 @@ fn text_in_several_pieces_is_joined() {
 
 #[test]
 fn costs_are_shown_to_a_millionth() {
-    let cost = |printed: &str| read_plain(printed).cost_usd;
+    let cost = |printed: &str| read_plain(printed).cost_usd.map(|it| it.to_string());
     assert_eq!(cost("{\"cost\":0.1}{\"cost\":0.2}").as_deref(), Some("0.3"));
     assert_eq!(cost("{\"cost\":12}").as_deref(), Some("12"));
     assert_eq!(cost("{\"cost\":100.5}").as_deref(), Some("100.5"));

@@ -60,6 +60,7 @@ mod tests {
     use orange_engine::death::FailureClass;
     use orange_engine::names::RunId;
     use orange_engine::role::Role;
+    use orange_engine::usage::Cost;
 
     fn result(role: Role, text: &str) -> ResultOfRun {
         ResultOfRun {
@@ -70,7 +71,8 @@ mod tests {
                 text: Some(text.to_owned()),
                 input_tokens: Some(300),
                 output_tokens: Some(60),
-                cost_usd: Some(String::from("0.0024")),
+                cached_tokens: Some(100),
+                cost_usd: Cost::from_dollars(0.0024),
                 session_id: Some(String::from("s-1")),
                 error: None,
                 error_class: None,

@@ -1,14 +1,16 @@
 //! `orange task list`.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use orange_config::Environment;
 use orange_config::clock;
 use orange_driver::{AgentState, DriverError, ListFilter, Overview, TaskRow};
 use orange_engine::activity::ActivityState;
 use orange_engine::language::workflow::Kind;
-use orange_engine::names::{ProjectName, Status};
+use orange_engine::names::{ProjectName, Status, TaskId};
 use orange_engine::time::Timestamp;
+use orange_engine::usage::Usage;
 use serde::Serialize;
 
 use crate::cli::answer::words::age;
@@ -17,6 +19,8 @@ use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Column, Grid, Output, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.list/1");
+
+type Usages = BTreeMap<TaskId, Usage>;
 
 /// On a narrower terminal the branch column is left out, and a reason for attention replaces the
 /// summary.
@@ -45,6 +49,9 @@ pub struct Args {
     /// Include finished tasks.
     #[arg(long)]
     pub all_statuses: bool,
+    /// Show tokens, cost and run time, as the agents report them.
+    #[arg(long)]
+    pub cost: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -52,6 +59,9 @@ struct Body<'a> {
     as_of: u64,
     project: Option<ProjectName>,
     tasks: Vec<TaskBody<'a>>,
+    /// What the agents of all listed tasks used, with `--cost`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -68,6 +78,9 @@ struct TaskBody<'a> {
     /// What its agents report that they are doing.
     activity: ActivityState,
     attention: &'a [String],
+    /// What its agents used, as they reported it, with `--cost`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
@@ -94,6 +107,18 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             return Err(DriverError::NoSuchStatus { status, statuses }.into());
         }
     }
+    let usages = if args.cost {
+        Some(driver.views.usage(&overview.tasks)?)
+    } else {
+        None
+    };
+    let total = usages.as_ref().map(|usages| {
+        let mut total = Usage::default();
+        for usage in usages.values() {
+            total.add(usage);
+        }
+        total
+    });
     if output.is_json() {
         let body = Body {
             as_of: overview.sequence,
@@ -101,24 +126,32 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             tasks: overview
                 .tasks
                 .iter()
-                .map(|row| task_body(row, &overview))
+                .map(|row| task_body(row, &overview, usages.as_ref()))
                 .collect(),
+            usage: total,
         };
         return SHAPE.print(&body, output);
     }
     let is_narrow = output.answer_width().is_some_and(|width| width < WIDE);
-    let grid = grid(&overview, project.is_some(), is_narrow);
+    let grid = grid(&overview, usages.as_ref(), project.is_some(), is_narrow);
     if overview.tasks.is_empty() {
         let width = output.narration_width();
         output.narrate(&empty_text(project.as_ref(), args, width));
         return Ok(Exit::Ok);
     }
     output.answer_grid(&grid)?;
+    if let Some(total) = total {
+        let mut text = Text::new();
+        let line = format!("total: {}", total.sentence());
+        text.push_line(&[(Style::Plain, &line)], 7, output.answer_width());
+        output.answer(&text)?;
+    }
     Ok(Exit::Ok)
 }
 
-fn task_body<'a>(row: &'a TaskRow, overview: &Overview) -> TaskBody<'a> {
+fn task_body<'a>(row: &'a TaskRow, overview: &Overview, usages: Option<&Usages>) -> TaskBody<'a> {
     TaskBody {
+        usage: usages.map(|it| it.get(&row.id).cloned().unwrap_or_default()),
         id: row.id.as_str(),
         project: row.project.as_str(),
         status: row.status.as_str(),
@@ -138,7 +171,12 @@ fn task_body<'a>(row: &'a TaskRow, overview: &Overview) -> TaskBody<'a> {
     }
 }
 
-fn grid(overview: &Overview, in_one_project: bool, is_narrow: bool) -> Grid<'_, 10> {
+fn grid<'a>(
+    overview: &'a Overview,
+    usages: Option<&Usages>,
+    in_one_project: bool,
+    is_narrow: bool,
+) -> Grid<'a, 13> {
     let now = clock::now();
     let column = |heading, narrowest| Column {
         heading,
@@ -157,6 +195,9 @@ fn grid(overview: &Overview, in_one_project: bool, is_narrow: bool) -> Grid<'_, 
         column("DOING", None),
         number("ROUND"),
         number("AGE"),
+        number("TOKENS"),
+        number("COST"),
+        number("RAN"),
         column("PROJECT", Some(8)),
         column("BRANCH", Some(12)),
         column("SUMMARY", Some(12)),
@@ -180,6 +221,11 @@ fn grid(overview: &Overview, in_one_project: bool, is_narrow: bool) -> Grid<'_, 
         } else {
             ((Style::Plain, Cow::from(row.summary.as_str())), reasons)
         };
+        let usage = usages.and_then(|it| it.get(&row.id));
+        let used = |cell: fn(&Usage) -> String| {
+            let cell = usage.map(cell).unwrap_or_default();
+            (Style::Plain, Cow::from(cell))
+        };
         grid.push([
             sign(overview.agent(row)),
             (Style::Bold, Cow::from(row.id.as_str())),
@@ -187,6 +233,9 @@ fn grid(overview: &Overview, in_one_project: bool, is_narrow: bool) -> Grid<'_, 
             activity_cell(overview.activity_state(row)),
             (Style::Plain, round(row.round)),
             (Style::Dim, since(now, row.entered_at)),
+            used(Usage::tokens_cell),
+            used(Usage::cost_cell),
+            used(Usage::time_cell),
             (Style::Plain, Cow::from(project)),
             (Style::Dim, Cow::from(branch)),
             summary,

@@ -7,6 +7,7 @@ use orange_engine::Task;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use orange_engine::task::Run;
+use orange_engine::usage::Usage;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -22,8 +23,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.show/1");
 
 /// Show a task's status, and why.
 ///
-/// Also shows its agents and what they report, the effects in progress, the results of headless
-/// runs, and undelivered messages: those that no agent has read or confirmed yet.
+/// Also shows its agents and what they report, what they used, the effects in progress, the results
+/// of headless runs, and undelivered messages: those that no agent has read or confirmed yet.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -45,6 +46,8 @@ struct Body<'a> {
     activities: Vec<ActivityBody<'a>>,
     /// The results of its headless runs, as far as they printed them.
     results: &'a [ResultOfRun],
+    /// What its agents used, as they reported it.
+    usage: &'a Usage,
     inbox: Value,
     why: Option<&'a Explanation>,
     /// What its start waits for, if it is queued.
@@ -56,11 +59,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let shown = driver.views.show(&task)?;
     let why = driver.views.why(&task)?;
     let results = driver.agents.results(&task)?;
+    let usage = driver.views.usage_of(&task)?;
     if output.is_json() {
-        SHAPE.print(&body(&shown, &results, why.as_ref())?, output)?;
+        SHAPE.print(&body(&shown, &results, &usage, why.as_ref())?, output)?;
     } else {
         let width = output.answer_width();
-        output.answer(&text(&shown, &results, why.as_ref(), width))?;
+        output.answer(&text(&shown, &results, &usage, why.as_ref(), width))?;
     }
     Ok(Exit::Ok)
 }
@@ -68,6 +72,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 fn body<'a>(
     shown: &'a TaskDetails,
     results: &'a [ResultOfRun],
+    usage: &'a Usage,
     why: Option<&'a Explanation>,
 ) -> Result<Body<'a>, Error> {
     let workspace = shown
@@ -93,6 +98,7 @@ fn body<'a>(
         observations: shown.seen.iter().map(observation_json).collect(),
         activities: activity_bodies(&shown.activities),
         results,
+        usage,
         inbox: inbox(shown)?,
         why,
         waits: wait_bodies(&shown.waits),
@@ -163,6 +169,7 @@ fn inbox(shown: &TaskDetails) -> Result<Value, Error> {
 fn text(
     shown: &TaskDetails,
     results: &[ResultOfRun],
+    usage: &Usage,
     why: Option<&Explanation>,
     width: Option<usize>,
 ) -> Text {
@@ -203,6 +210,9 @@ fn text(
     }
     for (at, told) in result_lines(results).iter().enumerate() {
         line(if at == 0 { "result" } else { "" }, told);
+    }
+    if usage.runs > 0 {
+        line("used", &usage.sentence());
     }
     let progress = progress(shown);
     for pending in &shown.pending {

@@ -12,6 +12,7 @@ mod extents;
 mod glances;
 mod rows;
 mod screen;
+mod usage;
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
@@ -82,6 +83,11 @@ impl Gatherers {
         start(
             "screen",
             Box::new(move |wished| screen::watch(&by, theme, &wished, &to)),
+        );
+        let (to, by) = (sender.clone(), driver.clone());
+        start(
+            "usage",
+            Box::new(move |wished| usage::follow(&by, &wished, &to)),
         );
         Gatherers { senders: wishes }
     }

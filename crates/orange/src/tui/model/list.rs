@@ -7,6 +7,7 @@ use orange_driver::ListChange;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{ProjectName, TaskId};
 use orange_engine::time::Timestamp;
+use orange_engine::usage::Usage;
 
 use super::entry::Entry;
 use crate::tui::fuzzy::match_cost;
@@ -45,6 +46,8 @@ pub enum Line {
 #[derive(Clone, Debug)]
 pub struct List {
     tasks: BTreeMap<TaskId, Entry>,
+    /// What the agents of each task used, also of a task that is not listed yet.
+    pub usages: BTreeMap<TaskId, Usage>,
     /// The commit of the store that the list shows.
     pub sequence: u64,
     pub is_loaded: bool,
@@ -108,6 +111,7 @@ impl List {
     pub fn new(here: Option<ProjectName>, is_everywhere: bool) -> List {
         List {
             tasks: BTreeMap::new(),
+            usages: BTreeMap::new(),
             sequence: 0,
             is_loaded: false,
             shows_all_projects: is_everywhere || here.is_none(),
@@ -267,6 +271,19 @@ impl List {
         self.position = self.position.min(count.saturating_sub(1));
         let chosen = self.shown().nth(self.position).cloned();
         self.selected = chosen;
+    }
+
+    /// What the agents of all shown tasks used.
+    pub fn usage(&self) -> Usage {
+        let mut total = Usage::default();
+        for entry in self.shown().filter_map(|id| self.entry(id)) {
+            match self.usages.get(&entry.row.id) {
+                Some(usage) => total.add(usage),
+                None if entry.row.runs.is_empty() => {}
+                None => total.add_unknown(),
+            }
+        }
+        total
     }
 
     /// Scrolls so that the selected task is within this many lines.

@@ -9,6 +9,7 @@ use orange_engine::activity::ActivityState;
 use orange_engine::names::TaskId;
 use orange_engine::permission::PermissionRequest;
 use orange_engine::time::Timestamp;
+use orange_engine::usage::Usage;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
 use super::command::Action;
@@ -36,6 +37,8 @@ pub enum Message {
     Glance(TaskId, Box<TaskSummary>),
     /// How much a task has changed.
     Extent(TaskId, DiffSize),
+    /// What the agents of tasks used.
+    Usage(BTreeMap<TaskId, Usage>),
     /// The content of a view of a task.
     Loaded(TaskId, Tab, Content),
     Supervision(Supervision),

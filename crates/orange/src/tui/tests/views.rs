@@ -6,6 +6,7 @@ use insta::assert_snapshot;
 use orange_driver::{ListChange, WorkspaceInfo};
 use orange_engine::activity::ActivityState;
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
+use orange_engine::usage::{Cost, RunUsage, Usage};
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyCode;
 use ratatui::layout::Rect;
@@ -407,4 +408,39 @@ fn agent_activity_views() {
     update(&mut model, Message::Activity(silent.into_iter().collect()));
     let shown = text(&render(&model));
     assert!(shown.contains("silent"), "{shown}");
+}
+
+#[test]
+fn what_agents_used_is_shown_where_there_is_room() {
+    let run = |tokens, dollars| RunUsage {
+        input_tokens: Some(tokens),
+        output_tokens: Some(0),
+        cached_tokens: None,
+        cost: Cost::from_dollars(dollars),
+    };
+    let usage = |run: &RunUsage| {
+        let mut usage = Usage::default();
+        usage.add_run(run, 720, false);
+        usage
+    };
+    let mut model = model();
+    let usages = [
+        (TaskId::new("k3f9"), usage(&run(12_300, 0.5))),
+        (TaskId::new("w0rk"), usage(&RunUsage::default())),
+        (TaskId::new("d0ne"), usage(&run(1_000_000, 90.0))),
+    ];
+    update(&mut model, Message::Usage(usages.into_iter().collect()));
+    let at = |model: &mut Model, width| {
+        update(model, Message::Resized(width, 24));
+        text(&render(model))
+    };
+    let wide = at(&mut model, 240);
+    let line = |id: &str| wide.lines().find(|it| it.contains(id)).unwrap();
+    assert!(line("k3f9").contains("12.3k $0.50 12m"), "{wide}");
+    assert!(line("w0rk").contains("? $? 12m"), "{wide}");
+    // The finished task is not shown, so it is not in the total.
+    let header = wide.lines().next().unwrap();
+    assert!(header.contains("used ≥12.3k ≥$0.50 24m"), "{wide}");
+    let narrow = at(&mut model, 80);
+    assert!(!narrow.contains("12.3k"), "{narrow}");
 }

@@ -61,6 +61,7 @@ pub(super) fn receive(model: &mut Model, message: Message) -> Vec<Command> {
                 entry.extent = Some(extent);
             }
         }
+        Message::Usage(usages) => model.list.usages.extend(usages),
         Message::Loaded(task, tab, content) if model.detail.task.as_ref() == Some(&task) => {
             model.detail.set(tab, content);
         }

@@ -4,6 +4,7 @@ use orange_driver::AgentState;
 use orange_engine::activity::ActivityState;
 use orange_engine::language::workflow::Kind;
 use orange_engine::time::age;
+use orange_engine::usage::Usage;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -15,6 +16,9 @@ use crate::tui::model::entry::Entry;
 use crate::tui::model::list::{Filter, Line};
 use crate::tui::model::needs::needs;
 use crate::tui::theme::Tone;
+
+/// On a narrower list, what agents used is left out.
+const WIDE_FOR_USAGE: u16 = 90;
 
 /// The width of each column; 0 if there is no room for it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +32,7 @@ struct Widths {
     /// Whether there is no room for the agent's name beside what it is doing.
     is_agent_short: bool,
     extent: u16,
+    usage: u16,
     branch: u16,
     age: u16,
 }
@@ -103,6 +108,9 @@ fn widths(model: &Model, entries: &[&Entry], width: u16) -> Widths {
     if widths.is_agent_short {
         widths.agent = grant(widest(&|entry| display_width(&agent(entry, true))).min(8));
     }
+    if width >= WIDE_FOR_USAGE {
+        widths.usage = grant(widest(&|entry| display_width(&usage(model, entry))).min(24));
+    }
     if width >= 130 {
         widths.branch = grant(widest(&|entry| display_width(&entry.row.branch)).min(28));
     }
@@ -150,6 +158,7 @@ fn row(model: &Model, entry: &Entry, widths: &Widths, area: Rect, buffer: &mut B
     cell(widths.extent, &extent(entry), Tone::Dim);
     let agent = agent(entry, widths.is_agent_short);
     cell(widths.agent, &agent, Tone::Dim);
+    cell(widths.usage, &usage(model, entry), Tone::Dim);
     cell(widths.branch, &entry.row.branch, Tone::Dim);
     let then = entry.row.entered_at.map(|then| age(model.now, then));
     let then = format!("{:>4}", then.unwrap_or_default());
@@ -253,6 +262,12 @@ fn extent(entry: &Entry) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// Tokens, cost and run time.
+fn usage(model: &Model, entry: &Entry) -> String {
+    let usage = model.list.usages.get(&entry.row.id);
+    usage.map(Usage::short).unwrap_or_default()
 }
 
 /// What to do when the list is empty.

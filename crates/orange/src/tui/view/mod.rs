@@ -94,6 +94,19 @@ fn header(model: &Model, area: Rect, buffer: &mut Buffer) {
         (None, Supervision::Absent) => (Tone::Warn, "no supervisor"),
     };
     let width = u16::try_from(display_width(supervision)).unwrap_or(0);
+    let total = model.list.usage();
+    let used = format!("used {}", total.short());
+    let used_width = u16::try_from(display_width(&used)).unwrap_or(u16::MAX);
+    let taken = x.saturating_add(used_width).saturating_add(width + 3);
+    if total.runs > 0 && taken < area.right() {
+        x += put(
+            buffer,
+            (x, area.y),
+            used_width,
+            &used,
+            theme.style(Tone::Dim),
+        ) + 2;
+    }
     if x + width < area.right() {
         let at = area.right() - width - 1;
         put(buffer, (at, area.y), width, supervision, theme.style(tone));

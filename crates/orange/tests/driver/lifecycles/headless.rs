@@ -101,8 +101,8 @@ fn a_headless_run_ends_by_its_report_and_its_result_is_shown() {
         results(&stage, &id),
         [json!({
             "run": run, "role": "worker", "status": "succeeded", "text": "I added a line.",
-            "input_tokens": 300, "output_tokens": 60, "cost_usd": "0.0024", "session_id": "s-1",
-            "error": null, "error_class": null,
+            "input_tokens": 300, "cached_tokens": null, "output_tokens": 60, "cost_usd": "0.0024",
+            "session_id": "s-1", "error": null, "error_class": null,
         })]
     );
     let shown = stage.run_ok(&["task", "show", id.as_str()]);
@@ -114,6 +114,14 @@ fn a_headless_run_ends_by_its_report_and_its_result_is_shown() {
         shown.contains("300 tokens read, 60 tokens written, 0.0024 USD"),
         "{shown}"
     );
+    // What it used was recorded when it ended.
+    let kept = result_file(&stage, &id, 0);
+    fs::rename(&kept, kept.with_extension("aside")).unwrap();
+    let (_, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
+    fs::rename(kept.with_extension("aside"), &kept).unwrap();
+    assert_eq!(shown["usage"]["input_tokens"], 300, "{shown}");
+    assert_eq!(shown["usage"]["cost_usd"], "0.0024");
+    assert!(shown["usage"]["cached_tokens"].is_null());
     // The pane is closed; its content was kept, and the redirected output comes after it.
     assert_eq!(stage.panes(), [] as [&str; 0]);
     let logs = stage.run_ok(&["task", "logs", id.as_str()]);

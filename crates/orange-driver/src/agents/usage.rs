@@ -1,0 +1,447 @@
+//! What runs used, as their agents report it; decides nothing.
+//!
+//! A transcript can be large and may be deleted by its agent, so what was counted is kept in the
+//! run's directory, with the position to continue from. It is written when an agent ends a turn and
+//! when a run ends. Views continue from there and write nothing.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use orange_config::{
+    Harness, Harnesses, LogLevel, UsageCount, UsageLocations, UsageSource, clock, reason,
+};
+use orange_effects::private_file;
+use orange_effects::transcript::open_transcript;
+use orange_engine::effect::Spawn;
+use orange_engine::names::{HarnessName, ProjectName, RunId, TaskId};
+use orange_engine::time::Timestamp;
+use orange_engine::usage::{Cost, RunUsage, Usage};
+use orange_store::{RunRecord, Store};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::DriverError;
+use crate::agents::Agents;
+
+/// How many bytes are read at once; the next reading continues after them.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The longest line that is read; a longer one is skipped.
+const MAX_LINE: u64 = 16 * 1024 * 1024;
+
+/// The most transcripts that are counted for a run; a user may begin several conversations.
+const MAX_TRANSCRIPTS: usize = 32;
+
+/// The largest file with counts that is read.
+const MAX_RECORD: u64 = 1024 * 1024;
+
+/// What was counted for a run, in `usage.json` of its directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UsageRecord {
+    harness: HarnessName,
+    /// When the run was prepared; what a conversation contains from before is not the run's.
+    since: Timestamp,
+    /// Whether the run resumes the conversation of an earlier one.
+    #[serde(default)]
+    is_resumed: bool,
+    #[serde(default)]
+    transcripts: Vec<TranscriptCount>,
+    /// What a headless run printed about itself, once it has ended.
+    #[serde(default)]
+    printed: Option<RunUsage>,
+}
+
+/// How far a transcript was read, and what was counted in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct TranscriptCount {
+    path: PathBuf,
+    /// A different file at the same path is counted from its beginning.
+    inode: u64,
+    offset: u64,
+    /// Whether the agent does not write down everything it uses.
+    is_partial: bool,
+    /// Whether lines were too long to be counted.
+    has_gaps: bool,
+    /// Whether the file was longer than could be read at once.
+    has_more: bool,
+    count: UsageCount,
+}
+
+impl UsageRecord {
+    fn new(harness: HarnessName, since: Timestamp, is_resumed: bool) -> Self {
+        Self {
+            harness,
+            since,
+            is_resumed,
+            transcripts: Vec::new(),
+            printed: None,
+        }
+    }
+
+    fn load(run_directory: &Path) -> Option<Self> {
+        let bytes = private_file::read(&file(run_directory), MAX_RECORD).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    fn save(&self, run_directory: &Path) -> io::Result<()> {
+        let json = serde_json::to_vec(self)?;
+        let saved = private_file::write_unsynced(&file(run_directory), &json);
+        saved.map_err(|error| io::Error::other(error.to_string()))
+    }
+
+    /// What the run used. What it printed wins over its transcripts, which lack the requests to
+    /// smaller models.
+    fn usage(&self) -> RunUsage {
+        let counts = self.transcripts.iter().map(|it| it.count.usage());
+        let counted = counts.fold(RunUsage::default(), |sum, it| sum.plus(it));
+        let mut usage = match &self.printed {
+            Some(printed) => printed.or(&counted),
+            None => counted,
+        };
+        // An agent reports a cost of zero for a model whose price it does not know.
+        usage.cost = usage.cost.filter(|it| *it > Cost::default());
+        usage
+    }
+
+    /// Whether the run used more than was counted.
+    fn is_minimum(&self) -> bool {
+        let mut transcripts = self.transcripts.iter();
+        let is_cut = |it: &TranscriptCount| it.is_partial || it.has_gaps || it.has_more;
+        self.printed.is_none() && transcripts.any(is_cut)
+    }
+}
+
+impl Agents {
+    /// Prepares the count for a run that is about to start.
+    pub(crate) fn begin_usage(
+        &self,
+        project: &ProjectName,
+        task: &TaskId,
+        spawn: &Spawn,
+        is_resumed: bool,
+    ) -> Result<(), DriverError> {
+        let directory = self.context.run_directory(project, task, &spawn.run)?;
+        let record = UsageRecord::new(spawn.harness.clone(), clock::now(), is_resumed);
+        let saved = record.save(&directory);
+        saved.map_err(|error| DriverError::File {
+            attempt: "write",
+            path: file(&directory),
+            reason: reason(&error),
+        })
+    }
+
+    /// What the runs of a task used. Without the definitions of the harnesses only what was counted
+    /// before is known.
+    pub(crate) fn usage(
+        &self,
+        harnesses: Option<&Harnesses>,
+        project: &ProjectName,
+        runs: &[RunRecord],
+    ) -> Usage {
+        let mut usage = Usage::default();
+        for run in runs {
+            // A run that was never prepared has used nothing.
+            let Some(setup) = &run.setup else { continue };
+            let until = run.ended_at.unwrap_or_else(clock::now);
+            let record = self.current_usage(harnesses, project, run, setup.at);
+            let seconds = until.seconds_since(setup.at);
+            match record {
+                Some(record) => usage.add_run(&record.usage(), seconds, record.is_minimum()),
+                None => usage.add_run(&RunUsage::default(), seconds, false),
+            }
+        }
+        usage
+    }
+
+    /// What was counted for a run, continued to the end of its transcript.
+    fn current_usage(
+        &self,
+        harnesses: Option<&Harnesses>,
+        project: &ProjectName,
+        run: &RunRecord,
+        since: Timestamp,
+    ) -> Option<UsageRecord> {
+        let directory = self.context.run_directory(project, &run.task, &run.id);
+        let directory = directory.ok()?;
+        let record = UsageRecord::load(&directory);
+        // A run of an earlier version has no record, and nothing says whether it was resumed.
+        let mut record =
+            record.unwrap_or_else(|| UsageRecord::new(run.harness.clone(), since, true));
+        self.continue_count(&mut record, harnesses, project, &run.task, &run.id);
+        if record.printed.is_none() && run.headless {
+            record.printed = self.printed_usage(project, run, record.is_resumed);
+        }
+        Some(record)
+    }
+
+    /// Counts what a run has used since it was counted last, and keeps the result. A failure is
+    /// logged: nothing depends on it.
+    pub(crate) fn record_usage(&self, project: &ProjectName, task: &TaskId, run: &RunId) {
+        let recorded = self.try_record(project, task, run, None);
+        self.log_usage_failure(task, run, recorded);
+    }
+
+    /// The same for a run that has ended, which may have printed what it used.
+    pub(crate) fn record_usage_of_ended(&self, store: &Store, task: &TaskId, run: &RunId) {
+        // Views count what could not be recorded here.
+        let (Ok(stored), Ok(runs)) = (store.require(task), store.runs(task)) else {
+            return;
+        };
+        if let Some(record) = runs.iter().find(|it| it.id == *run) {
+            let recorded = self.try_record(&stored.task.project, task, run, Some(record));
+            self.log_usage_failure(task, run, recorded);
+        }
+    }
+
+    fn log_usage_failure(&self, task: &TaskId, run: &RunId, recorded: io::Result<()>) {
+        if let Err(error) = recorded {
+            let more = json!({ "run": run, "error": error.to_string() });
+            self.context
+                .log(LogLevel::Warn, task, "usage.not_recorded", more);
+        }
+    }
+
+    fn try_record(
+        &self,
+        project: &ProjectName,
+        task: &TaskId,
+        id: &RunId,
+        ended: Option<&RunRecord>,
+    ) -> io::Result<()> {
+        let directory = self.context.run_directory(project, task, id);
+        let directory = directory.map_err(|error| io::Error::other(error.to_string()))?;
+        let Some(before) = UsageRecord::load(&directory) else {
+            return Ok(());
+        };
+        let mut record = before.clone();
+        let harnesses = self.context.harnesses().ok();
+        self.continue_count(&mut record, harnesses.as_ref(), project, task, id);
+        if let Some(run) = ended.filter(|run| run.headless) {
+            record.printed = self.printed_usage(project, run, record.is_resumed);
+        }
+        if record == before {
+            return Ok(());
+        }
+        record.save(&directory)
+    }
+
+    /// Counts what was written since the last reading.
+    fn continue_count(
+        &self,
+        record: &mut UsageRecord,
+        harnesses: Option<&Harnesses>,
+        project: &ProjectName,
+        task: &TaskId,
+        run: &RunId,
+    ) {
+        let harness = harnesses.and_then(|it| it.require(&record.harness).ok());
+        let Some((harness, locations)) = harness.and_then(|it| Some((it, it.usage.as_ref()?)))
+        else {
+            return;
+        };
+        let Some((folder, path)) = self.transcript_of(harness, project, task, run) else {
+            return;
+        };
+        let known = record.transcripts.iter().position(|it| it.path == path);
+        if known.is_none() && record.transcripts.len() >= MAX_TRANSCRIPTS {
+            return;
+        }
+        let at = known.unwrap_or_else(|| {
+            record.transcripts.push(TranscriptCount {
+                path,
+                ..TranscriptCount::default()
+            });
+            record.transcripts.len() - 1
+        });
+        let since = record.since;
+        if let Some(count) = record.transcripts.get_mut(at) {
+            // A transcript that is gone or is not a file of the agent adds nothing.
+            let _unreadable = count.advance(&folder, locations, since);
+        }
+    }
+
+    /// The transcript that a run reported, and the folder that it must be in.
+    fn transcript_of(
+        &self,
+        harness: &Harness,
+        project: &ProjectName,
+        task: &TaskId,
+        run: &RunId,
+    ) -> Option<(PathBuf, PathBuf)> {
+        match harness.usage_source(&self.context.environment)? {
+            UsageSource::RunFile(name) => {
+                let directory = self.context.run_directory(project, task, run).ok()?;
+                let path = directory.join(name);
+                Some((directory, path))
+            }
+            UsageSource::Transcripts(folder) => {
+                let events = self.events_of(project, task, run);
+                let path = events.into_iter().rev().find_map(|it| it.transcript)?;
+                Some((folder, PathBuf::from(path)))
+            }
+        }
+    }
+
+    /// What a headless run printed that it used; `None` if it printed nothing about that yet, or if
+    /// its numbers may include earlier runs.
+    fn printed_usage(
+        &self,
+        project: &ProjectName,
+        run: &RunRecord,
+        is_resumed: bool,
+    ) -> Option<RunUsage> {
+        let harnesses = self.context.harnesses().ok()?;
+        let harness = harnesses.require(&run.harness).ok()?;
+        if is_resumed && harness.result.as_ref()?.is_cumulative {
+            return None;
+        }
+        let printed = self.result_of(project, run)?.usage();
+        Some(printed).filter(|it| !it.is_unknown())
+    }
+}
+
+impl TranscriptCount {
+    fn advance(
+        &mut self,
+        folder: &Path,
+        locations: &UsageLocations,
+        since: Timestamp,
+    ) -> io::Result<()> {
+        let mut file = open_transcript(folder, &self.path)?;
+        let metadata = file.metadata()?;
+        if self.inode != metadata.ino() || metadata.len() < self.offset {
+            *self = TranscriptCount {
+                path: std::mem::take(&mut self.path),
+                inode: metadata.ino(),
+                ..TranscriptCount::default()
+            };
+        }
+        self.is_partial = locations.is_partial;
+        file.seek(SeekFrom::Start(self.offset))?;
+        self.read_lines(
+            &mut BufReader::new(file),
+            locations,
+            since,
+            MAX_BYTES,
+            MAX_LINE,
+        )
+    }
+
+    /// Counts complete lines, up to `most` bytes; the last line may still be written.
+    fn read_lines(
+        &mut self,
+        reader: &mut BufReader<File>,
+        locations: &UsageLocations,
+        since: Timestamp,
+        most: u64,
+        longest: u64,
+    ) -> io::Result<()> {
+        let end = self.offset.saturating_add(most);
+        let mut line = Vec::new();
+        loop {
+            self.has_more = self.offset >= end;
+            if self.has_more {
+                return Ok(());
+            }
+            line.clear();
+            let read = reader.by_ref().take(longest).read_until(b'\n', &mut line)?;
+            let read = u64::try_from(read).unwrap_or(u64::MAX);
+            if line.last() == Some(&b'\n') {
+                locations.count(&mut self.count, &line, since);
+            } else if read == longest {
+                // The end of such a line is read as a line of its own, which is no JSON.
+                self.has_gaps = true;
+            } else {
+                return Ok(());
+            }
+            self.offset = self.offset.saturating_add(read);
+        }
+    }
+}
+
+fn file(run_directory: &Path) -> PathBuf {
+    run_directory.join("usage.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn locations() -> UsageLocations {
+        let harness = "name = \"a\"\nbinary = \"a\"\n[args]\nfull = []\n[usage]\nrun_file = \
+                       \"u.jsonl\"\nat = { keys = [\"at\"] }\ninput_tokens = [{ keys = [\"in\"] }]\n";
+        Harness::parse("a.toml", harness).unwrap().usage.unwrap()
+    }
+
+    fn line(tokens: u64) -> String {
+        format!("{{\"at\":\"2026-11-15T10:00:00Z\",\"in\":{tokens}}}\n")
+    }
+
+    #[test]
+    fn a_large_transcript_is_counted_piece_by_piece() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("u.jsonl");
+        let all: String = (0..10).map(|_| line(5)).collect();
+        fs::write(&path, &all).unwrap();
+        let mut counted = TranscriptCount::default();
+        let mut read = |most: u64| {
+            let mut file = File::open(&path).unwrap();
+            file.seek(SeekFrom::Start(counted.offset)).unwrap();
+            let mut reader = BufReader::new(file);
+            let since = Timestamp::default();
+            let result = counted.read_lines(&mut reader, &locations(), since, most, 1000);
+            result.unwrap();
+            (counted.count.usage().input_tokens, counted.has_more)
+        };
+        let three = u64::try_from(line(5).len() * 3).unwrap();
+        assert_eq!(read(three), (Some(15), true));
+        assert_eq!(read(three), (Some(30), true));
+        assert_eq!(read(1_000_000), (Some(50), false));
+        assert_eq!(
+            read(1_000_000),
+            (Some(50), false),
+            "nothing is counted twice"
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_skipped_and_makes_a_minimum() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("u.jsonl");
+        fs::write(
+            &path,
+            format!("{}{}\n{}", line(1), "x".repeat(5000), line(2)),
+        )
+        .unwrap();
+        let mut counted = TranscriptCount::default();
+        let mut reader = BufReader::new(File::open(&path).unwrap());
+        let since = Timestamp::default();
+        counted
+            .read_lines(&mut reader, &locations(), since, 1_000_000, 1000)
+            .unwrap();
+        assert_eq!(counted.count.usage().input_tokens, Some(3));
+        assert!(counted.has_gaps && !counted.has_more);
+    }
+
+    #[test]
+    fn a_file_that_was_replaced_is_counted_from_its_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("u.jsonl");
+        let mut counted = TranscriptCount {
+            path: path.clone(),
+            ..TranscriptCount::default()
+        };
+        for (text, tokens) in [(line(1) + &line(2), 3), (line(7), 7)] {
+            fs::write(&path, text).unwrap();
+            let since = Timestamp::default();
+            counted.advance(folder.path(), &locations(), since).unwrap();
+            assert_eq!(counted.count.usage().input_tokens, Some(tokens));
+        }
+    }
+}
