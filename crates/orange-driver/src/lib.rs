@@ -66,6 +66,7 @@ pub use steps::create::{NewTaskRequest, can_be_branch};
 pub use views::attention::{Attention, AttentionEntry};
 pub use views::await_status::{WaitResult, WaitTarget};
 pub use views::follow::{Follower, ListChange};
+pub use views::group::{GroupMember, new_group_name};
 pub use views::list::{AgentState, ListFilter, Overview};
 pub use views::queries::{Outlook, TaskDetails};
 pub use views::summary::{SummaryReader, TaskSummary};

@@ -11,8 +11,8 @@ use crate::evidence::Evidence;
 use crate::language;
 use crate::language::workflow::Trigger;
 use crate::names::{
-    BranchName, CommitId, FieldName, HarnessName, ProjectName, RunId, Status, TaskId, WorkflowName,
-    WorkspaceName,
+    BranchName, CommitId, FieldName, GroupName, HarnessName, ProjectName, RunId, Status, TaskId,
+    WorkflowName, WorkspaceName,
 };
 use crate::report::Report;
 use crate::role::Role;
@@ -97,7 +97,7 @@ pub struct AgentSettings {
     pub review_effort: Option<String>,
 }
 
-/// When the work of a task starts relative to other tasks.
+/// How a task relates to other tasks: when its work starts, and which do the same work.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -114,6 +114,9 @@ pub struct Queueing {
     /// Whether it starts for the first time by itself, as soon as nothing holds it back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub starts_automatically: bool,
+    /// The tasks that do the same work with other agents; one of them is kept in the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupName>,
 }
 
 #[expect(

@@ -3,6 +3,7 @@
 pub(crate) mod attention;
 pub(crate) mod await_status;
 pub(crate) mod follow;
+pub(crate) mod group;
 pub(crate) mod inbox;
 pub(crate) mod list;
 pub(crate) mod notify;

@@ -54,6 +54,7 @@ mod task_attach;
 #[cfg(target_os = "linux")]
 mod task_cancel;
 #[cfg(target_os = "linux")]
+mod task_compare;
 mod task_create;
 #[cfg(target_os = "linux")]
 mod task_delete;
@@ -63,6 +64,7 @@ mod task_edit;
 #[cfg(target_os = "linux")]
 mod task_history;
 #[cfg(target_os = "linux")]
+mod task_keep;
 mod task_list;
 #[cfg(target_os = "linux")]
 mod task_logs;

@@ -1,4 +1,4 @@
-//! The size of a branch's changes, in three numbers.
+//! The size of a branch's changes, in numbers.
 
 use orange_engine::names::CommitId;
 
@@ -10,6 +10,8 @@ use crate::git::{Git, GitError, Worktree};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiffSize {
     pub commits: u64,
+    /// Changed files.
+    pub files: u64,
     /// Added lines.
     pub added: u64,
     /// Removed lines.
@@ -63,6 +65,10 @@ fn parse_numstat(commits: u64, head: CommitId, numbers: &[u8]) -> DiffSize {
     };
     for part in split_zero_terminated(numbers) {
         let part = String::from_utf8_lossy(part);
+        // The names of a renamed file follow its numbers in parts of their own.
+        if part.matches('\t').count() >= 2 {
+            extent.files += 1;
+        }
         let mut fields = part.split('\t');
         let mut count = || fields.next()?.parse::<u64>().ok();
         // For a binary file, git prints no numbers.

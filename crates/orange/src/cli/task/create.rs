@@ -9,6 +9,7 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId}
 use orange_engine::task::{AgentSettings, Queueing};
 use serde_json::json;
 
+use super::create_each;
 use crate::cli::request::interruption::WaitSubject;
 use crate::cli::request::progress::{WaitMode, run_with_progress};
 use crate::cli::request::requests::{Extras, WaitArgs, driver, print, print_with};
@@ -63,6 +64,15 @@ pub struct Args {
     /// The coding agent [default: the project's].
     #[arg(long, value_name = "NAME")]
     pub harness: Option<String>,
+    /// Start the same task once with each of these coding agents, separated by commas; the agent's
+    /// name is added to the branch. `orange task keep` keeps one of them.
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        conflicts_with = "harness"
+    )]
+    pub each: Vec<String>,
     /// The coding agent that reviews [default: the project's, else that of `--harness`].
     #[arg(long, value_name = "NAME")]
     pub review_harness: Option<String>,
@@ -107,41 +117,10 @@ pub struct Args {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let (branch, mut summary) = branch_and_summary(args)?;
-    let mut context = args.context.as_deref().map(context).transpose()?;
-    if branch.is_none() && summary.is_empty() && context.is_none() {
-        (summary, context) = describe_in_editor(&driver, output)?;
+    let new = new_task(args, &driver, output)?;
+    if !args.each.is_empty() {
+        return create_each::run(args, &driver, &new, output);
     }
-    let asker = driver.callers.identify()?;
-    let after = args
-        .after
-        .iter()
-        .map(|it| driver.callers.resolve_task(Some(it)));
-    let after: Result<BTreeSet<TaskId>, _> = after.collect();
-    let new = NewTaskRequest {
-        project: args.project.as_deref().map(ProjectName::new),
-        by: asker.role.clone(),
-        summary,
-        context,
-        branch: branch.map(BranchName::new),
-        workflow: args.workflow.clone(),
-        harness: args.harness.as_deref().map(HarnessName::new),
-        review_harness: args.review_harness.as_deref().map(HarnessName::new),
-        status: args.status.as_deref().map(Status::new),
-        agent_settings: AgentSettings {
-            model: args.model.clone(),
-            effort: args.effort.clone(),
-            review_effort: args.review_effort.clone(),
-        },
-        queueing: Queueing {
-            priority: args.priority,
-            after: after?,
-            parent: driver
-                .callers
-                .resolve_parent(args.parent.as_deref(), &asker)?,
-            starts_automatically: false,
-        },
-    };
     let mode = WaitMode::for_wait(output);
     let (created, signal) = run_with_progress(driver.context.progress(), mode, || {
         driver
@@ -171,6 +150,45 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         output.narrate(&text);
     }
     print_created(created, output)
+}
+
+/// The task that the arguments describe.
+fn new_task(args: &Args, driver: &Driver, output: &Output) -> Result<NewTaskRequest, Error> {
+    let (branch, mut summary) = branch_and_summary(args)?;
+    let mut context = args.context.as_deref().map(context).transpose()?;
+    if branch.is_none() && summary.is_empty() && context.is_none() {
+        (summary, context) = describe_in_editor(driver, output)?;
+    }
+    let asker = driver.callers.identify()?;
+    let after = args
+        .after
+        .iter()
+        .map(|it| driver.callers.resolve_task(Some(it)));
+    let after: Result<BTreeSet<TaskId>, _> = after.collect();
+    Ok(NewTaskRequest {
+        project: args.project.as_deref().map(ProjectName::new),
+        by: asker.role.clone(),
+        summary,
+        context,
+        branch: branch.map(BranchName::new),
+        workflow: args.workflow.clone(),
+        harness: args.harness.as_deref().map(HarnessName::new),
+        review_harness: args.review_harness.as_deref().map(HarnessName::new),
+        status: args.status.as_deref().map(Status::new),
+        agent_settings: AgentSettings {
+            model: args.model.clone(),
+            effort: args.effort.clone(),
+            review_effort: args.review_effort.clone(),
+        },
+        queueing: Queueing {
+            priority: args.priority,
+            after: after?,
+            parent: driver
+                .callers
+                .resolve_parent(args.parent.as_deref(), &asker)?,
+            ..Queueing::default()
+        },
+    })
 }
 
 fn pending_wait(created: &CreatedTask) -> Option<WaitSubject> {

@@ -2,11 +2,14 @@
 
 mod attach;
 mod cancel;
+pub(super) mod compare;
 mod create;
+pub(super) mod create_each;
 pub(super) mod delete;
 pub(super) mod diff;
 mod edit;
 pub(super) mod history;
+pub(super) mod keep;
 pub(super) mod list;
 pub(super) mod logs;
 mod merge;
@@ -53,6 +56,8 @@ pub enum Command {
     Respawn(respawn::Args),
     Attach(attach::Args),
     Diff(diff::Args),
+    Compare(compare::Args),
+    Keep(keep::Args),
     Path(path::Args),
     Shell(shell::Args),
     Edit(edit::Args),
@@ -83,6 +88,8 @@ impl Command {
             Command::Respawn(args) => respawn::run(args, environment, output),
             Command::Attach(args) => attach::run(args, environment, output),
             Command::Diff(args) => diff::run(args, environment, output),
+            Command::Compare(args) => compare::run(args, environment, output),
+            Command::Keep(args) => keep::run(args, environment, output),
             Command::Path(args) => path::run(args, environment, output),
             Command::Shell(args) => shell::run(args, environment),
             Command::Edit(args) => edit::run(args, environment),

@@ -195,6 +195,7 @@ pub fn model() -> Model {
     }
     let extent = DiffSize {
         commits: 3,
+        files: 2,
         added: 120,
         removed: 4,
         head: None,

@@ -137,6 +137,12 @@ const COMMANDS: &[CommandCase] = &[
     case("task history", "one", NO_TASK),
     case("task logs", "one", ("two", "no-output")),
     case("task diff", "one", NO_TASK),
+    case("task compare", "one two", ("one nothing", "task-not-found")),
+    covered_elsewhere(
+        "task keep",
+        "one_task_is_kept_and_the_work_of_the_others_is_saved",
+        ("one", "no-group"),
+    ),
     case(
         "task wait",
         "one --until working",

@@ -1,0 +1,134 @@
+//! Starts the same task with several agents.
+
+use std::collections::BTreeSet;
+
+use orange_driver::{Answer, CreatedTask, Driver, NewTaskRequest, Start, new_group_name};
+use orange_engine::names::{BranchName, GroupName, HarnessName};
+use serde::Serialize;
+
+use super::create::Args;
+use crate::cli::request::interruption::WaitSubject;
+use crate::cli::request::progress::{WaitMode, run_with_progress};
+use crate::cli::{Error, Exit, Shape, narrate_hint};
+use crate::output::{Output, Style, Text};
+
+pub const SHAPE: Shape = Shape::of::<Body>("orange.task.create.each/1");
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Body {
+    tasks: Vec<Line>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Line {
+    harness: String,
+    /// The task, if it was created.
+    task: Option<String>,
+    branch: Option<String>,
+    /// Why it was not created or not started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+/// Creates one task per agent, as a group; each can be created and started without the others.
+pub(super) fn run(
+    args: &Args,
+    driver: &Driver,
+    new: &NewTaskRequest,
+    output: &mut Output,
+) -> Result<Exit, Error> {
+    driver
+        .callers
+        .require_user("start a task with several agents")?;
+    let names: BTreeSet<&String> = args.each.iter().collect();
+    if names.len() < 2 || names.len() < args.each.len() {
+        let message = "cannot create the tasks: `--each` needs at least two different agents";
+        let usage = "usage: `orange new --each claude,codex \"SUMMARY\"`";
+        return Err(Error::usage(message).hint(usage));
+    }
+    // With a name for the branches, a repeated command completes the group that it began.
+    let group = match &new.branch {
+        Some(branch) => GroupName::new(branch.as_str()),
+        None => new_group_name()?,
+    };
+    let mut lines = Vec::new();
+    for harness in &args.each {
+        let mut new = new.clone();
+        new.harness = Some(HarnessName::new(harness));
+        new.branch = new
+            .branch
+            .map(|it| BranchName::new(format!("{it}-{harness}")));
+        new.queueing.group = Some(group.clone());
+        let mode = WaitMode::for_wait(output);
+        let waiting = args.patience.waiting(driver);
+        let (created, signal) = run_with_progress(driver.context.progress(), mode, || {
+            driver
+                .requests
+                .create_and_start(&new, !args.no_spawn, waiting)
+        });
+        lines.push(line(harness, created.map_err(Error::from)));
+        if let Some(signal) = signal {
+            return Err(signal.interruption_error(&WaitSubject::Creation));
+        }
+    }
+    let has_failed = lines.iter().any(|it| it.problem.is_some());
+    let first = lines.iter().find_map(|it| it.task.clone());
+    if output.is_json() {
+        SHAPE.print(&Body { tasks: lines }, output)?;
+    } else {
+        output.answer(&text(&lines, output.answer_width()))?;
+        if let Some(task) = first {
+            let hint = format!(
+                "`orange task compare {task}` shows them side by side; `orange task keep TASK` cancels \
+                 the others"
+            );
+            narrate_hint(&hint, output);
+        }
+    }
+    Ok(if has_failed { Exit::Refused } else { Exit::Ok })
+}
+
+fn line(harness: &str, created: Result<CreatedTask, Error>) -> Line {
+    let mut line = Line {
+        harness: harness.to_owned(),
+        task: None,
+        branch: None,
+        problem: None,
+    };
+    match created {
+        Err(error) => line.problem = Some(error.message),
+        Ok(created) => {
+            match created.created {
+                Answer::Done(changed) | Answer::StillRunning(changed) => {
+                    line.task = Some(changed.task.id.to_string());
+                    line.branch = Some(changed.task.branch.to_string());
+                }
+                Answer::AlreadyDone(_) => {}
+                Answer::Refused(refusal) => line.problem = Some(refusal.to_string()),
+            }
+            match created.start {
+                Start::Requested(Err(error)) => line.problem = Some(error.to_string()),
+                Start::Requested(Ok(Answer::Refused(refusal))) => {
+                    line.problem = Some(refusal.to_string());
+                }
+                Start::NotRequested | Start::UserOnly | Start::Waits(_) | Start::Requested(_) => {}
+            }
+        }
+    }
+    line
+}
+
+fn text(lines: &[Line], width: Option<usize>) -> Text {
+    let mut text = Text::new();
+    for line in lines {
+        let name = line.task.as_deref().unwrap_or("-");
+        let branch = line.branch.as_deref();
+        let branch = branch.map(|it| format!(" on `{it}`")).unwrap_or_default();
+        let (style, message) = match &line.problem {
+            Some(problem) => (Style::Bad, format!(": {}: {problem}", line.harness)),
+            None => (Style::Plain, format!(": {}{branch}", line.harness)),
+        };
+        text.push_line(&[(Style::Bold, name), (style, &message)], 4, width);
+    }
+    text
+}

@@ -1,0 +1,148 @@
+//! `orange task keep`.
+
+use orange_config::Environment;
+use orange_driver::{Answer, GroupMember};
+use orange_engine::input::RequestKind;
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::TaskId;
+use serde::Serialize;
+
+use crate::cli::request::requests::{
+    Consent, RequestDraft, Target, WaitArgs, ask_consent, driver, request_without_confirmation,
+};
+use crate::cli::{Error, Exit, Shape};
+use crate::output::{Output, Style, Text};
+
+pub const SHAPE: Shape = Shape::of::<Body>("orange.task.keep/1");
+
+/// Keep one of several tasks for the same work.
+///
+/// Cancels the other tasks that `orange new --each` created together with it: their agents are
+/// stopped, their branches stay, and uncommitted work is saved. Finished ones are left alone. If it
+/// is interrupted, run it again.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task to keep: its id, the start of its id, or its branch.
+    #[arg(value_name = "TASK")]
+    pub task: String,
+    /// Cancel the others without asking.
+    #[arg(long)]
+    pub yes: bool,
+    #[command(flatten)]
+    pub patience: WaitArgs,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Body {
+    kept: String,
+    /// The other tasks that were not finished.
+    others: Vec<Line>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Line {
+    task: String,
+    branch: String,
+    /// Why it is not cancelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    driver.callers.require_user("keep one of several tasks")?;
+    let kept = driver.callers.resolve_task(Some(&args.task))?;
+    let members = driver.views.group_of(&kept)?;
+    if members.len() < 2 {
+        let message = format!("cannot keep only `{kept}`: it was not created with `--each`");
+        let error = Error::new(Exit::Refused, "no-group", message);
+        return Err(error.hint("cancel other tasks with `orange cancel TASK`"));
+    }
+    let is_other = |it: &GroupMember| it.task.id != kept && !it.is_finished;
+    let others: Vec<GroupMember> = members.into_iter().filter(is_other).collect();
+    if !args.yes && !others.is_empty() {
+        let question = question(&kept, &others);
+        if ask_consent(&question, output)? == Consent::Denied {
+            return Err(Error::denied("keep", &kept));
+        }
+    }
+    let mut lines = Vec::new();
+    for other in others {
+        let problem = match cancel(args, &other.task.id, environment, output) {
+            Ok(problem) => problem,
+            // The user wants to stop, not to continue with the next task.
+            Err(error) if error.exit == Exit::Interrupted => return Err(error),
+            Err(error) => Some(error.message),
+        };
+        lines.push(Line {
+            task: other.task.id.to_string(),
+            branch: other.task.branch.to_string(),
+            problem,
+        });
+    }
+    let has_failed = lines.iter().any(|line| line.problem.is_some());
+    let exit = if has_failed { Exit::Refused } else { Exit::Ok };
+    if output.is_json() {
+        let kept = kept.to_string();
+        let others = lines;
+        SHAPE.print(&Body { kept, others }, output)?;
+    } else {
+        output.answer(&text(&kept, &lines, output.answer_width()))?;
+    }
+    Ok(exit)
+}
+
+/// Cancels a task; returns why that has not happened yet, if so.
+fn cancel(
+    args: &Args,
+    task: &TaskId,
+    environment: &Environment,
+    output: &Output,
+) -> Result<Option<String>, Error> {
+    let target = Target {
+        task: Some(task.to_string()),
+        yes: true,
+        patience: WaitArgs {
+            wait: args.patience.wait,
+        },
+    };
+    let draft = RequestDraft::plain(RequestKind::Verb(Verb::Cancel));
+    Ok(
+        match request_without_confirmation(&target, draft, environment, output)? {
+            Answer::Done(_) | Answer::AlreadyDone(_) => None,
+            Answer::StillRunning(_) => Some(String::from("its agents are still being stopped")),
+            Answer::Refused(refusal) => return Err(refusal.into()),
+        },
+    )
+}
+
+fn question(kept: &TaskId, others: &[GroupMember]) -> String {
+    let others = others
+        .iter()
+        .map(|it| format!("{} ({})", it.task.id, it.task.harness));
+    let others: Vec<String> = others.collect();
+    format!(
+        "Keep {kept} and cancel {}? Their agents are stopped; their branches are kept, and \
+         uncommitted work is saved.",
+        others.join(", ")
+    )
+}
+
+fn text(kept: &TaskId, lines: &[Line], width: Option<usize>) -> Text {
+    let mut text = Text::new();
+    let first = format!("{kept}: kept");
+    text.push_line(&[(Style::Good, &first)], 4, width);
+    for line in lines {
+        let message = match &line.problem {
+            Some(problem) => format!(": not cancelled: {problem}"),
+            None => format!(": cancelled; its work stays on `{}`", line.branch),
+        };
+        let style = if line.problem.is_some() {
+            Style::Bad
+        } else {
+            Style::Plain
+        };
+        text.push_line(&[(Style::Bold, &line.task), (style, &message)], 4, width);
+    }
+    text
+}

@@ -1,0 +1,108 @@
+//! `orange task keep`: of several agents' tasks, one is kept.
+
+use std::fs;
+
+use orange_engine::names::TaskId;
+use serde_json::Value;
+
+use crate::support::{Stage, wait_for};
+
+impl Stage {
+    /// Another name for the scripted agent.
+    fn add_agent(&self, name: &str) {
+        let script = fs::read_to_string(self.path("home/harnesses/script.toml")).unwrap();
+        let other = script.replace("name = \"script\"", &format!("name = \"{name}\""));
+        fs::write(self.path(&format!("home/harnesses/{name}.toml")), other).unwrap();
+    }
+
+    fn create_each(&self, names: &str, more: &[&str]) -> (i32, Vec<Value>) {
+        let words = ["new", "--each", names, "--wait", "60", "--json"];
+        let (code, created) = self.json(&[&words, more].concat());
+        (code, created["tasks"].as_array().unwrap().clone())
+    }
+}
+
+fn id(line: &Value) -> TaskId {
+    TaskId::new(line["task"].as_str().unwrap())
+}
+
+#[test]
+fn one_task_is_kept_and_the_work_of_the_others_is_saved() {
+    let stage = Stage::new("default");
+    stage.add_agent("other");
+    stage.run_ok(&["workspace", "init", "2"]);
+    let (code, tasks) = stage.create_each("script,other", &["greet", "Greet in French"]);
+    assert_eq!(code, 0, "{tasks:?}");
+    let [first, second] = [id(&tasks[0]), id(&tasks[1])];
+    assert_eq!(tasks[0]["branch"], "greet-script");
+    assert_eq!(stage.task(&second).harness.as_str(), "other");
+    assert_eq!(stage.task(&second).summary, "Greet in French");
+    let alone = stage.create(&["alone", "Something else"]);
+    let (_, compared) = stage.json(&["task", "compare", first.as_str(), "--json"]);
+    let compared = compared["tasks"].as_array().unwrap();
+    assert_eq!(compared.len(), 2, "{compared:?}");
+    wait_for("both worktrees", || {
+        let has = |id: &TaskId| stage.call(&["task", "path", id.as_str()]).0 == 0;
+        has(&first) && has(&second)
+    });
+    fs::write(stage.worktree(&second).join("unsaved.txt"), "work").unwrap();
+    let keep = ["task", "keep", first.as_str(), "--wait", "60", "--json"];
+    let (code, kept) = stage.json(&keep);
+    assert_eq!(code, 0, "{kept}");
+    assert_eq!(kept["others"][0]["task"], second.as_str());
+    assert_eq!(kept["others"].as_array().unwrap().len(), 1);
+    stage.wait_for_status(&second, "cancelled");
+    stage.wait_until_idle(&second);
+    let (_, saved) = stage.json(&["task", "restore", second.as_str(), "--json"]);
+    assert_eq!(saved["rescues"][0]["paths"][0], "unsaved.txt", "{saved}");
+    assert_ne!(stage.task(&first).status.as_str(), "cancelled");
+    assert_ne!(stage.task(&alone).status.as_str(), "cancelled");
+    // Repeating it changes nothing.
+    let (code, again) = stage.json(&keep);
+    assert_eq!((code, again["others"].as_array().unwrap().len()), (0, 0));
+    let (code, refused) = stage.json(&["task", "keep", "alone", "--json"]);
+    assert_eq!((code, &refused["error"]["code"]), (3, &"no-group".into()));
+}
+
+#[test]
+fn a_repeated_command_completes_its_group() {
+    let stage = Stage::new("default");
+    stage.add_agent("other");
+    let words = ["greet", "Greet in French", "--no-spawn"];
+    let (code, begun) = stage.create_each("script,nobody", &words);
+    assert_eq!(code, 3, "{begun:?}");
+    assert!(
+        begun[1]["problem"].as_str().unwrap().contains("nobody"),
+        "{begun:?}"
+    );
+    let (_, completed) = stage.create_each("script,other", &words);
+    assert!(
+        completed[0]["problem"].is_string(),
+        "its branch is taken: {completed:?}"
+    );
+    let group = |line: &Value| stage.task(&id(line)).queueing.group;
+    assert_eq!(group(&begun[0]), group(&completed[1]));
+    for wrong in ["script", "script,script"] {
+        let (code, _) = stage.call(&["new", "--each", wrong, "Greet in French"]);
+        assert_eq!(code, 2, "{wrong}");
+    }
+}
+
+#[test]
+fn an_agent_may_not_choose() {
+    let stage = Stage::new("default");
+    stage.add_agent("other");
+    let words = ["greet", "Greet in French", "--no-spawn"];
+    let (_, tasks) = stage.create_each("script,other", &words);
+    let first = id(&tasks[0]);
+    stage.script(
+        "worker-1",
+        "ask task keep greet-script\nask new --each script,other more 'More of it'\n",
+    );
+    stage.run_ok(&["task", "spawn", first.as_str(), "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    wait_for("both answers", || stage.calls().matches("-> ").count() >= 2);
+    let calls = stage.calls();
+    assert_eq!(calls.matches("only the user").count(), 2, "{calls}");
+    assert_ne!(stage.task(&id(&tasks[1])).status.as_str(), "cancelled");
+}
