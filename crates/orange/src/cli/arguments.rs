@@ -9,8 +9,8 @@ use orange_config::Environment;
 use super::hidden::{agent_ask, background, detach, exec_run, status_line};
 use super::{
     Dashboard, agent_event, allow, attention, completions, config, demo, deny, doctor, harness,
-    help, inbox, install, log, man, project, rebuild, schema, serve, task, uninstall, usage, workflow,
-    workspace,
+    help, inbox, install, log, man, project, rebuild, schema, serve, task, uninstall, usage,
+    workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Text};

@@ -268,7 +268,7 @@ fn a_hook_ends_with_its_agent() {
 }
 
 #[test]
-fn who_cannot_ask_does_not_disturb_the_agent() {
+fn a_hook_that_cannot_ask_is_silent() {
     let agent = ReportingAgent::new();
     let run = |arguments: &[&str], variables: &[(&str, &str)], payload: &str| {
         let mut hook = agent.command(&[&["agent-ask"], arguments].concat());

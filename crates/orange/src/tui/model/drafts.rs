@@ -14,6 +14,8 @@ use super::mode::Mode;
 pub struct Drafts {
     /// The task that was being described.
     pub task: Option<TaskDraft>,
+    /// Tasks that were sent before another one was begun, and may still be refused.
+    pub sent_tasks: Vec<TaskDraft>,
     /// Messages, by the description of the action that sends them.
     pub messages: BTreeMap<String, String>,
 }
@@ -39,6 +41,20 @@ impl Drafts {
         }
     }
 
+    /// The task to continue with: not one that was sent and is not answered yet.
+    pub fn take_task(&mut self, pending: &[&TaskDraft]) -> Option<TaskDraft> {
+        if let Some(sent) = self.task.take_if(|it| pending.contains(&&*it)) {
+            self.sent_tasks.push(sent);
+        }
+        let refused = self.sent_tasks.iter().position(|it| !pending.contains(&it));
+        let refused = refused.filter(|_| self.task.is_none());
+        self.task = self
+            .task
+            .take()
+            .or_else(|| refused.map(|at| self.sent_tasks.remove(at)));
+        self.task.clone()
+    }
+
     /// The text that was typed for an action.
     pub fn message_for(&self, action: &Action) -> &str {
         let text = self.messages.get(&action.description());
@@ -48,7 +64,10 @@ impl Drafts {
     /// Forgets what has been sent.
     pub fn forget(&mut self, sent: &Action) {
         match sent {
-            Action::Create(draft) if self.task.as_ref() == Some(draft) => self.task = None,
+            Action::Create(draft) => {
+                self.task.take_if(|it| *it == **draft);
+                self.sent_tasks.retain(|it| *it != **draft);
+            }
             Action::Ask {
                 message: Some(message),
                 ..

@@ -111,6 +111,28 @@ fn a_draft_is_forgotten_when_it_was_sent_or_discarded() {
 }
 
 #[test]
+fn a_task_that_is_being_created_is_not_offered_again_unless_it_is_refused() {
+    let mut model = model();
+    describe(&mut model);
+    let commands = press(&mut model, control('s'));
+    let Some(Command::Act(number, _)) = commands.first() else {
+        panic!("{commands:?}");
+    };
+    press(&mut model, key(KeyCode::Char('c')));
+    assert_eq!(summary(&model), "");
+    enter(&mut model, "Another");
+    update(&mut model, Message::Answered(*number, failed()));
+    press(&mut model, key(KeyCode::Esc));
+    press(&mut model, key(KeyCode::Char('c')));
+    assert_eq!(summary(&model), "Another");
+    press(&mut model, control('x'));
+    press(&mut model, key(KeyCode::Char('c')));
+    assert_eq!(summary(&model), "Fix the logs", "it was refused");
+    press(&mut model, control('x'));
+    assert_eq!(model.drafts, Drafts::default());
+}
+
+#[test]
 fn a_message_is_kept_for_its_task_and_its_purpose() {
     let mut model = model();
     choose(&mut model, "k3f9");

@@ -270,7 +270,11 @@ fn create(model: &mut Model) -> Vec<Command> {
     let here = model.list.project.as_ref();
     let chosen = model.list.selected().map(|entry| &entry.row.project);
     let project = here.or(chosen).map(|it| it.as_str().to_owned());
-    let form = if let Some(draft) = model.drafts.task.clone() {
+    let pending = model.pending.iter().filter_map(|it| match &it.action {
+        Action::Create(draft) => Some(&**draft),
+        _ => None,
+    });
+    let form = if let Some(draft) = model.drafts.take_task(&pending.collect::<Vec<_>>()) {
         model.set_notice(Tone::Dim, "your draft; ^X discards it");
         Form::of_draft(&model.choices, &draft)
     } else {
