@@ -326,6 +326,7 @@ fn any_limits() -> impl Strategy<Value = Limits> {
                 .into_iter()
                 .collect(),
             parked: Vec::new(),
+            full_disk: None,
         },
     )
 }

@@ -306,7 +306,7 @@ fn at_a_terminal_the_demo_opens_the_dashboard_and_the_user_merges() {
     choose(&terminal, "french");
     terminal.wait_for("m merge");
     terminal.press(&["m"]);
-    terminal.wait_for("Merge `french` into the default branch?");
+    terminal.wait_for("Merge `french` into `main`?");
     terminal.press(&["y"]);
     let folder = fs::read_dir(&temporary.0)
         .unwrap()

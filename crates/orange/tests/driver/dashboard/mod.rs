@@ -115,7 +115,8 @@ fn a_branch_is_merged_after_a_question() {
     terminal.press(&["3"]);
     terminal.wait_for("+fixed");
     terminal.press(&["m"]);
-    terminal.wait_for("Merge `fix-login` into the default branch?");
+    // The forecast names the branch, as soon as it is there.
+    terminal.wait_for("Merge `fix-login` into `main`?");
     terminal.press(&["Enter"]);
     terminal.press(&["y"]);
     stage.wait_for_status(&id, "done");
