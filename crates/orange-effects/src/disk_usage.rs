@@ -1,4 +1,4 @@
-//! How much of a disk a directory takes, and how much is free.
+//! How much space a directory takes, and how much is free.
 
 use std::collections::BTreeSet;
 use std::fs;

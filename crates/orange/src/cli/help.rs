@@ -21,7 +21,7 @@ const HEADING: Style = Style::new().bold();
 const LITERAL: Style = AnsiColor::Cyan.on_default();
 
 /// The commands that the help explains with a line each.
-const EVERYDAY: [&str; 11] = [
+const EVERYDAY: [&str; 10] = [
     "new",
     "ls",
     "attach",
@@ -32,7 +32,6 @@ const EVERYDAY: [&str; 11] = [
     "merge",
     "cancel",
     "attention",
-    "demo",
 ];
 
 /// The other commands, by what they are for; the help only names them.
@@ -49,6 +48,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "install",
             "doctor",
             "serve",
+            "demo",
             "uninstall",
         ],
     ),

@@ -824,7 +824,7 @@ fn named_tasks_are_merged_in_the_given_order() {
     assert_eq!(tasks[0]["task"], two, "{answer}");
     assert_eq!(tasks[0]["outcome"], "succeeded", "{answer}");
     assert_eq!(tasks[1]["error"]["code"], "merge-failed", "{answer}");
-    assert_eq!(stage.git_output("repo", "show main:same.txt"), "two\n");
+    assert_eq!(stage.git_output("repo", "show main:same.txt"), "two");
     let statuses = ids.iter().map(|id| stage.task(id).status.to_string());
     assert_eq!(statuses.collect::<Vec<_>>(), ["reviewing", "done"]);
 }

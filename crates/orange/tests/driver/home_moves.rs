@@ -1,4 +1,4 @@
-//! A home that is moved behind a link, or restored from a backup.
+//! A home moved behind a link, or restored from a backup.
 
 use std::fs;
 use std::os::unix::fs::symlink;

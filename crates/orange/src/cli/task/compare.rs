@@ -122,7 +122,7 @@ fn changes(size: &DiffSize) -> Option<Changes> {
     })
 }
 
-fn grid(tasks: &[TaskBody]) -> Grid<'_, 11> {
+fn grid(tasks: &[TaskBody]) -> Grid<'_, 8> {
     let text = |heading, narrowest| Column {
         heading,
         alignment: Alignment::Left,
@@ -135,31 +135,24 @@ fn grid(tasks: &[TaskBody]) -> Grid<'_, 11> {
     };
     let mut grid = Grid::new([
         text("TASK", None),
-        text("STATUS", None),
-        text("AGENT", None),
-        number("COMMITS"),
-        number("FILES"),
-        number("ADDED"),
-        number("REMOVED"),
+        text("STATUS", Some(6)),
+        text("AGENT", Some(6)),
+        text("CHANGES", Some(9)),
         number("TOKENS"),
         number("COST"),
         number("RAN"),
-        text("BRANCH", Some(12)),
+        text("BRANCH", Some(4)),
     ]);
     for task in tasks {
-        let changes = task.changes.as_ref();
-        let count = |of: fn(&Changes) -> u64| {
-            let count = changes.map(|it| of(it).to_string());
-            (Style::Plain, Cow::from(count.unwrap_or_default()))
-        };
+        let changes = task.changes.as_ref().map(|it| {
+            let files = if it.files == 1 { "file" } else { "files" };
+            format!("+{} -{} in {} {files}", it.added, it.removed, it.files)
+        });
         grid.push([
             (Style::Bold, Cow::from(task.id.as_str())),
             (Style::Plain, Cow::from(task.status.as_str())),
             (Style::Plain, Cow::from(task.harness.as_str())),
-            count(|it| it.commits),
-            count(|it| it.files),
-            count(|it| it.added),
-            count(|it| it.removed),
+            (Style::Plain, Cow::from(changes.unwrap_or_default())),
             (Style::Plain, Cow::from(task.usage.tokens_cell())),
             (Style::Plain, Cow::from(task.usage.cost_cell())),
             (Style::Plain, Cow::from(task.usage.time_cell())),

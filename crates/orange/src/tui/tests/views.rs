@@ -435,7 +435,10 @@ fn what_agents_used_is_shown_where_there_is_room() {
         text(&render(model))
     };
     let wide = at(&mut model, 240);
-    let line = |id: &str| wide.lines().find(|it| it.contains(id)).unwrap();
+    let line = |id: &str| {
+        let row = format!("● {id}");
+        wide.lines().find(|it| it.contains(&row)).unwrap()
+    };
     assert!(line("k3f9").contains("12.3k $0.50 12m"), "{wide}");
     assert!(line("w0rk").contains("? $? 12m"), "{wide}");
     // The finished task is not shown, so it is not in the total.

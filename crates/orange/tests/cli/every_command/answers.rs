@@ -250,6 +250,7 @@ const TESTS: &[&str] = &[
     include_str!("../deny.rs"),
     include_str!("../install.rs"),
     include_str!("../task_edit.rs"),
+    include_str!("../task_keep.rs"),
     include_str!("../task_retry.rs"),
     include_str!("../task_shell.rs"),
     include_str!("../task_stuck.rs"),
