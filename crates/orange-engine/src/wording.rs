@@ -198,8 +198,7 @@ pub fn describe_bytes(bytes: u64) -> String {
         return format!("{bytes} bytes");
     };
     match (bytes / size, bytes % size / (size / 10)) {
-        (whole, 0) => format!("{whole} {unit}"),
-        (whole @ 100.., _) => format!("{whole} {unit}"),
+        (whole, 0) | (whole @ 100.., _) => format!("{whole} {unit}"),
         (whole, tenths) => format!("{whole}.{tenths} {unit}"),
     }
 }

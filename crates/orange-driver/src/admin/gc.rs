@@ -255,39 +255,7 @@ impl Admin {
         if let Some(reason) = self.reason_in_use(store, task, record)? {
             return Ok(Err(reason));
         }
-        self.release_retired(git, project, record)
-    }
-
-    /// Saves what is in a retired workspace and cleans it, if that is possible by now.
-    pub(super) fn release_retired(
-        &self,
-        git: &Git,
-        project: &Project,
-        record: &WorkspaceRecord,
-    ) -> Result<Result<(), String>, DriverError> {
-        let worktree = match git.existing_workspace(&slot(record))? {
-            Ok(Some(worktree)) => worktree,
-            Ok(None) => return Ok(Ok(())),
-            Err(refusal) => return Ok(Err(refusal.to_string())),
-        };
-        let marker = worktree.marker()?;
-        let Some(task) = marker.as_ref().and_then(|marker| marker.phase.task()) else {
-            return Ok(Ok(()));
-        };
-        let released = git.release(&ReleaseRequest {
-            slot: slot(record),
-            task,
-            default: Some(&project.default_branch),
-        })?;
-        Ok(match released {
-            ReleaseResult::Free { .. } | ReleaseResult::Absent => Ok(()),
-            ReleaseResult::Retired { obstacles, .. } => {
-                let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
-                Err(obstacles.join("; "))
-            }
-            ReleaseResult::OtherTask { task } => Err(format!("it belongs to task `{task}`")),
-            ReleaseResult::Refused(refusal) => Err(refusal.to_string()),
-        })
+        release_retired(git, project, record)
     }
 
     /// Why a workspace whose marker names this task may still be in use. Even a retired workspace
@@ -369,4 +337,35 @@ fn delete_merged_rescues(
         collected.merged_rescues.push(rescued.reference());
     }
     Ok(())
+}
+
+/// Saves what is in a retired workspace and cleans it, if that is possible by now.
+pub(super) fn release_retired(
+    git: &Git,
+    project: &Project,
+    record: &WorkspaceRecord,
+) -> Result<Result<(), String>, DriverError> {
+    let worktree = match git.existing_workspace(&slot(record))? {
+        Ok(Some(worktree)) => worktree,
+        Ok(None) => return Ok(Ok(())),
+        Err(refusal) => return Ok(Err(refusal.to_string())),
+    };
+    let marker = worktree.marker()?;
+    let Some(task) = marker.as_ref().and_then(|marker| marker.phase.task()) else {
+        return Ok(Ok(()));
+    };
+    let released = git.release(&ReleaseRequest {
+        slot: slot(record),
+        task,
+        default: Some(&project.default_branch),
+    })?;
+    Ok(match released {
+        ReleaseResult::Free { .. } | ReleaseResult::Absent => Ok(()),
+        ReleaseResult::Retired { obstacles, .. } => {
+            let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
+            Err(obstacles.join("; "))
+        }
+        ReleaseResult::OtherTask { task } => Err(format!("it belongs to task `{task}`")),
+        ReleaseResult::Refused(refusal) => Err(refusal.to_string()),
+    })
 }

@@ -11,6 +11,7 @@ use orange_engine::role::Role;
 
 use crate::DriverError;
 use crate::agents::Agents;
+use crate::agents::permission::leave_requests_to_terminal;
 use crate::error::NextStep;
 
 /// How to reach an agent's terminal.
@@ -76,7 +77,7 @@ impl Agents {
             (Observation::Alive | Observation::Dead(_), Some(pane)) => {
                 let project = &stored.task.project;
                 let directory = self.context.run_directory(project, task, &run.id)?;
-                self.leave_requests_to_terminal(&directory);
+                leave_requests_to_terminal(&directory);
                 let attach = self.context.tmux.attach(&pane, &self.context.environment);
                 Ok(AgentTerminal {
                     command: attach.command,

@@ -163,16 +163,16 @@ impl Agents {
         let open = permission_requests(&directory).into_iter();
         open.filter(|it| it.is_open).map(|it| it.request).collect()
     }
+}
 
-    /// Leaves the requests of a run to the agent's terminal, because the user opens it: some agents
-    /// show their own dialog only when no hook waits any more.
-    pub(crate) fn leave_requests_to_terminal(&self, run_directory: &Path) {
-        for found in permission_requests(run_directory) {
-            let outcome = PermissionOutcome::LeftToTerminal;
-            // One that ends meanwhile needs nothing.
-            let _ended: Result<AnswerResult, _> =
-                answer_permission_request(run_directory, &found.request.id, &outcome);
-        }
+/// Leaves the requests of a run to the agent's terminal, because the user opens it: some agents
+/// show their own dialog only when no hook waits any more.
+pub(super) fn leave_requests_to_terminal(run_directory: &Path) {
+    for found in permission_requests(run_directory) {
+        let outcome = PermissionOutcome::LeftToTerminal;
+        // One that ends meanwhile needs nothing.
+        let _ended: Result<AnswerResult, _> =
+            answer_permission_request(run_directory, &found.request.id, &outcome);
     }
 }
 

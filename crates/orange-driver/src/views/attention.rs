@@ -75,7 +75,9 @@ impl Views {
             if is_dead {
                 // A dead agent is silent too, so its silence needs no entry of its own.
                 activities.retain(|it| it.activity.state != ActivityState::Silent);
-                activities.iter_mut().for_each(|it| it.requests.clear());
+                for activity in activities.iter_mut() {
+                    activity.requests.clear();
+                }
             }
             let mut standing = standing(row, &raised, &unread, activities);
             if row.need == Some(Need::Question)

@@ -39,6 +39,11 @@ pub struct WorkspaceInfo {
 }
 
 impl WorkspaceInfo {
+    /// Counts the bytes that its worktree takes. Reads every directory in it.
+    pub fn count_disk_usage(&mut self) {
+        self.disk_bytes = disk_usage(&self.path).ok();
+    }
+
     fn of(record: WorkspaceRecord, port_offset: Option<u32>) -> WorkspaceInfo {
         let (state, task) = match &record.state {
             WorkspaceState::Free => ("free", None),
@@ -81,13 +86,6 @@ impl Workspaces {
             }
         }
         Ok(all)
-    }
-
-    /// Counts the bytes that each worktree takes. Reads every directory in it.
-    pub fn count_disk_usage(&self, workspaces: &mut [WorkspaceInfo]) {
-        for workspace in workspaces {
-            workspace.disk_bytes = disk_usage(&workspace.path).ok();
-        }
     }
 
     /// The bytes that orange's home takes, with all worktrees.

@@ -193,11 +193,11 @@ fn choices(driver: &Driver) -> Choices {
         let harness = settings.harness.or_else(|| installed.clone());
         let defaults = TaskDefaults {
             harness: harness.map(|it| it.to_string()),
-            workflow: settings.workflow.to_string(),
+            workflow: settings.workflow,
         };
         Some((project.name.to_string(), defaults))
     });
-    let usable = harnesses.iter().flat_map(|it| it.all());
+    let usable = harnesses.iter().flat_map(Harnesses::all);
     let usable = usable.filter(|(_, harness)| harness.is_ok());
     let workflows = Catalog::load(home).map(|it| it.names());
     let here = driver.callers.project_here(None).ok().flatten();

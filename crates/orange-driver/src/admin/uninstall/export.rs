@@ -69,7 +69,7 @@ pub(super) fn folder(home: &Home) -> PathBuf {
             .with_file_name(format!("{name}-export-{number}")),
     };
     let is_usable = |it: &PathBuf| !it.exists() || it.join(UNFINISHED).exists();
-    let found = (1..).map(beside).find(is_usable);
+    let found = (1..=u32::MAX).map(beside).find(is_usable);
     found.unwrap_or_else(|| beside(1))
 }
 
@@ -82,7 +82,7 @@ pub(super) fn move_into(export: &Path, from: &Path, name: &str) -> Result<(), Dr
         1 => export.join(name),
         _ => export.join(format!("{name}-{number}")),
     };
-    let free = (1..)
+    let free = (1..=u32::MAX)
         .map(named)
         .find(|to| fs::symlink_metadata(to).is_err());
     let to = free.unwrap_or_else(|| named(1));

@@ -10,6 +10,7 @@ use orange_store::{Store, StoredTask, WorkspaceState};
 use super::{KeptBranch, UninstallReport, export};
 use crate::DriverError;
 use crate::admin::Admin;
+use crate::admin::gc::release_retired;
 
 impl Admin {
     /// Saves and removes the worktrees of every registered project.
@@ -76,7 +77,7 @@ impl Admin {
                 // Its work could not be saved, which is a problem already.
                 WorkspaceState::Bound(_) | WorkspaceState::Reserved(_) => continue,
                 // The agents have ended, so that what retired it may be saved now.
-                WorkspaceState::Retired => self.release_retired(git, project, &record)?,
+                WorkspaceState::Retired => release_retired(git, project, &record)?,
                 WorkspaceState::Free => Ok(()),
             };
             let removed = removed.and_then(|()| {

@@ -27,7 +27,7 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.task.diff/1");
 /// Shows two parts: the changes of its commits since its branch left the default branch, and the
 /// uncommitted changes in its worktree, including new files. A merge takes only the first part.
 ///
-/// In a terminal, your pager shows it: GIT_PAGER, `pager.diff` or `core.pager` of your own git
+/// In a terminal, your pager shows it: `GIT_PAGER`, `pager.diff` or `core.pager` of your own git
 /// configuration, PAGER, or less.
 #[derive(Debug, clap::Args)]
 pub struct Args {

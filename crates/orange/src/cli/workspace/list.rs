@@ -42,7 +42,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let mut workspaces = driver.workspaces.workspaces(project.as_ref())?;
     let mut home_disk_bytes = None;
     if args.size {
-        driver.workspaces.count_disk_usage(&mut workspaces);
+        workspaces
+            .iter_mut()
+            .for_each(WorkspaceInfo::count_disk_usage);
         home_disk_bytes = driver.workspaces.home_disk_usage();
     }
     if output.is_json() {

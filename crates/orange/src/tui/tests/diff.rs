@@ -15,7 +15,7 @@ use crate::tui::view::draw_on;
 
 /// Two hunks of ten lines.
 fn file(path: &str) -> File {
-    let lines: String = (0..10).map(|it| format!("+{path}{it}\n")).collect();
+    let lines: String = (0..10).fold(String::new(), |all, it| all + &format!("+{path}{it}\n"));
     diff_file(path, &format!("@@ 1\n{lines}@@ 2\n{lines}"))
 }
 
@@ -98,7 +98,7 @@ fn the_file_on_screen_is_named_and_the_cursor_never_leaves_the_screen() {
             press(&mut model, key(KeyCode::Char(key_code)));
             let lines = screen(&model);
             assert!(lines[0].starts_with('▾'), "{lines:?}");
-            let on_heading = model.detail.diff.cursor() % 23 == 0;
+            let on_heading = model.detail.diff.cursor().is_multiple_of(23);
             assert!(
                 on_heading || lines.iter().any(|it| it.starts_with('▌')),
                 "{lines:?}"
