@@ -104,6 +104,13 @@ fn the_documented_examples_are_valid_definitions() {
     let transcript = format!("{whole}{}", examples.next().unwrap());
     let transcript = Harness::parse("script.toml", &transcript).unwrap();
     assert!(transcript.transcript_error.is_some());
+    let usage = format!("{whole}{}", examples.next().unwrap());
+    assert!(
+        Harness::parse("script.toml", &usage)
+            .unwrap()
+            .usage
+            .is_some()
+    );
     let headless = format!("{whole}{}", examples.next().unwrap());
     let headless = Harness::parse("script.toml", &headless).unwrap();
     assert!(headless.can_be_headless() && headless.result.is_some());

@@ -90,6 +90,7 @@ impl HomeFixture {
             ("ORANGE_HOME", root),
             ("LANG", "C.UTF-8".into()),
             ("SHELL", "/bin/sh".into()),
+            ("ORANGE_BRANCH", "orange-tasks/{id}".into()),
         ])
     }
 

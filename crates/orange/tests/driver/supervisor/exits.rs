@@ -181,6 +181,10 @@ fn rules() -> Vec<Rule> {
             ..rule("minimal", "worker", "working")
         },
         Rule {
+            then: "reviewing",
+            ..rule("session", "worker", "working")
+        },
+        Rule {
             worker: "ask task update --status clarification\n",
             ..rule("default", "worker", "clarification")
         },
