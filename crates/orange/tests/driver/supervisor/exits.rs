@@ -104,116 +104,113 @@ const fn rule(workflow: &'static str, role: &'static str, status: &'static str) 
     }
 }
 
-fn rules() -> Vec<Rule> {
-    vec![
-        Rule {
-            crashes: 1,
-            ..rule("default", "worker", "planning")
-        },
-        Rule {
-            worker: PLAN,
-            then: "working",
-            runs: 2,
-            ..rule("default", "worker", "planning")
-        },
-        Rule {
-            worker: PLAN_ONLY,
-            crashes: 1,
-            ..rule("default", "worker", "working")
-        },
-        Rule {
-            worker: PLAN_AND_HANDOFF,
-            then: "agent-review",
-            ..rule("default", "worker", "working")
-        },
-        Rule {
-            worker: ASKED,
-            reviewer: PASSED,
-            then: "reviewing",
-            ..rule("default", "reviewer", "agent-review")
-        },
-        Rule {
-            worker: ASKED,
-            reviewer: FAILED,
-            then: "working",
-            ..rule("default", "reviewer", "agent-review")
-        },
-        Rule {
-            worker: ASKED,
-            crashes: 1,
-            runs: 2,
-            ..rule("default", "reviewer", "agent-review")
-        },
-        Rule {
-            crashes: 1,
-            ..rule("respawn", "worker", "working")
-        },
-        Rule {
-            worker: HANDOFF,
-            then: "agent-review",
-            ..rule("respawn", "worker", "working")
-        },
-        Rule {
-            worker: WORK,
-            reviewer: PASSED,
-            then: "reviewing",
-            ..rule("respawn", "reviewer", "agent-review")
-        },
-        Rule {
-            worker: WORK,
-            reviewer: FAILED,
-            then: "working",
-            ..rule("respawn", "reviewer", "agent-review")
-        },
-        Rule {
-            worker: WORK,
-            crashes: 1,
-            runs: 2,
-            ..rule("respawn", "reviewer", "agent-review")
-        },
-        Rule {
-            crashes: 1,
-            ..rule("minimal", "worker", "working")
-        },
-        Rule {
-            worker: HANDOFF,
-            then: "reviewing",
-            ..rule("minimal", "worker", "working")
-        },
-        Rule {
-            then: "reviewing",
-            ..rule("session", "worker", "working")
-        },
-        Rule {
-            worker: "ask task update --status clarification\n",
-            ..rule("default", "worker", "clarification")
-        },
-        Rule {
-            worker: ASKED,
-            reviewer: PASS,
-            ..rule("default", "worker", "reviewing")
-        },
-        Rule {
-            worker: "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | section Plan\nask task update --status working\nask task update --status stuck\n",
-            ..rule("default", "worker", "stuck")
-        },
-        Rule {
-            worker: "ask task update --status clarification\n",
-            ..rule("respawn", "worker", "clarification")
-        },
-        Rule {
-            // Back to the queue, and restarted from there.
-            then: "in_progress",
-            runs: 2,
-            ..rule("autopilot", "worker", "in_progress")
-        },
-    ]
-}
+const RULES: &[Rule] = &[
+    Rule {
+        crashes: 1,
+        ..rule("default", "worker", "planning")
+    },
+    Rule {
+        worker: PLAN,
+        then: "working",
+        runs: 2,
+        ..rule("default", "worker", "planning")
+    },
+    Rule {
+        worker: PLAN_ONLY,
+        crashes: 1,
+        ..rule("default", "worker", "working")
+    },
+    Rule {
+        worker: PLAN_AND_HANDOFF,
+        then: "agent-review",
+        ..rule("default", "worker", "working")
+    },
+    Rule {
+        worker: ASKED,
+        reviewer: PASSED,
+        then: "reviewing",
+        ..rule("default", "reviewer", "agent-review")
+    },
+    Rule {
+        worker: ASKED,
+        reviewer: FAILED,
+        then: "working",
+        ..rule("default", "reviewer", "agent-review")
+    },
+    Rule {
+        worker: ASKED,
+        crashes: 1,
+        runs: 2,
+        ..rule("default", "reviewer", "agent-review")
+    },
+    Rule {
+        crashes: 1,
+        ..rule("respawn", "worker", "working")
+    },
+    Rule {
+        worker: HANDOFF,
+        then: "agent-review",
+        ..rule("respawn", "worker", "working")
+    },
+    Rule {
+        worker: WORK,
+        reviewer: PASSED,
+        then: "reviewing",
+        ..rule("respawn", "reviewer", "agent-review")
+    },
+    Rule {
+        worker: WORK,
+        reviewer: FAILED,
+        then: "working",
+        ..rule("respawn", "reviewer", "agent-review")
+    },
+    Rule {
+        worker: WORK,
+        crashes: 1,
+        runs: 2,
+        ..rule("respawn", "reviewer", "agent-review")
+    },
+    Rule {
+        crashes: 1,
+        ..rule("minimal", "worker", "working")
+    },
+    Rule {
+        worker: HANDOFF,
+        then: "reviewing",
+        ..rule("minimal", "worker", "working")
+    },
+    Rule {
+        then: "reviewing",
+        ..rule("session", "worker", "working")
+    },
+    Rule {
+        worker: "ask task update --status clarification\n",
+        ..rule("default", "worker", "clarification")
+    },
+    Rule {
+        worker: ASKED,
+        reviewer: PASS,
+        ..rule("default", "worker", "reviewing")
+    },
+    Rule {
+        worker: "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | section Plan\nask task update --status working\nask task update --status stuck\n",
+        ..rule("default", "worker", "stuck")
+    },
+    Rule {
+        worker: "ask task update --status clarification\n",
+        ..rule("respawn", "worker", "clarification")
+    },
+    Rule {
+        // Back to the queue, and restarted from there.
+        then: "in_progress",
+        runs: 2,
+        ..rule("autopilot", "worker", "in_progress")
+    },
+];
 
 /// Every exit rule of every shipped workflow is tested, and nothing else.
 #[test]
 fn every_exit_rule_of_every_shipped_workflow_is_tested() {
-    let played = rules();
     for shipped in shipped_workflows::ALL {
         let (name, workflow) = (shipped.name, load(shipped.source).workflow.unwrap());
         let mut expected: BTreeMap<(String, String), usize> = BTreeMap::new();
@@ -224,7 +221,7 @@ fn every_exit_rule_of_every_shipped_workflow_is_tested() {
             *expected.entry(key).or_default() += 1;
         }
         let mut found: BTreeMap<(String, String), usize> = BTreeMap::new();
-        for rule in played.iter().filter(|rule| rule.workflow == name) {
+        for rule in RULES.iter().filter(|rule| rule.workflow == name) {
             let key = (rule.status.to_owned(), rule.role.to_owned());
             *found.entry(key).or_default() += 1;
         }
@@ -397,11 +394,11 @@ fn check_rule(rule: &Rule, way: Death) -> Duration {
 
 fn all_rules(way: Death) {
     // Most of the time is spent waiting for a reviewer that comes back after a pause.
-    let rules = Mutex::new(rules());
+    let rules = Mutex::new(RULES.iter().rev());
     let play_all = || {
-        let next = || rules.lock().unwrap().pop();
+        let next = || rules.lock().unwrap().next();
         std::iter::from_fn(next)
-            .map(|rule| check_rule(&rule, way))
+            .map(|rule| check_rule(rule, way))
             .max()
     };
     let slowest = thread::scope(|scope| {
