@@ -82,6 +82,13 @@ pub fn footer(model: &Model) -> Vec<Button> {
             ("^X", "discard", control('x')),
             ("Esc", "close", escape),
         ]),
+        Mode::Comment(_) => fixed(&[
+            ("^S", "keep", control('s')),
+            ("^E", "editor", control('e')),
+            ("Enter", "new line", enter),
+            ("^X", "discard", control('x')),
+            ("Esc", "close", escape),
+        ]),
         Mode::Create(form) if form.focus.is_text() => fixed(&[
             ("^S", "create", control('s')),
             ("Tab", "next", tab),

@@ -51,6 +51,28 @@ pub(super) fn add_movement(table: &mut Table) {
 }
 
 pub(super) fn add(model: &Model, table: &mut Table) {
+    let keys = keys![KeyCode::Char('c')];
+    table.add(keys, "c", "comment", KeyAction::Comment, Some(7));
+    let keys = keys![KeyCode::Char('s')];
+    table.add(keys, "s", "select lines", KeyAction::Select, None);
+    for (keys, shown, label, by) in [
+        (
+            &[(KeyCode::Down, KeyModifiers::SHIFT)] as &[_],
+            "S-↓",
+            "select down",
+            1,
+        ),
+        (
+            &[(KeyCode::Up, KeyModifiers::SHIFT)],
+            "S-↑",
+            "select up",
+            -1,
+        ),
+    ] {
+        table.add(keys, shown, label, KeyAction::SelectLine(by), None);
+    }
+    let keys = keys![KeyCode::Char('V')];
+    table.add(keys, "V", "viewed", KeyAction::Viewed, Some(6));
     let keys = keys![KeyCode::Char(']')];
     table.add(keys, "]", "next file", KeyAction::File(true), Some(4));
     let keys = keys![KeyCode::Char('[')];

@@ -68,6 +68,14 @@ pub enum KeyAction {
     Wrap,
     /// Collapses or expands the diff of a file.
     Fold,
+    /// Marks a file of the diff as viewed, or removes the mark.
+    Viewed,
+    /// Begins or ends the selection of lines of the diff.
+    Select,
+    /// Selects lines of the diff by moving its cursor.
+    SelectLine(isize),
+    /// Opens a comment on lines of the diff.
+    Comment,
     Help,
     Back,
     Suspend,
@@ -210,8 +218,13 @@ fn add_task_keys(model: &Model, table: &mut Table) {
 }
 
 fn add_list_keys(model: &Model, table: &mut Table) {
-    let keys = keys![KeyCode::Char('c')];
-    table.add(keys, "c", "create", KeyAction::Create, Some(9));
+    if model.detail.shows_diff() {
+        let keys = keys![KeyCode::Char('n')];
+        table.add(keys, "n", "create", KeyAction::Create, Some(2));
+    } else {
+        let keys = keys![KeyCode::Char('c'), KeyCode::Char('n')];
+        table.add(keys, "c", "create", KeyAction::Create, Some(9));
+    }
     if !model.deleted.is_empty() {
         let keys = keys![KeyCode::Char('u')];
         table.add(keys, "u", "undo delete", KeyAction::Undo, Some(9));

@@ -20,6 +20,7 @@ mod perform;
 mod run;
 mod screen;
 mod supervisor_thread;
+mod syntax;
 #[cfg(test)]
 mod tests;
 mod theme;

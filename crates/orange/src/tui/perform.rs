@@ -20,6 +20,7 @@ use super::model::command::Action;
 use super::model::form::TaskDraft;
 use super::model::message::ActionResult;
 use super::model::mode::{Alert, Choice};
+use super::model::review;
 
 /// How long to wait for a gate's command.
 const GATE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -46,6 +47,7 @@ fn attempt(driver: &Driver, action: &Action) -> Result<ActionResult, DriverError
             task,
             ask,
             message,
+            comments,
             confirmed,
             head,
         } => {
@@ -53,7 +55,7 @@ fn attempt(driver: &Driver, action: &Action) -> Result<ActionResult, DriverError
                 by,
                 kind: ask.clone(),
                 is_confirmed: *confirmed,
-                message: message.clone(),
+                message: review::message(message.as_deref(), comments),
                 head: head.clone(),
             };
             let asking = driver
@@ -135,6 +137,17 @@ fn new_work(driver: &Driver, draft: &TaskDraft) -> Result<NewTaskRequest, Driver
 fn answer_result(answer: Answer, action: &Action) -> ActionResult {
     match answer {
         Answer::Refused(refusal) => refusal_result(&refusal, action),
+        Answer::AlreadyDone(task) if matches!(action, Action::Ask { comments, .. } if !comments.is_empty()) => {
+            ActionResult::Failed(Alert {
+                title: format!("Not sent: {}", task.id),
+                lines: vec![format!(
+                    "{} is already in `{}`; your comments are kept",
+                    task.id, task.status
+                )],
+                hints: Vec::new(),
+                offer: None,
+            })
+        }
         Answer::AlreadyDone(task) => ActionResult::Done {
             text: format!("{}: already in `{}`", task.id, task.status),
             task: Some(task.id),

@@ -25,6 +25,8 @@ pub enum Tone {
     Added,
     Removed,
     Place,
+    /// A string or a number in code.
+    Literal,
 }
 
 impl Theme {
@@ -46,7 +48,8 @@ impl Theme {
         let plain = Style::new();
         let strong = plain.add_modifier(Modifier::BOLD);
         match (self, tone) {
-            (_, Tone::Plain) | (Theme::Plain, Tone::Good | Tone::Added | Tone::Removed) => plain,
+            (_, Tone::Plain)
+            | (Theme::Plain, Tone::Good | Tone::Added | Tone::Removed | Tone::Literal) => plain,
             (_, Tone::Strong) | (Theme::Plain, Tone::Warn | Tone::Bad | Tone::Key) => strong,
             (_, Tone::Dim) | (Theme::Plain, Tone::Place) => plain.add_modifier(Modifier::DIM),
             (_, Tone::Chosen) => plain.add_modifier(Modifier::REVERSED),
@@ -56,8 +59,8 @@ impl Theme {
             (Theme::Dark, Tone::Warn) => plain.fg(Color::Yellow),
             // Yellow is unreadable on a light background.
             (Theme::Light, Tone::Warn) => plain.fg(Color::Magenta),
-            (Theme::Dark, Tone::Key | Tone::Place) => plain.fg(Color::Cyan),
-            (Theme::Light, Tone::Key | Tone::Place) => plain.fg(Color::Blue),
+            (Theme::Dark, Tone::Key | Tone::Place | Tone::Literal) => plain.fg(Color::Cyan),
+            (Theme::Light, Tone::Key | Tone::Place | Tone::Literal) => plain.fg(Color::Blue),
         }
     }
 }

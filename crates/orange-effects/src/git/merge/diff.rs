@@ -253,7 +253,9 @@ fn text(ask: &DiffRequest<'_>, differ: &impl Fn(&[&str]) -> Call) -> Result<Vec<
         "--color=never"
     };
     let shape = if ask.stat { "--stat" } else { "--patch" };
-    differ(&[colour, shape]).bytes()
+    // Only these ids tell that a binary file has changed. A user reads the short ones.
+    let ids: &[&str] = if ask.colour { &[] } else { &["--full-index"] };
+    differ(&[&[colour, shape], ids].concat()).bytes()
 }
 
 fn files(differ: &impl Fn(&[&str]) -> Call) -> Result<Vec<FileDiff>, GitError> {

@@ -3,6 +3,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 
 use orange_driver::{BranchDiff, DiffPart};
+use sha2::{Digest as _, Sha256};
 
 use super::diff_paths::paths;
 use crate::output::escape_controls;
@@ -36,6 +37,7 @@ fn files(part: &DiffPart) -> Vec<File> {
             files.push(File {
                 path: String::new(),
                 size: String::new(),
+                digest: String::new(),
                 lines: Vec::new(),
             });
             continue;
@@ -66,6 +68,9 @@ fn files(part: &DiffPart) -> Vec<File> {
     }
     // Find the sizes by path, not by position: a renamed file is one file in the text, but two in
     // `part.files`.
+    for (file, digest) in files.iter_mut().zip(digests(&part.text)) {
+        file.digest = digest;
+    }
     for (file, path) in files.iter_mut().zip(paths(&text)) {
         let mut sizes = part.files.iter();
         let size = sizes.find(|it| it.path.as_os_str().as_bytes() == path);
@@ -77,6 +82,27 @@ fn files(part: &DiffPart) -> Vec<File> {
         file.path = plain(&String::from_utf8_lossy(&path));
     }
     files
+}
+
+/// A digest of each file's diff. It is one that an agent cannot forge: a file that the user has
+/// viewed must not change without losing its mark.
+fn digests(text: &[u8]) -> Vec<String> {
+    let mut digests: Vec<Sha256> = Vec::new();
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(b"diff --git ") {
+            digests.push(Sha256::new());
+        }
+        if let Some(last) = digests.last_mut() {
+            last.update(line);
+        }
+    }
+    let digits = |digest: Sha256| {
+        let bytes = digest.finalize();
+        bytes
+            .iter()
+            .fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"))
+    };
+    digests.into_iter().map(digits).collect()
 }
 
 /// The text without tabs and without characters that act on a terminal. Right-to-left text is not

@@ -2,11 +2,13 @@
 
 use orange_driver::{AgentTerminal, Tool};
 use orange_engine::input::RequestKind;
+use orange_engine::language::verbs::Verb;
 use orange_engine::names::{CommitId, RequestId, TaskId};
 
 use super::detail::Tab;
 use super::drafts::Drafts;
 use super::form::TaskDraft;
+use super::review::Comment;
 
 /// Something to do outside of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +59,8 @@ pub enum Action {
         task: TaskId,
         ask: RequestKind,
         message: Option<String>,
+        /// Comments on the diff that are sent with the message.
+        comments: Vec<Comment>,
         /// Whether the user has confirmed the question of the edge.
         confirmed: bool,
         head: Option<CommitId>,
@@ -80,6 +84,7 @@ impl Action {
             task: task.clone(),
             ask,
             message: None,
+            comments: Vec::new(),
             confirmed: false,
             head: None,
         }
@@ -107,6 +112,20 @@ impl Action {
         if let Action::Ask { message, .. } = &mut self {
             let text = text.trim();
             *message = (!text.is_empty()).then(|| text.to_owned());
+        }
+        self
+    }
+
+    /// Whether it sends the comments on the diff.
+    pub fn sends_comments(&self) -> bool {
+        let ask = RequestKind::Verb(Verb::RequestChanges);
+        matches!(self, Action::Ask { ask: it, .. } if *it == ask)
+    }
+
+    #[must_use]
+    pub fn with_comments(mut self, all: &[Comment]) -> Action {
+        if let Action::Ask { comments, .. } = &mut self {
+            *comments = all.to_vec();
         }
         self
     }

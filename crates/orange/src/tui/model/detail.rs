@@ -4,6 +4,7 @@ use orange_engine::names::TaskId;
 use ratatui::text::Line;
 
 use super::diff::{DiffView, File};
+use super::review::Review;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tab {
@@ -83,13 +84,19 @@ impl Detail {
         }
     }
 
-    pub fn set(&mut self, tab: Tab, content: Content) {
+    pub fn set(&mut self, tab: Tab, content: Content, review: &Review) {
         let before = std::mem::replace(&mut self.contents[tab as usize], content);
         if tab == Tab::Diff {
             let old = files_in(&before);
             self.diff
-                .arrange(old, files_in(&self.contents[Tab::Diff as usize]));
+                .arrange(old, files_in(&self.contents[Tab::Diff as usize]), review);
         }
+    }
+
+    /// Shows the diff with these marks and comments.
+    pub fn set_review(&mut self, review: &Review) {
+        let (diff, files) = self.diff_mut();
+        diff.arrange(files, files, review);
     }
 
     /// The files of the diff.

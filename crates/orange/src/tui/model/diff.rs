@@ -1,7 +1,8 @@
 //! The diff on screen: its rows, the cursor and what is folded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::review::{Comment, Review};
 use crate::output::display_width;
 use crate::tui::fit::wrapped_height;
 
@@ -10,6 +11,8 @@ use crate::tui::fit::wrapped_height;
 pub struct File {
     pub path: String,
     pub size: String,
+    /// A digest of its diff: another diff has another one.
+    pub digest: String,
     pub lines: Vec<DiffLine>,
 }
 
@@ -52,6 +55,8 @@ pub enum Row {
     Heading(usize),
     /// A line of a file.
     Line(usize, usize),
+    /// A line of a comment: its file, which comment, and which of all lines of comments.
+    Comment(usize, usize, usize),
 }
 
 /// The place of a screen line: a row, and which of the row's lines.
@@ -78,6 +83,12 @@ pub struct DiffView {
     pub column: usize,
     /// The files that the user folded or unfolded, by path.
     folded: BTreeMap<String, bool>,
+    /// The viewed files, which are folded unless the user unfolded them.
+    viewed: BTreeSet<String>,
+    /// The lines of all comments.
+    comment_lines: Vec<String>,
+    /// The row at which the user began to select lines.
+    selection_start: Option<usize>,
 }
 
 impl Default for DiffView {
@@ -89,6 +100,9 @@ impl Default for DiffView {
             is_wrapped: true,
             column: 0,
             folded: BTreeMap::new(),
+            viewed: BTreeSet::new(),
+            comment_lines: Vec::new(),
+            selection_start: None,
         }
     }
 }
@@ -103,19 +117,40 @@ impl DiffView {
     }
 
     pub fn is_folded(&self, file: &File) -> bool {
-        self.folded.get(&file.path).copied().unwrap_or(false)
+        let chosen = self.folded.get(&file.path).copied();
+        chosen.unwrap_or_else(|| self.is_viewed(file))
+    }
+
+    pub fn is_viewed(&self, file: &File) -> bool {
+        self.viewed.contains(&file.path)
+    }
+
+    pub fn viewed_count(&self) -> usize {
+        self.viewed.len()
+    }
+
+    /// Forgets that the user folded or unfolded a file.
+    pub fn fold_by_default(&mut self, file: &File) {
+        self.folded.remove(&file.path);
     }
 
     /// Makes the rows of these files. The cursor stays on its line, or near it.
-    pub fn arrange(&mut self, before: &[File], files: &[File]) {
+    pub fn arrange(&mut self, before: &[File], files: &[File], review: &Review) {
         let old = self.rows.get(self.cursor).copied();
+        let viewed = files.iter().filter(|it| review.is_viewed(it));
+        self.viewed = viewed.map(|it| it.path.clone()).collect();
+        let row_count = self.rows.len();
         self.rows.clear();
+        self.comment_lines.clear();
         for (number, file) in files.iter().enumerate() {
             self.rows.push(Row::Heading(number));
             if !self.is_folded(file) {
-                let lines = 0..file.lines.len();
-                self.rows.extend(lines.map(|line| Row::Line(number, line)));
+                self.push_lines(number, file, review);
             }
+        }
+        self.push_lost_comments(files, review);
+        if self.rows.len() != row_count {
+            self.selection_start = None;
         }
         let distance = self.cursor.saturating_sub(self.top.0);
         let found = old.and_then(|row| self.find(row, before, files));
@@ -123,15 +158,109 @@ impl DiffView {
         self.top.0 = self.cursor.saturating_sub(distance);
     }
 
+    /// Adds the lines of a file, each with the comments on it.
+    fn push_lines(&mut self, number: usize, file: &File, review: &Review) {
+        let mut comments: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+        for (at, comment) in review.comments.iter().enumerate() {
+            let place = &comment.place;
+            if place.path == file.path {
+                let last = place.find(file).map(|first| first + place.count.max(1) - 1);
+                comments.entry(last).or_default().push(at);
+            }
+        }
+        for line in std::iter::once(None).chain((0..file.lines.len()).map(Some)) {
+            if let Some(line) = line {
+                self.rows.push(Row::Line(number, line));
+            }
+            for at in comments.remove(&line).into_iter().flatten() {
+                let is_lost = line.is_none();
+                self.push_comment(number, at, is_lost, review);
+            }
+        }
+    }
+
+    /// Adds the comments on files that are no longer in the diff to the last file.
+    fn push_lost_comments(&mut self, files: &[File], review: &Review) {
+        for (at, comment) in review.comments.iter().enumerate() {
+            let is_shown = files.iter().any(|it| it.path == comment.place.path);
+            if let (false, Some(last)) = (is_shown, files.len().checked_sub(1)) {
+                self.push_comment(last, at, true, review);
+            }
+        }
+    }
+
+    fn push_comment(&mut self, file: usize, at: usize, is_lost: bool, review: &Review) {
+        let Comment { place, text } = &review.comments[at];
+        let intro = match (is_lost, place.count) {
+            (true, _) => Some(format!(
+                "on {}, {}, which the diff no longer has:",
+                place.path,
+                place.lines()
+            )),
+            (false, 1) => None,
+            (false, _) => Some(format!("on {}:", place.lines())),
+        };
+        for line in intro.into_iter().chain(text.lines().map(str::to_owned)) {
+            let number = self.comment_lines.len();
+            self.comment_lines.push(line);
+            self.rows.push(Row::Comment(file, at, number));
+        }
+    }
+
+    pub fn comment_line(&self, number: usize) -> &str {
+        self.comment_lines.get(number).map_or("", String::as_str)
+    }
+
+    /// Selects lines from the cursor on, or selects nothing.
+    pub fn toggle_selection(&mut self) {
+        self.selection_start = match self.selection_start {
+            Some(_) => None,
+            None => Some(self.cursor),
+        };
+    }
+
+    pub fn start_selection(&mut self) {
+        self.selection_start.get_or_insert(self.cursor);
+    }
+
+    /// Selects nothing; returns whether something was selected.
+    pub fn end_selection(&mut self) -> bool {
+        self.selection_start.take().is_some()
+    }
+
+    pub fn is_selected(&self, row: usize) -> bool {
+        self.selection_start.is_some_and(|start| {
+            let (first, last) = (start.min(self.cursor), start.max(self.cursor));
+            (first..=last).contains(&row)
+        })
+    }
+
+    /// The file at the cursor and the lines that a comment would be about: the selected ones, else
+    /// the one at the cursor.
+    pub fn selected_lines(&self) -> Option<(usize, usize, usize)> {
+        let start = self.selection_start.unwrap_or(self.cursor);
+        let (first, last) = (start.min(self.cursor), start.max(self.cursor));
+        let here = self.file()?;
+        let lines = self.rows.get(first..=last)?.iter();
+        let mut lines = lines.filter_map(|row| match row {
+            Row::Line(file, line) if *file == here => Some(*line),
+            _ => None,
+        });
+        let first = lines.next()?;
+        Some((here, first, lines.last().unwrap_or(first)))
+    }
+
     /// Where a row of the old files is among the new ones: the same line of the same file, else its
     /// neighbour, else the heading.
     fn find(&self, row: Row, before: &[File], files: &[File]) -> Option<usize> {
-        let (Row::Heading(file) | Row::Line(file, _)) = row;
-        let old = before.get(file)?;
+        let old = before.get(file_of(row))?;
         let file = files.iter().position(|it| it.path == old.path)?;
         let heading = self.rows.iter().position(|it| *it == Row::Heading(file))?;
         let (Row::Line(_, at), false) = (row, self.is_folded(&files[file])) else {
-            return Some(heading);
+            return match row {
+                Row::Comment(..) => None,
+                _ => Some(heading),
+            };
         };
         let lines = &files[file].lines;
         let same = old.lines.get(at).and_then(|line| {
@@ -140,7 +269,9 @@ impl DiffView {
             alike.min_by_key(|number| number.abs_diff(at))
         });
         let line = same.unwrap_or(at.min(lines.len().saturating_sub(1)));
-        Some((heading + 1 + line).min(self.last()))
+        let mut rows = self.rows.iter().skip(heading);
+        rows.position(|it| *it == Row::Line(file, line))
+            .map(|at| heading + at)
     }
 
     fn last(&self) -> usize {
@@ -173,6 +304,7 @@ impl DiffView {
     /// How many screen lines a row takes.
     pub fn height(&self, at: usize, files: &[File], room: Room) -> usize {
         match self.row(at) {
+            Some(Row::Comment(_, _, line)) => wrapped_height(self.comment_line(line), room.width),
             Some(Row::Line(file, line)) if self.is_wrapped => {
                 let line = files.get(file).and_then(|file| file.lines.get(line));
                 line.map_or(1, |line| wrapped_height(&line.text, room.width))
@@ -186,7 +318,7 @@ impl DiffView {
         let rows = self.rows.iter().skip(self.top.0).take(room.height);
         let widths = rows.map(|row| match row {
             Row::Line(file, line) => display_width(&files[*file].lines[*line].text),
-            Row::Heading(_) => 0,
+            Row::Heading(_) | Row::Comment(..) => 0,
         });
         widths.max().unwrap_or(0)
     }
@@ -302,17 +434,25 @@ impl DiffView {
     }
 
     /// Folds or unfolds the file at the cursor, and moves the cursor to its heading.
-    pub fn fold(&mut self, files: &[File], room: Room) {
+    pub fn fold(&mut self, files: &[File], review: &Review, room: Room) {
         let Some(file) = self.file().and_then(|at| Some((at, files.get(at)?))) else {
             return;
         };
         let (number, file) = file;
         let is_folded = self.is_folded(file);
-        self.folded.insert(file.path.clone(), !is_folded);
-        let heading = self.rows.iter().position(|it| *it == Row::Heading(number));
-        self.cursor = heading.unwrap_or(0);
-        self.arrange(files, files);
+        if is_folded == self.is_viewed(file) {
+            self.folded.insert(file.path.clone(), !is_folded);
+        } else {
+            self.fold_by_default(file);
+        }
+        self.go_to_heading(number);
+        self.arrange(files, files, review);
         self.show_cursor(files, room);
+    }
+
+    pub fn go_to_heading(&mut self, file: usize) {
+        let heading = self.rows.iter().position(|it| *it == Row::Heading(file));
+        self.cursor = heading.unwrap_or(0);
     }
 
     /// Scrolls as little as possible, so that the cursor is on screen.
@@ -347,6 +487,6 @@ impl DiffView {
 }
 
 fn file_of(row: Row) -> usize {
-    let (Row::Heading(file) | Row::Line(file, _)) = row;
+    let (Row::Heading(file) | Row::Line(file, _) | Row::Comment(file, ..)) = row;
     file
 }

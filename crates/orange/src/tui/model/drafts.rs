@@ -1,12 +1,15 @@
-//! What the user has typed and not sent.
+//! What the user has typed or marked, and not sent.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use orange_engine::names::TaskId;
 use serde::{Deserialize, Serialize};
 
 use super::command::Action;
 use super::form::TaskDraft;
 use super::mode::Mode;
+use super::review::{Comment, Review};
 
 /// Texts that survive a refusal, `Esc` and the end of the dashboard.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +21,8 @@ pub struct Drafts {
     pub sent_tasks: Vec<TaskDraft>,
     /// Messages, by the description of the action that sends them.
     pub messages: BTreeMap<String, String>,
+    /// Marks and comments in diffs, by task.
+    pub reviews: BTreeMap<String, Review>,
 }
 
 impl Drafts {
@@ -37,6 +42,10 @@ impl Drafts {
                     self.messages.insert(key, text.to_owned());
                 }
             }
+            Mode::Comment(draft) => {
+                let text = draft.text.text();
+                self.change_review(&draft.task, |it| it.set_comment(&draft.place, text));
+            }
             _ => {}
         }
     }
@@ -55,6 +64,20 @@ impl Drafts {
         self.task.clone()
     }
 
+    /// The marks and comments in the diff of a task.
+    pub fn review(&self, task: &TaskId) -> Cow<'_, Review> {
+        let review = self.reviews.get(task.as_str());
+        review.map_or_else(Cow::default, Cow::Borrowed)
+    }
+
+    pub fn change_review(&mut self, task: &TaskId, change: impl FnOnce(&mut Review)) {
+        let review = self.reviews.entry(task.to_string()).or_default();
+        change(review);
+        if review.is_empty() {
+            self.reviews.remove(task.as_str());
+        }
+    }
+
     /// The text that was typed for an action.
     pub fn message_for(&self, action: &Action) -> &str {
         let text = self.messages.get(&action.description());
@@ -69,12 +92,19 @@ impl Drafts {
                 self.sent_tasks.retain(|it| *it != **draft);
             }
             Action::Ask {
-                message: Some(message),
+                task,
+                message,
+                comments,
                 ..
             } => {
                 let key = sent.description();
-                if self.messages.get(&key).map(|it| it.trim()) == Some(message) {
+                let typed = self.messages.get(&key).map(|it| it.trim());
+                if typed.is_some() && typed == message.as_deref() {
                     self.messages.remove(&key);
+                }
+                if !comments.is_empty() {
+                    let is_kept = |it: &Comment| !comments.contains(it);
+                    self.change_review(task, |review| review.comments.retain(is_kept));
                 }
             }
             _ => {}

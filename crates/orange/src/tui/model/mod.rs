@@ -11,6 +11,7 @@ pub mod list;
 pub mod message;
 pub mod mode;
 pub mod needs;
+pub mod review;
 
 use std::collections::BTreeMap;
 

@@ -7,6 +7,7 @@ use orange_engine::permission::PermissionRequest;
 use super::command::Action;
 use super::field::Field;
 use super::form::Form;
+use super::review::CommentPlace;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
@@ -18,6 +19,8 @@ pub enum Mode {
     Confirm(Question),
     Permission(PermissionBox),
     Write(MessageDraft),
+    /// Writing a comment on lines of a diff.
+    Comment(CommentDraft),
     Create(Box<Form>),
     Palette(Field, usize),
     /// Choosing a status to move a task to.
@@ -73,6 +76,13 @@ pub struct MessageDraft {
     pub task: TaskId,
     pub action: Action,
     pub is_optional: bool,
+    pub text: Field,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommentDraft {
+    pub task: TaskId,
+    pub place: CommentPlace,
     pub text: Field,
 }
 

@@ -19,14 +19,14 @@ fn file(path: &str) -> File {
     diff_file(path, &format!("@@ 1\n{lines}@@ 2\n{lines}"))
 }
 
-fn load(model: &mut Model, files: Vec<File>) {
+pub fn load(model: &mut Model, files: Vec<File>) {
     let task = TaskId::new("k3f9");
     let message = Message::Loaded(task, Tab::Diff, Content::Files(files));
     update(model, message);
 }
 
 /// A diff alone on a screen with twenty lines for it.
-fn reading(files: Vec<File>) -> Model {
+pub fn reading(files: Vec<File>) -> Model {
     let mut model = model();
     choose(&mut model, "k3f9");
     update(&mut model, Message::Resized(80, 24));
@@ -37,7 +37,7 @@ fn reading(files: Vec<File>) -> Model {
 }
 
 /// The lines of the diff on screen.
-fn screen(model: &Model) -> Vec<String> {
+pub fn screen(model: &Model) -> Vec<String> {
     let area = Rect::new(0, 0, model.width, model.height);
     let mut buffer = Buffer::empty(area);
     draw_on(model, area, &mut buffer);

@@ -20,6 +20,7 @@ use crate::tui::model::detail::{Content, Tab};
 use crate::tui::model::field::Field;
 use crate::tui::model::message::Message;
 use crate::tui::model::mode::{Alert, Mode};
+use crate::tui::model::review::Review;
 use crate::tui::model::{Choices, Model};
 use crate::tui::update::update;
 use crate::tui::view::draw_on;
@@ -176,6 +177,11 @@ fn samples() -> Vec<Sample> {
     press(&mut diff, key(KeyCode::Char('v')));
     press(&mut diff, key(KeyCode::Down));
     add("browse_diff_alone", &diff, false);
+    press(&mut diff, key(KeyCode::Char('s')));
+    press(&mut diff, key(KeyCode::Down));
+    press(&mut diff, key(KeyCode::Char('c')));
+    enter(&mut diff, "why");
+    add("comment", &diff, true);
 
     let long = "a\n".repeat(25);
     for (name, command) in [("short", "git push"), ("long", long.as_str())] {
@@ -246,7 +252,7 @@ fn model_with_diff() -> Model {
     press(&mut model, key(KeyCode::Char('3')));
     let file = |path: &str| diff_file(path, &"@@ 1\n+x\n+y\n".repeat(10));
     let files = Content::Files(vec![file("a"), file("b"), file("c")]);
-    model.detail.set(Tab::Diff, files);
+    model.detail.set(Tab::Diff, files, &Review::default());
     press(&mut model, key(KeyCode::Char(']')));
     model
 }

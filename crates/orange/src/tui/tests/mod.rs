@@ -6,5 +6,6 @@ mod incoming;
 mod keys;
 mod merge;
 mod permission;
+mod review;
 mod sample;
 mod views;

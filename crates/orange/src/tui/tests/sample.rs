@@ -251,6 +251,7 @@ pub fn diff_file(path: &str, text: &str) -> File {
     File {
         path: path.to_owned(),
         size: String::from("+2 -1"),
+        digest: text.to_owned(),
         lines: text.lines().map(line).collect(),
     }
 }

@@ -108,6 +108,13 @@ pub(super) fn perform(model: &mut Model, action: KeyAction) -> Vec<Command> {
         KeyAction::Sideways(by) => diff::scroll_sideways(model, by),
         KeyAction::Wrap => diff::toggle_wrap(model),
         KeyAction::Fold => diff::fold(model),
+        KeyAction::Viewed => diff::toggle_viewed(model),
+        KeyAction::Select => model.detail.diff.toggle_selection(),
+        KeyAction::SelectLine(by) => {
+            model.detail.diff.start_selection();
+            diff::move_by(model, by);
+        }
+        KeyAction::Comment => diff::comment(model),
         KeyAction::Back => back(model),
     }
     Vec::new()
@@ -137,6 +144,9 @@ pub(super) fn scroll(model: &mut Model, by: isize) {
 }
 
 fn back(model: &mut Model) {
+    if model.detail.shows_diff() && model.detail.diff.end_selection() {
+        return;
+    }
     if model.detail.is_zoomed {
         model.detail.is_zoomed = false;
     } else if !model.list.search.is_empty() {
@@ -187,12 +197,18 @@ fn request_verb(model: &mut Model, verb: Verb) -> Vec<Command> {
         }
         Verb::RequestChanges => {
             let action = Action::ask(&id, RequestKind::Verb(verb));
+            let title = format!("What should change in {id}?");
+            let comments = model.drafts.review(&id).comments.len();
             model.mode = Mode::Write(MessageDraft {
-                title: format!("What should change in {id}?"),
+                title: match comments {
+                    0 => title,
+                    1 => format!("{title} (sent with your comment on the diff)"),
+                    count => format!("{title} (sent with your {count} comments on the diff)"),
+                },
                 text: Field::of(model.drafts.message_for(&action)),
                 action,
                 task: id,
-                is_optional: false,
+                is_optional: comments > 0,
             });
         }
         verb => return start_action(model, Action::ask(&id, RequestKind::Verb(verb))),

@@ -3,6 +3,10 @@
 use crate::tui::layout::diff_room;
 use crate::tui::model::Model;
 use crate::tui::model::diff::{LineKind, Row};
+use crate::tui::model::field::Field;
+use crate::tui::model::mode::{CommentDraft, Mode};
+use crate::tui::model::review::CommentPlace;
+use crate::tui::theme::Tone;
 
 /// How many columns a key scrolls sideways.
 const COLUMNS: usize = 8;
@@ -36,7 +40,7 @@ pub(super) fn go_to_hunk(model: &mut Model, is_next: bool) {
     let (diff, files) = model.detail.diff_mut();
     let is_hunk = |row: Row| match row {
         Row::Line(file, line) => files[file].lines[line].kind == LineKind::Hunk,
-        Row::Heading(_) => false,
+        Row::Heading(_) | Row::Comment(..) => false,
     };
     diff.jump(is_next, is_hunk, files, room);
 }
@@ -58,9 +62,48 @@ pub(super) fn toggle_wrap(model: &mut Model) {
 }
 
 pub(super) fn fold(model: &mut Model) {
-    let room = diff_room(model);
+    let (room, Some(task)) = (diff_room(model), model.detail.task.clone()) else {
+        return;
+    };
     let (diff, files) = model.detail.diff_mut();
-    diff.fold(files, room);
+    diff.fold(files, &model.drafts.review(&task), room);
+}
+
+pub(super) fn toggle_viewed(model: &mut Model) {
+    let Some(task) = model.detail.task.clone() else {
+        return;
+    };
+    let (diff, files) = model.detail.diff_mut();
+    if let Some(number) = diff.file() {
+        let file = &files[number];
+        diff.fold_by_default(file);
+        diff.go_to_heading(number);
+        model
+            .drafts
+            .change_review(&task, |it| it.toggle_viewed(file));
+    }
+}
+
+/// Opens the comment at the cursor, or a new one on the selected lines.
+pub(super) fn comment(model: &mut Model) {
+    let Some(task) = model.detail.task.clone() else {
+        return;
+    };
+    let review = model.drafts.review(&task).into_owned();
+    let (diff, files) = model.detail.diff_mut();
+    let place = match diff.row(diff.cursor()) {
+        Some(Row::Comment(_, at, _)) => review.comments.get(at).map(|it| it.place.clone()),
+        _ => diff
+            .selected_lines()
+            .and_then(|(file, first, last)| CommentPlace::new(&files[file], first, last)),
+    };
+    let Some(place) = place else {
+        model.set_notice(Tone::Warn, "move the cursor to a line of the file first");
+        return;
+    };
+    diff.end_selection();
+    let text = Field::of(review.comment_on(&place).unwrap_or_default());
+    model.mode = Mode::Comment(CommentDraft { task, place, text });
 }
 
 pub(super) fn point_at(model: &mut Model, line: u16) {

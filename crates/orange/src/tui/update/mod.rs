@@ -39,6 +39,9 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Command> {
     };
     model.drafts.note(&model.mode);
     if model.drafts != known {
+        if let Some(task) = model.detail.task.clone() {
+            model.detail.set_review(&model.drafts.review(&task));
+        }
         commands.push(Command::SaveDrafts(model.drafts.clone()));
     }
     update_derived(model, &mut commands);
@@ -58,6 +61,7 @@ fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         Mode::Browse => browse::press(model, key),
         Mode::Search(_) => text::search(model, key),
         Mode::Write(_) => text::write(model, key),
+        Mode::Comment(_) => text::comment(model, key),
         Mode::Create(_) => form::press(model, key),
         Mode::Palette(..) => dialogs::palette(model, key),
         Mode::Moves(_) => dialogs::moves(model, key),

@@ -99,13 +99,38 @@ pub(super) fn write(model: &mut Model, key: KeyEvent) -> Vec<Command> {
             model.set_notice(Tone::Warn, "write something first, or close it with Esc");
             return Vec::new();
         }
-        let action = letter.action.clone().with_message(letter.text.text());
+        let mut action = letter.action.clone().with_message(letter.text.text());
+        if action.sends_comments() {
+            let review = model.drafts.review(&letter.task);
+            action = action.with_comments(&review.comments);
+        }
         model.mode = Mode::Browse;
         return start_action(model, action);
     } else if is_editor_key(key) {
         return vec![Command::EditText(letter.text.text().to_owned())];
     } else {
         type_into(&mut letter.text, key, true);
+    }
+    Vec::new()
+}
+
+pub(super) fn comment(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    let Mode::Comment(draft) = &mut model.mode else {
+        return Vec::new();
+    };
+    if key.code == KeyCode::Esc || is_send_key(key) {
+        // The text is among the drafts already.
+        model.mode = Mode::Browse;
+    } else if is_discard_key(key) {
+        let (task, place) = (draft.task.clone(), draft.place.clone());
+        model
+            .drafts
+            .change_review(&task, |it| it.set_comment(&place, ""));
+        model.mode = Mode::Browse;
+    } else if is_editor_key(key) {
+        return vec![Command::EditText(draft.text.text().to_owned())];
+    } else {
+        type_into(&mut draft.text, key, true);
     }
     Vec::new()
 }
@@ -123,6 +148,7 @@ pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Command> {
             *chosen = 0;
         }
         Mode::Write(letter) => letter.text.insert(text, true),
+        Mode::Comment(draft) => draft.text.insert(text, true),
         Mode::Create(form) => {
             let has_lines = form.focus.has_lines();
             if let Some(field) = form.field() {
@@ -141,6 +167,7 @@ pub(super) fn replace(model: &mut Model, text: &str) {
     let text = Field::of(text.trim_end());
     match &mut model.mode {
         Mode::Write(letter) => letter.text = text,
+        Mode::Comment(draft) => draft.text = text,
         Mode::Create(form) => {
             let (focus, one_line) = (form.focus, text.text().replace('\n', " "));
             if let Some(field) = form.field() {

@@ -1,16 +1,24 @@
 //! Draws a diff, with the file on screen as its first line.
 
+use std::ops::Range;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
 
+use crate::output::display_width;
 use crate::tui::fit::{from_column, put, wrap};
 use crate::tui::layout::diff_room;
 use crate::tui::model::Model;
 use crate::tui::model::diff::{DiffLine, LineKind, Row};
+use crate::tui::model::review::Comment;
+use crate::tui::syntax::{Token, language, tokens};
 use crate::tui::theme::Tone;
 
-/// Marks the line of the cursor.
+/// Marks the line of the cursor, the selected lines and the lines of comments.
 const CURSOR: &str = "▌";
+const SELECTED: &str = "│";
+const COMMENT: &str = "┃";
 
 pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     let detail = &model.detail;
@@ -26,16 +34,28 @@ pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
                 draw_heading(model, file, at == diff.cursor(), (area, y), buffer);
                 y += 1;
             }
-            Row::Line(file, line) => {
-                let line = &files[file].lines[line];
+            row => {
                 let hidden = if at == top { skipped } else { 0 };
                 let first = y;
-                y += draw_line(model, line, hidden, (area, y), buffer);
-                if at == diff.cursor() {
-                    for y in first..y {
-                        let style = model.theme.style(Tone::Key);
-                        put(buffer, (area.x, y), 1, CURSOR, style);
+                y += match row {
+                    Row::Line(file, line) => {
+                        let file = &files[file];
+                        let line = (file.path.as_str(), &file.lines[line]);
+                        draw_line(model, line, hidden, (area, y), buffer)
                     }
+                    Row::Comment(_, _, line) => {
+                        let text = diff.comment_line(line);
+                        draw_comment(model, text, hidden, (area, y), buffer)
+                    }
+                    Row::Heading(_) => 0,
+                };
+                let mark = match (at == diff.cursor(), diff.is_selected(at)) {
+                    (true, _) => CURSOR,
+                    (false, true) => SELECTED,
+                    (false, false) => continue,
+                };
+                for y in first..y {
+                    put(buffer, (area.x, y), 1, mark, model.theme.style(Tone::Key));
                 }
             }
         }
@@ -44,7 +64,7 @@ pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
         && !matches!(diff.row(top), Some(Row::Heading(_)))
     {
         let row = Rect { height: 1, ..area };
-        buffer.set_style(row, ratatui::style::Style::reset());
+        buffer.set_style(row, Style::reset());
         put(
             buffer,
             (area.x, area.y),
@@ -75,10 +95,29 @@ fn draw_heading(
     } else {
         Tone::Strong
     };
-    let place = format!(" {}/{}", number + 1, files.len());
+    let diff = &model.detail.diff;
+    let place = match diff.viewed_count() {
+        0 => format!(" {}/{}", number + 1, files.len()),
+        viewed => format!(" {}/{}, {viewed} viewed", number + 1, files.len()),
+    };
     let width = u16::try_from(place.len()).unwrap_or(u16::MAX);
     let left = area.width.saturating_sub(width);
-    let text = format!("{sign} {}  {}", file.path, file.size);
+    let viewed = if diff.is_viewed(file) {
+        "  ✓ viewed"
+    } else {
+        ""
+    };
+    let count = model.detail.task.as_ref().map_or(0, |task| {
+        let review = model.drafts.review(task);
+        let here = |it: &&Comment| it.place.path == file.path;
+        review.comments.iter().filter(here).count()
+    });
+    let comments = match count {
+        0 => String::new(),
+        1 => String::from("  1 comment"),
+        count => format!("  {count} comments"),
+    };
+    let text = format!("{sign} {}  {}{viewed}{comments}", file.path, file.size);
     put(buffer, (area.x, y), left, &text, model.theme.style(tone));
     let at = (area.x + left, y);
     put(buffer, at, width, &place, model.theme.style(Tone::Dim));
@@ -87,37 +126,123 @@ fn draw_heading(
 /// Draws a line without the parts that are above the screen; returns how many screen lines it took.
 fn draw_line(
     model: &Model,
-    line: &DiffLine,
+    (path, line): (&str, &DiffLine),
     hidden: usize,
     (area, y): (Rect, u16),
     buffer: &mut Buffer,
 ) -> u16 {
     let (diff, room) = (&model.detail.diff, diff_room(model));
-    let style = model.theme.style(tone(line.kind));
+    let code = Code::new(model, path, line);
     let sign = line.kind.sign();
     let x = area.x + 1 + u16::from(sign.is_some());
     let width = area.right().saturating_sub(x);
+    let mut draw_sign = |y| {
+        let style = model.theme.style(tone(line.kind));
+        put(buffer, (area.x + 1, y), 1, sign.unwrap_or(""), style);
+    };
     if !diff.is_wrapped {
+        draw_sign(y);
         // What git says about a file stays in place.
         let column = if sign.is_some() { diff.column } else { 0 };
-        put(buffer, (area.x + 1, y), 1, sign.unwrap_or(""), style);
-        put(
-            buffer,
-            (x, y),
-            width,
-            from_column(&line.text, column),
-            style,
-        );
+        let start = line.text.len() - from_column(&line.text, column).len();
+        code.draw(start..line.text.len(), (x, y), width, buffer);
         return 1;
     }
-    let parts = wrap(&line.text, room.width);
-    let shown = (y..area.bottom()).zip(parts.iter().enumerate().skip(hidden));
+    if hidden == 0 && y < area.bottom() {
+        draw_sign(y);
+    }
+    let mut start = 0;
+    let parts = wrap(&line.text, room.width).into_iter().map(|part| {
+        start += part.len();
+        start - part.len()..start
+    });
     let mut taken = 0;
-    for (y, (number, part)) in shown {
-        if number == 0 {
-            put(buffer, (area.x + 1, y), 1, sign.unwrap_or(""), style);
+    for (y, part) in (y..area.bottom()).zip(parts.skip(hidden)) {
+        code.draw(part, (x, y), width, buffer);
+        taken += 1;
+    }
+    taken
+}
+
+/// The text of a line, and the style of each part of it.
+struct Code<'a> {
+    text: &'a str,
+    /// The byte at which each part ends.
+    parts: Vec<(usize, Style)>,
+}
+
+impl<'a> Code<'a> {
+    fn new(model: &Model, path: &str, line: &'a DiffLine) -> Code<'a> {
+        let style = model.theme.style(tone(line.kind));
+        let language = language(path).filter(|_| line.kind.sign().is_some());
+        let parts = match language {
+            Some(language) => {
+                let tokens = tokens(language, &line.text).into_iter();
+                tokens
+                    .map(|(end, token)| (end, token_style(model, line.kind, token)))
+                    .collect()
+            }
+            None => vec![(line.text.len(), style)],
+        };
+        Code {
+            text: &line.text,
+            parts,
         }
-        put(buffer, (x, y), width, part, style);
+    }
+
+    /// Draws a part of the text, cut to a width.
+    fn draw(&self, part: Range<usize>, (x, y): (u16, u16), width: u16, buffer: &mut Buffer) {
+        let mut at = part.start;
+        let mut taken = 0;
+        for (until, style) in &self.parts {
+            let until = (*until).min(part.end);
+            if until > at && taken < width {
+                let text = &self.text[at..until];
+                taken += put(buffer, (x + taken, y), width - taken, text, *style);
+                at = until;
+            }
+        }
+        // The last cell says that there is more.
+        if width > 0 && display_width(&self.text[part]) > usize::from(width) {
+            let style = self.parts.last().map(|(_, style)| *style);
+            put(
+                buffer,
+                (x + width - 1, y),
+                1,
+                "…",
+                style.unwrap_or_default(),
+            );
+        }
+    }
+}
+
+/// On a changed line the colour says that it has changed, so that only weight is left for syntax.
+fn token_style(model: &Model, kind: LineKind, token: Token) -> Style {
+    let style = model.theme.style(tone(kind));
+    match token {
+        Token::Comment => style.add_modifier(Modifier::DIM),
+        Token::Keyword => style.add_modifier(Modifier::BOLD),
+        Token::Text | Token::Number if kind == LineKind::Context => {
+            model.theme.style(Tone::Literal)
+        }
+        Token::Text | Token::Number | Token::Plain => style,
+    }
+}
+
+fn draw_comment(
+    model: &Model,
+    text: &str,
+    hidden: usize,
+    (area, y): (Rect, u16),
+    buffer: &mut Buffer,
+) -> u16 {
+    let style = model.theme.style(Tone::Warn);
+    let parts = wrap(text, diff_room(model).width);
+    let mut taken = 0;
+    for (y, part) in (y..area.bottom()).zip(parts.iter().skip(hidden)) {
+        put(buffer, (area.x + 1, y), 1, COMMENT, style);
+        let width = area.width.saturating_sub(2);
+        put(buffer, (area.x + 2, y), width, part, style);
         taken += 1;
     }
     taken

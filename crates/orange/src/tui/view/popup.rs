@@ -23,7 +23,15 @@ pub(super) fn draw(model: &Model, mode: &Mode, area: Rect, buffer: &mut Buffer) 
     match mode {
         Mode::Confirm(question) => confirm(model, question, area, buffer),
         Mode::Alert(told) => draw_alert(model, told, area, buffer),
-        Mode::Write(letter) => write(model, letter, area, buffer),
+        Mode::Write(letter) => {
+            let question = question_lines(model, letter, area);
+            write(model, (&letter.title, &letter.text), &question, area, buffer);
+        }
+        Mode::Comment(draft) => {
+            let place = &draft.place;
+            let title = format!("Comment on {}, {}", place.path, place.lines());
+            write(model, (&title, &draft.text), &[], area, buffer);
+        }
         Mode::Palette(field, chosen) => palette(model, field, *chosen, area, buffer),
         Mode::Moves(chosen) => moves(model, *chosen, area, buffer),
         Mode::Filter(chosen) => {
@@ -137,10 +145,15 @@ fn draw_alert(model: &Model, alert: &Alert, area: Rect, buffer: &mut Buffer) {
     put_lines(model, &lines, inside, buffer);
 }
 
-fn write(model: &Model, letter: &MessageDraft, area: Rect, buffer: &mut Buffer) {
-    // The agent's output, which the message is about, stays visible below.
+fn write(
+    model: &Model,
+    (title, text): (&str, &Field),
+    question: &[(Tone, String)],
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    // The agent's output or the diff, which the text is about, stays visible below.
     let height = (area.height / 4).clamp(4, 10);
-    let question = question_lines(model, letter, area);
     let above = u16::try_from(question.len()).unwrap_or(u16::MAX);
     let top = Rect {
         height: height
@@ -150,15 +163,15 @@ fn write(model: &Model, letter: &MessageDraft, area: Rect, buffer: &mut Buffer) 
         ..area
     };
     let lines = usize::from(height) + question.len();
-    let inside = frame(model, &letter.title, lines, top, buffer);
-    put_lines(model, &question, inside, buffer);
+    let inside = frame(model, title, lines, top, buffer);
+    put_lines(model, question, inside, buffer);
     let above = above.min(inside.height);
     let below = Rect {
         y: inside.y + above,
         height: inside.height - above,
         ..inside
     };
-    field(model, &letter.text, below, true, buffer);
+    field(model, text, below, true, buffer);
 }
 
 /// The question that an answer is written to, in at most half of the screen.
