@@ -68,7 +68,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "branch",
         kind: Kind::Branch,
-        meaning: "The branch of new tasks; `{summary}` is its words, `{id}` the task's id.",
+        meaning: "The branch of new tasks; `{summary}` stands for the words of the summary, `{id}` for the task's id.",
         default: || Some(Value::text("{summary}")),
         variable: Some(ORANGE_BRANCH),
         ..PLAIN
@@ -76,7 +76,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "wait",
         kind: Kind::Duration,
-        meaning: "How long a command waits for orange to finish its part, without `--wait`.",
+        meaning: "How long a command waits for a start or a merge to finish, unless you pass `--wait`.",
         // Short, because the shell tool of an agent has a timeout of its own.
         default: || Some(Value::Duration(Duration::from_secs(8))),
         variable: Some(ORANGE_WAIT),
@@ -174,7 +174,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "permissions.wait",
         kind: Kind::Duration,
-        meaning: "How long an agent's request waits for your answer before its own dialog takes over; at most 1h.",
+        meaning: "How long an agent's request waits for your answer before its own dialog takes over; more than 1h counts as 1h.",
         default: || Some(Value::Duration(Duration::from_mins(10))),
         ..PLAIN
     },

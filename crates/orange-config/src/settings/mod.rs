@@ -34,7 +34,7 @@ pub struct Settings {
     pub wait: Duration,
     /// How much may run at once.
     pub limits: Limits,
-    /// How many bytes must be free on the disk of the worktrees for a start.
+    /// How many bytes must be free on the worktrees' disk before work is started.
     pub free_disk: u64,
     /// The worktrees of a project.
     pub pool: PoolSettings,

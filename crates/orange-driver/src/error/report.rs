@@ -84,8 +84,8 @@ impl DriverError {
                 let report = Report::new(Kind::Refused, "harness-unusable").hint(error.hint());
                 match error {
                     HarnessError::NotFound { .. } => report.hint(
-                        "choose one with `--harness NAME`, or for all tasks of the project with \
-                         `orange project update --harness NAME`",
+                        "to choose the agent of a task, use `--harness NAME`; for all tasks of the \
+                         project, `orange project update --harness NAME`",
                     ),
                     _ => report,
                 }

@@ -48,7 +48,7 @@ impl Value {
     }
 }
 
-/// Parses the first document of a source; problems are added to `problems`.
+/// Parses the only document of a source; problems are added to `problems`.
 pub(crate) fn parse(source: &str, problems: &mut Problems<'_>) -> Option<Node> {
     let start = Position { line: 1, column: 1 };
     if source.len() > MAX_WORKFLOW_BYTES {
@@ -263,9 +263,10 @@ fn report_duplicates(node: &Node, problems: &mut Problems<'_>) {
         Value::Mapping(entries) => {
             let mut seen = std::collections::BTreeMap::new();
             for (key, value) in entries {
-                if let Some(first) = seen.insert(key.text.as_str(), key.at) {
+                let first = *seen.entry(key.text.as_str()).or_insert(key.at);
+                if first != key.at {
                     let message = format!(
-                        "key `{}` appears twice; the first is in line {}",
+                        "key `{}` appears more than once; the first is in line {}",
                         key.text, first.line
                     );
                     problems.add(ProblemCode::DuplicateKey, key.at, message);

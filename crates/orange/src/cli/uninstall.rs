@@ -19,7 +19,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.uninstall/1");
 /// Lists everything first, and asks. Stops the agents and the supervisor, saves uncommitted work as
 /// branches `orange-saved/…`, and removes worktrees, lines in `.git/info/exclude`, skills, the tmux
 /// server and the home. Your branches stay. Tasks, workflows and settings are moved to a folder
-/// beside the home. Worktrees that cannot be saved are named and kept; run it again afterwards.
+/// beside the home. A worktree whose changes cannot be saved is listed and kept; fix the
+/// cause and run the command again.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Uninstall without asking.
@@ -99,7 +100,7 @@ impl List {
 fn plan_text(plan: &UninstallPlan, width: Option<usize>) -> Text {
     let text = Text::new();
     let mut list = List { text, width };
-    list.heading("Stopped:");
+    list.heading("Will stop:");
     for agent in &plan.agents {
         let line = format!("the {} of task {}", agent.role, agent.task);
         list.line(Style::Plain, &line);
@@ -114,7 +115,7 @@ fn plan_text(plan: &UninstallPlan, width: Option<usize>) -> Text {
     if plan.agents.is_empty() && !plan.supervisor && !plan.tmux_server {
         list.line(Style::Plain, "nothing is running");
     }
-    list.heading("Removed:");
+    list.heading("Will remove:");
     for worktree in &plan.worktrees {
         let task = worktree.task.as_ref();
         let task = task.map_or_else(String::new, |it| format!(" (task {it})"));
@@ -135,7 +136,7 @@ fn plan_text(plan: &UninstallPlan, width: Option<usize>) -> Text {
     }
     let home = plan.home.display();
     list.line(Style::Plain, &format!("the home {home}"));
-    list.heading("Kept:");
+    list.heading("Will keep:");
     for kept in &plan.kept_branches {
         let commits = count_noun(
             usize::try_from(kept.commits).unwrap_or(usize::MAX),

@@ -188,26 +188,13 @@ fn add_task_keys(model: &Model, table: &mut Table) {
     let keys = keys![KeyCode::Char('e')];
     table.add(keys, "e", "edit TASK.md", KeyAction::Edit, None);
     for (keys, shown, label, tool) in [
-        (
-            keys![KeyCode::Char('E')],
-            "E",
-            "edit the worktree",
-            Tool::Editor,
-        ),
-        (
-            keys![KeyCode::Char('!')],
-            "!",
-            "shell in the worktree",
-            Tool::Shell,
-        ),
-        (
-            keys![KeyCode::Char('L')],
-            "L",
-            "git client in the worktree",
-            Tool::Git,
-        ),
+        (keys![KeyCode::Char('E')], "E", "editor", Tool::Editor),
+        (keys![KeyCode::Char('!')], "!", "shell", Tool::Shell),
+        (keys![KeyCode::Char('L')], "L", "git client", Tool::Git),
     ] {
-        table.add(keys, shown, label, KeyAction::Open(tool), None);
+        if entry.has_worktree() {
+            table.add(keys, shown, label, KeyAction::Open(tool), None);
+        }
     }
     let keys = keys![KeyCode::Char('y')];
     table.add(keys, "y", "copy id", KeyAction::Copy, Some(2));

@@ -27,6 +27,7 @@ mod theme;
 mod update;
 mod view;
 
+use std::cell::RefCell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -35,6 +36,7 @@ use std::time::Duration;
 use gather::Gatherers;
 use input::Input;
 use model::Model;
+use model::drafts::Drafts;
 use model::list::List;
 use model::message::Message;
 use orange_config::clock;
@@ -80,9 +82,7 @@ pub fn open(
     let panicked = PanicRecord::watch(driver, &sender);
     let gatherers = Gatherers::start(driver, theme, &sender);
     let mut model = Model::new(theme, List::new(project, is_everywhere), clock::now());
-    let drafts = driver.requests.load_drafts();
-    let drafts = drafts.and_then(|json| serde_json::from_str(&json).ok());
-    model.drafts = drafts.unwrap_or_default();
+    model.drafts = Drafts::load(driver);
     let shown = catch_unwind(AssertUnwindSafe(|| {
         show(driver, model, gatherers, (sender, receiver))
     }));
@@ -109,6 +109,7 @@ fn show(
         input: Input::start(&sender)?,
         gatherers,
         sender: sender.clone(),
+        known_drafts: RefCell::new(model.drafts.clone()),
     };
     let supervising = SupervisorThread::start(driver, &sender);
     let shown = run_loop(&mut model, &mut screen, &runner, &receiver);

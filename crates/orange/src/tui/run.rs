@@ -1,5 +1,6 @@
 //! Runs the commands that `update` returns.
 
+use std::cell::RefCell;
 use std::io;
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -13,6 +14,7 @@ use signal_hook::low_level::emulate_default_handler;
 use super::gather::Gatherers;
 use super::input::Input;
 use super::model::command::{Action, Command};
+use super::model::drafts::Drafts;
 use super::model::message::{ActionResult, Message};
 use super::model::mode::Alert;
 use super::model::{Choices, TaskDefaults};
@@ -25,6 +27,8 @@ pub struct Runner {
     pub sender: Sender<Message>,
     pub gatherers: Gatherers,
     pub input: Input,
+    /// The drafts of this dashboard when it last loaded or saved them.
+    pub known_drafts: RefCell<Drafts>,
 }
 
 impl Runner {
@@ -72,8 +76,10 @@ impl Runner {
                 self.spawn(move || Message::Choices(choices(&driver)));
             }
             Command::SaveDrafts(drafts) => {
+                let before = self.known_drafts.replace(drafts.clone());
+                let merged = drafts.merge_into(Drafts::load(&self.driver), &before);
                 // A draft that cannot be saved is still in the dashboard.
-                if let Ok(json) = serde_json::to_string(&drafts) {
+                if let Ok(json) = serde_json::to_string(&merged) {
                     let _unsaved = self.driver.requests.save_drafts(&json);
                 }
             }

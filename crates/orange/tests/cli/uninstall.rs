@@ -1,7 +1,9 @@
 //! `orange uninstall`: what it removes, what it saves, and how it continues.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -180,4 +182,32 @@ fn uninstall_waits_for_what_is_being_performed() {
     drop(performer);
     stage.run_ok(&["uninstall", "--yes"]);
     assert_gone_and_saved(&stage, &id);
+}
+
+/// `/dev/shm` is another disk on Linux.
+#[test]
+fn a_home_behind_a_link_to_another_disk_is_removed() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["fix", "Fix it"]);
+    let shared_memory = Path::new("/dev/shm");
+    let other_disk = if shared_memory.is_dir() {
+        tempfile::tempdir_in(shared_memory).unwrap()
+    } else {
+        tempfile::tempdir().unwrap()
+    };
+    let real = other_disk.path().join("home");
+    let copied = Command::new("cp")
+        .arg("-a")
+        .args([&stage.path("home"), &real])
+        .status();
+    assert!(copied.unwrap().success());
+    fs::remove_dir_all(stage.path("home")).unwrap();
+    symlink(&real, stage.path("home")).unwrap();
+
+    let output = stage.run_ok(&["uninstall", "--yes"]);
+    assert!(!stage.path("home").is_symlink(), "{output}");
+    assert!(!real.exists(), "{output}");
+    let task = format!("home-export/tasks/app/{id}/TASK.md");
+    let text = fs::read_to_string(other_disk.path().join(task)).unwrap();
+    assert!(text.contains("Fix it"), "{text}");
 }

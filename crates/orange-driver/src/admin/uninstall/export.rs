@@ -58,19 +58,24 @@ const EMPTIED: [&str; 7] = [
 ];
 
 /// The directory beside the home for your own files: that of an interrupted attempt, else a new
-/// one.
+/// one. If the home is a link, the directory is beside the link's target: a file can be renamed only
+/// within its disk.
 pub(super) fn folder(home: &Home) -> PathBuf {
-    let name = home.path().file_name().unwrap_or(OsStr::new("orange"));
+    let home = real_path(home);
+    let name = home.file_name().unwrap_or(OsStr::new("orange"));
     let name = name.to_string_lossy();
     let beside = |number: u32| match number {
-        1 => home.path().with_file_name(format!("{name}-export")),
-        _ => home
-            .path()
-            .with_file_name(format!("{name}-export-{number}")),
+        1 => home.with_file_name(format!("{name}-export")),
+        _ => home.with_file_name(format!("{name}-export-{number}")),
     };
     let is_usable = |it: &PathBuf| !it.exists() || it.join(UNFINISHED).exists();
     let found = (1..=u32::MAX).map(beside).find(is_usable);
     found.unwrap_or_else(|| beside(1))
+}
+
+fn real_path(home: &Home) -> PathBuf {
+    let real = home.path().canonicalize();
+    real.unwrap_or_else(|_| home.path().to_owned())
 }
 
 /// Moves one path into the export, under a name that is free there.
@@ -133,7 +138,11 @@ pub(super) fn empty_home(home: &Home, export: &Path) -> Result<Vec<PathBuf>, Dri
         remove(&path, fs::remove_file(&path))?;
     }
     if left.is_empty() {
-        remove(home.path(), fs::remove_dir(home.path()))?;
+        let real = real_path(home);
+        remove(&real, fs::remove_dir(&real))?;
+        if home.path().is_symlink() {
+            remove(home.path(), fs::remove_file(home.path()))?;
+        }
     }
     let _none = fs::remove_file(export.join(UNFINISHED));
     Ok(left)

@@ -8,6 +8,7 @@ mod carry_out;
 mod export;
 mod repositories;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use orange_config::Project;
@@ -194,7 +195,11 @@ impl Admin {
 }
 
 /// The branches of a project's tasks.
-fn task_branches(store: &Store, project: &ProjectName) -> Result<Vec<BranchName>, DriverError> {
+/// The branches of a project's tasks, each once: a task can take over the branch of an ended one.
+fn task_branches(
+    store: &Store,
+    project: &ProjectName,
+) -> Result<BTreeSet<BranchName>, DriverError> {
     let filter = TaskFilter {
         project: Some(project.clone()),
         status: None,

@@ -1,4 +1,4 @@
-//! What an agent's death means: exit rules, first match first.
+//! What an agent's death means: the first matching exit rule decides.
 
 use crate::decide::edges;
 use crate::decide::gates::{self, GateResult};
@@ -21,8 +21,8 @@ pub(super) struct Death<'a> {
     pub(super) role: &'a Role,
     /// How the run ended.
     pub(super) evidence: &'a Evidence,
-    /// The line that gave the reason, if one did.
-    pub(super) said: Option<&'a String>,
+    /// The line of output that says why the agent stopped, if there is one.
+    pub(super) output_line: Option<&'a String>,
 }
 
 /// Judges a death, once.
@@ -37,7 +37,7 @@ pub(super) fn judge(steps: &mut PlanBuilder<'_>, death: &Death<'_>) -> Result<()
         run: death.run.clone(),
         role: role.clone(),
         evidence: evidence.clone(),
-        output_line: death.said.cloned(),
+        output_line: death.output_line.cloned(),
     });
     let Some(state) = steps.workflow.state(&steps.task.status) else {
         return Ok(());
@@ -53,13 +53,13 @@ pub(super) fn judge(steps: &mut PlanBuilder<'_>, death: &Death<'_>) -> Result<()
         }
         return Ok(());
     }
-    let brought = expected.then(|| respawn::respawn(steps, &Role::Engine, Some(role), 0));
-    if brought != Some(Ok(())) {
+    let respawned = expected.then(|| respawn::respawn(steps, &Role::Engine, Some(role), 0));
+    if respawned != Some(Ok(())) {
         // An agent that reported it cannot continue may still be running.
-        let plan = steps.next_version();
-        steps.end_leftovers(plan, role);
+        let plan_version = steps.next_version();
+        steps.end_leftovers(plan_version, role);
     }
-    if let Some(Err(missing)) = brought {
+    if let Some(Err(missing)) = respawned {
         steps.raise_attention(describe_failure(&what, &missing));
     }
     Ok(())
@@ -72,15 +72,16 @@ fn follow_rules(
     expected: bool,
     evidence: &Evidence,
 ) -> Result<bool, NeededFacts> {
-    let mut noted = false;
+    let mut is_recorded = false;
     for rule in rules(steps, role, expected) {
         let is_approval = rule.has_artifact.iter().any(verdict::is_approval);
         if is_approval && !may_approve(evidence) || !all_hold(&rule.has_artifact, steps)? {
             continue;
         }
-        let failed = rule.has_artifact.is_empty() && rule.outcome != ExitOutcome::MarkDead;
-        if failed && !noted {
-            noted = true;
+        let counts_as_failure =
+            rule.has_artifact.is_empty() && rule.outcome != ExitOutcome::MarkDead;
+        if counts_as_failure && !is_recorded {
+            is_recorded = true;
             let error = format!("the {role} {evidence}");
             steps.record(Fact::ErrorRecorded { error });
         }
@@ -88,7 +89,7 @@ fn follow_rules(
             // An advance that is refused leaves the death to the rules below.
             ExitOutcome::Advance(cases) => {
                 if advance(steps, cases, role, evidence)? {
-                    if failed && transition::is_waiting_for_user(steps) {
+                    if counts_as_failure && transition::is_waiting_for_user(steps) {
                         steps.raise_attention(format!("the {role} {evidence}"));
                     }
                     return Ok(true);
@@ -104,8 +105,8 @@ fn follow_rules(
     Ok(false)
 }
 
-/// Whether an agent that ended like this may have approved the work: one that was killed had no
-/// chance to object if others changed its verdict.
+/// Whether an agent that ended like this can count as having approved the work. Only one that
+/// exited by itself can: if it was killed, the verdict may not be its own.
 fn may_approve(evidence: &Evidence) -> bool {
     matches!(evidence, Evidence::Exit { .. })
 }
@@ -174,8 +175,8 @@ fn count_crash(
     role: &Role,
     evidence: &Evidence,
 ) -> Result<(), NeededFacts> {
-    // A stale count is about the previous status and does not count here; it is kept only until the
-    // hooks of the latest transition have finished.
+    // A stale count belongs to the previous status, so counting starts again at 0. It is kept until
+    // the hooks of the latest transition have finished.
     let before = if steps.task.crash_count_is_stale {
         0
     } else {
@@ -210,7 +211,7 @@ fn count_crash(
     let reason = match in_the_way {
         None => what,
         Some(missing) if missing.is_empty() => {
-            format!("{what}, but the workflow names no state for that")
+            format!("{what}, which is the limit, but the workflow names no status to move to")
         }
         Some(missing) => describe_failure(&what, &missing),
     };
@@ -220,10 +221,7 @@ fn count_crash(
 
 fn describe_failure(what: &str, missing: &[Blocker]) -> String {
     let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
-    format!(
-        "{what}, and no transition is possible: {}",
-        missing.join("; ")
-    )
+    format!("{what}, and orange cannot continue: {}", missing.join("; "))
 }
 
 /// Seconds before the respawn, doubled for each crash after the first, at most an hour.

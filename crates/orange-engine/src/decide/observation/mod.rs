@@ -117,7 +117,7 @@ fn end_run(
         run,
         role: &role,
         evidence,
-        said: text,
+        output_line: text,
     };
     exit::judge(steps, &death)
 }

@@ -23,8 +23,8 @@ use crate::output::Output;
 /// Merge the reviewed commit.
 ///
 /// Merges exactly the commit that was handed over and reviewed into the default branch. If the
-/// workflow asks for a confirmation in this status, give it with `--force` or `--yes`; the shipped
-/// workflows ask everywhere but in `reviewing`. If the worktree has uncommitted files, or the branch
+/// workflow wants a confirmation in this status, pass `--yes` to confirm, or `--force` to be asked
+/// at the terminal; the shipped workflows want one everywhere but in `reviewing`. If the worktree has uncommitted files, or the branch
 /// has commits after the reviewed one, nothing is merged; the error names the files or counts the
 /// commits. If the project has `"push": true`, orange pushes the merge to the remote before it moves your local branch; if
 /// the push is rejected, nothing is merged.
@@ -51,8 +51,8 @@ pub struct Args {
     /// Do not push, even if the project has `"push": true`.
     #[arg(long)]
     pub local: bool,
-    /// If the workflow wants a confirmation, for example because the review is missing, ask for it
-    /// at the terminal. Without `--force` or `--yes` such a merge is refused.
+    /// If the workflow wants a confirmation, for example because the review is missing, ask me at
+    /// the terminal. Without `--force` or `--yes` such a merge is refused.
     #[arg(long)]
     pub force: bool,
 }

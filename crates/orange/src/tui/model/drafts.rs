@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use orange_driver::Driver;
 use orange_engine::names::TaskId;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,13 @@ pub struct Drafts {
 }
 
 impl Drafts {
+    /// The drafts that were saved last, by any dashboard.
+    pub fn load(driver: &Driver) -> Drafts {
+        let json = driver.requests.load_drafts();
+        let drafts = json.and_then(|json| serde_json::from_str(&json).ok());
+        drafts.unwrap_or_default()
+    }
+
     /// Copies what is being typed in this mode.
     pub fn note(&mut self, mode: &Mode) {
         match mode {
@@ -84,6 +92,18 @@ impl Drafts {
         text.map(String::as_str).unwrap_or_default()
     }
 
+    /// The saved drafts, with what has changed here since `before`. Another dashboard may have saved
+    /// its own meanwhile.
+    #[must_use]
+    pub fn merge_into(&self, saved: Drafts, before: &Drafts) -> Drafts {
+        Drafts {
+            task: newer(&self.task, saved.task, &before.task),
+            sent_tasks: newer(&self.sent_tasks, saved.sent_tasks, &before.sent_tasks),
+            messages: newer_entries(&self.messages, saved.messages, &before.messages),
+            reviews: newer_entries(&self.reviews, saved.reviews, &before.reviews),
+        }
+    }
+
     /// Forgets what has been sent.
     pub fn forget(&mut self, sent: &Action) {
         match sent {
@@ -110,4 +130,23 @@ impl Drafts {
             _ => {}
         }
     }
+}
+
+/// Ours if it has changed, else the saved value.
+fn newer<T: Clone + PartialEq>(ours: &T, saved: T, before: &T) -> T {
+    if ours == before { saved } else { ours.clone() }
+}
+
+fn newer_entries<T: Clone + PartialEq>(
+    ours: &BTreeMap<String, T>,
+    mut saved: BTreeMap<String, T>,
+    before: &BTreeMap<String, T>,
+) -> BTreeMap<String, T> {
+    for key in ours.keys().chain(before.keys()) {
+        match newer(&ours.get(key), saved.get(key), &before.get(key)).cloned() {
+            Some(value) => saved.insert(key.clone(), value),
+            None => saved.remove(key),
+        };
+    }
+    saved
 }

@@ -120,6 +120,11 @@ impl Entry {
         open.or_else(|| self.ways().find(means))
     }
 
+    /// Whether work has been started and its worktree is not released yet.
+    pub fn has_worktree(&self) -> bool {
+        !self.row.runs.is_empty() && !self.is_ended()
+    }
+
     pub fn is_ended(&self) -> bool {
         self.row.kind == Some(Kind::Terminal)
     }

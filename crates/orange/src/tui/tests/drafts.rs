@@ -48,6 +48,30 @@ fn describe(model: &mut Model) -> Drafts {
 }
 
 #[test]
+fn two_dashboards_keep_each_others_drafts() {
+    let text = |text: &str| text.to_owned();
+    let mut before = Drafts::default();
+    before.messages.insert(text("a"), text("sent here"));
+    before.messages.insert(text("b"), text("sent there"));
+    before.messages.insert(text("c"), text("old"));
+    let mut ours = before.clone();
+    ours.messages.remove("a");
+    ours.messages.insert(text("c"), text("changed here"));
+    ours.messages.insert(text("d"), text("new here"));
+    let mut saved = before.clone();
+    saved.messages.remove("b");
+    saved.messages.insert(text("e"), text("new there"));
+    saved.task = Some(describe(&mut model()).task.unwrap());
+    let merged = ours.merge_into(saved.clone(), &before);
+    let expected = [("c", "changed here"), ("d", "new here"), ("e", "new there")];
+    assert_eq!(
+        merged.messages,
+        expected.map(|(key, it)| (text(key), text(it))).into()
+    );
+    assert_eq!(merged.task, saved.task);
+}
+
+#[test]
 fn a_form_survives_esc_a_refusal_a_failed_editor_and_a_killed_dashboard() {
     let mut model = model();
     let saved = describe(&mut model);

@@ -219,21 +219,22 @@ fn request_verb(model: &mut Model, verb: Verb) -> Vec<Command> {
 fn cancel_question(entry: &Entry, then: Action) -> Question {
     let row = &entry.row;
     let question = entry.way(Verb::Cancel).and_then(|way| way.question());
-    let asked = format!("Cancel {}?", row.id);
-    Question {
-        text: match question {
-            Some(question) => format!("{question} {asked}"),
-            None => asked,
-        },
-        consequences: vec![
-            entry.summary().to_owned(),
+    let mut consequences = vec![format!("{}: {}", row.id, entry.summary())];
+    if entry.has_worktree() {
+        consequences.extend([
             String::from("Its agents are stopped and its worktree is released."),
             format!(
                 "Kept: the commits on `{}`. Uncommitted changes are saved.",
                 row.branch
             ),
             format!("`orange task restore {}` restores saved work.", row.id),
-        ],
+        ]);
+    } else {
+        consequences.push(String::from("No work has been started for it."));
+    }
+    Question {
+        text: question.map_or_else(|| format!("Cancel {}?", row.id), str::to_owned),
+        consequences,
         choices: vec![Choice::yes(if question.is_some() {
             then.with_confirmation()
         } else {

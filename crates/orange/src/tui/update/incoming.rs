@@ -1,6 +1,7 @@
 //! Handles messages from the driver and the gatherers.
 
 use orange_driver::AgentTerminal;
+use orange_engine::language::workflow::Kind;
 use orange_engine::names::TaskId;
 
 use super::{merge, permission};
@@ -8,6 +9,7 @@ use crate::tui::model::Model;
 use crate::tui::model::command::{Action, Command};
 use crate::tui::model::message::{ActionResult, Message};
 use crate::tui::model::mode::{Alert, Choice, Mode, Question};
+use crate::tui::model::review::Review;
 use crate::tui::theme::Tone;
 
 /// How many seconds a notice stays.
@@ -25,6 +27,13 @@ pub(super) fn receive(model: &mut Model, message: Message) -> Vec<Command> {
         Message::Changed(change) => {
             let changed: Vec<TaskId> = change.rows.iter().map(|row| row.id.clone()).collect();
             model.list_error = None;
+            for row in &change.rows {
+                if row.kind == Some(Kind::Terminal) {
+                    // Its review is over. Comments are kept: the user typed them.
+                    let forget = |review: &mut Review| review.viewed.clear();
+                    model.drafts.change_review(&row.id, forget);
+                }
+            }
             model.list.apply_change(change);
             let shown = |id: &TaskId| model.viewport.visible.contains(id);
             let again: Vec<TaskId> = changed.into_iter().filter(shown).collect();

@@ -61,13 +61,18 @@ pub(super) fn question(entry: &Entry, forecast: Option<Forecast<'_>>) -> Questio
         Some(Ok(forecast)) => format!("`{}`", forecast.into),
         _ => String::from("the default branch"),
     };
-    let asked = format!("Merge `{}` into {into}?", row.branch);
+    let merge = format!("Merge `{}` into {into}", row.branch);
+    let mut consequences = consequences(entry, forecast);
+    let text = match question {
+        Some(question) => {
+            consequences.insert(0, format!("{merge}."));
+            question.to_owned()
+        }
+        None => format!("{merge}?"),
+    };
     Question {
-        text: match question {
-            Some(question) => format!("{question} {asked}"),
-            None => asked,
-        },
-        consequences: consequences(entry, forecast),
+        text,
+        consequences,
         choices: choices(entry, forecast),
     }
 }

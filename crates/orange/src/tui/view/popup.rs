@@ -25,7 +25,13 @@ pub(super) fn draw(model: &Model, mode: &Mode, area: Rect, buffer: &mut Buffer) 
         Mode::Alert(told) => draw_alert(model, told, area, buffer),
         Mode::Write(letter) => {
             let question = question_lines(model, letter, area);
-            write(model, (&letter.title, &letter.text), &question, area, buffer);
+            write(
+                model,
+                (&letter.title, &letter.text),
+                &question,
+                area,
+                buffer,
+            );
         }
         Mode::Comment(draft) => {
             let place = &draft.place;
