@@ -30,7 +30,7 @@ const START_TIMEOUT_MILLIS: i64 = 120_000;
 pub enum AgentEventKind {
     /// It has started and accepts input.
     SessionStart,
-    /// It has received what was typed.
+    /// It has received the text that was typed.
     PromptSubmitted,
     /// It is working.
     Working,
@@ -90,7 +90,7 @@ impl fmt::Display for AgentEventKind {
 pub struct AgentEvent {
     /// What it reported.
     pub kind: AgentEventKind,
-    /// Its number among the events of its run, so one that arrives late does not count as newest.
+    /// Its number among the events of its run: the highest is the newest, whatever arrives last.
     pub sequence: u64,
     /// When it was reported.
     pub at: Timestamp,
@@ -191,7 +191,7 @@ impl Activity {
     /// The activity that follows from all events of one run, in order of arrival.
     pub fn from_events(events: &[AgentEvent]) -> Activity {
         let newest = events.iter().max_by_key(|event| event.sequence);
-        let doing = newest.map_or(ActivityState::Unknown, |event| match event.kind {
+        let state = newest.map_or(ActivityState::Unknown, |event| match event.kind {
             AgentEventKind::PromptSubmitted | AgentEventKind::Working => ActivityState::Working,
             AgentEventKind::PermissionWait => ActivityState::WaitingForPermission,
             AgentEventKind::InputWait => ActivityState::WaitingForInput,
@@ -201,7 +201,7 @@ impl Activity {
             AgentEventKind::SessionStart | AgentEventKind::SessionEnd => ActivityState::Unknown,
         });
         Activity {
-            state: doing,
+            state,
             evidence: newest.cloned(),
             silent_since: None,
         }

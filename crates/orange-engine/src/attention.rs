@@ -58,13 +58,16 @@ pub fn need(workflow: &Workflow, state: &State) -> Option<Need> {
     // Where the user can accept the work, the user is asked to review it. An edge written for
     // `"*active"` does not count, because it says nothing about this state.
     let mut edges = workflow.edges_from(&state.name);
-    let accepts = edges.any(|edge| {
-        let is_asked = matches!(edge.trigger, Trigger::Request | Trigger::Merged);
-        let is_asked = is_asked && !edge.is_from_active;
-        let is_accepted = leads_to(Verb::Merge, &edge.to) || leads_to(Verb::Complete, &edge.to);
-        is_asked && is_accepted && is_end(&edge.to) && edge.is_open_to(&Role::Human)
+    let can_accept = edges.any(|edge| {
+        let is_by_request = matches!(edge.trigger, Trigger::Request | Trigger::Merged);
+        let accepts_work = leads_to(Verb::Merge, &edge.to) || leads_to(Verb::Complete, &edge.to);
+        is_by_request
+            && !edge.is_from_active
+            && accepts_work
+            && is_end(&edge.to)
+            && edge.is_open_to(&Role::Human)
     });
-    Some(if accepts {
+    Some(if can_accept {
         Need::Review
     } else if state.expects.is_empty() {
         Need::Decision
@@ -263,26 +266,26 @@ pub struct Agent<'a> {
 }
 
 /// Everything for which a task needs the user.
-pub fn items(standing: &TaskAttention<'_>, now: Timestamp) -> Vec<Item> {
-    let cause = standing.cause();
-    let mut items: Vec<Item> = standing.need_item(cause).into_iter().collect();
-    let reasons = standing.reasons.iter().filter(|it| Some(*it) != cause);
-    items.extend(reasons.filter_map(|it| standing.reason_item(it)));
-    let unread = standing.unread.iter();
-    items.extend(unread.filter_map(|it| standing.undelivered_item(it, now)));
+pub fn items(attention: &TaskAttention<'_>, now: Timestamp) -> Vec<Item> {
+    let cause = attention.cause();
+    let mut items: Vec<Item> = attention.need_item(cause).into_iter().collect();
+    let reasons = attention.reasons.iter().filter(|it| Some(*it) != cause);
+    items.extend(reasons.filter_map(|it| attention.reason_item(it)));
+    let unread = attention.unread.iter();
+    items.extend(unread.filter_map(|it| attention.undelivered_item(it, now)));
     items.extend(
-        standing
+        attention
             .agents
             .iter()
-            .filter_map(|it| standing.agent_item(it)),
+            .filter_map(|it| attention.agent_item(it)),
     );
-    for agent in &standing.agents {
+    for agent in &attention.agents {
         let requests = agent.requests.iter();
-        items.extend(requests.map(|it| standing.request_item(agent.role, it)));
+        items.extend(requests.map(|it| attention.request_item(agent.role, it)));
     }
-    items.extend(standing.exited.iter().map(|(role, run)| {
-        let text = format!("the {role} has exited; nothing happens before your next command");
-        standing.item(ItemKind::Exited, run.as_str(), standing.entered_at, text)
+    items.extend(attention.exited.iter().map(|(role, run)| {
+        let text = format!("the {role} has exited; orange reacts at your next command");
+        attention.item(ItemKind::Exited, run.as_str(), attention.entered_at, text)
     }));
     items
 }
@@ -293,11 +296,11 @@ pub fn sort_items(items: &mut [Item]) {
 }
 
 impl TaskAttention<'_> {
-    fn item(&self, kind: ItemKind, what: &str, since: Timestamp, text: String) -> Item {
+    fn item(&self, kind: ItemKind, key_suffix: &str, since: Timestamp, text: String) -> Item {
         let task = self.task;
-        let word = match kind {
+        let subcommand = match kind {
             ItemKind::Review => "diff",
-            // In a queue, the effect that failed is the start.
+            // For a queued task, the failed effect is its start, which `spawn` retries.
             ItemKind::EffectFailed if self.is_queued => "spawn",
             ItemKind::Question
             | ItemKind::Undelivered
@@ -313,14 +316,14 @@ impl TaskAttention<'_> {
             | ItemKind::Parked => "why",
         };
         Item {
-            key: format!("{task}/{kind}/{what}"),
+            key: format!("{task}/{kind}/{key_suffix}"),
             since,
             task: Some(task.clone()),
             harness: None,
             kind,
             text,
             question: None,
-            command: format!("orange task {word} {task}"),
+            command: format!("orange task {subcommand} {task}"),
             request: None,
         }
     }
@@ -336,8 +339,8 @@ impl TaskAttention<'_> {
         if let (Need::Question, Some(question)) = (self.need?, &self.question) {
             let words: Vec<&str> = question.split_whitespace().collect();
             let text = format!("an agent asks: {}", words.join(" "));
-            let what = self.entered_at.to_string();
-            let item = self.item(ItemKind::Question, &what, self.entered_at, text);
+            let key_suffix = self.entered_at.to_string();
+            let item = self.item(ItemKind::Question, &key_suffix, self.entered_at, text);
             return Some(Item {
                 question: Some(question.clone()),
                 ..item
@@ -369,8 +372,8 @@ impl TaskAttention<'_> {
         } else {
             ItemKind::Trouble
         };
-        let what = format!("{}/{}", reason.since, reason.text);
-        Some(self.item(kind, &what, reason.since, reason.text.to_owned()))
+        let key_suffix = format!("{}/{}", reason.since, reason.text);
+        Some(self.item(kind, &key_suffix, reason.since, reason.text.to_owned()))
     }
 
     fn undelivered_item(&self, message: &WaitingMessage<'_>, now: Timestamp) -> Option<Item> {
@@ -407,11 +410,11 @@ impl TaskAttention<'_> {
             return None;
         }
         let evidence = agent.activity.evidence.as_ref()?;
-        let what = format!("{}/{}", agent.run, evidence.sequence);
-        let words = evidence.message.as_ref().map(|it| format!(": {it}"));
-        let (role, doing) = (agent.role, agent.activity.state);
-        let words = format!("the {role} is {doing}{}", words.unwrap_or_default());
-        Some(self.item(kind, &what, evidence.at, words))
+        let key_suffix = format!("{}/{}", agent.run, evidence.sequence);
+        let message = evidence.message.as_ref().map(|it| format!(": {it}"));
+        let (role, state) = (agent.role, agent.activity.state);
+        let text = format!("the {role} is {state}{}", message.unwrap_or_default());
+        Some(self.item(kind, &key_suffix, evidence.at, text))
     }
 
     fn request_item(&self, role: &Role, request: &PermissionRequest) -> Item {

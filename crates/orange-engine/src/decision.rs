@@ -16,9 +16,9 @@ pub enum Decision {
     Needs(Needs),
 }
 
-/// Events to record in one commit.
+/// Events to record in one transaction.
 ///
-/// A plan without events means that nothing has to be remembered.
+/// A plan without events changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// What happened, in order.
@@ -30,9 +30,9 @@ pub struct Plan {
 /// Facts that are missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// The version at which the status that needs them was entered.
+    /// The task's version when it entered the status for which the facts are needed.
     pub entered: u64,
-    /// Which ones, without duplicates.
+    /// The facts, without duplicates.
     pub facts: Vec<FactNeeded>,
 }
 
@@ -44,7 +44,7 @@ impl Plan {
 
     /// The effects to perform, in order.
     ///
-    /// They are part of the events, so the history alone is enough to resume after a loss.
+    /// They are part of the events, so the history alone is enough to resume them after a crash.
     pub fn effects(&self) -> impl Iterator<Item = &PlannedEffect> {
         self.events.iter().filter_map(|event| match &event.fact {
             Fact::EffectPlanned(planned) => Some(planned),

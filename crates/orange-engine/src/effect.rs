@@ -34,19 +34,19 @@ impl fmt::Display for EffectId {
     }
 }
 
-/// An effect, with what its performer must know in addition.
+/// An effect, with everything else that its performer needs to know.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct PlannedEffect {
     /// The id of the effect.
     pub id: EffectId,
-    /// The plan it belongs to; a failure stops only the later ones of the same plan.
+    /// The plan it belongs to; a failure stops only later effects of the same plan.
     pub plan: u64,
     /// What to do.
     pub effect: Effect,
     /// Its timeout in seconds; if absent, the performer's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
-    /// What its failure means for the later ones of its plan.
+    /// What its failure means for the later effects of its plan.
     pub on_error: OnError,
 }
 
@@ -138,10 +138,10 @@ pub struct Spawn {
     pub role: Role,
     /// The harness to start.
     pub harness: HarnessName,
-    /// The model; if absent, its own choice.
+    /// The model; if absent, the harness's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The reasoning effort; if absent, its own choice.
+    /// The reasoning effort; if absent, the harness's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
     /// What it may do without asking.
@@ -274,7 +274,7 @@ impl MergeStrategy {
     /// The strategy with this name.
     pub fn from_name(name: &str) -> Option<MergeStrategy> {
         let mut all = MergeStrategy::ALL.iter();
-        all.find(|(its, _)| *its == name)
+        all.find(|(known, _)| *known == name)
             .map(|(_, strategy)| *strategy)
     }
 }
@@ -293,7 +293,7 @@ pub enum EffectClass {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectOutcome {
-    /// Nothing beyond its success.
+    /// It succeeded, and there is nothing else to record.
     Done,
     /// The workspace that was bound.
     Bound(WorkspaceName),

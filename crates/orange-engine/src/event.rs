@@ -21,7 +21,7 @@ use crate::time::Timestamp;
 /// Something that happened to a task.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Event {
-    /// The task's version after it; versions of a task have no gaps.
+    /// The task's version after the event; versions of a task have no gaps.
     pub version: u64,
     /// The time it was recorded.
     pub at: Timestamp,
@@ -127,7 +127,7 @@ pub enum Fact {
         effect: EffectId,
         /// The error.
         error: String,
-        /// What the task's agent needs to know to remove its cause, if it can.
+        /// What the task's agent needs to know to fix the cause, if an agent can fix it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         feedback: Option<String>,
     },
@@ -163,7 +163,7 @@ pub enum Fact {
         role: Role,
         /// How the process ended.
         evidence: Evidence,
-        /// The line of its output that gave the reason, if one did.
+        /// The line of its output that says why it ended, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_line: Option<String>,
     },

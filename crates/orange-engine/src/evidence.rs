@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
 
-/// How a run ended. Only hard evidence counts: a failed check does not mean that it ended.
+/// How a run ended. Only hard evidence counts: a failed check does not mean that the run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(tag = "cause", rename_all = "snake_case")]
 pub enum Evidence {
@@ -53,8 +53,8 @@ impl Evidence {
         )
     }
 
-    /// Whether every other agent of the harness would end the same way: nothing is started on it
-    /// until that has changed.
+    /// Whether every other agent of the harness would end the same way. If so, nothing is started
+    /// on the harness until that changes.
     pub fn is_harness_failure(&self) -> bool {
         matches!(self, Evidence::Quota { .. } | Evidence::Login)
     }

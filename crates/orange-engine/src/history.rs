@@ -149,9 +149,9 @@ fn describe_status_change(changed: &StatusChange) -> String {
 }
 
 fn label(id: EffectId, events: &[Event]) -> &'static str {
-    let labels = events.iter().find_map(|event| match &event.fact {
+    let label = events.iter().find_map(|event| match &event.fact {
         Fact::EffectPlanned(planned) if planned.id == id => Some(planned.effect.label()),
         _ => None,
     });
-    labels.unwrap_or("an effect")
+    label.unwrap_or("an effect")
 }

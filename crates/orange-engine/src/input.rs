@@ -49,18 +49,18 @@ pub struct Request {
     pub kind: RequestKind,
     /// Whether the edge's question, if it has one, was answered with yes.
     pub is_confirmed: bool,
-    /// The message that came with it.
+    /// The message given with the request.
     pub message: Option<String>,
-    /// The commit it is about: what a merge takes, or what a verdict judges.
+    /// The commit that a merge takes, or that a verdict judges.
     pub head: Option<CommitId>,
 }
 
 impl Request {
     /// A request without confirmation, message or commit.
-    pub fn new(by: Role, ask: RequestKind) -> Request {
+    pub fn new(by: Role, kind: RequestKind) -> Request {
         Request {
             by,
-            kind: ask,
+            kind,
             is_confirmed: false,
             message: None,
             head: None,
@@ -77,7 +77,7 @@ pub enum RequestKind {
     Verb(Verb),
     /// A merge.
     Merge {
-        /// How; if absent, as configured.
+        /// The merge strategy; if absent, the project's setting.
         strategy: Option<MergeStrategy>,
         /// Whether to leave the remote alone, whatever the project's settings say.
         local: bool,
@@ -86,14 +86,14 @@ pub enum RequestKind {
     },
     /// Restart an agent that died, in the same status.
     Respawn {
-        /// Which one; if absent, the first that is missing.
+        /// The agent's role; if absent, the first role whose agent is not running.
         role: Option<Role>,
     },
     /// A status that was written into TASK.md by hand. In a worktree it counts as the worker's
     /// request; elsewhere it counts as the user's and is never followed.
     HandEdit {
         to: Status,
-        /// The version that was next to it in the file.
+        /// The task's version as written in the same file.
         version: u64,
     },
     /// Change summary, branch or priority, and optionally move to a status: all of it or nothing.
@@ -107,7 +107,7 @@ pub enum RequestKind {
     /// Switch to another workflow.
     ChangeWorkflow {
         workflow: Box<Workflow>,
-        /// Its text, which the task is pinned to.
+        /// The text of the workflow file, which the task is pinned to from then on.
         text: String,
     },
     /// Delete the finished task.
@@ -116,14 +116,15 @@ pub enum RequestKind {
     Restore,
     /// Send the request's message to an agent; nothing else changes.
     Tell {
-        /// Which one; if absent, the one that the status expects, else any that is running.
+        /// The agent's role; if absent, a running agent that the status expects, else any running
+        /// agent.
         role: Option<Role>,
     },
     /// Retry the effects that failed.
     RetryEffects,
-    /// Clear what went wrong; only for a task that has ended.
+    /// Clear the attention items of a task that has ended.
     ClearAttention,
-    /// Retry releasing the workspace, and no other failed effect.
+    /// Retry a failed release of the workspace and the failed kills before it, but no other effect.
     RetryReleases,
 }
 
@@ -142,19 +143,19 @@ pub enum Observation {
         run: RunId,
         /// How the run ended.
         evidence: Evidence,
-        /// The line of its output that gave the reason, if one did.
+        /// The line of its output that says why it ended, if there is one.
         output_line: Option<String>,
     },
     EffectDone {
         effect: EffectId,
-        /// What performing it revealed.
+        /// The result of performing the effect.
         outcome: EffectOutcome,
     },
     /// An effect failed permanently.
     EffectFailed {
         effect: EffectId,
         error: String,
-        /// What the task's agent needs to know to remove its cause, if it can.
+        /// What the task's agent needs to know to fix the cause, if an agent can fix it.
         feedback: Option<String>,
     },
     /// The branch was merged, but not by us.
@@ -192,7 +193,7 @@ pub enum Observation {
 /// All facts of one input are gathered for the same commit of the branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The version at which the status was entered; facts for an earlier one do not count.
+    /// The task's version when it entered its status; facts for an earlier status are ignored.
     pub entered: u64,
     /// Branch and worktree.
     pub git: Option<GitFacts>,
@@ -200,7 +201,7 @@ pub struct Facts {
     pub pull_request: Option<Option<PullRequestFacts>>,
     /// How commands exited, by program and arguments.
     pub commands: BTreeMap<Vec<String>, CommandResult>,
-    /// The report of each run; `None` inside when it left none.
+    /// The report of each run; `None` for a run that left no report.
     pub reports: BTreeMap<RunId, Option<Report>>,
 }
 
@@ -230,7 +231,7 @@ pub struct UncommittedWork {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedCommit {
     pub commit: CommitId,
-    /// How many commits the branch has since then; `None` when the commit is not part of the
+    /// How many commits the branch has after this one; `None` when the commit is not part of the
     /// branch.
     pub commits_since: Option<u64>,
     /// Whether the default branch contains it.

@@ -18,7 +18,7 @@ pub struct MergeResult {
     /// The branch's commit that was merged; absent in old histories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<CommitId>,
-    /// How the default branch got it.
+    /// How the default branch got the merged commit.
     #[serde(skip_serializing_if = "Origin::is_this_merge")]
     pub origin: Origin,
     /// The branch that was merged into; absent in old histories.
@@ -46,7 +46,7 @@ pub enum Origin {
     ThisMerge,
     /// An earlier, interrupted attempt at this merge.
     EarlierAttempt,
-    /// It had the commit before the merge was requested.
+    /// The default branch had the commit before the merge was requested.
     AlreadyMerged,
 }
 
@@ -65,7 +65,7 @@ impl Origin {
     Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize,
 )]
 pub struct OmittedWork {
-    /// Commits of the branch after that commit.
+    /// Commits of the branch after the merged one.
     #[serde(default)]
     pub commits: u64,
     /// Files that are not committed.
@@ -177,8 +177,8 @@ enum RecordedMerge {
 }
 
 impl From<RecordedMerge> for MergeResult {
-    fn from(written: RecordedMerge) -> Self {
-        match written {
+    fn from(recorded: RecordedMerge) -> Self {
+        match recorded {
             RecordedMerge::Commit(commit) => MergeResult::from_commit(commit),
             RecordedMerge::Whole {
                 commit,

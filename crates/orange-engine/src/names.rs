@@ -1,4 +1,4 @@
-//! Newtypes for every id and name that crosses a function.
+//! Newtypes for the ids and names that functions pass on.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -89,15 +89,15 @@ name! {
     CommitId,
     /// The name of a workflow.
     WorkflowName,
-    /// A gate that the workflow names.
+    /// The name of a gate in a workflow.
     GateName,
-    /// A prompt of the workflow.
+    /// The name of a prompt in a workflow.
     PromptName,
     /// A numeric field of a task, as `when` reads it.
     FieldName,
     /// A limit that the workflow declares once.
     LimitName,
-    /// Tasks that do the same work with different agents.
+    /// A group of tasks that do the same work with different agents.
     GroupName,
     /// An opaque text that no earlier input contained; run ids are made from it.
     FreshId,

@@ -14,7 +14,7 @@ pub struct NextStep {
     /// Where it leads; `None` when it goes back and there is no previous status.
     pub to: Option<Status>,
     pub trigger: Trigger,
-    /// When that happens, in words; `None` for a request.
+    /// What triggers the edge, in words; `None` for a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub happens_when: Option<String>,
     /// The roles that may request it; any role when empty.
@@ -27,7 +27,7 @@ pub struct NextStep {
     pub command: Option<String>,
     #[serde(skip)]
     pub verbs: Vec<Verb>,
-    /// Whether some agent or user receives the message given with it.
+    /// Whether a hook passes on a message that is given with the request.
     #[serde(skip)]
     pub accepts_message: bool,
 }
@@ -35,8 +35,8 @@ pub struct NextStep {
 impl NextStep {
     /// Whether the user may request it.
     pub fn is_open_to_user(&self) -> bool {
-        let is_asked_for = self.trigger == Trigger::Request || self.verbs.contains(&Verb::Merge);
-        is_asked_for && (self.by.is_empty() || self.by.contains(&Role::Human))
+        let is_by_request = self.trigger == Trigger::Request || self.verbs.contains(&Verb::Merge);
+        is_by_request && (self.by.is_empty() || self.by.contains(&Role::Human))
     }
 
     /// The question that the user must confirm first.

@@ -19,7 +19,7 @@ pub struct Parking {
     pub since: Timestamp,
     /// When it is unparked; absent if the user has to unpark it.
     pub until: Option<Timestamp>,
-    /// The line of an agent's output that gave the reason, if one did.
+    /// The line of an agent's output that says why, if there is one.
     pub output_line: Option<String>,
 }
 
@@ -45,11 +45,11 @@ impl Reason {
 }
 
 impl Parking {
-    /// What a death means for its harness, if anything.
+    /// The parking that an agent's death causes, if any.
     pub fn from_evidence(
         harness: &HarnessName,
         evidence: &Evidence,
-        text: Option<&String>,
+        output_line: Option<&String>,
         at: Timestamp,
     ) -> Option<Parking> {
         let (reason, until) = match evidence {
@@ -63,7 +63,7 @@ impl Parking {
             reason,
             since: at,
             until,
-            output_line: text.cloned(),
+            output_line: output_line.cloned(),
         })
     }
 

@@ -54,7 +54,7 @@ pub enum PermissionOutcome {
     LeftToTerminal,
     /// No answer came in time.
     TimedOut,
-    /// The agent went on: it was answered in its terminal, or gave up.
+    /// The agent continued without this answer: it was answered in its terminal, or gave up.
     Overtaken,
 }
 

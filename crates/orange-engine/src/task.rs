@@ -20,7 +20,7 @@ use crate::time::Timestamp;
 
 /// Everything that was decided about a task, and nothing that was only observed.
 ///
-/// It is made and changed by [`apply`](crate::apply::apply) alone, live and in replay.
+/// Only [`apply`](crate::apply::apply) creates and changes it, live and in replay.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Task {
     /// The id of the task; it never changes.
@@ -63,7 +63,7 @@ pub struct Task {
     pub runs: BTreeMap<Role, Run>,
     /// What gates remember of each section they read.
     pub sections: BTreeMap<SectionName, SectionRecord>,
-    /// The commit that was submitted for review; a merge takes no other.
+    /// The commit that was submitted for review; a merge takes it unless the request names another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submission: Option<Submission>,
     /// The report of the current attempt.
@@ -89,7 +89,7 @@ pub struct AgentSettings {
     /// The model; also for the reviewer if it uses the same harness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The reasoning effort; also for the reviewer if it uses the same harness and has no own.
+    /// The reasoning effort; also for a reviewer on the same harness that has none of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
     /// The reasoning effort of the reviewer.
@@ -97,7 +97,7 @@ pub struct AgentSettings {
     pub review_effort: Option<String>,
 }
 
-/// How a task relates to other tasks: when its work starts, and which do the same work.
+/// How a task relates to other tasks: when its work starts, and which tasks do the same work.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -111,7 +111,7 @@ pub struct Queueing {
     /// The parent task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
-    /// Whether it starts for the first time by itself, as soon as nothing holds it back.
+    /// Whether orange starts it for the first time, as soon as nothing holds it back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub starts_automatically: bool,
     /// The tasks that do the same work with other agents; one of them is kept in the end.
@@ -312,9 +312,9 @@ impl Task {
             Effect::Kill(kill) => kill.runs.contains(run),
             _ => false,
         };
-        let waits = self.pending.iter();
-        let mut waits = waits.filter(|pending| pending.state == PendingState::Waiting);
-        self.runs.values().any(is_live) || waits.any(|it| is_named(&it.planned.effect))
+        let waiting = self.pending.iter();
+        let mut waiting = waiting.filter(|pending| pending.state == PendingState::Waiting);
+        self.runs.values().any(is_live) || waiting.any(|it| is_named(&it.planned.effect))
     }
 
     /// Whether a pending message will start this role if no agent is running.

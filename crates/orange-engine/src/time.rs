@@ -43,7 +43,7 @@ const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// How many of the largest unit that fits, and the unit; at most four characters below 1000 days.
+/// The age in the largest unit that fits, such as `5m`; at most four characters below 1000 days.
 pub fn age(now: Timestamp, then: Timestamp) -> String {
     let seconds = now.seconds_since(then);
     let (count, unit) = match seconds {

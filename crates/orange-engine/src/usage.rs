@@ -1,7 +1,8 @@
-//! What agents report that they used: tokens, money, and time.
+//! How many tokens, how much money and how much time agents used.
 //!
-//! Agents report these numbers themselves, so they are only shown and decide nothing. A number that
-//! was not reported is unknown, never zero, and a sum with an unknown part is a minimum.
+//! Agents report tokens and cost themselves, so these numbers are only shown, and no decision
+//! depends on them. A number that was not reported is unknown, never zero, and a sum with an
+//! unknown part is a minimum.
 
 use std::fmt;
 
@@ -44,9 +45,9 @@ pub struct Usage {
     pub output_tokens: Sum,
     /// In billionths of a US dollar.
     pub cost: Sum,
-    /// How long its runs lived, in seconds.
+    /// How long the runs lived, in seconds.
     pub run_seconds: u64,
-    /// How many runs it had.
+    /// How many runs there were.
     pub runs: u64,
 }
 
@@ -64,7 +65,7 @@ struct UsageBody {
     cost_usd: Option<String>,
     /// Which of these numbers are minimums, because some run did not report them.
     minimums: Vec<&'static str>,
-    /// How long its runs lived, in seconds, whether or not the agents were working.
+    /// How long the runs lived, in seconds, whether or not the agents were working.
     run_seconds: u64,
     /// How many runs there were.
     runs: u64,
@@ -78,18 +79,18 @@ impl RunUsage {
     fn zip(
         &self,
         other: &RunUsage,
-        numbers: impl Fn(Option<u64>, Option<u64>) -> Option<u64>,
+        combine: impl Fn(Option<u64>, Option<u64>) -> Option<u64>,
     ) -> RunUsage {
-        let cost = numbers(self.cost.map(|it| it.0), other.cost.map(|it| it.0));
+        let cost = combine(self.cost.map(|it| it.0), other.cost.map(|it| it.0));
         RunUsage {
-            input_tokens: numbers(self.input_tokens, other.input_tokens),
-            cached_tokens: numbers(self.cached_tokens, other.cached_tokens),
-            output_tokens: numbers(self.output_tokens, other.output_tokens),
+            input_tokens: combine(self.input_tokens, other.input_tokens),
+            cached_tokens: combine(self.cached_tokens, other.cached_tokens),
+            output_tokens: combine(self.output_tokens, other.output_tokens),
             cost: cost.map(Cost),
         }
     }
 
-    /// Adds what is known of both.
+    /// Adds each number; where only one of the two is known, the sum is that one.
     #[must_use]
     pub fn plus(&self, more: &RunUsage) -> RunUsage {
         self.zip(more, |one, other| match (one, other) {
@@ -106,7 +107,7 @@ impl RunUsage {
         })
     }
 
-    /// The larger of each number.
+    /// The larger of the two, number by number.
     #[must_use]
     pub fn max(&self, other: &RunUsage) -> RunUsage {
         self.zip(other, Ord::max)
@@ -169,7 +170,7 @@ impl Sum {
         self.known.is_some() && self.has_unknown
     }
 
-    /// The sum in words, with its unit after it.
+    /// The sum in words; `number` formats the known part.
     fn words(&self, number: impl Fn(u64) -> String) -> String {
         match self.known {
             None if self.has_unknown => String::from("unknown"),
@@ -207,7 +208,7 @@ impl Usage {
         self.runs = self.runs.saturating_add(other.runs);
     }
 
-    /// Notes that there is usage about which nothing is known.
+    /// Records that some usage is unknown.
     pub fn add_unknown(&mut self) {
         for sum in [
             &mut self.input_tokens,
@@ -306,7 +307,8 @@ fn cell(sum: Sum, number: impl Fn(u64) -> String) -> String {
     }
 }
 
-/// A count with three digits at most, such as `12.3k`; rounded down, so that a minimum stays one.
+/// A count with at most three digits, such as `12.3k`. It is rounded down, so that a minimum is
+/// still a minimum.
 fn short_count(count: u64) -> String {
     let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1000, "k")];
     for (unit, sign) in units {

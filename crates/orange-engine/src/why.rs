@@ -82,7 +82,7 @@ pub fn explain(events: &[Event]) -> Option<Explanation> {
 
 /// What an event contributes to the explanation; bookkeeping contributes nothing.
 fn describe_if_relevant(fact: &Fact, events: &[Event]) -> Option<String> {
-    let matters = matches!(
+    let is_relevant = matches!(
         fact,
         Fact::RunEnded { .. }
             | Fact::AgentCrashed { .. }
@@ -100,7 +100,7 @@ fn describe_if_relevant(fact: &Fact, events: &[Event]) -> Option<String> {
             | Fact::TaskDeleted { .. }
             | Fact::TaskRestored { .. }
     );
-    matters.then(|| describe(fact, events))
+    is_relevant.then(|| describe(fact, events))
 }
 
 impl fmt::Display for Explanation {

@@ -8,15 +8,15 @@ use crate::language::gates::{
 };
 use crate::role::Role;
 
-/// How much of a longer text is shown.
+/// How many characters of a longer text are shown.
 const EXCERPT: usize = 40;
 
-fn join_words(words: impl IntoIterator<Item = String>, last: &str) -> String {
+fn join_words(words: impl IntoIterator<Item = String>, conjunction: &str) -> String {
     let words: Vec<String> = words.into_iter().collect();
     match words.split_last() {
         None => String::new(),
         Some((only, [])) => only.clone(),
-        Some((end, rest)) => format!("{} {last} {end}", rest.join(", ")),
+        Some((last, rest)) => format!("{} {conjunction} {last}", rest.join(", ")),
     }
 }
 
@@ -88,7 +88,7 @@ pub struct Requirement {
 /// Everything that these gates require, whatever they are called and however they are grouped.
 pub fn requirements(gates: &[Gate]) -> Vec<Requirement> {
     let mut needs: Vec<Requirement> = Vec::new();
-    for need in gates.iter().flat_map(|gate| of_kind(&gate.kind)) {
+    for need in gates.iter().flat_map(|gate| gate_requirements(&gate.kind)) {
         if !needs.contains(&need) {
             needs.push(need);
         }
@@ -96,16 +96,16 @@ pub fn requirements(gates: &[Gate]) -> Vec<Requirement> {
     needs
 }
 
-fn need(subject: impl Into<String>, text: impl Into<String>) -> Requirement {
+fn requirement(subject: impl Into<String>, text: impl Into<String>) -> Requirement {
     Requirement {
         subject: subject.into(),
         text: text.into(),
     }
 }
 
-fn of_kind(kind: &GateKind) -> Vec<Requirement> {
+fn gate_requirements(kind: &GateKind) -> Vec<Requirement> {
     match kind {
-        GateKind::Section(gate) => of_section(gate),
+        GateKind::Section(gate) => section_requirements(gate),
         GateKind::Report(gate) => {
             let field = gate.field;
             let expected = match &gate.wanted {
@@ -114,7 +114,7 @@ fn of_kind(kind: &GateKind) -> Vec<Requirement> {
                 ReportCondition::Empty(false) => String::from("not empty"),
             };
             let text = format!("a report whose `{field}` is {expected}");
-            vec![need(format!("report {field}"), text)]
+            vec![requirement(format!("report {field}"), text)]
         }
         GateKind::Git(gate) => {
             let texts = gate.conditions.iter().map(|condition| match condition {
@@ -123,7 +123,7 @@ fn of_kind(kind: &GateKind) -> Vec<Requirement> {
                 GitCondition::BranchNotDefault => "another branch than the default one",
                 GitCondition::TaskFileUntracked => "a branch without TASK.md in its commits",
             });
-            texts.map(|text| need(text, text)).collect()
+            texts.map(|text| requirement(text, text)).collect()
         }
         GateKind::PullRequest(gate) => {
             let state = gate.state.map(|state| match state {
@@ -136,24 +136,26 @@ fn of_kind(kind: &GateKind) -> Vec<Requirement> {
                 ChecksState::Failing => "a pull request whose checks fail",
                 ChecksState::Pending => "a pull request whose checks still run",
             });
-            let state = state.map(|text| need("pull request", text));
-            let checks = checks.map(|text| need("checks", text));
+            let state = state.map(|text| requirement("pull request", text));
+            let checks = checks.map(|text| requirement("checks", text));
             state.into_iter().chain(checks).collect()
         }
         GateKind::Command(gate) => {
             let command = command_line(&gate.command);
             let timeout = duration(gate.timeout);
             let text = format!("`{command}` to succeed within {timeout}");
-            vec![need(command, text)]
+            vec![requirement(command, text)]
         }
     }
 }
 
-/// Every requirement implies that the section exists, so that is said only if there is no other.
-fn of_section(gate: &SectionGate) -> Vec<Requirement> {
+/// Every requirement implies that the section exists, so its existence is listed only if nothing
+/// else is required.
+fn section_requirements(gate: &SectionGate) -> Vec<Requirement> {
     let section = &gate.section;
     let mut needs = Vec::new();
-    let mut add = |what: &str, text: String| needs.push(need(format!("{section} {what}"), text));
+    let mut add =
+        |what: &str, text: String| needs.push(requirement(format!("{section} {what}"), text));
     if !gate.fields.is_empty() {
         let fields = quoted(&gate.fields, ":");
         add("fields", format!("a line {fields} in `{section}`"));
@@ -175,7 +177,7 @@ fn of_section(gate: &SectionGate) -> Vec<Requirement> {
         add("fresh", format!("a fresh `{section}`"));
     }
     if needs.is_empty() {
-        needs.push(need(section.to_string(), format!("`{section}`")));
+        needs.push(requirement(section.to_string(), format!("`{section}`")));
     }
     needs
 }
@@ -186,7 +188,7 @@ fn quoted(words: &[String], end: &str) -> String {
     join_or(words.into_iter().map(|word| format!("`{word}{end}`")))
 }
 
-/// A number of bytes for readers, such as `1.5 GB`.
+/// A number of bytes in a readable unit, such as `1.5 GB`.
 pub fn describe_bytes(bytes: u64) -> String {
     const UNITS: [(&str, u64); 4] = [
         ("TB", 1_000_000_000_000),

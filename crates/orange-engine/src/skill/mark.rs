@@ -30,15 +30,15 @@ pub fn add_mark(text: &str) -> String {
     )
 }
 
-pub fn authorship(found: &[u8]) -> Authorship {
-    let Ok(found) = std::str::from_utf8(found) else {
+pub fn authorship(text: &[u8]) -> Authorship {
+    let Ok(text) = std::str::from_utf8(text) else {
         return Authorship::Foreign;
     };
-    let Some((above, last)) = found.rsplit_once(MARK_PREFIX) else {
+    let Some((above, mark)) = text.rsplit_once(MARK_PREFIX) else {
         return Authorship::Foreign;
     };
-    match last.strip_suffix(MARK_SUFFIX) {
-        Some(told) if told == hash(above) => Authorship::Own,
+    match mark.strip_suffix(MARK_SUFFIX) {
+        Some(recorded) if recorded == hash(above) => Authorship::Own,
         _ => Authorship::Changed,
     }
 }

@@ -50,7 +50,7 @@ fn step(edge: &Edge) -> String {
     step
 }
 
-/// The command-line verbs that lead somewhere, and where.
+/// One line for each command-line verb that has a target.
 pub(super) fn verbs(workflow: &Workflow) -> Vec<String> {
     let leading = workflow.verbs.iter().filter(|(_, to)| !to.is_empty());
     let line = |(verb, to): (&Verb, &Vec<Target>)| {
