@@ -28,12 +28,12 @@ fn shift_headings(context: &str) -> String {
         .map(|heading| {
             let source = &context[heading.range.clone()];
             let deeper = "#".repeat(usize::from(heading.level + 2).min(6));
-            let line = if heading.hashes {
+            let line = if heading.has_hashes {
                 let indent = source.len() - source.trim_start().len();
                 let level = usize::from(heading.level);
                 format!("{}{deeper}{}", &source[..indent], &source[indent + level..])
             } else {
-                underlined(source, &deeper)
+                rewrite_underlined(source, &deeper)
             };
             (heading.range, line)
         })
@@ -42,7 +42,7 @@ fn shift_headings(context: &str) -> String {
 }
 
 /// Rewrites an underlined heading as one with hashes on a single line.
-fn underlined(source: &str, hashes: &str) -> String {
+fn rewrite_underlined(source: &str, hashes: &str) -> String {
     let mut words: Vec<&str> = lines(source).map(|(_, line)| line.trim()).collect();
     words.pop();
     let title = words.join(" ");

@@ -112,13 +112,13 @@ pub(super) fn read(yaml: &str) -> Result<Fields, FrontmatterDamage> {
         simple_key_max_lookahead: MAX_DOCUMENT_BYTES,
     };
     for event in Parser::new_from_str_with_options(yaml, options) {
-        let (event, span) = event.map_err(|error| broken(&error))?;
+        let (event, span) = event.map_err(|error| scan_damage(&error))?;
         reader.take(event, span)?;
     }
     reader.fields()
 }
 
-fn broken(error: &ScanError) -> FrontmatterDamage {
+fn scan_damage(error: &ScanError) -> FrontmatterDamage {
     damage(error.marker(), format!("broken YAML: {}", error.info()))
 }
 

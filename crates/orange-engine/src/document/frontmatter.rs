@@ -42,16 +42,16 @@ impl fmt::Display for FrontmatterDamage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Opening {
     pub(super) frontmatter: Frontmatter,
-    /// After a byte order mark.
+    /// Where the frontmatter starts: after a byte order mark, if there is one.
     pub(super) start: usize,
-    /// Between the `---` lines.
+    /// The text between the `---` lines.
     pub(super) yaml: Range<usize>,
-    /// After the closing `---` line.
+    /// Where the body starts: after the closing `---` line.
     pub(super) body: usize,
 }
 
-/// A block that is never closed consists of its first line only, so every section below it is still
-/// found.
+/// Finds and reads the frontmatter. A block that is never closed consists of its first line only,
+/// so every section below it is still found.
 pub(super) fn read(text: &str) -> Opening {
     let start = if text.starts_with('\u{feff}') {
         '\u{feff}'.len_utf8()

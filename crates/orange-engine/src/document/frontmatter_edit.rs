@@ -9,16 +9,15 @@ use super::scalar::{FieldValue, text_to_yaml};
 
 /// The document's text with these keys set and every other byte unchanged.
 ///
-/// A damaged block, or a readable one in which YAML leaves no room for the change, moves to the
-/// start of the body as a fenced code block: its keys no longer count, but none of its text is
-/// lost.
+/// A block that is damaged, or that cannot be edited in place, moves to the start of the body as a
+/// fenced code block: its keys no longer count, but none of its text is lost.
 pub(super) fn with_fields(text: &str, opening: &Opening, fields: &[(&str, FieldValue)]) -> String {
     let fields = last_of_each(fields);
     if fields.is_empty() {
         return text.to_owned();
     }
     let block = &text[opening.start..opening.body];
-    let kept = match &opening.frontmatter {
+    let fenced_block = match &opening.frontmatter {
         Frontmatter::Absent => String::new(),
         Frontmatter::Damaged(_) => fence(block),
         Frontmatter::Present(present) => match edit_in_place(text, opening, present, &fields) {
@@ -26,13 +25,13 @@ pub(super) fn with_fields(text: &str, opening: &Opening, fields: &[(&str, FieldV
             None => fence(block),
         },
     };
-    let (mark, body) = (&text[..opening.start], &text[opening.body..]);
+    let (byte_order_mark, body) = (&text[..opening.start], &text[opening.body..]);
     let line_break = line_break_for(&text[opening.start..]);
     let keys = key_lines(&fields, "", line_break);
-    format!("{mark}---{line_break}{keys}---{line_break}{kept}{body}")
+    format!("{byte_order_mark}---{line_break}{keys}---{line_break}{fenced_block}{body}")
 }
 
-/// The fields without those that a later one with the same key overrides.
+/// The fields, with only the last value of each key.
 fn last_of_each<'a>(fields: &[(&'a str, FieldValue)]) -> Vec<(&'a str, FieldValue)> {
     let mut kept: Vec<(&str, FieldValue)> = Vec::new();
     for (key, value) in fields {
@@ -57,7 +56,7 @@ fn key_and_value(key: &str, value: &FieldValue) -> String {
     format!("{}: {}", text_to_yaml(key), value.to_yaml())
 }
 
-/// A damaged block as a code block that its own text cannot close.
+/// The block as a fenced code block, with a fence that no text in the block can close.
 fn fence(block: &str) -> String {
     let ending = line_break_for(block);
     let missing = if block.ends_with('\n') { "" } else { ending };

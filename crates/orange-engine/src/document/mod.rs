@@ -29,7 +29,7 @@ use frontmatter::Opening;
 /// A larger document is rejected without being read.
 pub const MAX_DOCUMENT_BYTES: usize = 1024 * 1024 * 4;
 
-/// Why bytes are not a document.
+/// Why some bytes cannot be read as a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
     /// More bytes than a task's text can sensibly have.
@@ -65,7 +65,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads a document; only its size and its encoding can be rejected.
+    /// Reads a document. This fails only if the bytes are too many or not UTF-8.
     pub fn parse(bytes: &[u8]) -> Result<Document, DocumentError> {
         if bytes.len() > MAX_DOCUMENT_BYTES {
             return Err(DocumentError::TooLarge {

@@ -68,7 +68,7 @@ pub enum VerdictMode {
     /// Only in the first line that is not empty, as `Verdict: PASS`.
     #[default]
     FirstLine,
-    /// In the first line outside code blocks that has the word, anywhere.
+    /// Anywhere in the first line outside code blocks that has the word `PASS` or `FAIL`.
     Scan,
 }
 
@@ -158,7 +158,7 @@ fn first_line_verdict(line: &Line) -> VerdictReading {
     }
 }
 
-/// The only verdict a line names as a whole word, or the fact that it names both.
+/// The verdict that a line names as a whole word, or the fact that it names both verdicts.
 fn named_verdict(line: &str) -> Option<VerdictReading> {
     let plain = without_marks(line);
     let mut verdicts = words(&plain).filter_map(verdict_word);
@@ -175,7 +175,8 @@ fn verdict_word(word: &str) -> Option<Verdict> {
         .find(|verdict| word.eq_ignore_ascii_case(verdict.word()))
 }
 
-/// The pieces between punctuation and spaces; the first is empty when the text starts with one.
+/// The pieces between punctuation and spaces; the first piece is empty if the text starts with
+/// either.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|character: char| !character.is_alphanumeric())
 }
@@ -293,7 +294,7 @@ fn comments_in(content: &str, html: Range<usize>) -> Vec<Range<usize>> {
     let mut cursor = html.start;
     while let Some(at) = content[cursor..html.end].find("<!--") {
         let start = cursor + at;
-        // `<!-->` is a whole comment, so its dashes may end it.
+        // `<!-->` is a whole comment, so the search for `-->` starts at its own dashes.
         let end = content[start + 2..html.end]
             .find("-->")
             .map_or(html.end, |length| start + 2 + length + "-->".len());

@@ -51,14 +51,14 @@ fn plain(text: &str) -> FieldValue {
 }
 
 fn integer(text: &str) -> Option<i64> {
-    // Without this, `0x+1` would count as a number.
-    let digits = |digits: &str, radix| {
+    // Without the check for a sign, `0x+1` would count as a number.
+    let parse_digits = |digits: &str, radix| {
         (!digits.starts_with(['+', '-'])).then(|| i64::from_str_radix(digits, radix).ok())?
     };
     if let Some(octal) = text.strip_prefix("0o") {
-        digits(octal, 8)
+        parse_digits(octal, 8)
     } else if let Some(hexadecimal) = text.strip_prefix("0x") {
-        digits(hexadecimal, 16)
+        parse_digits(hexadecimal, 16)
     } else {
         text.parse().ok()
     }
@@ -97,14 +97,14 @@ fn escape(code: u32) -> String {
 /// Words of letters and digits with a few harmless characters that no YAML 1.1 or 1.2 parser takes
 /// for a number, a date, a boolean or null.
 fn is_plain_safe(text: &str) -> bool {
-    let words = text.split(' ').all(|word| {
+    let has_plain_words = text.split(' ').all(|word| {
         !word.is_empty()
             && word
                 .chars()
                 .all(|character| character.is_alphanumeric() || "_-./@+".contains(character))
     });
     let special = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
-    words
+    has_plain_words
         && text.starts_with(|first: char| first.is_alphabetic() || first == '/')
         && !special.iter().any(|word| text.eq_ignore_ascii_case(word))
         && text.split(' ').all(|word| !word.starts_with('-'))

@@ -29,7 +29,8 @@ pub(super) fn with_section(document: &Document, name: &SectionName, content: &st
     plain
 }
 
-/// The document with the content in place, after a line that closes any open block.
+/// The document with the content in its section. If the section is added, `closing` comes before
+/// it.
 fn place_section(
     document: &Document,
     name: &SectionName,
@@ -38,26 +39,26 @@ fn place_section(
 ) -> Document {
     let text = document.text();
     let ending = line_break_for(text);
-    let when = |condition: bool| if condition { ending } else { "" };
+    let ending_if = |condition: bool| if condition { ending } else { "" };
     let mut new = String::new();
     let range = if let Some(section) = document.section(name) {
-        new.push_str(when(!text[section.heading()].ends_with('\n')));
+        new.push_str(ending_if(!text[section.heading()].ends_with('\n')));
         section.content()
     } else {
         let last = lines(text).last().map_or("", |(_, line)| line);
-        new.push_str(when(
+        new.push_str(ending_if(
             text.len() > document.opening.start && !last.ends_with('\n'),
         ));
-        new.extend([closing, when(!closing.is_empty())]);
+        new.extend([closing, ending_if(!closing.is_empty())]);
         let separated = document.body().is_empty() || last.trim().is_empty();
-        new.push_str(when(!separated || !closing.is_empty()));
+        new.push_str(ending_if(!separated || !closing.is_empty()));
         new.extend([&name.to_string(), ending]);
         text.len()..text.len()
     };
     if !content.is_empty() {
         new.extend([ending, content, ending]);
     }
-    new.push_str(when(range.end < text.len()));
+    new.push_str(ending_if(range.end < text.len()));
     Document::read(apply(text, &[(range, new)]))
 }
 
@@ -70,7 +71,7 @@ fn has_section_content(document: &Document, name: &SectionName, content: &str) -
     hash == Some(SectionHash::of(content))
 }
 
-/// Lines of which one closes whatever block is open at the end of a document.
+/// Lines to try: one of them closes the block that is open at the end of a document, if any.
 fn closings(document: &Document) -> impl Iterator<Item = String> {
     let longest_run = |mark: char| {
         let runs = document.text().split(move |character| character != mark);

@@ -14,7 +14,7 @@ pub struct SectionHash([u8; 32]);
 
 /// Why a text is not a section hash.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a section hash; it takes 64 digits of lower-case hexadecimal")]
+#[error("`{text}` is not a section hash; it must be 64 lower-case hexadecimal digits")]
 pub struct SectionHashError {
     text: String,
 }

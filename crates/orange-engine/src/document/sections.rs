@@ -51,7 +51,7 @@ pub(super) struct Heading {
     /// Whole lines, including the last line break.
     pub(super) range: Range<usize>,
     /// Whether it is written with `#` on one line rather than with an underline.
-    pub(super) hashes: bool,
+    pub(super) has_hashes: bool,
 }
 
 /// Every top-level heading of a Markdown text, in order.
@@ -75,10 +75,10 @@ pub(super) fn headings(markdown: &str) -> Vec<Heading> {
 
 fn heading(markdown: &str, level: u8, range: Range<usize>) -> Heading {
     let source = markdown[range.clone()].trim_end();
-    let hashes = !source.contains(LINE_BREAKS);
+    let has_hashes = !source.contains(LINE_BREAKS);
     let mut title = plain_text(source);
-    // The parser leaves a closing sequence that follows a tab in the title.
-    if hashes && source.trim_end_matches('#').ends_with('\t') {
+    // If a tab precedes the closing `#` characters, the parser leaves them in the title.
+    if has_hashes && source.trim_end_matches('#').ends_with('\t') {
         title.truncate(title.trim_end_matches('#').len());
     }
     let last_line = line_end(markdown, range.start + source.len());
@@ -88,7 +88,7 @@ fn heading(markdown: &str, level: u8, range: Range<usize>) -> Heading {
         level,
         title: collapse_whitespace(&title),
         range: line_start(markdown, range.start)..end,
-        hashes,
+        has_hashes,
     }
 }
 

@@ -69,7 +69,7 @@ pub struct ReportGate {
 pub enum ReportCondition {
     /// One of these texts.
     Is(Vec<String>),
-    /// Empty, or not.
+    /// Whether the field must be empty.
     Empty(bool),
 }
 
@@ -105,7 +105,7 @@ pub enum ReportField {
     Blockers,
     /// Files that were changed.
     FilesChanged,
-    /// Whether the run asks for the user.
+    /// Whether the run asks for the user's help.
     NeedsHelp,
     /// The child tasks it requests.
     Delegations,

@@ -17,7 +17,7 @@ enum LenientValue {
 }
 
 impl LenientValue {
-    /// The items as texts; null and blank texts have none.
+    /// The items as texts, without null and blank ones.
     fn items(self) -> Vec<String> {
         match self {
             LenientValue::List(items) => items.into_iter().filter_map(LenientValue::text).collect(),
@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for LenientValue {
     }
 }
 
-/// `null` is no text; a list becomes its items in one line.
+/// `null` becomes an empty text; a list becomes its items on one line.
 pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(optional_text(deserializer)?.unwrap_or_default())
 }
@@ -122,7 +122,8 @@ pub(crate) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<St
     LenientValue::deserialize(deserializer).map(LenientValue::items)
 }
 
-/// Any text other than a no counts as yes: an agent that writes a question here wants an answer.
+/// Any text counts as yes, except `no` and words like it: an agent that writes a question here
+/// wants an answer.
 pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     let text = optional_text(deserializer)?.unwrap_or_default();
     let text = text.trim().to_ascii_lowercase();

@@ -36,7 +36,7 @@ pub struct Report {
     /// Files that were changed.
     #[serde(deserialize_with = "lenient::texts")]
     pub files_changed: Vec<String>,
-    /// Whether the run asks for the user.
+    /// Whether the run asks for the user's help.
     #[serde(deserialize_with = "lenient::flag")]
     pub needs_help: bool,
     /// The child tasks it requests.
@@ -97,7 +97,7 @@ pub enum Outcome {
     InProgress,
     /// Something blocks it.
     Blocked,
-    /// It asks for the user, or the report cannot be understood.
+    /// It asks for the user's help, or the report cannot be understood.
     NeedsReview,
 }
 
@@ -128,7 +128,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// The longest text of a report that is shown on one line.
+/// How many characters of a report's text are shown on one line.
 const MAX_SHOWN_CHARS: usize = 400;
 
 impl Report {
@@ -142,8 +142,8 @@ impl Report {
 
     /// The JSON object in a run's output, without a byte order mark or a code fence around it; else
     /// why there is none.
-    pub fn find_object(written: &[u8]) -> Result<&str, String> {
-        let text = std::str::from_utf8(written)
+    pub fn find_object(output: &[u8]) -> Result<&str, String> {
+        let text = std::str::from_utf8(output)
             .map_err(|error| format!("it is not UTF-8: {error}"))?
             .trim_start_matches('\u{feff}')
             .trim();
@@ -176,7 +176,7 @@ impl Report {
         status.map(str::to_ascii_lowercase)
     }
 
-    /// What went wrong, used to tell a repeated error from a new one; `None` when nothing did.
+    /// What went wrong, or `None`. It is used to tell a repeated error from a new one.
     pub fn error(&self) -> Option<String> {
         let outcome = self.outcome();
         if outcome == Outcome::Done {
@@ -193,11 +193,11 @@ impl Report {
         let mut parts = vec![self.unreadable_reason().unwrap_or_else(claimed)];
         let reason = one_line(&self.reason);
         let summary = one_line(&self.summary);
-        let blockers = listed("blockers", &self.blockers);
+        let blockers = join_items("blockers", &self.blockers);
         let has_reason = !reason.is_empty() || blockers.is_some();
         parts.extend([reason, if has_reason { String::new() } else { summary }]);
         parts.extend(blockers);
-        parts.extend(listed("remaining", &self.remaining));
+        parts.extend(join_items("remaining", &self.remaining));
         parts.retain(|part| !part.is_empty());
         let claim = parts.remove(0);
         if parts.is_empty() {
@@ -236,7 +236,7 @@ fn strip_fence(text: &str) -> Option<&str> {
     Some(inside.trim())
 }
 
-fn listed(name: &str, items: &[String]) -> Option<String> {
+fn join_items(name: &str, items: &[String]) -> Option<String> {
     let items: Vec<String> = items.iter().map(|item| one_line(item)).collect();
     (!items.is_empty()).then(|| one_line(&format!("{name}: {}", items.join(", "))))
 }

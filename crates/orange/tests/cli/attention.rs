@@ -191,7 +191,7 @@ fn an_agent_that_exited_without_a_supervisor_needs_you() {
     wait_for("the exit", || queue(&stage) == exited);
     let text = stage.run_ok(&["attention"]);
     assert!(
-        text.contains("the worker has exited; nothing happens before"),
+        text.contains("the worker has exited; orange reacts at"),
         "{text}"
     );
     // The command that it names brings the agent back.
