@@ -149,7 +149,7 @@ fn lower_attention(task: &mut Task, pending: &PendingEffect) {
     }
 }
 
-/// Takes back what was promised when the effect was planned.
+/// Reverts the expected result of a start or an acquisition that does not happen.
 fn revert_expected_result(task: &mut Task, planned: &PlannedEffect) {
     match &planned.effect {
         Effect::Spawn(spawn) => {

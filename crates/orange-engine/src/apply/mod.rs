@@ -105,7 +105,7 @@ pub fn fold(task: &mut Task, event: &Event) {
         Fact::ChildEnded { child, status } => {
             task.children.insert(child.clone(), Some(status.clone()));
         }
-        // These are recorded only for `why`.
+        // These change nothing in the task; they are recorded to explain its history.
         Fact::MergeStarted { .. }
         | Fact::AgentRespawned { .. }
         | Fact::EditRejected { .. }

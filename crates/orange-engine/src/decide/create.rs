@@ -20,24 +20,24 @@ use crate::task::Task;
 
 /// Decides whether and where a task begins; its plan starts with `task.created`.
 pub fn create(workflow: &Workflow, new: &NewTask, context: &DecisionContext) -> Decision {
-    let mut closed = None;
+    let mut first_blocker = None;
     for entry in &workflow.entries {
         if new
             .status
             .as_ref()
-            .is_some_and(|asked| *asked != entry.status)
+            .is_some_and(|status| *status != entry.status)
         {
             continue;
         }
-        let (event, task) = beginning(workflow, new, entry, context);
-        match guard(entry, &task) {
+        let (event, task) = create_at(workflow, new, entry, context);
+        match failed_guard(entry, &task) {
             None => return enter(workflow, entry, task, event, context),
             Some(missing) => {
-                closed.get_or_insert(missing);
+                first_blocker.get_or_insert(missing);
             }
         }
     }
-    let missing = closed.unwrap_or_else(|| no_entry(workflow, new));
+    let missing = first_blocker.unwrap_or_else(|| no_entry(workflow, new));
     let mut refusal = Refusal {
         task: new.id.clone(),
         by: new.by.clone(),
@@ -52,7 +52,7 @@ pub fn create(workflow: &Workflow, new: &NewTask, context: &DecisionContext) -> 
     Decision::Refusal(refusal)
 }
 
-fn beginning(
+fn create_at(
     workflow: &Workflow,
     new: &NewTask,
     entry: &Entry,
@@ -96,7 +96,7 @@ pub(super) fn existing_sections(
         .collect()
 }
 
-fn guard(entry: &Entry, task: &Task) -> Option<Blocker> {
+fn failed_guard(entry: &Entry, task: &Task) -> Option<Blocker> {
     let when = entry.when.as_ref()?;
     if when.holds(|field| task.value(field)) {
         return None;

@@ -76,11 +76,11 @@ pub(super) fn edges_to_by_rule<'a>(
     to: &Status,
     trigger: Trigger,
 ) -> Vec<&'a Edge> {
-    let own = edges_to(steps, to, trigger);
-    if own.is_empty() {
+    let with_trigger = edges_to(steps, to, trigger);
+    if with_trigger.is_empty() {
         return edges_to(steps, to, Trigger::Request);
     }
-    own
+    with_trigger
 }
 
 /// Chooses among edges to one target by role, then guard, then gates.
@@ -90,18 +90,18 @@ pub(super) fn edges_to_by_rule<'a>(
 /// edge.
 pub(super) fn choose<'a>(
     edges: &[&'a Edge],
-    asker: Caller<'_>,
+    caller: Caller<'_>,
     steps: &PlanBuilder<'_>,
 ) -> Choice<'a> {
-    let open = |edge: &&&'a Edge| edge.is_open_to(asker.role);
-    let guarded = |edge: &&&'a Edge| guard_holds(edge, steps);
+    let is_open = |edge: &&&'a Edge| edge.is_open_to(caller.role);
+    let passes_guard = |edge: &&&'a Edge| guard_holds(edge, steps);
     let edge = edges
         .iter()
-        .find(|edge| open(edge) && guarded(edge))
-        .or_else(|| edges.iter().find(open))
+        .find(|edge| is_open(edge) && passes_guard(edge))
+        .or_else(|| edges.iter().find(is_open))
         .or_else(|| edges.first());
     match edge {
-        Some(edge) => check_edge(edge, asker, steps),
+        Some(edge) => check_edge(edge, caller, steps),
         None => Choice::Closed(ClosedEdge {
             missing: Vec::new(),
             unchecked: Vec::new(),
@@ -116,7 +116,7 @@ pub(super) fn guard_holds(edge: &Edge, steps: &PlanBuilder<'_>) -> bool {
         .is_none_or(|when| when.holds(|field| steps.task.value(field)))
 }
 
-/// Which conditions of an edge hold and which do not, the caller's role aside.
+/// Which conditions of an edge hold and which do not, apart from the caller's role.
 #[derive(Default)]
 pub(super) struct EdgeSurvey {
     pub(super) guard: Option<Blocker>,
@@ -131,7 +131,7 @@ pub(super) struct EdgeSurvey {
 }
 
 /// Checks the guard, the gates and the confirmation of an edge.
-pub(super) fn survey(edge: &Edge, asker: Caller<'_>, steps: &PlanBuilder<'_>) -> EdgeSurvey {
+pub(super) fn survey(edge: &Edge, caller: Caller<'_>, steps: &PlanBuilder<'_>) -> EdgeSurvey {
     let mut found = EdgeSurvey::default();
     if let Some(when) = &edge.when {
         let values: Vec<(FieldName, i64)> = when
@@ -150,7 +150,7 @@ pub(super) fn survey(edge: &Edge, asker: Caller<'_>, steps: &PlanBuilder<'_>) ->
     }
     for gate in &edge.gates {
         match gates::check(gate, steps) {
-            GateResult::Passes(shown) => found.evidence.push(shown),
+            GateResult::Passes(evidence) => found.evidence.push(evidence),
             GateResult::Fails(failures) => {
                 let failures = failures.into_iter();
                 let failures = failures.map(|failure| Blocker::GateFailed { failure });
@@ -163,24 +163,24 @@ pub(super) fn survey(edge: &Edge, asker: Caller<'_>, steps: &PlanBuilder<'_>) ->
         }
     }
     // Only the user can confirm: an agent's yes does not count, and the engine is not asked.
-    let is_answered = match asker.role {
+    let is_confirmed = match caller.role {
         Role::Engine => true,
-        Role::Human => asker.confirmed,
+        Role::Human => caller.confirmed,
         _ => false,
     };
-    if let Some(question) = edge.confirm.as_ref().filter(|_| !is_answered) {
+    if let Some(question) = edge.confirm.as_ref().filter(|_| !is_confirmed) {
         let question = question.clone();
         found.missing.push(Blocker::ConfirmationNeeded { question });
     }
     found
 }
 
-fn check_edge<'a>(edge: &'a Edge, asker: Caller<'_>, steps: &PlanBuilder<'_>) -> Choice<'a> {
-    let found = survey(edge, asker, steps);
+fn check_edge<'a>(edge: &'a Edge, caller: Caller<'_>, steps: &PlanBuilder<'_>) -> Choice<'a> {
+    let found = survey(edge, caller, steps);
     let mut missing = Vec::new();
-    if !edge.is_open_to(asker.role) {
+    if !edge.is_open_to(caller.role) {
         missing.push(Blocker::NotAllowed {
-            role: asker.role.clone(),
+            role: caller.role.clone(),
             by: edge.by.clone(),
         });
     }
@@ -193,8 +193,8 @@ fn check_edge<'a>(edge: &'a Edge, asker: Caller<'_>, steps: &PlanBuilder<'_>) ->
         needs.append(&mut commands);
     }
     // The engine moves on to its next edge; only a caller needs the full list of what is missing.
-    let is_closed = *asker.role == Role::Engine && !missing.is_empty();
-    if reachable && !needs.is_empty() && !is_closed {
+    let is_closed_to_engine = *caller.role == Role::Engine && !missing.is_empty();
+    if reachable && !needs.is_empty() && !is_closed_to_engine {
         needs.sort();
         needs.dedup();
         return Choice::Needs(needs);

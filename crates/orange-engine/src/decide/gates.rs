@@ -22,9 +22,9 @@ pub(super) enum GateResult {
 }
 
 impl GateResult {
-    fn from_failures(failures: Vec<GateFailure>, shown: impl FnOnce() -> String) -> GateResult {
+    fn from_failures(failures: Vec<GateFailure>, evidence: impl FnOnce() -> String) -> GateResult {
         if failures.is_empty() {
-            GateResult::Passes(shown())
+            GateResult::Passes(evidence())
         } else {
             GateResult::Fails(failures)
         }
@@ -62,10 +62,10 @@ fn check_section(gate: &SectionGate, steps: &PlanBuilder<'_>) -> GateResult {
         }]);
     }
     let mut failures = Vec::new();
-    let mut shown = format!("`{name}` exists");
+    let mut evidence = format!("`{name}` exists");
     if !gate.fields.is_empty() {
         match reading::field_with_content(content, &gate.fields) {
-            Some(field) => shown = format!("`{name}` has {field}"),
+            Some(field) => evidence = format!("`{name}` has {field}"),
             None => failures.push(GateFailure::FieldsMissing {
                 section: name.clone(),
                 fields: gate.fields.clone(),
@@ -77,7 +77,7 @@ fn check_section(gate: &SectionGate, steps: &PlanBuilder<'_>) -> GateResult {
         }
     }
     match check_verdict(gate, content) {
-        Ok(Some(verdict)) => shown = verdict,
+        Ok(Some(verdict)) => evidence = verdict,
         Ok(None) => {}
         Err(failure) => failures.push(failure),
     }
@@ -89,7 +89,7 @@ fn check_section(gate: &SectionGate, steps: &PlanBuilder<'_>) -> GateResult {
             Some(git) => failures.extend(submission::check_moved(steps, git)),
         }
     }
-    GateResult::from_failures(failures, || shown)
+    GateResult::from_failures(failures, || evidence)
 }
 
 fn check_verdict(gate: &SectionGate, content: &str) -> Result<Option<String>, GateFailure> {
@@ -126,20 +126,20 @@ fn check_submission(
     section: &Section,
     steps: &PlanBuilder<'_>,
 ) -> Vec<GateFailure> {
-    let memory = steps.task.sections.get(&gate.section);
-    let known = memory.filter(|memory| memory.hash.as_ref() == Some(&section.hash()));
+    let record = steps.task.sections.get(&gate.section);
+    let record = record.filter(|record| record.hash.as_ref() == Some(&section.hash()));
     let mut failures = Vec::new();
-    if gate.fresh && !known.is_some_and(crate::task::SectionRecord::is_fresh) {
+    if gate.fresh && !record.is_some_and(crate::task::SectionRecord::is_fresh) {
         failures.push(GateFailure::NotFresh {
             section: gate.section.clone(),
             since: steps.task.status.clone(),
         });
     }
-    let brought = known.is_some_and(|memory| {
+    let is_from_role = record.is_some_and(|record| {
         let mut roles = gate.from_role.iter();
-        roles.any(|role| memory.submitted_by.contains(role))
+        roles.any(|role| record.submitted_by.contains(role))
     });
-    if !gate.from_role.is_empty() && !brought {
+    if !gate.from_role.is_empty() && !is_from_role {
         failures.push(GateFailure::NotFromRole {
             section: gate.section.clone(),
             roles: gate.from_role.clone(),
@@ -171,8 +171,8 @@ fn check_report(gate: &ReportGate, report: Option<&Report>) -> GateResult {
 /// The values of a field. A blank text has none; an unnamed item still counts as an item.
 fn read_report(field: ReportField, report: &Report) -> Vec<String> {
     let text = |text: &str| {
-        let said = !text.trim().is_empty();
-        said.then(|| text.to_owned()).into_iter().collect()
+        let has_text = !text.trim().is_empty();
+        has_text.then(|| text.to_owned()).into_iter().collect()
     };
     match field {
         ReportField::Status => report.status.iter().cloned().collect(),

@@ -95,12 +95,12 @@ fn effect(steps: &mut PlanBuilder<'_>, hook: &Hook, context: &Context<'_>) -> Op
         Action::KillRole { role } => Effect::Kill(kill(KillScope::Role(role.clone()), context)),
         Action::NotifyWorker { message } => {
             let message = fill(message, steps, context.message);
-            let otherwise = respawn::spawn(steps, &Role::Worker, 0, context.message);
+            let spawn_if_absent = respawn::spawn(steps, &Role::Worker, 0, context.message);
             steps.end_leftovers(context.plan, &Role::Worker);
             Effect::NotifyRole(NotifyRole {
                 role: Role::Worker,
                 message,
-                spawn_if_absent: otherwise,
+                spawn_if_absent,
             })
         }
         Action::SpawnNext => Effect::SpawnNext,

@@ -45,8 +45,8 @@ pub(super) fn start(
     let Some(git) = steps.facts().and_then(|facts| facts.git.as_ref()) else {
         return Err(MergeBlocker::Needs(vec![FactNeeded::Git]));
     };
-    let expected = match choose_commit(steps, git) {
-        Ok(expected) => expected,
+    let chosen = match choose_commit(steps, git) {
+        Ok(chosen) => chosen,
         Err(missing) => {
             return Err(MergeBlocker::Refused(ClosedEdge {
                 missing: vec![missing],
@@ -60,20 +60,20 @@ pub(super) fn start(
     steps.record(Fact::MergeStarted {
         by: caller.role.clone(),
         strategy,
-        head: expected.commit.clone(),
+        head: chosen.commit.clone(),
         base: git.base.clone(),
-        left_out: expected.left_out.clone(),
+        left_out: chosen.left_out.clone(),
     });
     let merge = Merge {
         strategy,
         branch: steps.task.branch.clone(),
-        head: expected.commit,
+        head: chosen.commit,
         tip: Some(git.head.clone()),
         base: git.base.clone(),
         to,
         local,
-        was_in_base: expected.is_in_base,
-        left_out: expected.left_out,
+        was_in_base: chosen.is_in_base,
+        left_out: chosen.left_out,
     };
     steps.plan_effect(plan, Effect::Merge(merge), OnError::Stop);
     Ok(())
@@ -148,7 +148,7 @@ fn merge_edges<'a>(steps: &PlanBuilder<'a>) -> Option<(Status, Vec<&'a Edge>)> {
 pub(super) fn finish(
     steps: &mut PlanBuilder<'_>,
     merge: &Merge,
-    shown: String,
+    evidence: String,
 ) -> Result<(), NeededFacts> {
     let edges = edges::edges_to_by_rule(steps, &merge.to, Trigger::Merged);
     let edge = edges
@@ -157,7 +157,7 @@ pub(super) fn finish(
         .or(edges.first());
     let Some(edge) = edge else {
         steps.raise_attention(format!(
-            "{shown}, but the workflow has no transition for that"
+            "{evidence}, but the workflow has no transition for that"
         ));
         return Ok(());
     };
@@ -166,7 +166,7 @@ pub(super) fn finish(
         to: merge.to.clone(),
         trigger: Trigger::Merged,
         by: Role::Engine,
-        because: vec![shown],
+        because: vec![evidence],
         message: None,
     };
     transition::take(steps, taken)

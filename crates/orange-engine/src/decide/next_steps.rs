@@ -32,13 +32,13 @@ fn next_step(edge: &Edge, steps: &PlanBuilder<'_>) -> NextStep {
         Trigger::Merged => Role::Human,
         _ => Role::Engine,
     };
-    let mut asked = steps.clone();
-    asked.import_for_request(&role);
-    let asker = Caller {
+    let mut trial = steps.clone();
+    trial.import_for_request(&role);
+    let caller = Caller {
         role: &role,
         confirmed: role == Role::Engine,
     };
-    let found = edges::survey(edge, asker, &asked);
+    let found = edges::survey(edge, caller, &trial);
     let missing = found.guard.into_iter().chain(found.missing);
     let commands = found.commands.iter().map(edges::command_text);
     let mut needs = found.needs;
@@ -62,11 +62,11 @@ fn next_step(edge: &Edge, steps: &PlanBuilder<'_>) -> NextStep {
 
 /// Whether a hook passes on the caller's message.
 fn passes_message(action: &Action) -> bool {
-    let has = |text: &Prompt| text.variables().any(|variable| variable == "message");
+    let uses_message = |text: &Prompt| text.variables().any(|variable| variable == "message");
     match action {
         Action::NotifyWorker { message }
         | Action::Notify { message, .. }
-        | Action::CommentIssue { message } => has(message),
+        | Action::CommentIssue { message } => uses_message(message),
         _ => false,
     }
 }
@@ -74,14 +74,14 @@ fn passes_message(action: &Action) -> bool {
 /// The verbs that take this edge and can be used here.
 fn verbs(edge: &Edge, to: &Status, steps: &PlanBuilder<'_>) -> Vec<Verb> {
     let workflow = steps.workflow;
-    let is_usual = |verb: &Verb| match edge.trigger {
+    let is_usable = |verb: &Verb| match edge.trigger {
         Trigger::Merged => *verb == Verb::Merge,
         Trigger::Request if *verb == Verb::Merge => false,
         Trigger::Request if *verb == Verb::Retry && running_agent(steps).is_some() => false,
         Trigger::Request => workflow.is_verb_available(*verb, &steps.task.status),
         _ => false,
     };
-    let means = |verb: &Verb| {
+    let leads_there = |verb: &Verb| {
         let mut targets = workflow.verbs.get(verb).into_iter().flatten();
         targets.any(|target| match target {
             Target::Status(status) => status == to,
@@ -89,7 +89,8 @@ fn verbs(edge: &Edge, to: &Status, steps: &PlanBuilder<'_>) -> Vec<Verb> {
         })
     };
     let all = Verb::ALL.iter().map(|(_, verb)| *verb);
-    all.filter(|verb| is_usual(verb) && means(verb)).collect()
+    all.filter(|verb| is_usable(verb) && leads_there(verb))
+        .collect()
 }
 
 fn describe_fact(fact: &FactNeeded) -> String {
@@ -102,7 +103,7 @@ fn describe_fact(fact: &FactNeeded) -> String {
     })
 }
 
-/// The command that requests the edge, by a verb where that is usual.
+/// The command that requests the edge, with a verb where one is usual.
 fn command(edge: &Edge, to: &Status, steps: &PlanBuilder<'_>) -> Option<String> {
     if edge.by.iter().all(|role| *role == Role::Engine) && !edge.by.is_empty() {
         return None;
@@ -110,18 +111,22 @@ fn command(edge: &Edge, to: &Status, steps: &PlanBuilder<'_>) -> Option<String> 
     let task = &steps.task.id;
     let workflow = steps.workflow;
     let kind = workflow.state(&steps.task.status).map(|state| state.kind);
-    let means = |verb: Verb| {
+    let leads_there = |verb: Verb| {
         let mut targets = workflow.verbs.get(&verb).into_iter().flatten();
         targets.any(|target| *target == Target::Status(to.clone()))
     };
-    let asks = edge.confirm.is_some() && edge.is_open_to(&Role::Human);
-    let yes = if asks { " --yes" } else { "" };
+    let needs_confirmation = edge.confirm.is_some() && edge.is_open_to(&Role::Human);
+    let yes = if needs_confirmation { " --yes" } else { "" };
     match edge.trigger {
-        Trigger::Merged if means(Verb::Merge) => Some(format!("orange task merge {task}{yes}")),
-        Trigger::Request if kind == Some(Kind::Queued) && means(Verb::Spawn) => {
+        Trigger::Merged if leads_there(Verb::Merge) => {
+            Some(format!("orange task merge {task}{yes}"))
+        }
+        Trigger::Request if kind == Some(Kind::Queued) && leads_there(Verb::Spawn) => {
             Some(format!("orange task spawn {task}{yes}"))
         }
-        Trigger::Request if means(Verb::Cancel) => Some(format!("orange task cancel {task}{yes}")),
+        Trigger::Request if leads_there(Verb::Cancel) => {
+            Some(format!("orange task cancel {task}{yes}"))
+        }
         Trigger::Request => Some(format!("orange task update {task} --status {to}{yes}")),
         _ => None,
     }

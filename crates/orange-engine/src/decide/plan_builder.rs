@@ -20,11 +20,12 @@ pub(super) type NeededFacts = Vec<FactNeeded>;
 #[derive(Clone)]
 pub(super) struct PlanBuilder<'a> {
     pub(super) workflow: &'a Workflow,
-    pub(super) known: &'a DecisionContext,
+    pub(super) context: &'a DecisionContext,
     /// What is being decided; `None` when a task begins or is only inspected.
     pub(super) cause: Option<&'a Cause>,
     pub(super) task: Task,
-    /// The version at which the current status was entered; earlier facts do not count.
+    /// The task's version when it entered its status, before this plan; facts for an earlier status
+    /// are ignored.
     entered: u64,
     events: Vec<Event>,
     runs: usize,
@@ -39,7 +40,7 @@ impl<'a> PlanBuilder<'a> {
     ) -> Self {
         Self {
             workflow,
-            known: context,
+            context,
             cause,
             task: task.clone(),
             entered: task.entered.version,
@@ -57,7 +58,7 @@ impl<'a> PlanBuilder<'a> {
     ) -> Self {
         Self {
             workflow,
-            known: context,
+            context,
             cause: None,
             entered: task.entered.version,
             task,
@@ -69,7 +70,7 @@ impl<'a> PlanBuilder<'a> {
     pub(super) fn record(&mut self, fact: Fact) {
         let event = Event {
             version: self.task.version + 1,
-            at: self.known.at,
+            at: self.context.at,
             fact,
         };
         fold(&mut self.task, &event);
@@ -92,8 +93,8 @@ impl<'a> PlanBuilder<'a> {
         self.import(by, false);
     }
 
-    fn import(&mut self, by: &Role, is_requested: bool) {
-        if let Some(document) = &self.known.document {
+    fn import(&mut self, by: &Role, is_request: bool) {
+        if let Some(document) = &self.context.document {
             let sections = self.workflow.gated_sections().iter();
             let sections: BTreeMap<_, _> = sections
                 .map(|name| (name.clone(), document.section(name).map(Section::hash)))
@@ -101,7 +102,7 @@ impl<'a> PlanBuilder<'a> {
             let by = by.clone();
             self.record(Fact::DocumentImported {
                 by,
-                is_request: is_requested,
+                is_request,
                 sections,
             });
         }
@@ -150,11 +151,11 @@ impl<'a> PlanBuilder<'a> {
         let Some(run) = self.task.runs.get(role) else {
             return;
         };
-        let dead = matches!(run.state, RunState::Ended { .. });
-        let named = self.task.pending.iter().any(|pending| {
+        let is_dead = matches!(run.state, RunState::Ended { .. });
+        let is_named = self.task.pending.iter().any(|pending| {
             matches!(&pending.planned.effect, Effect::Kill(kill) if kill.runs.contains(&run.id))
         });
-        if dead && !named {
+        if is_dead && !is_named {
             let kill = Kill {
                 scope: KillScope::Runs,
                 runs: vec![run.id.clone()],
@@ -167,15 +168,16 @@ impl<'a> PlanBuilder<'a> {
         self.record(Fact::AttentionRaised { reason });
     }
 
-    /// A transition has succeeded once none of its effects is left, except those that may fail.
+    /// A transition has succeeded once none of its effects is left, except for effects that have
+    /// failed and are allowed to.
     pub(super) fn settle(&mut self) {
         let Some(plan) = self.task.unfinished_plan else {
             return;
         };
         let is_left = |pending: &PendingEffect| {
             let may_fail = pending.planned.on_error == OnError::Continue;
-            let is_given_up = matches!(pending.state, PendingState::Failed { .. });
-            pending.planned.plan == plan && !(may_fail && is_given_up)
+            let has_failed = matches!(pending.state, PendingState::Failed { .. });
+            pending.planned.plan == plan && !(may_fail && has_failed)
         };
         if !self.task.pending.iter().any(is_left) {
             self.record(Fact::HooksFinished);
@@ -200,18 +202,18 @@ impl<'a> PlanBuilder<'a> {
     pub(super) fn fresh_run(&mut self) -> RunId {
         self.runs += 1;
         match self.runs {
-            1 => RunId::new(self.known.fresh.as_str()),
-            number => RunId::new(format!("{}-{number}", self.known.fresh)),
+            1 => RunId::new(self.context.fresh.as_str()),
+            number => RunId::new(format!("{}-{number}", self.context.fresh)),
         }
     }
 
     pub(super) fn document(&self) -> Option<&'a Document> {
-        self.known.document.as_ref()
+        self.context.document.as_ref()
     }
 
     /// The facts, if they were gathered for the current status.
     pub(super) fn facts(&self) -> Option<&'a Facts> {
-        (self.known.facts.entered == self.entered).then_some(&self.known.facts)
+        (self.context.facts.entered == self.entered).then_some(&self.context.facts)
     }
 
     /// The decision that these facts are needed.

@@ -1,4 +1,4 @@
-//! A start that was open but has to wait.
+//! A start that the workflow allows but that has to wait.
 
 use super::hints;
 use crate::input::{Request, RequestKind};

@@ -49,9 +49,9 @@ pub(super) fn respawn(
     Ok(())
 }
 
-/// Whether the agent is already being brought back: a rule of the workflow may have judged its
-/// death a moment ago.
-pub(super) fn is_starting(steps: &PlanBuilder<'_>, requester: Option<&Role>) -> bool {
+/// Whether the agent is already being brought back, for example because an exit rule has just
+/// respawned it.
+pub(super) fn is_starting(steps: &PlanBuilder<'_>, requested_role: Option<&Role>) -> bool {
     let is_starting = |role: &Role| {
         let run = steps.task.runs.get(role);
         let run = run.filter(|run| run.state == RunState::Starting);
@@ -65,26 +65,27 @@ pub(super) fn is_starting(steps: &PlanBuilder<'_>, requester: Option<&Role>) -> 
     let Some(state) = steps.workflow.state(&steps.task.status) else {
         return false;
     };
-    let mut known = state.respawn.keys();
-    match requester {
+    let mut roles = state.respawn.keys();
+    match requested_role {
         Some(role) => state.respawn.contains_key(role) && is_starting(role),
-        None => known.clone().all(|role| steps.task.is_live(role)) && known.any(is_starting),
+        None => roles.clone().all(|role| steps.task.is_live(role)) && roles.any(is_starting),
     }
 }
 
-/// The requested role, else the first one that is gone and can be brought back.
-fn missing_role(steps: &PlanBuilder<'_>, requester: Option<&Role>) -> Option<Role> {
+/// The requested role, if it can be respawned. If none is requested: the first role that can be
+/// respawned and whose agent is gone, else the first role that can be respawned.
+fn missing_role(steps: &PlanBuilder<'_>, requested_role: Option<&Role>) -> Option<Role> {
     let state = steps.workflow.state(&steps.task.status)?;
-    let can = |role: &&Role| state.respawn.contains_key(*role);
-    if let Some(role) = requester {
-        return can(&role).then(|| role.clone());
+    let can_respawn = |role: &&Role| state.respawn.contains_key(*role);
+    if let Some(role) = requested_role {
+        return can_respawn(&role).then(|| role.clone());
     }
-    let gone = |role: &&Role| !steps.task.is_live(role);
-    let expected = state.expects.iter().filter(can);
+    let is_gone = |role: &&Role| !steps.task.is_live(role);
+    let expected = state.expects.iter().filter(can_respawn);
     expected
         .clone()
-        .find(gone)
-        .or_else(|| state.respawn.keys().find(gone))
+        .find(is_gone)
+        .or_else(|| state.respawn.keys().find(is_gone))
         .or_else(|| state.respawn.keys().next())
         .cloned()
 }

@@ -29,40 +29,40 @@ pub(super) fn submission_after(
     if matches!(trigger, Trigger::Merged | Trigger::PrMerged) {
         return Ok(kept);
     }
-    let passes = edge.gates.iter().find_map(|gate| match &gate.kind {
+    let pass_gate = edge.gates.iter().find_map(|gate| match &gate.kind {
         GateKind::Section(gate) if gate.verdict == Some(Verdict::Pass) => Some(gate),
         _ => None,
     });
-    let is_judged = |kind: &GateKind| matches!(kind, GateKind::Git(_));
-    if passes.is_none() && !edge.gates.iter().any(|gate| is_judged(&gate.kind)) {
+    let is_git_gate = |kind: &GateKind| matches!(kind, GateKind::Git(_));
+    if pass_gate.is_none() && !edge.gates.iter().any(|gate| is_git_gate(&gate.kind)) {
         let kind = steps.workflow.state(to).map(|state| state.kind);
-        let goes_on = matches!(kind, Some(Kind::Agent | Kind::Queued));
-        return Ok(kept.filter(|_| !goes_on));
+        let work_continues = matches!(kind, Some(Kind::Agent | Kind::Queued));
+        return Ok(kept.filter(|_| !work_continues));
     }
     let Some(git) = steps.facts().and_then(|facts| facts.git.as_ref()) else {
         return Err(vec![FactNeeded::Git]);
     };
     Ok(Some(Submission {
         commit: git.head.clone(),
-        passed_by: passes.map(|gate| passed_by(steps, gate, by)),
+        passed_by: pass_gate.map(|gate| passed_by(steps, gate, by)),
     }))
 }
 
-/// The role behind a verdict: the one that brought it, else the one that takes the edge.
+/// The role behind a verdict: the role that submitted it, else the role that takes the edge.
 fn passed_by(steps: &PlanBuilder<'_>, gate: &SectionGate, by: &Role) -> Role {
-    let memory = steps.task.sections.get(&gate.section);
+    let record = steps.task.sections.get(&gate.section);
     let mut allowed = gate.from_role.iter();
-    let brought = allowed.find(|role| memory.is_some_and(|it| it.submitted_by.contains(role)));
-    brought.unwrap_or(by).clone()
+    let submitter = allowed.find(|role| record.is_some_and(|it| it.submitted_by.contains(role)));
+    submitter.unwrap_or(by).clone()
 }
 
-/// Why the branch as it is cannot be judged or merged: its head is not the commit that the request
-/// names, or else has commits that were not there when the work was submitted.
+/// Why the branch cannot be judged or merged as it is: its head is not the commit that the request
+/// names or, if the request names none, not the submitted commit.
 pub(super) fn check_moved(steps: &PlanBuilder<'_>, git: &GitFacts) -> Option<GateFailure> {
     let submission = steps.task.submission.as_ref();
     let named = requested_commit(steps);
     let expected = named.or(submission.map(|it| &it.commit))?;
-    let from_is = match (named, submission) {
+    let commit_kind = match (named, submission) {
         (Some(_), _) => CommitKind::Named,
         (
             None,
@@ -77,7 +77,7 @@ pub(super) fn check_moved(steps: &PlanBuilder<'_>, git: &GitFacts) -> Option<Gat
         from: expected.clone(),
         to: git.head.clone(),
         commits: named_commit(git, expected).and_then(|it| it.commits_since),
-        commit_kind: from_is,
+        commit_kind,
     })
 }
 
@@ -101,13 +101,13 @@ pub(super) fn requested_commit<'a>(steps: &PlanBuilder<'a>) -> Option<&'a Commit
 }
 
 /// Whether a failing git condition does not matter because the request merges one specific commit:
-/// whatever is not part of it is left out, and the answer names it.
+/// whatever is not part of that commit is left out, and the answer lists it.
 pub(super) fn is_irrelevant(
     condition: GitCondition,
     git: &GitFacts,
     steps: &PlanBuilder<'_>,
 ) -> bool {
-    let merges = request(steps).is_some_and(|it| {
+    let is_merge = request(steps).is_some_and(|it| {
         matches!(
             it.kind,
             RequestKind::Merge { .. } | RequestKind::Verb(Verb::Merge)
@@ -115,7 +115,7 @@ pub(super) fn is_irrelevant(
     });
     let named = requested_commit(steps);
     let submitted = steps.task.submission.as_ref().map(|it| &it.commit);
-    merges
+    is_merge
         && match condition {
             GitCondition::Clean => merges_only_named(steps),
             // A commit that is already in the default branch is recorded as merged.
@@ -129,9 +129,9 @@ pub(super) fn is_irrelevant(
 
 /// Whether the request merges one specific commit and leaves out everything else.
 pub(super) fn merges_only_named(steps: &PlanBuilder<'_>) -> bool {
-    let ask = request(steps).map(|request| &request.kind);
+    let kind = request(steps).map(|request| &request.kind);
     matches!(
-        ask,
+        kind,
         Some(RequestKind::Merge {
             only_head: true,
             ..

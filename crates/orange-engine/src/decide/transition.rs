@@ -70,7 +70,7 @@ pub(super) fn take(
     let submission =
         submission::submission_after(steps, taken.edge, &taken.to, taken.trigger, &taken.by)?;
     let known = hooks::known_runs(steps);
-    let calls_merge_off = steps.task.pending_merge().is_some() && taken.by != Role::Human && !ends;
+    let cancels_merge = steps.task.pending_merge().is_some() && taken.by != Role::Human && !ends;
     let message = taken.message.clone().unwrap_or_default();
     steps.record(Fact::StatusChanged(StatusChange {
         from: steps.task.status.clone(),
@@ -93,7 +93,7 @@ pub(super) fn take(
         known: &known,
     };
     hooks::plan(steps, &all, &context);
-    if calls_merge_off {
+    if cancels_merge {
         steps.raise_attention(String::from(
             "the merge was cancelled: the task changed its status",
         ));
@@ -142,50 +142,52 @@ pub(super) fn change_fields(steps: &mut PlanBuilder<'_>, changes: &[Change]) {
 /// the transition itself does nothing about it. A cancelled start may have partly happened, so its
 /// run is ended. The targets of a failed kill are ended too, by name: retrying a kill of the whole
 /// session would hit unrelated agents. A failed release waits for a retry, unless the transition
-/// releases again or needs what would be freed. Any other failure belonged to the previous
-/// transition: intent does not outlive it.
+/// releases again or acquires a workspace. Any other failed effect belonged to the previous
+/// transition and is cancelled.
 fn cancel_stale(steps: &mut PlanBuilder<'_>, plan: u64, state: Option<&State>, hooks: &[&Hook]) {
-    let does = |test: &dyn Fn(&Action) -> bool| hooks.iter().any(|hook| test(&hook.action));
-    let acquires = does(&|action| matches!(action, Action::AcquireWorkspace { .. }));
-    let releases = does(&|action| matches!(action, Action::ReleaseWorkspace));
-    let wanted = |role: &Role| {
+    let any_hook = |test: &dyn Fn(&Action) -> bool| hooks.iter().any(|hook| test(&hook.action));
+    let acquires = any_hook(&|action| matches!(action, Action::AcquireWorkspace { .. }));
+    let releases = any_hook(&|action| matches!(action, Action::ReleaseWorkspace));
+    let is_kept = |role: &Role| {
         state.is_some_and(|state| state.expects.contains(role))
-            && !does(&|action| touches(action, role))
+            && !any_hook(&|action| touches(action, role))
     };
-    let mut leftover = Vec::new();
+    let mut leftover_runs = Vec::new();
     for pending in &steps.task.pending {
         let failed = pending.state != PendingState::Waiting;
         let start = match &pending.planned.effect {
             Effect::Spawn(spawn) => Some(spawn),
             Effect::NotifyRole(notify) => notify.spawn_if_absent.as_ref(),
-            Effect::Kill(kill) if failed && !does(&|action| kills_again(action, &kill.scope)) => {
-                leftover.extend(kill.runs.iter().cloned());
+            Effect::Kill(kill)
+                if failed && !any_hook(&|action| kills_again(action, &kill.scope)) =>
+            {
+                leftover_runs.extend(kill.runs.iter().cloned());
                 None
             }
             _ => None,
         };
         if let Some(start) = start
             && !failed
-            && !wanted(&start.role)
-            && !does(&|action| kills(action, &start.role))
+            && !is_kept(&start.role)
+            && !any_hook(&|action| kills(action, &start.role))
         {
-            leftover.push(start.run.clone());
+            leftover_runs.push(start.run.clone());
         }
     }
     steps.cancel_pending(|effect, pending| {
         let failed = *pending != PendingState::Waiting;
         match effect {
-            Effect::Spawn(spawn) => failed || !wanted(&spawn.role),
-            Effect::NotifyRole(notify) => failed || !wanted(&notify.role),
+            Effect::Spawn(spawn) => failed || !is_kept(&spawn.role),
+            Effect::NotifyRole(notify) => failed || !is_kept(&notify.role),
             Effect::Merge(_) => true,
             Effect::ReleaseWorkspace { .. } => failed && (acquires || releases),
             _ => failed,
         }
     });
-    if !leftover.is_empty() {
+    if !leftover_runs.is_empty() {
         let kill = Kill {
             scope: KillScope::Runs,
-            runs: leftover,
+            runs: leftover_runs,
         };
         steps.plan_effect(plan, Effect::Kill(kill), OnError::Stop);
     }

@@ -18,23 +18,23 @@ pub fn vouches_for_document(
     workflow: &Workflow,
     task: &Task,
     document: &Document,
-    ask: &RequestKind,
+    request: &RequestKind,
 ) -> bool {
-    let here = || {
+    let edges_here = || {
         let edges = workflow.edges.iter();
         edges.filter(|edge| edge.from == task.status)
     };
     let rules = workflow.exit_rules.iter();
     let rules = rules.filter(|rule| rule.status == task.status);
     let artifacts = rules.flat_map(|rule| &rule.has_artifact);
-    let requested = here().filter(|edge| is_requested(workflow, task, ask, edge));
+    let requested = edges_here().filter(|edge| is_requested(workflow, task, request, edge));
     let requested: Vec<&SectionGate> =
         verdict_gates(requested.flat_map(|edge| &edge.gates)).collect();
-    verdict_gates(here().flat_map(|edge| &edge.gates).chain(artifacts)).all(|gate| {
-        verdict_in(gate, document).is_none_or(|said| {
+    verdict_gates(edges_here().flat_map(|edge| &edge.gates).chain(artifacts)).all(|gate| {
+        verdict_in(gate, document).is_none_or(|verdict| {
             let mut requested = requested.iter();
             requested.any(|requested| {
-                requested.section == gate.section && requested.verdict == Some(said)
+                requested.section == gate.section && requested.verdict == Some(verdict)
             })
         })
     })
@@ -52,8 +52,8 @@ fn verdict_gates<'a>(
     })
 }
 
-fn is_requested(workflow: &Workflow, task: &Task, ask: &RequestKind, edge: &Edge) -> bool {
-    let verb = match ask {
+fn is_requested(workflow: &Workflow, task: &Task, request: &RequestKind, edge: &Edge) -> bool {
+    let verb = match request {
         RequestKind::Move { to } => {
             return match &edge.to {
                 Target::Status(status) => status == to,
@@ -76,7 +76,7 @@ fn verdict_in(gate: &SectionGate, document: &Document) -> Option<Verdict> {
     }
 }
 
-/// Whether a gate passes work on an agent's verdict.
+/// Whether a gate requires the verdict PASS.
 pub(super) fn is_approval(gate: &Gate) -> bool {
     matches!(&gate.kind, GateKind::Section(gate) if gate.verdict == Some(Verdict::Pass))
 }

@@ -75,12 +75,12 @@ pub(super) fn has_ended(steps: &PlanBuilder<'_>) -> bool {
 fn read_document(
     steps: &mut PlanBuilder<'_>,
     by: &Role,
-    is_requested: bool,
+    is_request: bool,
 ) -> Result<(), NeededFacts> {
     if steps.document().is_none() {
         return Err(vec![FactNeeded::Document]);
     }
-    if is_requested {
+    if is_request {
         steps.import_for_request(by);
     } else {
         steps.import_for_observation(by);
@@ -96,7 +96,7 @@ fn end_run(
     steps: &mut PlanBuilder<'_>,
     run: &RunId,
     evidence: &Evidence,
-    text: Option<&String>,
+    output_line: Option<&String>,
 ) -> Result<(), NeededFacts> {
     let Some(role) = live_role(steps, run) else {
         return Ok(());
@@ -117,7 +117,7 @@ fn end_run(
         run,
         role: &role,
         evidence,
-        output_line: text,
+        output_line,
     };
     exit::judge(steps, &death)
 }
@@ -137,9 +137,9 @@ fn finish_effect(
         // The merge was cancelled too late to stop it, and the user must learn that it happened. If
         // another merge was requested since then, that one will find the merged commit.
         let mut pending = steps.task.pending.iter();
-        let is_asked_anew = pending.any(|it| matches!(it.planned.effect, Effect::Merge(_)));
+        let has_new_merge = pending.any(|it| matches!(it.planned.effect, Effect::Merge(_)));
         if let EffectOutcome::Merged(merged) = outcome
-            && !is_asked_anew
+            && !has_new_merge
         {
             let (branch, commit) = (&steps.task.branch, &merged.commit);
             steps.raise_attention(format!(
@@ -215,13 +215,13 @@ fn fail_effect(
     // A failed respawn does not change the status: entering it had succeeded.
     let is_entry = steps.task.unfinished_plan == Some(planned.plan);
     if is_start && is_entry && !has_ended(steps) {
-        let shown = format!("{}: {error}", planned.effect.label());
-        let error = shown.clone();
+        let failure = format!("{}: {error}", planned.effect.label());
+        let error = failure.clone();
         steps.record(Fact::ErrorRecorded { error });
         steps.import_for_observation(&Role::Engine);
-        take_first_open_edge(steps, Trigger::SpawnFailed, &shown)?;
+        take_first_open_edge(steps, Trigger::SpawnFailed, &failure)?;
         // The new status clears the attention list, but the failed start still needs the user.
-        steps.raise_attention(shown);
+        steps.raise_attention(failure);
     }
     steps.settle();
     Ok(())
@@ -231,9 +231,9 @@ fn fail_effect(
 /// edge.
 fn take_observed_edge(
     steps: &mut PlanBuilder<'_>,
-    seen: Fact,
+    observed: Fact,
     trigger: Trigger,
-    shown: String,
+    description: String,
 ) -> Result<(), NeededFacts> {
     if has_ended(steps) {
         return Ok(());
@@ -244,50 +244,50 @@ fn take_observed_edge(
     let target = edge.and_then(|edge| edges::target(edge, steps));
     if let (Some(edge), Some(to)) = (edge, target) {
         steps.import_for_observation(&Role::Engine);
-        steps.record(seen);
+        steps.record(observed);
         let taken = TransitionPlan {
             edge,
             to,
             trigger,
             by: Role::Engine,
-            because: vec![shown],
+            because: vec![description],
             message: None,
         };
         return transition::take(steps, taken);
     }
-    let reason = format!("{shown}, but the workflow has no transition for that");
-    // The world is polled again and again; this is recorded once.
+    let reason = format!("{description}, but the workflow has no transition for that");
+    // Every poll observes the same again, but it is recorded only once.
     if !steps.task.attention.contains(&reason) {
-        steps.record(seen);
+        steps.record(observed);
         steps.raise_attention(reason);
     }
     Ok(())
 }
 
 /// Moves the task after a merge outside of orange. While our own merge is running, an observed
-/// merge is ignored: it is our own, which reports its result itself.
+/// merge is ignored: it is our own merge, whose effect reports the result.
 fn observe_merge(steps: &mut PlanBuilder<'_>, commit: &CommitId) -> Result<(), NeededFacts> {
     if steps.task.pending_merge().is_some() {
         return Ok(());
     }
-    let seen = Fact::MergeObserved {
+    let observed = Fact::MergeObserved {
         commit: commit.clone(),
     };
-    let shown = format!("the branch was merged as {commit}");
-    take_observed_edge(steps, seen, Trigger::Merged, shown)
+    let description = format!("the branch was merged as {commit}");
+    take_observed_edge(steps, observed, Trigger::Merged, description)
 }
 
 fn observe_pull_request(
     steps: &mut PlanBuilder<'_>,
     state: PullRequestState,
 ) -> Result<(), NeededFacts> {
-    let (trigger, shown) = match state {
+    let (trigger, description) = match state {
         PullRequestState::Open => return Ok(()),
         PullRequestState::Merged => (Trigger::PrMerged, "the pull request was merged"),
         PullRequestState::Closed => (Trigger::PrClosed, "the pull request was closed"),
     };
-    let seen = Fact::PullRequestObserved { state };
-    take_observed_edge(steps, seen, trigger, shown.to_owned())
+    let observed = Fact::PullRequestObserved { state };
+    take_observed_edge(steps, observed, trigger, description.to_owned())
 }
 
 fn time_out(steps: &mut PlanBuilder<'_>) -> Result<(), NeededFacts> {
@@ -295,14 +295,14 @@ fn time_out(steps: &mut PlanBuilder<'_>) -> Result<(), NeededFacts> {
     let Some(timeout) = state.and_then(|state| state.timeout.as_ref()) else {
         return Ok(());
     };
-    let lasted = steps.known.at.seconds_since(steps.task.entered.at);
-    if lasted < timeout.after {
+    let elapsed = steps.context.at.seconds_since(steps.task.entered.at);
+    if elapsed < timeout.after {
         return Ok(());
     }
     let mut trial = steps.clone();
     trial.import_for_observation(&Role::Engine);
     let edges = edges::edges_to(&trial, &timeout.then, Trigger::Timeout);
-    let reason = format!("the status has lasted {lasted} s");
+    let reason = format!("the status has lasted {elapsed} s");
     // A timeout whose gates do not hold is tried again at the next poll and leaves no trace.
     if transition::take_by_engine(&mut trial, &edges, &timeout.then, Trigger::Timeout, &reason)?
         .is_ok()
@@ -330,12 +330,12 @@ fn end_child(
 
 /// Moves on once every child has ended and no more are being created.
 fn wake_after_children(steps: &mut PlanBuilder<'_>) -> Result<(), NeededFacts> {
-    let creating = steps.task.pending.iter().any(|pending| {
+    let is_creating = steps.task.pending.iter().any(|pending| {
         matches!(pending.planned.effect, Effect::CreateChildren { .. })
             && pending.state == PendingState::Waiting
     });
     let all_ended = steps.task.children.values().all(Option::is_some);
-    if all_ended && !creating && !has_ended(steps) {
+    if all_ended && !is_creating && !has_ended(steps) {
         steps.import_for_observation(&Role::Engine);
         take_first_open_edge(steps, Trigger::ChildrenDone, "every child task has ended")?;
     }
@@ -346,13 +346,13 @@ fn wake_after_children(steps: &mut PlanBuilder<'_>) -> Result<(), NeededFacts> {
 fn take_first_open_edge(
     steps: &mut PlanBuilder<'_>,
     trigger: Trigger,
-    shown: &str,
+    reason: &str,
 ) -> Result<bool, NeededFacts> {
     for edge in edges::edges_by_trigger(steps, trigger) {
         let Some(to) = edges::target(edge, steps) else {
             continue;
         };
-        if transition::take_by_engine(steps, &[edge], &to, trigger, shown)?.is_ok() {
+        if transition::take_by_engine(steps, &[edge], &to, trigger, reason)?.is_ok() {
             return Ok(true);
         }
     }

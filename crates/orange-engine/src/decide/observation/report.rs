@@ -33,11 +33,11 @@ pub(super) fn receive(
     } else {
         report.explanation()
     };
-    let is_followed = take_report_edge(steps, &mut text)?;
-    if !is_followed {
+    let took_edge = take_report_edge(steps, &mut text)?;
+    if !took_edge {
         text.push_str(", but the workflow has no transition for that");
     }
-    if !is_followed || transition::is_waiting_for_user(steps) {
+    if !took_edge || transition::is_waiting_for_user(steps) {
         steps.raise_attention(text);
     }
     Ok(())

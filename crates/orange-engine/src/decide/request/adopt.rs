@@ -16,17 +16,17 @@ use crate::refusal::{Attempt, Blocker};
 use crate::task::PendingState;
 
 impl<'a> RequestDecision<'a> {
-    /// The new workflow must have the status with the same meaning. No effect may be pending,
+    /// The new workflow must have the same status with the same kind. No effect may be pending,
     /// because a planned effect belongs to the workflow that planned it.
     pub(super) fn adopt(mut self, workflow: &'a Workflow) -> Decision {
         let attempt = Attempt::ChangeWorkflow {
             workflow: workflow.name.clone(),
         };
-        let in_the_way = self
+        let blocker = self
             .check_human()
             .or_else(|| self.check_not_ended())
             .or_else(|| self.check_fits(workflow));
-        if let Some(missing) = in_the_way {
+        if let Some(missing) = blocker {
             return self.refuse(attempt, blocked_by(missing));
         }
         if *workflow == *self.steps.workflow {
@@ -36,7 +36,7 @@ impl<'a> RequestDecision<'a> {
             return self.steps.need(vec![FactNeeded::Document]);
         }
         let known = &self.steps.task.sections;
-        let sections = existing_sections(workflow, self.steps.known).into_iter();
+        let sections = existing_sections(workflow, self.steps.context).into_iter();
         let sections: BTreeMap<SectionName, SectionHash> = sections
             .filter(|(name, _)| !known.contains_key(name))
             .collect();
@@ -60,25 +60,25 @@ impl<'a> RequestDecision<'a> {
             return Some(Blocker::EffectsRunning);
         }
         let (name, status) = (workflow.name.clone(), task.status.clone());
-        let Some(there) = workflow.state(&status) else {
-            let here = |name: &Status| self.steps.workflow.state(name).map(|it| it.kind);
-            let open = workflow
+        let Some(other_state) = workflow.state(&status) else {
+            let kind_here = |name: &Status| self.steps.workflow.state(name).map(|it| it.kind);
+            let common = workflow
                 .states
                 .iter()
                 .filter(|it| it.kind != Kind::Terminal);
-            let open = open.filter(|it| here(&it.name) == Some(it.kind));
+            let common = common.filter(|it| kind_here(&it.name) == Some(it.kind));
             return Some(Blocker::StatusAbsent {
                 workflow: name,
                 status,
-                statuses: open.map(|state| state.name.clone()).collect(),
+                statuses: common.map(|state| state.name.clone()).collect(),
             });
         };
-        let here = self.steps.workflow.state(&status)?.kind;
-        (here != there.kind).then_some(Blocker::KindDiffers {
+        let current_kind = self.steps.workflow.state(&status)?.kind;
+        (current_kind != other_state.kind).then_some(Blocker::KindDiffers {
             workflow: name,
             status,
-            current_kind: here,
-            other_kind: there.kind,
+            current_kind,
+            other_kind: other_state.kind,
         })
     }
 }

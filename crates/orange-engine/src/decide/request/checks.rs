@@ -35,8 +35,8 @@ impl RequestDecision<'_> {
 
     pub(super) fn check_not_ended(&self) -> Option<Blocker> {
         let status = &self.steps.task.status;
-        let over = self.steps.workflow.is_terminal(status);
-        over.then(|| Blocker::Terminal {
+        let has_ended = self.steps.workflow.is_terminal(status);
+        has_ended.then(|| Blocker::Terminal {
             status: status.clone(),
         })
     }
@@ -45,8 +45,8 @@ impl RequestDecision<'_> {
     /// something else.
     pub(super) fn check_verb_available(&self, verb: Verb) -> Option<Blocker> {
         let workflow = self.steps.workflow;
-        let here = workflow.is_verb_available(verb, &self.steps.task.status);
-        (!here).then_some(Blocker::VerbUnavailable { verb })
+        let is_available = workflow.is_verb_available(verb, &self.steps.task.status);
+        (!is_available).then_some(Blocker::VerbUnavailable { verb })
     }
 
     /// Work is not restarted while an agent is doing it.
@@ -55,8 +55,9 @@ impl RequestDecision<'_> {
         Some(Blocker::StillRunning { role: role.clone() })
     }
 
-    /// Whether this verb, and not another request with the same target, may have led here.
-    pub(super) fn may_have_led_here(&self, verb: Verb) -> bool {
+    /// Whether the verb was available in the previous status. If not, another request with the
+    /// same target led here.
+    pub(super) fn can_have_led_here(&self, verb: Verb) -> bool {
         let from = self.steps.task.entered.from.as_ref();
         from.is_some_and(|from| self.steps.workflow.is_verb_available(verb, from))
     }
@@ -87,7 +88,7 @@ impl RequestDecision<'_> {
         })
     }
 
-    /// An agent that the status does not expect may not decide what is done in it.
+    /// Blocks requests by an agent that the status does not expect.
     pub(super) fn check_expected(&self) -> Option<Blocker> {
         let role = &self.request.by;
         let state = self.steps.workflow.state(&self.steps.task.status);
@@ -98,7 +99,7 @@ impl RequestDecision<'_> {
         })
     }
 
-    /// Why no request can lead there.
+    /// Why no request can lead to this status, if none can.
     pub(super) fn check_reachable(&self, to: &Status) -> Option<Blocker> {
         if let Some(missing) = self.check_not_ended() {
             return Some(missing);

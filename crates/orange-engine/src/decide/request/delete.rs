@@ -42,8 +42,8 @@ impl RequestDecision<'_> {
         self.steps.finish()
     }
 
-    /// Cancels the failed effects of an ended task, except for a workspace that it still holds,
-    /// which stays listed.
+    /// Clears the attention items of an ended task and cancels its failed effects. A failed kill or
+    /// release is kept and stays listed, because the task may still hold its workspace.
     pub(super) fn clear_attention(mut self) -> Decision {
         let attempt = Attempt::ClearAttention;
         if let Some(missing) = self.check_human() {

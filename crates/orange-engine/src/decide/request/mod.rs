@@ -33,33 +33,33 @@ pub(super) fn decide(
 ) -> Decision {
     let mut steps = PlanBuilder::new(workflow, task, &input.context, Some(&input.cause));
     steps.confirm_start(&request.by);
-    let asking = RequestDecision { steps, request };
+    let decision = RequestDecision { steps, request };
     match &request.kind {
-        RequestKind::Move { to } => asking.move_to(to),
-        RequestKind::Verb(Verb::Merge) => asking.merge(MergeStrategy::default(), false),
-        RequestKind::Verb(Verb::Retry) => asking.try_again(),
-        RequestKind::Verb(verb) => asking.verb(*verb),
+        RequestKind::Move { to } => decision.move_to(to),
+        RequestKind::Verb(Verb::Merge) => decision.merge(MergeStrategy::default(), false),
+        RequestKind::Verb(Verb::Retry) => decision.try_again(),
+        RequestKind::Verb(verb) => decision.verb(*verb),
         RequestKind::Merge {
             strategy, local, ..
-        } => asking.merge(strategy.unwrap_or_default(), *local),
-        RequestKind::Respawn { role } => asking.respawn(role.as_ref()),
-        RequestKind::HandEdit { to, version } => asking.hand_edit(to, *version),
+        } => decision.merge(strategy.unwrap_or_default(), *local),
+        RequestKind::Respawn { role } => decision.respawn(role.as_ref()),
+        RequestKind::HandEdit { to, version } => decision.hand_edit(to, *version),
         RequestKind::Amend {
             summary,
             branch,
             priority,
             to,
         } => {
-            let amended = asking.amend(summary.as_deref(), branch.as_ref(), *priority);
-            amended.map_or_else(|decision| *decision, |asking| asking.then_move(to.as_ref()))
+            let amended = decision.amend(summary.as_deref(), branch.as_ref(), *priority);
+            amended.map_or_else(|answer| *answer, |decision| decision.then_move(to.as_ref()))
         }
-        RequestKind::ChangeWorkflow { workflow, .. } => asking.adopt(workflow),
-        RequestKind::Delete => asking.delete(),
-        RequestKind::Restore => asking.restore(),
-        RequestKind::Tell { role } => asking.tell(role.as_ref()),
-        RequestKind::RetryEffects => asking.retry(|_, _| true),
-        RequestKind::ClearAttention => asking.clear_attention(),
-        RequestKind::RetryReleases => asking.retry(is_for_release),
+        RequestKind::ChangeWorkflow { workflow, .. } => decision.adopt(workflow),
+        RequestKind::Delete => decision.delete(),
+        RequestKind::Restore => decision.restore(),
+        RequestKind::Tell { role } => decision.tell(role.as_ref()),
+        RequestKind::RetryEffects => decision.retry(|_, _| true),
+        RequestKind::ClearAttention => decision.clear_attention(),
+        RequestKind::RetryReleases => decision.retry(is_for_release),
     }
 }
 
@@ -93,31 +93,32 @@ impl<'a> RequestDecision<'a> {
         }
     }
 
-    /// Goes by the first target whose edge is open to the caller's role and whose guard holds. If
-    /// there is none, the refusal is about the first target.
+    /// Decides by the first target whose edge is open to the caller's role and whose guard holds:
+    /// takes that edge, or refuses with what its gates miss. If there is no such target, the refusal
+    /// is about the first one.
     ///
     /// If the task is already at a target, that counts as success only if the verb leads no
     /// further.
     fn verb(mut self, verb: Verb) -> Decision {
         let attempt = self.attempt_of(verb);
         let targets = self.targets(verb);
-        let is_already = targets.iter().any(|to| {
-            self.is_already_in(to) && self.may_have_led_here(verb) || self.is_started(verb, to)
+        let is_at_target = targets.iter().any(|to| {
+            self.is_already_in(to) && self.can_have_led_here(verb) || self.is_started(verb, to)
         });
-        let in_the_way = self
+        let blocker = self
             .check_not_ended()
             .or_else(|| self.check_verb_available(verb))
             .or_else(|| self.check_not_running(verb))
             .or_else(|| self.check_settled(verb))
             .or_else(|| self.check_not_merging());
-        if let Some(missing) = in_the_way {
-            if is_already {
+        if let Some(missing) = blocker {
+            if is_at_target {
                 return already_done();
             }
             return self.refuse(attempt, blocked_by(missing));
         }
         self.steps.import_for_request(&self.request.by);
-        let mut first = None;
+        let mut first_closed = None;
         for to in targets {
             let edges = edges::edges_to(&self.steps, &to, Trigger::Request);
             match edges::choose(&edges, self.caller(), &self.steps) {
@@ -126,14 +127,14 @@ impl<'a> RequestDecision<'a> {
                 Choice::Closed(closed) if closed.reachable => return self.refuse(attempt, closed),
                 Choice::Closed(closed) if closed.missing.is_empty() => {}
                 Choice::Closed(closed) => {
-                    first.get_or_insert(closed);
+                    first_closed.get_or_insert(closed);
                 }
             }
         }
-        if is_already {
+        if is_at_target {
             return already_done();
         }
-        let closed = first.unwrap_or_else(|| blocked_by(Blocker::VerbUnavailable { verb }));
+        let closed = first_closed.unwrap_or_else(|| blocked_by(Blocker::VerbUnavailable { verb }));
         self.refuse(attempt, closed)
     }
 
@@ -162,8 +163,8 @@ impl<'a> RequestDecision<'a> {
             return self.refuse(attempt, blocked_by(missing));
         }
         self.steps.import_for_request(&self.request.by);
-        let asker = self.caller();
-        match merge::start(&mut self.steps, strategy, local, asker) {
+        let caller = self.caller();
+        match merge::start(&mut self.steps, strategy, local, caller) {
             Ok(()) => self.steps.finish(),
             Err(MergeBlocker::Refused(closed)) => self.refuse(attempt, closed),
             Err(MergeBlocker::Needs(facts)) => self.steps.need(facts),
@@ -200,11 +201,11 @@ impl<'a> RequestDecision<'a> {
     /// never followed: the user gets the equivalent command instead.
     fn hand_edit(self, to: &Status, version: u64) -> Decision {
         let task = &self.steps.task;
-        let of_the_day = (task.entered.version..=task.version).contains(&version);
-        if !of_the_day || *to == task.status {
+        let is_current = (task.entered.version..=task.version).contains(&version);
+        if !is_current || *to == task.status {
             return Decision::Plan(Plan::empty());
         }
-        let mut rejected = self.steps.clone();
+        let mut rejection = self.steps.clone();
         let by = self.request.by.clone();
         let reason = if by == Role::Human {
             format!(
@@ -219,15 +220,15 @@ impl<'a> RequestDecision<'a> {
             }
         };
         if by == Role::Human {
-            rejected.raise_attention(reason.clone());
+            rejection.raise_attention(reason.clone());
         }
         let to = to.clone();
-        rejected.record(Fact::EditRejected { by, to, reason });
-        rejected.finish()
+        rejection.record(Fact::EditRejected { by, to, reason });
+        rejection.finish()
     }
 
-    /// An agent may rename what it works on while it works on it, but never to the default branch.
-    /// Only the user sets priorities.
+    /// An agent that the status expects may change the summary and the branch, but the branch never
+    /// to the default branch. Only the user sets priorities.
     fn amend(
         mut self,
         summary: Option<&str>,
@@ -239,8 +240,8 @@ impl<'a> RequestDecision<'a> {
         let branch = branch.filter(|branch| **branch != task.branch);
         let priority = priority.filter(|priority| *priority != task.queueing.priority);
         let not_allowed = || self.check_human().filter(|_| priority.is_some());
-        let in_the_way = self.check_not_ended().or_else(|| self.check_expected());
-        if let Some(missing) = in_the_way.or_else(not_allowed) {
+        let blocker = self.check_not_ended().or_else(|| self.check_expected());
+        if let Some(missing) = blocker.or_else(not_allowed) {
             return Err(Box::new(self.refuse(Attempt::Amend, blocked_by(missing))));
         }
         if summary.is_none() && branch.is_none() && priority.is_none() {
@@ -286,9 +287,9 @@ impl<'a> RequestDecision<'a> {
         }
     }
 
-    /// Retries the failed effects that `is_meant` selects, also of a task that has ended: an ended
-    /// task must not keep its workspace.
-    fn retry(mut self, is_meant: fn(&Task, &PlannedEffect) -> bool) -> Decision {
+    /// Retries the failed effects that `is_selected` selects, also of a task that has ended: an
+    /// ended task must not keep its workspace.
+    fn retry(mut self, is_selected: fn(&Task, &PlannedEffect) -> bool) -> Decision {
         if let Some(missing) = self.check_human() {
             return self.refuse(Attempt::RetryEffects, blocked_by(missing));
         }
@@ -298,14 +299,14 @@ impl<'a> RequestDecision<'a> {
             .iter()
             .filter(|it| it.state != PendingState::Waiting);
         let failed: Vec<_> = failed
-            .filter(|pending| is_meant(task, &pending.planned))
+            .filter(|pending| is_selected(task, &pending.planned))
             .map(|pending| pending.planned.id)
             .collect();
         if failed.is_empty() {
             // Effects may still wait after their performer was killed; a retry then only performs
             // them.
             let mut pending = task.pending.iter();
-            if pending.any(|it| is_meant(task, &it.planned)) {
+            if pending.any(|it| is_selected(task, &it.planned)) {
                 return already_done();
             }
             return self.refuse(Attempt::RetryEffects, blocked_by(Blocker::NothingToDo));
@@ -386,12 +387,12 @@ impl<'a> RequestDecision<'a> {
 fn is_for_release(task: &Task, planned: &PlannedEffect) -> bool {
     let is_release =
         |planned: &PlannedEffect| matches!(planned.effect, Effect::ReleaseWorkspace { .. });
-    let follows = |later: &PendingEffect| {
+    let is_later_release = |later: &PendingEffect| {
         let later = &later.planned;
         is_release(later) && later.plan == planned.plan && later.id > planned.id
     };
     is_release(planned)
-        || matches!(planned.effect, Effect::Kill(_)) && task.pending.iter().any(follows)
+        || matches!(planned.effect, Effect::Kill(_)) && task.pending.iter().any(is_later_release)
 }
 
 pub(super) fn already_done() -> Decision {

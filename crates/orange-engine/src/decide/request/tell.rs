@@ -14,7 +14,7 @@ impl RequestDecision<'_> {
         if let Some(missing) = self.check_not_ended().or_else(|| self.check_human()) {
             return self.refuse(Attempt::Tell, blocked_by(missing));
         }
-        let Some(role) = self.reader(role) else {
+        let Some(role) = self.recipient(role) else {
             let missing = if self.steps.task.runs.is_empty() {
                 Blocker::NotStarted
             } else {
@@ -37,9 +37,9 @@ impl RequestDecision<'_> {
         self.steps.finish()
     }
 
-    fn reader(&self, requester: Option<&Role>) -> Option<Role> {
+    fn recipient(&self, requested_role: Option<&Role>) -> Option<Role> {
         let task = &self.steps.task;
-        if let Some(role) = requester {
+        if let Some(role) = requested_role {
             return task.is_live(role).then(|| role.clone());
         }
         let state = self.steps.workflow.state(&task.status);
