@@ -113,7 +113,7 @@ pub struct Ending<'a> {
 pub struct Judgement {
     /// How the run ended, after the rules were applied.
     pub evidence: Evidence,
-    /// The line that gave the reason, if one did.
+    /// The line of output that says why the run ended, if there is one.
     pub output_line: Option<String>,
 }
 
@@ -122,7 +122,7 @@ pub struct Judgement {
 /// Only an end that the system recorded is judged: a closed window or a machine that went down says
 /// nothing about the harness.
 pub fn judge(rules: &[Rule], ending: &Ending<'_>) -> Judgement {
-    let plain = Judgement {
+    let unchanged = Judgement {
         evidence: ending.evidence.clone(),
         output_line: None,
     };
@@ -130,28 +130,29 @@ pub fn judge(rules: &[Rule], ending: &Ending<'_>) -> Judgement {
         ending.evidence,
         Evidence::Exit { .. } | Evidence::Signal { .. }
     ) {
-        return plain;
+        return unchanged;
     }
     let lines: Vec<&str> = last_lines(ending.output);
     for rule in rules
         .iter()
         .filter(|rule| rule.matches_ending(ending.evidence))
     {
-        let text = match rule.line(&lines) {
+        let line_index = match rule.matching_line(&lines) {
             None if rule.patterns.is_empty() => None,
             None => continue,
             Some(at) => Some(at),
         };
         return Judgement {
-            evidence: evidence(&rule.meaning, ending, &lines, text),
-            output_line: text.map(|at| lines[at].trim().chars().take(MAX_LINE_CHARS).collect()),
+            evidence: evidence(&rule.meaning, ending, &lines, line_index),
+            output_line: line_index
+                .map(|at| lines[at].trim().chars().take(MAX_LINE_CHARS).collect()),
         };
     }
-    plain
+    unchanged
 }
 
 /// What it means when a live agent says that it cannot continue; `None` when other agents of its
-/// harness could.
+/// harness could still work.
 ///
 /// Rules about how a process ends do not apply to one that is still running.
 pub fn judge_live(
@@ -176,7 +177,9 @@ pub fn judge_live(
 /// How the process ended does not matter here: the text is already known to be an error.
 pub fn classify(rules: &[Rule], error: &str) -> FailureClass {
     let lines = last_lines(error);
-    let found = rules.iter().find(|rule| rule.line(&lines).is_some());
+    let found = rules
+        .iter()
+        .find(|rule| rule.matching_line(&lines).is_some());
     found.map_or(FailureClass::Crash, |rule| rule.meaning.classify())
 }
 
@@ -190,27 +193,34 @@ impl Rule {
         }
     }
 
-    /// The last line that contains one of the rule's texts.
-    fn line(&self, lines: &[&str]) -> Option<usize> {
-        let says = |line: &str| {
+    /// The index of the last line that contains one of the rule's patterns.
+    fn matching_line(&self, lines: &[&str]) -> Option<usize> {
+        let matches = |line: &str| {
             let line = plain(line);
-            self.patterns.iter().any(|text| line.contains(&plain(text)))
+            self.patterns
+                .iter()
+                .any(|pattern| line.contains(&plain(pattern)))
         };
-        lines.iter().rposition(|line| says(line))
+        lines.iter().rposition(|line| matches(line))
     }
 }
 
-fn evidence(means: &Meaning, ending: &Ending<'_>, lines: &[&str], line: Option<usize>) -> Evidence {
-    match means {
+fn evidence(
+    meaning: &Meaning,
+    ending: &Ending<'_>,
+    lines: &[&str],
+    line_index: Option<usize>,
+) -> Evidence {
+    match meaning {
         Meaning::Quota { resets, wait } => {
-            let said = line.map(|at| {
+            let text = line_index.map(|at| {
                 let end = lines.len().min(at + 1 + LINES_AFTER);
                 plain(&lines[at..end].join(" "))
             });
-            let until = said.and_then(|said| find_reset(&said, resets, ending.at, ending.offset));
+            let until = text.and_then(|text| find_reset(&text, resets, ending.at, ending.offset));
             let millis = i64::try_from(wait.saturating_mul(1000)).unwrap_or(i64::MAX);
-            let usual = Timestamp::from_millis(ending.at.millis().saturating_add(millis));
-            let until = Some(until.unwrap_or(usual));
+            let default_until = Timestamp::from_millis(ending.at.millis().saturating_add(millis));
+            let until = Some(until.unwrap_or(default_until));
             Evidence::Quota { until }
         }
         Meaning::Login => Evidence::Login,
@@ -221,8 +231,8 @@ fn evidence(means: &Meaning, ending: &Ending<'_>, lines: &[&str], line: Option<u
     }
 }
 
-fn last_lines(shown: &str) -> Vec<&str> {
-    let lines = shown.lines().rev().filter(|line| !line.trim().is_empty());
+fn last_lines(output: &str) -> Vec<&str> {
+    let lines = output.lines().rev().filter(|line| !line.trim().is_empty());
     let mut lines: Vec<&str> = lines.take(LAST_LINES).collect();
     lines.reverse();
     lines

@@ -59,16 +59,16 @@ const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
-/// When quota is back, if a lowercase text says so in one of these forms.
+/// When quota is back, if a lowercase text says so in one of these formats.
 pub(super) fn find_reset(
     text: &str,
-    forms: &[ResetFormat],
+    formats: &[ResetFormat],
     now: Timestamp,
     offset: Option<i32>,
 ) -> Option<Timestamp> {
-    let is_between = |it: char| it.is_whitespace() || "()[]{}<>|│\"'`,;·∙•=!?".contains(it);
+    let is_separator = |it: char| it.is_whitespace() || "()[]{}<>|│\"'`,;·∙•=!?".contains(it);
     let words: Vec<&str> = text
-        .split(is_between)
+        .split(is_separator)
         .map(|word| word.trim_matches(['.', ':']))
         .filter(|word| !word.is_empty())
         .collect();
@@ -76,13 +76,15 @@ pub(super) fn find_reset(
         let left = then.millis().saturating_sub(now.millis());
         (1..=MAX_RESET_MILLIS).contains(&left)
     };
-    let read = |form: &ResetFormat| match form {
+    let read = |format: &ResetFormat| match format {
         ResetFormat::Epoch => words.iter().find_map(|word| epoch(word)),
         ResetFormat::Iso => words.iter().find_map(|word| iso(word)),
         ResetFormat::Relative => relative(&words, now),
         ResetFormat::Clock => clock(&words, now, offset),
     };
-    forms.iter().find_map(|form| read(form).filter(&is_sane))
+    formats
+        .iter()
+        .find_map(|format| read(format).filter(&is_sane))
 }
 
 fn epoch(word: &str) -> Option<Timestamp> {

@@ -26,7 +26,7 @@ pub(super) fn hints_for(refusal: &Refusal) -> Vec<String> {
 
 fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
     let task = &refusal.task;
-    let again = repeat_command(refusal);
+    let same_command = repeat_command(refusal);
     Some(match missing {
         Blocker::Terminal { .. } => {
             String::from("create a new task for further work with `orange task create`")
@@ -49,19 +49,19 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         }
         Blocker::NothingToMerge { .. } => format!(
             "commit the work in the task's worktree; if you merged the branch yourself, name its \
-             commit: `{again} --head COMMIT`"
+             commit: `{same_command} --head COMMIT`"
         ),
         Blocker::NotInBranch { .. } => {
             format!("see the branch's commits with `orange task diff {task}`")
         }
         Blocker::NotByRequest { triggers } if triggers.iter().any(|name| name == "merged") => {
-            format!("it follows when the branch is merged: `orange task merge {task}`")
+            format!("merge the branch to get there: `orange task merge {task}`")
         }
         Blocker::NotAllowed { by, .. } => not_allowed(by, refusal),
         Blocker::GuardFailed { when, .. } => guard_hint(when, refusal),
-        Blocker::GateFailed { failure } => return gate_hint(failure, &again),
+        Blocker::GateFailed { failure } => return gate_hint(failure, &same_command),
         Blocker::ConfirmationNeeded { .. } if refusal.by == Role::Human => {
-            format!("to confirm, run `{again} --yes`")
+            format!("to confirm, run `{same_command} --yes`")
         }
         Blocker::ConfirmationNeeded { .. } => ask_user_hint(refusal),
         Blocker::UnknownStatus { .. } | Blocker::NoPrevious | Blocker::VerbUnavailable { .. } => {
@@ -116,7 +116,7 @@ fn guard_hint(when: &str, refusal: &Refusal) -> String {
     if matches!(refusal.attempt, Attempt::Create { .. }) {
         String::from("leave `--status` out, and the workflow chooses the first status")
     } else if when == HAS_SUMMARY {
-        format!("add one with `orange task update {task} --summary TEXT`")
+        format!("add a summary with `orange task update {task} --summary TEXT`")
     } else {
         format!("see how the task got here with `orange task show {task}`")
     }
@@ -195,13 +195,13 @@ fn not_allowed(by: &[Role], refusal: &Refusal) -> String {
     if agents.is_empty() && by.contains(&Role::Human) {
         return ask_user_hint(refusal);
     }
-    let whom = if agents.is_empty() {
+    let for_agents = if agents.is_empty() {
         agents
     } else {
         format!(" for {agents}")
     };
     let task = &refusal.task;
-    format!("wait{whom}; see what the task waits for with `orange task why {task}`")
+    format!("wait{for_agents}; see what the task waits for with `orange task why {task}`")
 }
 
 fn ask_user_hint(refusal: &Refusal) -> String {
@@ -228,7 +228,7 @@ fn ask_user_hint(refusal: &Refusal) -> String {
     )
 }
 
-fn gate_hint(failure: &GateFailure, again: &str) -> Option<String> {
+fn gate_hint(failure: &GateFailure, same_command: &str) -> Option<String> {
     Some(match failure {
         GateFailure::SectionMissing {
             section,
@@ -241,56 +241,58 @@ fn gate_hint(failure: &GateFailure, again: &str) -> Option<String> {
             verdict,
         } => {
             let what = describe_section(section, fields, *verdict);
-            format!("add to TASK.md: {what}; then run `{again}`")
+            format!("add to TASK.md: {what}; then run `{same_command}`")
         }
         GateFailure::FieldsMissing {
             section, fields, ..
         } => {
             let what = describe_section(section, fields, None);
-            format!("write in TASK.md: {what}; then run `{again}`")
+            format!("write in TASK.md: {what}; then run `{same_command}`")
         }
         GateFailure::VerdictWrong {
             section, wanted, ..
         } => format!(
             "only if the verdict is {wanted}: write `Verdict: {wanted}` as the first line of \
-             `{section}` in TASK.md, then run `{again}`"
+             `{section}` in TASK.md, then run `{same_command}`"
         ),
         GateFailure::VerdictUnreadable { section, .. }
         | GateFailure::VerdictBoth { section, .. } => {
             format!(
                 "make `Verdict: PASS` or `Verdict: FAIL` the first line of `{section}` in TASK.md, \
-                 then run `{again}`"
+                 then run `{same_command}`"
             )
         }
         GateFailure::NotFromRole { roles, .. } => {
-            let who: Vec<String> = roles.iter().map(with_article).collect();
-            format!("{} must run `{again}`", who.join(" or "))
+            let names: Vec<String> = roles.iter().map(with_article).collect();
+            format!("{} must run `{same_command}`", names.join(" or "))
         }
         GateFailure::NotFresh { section, .. } => {
-            format!("update `{section}` in TASK.md, then run `{again}`")
+            format!("update `{section}` in TASK.md, then run `{same_command}`")
         }
         GateFailure::BranchMoved { to, .. } => format!(
-            "check what is new with `orange task diff`, then run `{again} --head {}`; or have the \
-             new commits reviewed",
+            "check what is new with `orange task diff`, then run `{same_command} --head {}`; or \
+             have the new commits reviewed",
             to.short()
         ),
         GateFailure::Uncommitted { files, .. } if files.is_empty() => {
-            format!("fix that (see `git status`), then run `{again}`")
+            format!("fix that (see `git status`), then run `{same_command}`")
         }
         GateFailure::Uncommitted { .. } => format!(
             "commit them with `git add` and `git commit`, or list them in .gitignore, then run \
-             `{again}`"
+             `{same_command}`"
         ),
         GateFailure::Git { condition } => match condition {
             GitCondition::Clean | GitCondition::CommitsAhead => {
-                format!("commit your work with `git add` and `git commit`, then run `{again}`")
+                format!(
+                    "commit your work with `git add` and `git commit`, then run `{same_command}`"
+                )
             }
             GitCondition::BranchNotDefault => {
-                format!("switch to a branch with `git switch -c <name>`, then run `{again}`")
+                format!("switch to a branch with `git switch -c <name>`, then run `{same_command}`")
             }
             GitCondition::TaskFileUntracked => format!(
                 "remove it from the branch's commits with `git rm --cached TASK.md` and \
-                 `git commit --amend`, or with `git rebase -i`, then run `{again}`"
+                 `git commit --amend`, or with `git rebase -i`, then run `{same_command}`"
             ),
         },
         GateFailure::PullRequestMissing => String::from(
@@ -298,10 +300,13 @@ fn gate_hint(failure: &GateFailure, again: &str) -> Option<String> {
              workflow with `orange task update --workflow NAME`",
         ),
         GateFailure::PullRequestState { .. } | GateFailure::PullRequestChecks { .. } => {
-            format!("check it with `gh pr view`, then run `{again}`")
+            format!("check it with `gh pr view`, then run `{same_command}`")
         }
         GateFailure::Command { command, .. } => {
-            format!("make `{}` succeed, then run `{again}`", command.join(" "))
+            format!(
+                "make `{}` succeed, then run `{same_command}`",
+                command.join(" ")
+            )
         }
         GateFailure::ReportMissing | GateFailure::ReportDiffers { .. } => return None,
     })

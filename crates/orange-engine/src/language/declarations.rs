@@ -20,7 +20,7 @@ pub enum NameKind {
     Role,
     /// A constant number.
     Limit,
-    /// A number that a task counts in.
+    /// A number that changes while a task runs.
     Field,
     Gate,
     Prompt,

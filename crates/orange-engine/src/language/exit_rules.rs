@@ -53,7 +53,7 @@ pub struct ExitCase {
 /// What happens after a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CrashRule {
-    /// This many crashes in one status are too many; if absent, no number is.
+    /// This many crashes in one status are too many; if absent, there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck_after: Option<i64>,
     /// The status after too many crashes; absent if the file names none and has no `stuck` state.

@@ -118,7 +118,7 @@ pub struct SpawnHook {
     pub permissions: Permissions,
     /// The name of its tmux window.
     pub window: Prompt,
-    /// A field that counts this start, changed before the prompt is written.
+    /// A field that counts the starts; it is incremented before the prompt is filled in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub increment: Option<FieldName>,
     /// Whether it runs without a terminal and writes a JSON report.

@@ -22,8 +22,8 @@ fn distance(one: &str, other: &str) -> usize {
     for (i, a) in one.iter().enumerate() {
         let mut row = vec![i + 1];
         for (j, b) in other.iter().enumerate() {
-            let exchanged = rows[i][j] + usize::from(a != b);
-            let mut best = exchanged.min(rows[i][j + 1] + 1).min(row[j] + 1);
+            let replaced = rows[i][j] + usize::from(a != b);
+            let mut best = replaced.min(rows[i][j + 1] + 1).min(row[j] + 1);
             let swapped = i > 0 && j > 0 && *a == other[j - 1] && one[i - 1] == *b;
             if swapped {
                 best = best.min(rows[i - 1][j - 1] + 1);

@@ -14,7 +14,8 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
     check_confirm(workflow, problems);
 }
 
-/// Load rule 7: of one source, target and trigger, at most one edge may hold for any role.
+/// Load rule 7: of the edges with the same source, target and trigger, no two may apply at once for
+/// the same role.
 ///
 /// Triggers other than a request choose by file order, but of two edges to the same target the
 /// second would still be meaningless.
@@ -43,7 +44,7 @@ fn check_ambiguity(workflow: &Workflow, problems: &mut Problems<'_>) {
                      both apply {when}",
                     earlier.at.line
                 );
-                let hint = "give them a `when` each that cannot both be true, or a different `by`";
+                let hint = "give each a `when`, so that only one can be true, or a different `by`";
                 let code = ProblemCode::TransitionAmbiguous;
                 problems.add_with_hint(code, edge.at, message, hint);
             }

@@ -4,7 +4,7 @@
 //! a workflow. The reader in `read/` is authoritative; `tests/schema` compares every key and word
 //! it knows with the schema and fails if they differ. The schema rejects nothing that the reader
 //! accepts, with two exceptions: numbers, `true` and `false` must not be quoted, and a name that
-//! YAML would take for one of those must be. It uses only keywords that older drafts have too,
-//! because editors support those best.
+//! YAML would take for one of those must be quoted. It uses only keywords that older drafts have
+//! too, because editors support those best.
 
 pub const SCHEMA: &str = include_str!("schema.json");

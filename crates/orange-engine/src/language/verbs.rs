@@ -14,7 +14,7 @@ pub type Verbs = BTreeMap<Verb, Vec<Target>>;
 /// The only statuses in which a verb may be used, where the file restricts them.
 pub type VerbSources = BTreeMap<Verb, Vec<Status>>;
 
-/// A word that means "take the edge that is usual for this".
+/// A word of the command line that takes an edge, such as `merge`.
 #[derive(
     Clone,
     Copy,

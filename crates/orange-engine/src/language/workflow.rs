@@ -181,7 +181,7 @@ pub struct Edge {
     pub set: Vec<Change>,
     /// The hooks, in order.
     pub hooks: Vec<Hook>,
-    /// Whether it was written as `"*active"`.
+    /// Whether its source was written as `"*active"`.
     pub is_from_active: bool,
     /// Its position in the file.
     #[serde(skip)]

@@ -17,7 +17,7 @@ use crate::wording::{join_and, join_or, with_article};
 /// How many files a refusal names.
 const MAX_NAMED_FILES: usize = 5;
 
-/// Where a commit comes from.
+/// Why a commit is the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommitKind {
@@ -120,7 +120,7 @@ pub enum GateFailure {
         to: CommitId,
         /// How many commits the branch has since; `null` if that commit is not part of it.
         commits: Option<u64>,
-        /// Where that commit comes from.
+        /// Why that commit is the expected one.
         commit_kind: CommitKind,
     },
     /// The worktree has work that is not committed.
@@ -181,7 +181,7 @@ impl fmt::Display for GateFailure {
                 )?;
                 if !empty.is_empty() {
                     let empty = join_and(empty.iter().map(|field| format!("`{field}:`")));
-                    write!(formatter, " ({empty} is empty)")?;
+                    write!(formatter, " (empty: {empty})")?;
                 }
                 Ok(())
             }
@@ -304,9 +304,9 @@ fn fmt_moved(
     branch: &BranchName,
     (from, to): (&CommitId, &CommitId),
     commits: Option<u64>,
-    from_is: CommitKind,
+    commit_kind: CommitKind,
 ) -> fmt::Result {
-    let what = match from_is {
+    let what = match commit_kind {
         CommitKind::Submitted => "the submitted commit",
         CommitKind::Reviewed => "the reviewed commit",
         CommitKind::Named => "the commit you named",
@@ -338,11 +338,11 @@ fn fmt_uncommitted(
         1 => Some(format!("1 file is not committed: {names}")),
         count => Some(format!("{count} files are not committed: {names}")),
     };
-    let mut bodies: Vec<String> = files.into_iter().chain(others.iter().cloned()).collect();
-    if bodies.is_empty() {
-        bodies.push(String::from("the worktree has uncommitted changes"));
+    let mut parts: Vec<String> = files.into_iter().chain(others.iter().cloned()).collect();
+    if parts.is_empty() {
+        parts.push(String::from("the worktree has uncommitted changes"));
     }
-    formatter.write_str(&bodies.join("; "))
+    formatter.write_str(&parts.join("; "))
 }
 
 fn state_word(state: PullRequestState) -> &'static str {

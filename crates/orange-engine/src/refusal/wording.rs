@@ -104,7 +104,7 @@ impl fmt::Display for Blocker {
             Blocker::GuardFailed { when, values } => fmt_guard(formatter, when, values),
             Blocker::GateFailed { failure } => failure.fmt(formatter),
             Blocker::ConfirmationNeeded { question } => {
-                write!(formatter, "confirmation is missing: {question}")
+                write!(formatter, "it needs confirmation (\"{question}\")")
             }
             Blocker::NothingToMerge { branch } => write!(
                 formatter,

@@ -22,7 +22,7 @@ pub use scheduled_task::{QueueEntry, SchedulePlace, ScheduledTask, Starter};
 pub use wait::Wait;
 
 /// What holds back starts: how many agents or tasks there may be at once (no limit where absent),
-/// and harnesses on which nothing is started at all.
+/// and reasons to start nothing at all: parked harnesses and a full disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Agents across all projects.
@@ -37,7 +37,7 @@ pub struct Limits {
     pub pools: BTreeMap<ProjectName, u32>,
     /// Harnesses on which nothing is started now.
     pub parked: Vec<Parking>,
-    /// Set if the disk of the worktrees has too little space for another start.
+    /// Set if the worktrees' disk has too little space for another start.
     pub full_disk: Option<FullDisk>,
 }
 
@@ -63,25 +63,25 @@ pub struct Schedule {
 /// first. Then the higher priority goes first, then the task that has waited longest, then the id.
 pub fn schedule(all: &[ScheduledTask], limits: &Limits, now: Timestamp) -> Schedule {
     let by_id: BTreeMap<&TaskId, &ScheduledTask> = all.iter().map(|it| (&it.task, it)).collect();
-    let taken = Tally::of(by_id.values().copied(), limits);
+    let running = Tally::of(by_id.values().copied(), limits);
     let mut tally = Tally::of(by_id.values().copied(), limits);
     let mut found = Schedule::default();
-    for (standing, queued) in in_order(by_id.values().copied()) {
+    for (scheduled, queued) in in_order(by_id.values().copied()) {
         let mut waits = own_waits(queued, now);
-        waits.extend(open_dependencies(standing, &by_id));
+        waits.extend(open_dependencies(scheduled, &by_id));
         // A task that could not start anyway ignores limits and does not keep others from starting.
         if waits.is_empty() {
-            waits = taken.reached_limits(standing);
+            waits = running.reached_limits(scheduled);
         }
         // Tasks that start before this one count only if the tasks that already run leave room.
         if waits.is_empty() {
-            waits = tally.reached_limits(standing);
+            waits = tally.reached_limits(scheduled);
         }
         if waits.is_empty() {
-            tally.start(standing, queued);
-            found.starts.push(standing.task.clone());
+            tally.start(scheduled, queued);
+            found.starts.push(scheduled.task.clone());
         } else {
-            found.waits.insert(standing.task.clone(), waits);
+            found.waits.insert(scheduled.task.clone(), waits);
         }
     }
     found
@@ -104,7 +104,7 @@ pub fn waits_before_limits(
 }
 
 /// The limits that leave no room for this task now, whatever the order of the queue. Of `holders`,
-/// those count that are active or have a workspace or an agent.
+/// only tasks count that are active or have a workspace or an agent.
 pub fn reached_limits(
     task: &ScheduledTask,
     holders: &[ScheduledTask],
@@ -158,12 +158,12 @@ fn own_waits(queued: &QueueEntry, now: Timestamp) -> Vec<Wait> {
 
 fn open_dependencies(task: &ScheduledTask, by_id: &BTreeMap<&TaskId, &ScheduledTask>) -> Vec<Wait> {
     let waits = task.after.iter().filter_map(|after| {
-        let Some(standing) = by_id.get(after) else {
+        let Some(scheduled) = by_id.get(after) else {
             let task = after.clone();
             return Some(Wait::UnknownTask { task });
         };
-        let (task, status) = (after.clone(), standing.status.clone());
-        match standing.place {
+        let (task, status) = (after.clone(), scheduled.status.clone());
+        match scheduled.place {
             SchedulePlace::Ended { cancelled: false } => None,
             SchedulePlace::Ended { cancelled: true } => Some(Wait::Cancelled { task, status }),
             _ => Some(Wait::Dependency { task, status }),

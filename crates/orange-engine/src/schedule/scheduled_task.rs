@@ -13,8 +13,8 @@ use crate::time::Timestamp;
 /// How long a task is left alone after a failed start, in milliseconds.
 const FAILED_START_PAUSE: i64 = 60_000;
 
-/// How long the second attempt waits after the first, in milliseconds; each later one waits twice
-/// as long.
+/// How long the second attempt waits after the first, in milliseconds; each later attempt waits
+/// twice as long as the one before it.
 const FIRST_BACKOFF: i64 = 10_000;
 
 /// The longest pause between two attempts, in milliseconds.
@@ -35,7 +35,7 @@ pub struct ScheduledTask {
     pub has_workspace: bool,
     /// Higher starts sooner.
     pub priority: i64,
-    /// Since when it is in its status.
+    /// When it entered its status.
     pub since: Timestamp,
     /// The tasks that must be done first.
     pub after: BTreeSet<TaskId>,
@@ -56,7 +56,7 @@ pub enum SchedulePlace {
 /// How a task waits for its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueEntry {
-    /// Whether no task begins in this queue, so that the task returned to it.
+    /// Whether the task returned to this queue, because no task begins in it.
     pub is_requeued: bool,
     /// What may start it.
     pub starter: Starter,
@@ -113,14 +113,14 @@ fn queue_entry(workflow: &Workflow, task: &Task) -> QueueEntry {
         Some(_) => Starter::Engine,
         None => Starter::User,
     };
-    let is_unsettled = task.pending.iter().any(|pending| {
+    let has_running_effects = task.pending.iter().any(|pending| {
         task.unfinished_plan == Some(pending.planned.plan) && pending.state == PendingState::Waiting
     });
     QueueEntry {
         is_requeued: !workflow.entries.iter().any(|it| it.status == task.status),
         starter,
         to,
-        has_running_effects: is_unsettled,
+        has_running_effects,
         not_before: pause(task)
             .map(|pause| Timestamp::from_millis(task.entered.at.millis().saturating_add(pause))),
     }

@@ -11,8 +11,8 @@ pub(super) struct Tally<'a> {
 }
 
 struct Holder<'a> {
-    standing: &'a ScheduledTask,
-    /// Where it is, or will be.
+    scheduled: &'a ScheduledTask,
+    /// The status it is in, or will be in after its start.
     status: Option<&'a Status>,
     /// Whether it is only about to start.
     is_starting: bool,
@@ -23,16 +23,16 @@ impl<'a> Tally<'a> {
         all: impl Iterator<Item = &'a ScheduledTask>,
         limits: &'a Limits,
     ) -> Tally<'a> {
-        let holders = all.filter_map(|standing| {
+        let holders = all.filter_map(|scheduled| {
             // Starting tasks empties a queue, so a limit on a queued status must not hold back
             // starts.
-            let status = match standing.place {
-                SchedulePlace::Active => Some(&standing.status),
+            let status = match scheduled.place {
+                SchedulePlace::Active => Some(&scheduled.status),
                 SchedulePlace::Queued(_) | SchedulePlace::Ended { .. } => None,
             };
-            let holds = status.is_some() || !standing.agents.is_empty() || standing.has_workspace;
+            let holds = status.is_some() || !scheduled.agents.is_empty() || scheduled.has_workspace;
             holds.then_some(Holder {
-                standing,
+                scheduled,
                 status,
                 is_starting: false,
             })
@@ -44,11 +44,11 @@ impl<'a> Tally<'a> {
     }
 
     /// Counts a task as started.
-    pub(super) fn start(&mut self, standing: &'a ScheduledTask, queued: &'a QueueEntry) {
+    pub(super) fn start(&mut self, scheduled: &'a ScheduledTask, queued: &'a QueueEntry) {
         self.holders
-            .retain(|holder| holder.standing.task != standing.task);
+            .retain(|holder| holder.scheduled.task != scheduled.task);
         self.holders.push(Holder {
-            standing,
+            scheduled,
             status: queued.to.as_ref(),
             is_starting: true,
         });
@@ -74,10 +74,10 @@ impl<'a> Tally<'a> {
         {
             waits.push(Wait::Agents { limit, held_by });
         }
-        let is_near = |holder: &Holder<'_>| holder.standing.project == task.project;
+        let is_same_project = |holder: &Holder<'_>| holder.scheduled.project == task.project;
         if let Some(limit) = *per_project
             && let Some(held_by) =
-                self.limit_holders(limit, |it| if is_near(it) { agents(it) } else { 0 })
+                self.limit_holders(limit, |it| if is_same_project(it) { agents(it) } else { 0 })
         {
             let project = task.project.clone();
             waits.push(Wait::Project {
@@ -109,7 +109,7 @@ impl<'a> Tally<'a> {
         // A task that already has a workspace needs no other.
         let pool = pools.get(&task.project).filter(|_| !task.has_workspace);
         let takes_slot = |it: &Holder<'_>| {
-            u32::from(is_near(it) && (it.is_starting || it.standing.has_workspace))
+            u32::from(is_same_project(it) && (it.is_starting || it.scheduled.has_workspace))
         };
         if let Some(limit) = pool.copied()
             && let Some(held_by) = self.limit_holders(limit, takes_slot)
@@ -131,19 +131,19 @@ impl<'a> Tally<'a> {
         let sum = taken
             .iter()
             .fold(0u32, |sum, (_, share)| sum.saturating_add(*share));
-        let holders = taken.iter().map(|(it, _)| it.standing.task.clone());
+        let holders = taken.iter().map(|(it, _)| it.scheduled.task.clone());
         (sum >= limit).then(|| holders.collect())
     }
 }
 
 fn agents(holder: &Holder<'_>) -> u32 {
-    let there = holder.standing.agents.values();
-    let there = there.fold(0u32, |sum, count| sum.saturating_add(*count));
-    there.saturating_add(u32::from(holder.is_starting))
+    let running = holder.scheduled.agents.values();
+    let running = running.fold(0u32, |sum, count| sum.saturating_add(*count));
+    running.saturating_add(u32::from(holder.is_starting))
 }
 
 fn agents_of(harness: &HarnessName, holder: &Holder<'_>) -> u32 {
-    let there = holder.standing.agents.get(harness).copied().unwrap_or(0);
-    let comes = holder.is_starting && holder.standing.harness == *harness;
-    there.saturating_add(u32::from(comes))
+    let running = holder.scheduled.agents.get(harness).copied().unwrap_or(0);
+    let starts_one = holder.is_starting && holder.scheduled.harness == *harness;
+    running.saturating_add(u32::from(starts_one))
 }

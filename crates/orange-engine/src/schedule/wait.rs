@@ -58,7 +58,7 @@ pub enum Wait {
         /// The tasks that use it up, including those that start first.
         held_by: Vec<TaskId>,
     },
-    /// The disk of the worktrees is almost full.
+    /// The worktrees' disk is almost full.
     Disk {
         /// The bytes that are free.
         free: u64,
@@ -101,19 +101,19 @@ impl Wait {
     /// What to do about it, if anything; the hint is complete without the message.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Wait::Agents { .. } => raise("agents", "[limits]"),
-            Wait::Project { .. } => raise("per_project", "[limits]"),
-            Wait::Harness { harness, .. } => raise(harness.as_str(), "[limits.harness]"),
-            Wait::Parked(parking) => parked(parking),
-            Wait::Status { status, .. } => raise(status.as_str(), "[limits.status]"),
-            Wait::Pool { .. } => raise("size", "[pool]"),
+            Wait::Agents { .. } => raise_hint("agents", "[limits]"),
+            Wait::Project { .. } => raise_hint("per_project", "[limits]"),
+            Wait::Harness { harness, .. } => raise_hint(harness.as_str(), "[limits.harness]"),
+            Wait::Parked(parking) => parked_hint(parking),
+            Wait::Status { status, .. } => raise_hint(status.as_str(), "[limits.status]"),
+            Wait::Pool { .. } => raise_hint("size", "[pool]"),
             Wait::Disk { .. } => String::from(
                 "make room on that disk: `orange workspace list --size` shows what the worktrees \
                  take, `orange workspace remove` deletes those that no task has; or lower `disk` \
                  under `[limits]` in config.toml",
             ),
             Wait::Dependency { task, .. } => {
-                format!("finish that one first: `orange task show {task}` shows its progress")
+                format!("finish `{task}` first: `orange task show {task}` shows its progress")
             }
             Wait::Cancelled { task, .. } | Wait::UnknownTask { task } => format!(
                 "`{task}` will never be done: cancel this task and create it again without \
@@ -126,7 +126,7 @@ impl Wait {
     }
 }
 
-fn parked(parking: &Parking) -> String {
+fn parked_hint(parking: &Parking) -> String {
     let harness = &parking.harness;
     match (parking.reason, parking.until) {
         (Reason::Login, _) => {
@@ -142,7 +142,7 @@ fn parked(parking: &Parking) -> String {
     }
 }
 
-fn raise(key: &str, table: &str) -> String {
+fn raise_hint(key: &str, table: &str) -> String {
     format!(
         "finish or cancel one of them (see `orange task list`), or raise `{key}` under `{table}` \
          in config.toml (`orange config show` prints its path)"
@@ -153,7 +153,12 @@ impl fmt::Display for Wait {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Wait::Agents { limit, held_by } => {
-                write!(formatter, "{} at once{}", agents(*limit), by(held_by))
+                write!(
+                    formatter,
+                    "{} at once{}",
+                    agents(*limit),
+                    describe_holders(held_by)
+                )
             }
             Wait::Project {
                 project,
@@ -164,7 +169,7 @@ impl fmt::Display for Wait {
                 write!(
                     formatter,
                     "{agents} at once in project `{project}`{}",
-                    by(held_by)
+                    describe_holders(held_by)
                 )
             }
             Wait::Harness {
@@ -173,7 +178,11 @@ impl fmt::Display for Wait {
                 held_by,
             } => {
                 let agents = agents(*limit);
-                write!(formatter, "{agents} of `{harness}` at once{}", by(held_by))
+                write!(
+                    formatter,
+                    "{agents} of `{harness}` at once{}",
+                    describe_holders(held_by)
+                )
             }
             Wait::Parked(parking) => parking.fmt(formatter),
             Wait::Status {
@@ -183,7 +192,7 @@ impl fmt::Display for Wait {
             } => write!(
                 formatter,
                 "nothing is started while {limit} or more tasks are in `{status}`{}",
-                by(held_by)
+                describe_holders(held_by)
             ),
             Wait::Pool {
                 project,
@@ -193,11 +202,11 @@ impl fmt::Display for Wait {
                 formatter,
                 "no workspace is free (the pool of project `{project}` is full: {limit} of \
                  {limit}){}",
-                by(held_by)
+                describe_holders(held_by)
             ),
             Wait::Disk { free, needed } => write!(
                 formatter,
-                "only {} are free on the disk of the worktrees; a start needs {}",
+                "only {} are free on the worktrees' disk; a start needs {}",
                 describe_bytes(*free),
                 describe_bytes(*needed)
             ),
@@ -241,7 +250,7 @@ fn agents(limit: u32) -> String {
 }
 
 /// The first few holders, because a list of fifty is no help.
-fn by(holders: &[TaskId]) -> String {
+fn describe_holders(holders: &[TaskId]) -> String {
     const SHOWN: usize = 5;
     if holders.is_empty() {
         return String::new();

@@ -18,7 +18,7 @@ fn lesson_17_a_field_needs_its_text_on_its_own_line() {
     assert_eq!(
         refusal.to_string(),
         "cannot move task `k3f9` from `working` to `agent-review`: `## Handoff` in TASK.md has no \
-         line `DONE:`, `REMAINING:`, `DECISIONS:` or `UNCERTAIN:` with content (`DONE:` is empty)"
+         line `DONE:`, `REMAINING:`, `DECISIONS:` or `UNCERTAIN:` with content (empty: `DONE:`)"
     );
     world.ends(&Role::Worker, Evidence::Exit { code: 0 });
     assert_eq!(world.task.status, status("working"));

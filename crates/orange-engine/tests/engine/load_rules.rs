@@ -334,7 +334,7 @@ fn the_vocabulary_is_closed() {
         (
             "  - from: waiting\n",
             "  - from: waiting\n    set: { review_round: more }\n",
-            "`set` of `review_round` must be a whole number from 0, not `more`",
+            "`set` of `review_round` must be a whole number of at least 0, not `more`",
         ),
         (
             "    gate: done\n",
@@ -419,7 +419,7 @@ fn constructs_without_effect_are_refused() {
         ),
         (
             gate("{ section: \"## Done\", verdict_mode: scan }"),
-            "`verdict_mode` says how a `verdict` is read, but there is none",
+            "`verdict_mode` says how a `verdict` is read, but this gate has none",
         ),
         (
             edge("trigger: timeout"),
@@ -467,7 +467,7 @@ fn a_mistake_is_reported_once_at_its_position() {
     );
     assert_eq!(
         messages("  max_rounds: 2\n", "  max_rounds: three\n"),
-        ["limit `max_rounds` must be a whole number from 0, not `three`"]
+        ["limit `max_rounds` must be a whole number of at least 0, not `three`"]
     );
     assert_eq!(messages("limits:\n", "roles: [QA]\nlimits:\n").len(), 1);
     assert_eq!(

@@ -1772,7 +1772,7 @@ fn every_refusal_has_a_code_a_reason_and_a_next_step() {
     let refusal = world.refused(Role::Worker, "done");
     assert_eq!(
         refusal.hints,
-        ["it follows when the branch is merged: `orange task merge k3f9`"]
+        ["merge the branch to get there: `orange task merge k3f9`"]
     );
     let refusal = world.refused(Role::Worker, "cancelled");
     assert_eq!(

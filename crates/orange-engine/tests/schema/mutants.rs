@@ -10,13 +10,13 @@ use crate::fixtures::{EVERYTHING, is_valid, json as read, pointers, problems, sc
 /// Problems the reader sees and a schema cannot: how parts of a file fit together.
 const ONLY_THE_READER: [&str; 14] = [
     "`entry` names no state",
-    "`stuck_after` must be a whole number from 0, not `",
+    "`stuck_after` must be a whole number of at least 0, not `",
     "is neither an integer nor declared under `limits`",
     "a `{` begins a variable",
     "needs at least one terminal state",
     "is terminal, so",
     "but has another `kind`",
-    "but of `kind: terminal`",
+    "but has `kind: terminal`",
     "has no `timeout` to trigger this transition",
     "so `confirm` is never asked",
     "is cut off at ` #`",

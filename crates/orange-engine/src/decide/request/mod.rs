@@ -94,8 +94,8 @@ impl<'a> RequestDecision<'a> {
     }
 
     /// Decides by the first target whose edge is open to the caller's role and whose guard holds:
-    /// takes that edge, or refuses with what its gates miss. If there is no such target, the refusal
-    /// is about the first one.
+    /// takes that edge, or refuses with what its gates miss. If there is no such target, the
+    /// refusal is about the first one.
     ///
     /// If the task is already at a target, that counts as success only if the verb leads no
     /// further.

@@ -51,8 +51,8 @@ impl Reader<'_> {
                 let shadowed = explicit.iter().any(|(source, to, trigger)| {
                     source == from && *to == edge.to && *trigger == edge.trigger
                 });
-                let own = matches!(&edge.to, Target::Status(to) if to == from);
-                if !shadowed && !own {
+                let leads_to_itself = matches!(&edge.to, Target::Status(to) if to == from);
+                if !shadowed && !leads_to_itself {
                     edges.push(Edge {
                         from: from.clone(),
                         is_from_active: true,

@@ -71,12 +71,12 @@ impl Reader<'_> {
         }
         let mut gate = self.mapping(node, "a gate")?;
         let kinds = ["section", "report", "git", "pr", "command"];
-        let written: Vec<&str> = kinds.into_iter().filter(|kind| gate.has(kind)).collect();
-        let [kind] = written.as_slice() else {
+        let given: Vec<&str> = kinds.into_iter().filter(|kind| gate.has(kind)).collect();
+        let [kind] = given.as_slice() else {
             for kind in kinds {
                 gate.take(kind);
             }
-            if written.is_empty() {
+            if given.is_empty() {
                 self.finish(&gate, "a gate");
             }
             let message = "a gate needs exactly one of `section`, `report`, `git`, `pr`, `command`";
@@ -135,7 +135,7 @@ impl Reader<'_> {
             .unwrap_or_default();
         let verdict = verdict.and_then(|node| self.one_of(node, "`verdict`", &VERDICTS));
         if let (Some(node), None) = (verdict_mode, verdict) {
-            let message = "`verdict_mode` says how a `verdict` is read, but there is none";
+            let message = "`verdict_mode` says how a `verdict` is read, but this gate has none";
             self.problems
                 .add(ProblemCode::InvalidValue, node.at, message);
         }

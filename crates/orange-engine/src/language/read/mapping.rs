@@ -122,7 +122,7 @@ impl Reader<'_> {
     /// A single value as text; a missing value is not a text.
     pub(super) fn text<'node>(&mut self, node: &'node Node, what: &str) -> Option<&'node str> {
         if node.value.is_empty() {
-            self.empty(node, what);
+            self.report_empty(node, what);
             return None;
         }
         let Value::Scalar { text, .. } = &node.value else {
@@ -138,7 +138,7 @@ impl Reader<'_> {
         match text.parse::<i64>() {
             Ok(number) if (0..=i64::from(u32::MAX)).contains(&number) => Some(number),
             _ => {
-                let message = format!("{what} must be a whole number from 0, not `{text}`");
+                let message = format!("{what} must be a whole number of at least 0, not `{text}`");
                 self.problems.add(ProblemCode::WrongType, node.at, message);
                 None
             }
@@ -220,7 +220,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    fn empty(&mut self, node: &Node, what: &str) {
+    fn report_empty(&mut self, node: &Node, what: &str) {
         let message = format!("{what} is empty");
         let rest = self.problems.rest_of_line(node.at);
         if rest.contains('#') {
@@ -248,7 +248,7 @@ pub(super) fn items(node: &Node) -> &[Node] {
     }
 }
 
-/// The names of a kind that the file declares itself, the likeliest first.
+/// A hint that lists the declared names of a kind, and the name that was probably meant.
 pub(super) fn suggest_declared(kind: &str, word: &str, names: &[&str]) -> String {
     if names.is_empty() {
         return format!("the file declares no {kind}; add it under `{kind}`");
@@ -256,7 +256,7 @@ pub(super) fn suggest_declared(kind: &str, word: &str, names: &[&str]) -> String
     suggest(word, names, |all| format!("the {kind} are {all}"))
 }
 
-/// The name that was probably meant, else all of them.
+/// A hint that lists all names, after the name that was probably meant, if there is one.
 pub(super) fn suggest(word: &str, names: &[&str], all: impl Fn(&str) -> String) -> String {
     let all = all(&join_and(names));
     match nearest(word, names.iter().copied()) {

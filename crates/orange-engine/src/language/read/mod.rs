@@ -130,7 +130,7 @@ impl Reader<'_> {
             .map(|node| self.exit_monitoring(node))
             .unwrap_or_default();
         let verbs = verbs.map(|node| self.verbs(node));
-        let (verbs, verb_places) = verbs.unwrap_or_default();
+        let (verbs, verb_sources) = verbs.unwrap_or_default();
         let verbs = defaults::verbs(verbs, &states, &entries);
         defaults::fill_states(&mut states, &edges, &entries);
         let workflow = Workflow {
@@ -145,7 +145,7 @@ impl Reader<'_> {
             entries,
             edges,
             verbs,
-            verb_sources: verb_places,
+            verb_sources,
             exit_rules,
             prompts: readable(&self.prompts),
             declared: self.names.take(),

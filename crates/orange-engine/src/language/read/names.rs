@@ -171,7 +171,7 @@ impl Reader<'_> {
         let prompt = match Prompt::parse(text) {
             Ok(prompt) => prompt,
             Err(error) => {
-                let at = inside(node, error.offset);
+                let at = position_inside(node, error.offset);
                 let message = format!("{what}: {error}");
                 self.problems.add(ProblemCode::InvalidValue, at, message);
                 return None;
@@ -191,7 +191,7 @@ impl Reader<'_> {
                 let hint = suggest(variable, &known, |all| format!("the variables are {all}"));
                 let message = format!("{what} uses `{{{variable}}}`, which does not exist");
                 let offset = text.find(&format!("{{{variable}}}")).unwrap_or(0);
-                let at = inside(node, text[..offset].chars().count());
+                let at = position_inside(node, text[..offset].chars().count());
                 let code = ProblemCode::VariableUnknown;
                 self.problems.add_with_hint(code, at, message, hint);
             }
@@ -236,7 +236,7 @@ impl Reader<'_> {
                 known.then_some(when)
             }
             Err(error) => {
-                let at = inside(node, error.offset);
+                let at = position_inside(node, error.offset);
                 let code = ProblemCode::WhenInvalid;
                 match error.hint {
                     Some(hint) => self
@@ -296,7 +296,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn verbs(&mut self, node: &Node) -> (Verbs, VerbSources) {
-        let (mut verbs, mut places) = (Verbs::new(), VerbSources::new());
+        let (mut verbs, mut sources) = (Verbs::new(), VerbSources::new());
         for (key, value) in self.entries(node, "`verbs`") {
             let Some((_, verb)) = Verb::ALL.iter().find(|(name, _)| *name == key.text) else {
                 let names: Vec<&str> = Verb::ALL.iter().map(|(name, _)| *name).collect();
@@ -318,7 +318,7 @@ impl Reader<'_> {
                     let from = from
                         .filter_map(|item| self.status(item, &what, ProblemCode::StateUnknown))
                         .collect();
-                    places.insert(*verb, from);
+                    sources.insert(*verb, from);
                 }
                 self.finish(&rule, &what);
             }
@@ -328,7 +328,7 @@ impl Reader<'_> {
                 .collect();
             verbs.insert(*verb, targets);
         }
-        (verbs, places)
+        (verbs, sources)
     }
 
     /// A state or `@previous`.
@@ -355,7 +355,7 @@ impl Reader<'_> {
 }
 
 /// The position of a character inside a value; a block of text begins at its first line.
-fn inside(node: &Node, offset: usize) -> Position {
+fn position_inside(node: &Node, offset: usize) -> Position {
     let Value::Scalar { text, quoted } = &node.value else {
         return node.at;
     };

@@ -88,7 +88,7 @@ impl Reader<'_> {
                 Some(kind)
             }
             (Some(false), Some(Kind::Terminal)) => {
-                let message = format!("{what} is `terminal: false` but of `kind: terminal`");
+                let message = format!("{what} is `terminal: false` but has `kind: terminal`");
                 let at = state.key_at("kind");
                 self.problems.add(ProblemCode::InvalidValue, at, message);
                 Some(Kind::Terminal)

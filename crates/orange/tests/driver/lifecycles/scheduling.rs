@@ -91,10 +91,7 @@ fn nothing_is_started_while_the_disk_is_almost_full() {
     let id = id(&answer);
     assert_eq!(stage.status(&id), "pending");
     let waits = stage.run_ok(&["why", id.as_str()]);
-    assert!(
-        waits.contains("free on the disk of the worktrees"),
-        "{waits}"
-    );
+    assert!(waits.contains("free on the worktrees' disk"), "{waits}");
     assert!(waits.contains("orange workspace list --size"), "{waits}");
     stage.set("[limits]\ndisk = \"1KB\"\n");
     let _serving = RunningSupervisor::start(&stage);
