@@ -36,8 +36,8 @@ const PROJECT: &str = "hello";
 /// The variable that identifies everything a demo has started.
 const HOME: &str = "HOME";
 
-/// The user's variables that terminals, editors and finding programs need. No others are passed on:
-/// settings, keys and logins stay out.
+/// The user's variables that are needed to use terminals and editors and to find programs. No
+/// others are passed on: settings, keys and logins stay out.
 const PASSED_VARIABLES: &[&str] = &[
     "PATH",
     "SHELL",
@@ -85,7 +85,7 @@ pub struct Demo {
 impl Demo {
     /// Creates a demo whose agents pause this many seconds between two steps.
     pub fn new(environment: &Environment, orange: &Path, pause: u64) -> Result<Demo, DriverError> {
-        let (folder, lock) = create_folder(&temporary(environment))?;
+        let (folder, lock) = create_folder(&temporary_directory(environment))?;
         let demo = Demo::from_folder(folder, lock, environment, orange)?;
         match demo.fill(pause) {
             Ok(()) => Ok(demo),
@@ -99,11 +99,12 @@ impl Demo {
 
     /// Demos that were killed and left something behind.
     pub fn find_abandoned(environment: &Environment, orange: &Path) -> Vec<Demo> {
-        let entries = fs::read_dir(temporary(environment)).into_iter().flatten();
+        let entries = fs::read_dir(temporary_directory(environment));
+        let entries = entries.into_iter().flatten();
         let found = entries.flatten().filter_map(|entry| {
             let (name, folder) = (entry.file_name(), entry.path());
-            let is_named = name.as_encoded_bytes().starts_with(PREFIX.as_bytes());
-            let lock = is_named.then(|| lock_abandoned(&folder)).flatten()?;
+            let has_prefix = name.as_encoded_bytes().starts_with(PREFIX.as_bytes());
+            let lock = has_prefix.then(|| lock_abandoned(&folder)).flatten()?;
             Demo::from_folder(folder, lock, environment, orange).ok()
         });
         found.collect()
@@ -132,7 +133,7 @@ impl Demo {
         &self.driver
     }
 
-    /// The project of its tasks.
+    /// The project of the demo's tasks.
     pub fn project(&self) -> ProjectName {
         ProjectName::new(PROJECT)
     }
@@ -196,8 +197,7 @@ impl Demo {
     }
 }
 
-/// The directory for temporary files.
-fn temporary(environment: &Environment) -> PathBuf {
+fn temporary_directory(environment: &Environment) -> PathBuf {
     let directory = environment.variable("TMPDIR").map(PathBuf::from);
     let directory = directory.filter(|it| it.is_absolute());
     let directory = directory.unwrap_or_else(|| PathBuf::from("/tmp"));
@@ -208,15 +208,15 @@ fn temporary(environment: &Environment) -> PathBuf {
 /// The environment inside a demo's folder.
 fn environment_in(folder: &Path, environment: &Environment) -> Environment {
     let variables = environment.variables().iter();
-    let kept =
+    let passed =
         variables.filter(|(name, _)| PASSED_VARIABLES.iter().any(|it| *name == OsStr::new(it)));
-    let kept = kept.map(|(name, value)| (name.clone(), value.clone()));
+    let passed = passed.map(|(name, value)| (name.clone(), value.clone()));
     let own = [
         (HOME, folder.to_owned()),
         (ORANGE_HOME, folder.join("orange")),
     ];
     let own = own.map(|(name, path)| (OsString::from(name), OsString::from(path)));
-    Environment::of(kept.chain(own))
+    Environment::of(passed.chain(own))
 }
 
 /// A new folder, and its creator's lock.
@@ -232,20 +232,20 @@ fn create_folder(within: &Path) -> Result<(PathBuf, File), DriverError> {
 /// Creates the mark. Locks it before it gets its name, so that no process ever finds it unlocked
 /// while its demo lives.
 fn mark(folder: &Path) -> io::Result<File> {
-    let hidden = folder.join(".demo.new");
+    let temporary_path = folder.join(".demo.new");
     let mut options = OpenOptions::new();
     let lock = options.write(true).create_new(true).mode(0o600);
-    let lock = lock.open(&hidden)?;
+    let lock = lock.open(&temporary_path)?;
     lock.lock()?;
-    fs::rename(hidden, folder.join(MARK))?;
+    fs::rename(temporary_path, folder.join(MARK))?;
     Ok(lock)
 }
 
 /// The lock of a folder that is ours and whose demo has ended.
 fn lock_abandoned(folder: &Path) -> Option<File> {
-    let about = fs::symlink_metadata(folder).ok()?;
-    let is_own = about.uid() == rustix::process::geteuid().as_raw();
-    let is_private = about.is_dir() && about.mode() & 0o777 == 0o700;
+    let metadata = fs::symlink_metadata(folder).ok()?;
+    let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
+    let is_private = metadata.is_dir() && metadata.mode() & 0o777 == 0o700;
     if !is_own || !is_private {
         return None;
     }

@@ -82,7 +82,6 @@ impl Driver {
         self.with_change(|context| context.directory = directory)
     }
 
-    /// Sets other bounds.
     #[must_use]
     pub fn with_bounds(self, bounds: Bounds) -> Driver {
         self.with_change(|context| context.bounds = bounds)

@@ -17,7 +17,7 @@ pub(crate) enum Next {
     Now(Box<Pending>),
     /// Nothing can be performed before then.
     At(Timestamp),
-    /// Nothing at all.
+    /// Nothing is left to perform, or all of it waits until the user unparks a harness.
     Never,
 }
 
@@ -48,8 +48,8 @@ pub(crate) fn next(store: &Store, task: &TaskId, now: Timestamp) -> Result<Next,
             }
             Earliest::Open => {}
         }
-        let failed = pending.attempts > 0;
-        if failed && pending.planned.on_error == OnError::Stop {
+        let has_failed = pending.attempts > 0;
+        if has_failed && pending.planned.on_error == OnError::Stop {
             break;
         }
         if pending.planned.on_error == OnError::Stop {
@@ -59,7 +59,7 @@ pub(crate) fn next(store: &Store, task: &TaskId, now: Timestamp) -> Result<Next,
     Ok(earliest.map_or(Next::Never, Next::At))
 }
 
-/// Whether a caller should wait for an effect: it will be performed, and not only much later.
+/// Whether a caller should wait for an effect: it will be performed, and without a long delay.
 ///
 /// A caller does not wait for a notification that is retried, because the message is already in the
 /// agent's inbox.

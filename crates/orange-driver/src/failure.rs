@@ -15,7 +15,7 @@ pub(crate) struct Failure {
     pub(crate) retry_at: Option<Timestamp>,
     /// Whether the user or another process has to remove an obstacle first, which may take a while.
     pub(crate) is_obstacle: bool,
-    /// What the task's agent needs to know to remove the cause, if it can.
+    /// What the task's agent needs to know to remove the cause, if the agent can remove it.
     pub(crate) feedback: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl Failure {
         }
     }
 
-    /// Nothing is started on the harness for now.
+    /// A start has to wait, because its harness is parked.
     pub(crate) fn parked(parking: &Parking) -> Failure {
         let until = parking.until.unwrap_or(clock::after(BLOCKED_POLL_INTERVAL));
         Failure {

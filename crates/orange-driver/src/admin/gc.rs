@@ -172,8 +172,8 @@ impl Admin {
             return Ok(false);
         };
         let stored = store.require(id)?;
-        let over = pinned_workflow(&stored)?.is_terminal(&stored.task.status);
-        if !over || !stored.task.pending.is_empty() {
+        let is_over = pinned_workflow(&stored)?.is_terminal(&stored.task.status);
+        if !is_over || !stored.task.pending.is_empty() {
             return Ok(false);
         }
         let (task, name) = (&stored.task, Some(&record.name));
@@ -232,7 +232,8 @@ impl Admin {
         Ok(())
     }
 
-    /// Whether a retired workspace can be used again by now.
+    /// Checks whether a retired workspace can be used again; saves its work and cleans it if that
+    /// is possible by now. The inner error says why it cannot be used.
     pub(super) fn check_retired(
         &self,
         store: &Store,
@@ -282,10 +283,11 @@ impl Admin {
                 "an agent of task `{task}` is running: stop it with `orange task cancel {task}`"
             )));
         }
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let directory = TaskDirectory::new(&self.context.home, &stored.task.project, task)?;
         let file = directory.bound_file()?;
-        let is_bound = file.is_some_and(|file| real(&file).starts_with(real(&record.path)));
+        let is_bound =
+            file.is_some_and(|file| canonical(&file).starts_with(canonical(&record.path)));
         Ok(is_bound
             .then(|| format!("task `{task}` uses it: release it with `orange task cancel {task}`")))
     }
@@ -327,8 +329,8 @@ fn delete_merged_rescues(
         let Ok(stored) = store.require(&rescued.about.task) else {
             continue;
         };
-        let over = pinned_workflow(&stored)?.is_terminal(&stored.task.status);
-        if !over || !git.has_rescue(&rescued, &base)? {
+        let is_over = pinned_workflow(&stored)?.is_terminal(&stored.task.status);
+        if !is_over || !git.has_rescue(&rescued, &base)? {
             continue;
         }
         if collected.confirmed {

@@ -1,4 +1,4 @@
-//! The home itself: projects, setup, log, demo, rebuild.
+//! Manages the home: projects, skills, checks, log, cleanup, rebuild, uninstall.
 
 pub(crate) mod checkup;
 pub(crate) mod gc;

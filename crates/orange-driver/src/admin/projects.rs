@@ -71,7 +71,7 @@ impl Admin {
             Err(StoreError::Missing { .. }) => return Ok(ProjectUsage::default()),
             Err(error) => return Err(error.into()),
         };
-        let mut found = ProjectUsage::default();
+        let mut usage = ProjectUsage::default();
         let filter = TaskFilter {
             project: Some(name.clone()),
             status: None,
@@ -80,21 +80,21 @@ impl Admin {
             let stored = store.require(&summary.task.id)?;
             // A task whose workflow cannot be read may still continue.
             if pinned_workflow(&stored).is_ok_and(|it| it.is_terminal(&stored.task.status)) {
-                found.finished_tasks += 1;
+                usage.finished_tasks += 1;
             } else {
-                found.open_tasks.push(stored.task.id);
+                usage.open_tasks.push(stored.task.id);
             }
         }
         for workspace in store.workspaces(name)? {
             match workspace.state {
-                WorkspaceState::Free => found.idle_workspaces.push(workspace.path),
-                _ => found.used_workspaces.push(workspace.name),
+                WorkspaceState::Free => usage.idle_workspaces.push(workspace.path),
+                _ => usage.used_workspaces.push(workspace.name),
             }
         }
-        Ok(found)
+        Ok(usage)
     }
 
-    /// Changes the settings of a project, after the same checks as for a new task.
+    /// Changes the settings of a project, after the same checks as when it is registered.
     pub fn update_project(
         &self,
         name: &ProjectName,
@@ -152,20 +152,20 @@ impl Admin {
     ) -> Result<(Project, ProjectUsage), DriverError> {
         self.callers.require_user("remove a project")?;
         self.context.projects()?.require(name)?;
-        let found = self.project_usage(name)?;
-        if !found.open_tasks.is_empty() || !found.used_workspaces.is_empty() {
+        let usage = self.project_usage(name)?;
+        if !usage.open_tasks.is_empty() || !usage.used_workspaces.is_empty() {
             return Err(DriverError::ProjectInUse {
                 project: name.clone(),
-                tasks: found.open_tasks,
-                workspaces: found.used_workspaces,
+                tasks: usage.open_tasks,
+                workspaces: usage.used_workspaces,
             });
         }
-        Ok((Projects::remove(&self.context.home, name)?, found))
+        Ok((Projects::remove(&self.context.home, name)?, usage))
     }
 }
 
-fn address_value(typed: &str) -> Value {
-    json!(without_password(typed))
+fn address_value(address: &str) -> Value {
+    json!(without_password(address))
 }
 
 /// The keys to change in the file.

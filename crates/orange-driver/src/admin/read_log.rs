@@ -14,9 +14,10 @@ use crate::context::log::rotated_path;
 /// Reads lines as they are appended; skips a line that is not JSON.
 #[derive(Debug, Default)]
 pub struct LogReader {
-    /// The inode of the file that was read last; `read` says how far.
+    /// The inode of the file that was read last, and the position to continue from.
     inode: Option<u64>,
-    read: u64,
+    offset: u64,
+    /// The bytes of a line that is not complete yet.
     rest: Vec<u8>,
 }
 
@@ -58,7 +59,7 @@ impl LogReader {
         if self.inode != Some(inode) {
             // The file was rotated meanwhile, so read the rest of the renamed one first.
             if let (Some(_), Ok(mut before)) = (self.inode, fs::File::open(rotated_path(path, 1))) {
-                before.seek(SeekFrom::Start(self.read))?;
+                before.seek(SeekFrom::Start(self.offset))?;
                 before.read_to_end(&mut self.rest)?;
                 take_lines(&mut self.rest, lines);
             }
@@ -67,8 +68,8 @@ impl LogReader {
                 ..LogReader::default()
             };
         }
-        file.seek(SeekFrom::Start(self.read))?;
-        self.read += u64::try_from(file.read_to_end(&mut self.rest)?).unwrap_or(0);
+        file.seek(SeekFrom::Start(self.offset))?;
+        self.offset += u64::try_from(file.read_to_end(&mut self.rest)?).unwrap_or(0);
         take_lines(&mut self.rest, lines);
         Ok(())
     }

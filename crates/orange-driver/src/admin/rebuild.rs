@@ -41,8 +41,8 @@ impl Admin {
         Ok(rebuilt)
     }
 
-    /// Adds the project's worktrees that are orange's and belong to no task to the pool again. A
-    /// worktree marked for a task that no longer knows it stays out until `workspace gc` has
+    /// Adds the worktrees that orange created for the project, and that belong to no task, to the
+    /// pool again. A worktree that is not marked as idle is retired until `workspace gc` has
     /// checked it.
     fn find_workspaces(
         &self,
@@ -95,7 +95,7 @@ impl Admin {
         for entry in entries {
             let name = entry.map_err(failed)?.file_name();
             let name = name.to_str().and_then(|name| name.rsplit_once("--"));
-            let number = name.filter(|(of, _)| *of == project.name.as_str());
+            let number = name.filter(|(project_name, _)| *project_name == project.name.as_str());
             let number = number.and_then(|(_, number)| number.parse::<u32>().ok());
             numbers.extend(number);
         }

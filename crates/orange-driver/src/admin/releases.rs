@@ -14,7 +14,7 @@ use crate::request::ask::TaskRequest;
 use crate::request::wait::WaitPolicy;
 
 impl Admin {
-    /// Retries every failed release and returns the tasks concerned. Another process performs them.
+    /// Retries every failed release and returns their tasks. Another process performs the releases.
     pub fn retry_failed_releases(&self) -> Result<Vec<TaskId>, DriverError> {
         let mut retried = Vec::new();
         let mut store = self.context.store()?;
@@ -35,11 +35,11 @@ impl Admin {
     ) -> Result<(), DriverError> {
         for id in tasks_of(store, project)? {
             let pending = store.pending(&id)?;
-            let is_stopped = pending.iter().any(|it| {
+            let has_failed_release = pending.iter().any(|it| {
                 matches!(it.planned.effect, Effect::ReleaseWorkspace { .. })
                     && matches!(it.mark, PendingProgress::Failed | PendingProgress::Stopped)
             });
-            if !is_stopped {
+            if !has_failed_release {
                 continue;
             }
             let answer = self.requests.ask(&TaskRequest {

@@ -51,7 +51,6 @@ impl Admin {
         record: &WorkspaceRecord,
     ) -> Result<RemovedWorkspace, DriverError> {
         let name = &record.name;
-        let in_use = || DriverError::WorkspaceBusy(name.clone());
         let not_removed = |reason: String| DriverError::WorkspaceNotRemoved {
             workspace: name.clone(),
             path: record.path.clone(),
@@ -65,7 +64,7 @@ impl Admin {
         }
         let _lock = self.context.lock_workspace(name)?;
         if !is_unchanged(store, record)? {
-            return Err(in_use());
+            return Err(DriverError::WorkspaceBusy(name.clone()));
         }
         if record.state == WorkspaceState::Retired {
             let checked = self.check_retired(store, git, project, record)?;

@@ -71,12 +71,12 @@ impl Admin {
             SkillAction::Remove => (String::new(), Vec::new()),
         };
         let reports = places.into_iter().map(|(harness, skills)| {
-            let done = match action {
+            let result = match action {
                 SkillAction::Install => skill_file::install(&skills, &text),
                 SkillAction::Remove => skill_file::remove(&skills),
             };
             let path = skill_file::path(&skills);
-            let outcome = match &done {
+            let outcome = match &result {
                 Ok(Outcome::Written) => SkillOutcome::Written,
                 Ok(Outcome::Updated) => SkillOutcome::Updated,
                 Ok(Outcome::Unchanged) => SkillOutcome::Unchanged,
@@ -85,7 +85,7 @@ impl Admin {
                 Ok(Outcome::Kept(_)) => SkillOutcome::Kept,
                 Err(_) => SkillOutcome::Failed,
             };
-            let (reason, fix) = match &done {
+            let (reason, fix) = match &result {
                 Ok(Outcome::Kept(found)) => {
                     let fix = move_away_hint(found, &path);
                     let again = match action {
@@ -97,8 +97,8 @@ impl Admin {
                     (Some(reason_kept(found)), Some(fix + &again))
                 }
                 Err(error) => {
-                    let look = format!("ls -ld {}", skills.display());
-                    let fix = format!("run `{look}`: it must be a directory you may write to");
+                    let list = format!("ls -ld {}", skills.display());
+                    let fix = format!("run `{list}`: it must be a directory you may write to");
                     (Some(error.to_string()), Some(fix))
                 }
                 Ok(_) => (None, None),
@@ -119,9 +119,9 @@ impl Admin {
     pub(crate) fn skill_text(&self) -> Result<(String, Vec<String>), DriverError> {
         let mut names = vec![self.context.settings(None)?.workflow];
         for project in &self.context.projects()?.projects {
-            let own = self.context.settings(Some(project))?.workflow;
-            if !names.contains(&own) {
-                names.push(own);
+            let workflow = self.context.settings(Some(project))?.workflow;
+            if !names.contains(&workflow) {
+                names.push(workflow);
             }
         }
         let loaded = names.iter().map(|name| Ok(self.context.workflow(name)?.0));
@@ -130,7 +130,7 @@ impl Admin {
         Ok((add_mark(&skill(&workflows)), names))
     }
 
-    /// The harnesses concerned, each with its folder of skills. Removing includes agents that are
+    /// The harnesses to update, each with its folder of skills. Removing includes agents that are
     /// no longer installed, because they may have left a skill behind.
     pub(super) fn skill_folders(
         &self,
@@ -144,16 +144,16 @@ impl Admin {
         };
         if let Some(name) = requested {
             let harness = harnesses.require(name)?;
-            let none = || DriverError::NoSkills(Some(name.clone()));
-            return Ok(vec![place(harness).ok_or_else(none)?]);
+            let no_skills = || DriverError::NoSkills(Some(name.clone()));
+            return Ok(vec![place(harness).ok_or_else(no_skills)?]);
         }
         let path = self.context.environment.variable("PATH");
-        let is_meant = |it: &&Harness| action == SkillAction::Remove || it.locate(path).is_ok();
+        let is_selected = |it: &&Harness| action == SkillAction::Remove || it.locate(path).is_ok();
         let usable = harnesses
             .all()
             .iter()
             .filter_map(|(_, it)| it.as_ref().ok());
-        let places: Vec<_> = usable.filter(is_meant).filter_map(place).collect();
+        let places: Vec<_> = usable.filter(is_selected).filter_map(place).collect();
         if places.is_empty() {
             return Err(DriverError::NoSkills(None));
         }
@@ -170,7 +170,8 @@ pub(crate) fn reason_kept(found: &SkillState) -> String {
     })
 }
 
-/// How the user can keep the existing file and make room; agents find no skill under the new name.
+/// How the user can keep the existing file but make room for orange's. Agents do not read a skill
+/// under the new name.
 pub(crate) fn move_away_hint(found: &SkillState, file: &Path) -> String {
     match (found, file.parent()) {
         (SkillState::ForeignFolder(_), Some(folder)) => {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # The agent of `orange demo`: it follows a script, and calls orange as every agent does.
 #
-# A turn begins when it starts and whenever a line is typed into its pane. What it does in a turn
-# depends on its role, the branch and the status of the task.
+# The agent takes a turn when it starts, and whenever a line is typed into its pane. What it does in
+# a turn depends on its role, the branch and the status of the task.
 
 pause=${DEMO_PAUSE:-2}
 sign=$(printf '\033[33m●\033[0m')
@@ -128,7 +128,7 @@ turn() {
     tell working
     branch=$(git branch --show-current)
     name=$(printf '%s' "${branch:-work}" | tr / -)
-    # The decided status; TASK.md shows it a moment later.
+    # The recorded status; TASK.md shows it a moment later.
     status=$(orange task show --json | sed -n 's/^ *"status": "\(.*\)".*/\1/p' | head -n 1)
     [ "$1" = first ] || ask inbox
     waits=idle

@@ -11,31 +11,31 @@ pub(super) struct BackgroundJob {
 }
 
 impl BackgroundJob {
-    /// Starts a thread that does the work; several requests meanwhile cause one more run.
+    /// Starts a thread that does the work; several requests during a run cause one more run.
     pub(super) fn new(
         name: &str,
         mut work: impl FnMut() + Send + 'static,
     ) -> Result<BackgroundJob, String> {
-        let (wanted, wishes) = mpsc::channel();
+        let (sender, requests) = mpsc::channel();
         let work = move || {
-            while wishes.recv().is_ok() {
-                while wishes.try_recv().is_ok() {}
+            while requests.recv().is_ok() {
+                while requests.try_recv().is_ok() {}
                 work();
             }
         };
         let thread = thread::Builder::new().name(name.to_owned());
         let thread = thread.spawn(work).map_err(|error| error.to_string())?;
         Ok(BackgroundJob {
-            requests: Some(wanted),
+            requests: Some(sender),
             thread: Some(thread),
         })
     }
 
     /// Requests a run.
     pub(super) fn request(&self) {
-        if let Some(wanted) = &self.requests {
+        if let Some(requests) = &self.requests {
             // Sending fails only if the thread has exited, which needs no reaction.
-            let _ended = wanted.send(());
+            let _ended = requests.send(());
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{CatchUpError, Driver, DriverError};
 /// How many tasks share one connection to the database; opening it is most of the cost of a task.
 const BATCH_SIZE: usize = 64;
 
-/// Workers that follow edits of TASK.md, and statuses that last too long.
+/// Workers that react to edits of TASK.md and to status timeouts.
 pub(super) fn start_readers(driver: Driver, sender: Sender<Wake>) -> Result<Workers, String> {
     Workers::new("read", 1, BATCH_SIZE, move |tasks| {
         report_failures(tasks, driver.steps.catch_up(tasks), &sender);
@@ -20,7 +20,7 @@ pub(super) fn start_readers(driver: Driver, sender: Sender<Wake>) -> Result<Work
 
 /// Workers that process agent events.
 pub(super) fn start_event_workers(driver: Driver, sender: Sender<Wake>) -> Result<Workers, String> {
-    Workers::new("hear", 1, BATCH_SIZE, move |tasks| {
+    Workers::new("events", 1, BATCH_SIZE, move |tasks| {
         report_failures(tasks, driver.agents.process_events(tasks), &sender);
     })
 }
@@ -38,18 +38,18 @@ pub(super) fn start_confirmers(driver: Driver, sender: Sender<Wake>) -> Result<W
 /// Reports the tasks that could not be brought up to date; the next sweep tries again.
 fn report_failures(
     tasks: &[TaskId],
-    caught_up: Result<Vec<CatchUpError>, DriverError>,
+    result: Result<Vec<CatchUpError>, DriverError>,
     sender: &Sender<Wake>,
 ) {
-    let behind = match caught_up {
-        Ok(behind) => behind,
+    let failures = match result {
+        Ok(failures) => failures,
         // The error is the same for all tasks, so report it once.
         Err(error) => {
             let first = tasks.first().cloned();
             first.map(|task| (task, error)).into_iter().collect()
         }
     };
-    for (task, error) in behind {
+    for (task, error) in failures {
         let _ended = sender.send(Wake::Failed(task, error));
     }
 }

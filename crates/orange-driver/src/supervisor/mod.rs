@@ -44,19 +44,19 @@ use crate::{
     Watcher,
 };
 
-/// How many tasks can have agents ended or workspaces released while all performers are busy.
+/// How many threads end agents and release workspaces while all performers are busy.
 const ENDERS: usize = 2;
 
-/// How long after a write to the database its commit is certain to be visible: the file event
-/// arrives a moment before the commit counts.
-const SETTLED: Duration = Duration::from_millis(100);
+/// How soon to read the database once more after a commit, because the file event arrives a moment
+/// before the commit is visible.
+const REREAD_DELAY: Duration = Duration::from_millis(100);
 
 /// Intervals and limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Between two listings of the whole tmux server; process exits are noticed without a listing.
+    /// The time between two listings of the tmux server; process exits need no listing.
     pub tick: Duration,
-    /// Between two checks of everything, to find missed events.
+    /// The time between two checks of everything, which find missed events.
     pub sweep: Duration,
     /// How many tasks have their effects performed at the same time.
     pub performers: usize,
@@ -67,11 +67,11 @@ pub struct Settings {
 }
 
 impl From<&SupervisorSettings> for Settings {
-    fn from(given: &SupervisorSettings) -> Self {
+    fn from(settings: &SupervisorSettings) -> Self {
         Self {
-            tick: given.tick,
-            sweep: given.sweep,
-            start_rate: given.start_rate,
+            tick: settings.tick,
+            sweep: settings.sweep,
+            start_rate: settings.start_rate,
             ..Self::default()
         }
     }
@@ -106,7 +106,7 @@ pub enum SupervisorError {
     Thread(String),
 }
 
-/// An event.
+/// An event that wakes the supervisor.
 #[derive(Debug)]
 enum Wake {
     /// The supervisor should exit.
@@ -175,9 +175,9 @@ pub struct Supervisor {
     /// When a status times out.
     timeouts: Timers,
     /// When the next parked harness can be used again.
-    unparking: Option<Timestamp>,
+    unpark_at: Option<Timestamp>,
     /// When to read the database once more after a write.
-    rereading: Option<Timestamp>,
+    reread_at: Option<Timestamp>,
     starts: Pace,
     server: Server,
     files: Files,
@@ -197,14 +197,14 @@ impl Supervisor {
         let lock = driver.context.take_supervision(settings.yields)?;
         let (sender, wakes) = mpsc::channel();
         // A gate command may take minutes; the check is repeated when it has ended.
-        let looking = driver
+        let checking_driver = driver
             .clone()
             .with_gathering(GatherPolicy::Detached(Duration::ZERO));
         let exits = Arc::new(Exits::new()?);
-        let looks = {
-            let (driver, sender) = (looking.clone(), sender.clone());
+        let checkers = {
+            let (driver, sender) = (checking_driver.clone(), sender.clone());
             // One listing of the server covers all waiting tasks.
-            Workers::new("look", 1, usize::MAX, move |tasks| {
+            Workers::new("check", 1, usize::MAX, move |tasks| {
                 let result = driver.agents.observe_each(tasks);
                 let wake = match result {
                     Ok(result) => Wake::Checked(result),
@@ -213,7 +213,7 @@ impl Supervisor {
                 let _ended = sender.send(wake);
             })
         };
-        let performing = |name: &str, threads: usize| {
+        let start_performers = |name: &str, threads: usize| {
             let (driver, sender) = (driver.clone(), sender.clone());
             Workers::new(name, threads, 1, move |tasks| {
                 for task in tasks {
@@ -222,11 +222,12 @@ impl Supervisor {
                 }
             })
         };
-        let performers = performing("perform", settings.performers);
-        let enders = performing("end", ENDERS);
+        let performers = start_performers("perform", settings.performers);
+        let enders = start_performers("end", ENDERS);
         Ok(Supervisor {
-            checkers: looks.map_err(SupervisorError::Thread)?,
-            readers: start_readers(looking, sender.clone()).map_err(SupervisorError::Thread)?,
+            checkers: checkers.map_err(SupervisorError::Thread)?,
+            readers: start_readers(checking_driver, sender.clone())
+                .map_err(SupervisorError::Thread)?,
             event_workers: start_event_workers(driver.clone(), sender.clone())
                 .map_err(SupervisorError::Thread)?,
             performers: performers.map_err(SupervisorError::Thread)?,
@@ -242,8 +243,8 @@ impl Supervisor {
             unwatched: BTreeSet::new(),
             timers: Timers::default(),
             timeouts: Timers::default(),
-            unparking: None,
-            rereading: None,
+            unpark_at: None,
+            reread_at: None,
             starts: Pace::new(settings.start_rate),
             tick: Deadline::after(Duration::ZERO),
             sweep: Deadline::after(settings.sweep),
@@ -268,17 +269,17 @@ impl Supervisor {
         self.reload();
         self.cleanup.request();
         loop {
-            let rests = [
+            let times_left = [
                 self.tick.remaining(),
                 self.sweep.remaining(),
                 self.timers.time_to_next(),
                 self.timeouts.time_to_next(),
-                timers::time_left(self.unparking),
-                timers::time_left(self.rereading),
+                timers::time_left(self.unpark_at),
+                timers::time_left(self.reread_at),
             ];
-            let rest = rests.into_iter().min().unwrap_or_default();
-            // Handle everything that has happened meanwhile together.
-            let first = self.wakes.recv_timeout(rest).ok();
+            let time_left = times_left.into_iter().min().unwrap_or_default();
+            // Handle all events that have arrived meanwhile together.
+            let first = self.wakes.recv_timeout(time_left).ok();
             let all: Vec<Wake> = first.into_iter().chain(self.wakes.try_iter()).collect();
             if self.handle(all)
                 || self.settings.yields && self.driver.context.is_supervision_wanted()
@@ -338,8 +339,8 @@ impl Supervisor {
                         self.checkers.add(task);
                     }
                 }
-                Wake::Tmux(connection, heard) => self.handle_output(connection, heard),
-                Wake::Checked(looked) => self.record_checks(looked),
+                Wake::Tmux(connection, event) => self.handle_output(connection, event),
+                Wake::Checked(checks) => self.record_checks(checks),
                 Wake::CheckFailed(tasks, error) => {
                     for task in tasks {
                         self.log(&task, &error);
@@ -353,9 +354,9 @@ impl Supervisor {
         }
         if has_committed {
             self.reload();
-            self.rereading = Some(clock::after(SETTLED));
-        } else if self.rereading.is_some_and(|at| at <= clock::now()) {
-            self.rereading = None;
+            self.reread_at = Some(clock::after(REREAD_DELAY));
+        } else if self.reread_at.is_some_and(|at| at <= clock::now()) {
+            self.reread_at = None;
             self.reload();
         }
         false

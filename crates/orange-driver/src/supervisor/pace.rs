@@ -11,7 +11,7 @@ use orange_engine::time::Timestamp;
 /// supervisor, most waiting tasks turn out to have started already and need no slot.
 #[derive(Debug)]
 pub(super) struct Pace {
-    between: Duration,
+    interval: Duration,
     free_from: Timestamp,
     /// The waiting tasks, and their order of arrival.
     waiting: BTreeMap<TaskId, u64>,
@@ -22,7 +22,7 @@ impl Pace {
     /// Allows this many starts per minute, at least one.
     pub(super) fn new(per_minute: u32) -> Pace {
         let mut pace = Pace {
-            between: Duration::ZERO,
+            interval: Duration::ZERO,
             free_from: Timestamp::default(),
             waiting: BTreeMap::new(),
             arrivals: 0,
@@ -33,12 +33,12 @@ impl Pace {
 
     /// Changes the pace, from the next start on.
     pub(super) fn set(&mut self, per_minute: u32) {
-        self.between = Duration::from_mins(1) / per_minute.max(1);
+        self.interval = Duration::from_mins(1) / per_minute.max(1);
     }
 
     /// Whether a task may start now; otherwise when to ask again.
     pub(super) fn ask(&mut self, task: &TaskId) -> Result<(), Timestamp> {
-        let next = clock::after(self.between);
+        let next = clock::after(self.interval);
         // The clock may have been set back.
         self.free_from = self.free_from.min(next);
         if self.free_from > clock::now() {
@@ -55,8 +55,8 @@ impl Pace {
 
     /// Sorts the tasks that have waited longest to the front.
     pub(super) fn sort_by_wait(&self, tasks: &mut [TaskId]) {
-        let came = |task: &TaskId| self.waiting.get(task).copied().unwrap_or(u64::MAX);
-        tasks.sort_by_key(came);
+        let arrival = |task: &TaskId| self.waiting.get(task).copied().unwrap_or(u64::MAX);
+        tasks.sort_by_key(arrival);
     }
 
     /// Forgets a task that has no start pending any more.

@@ -12,14 +12,14 @@ use super::Supervisor;
 use super::server::Reaction;
 use crate::{DriverError, PerformResult, StartConfirmation, TaskCheck, WatchedTask};
 
-/// How soon to try again when another performer works, or one has failed.
+/// How soon to try again when another performer is at work, or when a performer has failed.
 const RETRY_DELAY: Duration = Duration::from_secs(2);
 
 impl Supervisor {
-    /// Reads the changes and schedules what is due; queued tasks may be next now.
+    /// Reads the changed tasks. A change may let a queued task start, so scheduling is requested.
     pub(super) fn reload(&mut self) {
         // A busy database is ignored: the next commit or sweep tries again.
-        self.unparking = self.watcher.next_unparking().unwrap_or_default();
+        self.unpark_at = self.watcher.next_unparking().unwrap_or_default();
         let changes = self.watcher.changes().unwrap_or_default();
         // Schedule only after a change: scheduling opens the database, which causes a file event,
         // so scheduling after every file event would never end.
@@ -113,13 +113,13 @@ impl Supervisor {
         for task in due {
             let is_start = self.tasks.is_start(&task);
             // A task that is being performed is not started twice, so it needs no second slot.
-            let is_performed = self.performers.has(&task) || self.enders.has(&task);
-            let asked = if is_start && !is_performed {
+            let is_being_performed = self.performers.has(&task) || self.enders.has(&task);
+            let slot = if is_start && !is_being_performed {
                 self.starts.ask(&task)
             } else {
                 Ok(())
             };
-            match asked {
+            match slot {
                 Ok(()) => self.dispatch(task),
                 Err(later) => self.timers.set(&task, later),
             }
@@ -127,8 +127,8 @@ impl Supervisor {
         for task in self.timeouts.due() {
             self.readers.add(task);
         }
-        if self.unparking.is_some_and(|at| at <= clock::now()) {
-            self.unparking = self.watcher.next_unparking().unwrap_or_default();
+        if self.unpark_at.is_some_and(|at| at <= clock::now()) {
+            self.unpark_at = self.watcher.next_unparking().unwrap_or_default();
             self.scheduling.request();
         }
     }
@@ -156,12 +156,12 @@ impl Supervisor {
     pub(super) fn handle_output(&mut self, connection: u64, event: ControlEvent) {
         match self.server.handle_output(connection, event) {
             Reaction::Nothing => {}
-            Reaction::Panes(roll) => {
-                for task in self.tasks.suspects(&roll) {
+            Reaction::Panes(snapshot) => {
+                for task in self.tasks.suspects(&snapshot) {
                     self.checkers.add(task);
                 }
                 // A start that has already happened only needs to be confirmed, so it is not paced.
-                for task in self.tasks.started(&roll) {
+                for task in self.tasks.started(&snapshot) {
                     if !self.performers.has(&task) && !self.enders.has(&task) {
                         self.timers.clear(&task);
                         self.confirmers.add(task);
@@ -181,15 +181,15 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn record_checks(&mut self, looked: Vec<TaskCheck>) {
-        for looked in looked {
-            if let Some(problem) = &looked.problem {
-                self.log(&looked.task, problem);
+    pub(super) fn record_checks(&mut self, checks: Vec<TaskCheck>) {
+        for check in checks {
+            if let Some(problem) = &check.problem {
+                self.log(&check.task, problem);
             }
-            if looked.needs_recheck {
-                self.tasks.mark_doubtful(&looked.task);
+            if check.needs_recheck {
+                self.tasks.mark_doubtful(&check.task);
             } else {
-                self.tasks.mark_determined(&looked.task);
+                self.tasks.mark_determined(&check.task);
             }
         }
     }
@@ -199,7 +199,7 @@ impl Supervisor {
         task: &TaskId,
         performed: Result<PerformResult, DriverError>,
     ) {
-        let again = match performed {
+        let retry_at = match performed {
             Ok(PerformResult::All) => return,
             Ok(PerformResult::Waits(then)) => then,
             Ok(PerformResult::Elsewhere) => clock::after(RETRY_DELAY),
@@ -208,7 +208,7 @@ impl Supervisor {
                 clock::after(RETRY_DELAY)
             }
         };
-        self.timers.set(task, again);
+        self.timers.set(task, retry_at);
     }
 
     /// Leaves unrecorded starts to a performer; recorded ones cause a commit, which is noticed

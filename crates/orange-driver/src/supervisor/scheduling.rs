@@ -16,7 +16,7 @@ pub(super) fn start_scheduling(driver: Driver) -> Result<BackgroundJob, String> 
     })
 }
 
-/// Notifies the user about what newly needs them, on request.
+/// Notifies the user about new items that need them, on request.
 pub(super) fn start_notifying(driver: Driver) -> Result<BackgroundJob, String> {
     let mut failures = FailureLog::new(driver.clone(), "notify.failed");
     BackgroundJob::new("notify", move || {
@@ -24,7 +24,8 @@ pub(super) fn start_notifying(driver: Driver) -> Result<BackgroundJob, String> {
     })
 }
 
-/// Retries failed releases, once, and ends what is left of runs that no task needs, on request.
+/// On request, ends what is left of runs that no task needs. Also retries failed releases, until a
+/// retry has succeeded once.
 pub(super) fn start_cleanup(driver: Driver) -> Result<BackgroundJob, String> {
     let mut failures = FailureLog::new(driver.clone(), "tidy.failed");
     let mut has_retried = false;
@@ -38,18 +39,18 @@ pub(super) fn start_cleanup(driver: Driver) -> Result<BackgroundJob, String> {
     })
 }
 
-/// Logs a failure once, however often it repeats: invalid settings fail every check.
+/// Logs a failure once, however often it repeats; invalid settings, for example, fail every check.
 struct FailureLog {
     driver: Driver,
-    what: &'static str,
+    event: &'static str,
     last: Option<String>,
 }
 
 impl FailureLog {
-    fn new(driver: Driver, what: &'static str) -> FailureLog {
+    fn new(driver: Driver, event: &'static str) -> FailureLog {
         FailureLog {
             driver,
-            what,
+            event,
             last: None,
         }
     }
@@ -60,7 +61,7 @@ impl FailureLog {
             let more = json!({ "error": error });
             self.driver
                 .context
-                .log_for_all(LogLevel::Warn, self.what, more);
+                .log_for_all(LogLevel::Warn, self.event, more);
         }
         self.last = error;
     }

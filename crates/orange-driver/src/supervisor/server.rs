@@ -20,7 +20,7 @@ pub(super) struct Server {
     /// The number of the current connection, to recognize late output of an earlier one.
     number: u64,
     /// A connection that was closed and has not ended yet; there is never more than one.
-    leaving: Option<Control>,
+    closing: Option<Control>,
     /// Whether the connection has ever answered.
     has_answered: bool,
     /// Set while waiting for an answer.
@@ -35,7 +35,7 @@ pub(super) enum Reaction {
     Nothing,
     /// The current panes.
     Panes(PaneSnapshot),
-    /// The connection has ended; the agents on it have to be checked.
+    /// The connection has ended; all agents have to be checked.
     Lost {
         /// Whether a server had ever answered on this connection.
         had_answered: bool,
@@ -47,7 +47,7 @@ impl Server {
         Server {
             sender,
             connection: None,
-            leaving: None,
+            closing: None,
             has_answered: false,
             number: 0,
             deadline: None,
@@ -55,7 +55,7 @@ impl Server {
         }
     }
 
-    /// Asks for every pane, unless an answer is still outstanding: late ticks are dropped.
+    /// Asks for every pane, unless an answer is still outstanding.
     pub(super) fn poll(&mut self, driver: &Driver) {
         if self.connection.is_none() {
             self.connect(driver);
@@ -64,17 +64,17 @@ impl Server {
     }
 
     fn connect(&mut self, driver: &Driver) {
-        if self.leaving.as_mut().is_some_and(|it| !it.has_ended()) {
+        if self.closing.as_mut().is_some_and(|it| !it.has_ended()) {
             return;
         }
-        self.leaving = None;
+        self.closing = None;
         self.has_answered = false;
         self.number += 1;
         let (number, sender) = (self.number, self.sender.clone());
-        let tell = move |heard| {
-            let _ended = sender.send(Wake::Tmux(number, heard));
+        let forward = move |event| {
+            let _ended = sender.send(Wake::Tmux(number, event));
         };
-        self.connection = driver.views.control(tell).ok();
+        self.connection = driver.views.control(forward).ok();
     }
 
     fn ask(&mut self) {
@@ -125,7 +125,7 @@ impl Server {
     pub(super) fn disconnect(&mut self) {
         if let Some(mut connection) = self.connection.take() {
             connection.disconnect();
-            self.leaving = Some(connection);
+            self.closing = Some(connection);
         }
         self.deadline = None;
         self.is_wanted_again = false;

@@ -89,21 +89,24 @@ impl Tasks {
 
     /// The tasks that need a closer check, because the pane listing does not show all their agents
     /// running, or because their state was unknown before.
-    pub(super) fn suspects(&self, roll: &PaneSnapshot) -> Vec<TaskId> {
-        let panes: BTreeMap<PaneId, &PaneEntry> =
-            roll.panes.iter().map(|pane| (pane.pane, pane)).collect();
+    pub(super) fn suspects(&self, snapshot: &PaneSnapshot) -> Vec<TaskId> {
+        let panes: BTreeMap<PaneId, &PaneEntry> = snapshot
+            .panes
+            .iter()
+            .map(|pane| (pane.pane, pane))
+            .collect();
         let is_suspect = |task: &&WatchedTask| {
             let mut runs = task.runs.iter();
             self.doubtful.contains(&task.task)
-                || runs.any(|run| !is_running(run, &roll.server, &panes))
+                || runs.any(|run| !is_running(run, &snapshot.server, &panes))
         };
         let suspects = self.known.values().filter(is_suspect);
         suspects.map(|task| task.task.clone()).collect()
     }
 
     /// The tasks that wait for a start which has already happened.
-    pub(super) fn started(&self, roll: &PaneSnapshot) -> Vec<TaskId> {
-        let panes = roll.panes.iter();
+    pub(super) fn started(&self, snapshot: &PaneSnapshot) -> Vec<TaskId> {
+        let panes = snapshot.panes.iter();
         let running: BTreeSet<&RunId> = panes.filter_map(|pane| pane.run.as_ref()).collect();
         let waits = |task: &&WatchedTask| {
             task.next_start
@@ -131,9 +134,9 @@ fn is_running(
         return false;
     };
     let process = pane.process.as_ref();
-    panes.get(&pane.pane).is_some_and(|called| {
-        called.is_running
-            && called.run.as_ref() == Some(&run.run)
-            && process.is_some_and(|process| process.pid == called.pid)
+    panes.get(&pane.pane).is_some_and(|entry| {
+        entry.is_running
+            && entry.run.as_ref() == Some(&run.run)
+            && process.is_some_and(|process| process.pid == entry.pid)
     })
 }

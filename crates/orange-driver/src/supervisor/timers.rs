@@ -1,4 +1,4 @@
-//! When effects are due, by task.
+//! Timers by task: when effects are due, when statuses time out.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

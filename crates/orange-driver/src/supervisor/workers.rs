@@ -54,8 +54,8 @@ impl Workers {
             let thread = thread::Builder::new().name(name.to_owned());
             let thread = thread.spawn(move || {
                 while let Some(tasks) = shared.take(at_once) {
-                    // A panic in the work for one task must not stop the other tasks, so those
-                    // taken with it are tried one by one.
+                    // A panic in the work for one task must not stop the other tasks, so after
+                    // a panic, each task is tried on its own.
                     let work = |tasks: &[TaskId]| catch_unwind(AssertUnwindSafe(|| work(tasks)));
                     if work(&tasks).is_err() && tasks.len() > 1 {
                         for task in &tasks {

@@ -28,10 +28,10 @@ impl Admin {
             )
             .with_fix(CHOOSE_LOCAL_HOME),
             Ok(kind) => {
-                let passing =
+                let temporary =
                     check_temporary_location("disk of the home", home, kind, CHOOSE_LOCAL_HOME);
                 let local = || Checkup::new("disk of the home", Health::Ok, "a local disk");
-                passing.unwrap_or_else(local)
+                temporary.unwrap_or_else(local)
             }
             Err(why) => {
                 Checkup::new("disk of the home", Health::Unknown, why).with_fix(CHOOSE_LOCAL_HOME)
@@ -55,11 +55,11 @@ impl Admin {
 fn check_files_location(what: &str, path: &Path, fix: &str) -> Option<Checkup> {
     match file_system_at(path).ok()? {
         FileSystem::Unsafe { kind } => {
-            let unsure = format!(
+            let message = format!(
                 "`{}` is on {kind}, where file locks and change notifications are not reliable",
                 path.display()
             );
-            Some(Checkup::new(what, Health::Warning, unsure).with_fix(fix))
+            Some(Checkup::new(what, Health::Warning, message).with_fix(fix))
         }
         kind => check_temporary_location(what, path, kind, fix),
     }
@@ -74,22 +74,22 @@ fn check_temporary_location(
     let FileSystem::Volatile { kind, until } = kind else {
         return None;
     };
-    let gone = format!(
+    let message = format!(
         "`{}` is on {kind}: everything in it is lost {until}",
         path.display()
     );
-    Some(Checkup::new(what, Health::Warning, gone).with_fix(fix))
+    Some(Checkup::new(what, Health::Warning, message).with_fix(fix))
 }
 
 /// The file system of the path; a folder that does not exist yet will be on its parent's.
 fn file_system_at(path: &Path) -> Result<FileSystem, String> {
-    let there = path.ancestors().find(|it| it.exists());
-    let there = there.unwrap_or(Path::new("/"));
-    let kind = file_system_of(there);
+    let existing = path.ancestors().find(|it| it.exists());
+    let existing = existing.unwrap_or(Path::new("/"));
+    let kind = file_system_of(existing);
     kind.map_err(|error| {
         format!(
             "cannot determine the file system of `{}`: {error}",
-            there.display()
+            existing.display()
         )
     })
 }

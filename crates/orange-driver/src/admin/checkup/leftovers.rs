@@ -79,7 +79,7 @@ impl Admin {
 
     /// Texts that were being written when the editor, or the process waiting for it, was killed.
     fn drafts(&self) -> Leftovers {
-        let is_left = |path: &PathBuf| {
+        let is_abandoned = |path: &PathBuf| {
             let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
             let pid = name
                 .strip_prefix("draft-")
@@ -89,7 +89,7 @@ impl Admin {
         };
         let drafts = entries(self.context.home.path())
             .into_iter()
-            .filter(is_left);
+            .filter(is_abandoned);
         let names = texts(drafts);
         let fix = match names.first() {
             Some(first) => format!("read it with `less {first}`, then remove it"),
@@ -134,7 +134,8 @@ impl Admin {
 
     /// Worktrees that are unused, unusable or unknown.
     fn leftover_workspaces(&self, store: &Store) -> Result<Vec<Leftovers>, DriverError> {
-        let (mut ended, mut retired, mut halves, mut unknown) = (vec![], vec![], vec![], vec![]);
+        let (mut ended, mut retired, mut incomplete, mut unknown) =
+            (vec![], vec![], vec![], vec![]);
         for path in entries(&self.context.home.workspaces()) {
             let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
             if name.starts_with('.') {
@@ -146,30 +147,30 @@ impl Admin {
                 None => unknown.push(path),
                 Some(it) if it.state == WorkspaceState::Retired => retired.push(path),
                 Some(it) if !path.join(".git").exists() && it.state == WorkspaceState::Free => {
-                    halves.push(path);
+                    incomplete.push(path);
                 }
                 Some(it) if has_finished_holder(store, &it)? => ended.push(path),
                 Some(_) => {}
             }
         }
         let gc = || String::from("run `orange workspace gc` to see what blocks them");
-        let look = |paths: &[PathBuf]| match paths.first() {
+        let check_hint = |paths: &[PathBuf]| match paths.first() {
             Some(first) => {
                 let first = first.display();
                 format!("check it with `ls -la {first}`, then run `mv {first} {first}.old`")
             }
             None => String::new(),
         };
-        let fixes = [gc(), gc(), look(&halves), look(&unknown)];
-        let whats = [
+        let fixes = [gc(), gc(), check_hint(&incomplete), check_hint(&unknown)];
+        let descriptions = [
             "worktrees that finished tasks still hold",
             "worktrees that were retired from the pool",
             "worktrees that were not created completely",
             "directories among the worktrees that are not in the pool",
         ];
-        let kinds = [ended, retired, halves, unknown]
+        let kinds = [ended, retired, incomplete, unknown]
             .into_iter()
-            .zip(whats)
+            .zip(descriptions)
             .zip(fixes);
         let left = kinds.map(|((paths, what), fix)| Leftovers {
             names: texts(paths.into_iter()),

@@ -90,7 +90,7 @@ impl Admin {
         self.check_leftovers(&mut found);
         self.check_kept_work(&projects, &mut found);
         let harnesses = self.context.harnesses()?;
-        let mut using = Vec::new();
+        let mut project_harnesses = Vec::new();
         for project in &projects {
             let settings = self.context.settings(Some(project))?;
             let requested = [settings.harness, settings.review_harness];
@@ -99,7 +99,7 @@ impl Admin {
                 requested.extend(self.context.first_installed(&harnesses));
             }
             let project = project.clone();
-            using.push(ProjectHarnesses {
+            project_harnesses.push(ProjectHarnesses {
                 project,
                 harnesses: requested,
             });
@@ -107,7 +107,7 @@ impl Admin {
         for (name, harness) in harnesses.all() {
             match harness {
                 Ok(harness) => {
-                    self.check_harness(harness, &using, &mut found);
+                    self.check_harness(harness, &project_harnesses, &mut found);
                     found.extend(self.check_skill(harness));
                 }
                 Err(error) => {
@@ -124,15 +124,15 @@ impl Admin {
         let fix = format!("install {program} {at_least} or newer");
         match self.read_version(OsStr::new(program), flag) {
             Err(why) => Checkup::new(program, Health::Error, why).with_fix(fix),
-            Ok(said) => match parse_version(&said) {
+            Ok(version) => match parse_version(&version) {
                 Some(found) if found < needed => {
-                    let older = format!("{said}, which is older than {at_least}");
+                    let older = format!("{version}, which is older than {at_least}");
                     Checkup::new(program, Health::Error, older).with_fix(fix)
                 }
                 _ => Checkup::new(
                     program,
                     Health::Ok,
-                    format!("{said}; {at_least} or newer is needed"),
+                    format!("{version}; {at_least} or newer is needed"),
                 ),
             },
         }
@@ -154,22 +154,22 @@ impl Admin {
     fn check_harness(
         &self,
         harness: &Harness,
-        using: &[ProjectHarnesses],
+        project_harnesses: &[ProjectHarnesses],
         found: &mut Vec<Checkup>,
     ) {
         let name = harness.name.as_str();
-        let users = using
+        let users = project_harnesses
             .iter()
             .filter(|it| it.harnesses.contains(&harness.name));
         let users: Vec<&ProjectHarnesses> = users.collect();
-        let trouble = match users.as_slice() {
+        let severity = match users.as_slice() {
             [] => Health::Warning,
             _ => Health::Error,
         };
         let program = match harness.locate(self.context.environment.variable("PATH")) {
             Ok(program) => program,
             Err(error) => {
-                let missing = match trouble {
+                let missing = match severity {
                     Health::Error => Health::Error,
                     _ => Health::Missing,
                 };
@@ -196,8 +196,8 @@ impl Admin {
                 let checkup = match readiness.check(environment, place) {
                     ReadyState::Yes => Checkup::new(what, Health::Ok, &readiness.what),
                     ReadyState::No => {
-                        let not = format!("not ready; required: {}", readiness.what);
-                        Checkup::new(what, trouble, not).with_fix(&readiness.fix)
+                        let message = format!("not ready; required: {}", readiness.what);
+                        Checkup::new(what, severity, message).with_fix(&readiness.fix)
                     }
                     ReadyState::Unknown(why) => {
                         let unknown = format!("cannot check whether {}: {why}", readiness.what);
@@ -212,21 +212,21 @@ impl Admin {
     /// Compares the version of a shipped harness's program with the tested version.
     fn check_version(&self, harness: &Harness, program: &Path) -> Checkup {
         let name = harness.name.as_str();
-        let shown = program.display().to_string();
+        let program_path = program.display().to_string();
         let Some(tested) = Harnesses::tested_version(&harness.name) else {
-            return Checkup::new(name, Health::Ok, shown);
+            return Checkup::new(name, Health::Ok, program_path);
         };
         match self.read_version(program.as_os_str(), "--version") {
-            Ok(said) if said.split([' ', 'v']).any(|word| word == tested) => {
-                Checkup::new(name, Health::Ok, format!("{said}, the tested version"))
+            Ok(version) if version.split([' ', 'v']).any(|word| word == tested) => {
+                Checkup::new(name, Health::Ok, format!("{version}, the tested version"))
             }
-            Ok(said) => Checkup::new(
+            Ok(version) => Checkup::new(
                 name,
                 Health::Warning,
-                format!("{said}; the tested version is {tested}"),
+                format!("{version}; the tested version is {tested}"),
             ),
             Err(why) => Checkup::new(name, Health::Unknown, why)
-                .with_fix(format!("run `{shown} --version`")),
+                .with_fix(format!("run `{program_path} --version`")),
         }
     }
 

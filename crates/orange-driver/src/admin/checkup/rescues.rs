@@ -17,8 +17,8 @@ impl Admin {
         for project in projects {
             let what = format!("saved work of {}", project.name);
             match self.rescue_times(project) {
-                Ok(load) => {
-                    found.push(rescue_checkup(what, &load));
+                Ok(rescues) => {
+                    found.push(rescue_checkup(what, &rescues));
                     found.extend(self.check_merged_branches(project));
                 }
                 Err(error) => {
@@ -66,11 +66,11 @@ impl Admin {
     }
 }
 
-fn rescue_checkup(what: String, kept: &[(String, Timestamp)]) -> Checkup {
-    let Some((task, since)) = kept.first() else {
+fn rescue_checkup(what: String, rescues: &[(String, Timestamp)]) -> Checkup {
+    let Some((task, since)) = rescues.first() else {
         return Checkup::new(what, Health::Ok, "none");
     };
-    let count = kept.len();
+    let count = rescues.len();
     let found = format!("entries: {count}; the oldest is from task `{task}`, {since}");
     let fix = format!(
         "run `orange task restore {task}` to list it, or `orange workspace gc` to list saved work \

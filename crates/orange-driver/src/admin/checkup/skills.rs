@@ -29,13 +29,13 @@ impl Admin {
                 Checkup::new(what, Health::Ok, "up to date")
             }
             (Ok(SkillState::Own(_)), Ok(_)) => {
-                let older = "out of date: the workflows have changed";
-                Checkup::new(what, Health::Warning, older).with_fix(install)
+                let message = "out of date: the workflows have changed";
+                Checkup::new(what, Health::Warning, message).with_fix(install)
             }
             (Ok(found), Ok(_)) => {
                 let fix = move_away_hint(&found, &skill_file::path(&skills));
-                let theirs = format!("not kept up to date: {}", reason_kept(&found));
-                Checkup::new(what, Health::Warning, theirs)
+                let message = format!("not kept up to date: {}", reason_kept(&found));
+                Checkup::new(what, Health::Warning, message)
                     .with_fix(format!("{fix}, then {install}"))
             }
         })

@@ -19,14 +19,15 @@ use crate::context::lock::Lock;
 /// How long the supervisor or the tmux server may take to exit.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long an effect that is being performed may take; a merge can take longer.
+/// How long to wait for an effect that is being performed. A merge can take longer; then
+/// the uninstall fails.
 const PERFORMER_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Admin {
     /// Stops everything, saves and exports work, and removes what orange has put on this machine.
     ///
-    /// The binary stays. If something cannot be saved, it stays with the home, the report says what
-    /// it is, and another call finishes the removal.
+    /// The binary stays. Anything that cannot be saved stays too, and so does the home; the report
+    /// lists it, and another call finishes the removal.
     pub fn uninstall(&self, plan: &UninstallPlan) -> Result<UninstallReport, DriverError> {
         self.callers.require_user("uninstall orange")?;
         let mut report = UninstallReport::default();
@@ -53,7 +54,7 @@ impl Admin {
         self.clear_leftovers(&plan.export, &mut report)?;
         self.stop_tmux(&mut report);
         if report.problems.is_empty() {
-            self.progress_to("removing the home");
+            self.report_progress("removing the home");
             // An open database would be written again when it is closed.
             drop(store);
             report.left = export::empty_home(&self.context.home, &plan.export)?;
@@ -64,7 +65,7 @@ impl Admin {
         Ok(report)
     }
 
-    pub(super) fn progress_to(&self, action: &str) {
+    pub(super) fn report_progress(&self, action: &str) {
         self.context.progress.report(action.to_owned());
     }
 
@@ -87,7 +88,7 @@ impl Admin {
         }
     }
 
-    /// Ends every agent, and what earlier ones left running.
+    /// Ends every agent, and the processes that earlier agents left running.
     fn stop_agents(&self, store: &Store, tasks: &[StoredTask], report: &mut UninstallReport) {
         let home = self.context.home.path().as_os_str();
         let marked = marked_runs().unwrap_or_default().into_iter();
@@ -95,7 +96,7 @@ impl Admin {
         let marked: BTreeSet<RunId> = marked.map(|(run, _)| run).collect();
         for stored in tasks {
             let task = &stored.task;
-            self.progress_to(&format!("stopping the agents of {}", task.id));
+            self.report_progress(&format!("stopping the agents of {}", task.id));
             let runs = store.runs(&task.id).unwrap_or_default();
             let runs = runs.iter().filter(|run| {
                 run.ended_at.is_none() && run.place.is_some() || marked.contains(&run.id)

@@ -113,9 +113,9 @@ pub(super) fn empty_home(home: &Home, export: &Path) -> Result<Vec<PathBuf>, Dri
     for path in entries(home.path()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_log = name.starts_with("orange.log");
-        let is_text = name.starts_with("draft-");
+        let is_draft = name.starts_with("draft-");
         let is_database = name.starts_with("orange.db") && !DELETED_FILES.contains(&&*name);
-        if is_text || is_database {
+        if is_draft || is_database {
             move_into(export, &path, &name)?;
         } else if is_log {
             remove(&path, fs::remove_file(&path))?;
@@ -161,7 +161,7 @@ fn is_unknown(path: &Path) -> bool {
     !DELETED_FILES.iter().any(|it| name == OsStr::new(it))
 }
 
-/// Whether a path does not exist or is a directory without entries.
+/// Whether a path does not exist, or is a directory that contains no files at any depth.
 fn is_empty(path: &Path) -> bool {
     match fs::symlink_metadata(path) {
         Ok(metadata) => {

@@ -30,9 +30,9 @@ pub struct UninstallPlan {
     pub home: PathBuf,
     /// Where your own files from it are moved: tasks, workflows, settings, ignored files.
     pub export: PathBuf,
-    /// Whether a supervisor runs, which is stopped.
+    /// Whether a supervisor is running; it will be stopped.
     pub supervisor: bool,
-    /// Whether the tmux server of orange runs, which is stopped.
+    /// Whether the tmux server of orange is running; it will be stopped.
     pub tmux_server: bool,
     /// Agents that are running and will be stopped.
     pub agents: Vec<LiveAgent>,

@@ -37,7 +37,7 @@ impl Admin {
             let Ok(git) = self.workspaces.open_repository(&project) else {
                 continue;
             };
-            self.progress_to(&format!("removing the worktrees of {}", project.name));
+            self.report_progress(&format!("removing the worktrees of {}", project.name));
             let cleared = self.clear_project(store, &git, &project, report);
             if let Err(error) = cleared {
                 let name = &project.name;
@@ -47,15 +47,16 @@ impl Admin {
         Ok(())
     }
 
-    /// Releases the workspace of a task, as its end would: teardown, saved work, a clean worktree.
+    /// Releases the workspace of a task, as at the task's end: teardown, saving the work,
+    /// cleaning the worktree.
     fn release_for_good(&self, store: &mut Store, stored: &StoredTask) -> Result<(), String> {
         let task = &stored.task;
         let text = |error: orange_store::StoreError| error.to_string();
         if store.workspace_of(&task.id).map_err(text)?.is_none() {
             return Ok(());
         }
-        self.progress_to(&format!("saving the work of {}", task.id));
-        // A teardown that fails has its output in `teardown.log`, and blocks nothing.
+        self.report_progress(&format!("saving the work of {}", task.id));
+        // A failed teardown blocks nothing; its output is in `teardown.log`.
         let _notice = self.workspaces.tear_down(store, task, None);
         let released = self.workspaces.release(store, task, None);
         released.map_err(|failure| failure.error)?;
@@ -74,9 +75,9 @@ impl Admin {
     ) -> Result<(), DriverError> {
         for record in store.workspaces(&project.name)? {
             let removed = match &record.state {
-                // Its work could not be saved, which is a problem already.
+                // Its work could not be saved, which is already reported as a problem.
                 WorkspaceState::Bound(_) | WorkspaceState::Reserved(_) => continue,
-                // The agents have ended, so that what retired it may be saved now.
+                // The agents have ended, so the obstacle that retired it may be gone.
                 WorkspaceState::Retired => release_retired(git, project, &record)?,
                 WorkspaceState::Free => Ok(()),
             };
@@ -127,8 +128,8 @@ impl Admin {
         }
     }
 
-    /// Removes worktrees of projects that are no longer registered, and moves what no repository
-    /// knows.
+    /// Removes worktrees of projects that are no longer registered, and exports directories that
+    /// belong to no repository.
     pub(super) fn clear_leftovers(
         &self,
         export: &Path,
@@ -186,7 +187,8 @@ fn create_branch(
     super::kept_branch(git, project, branch)
 }
 
-/// Removes the marked lines and the lock file, unless another home has worktrees here.
+/// Removes orange's exclude lines and its merge lock, unless another home has worktrees in the
+/// repository.
 fn remove_traces(git: &Git) -> Result<(), DriverError> {
     if git.has_workspaces()? {
         return Ok(());
