@@ -43,7 +43,7 @@ impl Agents {
             let requests = self.open_requests(project, task, &run.id);
             let mut activity = self.activity(project, task, run, now);
             if !requests.is_empty() {
-                // Another tool of the same agent may have reported something since it asked.
+                // Another tool of the same agent may have reported something since the request.
                 activity.state = ActivityState::WaitingForPermission;
             }
             RunActivity {

@@ -60,20 +60,20 @@ impl Agents {
             reason,
             next_step,
         };
-        let way = next_step(&workflow, &stored.task.status, role);
+        let hint = next_step(&workflow, &stored.task.status, role);
         let Some(run) = chosen else {
             return Err(no_agent(
                 String::from("no agent is running for this task"),
-                way,
+                hint,
             ));
         };
         let (observation, pane) = self.check_run(&mut store, &stored.task, &run.id)?;
         match (observation, pane) {
             // tmux has nothing left to show.
-            (Observation::Dead(gone @ (Evidence::Closed | Evidence::Environment)), _) => {
-                Err(no_agent(format!("its agent {gone}"), way))
+            (Observation::Dead(evidence @ (Evidence::Closed | Evidence::Environment)), _) => {
+                Err(no_agent(format!("its agent {evidence}"), hint))
             }
-            // A dead agent's pane still shows what it said last.
+            // A dead agent's pane still shows its last output.
             (Observation::Alive | Observation::Dead(_), Some(pane)) => {
                 let project = &stored.task.project;
                 let directory = self.context.run_directory(project, task, &run.id)?;
@@ -86,7 +86,7 @@ impl Agents {
                 })
             }
             (Observation::Unknown(why), _) => Err(no_agent(why, NextStep::Inspect)),
-            (_, None) => Err(no_agent(String::from("its pane is gone"), way)),
+            (_, None) => Err(no_agent(String::from("its pane is gone"), hint)),
         }
     }
 }

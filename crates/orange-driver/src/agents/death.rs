@@ -30,30 +30,33 @@ impl Agents {
         run: &RunId,
         evidence: &Evidence,
     ) -> Result<Option<Judgement>, DriverError> {
-        let plain = Judgement {
+        let unclassified = Judgement {
             evidence: evidence.clone(),
             output_line: None,
         };
         if !matches!(evidence, Evidence::Exit { .. } | Evidence::Signal { .. }) {
-            return Ok(Some(plain));
+            return Ok(Some(unclassified));
         }
         let records = store.runs(id)?;
         let Some(record) = records.iter().find(|record| record.id == *run) else {
-            return Ok(Some(plain));
+            return Ok(Some(unclassified));
         };
         // Any program can run out of memory, so this needs no rules of a harness.
         if *evidence == (Evidence::Signal { signal: SIGKILL }) && is_out_of_memory(record) {
             let evidence = Evidence::OutOfMemory;
-            return Ok(Some(Judgement { evidence, ..plain }));
+            return Ok(Some(Judgement {
+                evidence,
+                ..unclassified
+            }));
         }
         let rules = self.death_rules(id, record);
         if rules.is_empty() {
-            return Ok(Some(plain));
+            return Ok(Some(unclassified));
         }
-        let shown = if rules.iter().any(|rule| !rule.patterns.is_empty()) {
+        let output = if rules.iter().any(|rule| !rule.patterns.is_empty()) {
             let task = store.require(id)?.task;
             match self.last_output(&task, run) {
-                Ok(shown) => with_error(shown, self.result_of(&task.project, record)),
+                Ok(output) => with_error(output, self.result_of(&task.project, record)),
                 // Without the output a crash cannot be recognized; the next check tries again.
                 Err(_unknown) => return Ok(None),
             }
@@ -63,7 +66,7 @@ impl Agents {
         let offset = self.clock_offset_for(&rules);
         let ending = Ending {
             evidence,
-            output: &shown,
+            output: &output,
             at: clock::now(),
             offset,
         };
@@ -91,11 +94,11 @@ impl Agents {
         let folder = self
             .context
             .launch_directory(&task.project, &task.id, run)?;
-        let kept = fs::read(run_location::output_file(&folder)).unwrap_or_default();
-        Ok(String::from_utf8_lossy(&kept).into_owned())
+        let saved = fs::read(run_location::output_file(&folder)).unwrap_or_default();
+        Ok(String::from_utf8_lossy(&saved).into_owned())
     }
 
-    /// The clock offset, only if a rule needs it.
+    /// The offset of the local time from UTC, if a rule needs it.
     pub(crate) fn clock_offset_for(&self, rules: &[Rule]) -> Option<i32> {
         has_clock_rule(rules).then(|| self.clock_offset()).flatten()
     }
@@ -111,10 +114,10 @@ impl Agents {
 }
 
 /// The output of a run, followed by its error, which its pane does not show.
-fn with_error(shown: String, result: Option<RunResult>) -> String {
+fn with_error(output: String, result: Option<RunResult>) -> String {
     match result.and_then(|result| result.error) {
-        Some(error) => format!("{}\n{error}\n", shown.trim_end()),
-        None => shown,
+        Some(error) => format!("{}\n{error}\n", output.trim_end()),
+        None => output,
     }
 }
 

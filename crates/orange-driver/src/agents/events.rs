@@ -70,7 +70,8 @@ pub(super) struct OwnRun {
 }
 
 impl Agents {
-    /// Stores an event of the agent in whose environment this runs; logs one that cannot be stored.
+    /// Stores an event of the agent that this process belongs to; logs an event that cannot be
+    /// stored.
     pub fn store_agent_event(&self, event: HookEvent) {
         let task = TaskId::new(self.own_variable(ORANGE_TASK_ID).unwrap_or_default());
         let kind = event.kind.clone();
@@ -89,24 +90,24 @@ impl Agents {
         let kind = AgentEventKind::from_name(&hook_event.kind).ok_or("unknown kind of event")?;
         let own = self.own_run(task)?;
         let payload = hook_event.payload.as_deref().and_then(parse_payload);
-        let found = |names: &[&str]| {
+        let field = |names: &[&str]| {
             payload
                 .as_ref()
                 .and_then(|payload| first_text(payload, names))
         };
         let message = match kind {
             AgentEventKind::Failed => {
-                let all = FAILURES.iter().filter_map(|name| found(&[name]));
+                let all = FAILURES.iter().filter_map(|name| field(&[name]));
                 Some(all.collect::<Vec<_>>().join(": ")).filter(|it| !it.is_empty())
             }
-            _ => found(&MESSAGES),
+            _ => field(&MESSAGES),
         };
         let event = AgentEvent {
             kind,
             sequence: hook_event.sequence.unwrap_or_else(clock::ticks),
             at: clock::now(),
-            session_id: hook_event.session_id.or_else(|| found(&SESSION_IDS)),
-            transcript: hook_event.transcript.or_else(|| found(&TRANSCRIPTS)),
+            session_id: hook_event.session_id.or_else(|| field(&SESSION_IDS)),
+            transcript: hook_event.transcript.or_else(|| field(&TRANSCRIPTS)),
             message,
         };
         let appended = append_agent_event(&own.directory, &event, payload.as_ref());
@@ -117,7 +118,7 @@ impl Agents {
         Ok(())
     }
 
-    /// The run in whose environment this runs, if the run's proof is there too.
+    /// The run that this process belongs to, by its variables, if they contain the run's proof.
     pub(super) fn own_run(&self, task: &TaskId) -> Result<OwnRun, String> {
         let (Some(run), Some(proof)) = (
             self.own_variable(ORANGE_RUN_ID),
@@ -133,9 +134,9 @@ impl Agents {
         let failed = |error: &dyn ToString| error.to_string();
         let launch = self.context.launch_directory(&project, task, &run);
         let launch = launch.map_err(|error| failed(&error))?;
-        let known = private_file::read(&run_location::proof_file(&launch), LARGEST_HASH);
-        let known = known.map_err(|error| failed(&error))?;
-        if known != ids::hash(proof).into_bytes() {
+        let hash = private_file::read(&run_location::proof_file(&launch), LARGEST_HASH);
+        let hash = hash.map_err(|error| failed(&error))?;
+        if hash != ids::hash(proof).into_bytes() {
             return Err(String::from("its proof does not match its run"));
         }
         let directory = self.context.run_directory(&project, task, &run);
@@ -166,8 +167,8 @@ pub(super) fn parse_payload(bytes: &[u8]) -> Option<Value> {
     if text.is_empty() {
         return None;
     }
-    let read = serde_json::from_str(text).ok();
-    Some(read.unwrap_or_else(|| text.into()))
+    let parsed = serde_json::from_str(text).ok();
+    Some(parsed.unwrap_or_else(|| text.into()))
 }
 
 /// The first of these fields that holds a text.

@@ -32,8 +32,8 @@ impl Agents {
         store: &mut Store,
         id: &TaskId,
     ) -> Result<(), DriverError> {
-        for (run, judged) in self.exhausted_runs(store, id)? {
-            self.record_end(store, id, &run, judged)?;
+        for (run, judgement) in self.exhausted_runs(store, id)? {
+            self.record_end(store, id, &run, judgement)?;
         }
         Ok(())
     }
@@ -54,8 +54,8 @@ impl Agents {
                 None => records.insert(store.runs(id)?),
             };
             let record = records.iter().find(|record| record.id == run.id);
-            let judged = record.and_then(|record| self.judge_exhaustion(&task, record));
-            found.extend(judged.map(|judged| (run.id.clone(), judged)));
+            let judgement = record.and_then(|record| self.judge_exhaustion(&task, record));
+            found.extend(judgement.map(|judgement| (run.id.clone(), judgement)));
         }
         Ok(found)
     }
@@ -75,9 +75,9 @@ impl Agents {
         let is_headless = record.headless && self.can_be_headless(&record.harness);
         if activity.state == ActivityState::Failed {
             let since = failing_since(&events)?.millis();
-            let has_time =
+            let is_in_grace_period =
                 is_headless && clock::now().millis().saturating_sub(since) < EXIT_GRACE_MILLIS;
-            return activity.evidence?.message.filter(|_| !has_time);
+            return activity.evidence?.message.filter(|_| !is_in_grace_period);
         }
         if is_headless {
             return None;
@@ -89,8 +89,8 @@ impl Agents {
         let harnesses = self.context.harnesses().ok()?;
         let harness = harnesses.require(&record.harness).ok()?;
         let error = harness.transcript_error.as_ref()?;
-        let began = record.setup.as_ref()?.at;
-        error.find(&read_tail(Path::new(transcript), TAIL_BYTES)?, began)
+        let started_at = record.setup.as_ref()?.at;
+        error.find(&read_tail(Path::new(transcript), TAIL_BYTES)?, started_at)
     }
 
     fn can_be_headless(&self, harness: &HarnessName) -> bool {

@@ -1,4 +1,4 @@
-//! Finds agents that have ended; commands and the supervisor judge alike.
+//! Finds agents that have ended, for commands and for the supervisor.
 
 use std::cell::LazyCell;
 use std::time::Duration;
@@ -41,40 +41,40 @@ impl Agents {
     /// Checks every agent that these tasks believe alive; judges each death once.
     pub fn observe_each(&self, tasks: &[TaskId]) -> Result<Vec<TaskCheck>, DriverError> {
         let mut store = self.context.store()?;
-        let mut found: Vec<TaskCheck> = tasks.iter().map(TaskCheck::new).collect();
-        self.judge_deaths(&mut store, &mut found);
-        for looked in found.iter_mut().filter(|it| !it.deaths.is_empty()) {
-            let synced = self.steps.sync_files(&mut store, &looked.task);
-            looked.note_error(synced);
+        let mut checks: Vec<TaskCheck> = tasks.iter().map(TaskCheck::new).collect();
+        self.judge_deaths(&mut store, &mut checks);
+        for check in checks.iter_mut().filter(|it| !it.deaths.is_empty()) {
+            let synced = self.steps.sync_files(&mut store, &check.task);
+            check.note_error(synced);
         }
-        Ok(found)
+        Ok(checks)
     }
 
-    /// Like `observe_each`, for one task and before a request to it is decided. Leaves syncing the
-    /// task's files to that decision.
+    /// Like `observe_each`, for one task and before a request to it is decided. The request syncs
+    /// the task's files, so this does not.
     pub(crate) fn observe(&self, store: &mut Store, task: &TaskId) -> Result<(), DriverError> {
         self.end_exhausted_runs(store, task)?;
-        let mut found = [TaskCheck::new(task)];
-        self.judge_deaths(store, &mut found);
-        let [looked] = found;
-        looked.problem.map_or(Ok(()), Err)
+        let mut checks = [TaskCheck::new(task)];
+        self.judge_deaths(store, &mut checks);
+        let [check] = checks;
+        check.problem.map_or(Ok(()), Err)
     }
 
     /// Judges the deaths of all tasks from one listing of the tmux server. An end that the system
     /// has recorded counts at once; a missing agent counts as dead only when a second check agrees.
-    fn judge_deaths(&self, store: &mut Store, found: &mut [TaskCheck]) {
-        let look = LazyCell::new(|| self.context.tmux.list());
+    fn judge_deaths(&self, store: &mut Store, checks: &mut [TaskCheck]) {
+        let listing = LazyCell::new(|| self.context.tmux.list());
         let mut missing = Vec::new();
-        for looked in &mut *found {
-            let first = self.check_first(store, &look, looked);
-            missing.push(looked.note_error(first).unwrap_or_default());
+        for check in &mut *checks {
+            let first = self.check_first(store, &listing, check);
+            missing.push(check.note_error(first).unwrap_or_default());
         }
         if missing.iter().any(|it| !it.is_empty()) {
             clock::sleep_until(clock::after(RECHECK_DELAY), RECHECK_DELAY);
-            let look = self.context.tmux.list();
-            for (looked, missing) in found.iter_mut().zip(missing) {
-                let agreed = self.check_again(store, &look, looked, &missing);
-                looked.note_error(agreed);
+            let listing = self.context.tmux.list();
+            for (check, missing) in checks.iter_mut().zip(missing) {
+                let result = self.check_again(store, &listing, check, &missing);
+                check.note_error(result);
             }
         }
     }
@@ -83,10 +83,10 @@ impl Agents {
     fn check_first(
         &self,
         store: &mut Store,
-        look: &LazyCell<ListingResult, impl FnOnce() -> ListingResult>,
-        looked: &mut TaskCheck,
+        listing: &LazyCell<ListingResult, impl FnOnce() -> ListingResult>,
+        check: &mut TaskCheck,
     ) -> Result<Vec<(RunId, Evidence)>, DriverError> {
-        let task = store.require(&looked.task)?.task;
+        let task = store.require(&check.task)?.task;
         let alive = live_runs(&task);
         let mut missing = Vec::new();
         if alive.is_empty() {
@@ -94,20 +94,21 @@ impl Agents {
         }
         let records = store.runs(&task.id)?;
         for run in alive {
-            let seen = self.check_in_listing(look, &task.project, &task.id, &records, &run)?;
-            if let Some(pane) = seen.found_pane() {
+            let run_check =
+                self.check_in_listing(listing, &task.project, &task.id, &records, &run)?;
+            if let Some(pane) = run_check.found_pane() {
                 store.set_run_place(&task.id, &run, &run_location::place_of(pane))?;
             }
-            match seen.observation {
+            match run_check.observation {
                 Observation::Alive => {}
-                Observation::Unknown(_) => looked.needs_recheck = true,
+                Observation::Unknown(_) => check.needs_recheck = true,
                 Observation::Dead(evidence) if is_recorded(&evidence) => {
-                    self.judge(store, looked, run, evidence)?;
+                    self.judge(store, check, run, evidence)?;
                 }
                 Observation::Dead(evidence) => {
                     let record = records.iter().find(|record| record.id == run);
                     if record.is_some_and(is_just_starting) {
-                        looked.needs_recheck = true;
+                        check.needs_recheck = true;
                     } else {
                         missing.push((run, evidence));
                     }
@@ -122,25 +123,26 @@ impl Agents {
     fn check_again(
         &self,
         store: &mut Store,
-        look: &ListingResult,
-        looked: &mut TaskCheck,
+        listing: &ListingResult,
+        check: &mut TaskCheck,
         missing: &[(RunId, Evidence)],
     ) -> Result<(), DriverError> {
         if missing.is_empty() {
             return Ok(());
         }
-        let task = store.require(&looked.task)?.task;
+        let task = store.require(&check.task)?.task;
         let records = store.runs(&task.id)?;
         for run in live_runs(&task) {
             let Some((_, before)) = missing.iter().find(|(missing, _)| *missing == run) else {
                 continue;
             };
-            let seen = self.check_in_listing(look, &task.project, &task.id, &records, &run)?;
-            match seen.observation {
+            let run_check =
+                self.check_in_listing(listing, &task.project, &task.id, &records, &run)?;
+            match run_check.observation {
                 Observation::Dead(evidence) if evidence == *before || is_recorded(&evidence) => {
-                    self.judge(store, looked, run, evidence)?;
+                    self.judge(store, check, run, evidence)?;
                 }
-                _ => looked.needs_recheck = true,
+                _ => check.needs_recheck = true,
             }
         }
         Ok(())
@@ -153,17 +155,17 @@ impl Agents {
     fn judge(
         &self,
         store: &mut Store,
-        looked: &mut TaskCheck,
+        check: &mut TaskCheck,
         run: RunId,
         evidence: Evidence,
     ) -> Result<(), DriverError> {
-        if let Some(judged) = self.classify_death(store, &looked.task, &run, &evidence)? {
-            self.record_end(store, &looked.task, &run, judged)?;
+        if let Some(judgement) = self.classify_death(store, &check.task, &run, &evidence)? {
+            self.record_end(store, &check.task, &run, judgement)?;
         }
-        if live_runs(&store.require(&looked.task)?.task).contains(&run) {
-            looked.needs_recheck = true;
+        if live_runs(&store.require(&check.task)?.task).contains(&run) {
+            check.needs_recheck = true;
         } else {
-            looked.deaths.push((run, evidence));
+            check.deaths.push((run, evidence));
         }
         Ok(())
     }
@@ -174,12 +176,12 @@ impl Agents {
         store: &mut Store,
         id: &TaskId,
         run: &RunId,
-        judged: Judgement,
+        judgement: Judgement,
     ) -> Result<(), DriverError> {
         let ended = Observed::RunEnded {
             run: run.clone(),
-            evidence: judged.evidence,
-            output_line: judged.output_line,
+            evidence: judgement.evidence,
+            output_line: judgement.output_line,
         };
         let step = self.steps.step(store, id, &Cause::Observation(ended));
         self.record_usage_of_ended(store, id, run);

@@ -50,13 +50,13 @@ impl Agents {
         }
         let store = self.context.store()?;
         let mut ended = Vec::new();
-        for (run, left) in self.find_remains() {
+        for (run, remains) in self.find_remains() {
             // Ids are unique; a run id that two tasks share cannot be attributed.
             let Ok([record]) = <[RunRecord; 1]>::try_from(store.runs_named(&run)?) else {
                 continue;
             };
             let task = record.task.clone();
-            match self.end_orphan(&store, &record, left) {
+            match self.end_orphan(&store, &record, remains) {
                 Ok(false) => {}
                 Ok(true) => {
                     let more = json!({ "run": run });
@@ -77,12 +77,12 @@ impl Agents {
     /// The runs of which `end_orphans` would end something. Changes nothing.
     pub(crate) fn orphans(&self, store: &Store) -> Result<Vec<Orphan>, DriverError> {
         let mut found = Vec::new();
-        for (run, left) in self.find_remains() {
+        for (run, remains) in self.find_remains() {
             let Ok([record]) = <[RunRecord; 1]>::try_from(store.runs_named(&run)?) else {
                 continue;
             };
             let stored = store.require(&record.task)?;
-            if is_orphan(&stored, &record, left)? {
+            if is_orphan(&stored, &record, remains)? {
                 let task = record.task;
                 found.push(Orphan { task, run });
             }
@@ -111,8 +111,13 @@ impl Agents {
 
     /// Ends one orphan while holding its task's performer lock; returns whether there was something
     /// to end.
-    fn end_orphan(&self, store: &Store, record: &RunRecord, left: Remains) -> Result<bool, String> {
-        let is_orphan = |stored: &StoredTask| is_orphan(stored, record, left);
+    fn end_orphan(
+        &self,
+        store: &Store,
+        record: &RunRecord,
+        remains: Remains,
+    ) -> Result<bool, String> {
+        let is_orphan = |stored: &StoredTask| is_orphan(stored, record, remains);
         let text = |error: DriverError| error.to_string();
         let require = || {
             store
@@ -143,7 +148,11 @@ impl Agents {
 }
 
 /// Whether to end what is left of a run.
-fn is_orphan(stored: &StoredTask, record: &RunRecord, left: Remains) -> Result<bool, DriverError> {
+fn is_orphan(
+    stored: &StoredTask,
+    record: &RunRecord,
+    remains: Remains,
+) -> Result<bool, DriverError> {
     let task: &Task = &stored.task;
     let last_seen = record.ended_at.unwrap_or(record.created_at);
     let age = clock::now().millis().saturating_sub(last_seen.millis());
@@ -153,5 +162,5 @@ fn is_orphan(stored: &StoredTask, record: &RunRecord, left: Remains) -> Result<b
     // The output of an agent that died in an unfinished task stays for the user.
     let is_shown = task.runs.values().any(|run| run.id == record.id)
         && !pinned_workflow(stored)?.is_terminal(&task.status);
-    Ok(left.has_process || left.has_pane && !is_shown)
+    Ok(remains.has_process || remains.has_pane && !is_shown)
 }

@@ -38,7 +38,7 @@ impl Agents {
             .filter(|run| role.is_none_or(|role| run.role == *role))
             .max_by_key(|run| run.created_at);
         if let Some(run) = run {
-            return self.shown(&store, &run);
+            return self.read_output(&store, &run);
         }
         let (reason, next_step) = if let Some(role) = role {
             (format!("the task never had a {role}"), NextStep::Inspect)
@@ -64,14 +64,14 @@ impl Agents {
             reason: format!("it has no run `{run}`"),
             next_step: NextStep::Inspect,
         })?;
-        self.shown(&store, found)
+        self.read_output(&store, found)
     }
 
     /// Reads the run's pane, or the output that was saved when the pane was closed. Once a headless
     /// run has ended, appends its last message and its error, which the pane does not show.
-    fn shown(&self, store: &Store, run: &RunRecord) -> Result<RunOutput, DriverError> {
+    fn read_output(&self, store: &Store, run: &RunRecord) -> Result<RunOutput, DriverError> {
         let project = store.require(&run.task)?.task.project;
-        let shown = |text: String, is_running: bool| RunOutput {
+        let output = |text: String, is_running: bool| RunOutput {
             run: run.id.clone(),
             role: run.role.clone(),
             is_running,
@@ -79,24 +79,24 @@ impl Agents {
                 .then(|| self.last_message(&project, run))
                 .flatten()
             {
-                Some(said) if text.is_empty() => format!("{said}\n"),
-                Some(said) => format!("{}\n{said}\n", text.trim_end()),
+                Some(message) if text.is_empty() => format!("{message}\n"),
+                Some(message) => format!("{}\n{message}\n", text.trim_end()),
                 None => text,
             },
         };
         if let Some(captured) = self.context.tmux.pane_output(&run.id)? {
-            return Ok(shown(captured.text, captured.is_running));
+            return Ok(output(captured.text, captured.is_running));
         }
         let folder = self
             .context
             .launch_directory(&project, &run.task, &run.id)?;
         let path = output_file(&folder);
         match fs::read(&path) {
-            Ok(bytes) => Ok(shown(String::from_utf8_lossy(&bytes).into_owned(), false)),
+            Ok(bytes) => Ok(output(String::from_utf8_lossy(&bytes).into_owned(), false)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let said = shown(String::new(), false);
-                if !said.text.is_empty() {
-                    return Ok(said);
+                let message_only = output(String::new(), false);
+                if !message_only.text.is_empty() {
+                    return Ok(message_only);
                 }
                 Err(DriverError::NoOutput {
                     task: run.task.clone(),

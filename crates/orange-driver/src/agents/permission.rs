@@ -1,7 +1,7 @@
 //! Lets an agent's hook ask the user for permission.
 //!
-//! The hook must never hold the agent up for good: whatever fails here, the hook prints nothing, and
-//! the agent shows its own dialog.
+//! The hook must never block the agent forever: if anything fails here, the hook prints nothing,
+//! and the agent shows its own dialog.
 
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -26,11 +26,11 @@ use crate::context::ids;
 /// How often a waiting hook looks for the answer; an answer must reach the agent within a second.
 const POLL: Duration = Duration::from_millis(50);
 
-/// The longest wait. The hooks of the shipped harnesses end a little later by themselves.
+/// The longest wait. The shipped harnesses let their hooks run a little longer.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
-/// A request with a longer text is left to the agent's own dialog, because it is shown in full or
-/// not at all.
+/// A request with a longer text is left to the agent's own dialog, because orange shows a request
+/// in full or not at all.
 const LONGEST_COMMAND: usize = 100_000;
 
 /// How many requests of one agent may wait at once.
@@ -40,7 +40,7 @@ const MOST_REQUESTS: usize = 20;
 const ID_LENGTH: usize = 6;
 
 /// A request that waits for its answer.
-struct Asked {
+struct WaitingRequest {
     run_directory: PathBuf,
     request: PermissionRequest,
     filed: FiledRequest,
@@ -78,23 +78,24 @@ impl PermissionDecision {
 }
 
 impl Agents {
-    /// Asks the user for what the hook's payload names, and waits for the answer within a bound, or
-    /// until no process reads the hook's output any more; `None` if the user cannot be asked.
+    /// Asks the user for the permission that the hook's payload describes. Waits for the answer
+    /// until a time limit, or until no process reads the hook's output any more. Returns `None` if
+    /// the user cannot be asked.
     pub fn ask_permission(
         &self,
         payload: Option<Vec<u8>>,
         output: BorrowedFd<'_>,
     ) -> Option<PermissionDecision> {
         let task = TaskId::new(self.own_variable(ORANGE_TASK_ID).unwrap_or_default());
-        let asked = self.file_request(&task, payload.as_deref());
-        // After the request, so that a notification is about the request.
+        let waiting = self.file_request(&task, payload.as_deref());
+        // Store the event after the request, so that the notification can show the request.
         self.store_agent_event(HookEvent {
             kind: AgentEventKind::PermissionWait.as_str().to_owned(),
             payload,
             ..HookEvent::default()
         });
-        let asked = match asked {
-            Ok(asked) => asked,
+        let waiting = match waiting {
+            Ok(waiting) => waiting,
             Err(reason) => {
                 let more = json!({ "reason": reason });
                 self.context
@@ -102,8 +103,8 @@ impl Agents {
                 return None;
             }
         };
-        let outcome = wait_for_answer(&asked, output);
-        let more = json!({ "request": asked.request.id, "outcome": outcome });
+        let outcome = wait_for_answer(&waiting, output);
+        let more = json!({ "request": waiting.request.id, "outcome": outcome });
         self.context
             .log(LogLevel::Info, &task, "permission.ended", more);
         if matches!(
@@ -117,32 +118,38 @@ impl Agents {
             });
         }
         Some(PermissionDecision {
-            filed: asked.filed,
+            filed: waiting.filed,
             outcome,
         })
     }
 
-    fn file_request(&self, task: &TaskId, payload: Option<&[u8]>) -> Result<Asked, String> {
+    fn file_request(
+        &self,
+        task: &TaskId,
+        payload: Option<&[u8]>,
+    ) -> Result<WaitingRequest, String> {
         if self.own_variable(ORANGE_REPORT).is_some() {
             return Err(String::from("a headless run cannot ask"));
         }
         let run_directory = self.own_run(task)?.directory;
         let payload = payload.and_then(parse_payload);
-        let payload = payload.ok_or("the hook passed nothing on")?;
+        let payload = payload.ok_or("the hook passed no payload")?;
         let settings = self.context.settings(None);
         let settings = settings.map_err(|error| error.to_string())?;
         let wait = settings.permission_wait.min(LONGEST_WAIT);
         let request = request(&payload, wait)?;
         let open = permission_requests(&run_directory).into_iter();
         if open.filter(|it| it.is_open).count() >= MOST_REQUESTS {
-            return Err(String::from("too many of its requests wait already"));
+            return Err(String::from(
+                "too many requests of this agent are already waiting",
+            ));
         }
         let filed = FiledRequest::file(&run_directory, &request);
         let filed = filed.map_err(|error| error.to_string())?;
         let more = json!({ "request": request.id, "tool": request.tool });
         self.context
             .log(LogLevel::Info, task, "permission.asked", more);
-        Ok(Asked {
+        Ok(WaitingRequest {
             run_directory,
             request,
             filed,
@@ -170,27 +177,27 @@ impl Agents {
 pub(super) fn leave_requests_to_terminal(run_directory: &Path) {
     for found in permission_requests(run_directory) {
         let outcome = PermissionOutcome::LeftToTerminal;
-        // One that ends meanwhile needs nothing.
+        // A request that ends meanwhile needs no answer.
         let _ended: Result<AnswerResult, _> =
             answer_permission_request(run_directory, &found.request.id, &outcome);
     }
 }
 
 /// Waits until the user answers, the agent goes on by itself, or the time is over.
-fn wait_for_answer(asked: &Asked, output: BorrowedFd<'_>) -> PermissionOutcome {
-    let mut events = AgentEventReader::at_end(&asked.run_directory);
+fn wait_for_answer(waiting: &WaitingRequest, output: BorrowedFd<'_>) -> PermissionOutcome {
+    let mut events = AgentEventReader::at_end(&waiting.run_directory);
     loop {
-        if let Some(outcome) = asked.filed.outcome() {
+        if let Some(outcome) = waiting.filed.outcome() {
             return outcome;
         }
-        if asked.deadline.has_passed() {
-            return asked.filed.end(PermissionOutcome::TimedOut);
+        if waiting.deadline.has_passed() {
+            return waiting.filed.end(PermissionOutcome::TimedOut);
         }
         let reported = events.read_new();
-        let is_overtaken = reported.iter().any(|it| is_overtaken(&asked.request, it));
-        // Without a reader of the output, the agent is gone.
+        let is_overtaken = reported.iter().any(|it| is_overtaken(&waiting.request, it));
+        // If no process reads the output any more, the agent is gone.
         if is_overtaken || is_output_closed(output) {
-            return asked.filed.end(PermissionOutcome::Overtaken);
+            return waiting.filed.end(PermissionOutcome::Overtaken);
         }
         clock::sleep_until(clock::after(POLL), POLL);
     }
@@ -238,8 +245,8 @@ fn request(payload: &Value, wait: Duration) -> Result<PermissionRequest, String>
     })
 }
 
-/// What a tool would do, in full: its command, then every other part of its input but the agent's
-/// own description, each with its name.
+/// What a tool would do, in full: its command, then the name and value of every other part of its
+/// input, except the agent's own description.
 fn command(input: &Value) -> String {
     let Value::Object(parts) = input else {
         return match input {

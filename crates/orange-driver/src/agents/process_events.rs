@@ -12,11 +12,11 @@ impl Agents {
     /// they cannot continue.
     pub fn process_events(&self, tasks: &[TaskId]) -> Result<Vec<CatchUpError>, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
-        let behind = tasks.iter().filter_map(|task| {
-            let heard = self.process_task_events(&store, task);
-            Some((task.clone(), heard.err()?))
+        let failures = tasks.iter().filter_map(|task| {
+            let result = self.process_task_events(&store, task);
+            Some((task.clone(), result.err()?))
         });
-        Ok(behind.collect())
+        Ok(failures.collect())
     }
 
     fn process_task_events(&self, store: &Store, task: &TaskId) -> Result<(), DriverError> {
@@ -33,11 +33,11 @@ impl Agents {
             };
             let project = store.require(task)?.task.project;
             let events = self.events_of(&project, task, run);
-            let took_in = events
+            let receipt = events
                 .iter()
                 .find(|it| it.kind == AgentEventKind::PromptSubmitted && it.at >= typed_at);
-            if let Some(took_in) = took_in {
-                let confirmed_at = Some(took_in.at);
+            if let Some(receipt) = receipt {
+                let confirmed_at = Some(receipt.at);
                 let delivery = Delivery {
                     confirmed_at,
                     problem: None,
@@ -46,12 +46,12 @@ impl Agents {
                 confirmed.push((entry.id, delivery));
             }
         }
-        let gave_up = self.exhausted_runs(store, task)?;
-        if confirmed.is_empty() && gave_up.is_empty() {
+        let exhausted = self.exhausted_runs(store, task)?;
+        if confirmed.is_empty() && exhausted.is_empty() {
             return Ok(());
         }
         let mut store = self.context.store()?;
-        if !gave_up.is_empty() {
+        if !exhausted.is_empty() {
             self.end_exhausted_runs(&mut store, task)?;
             self.steps.sync_files(&mut store, task)?;
         }

@@ -59,18 +59,18 @@ impl Agents {
         let printed = read_tail(&result_file(&folder), MAX_BYTES)?;
         let harnesses = self.context.harnesses().ok()?;
         let harness = harnesses.require(&run.harness).ok()?;
-        let places = harness.result.as_ref()?;
-        Some(places.read(&printed, &harness.deaths))
+        let locations = harness.result.as_ref()?;
+        Some(locations.read(&printed, &harness.deaths))
     }
 }
 
 /// The end of a regular file; reading a pipe or a device might never end.
-pub(crate) fn read_tail(path: &Path, most: u64) -> Option<Vec<u8>> {
+pub(crate) fn read_tail(path: &Path, max_bytes: u64) -> Option<Vec<u8>> {
     let metadata = path.metadata().ok().filter(Metadata::is_file)?;
     let mut file = File::open(path).ok()?;
-    let from = metadata.len().saturating_sub(most);
+    let from = metadata.len().saturating_sub(max_bytes);
     file.seek(SeekFrom::Start(from)).ok()?;
     let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes).ok()?;
+    file.take(max_bytes).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }

@@ -18,7 +18,7 @@ use crate::context::run_location;
 pub struct RunObservation {
     pub role: Role,
     pub run: RunId,
-    /// The observation; a failed check is unknown, which changes nothing.
+    /// The observation; a failed check counts as unknown, which changes nothing.
     pub observation: Observation,
 }
 
@@ -52,27 +52,33 @@ impl Agents {
         if alive.peek().is_none() {
             return Ok(Vec::new());
         }
-        let look = self.context.tmux.list();
-        let seen = alive.map(|(role, run)| {
+        let listing = self.context.tmux.list();
+        let observations = alive.map(|(role, run)| {
             Ok(RunObservation {
                 role: role.clone(),
                 run: run.id.clone(),
-                observation: self.observe_in(&look, &task.project, &task.id, records, &run.id)?,
+                observation: self.observe_in(
+                    &listing,
+                    &task.project,
+                    &task.id,
+                    records,
+                    &run.id,
+                )?,
             })
         });
-        seen.collect()
+        observations.collect()
     }
 
     /// The state of a run, from a listing of the server.
     pub(crate) fn observe_in(
         &self,
-        look: &Result<Listing, TmuxError>,
+        listing: &Result<Listing, TmuxError>,
         project: &ProjectName,
         task: &TaskId,
         records: &[RunRecord],
         run: &RunId,
     ) -> Result<Observation, DriverError> {
-        let result = self.check_in_listing(look, project, task, records, run)?;
+        let result = self.check_in_listing(listing, project, task, records, run)?;
         Ok(result.observation)
     }
 
@@ -100,7 +106,7 @@ impl Agents {
     /// The state and pane of a run, from a listing of the server; writes nothing.
     pub(crate) fn check_in_listing(
         &self,
-        look: &Result<Listing, TmuxError>,
+        listing: &Result<Listing, TmuxError>,
         project: &ProjectName,
         task: &TaskId,
         records: &[RunRecord],
@@ -109,13 +115,13 @@ impl Agents {
         let folder = self.context.launch_directory(project, task, run)?;
         let run_file = run_location::run_file(&folder);
         let record = records.iter().find(|record| record.id == *run);
-        let remembered = record.and_then(|record| run_location::recorded_pane(record, &run_file));
-        let is_found = remembered.is_none();
+        let recorded = record.and_then(|record| run_location::recorded_pane(record, &run_file));
+        let is_found = recorded.is_none();
         // A performer may have died after the start, before it could record where the run is.
-        let found = || run_location::find_pane(look.as_ref().ok()?, run, &run_file);
-        let pane = remembered.or_else(found);
-        let observation = match (&pane, look) {
-            (Some(pane), look) => observe(pane, look),
+        let found = || run_location::find_pane(listing.as_ref().ok()?, run, &run_file);
+        let pane = recorded.or_else(found);
+        let observation = match (&pane, listing) {
+            (Some(pane), listing) => observe(pane, listing),
             (None, Err(error)) if !matches!(error, TmuxError::NoServer(_)) => {
                 Observation::Unknown(error.to_string())
             }

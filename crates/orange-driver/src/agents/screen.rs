@@ -27,7 +27,7 @@ pub struct ScreenViewer {
     agents: Agents,
     store: Option<Store>,
     screens: Option<Screens>,
-    found: Option<CachedAgent>,
+    cached: Option<CachedAgent>,
 }
 
 /// What was looked up about a task; valid until the store changes.
@@ -52,14 +52,14 @@ impl Agents {
             agents: self.clone(),
             store: None,
             screens: None,
-            found: None,
+            cached: None,
         }
     }
 }
 
 impl ScreenViewer {
-    /// The screen of the agent that the current status expects, else of any that exists. Without a
-    /// screen, the output that was saved.
+    /// The screen of the agent that the current status expects, else of any that exists, with
+    /// `before` lines of scrollback. Without a screen, the output that was saved.
     pub fn load(
         &mut self,
         task: &TaskId,
@@ -76,8 +76,8 @@ impl ScreenViewer {
                 Err(error) => return Err(error.into()),
             };
         }
-        let shown = self.screens.as_mut().map(|it| it.screen(&pane, before));
-        match shown {
+        let screen = self.screens.as_mut().map(|it| it.screen(&pane, before));
+        match screen {
             Some(Ok(Some(screen))) => {
                 return Ok(Some(AgentScreen {
                     role,
@@ -88,20 +88,20 @@ impl ScreenViewer {
             }
             // Reconnect at the next call: another server may have replaced this one.
             Some(Err(_)) => self.screens = None,
-            // Keep the client: one that disconnects and reconnects with every look could take the
+            // Keep the client: one that disconnects and reconnects with every call could take the
             // server down. tmux 3.3 crashes when it reports a client that leaves while another is
             // only half connected.
             Some(Ok(None)) | None => {}
         }
-        let kept = match self.agents.logs_of(task, &run) {
-            Ok(kept) => kept,
+        let output = match self.agents.logs_of(task, &run) {
+            Ok(output) => output,
             Err(DriverError::NoOutput { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
         Ok(Some(AgentScreen {
             role,
-            is_running: kept.is_running,
-            lines: kept.text.lines().map(str::to_owned).collect(),
+            is_running: output.is_running,
+            lines: output.text.lines().map(str::to_owned).collect(),
             cursor: None,
         }))
     }
@@ -110,7 +110,7 @@ impl ScreenViewer {
     fn agent(&mut self, task: &TaskId) -> Result<Option<Agent>, DriverError> {
         if self.store.as_ref().is_none_or(Store::is_replaced) {
             self.store = Some(Store::open_read_only(&self.agents.context.home)?);
-            self.found = None;
+            self.cached = None;
         }
         let Some(store) = &self.store else {
             return Ok(None);
@@ -118,12 +118,12 @@ impl ScreenViewer {
         // Read the version before the data: a concurrent write is then seen twice rather than
         // never.
         let data_version = store.data_version()?;
-        let holds = |it: &&CachedAgent| it.task == *task && it.data_version == data_version;
-        if let Some(found) = self.found.as_ref().filter(holds) {
-            return Ok(found.agent.clone());
+        let is_current = |it: &&CachedAgent| it.task == *task && it.data_version == data_version;
+        if let Some(cached) = self.cached.as_ref().filter(is_current) {
+            return Ok(cached.agent.clone());
         }
         let agent = self.agents.agent_to_show(store, task)?;
-        self.found = Some(CachedAgent {
+        self.cached = Some(CachedAgent {
             data_version,
             task: task.clone(),
             agent: agent.clone(),

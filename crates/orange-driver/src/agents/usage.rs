@@ -1,4 +1,4 @@
-//! What runs used, as their agents report it; decides nothing.
+//! What runs used, as their agents report it; for information only.
 //!
 //! A transcript can be large and may be deleted by its agent, so what was counted is kept in the
 //! run's directory, with the position to continue from. It is written when an agent ends a turn and
@@ -42,7 +42,7 @@ const MAX_RECORD: u64 = 1024 * 1024;
 #[serde(deny_unknown_fields)]
 struct UsageRecord {
     harness: HarnessName,
-    /// When the run was prepared; what a conversation contains from before is not the run's.
+    /// When the run was prepared; older parts of a conversation are not counted.
     since: Timestamp,
     /// Whether the run resumes the conversation of an earlier one.
     #[serde(default)]
@@ -62,7 +62,7 @@ struct TranscriptCount {
     /// A different file at the same path is counted from its beginning.
     inode: u64,
     offset: u64,
-    /// Whether the agent does not write down everything it uses.
+    /// Whether the transcript lacks a part of what the agent uses.
     is_partial: bool,
     /// Whether lines were too long to be counted.
     has_gaps: bool,
@@ -83,18 +83,18 @@ impl UsageRecord {
     }
 
     fn load(run_directory: &Path) -> Option<Self> {
-        let bytes = private_file::read(&file(run_directory), MAX_RECORD).ok()?;
+        let bytes = private_file::read(&usage_file(run_directory), MAX_RECORD).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
     fn save(&self, run_directory: &Path) -> io::Result<()> {
         let json = serde_json::to_vec(self)?;
-        let saved = private_file::write_unsynced(&file(run_directory), &json);
+        let saved = private_file::write_unsynced(&usage_file(run_directory), &json);
         saved.map_err(|error| io::Error::other(error.to_string()))
     }
 
-    /// What the run used. What it printed wins over its transcripts, which lack the requests to
-    /// smaller models.
+    /// What the run used. The numbers that it printed take precedence over its transcripts, which
+    /// lack the requests to smaller models.
     fn usage(&self) -> RunUsage {
         let counts = self.transcripts.iter().map(|it| it.count.usage());
         let counted = counts.fold(RunUsage::default(), |sum, it| sum.plus(it));
@@ -107,11 +107,11 @@ impl UsageRecord {
         usage
     }
 
-    /// Whether the run used more than was counted.
+    /// Whether the run may have used more than was counted.
     fn is_minimum(&self) -> bool {
         let mut transcripts = self.transcripts.iter();
-        let is_cut = |it: &TranscriptCount| it.is_partial || it.has_gaps || it.has_more;
-        self.printed.is_none() && transcripts.any(is_cut)
+        let is_incomplete = |it: &TranscriptCount| it.is_partial || it.has_gaps || it.has_more;
+        self.printed.is_none() && transcripts.any(is_incomplete)
     }
 }
 
@@ -129,7 +129,7 @@ impl Agents {
         let saved = record.save(&directory);
         saved.map_err(|error| DriverError::File {
             attempt: "write",
-            path: file(&directory),
+            path: usage_file(&directory),
             reason: reason(&error),
         })
     }
@@ -179,13 +179,13 @@ impl Agents {
     }
 
     /// Counts what a run has used since it was counted last, and keeps the result. A failure is
-    /// logged: nothing depends on it.
+    /// only logged, because nothing depends on the count.
     pub(crate) fn record_usage(&self, project: &ProjectName, task: &TaskId, run: &RunId) {
         let recorded = self.try_record(project, task, run, None);
         self.log_usage_failure(task, run, recorded);
     }
 
-    /// The same for a run that has ended, which may have printed what it used.
+    /// Like `record_usage`, for a run that has ended and may have printed what it used.
     pub(crate) fn record_usage_of_ended(&self, store: &Store, task: &TaskId, run: &RunId) {
         // Views count what could not be recorded here.
         let (Ok(stored), Ok(runs)) = (store.require(task), store.runs(task)) else {
@@ -250,7 +250,7 @@ impl Agents {
         if known.is_none() && record.transcripts.len() >= MAX_TRANSCRIPTS {
             return;
         }
-        let at = known.unwrap_or_else(|| {
+        let index = known.unwrap_or_else(|| {
             record.transcripts.push(TranscriptCount {
                 path,
                 ..TranscriptCount::default()
@@ -258,7 +258,7 @@ impl Agents {
             record.transcripts.len() - 1
         });
         let since = record.since;
-        if let Some(count) = record.transcripts.get_mut(at) {
+        if let Some(count) = record.transcripts.get_mut(index) {
             // A transcript that is gone or is not a file of the agent adds nothing.
             let _unreadable = count.advance(&folder, locations, since);
         }
@@ -286,8 +286,8 @@ impl Agents {
         }
     }
 
-    /// What a headless run printed that it used; `None` if it printed nothing about that yet, or if
-    /// its numbers may include earlier runs.
+    /// The usage that a headless run printed; `None` if it has printed none yet, or if its numbers
+    /// may include earlier runs.
     fn printed_usage(
         &self,
         project: &ProjectName,
@@ -331,16 +331,16 @@ impl TranscriptCount {
         )
     }
 
-    /// Counts complete lines, up to `most` bytes; the last line may still be written.
+    /// Counts complete lines, up to `max_bytes` bytes; the last line may still be written.
     fn read_lines(
         &mut self,
         reader: &mut BufReader<File>,
         locations: &UsageLocations,
         since: Timestamp,
-        most: u64,
-        longest: u64,
+        max_bytes: u64,
+        max_line: u64,
     ) -> io::Result<()> {
-        let end = self.offset.saturating_add(most);
+        let end = self.offset.saturating_add(max_bytes);
         let mut line = Vec::new();
         loop {
             self.has_more = self.offset >= end;
@@ -348,12 +348,15 @@ impl TranscriptCount {
                 return Ok(());
             }
             line.clear();
-            let read = reader.by_ref().take(longest).read_until(b'\n', &mut line)?;
+            let read = reader
+                .by_ref()
+                .take(max_line)
+                .read_until(b'\n', &mut line)?;
             let read = u64::try_from(read).unwrap_or(u64::MAX);
             if line.last() == Some(&b'\n') {
                 locations.count(&mut self.count, &line, since);
-            } else if read == longest {
-                // The end of such a line is read as a line of its own, which is no JSON.
+            } else if read == max_line {
+                // The rest of the line is read as a line of its own, which is not JSON.
                 self.has_gaps = true;
             } else {
                 return Ok(());
@@ -363,7 +366,7 @@ impl TranscriptCount {
     }
 }
 
-fn file(run_directory: &Path) -> PathBuf {
+fn usage_file(run_directory: &Path) -> PathBuf {
     run_directory.join("usage.json")
 }
 
@@ -390,12 +393,12 @@ mod tests {
         let all: String = (0..10).map(|_| line(5)).collect();
         fs::write(&path, &all).unwrap();
         let mut counted = TranscriptCount::default();
-        let mut read = |most: u64| {
+        let mut read = |max_bytes: u64| {
             let mut file = File::open(&path).unwrap();
             file.seek(SeekFrom::Start(counted.offset)).unwrap();
             let mut reader = BufReader::new(file);
             let since = Timestamp::default();
-            let result = counted.read_lines(&mut reader, &locations(), since, most, 1000);
+            let result = counted.read_lines(&mut reader, &locations(), since, max_bytes, 1000);
             result.unwrap();
             (counted.count.usage().input_tokens, counted.has_more)
         };

@@ -65,7 +65,7 @@ enum Origin {
 impl Callers {
     /// Identifies the process that called this one.
     ///
-    /// Without a sandbox an agent that detaches from its parents and drops its variables, or takes
+    /// Without a sandbox, an agent that detaches from its parents and drops its variables, or takes
     /// another process's proof, cannot be distinguished from other callers; `docs/security.md`
     /// lists these limits.
     pub fn identify(&self) -> Result<Identity, DriverError> {
@@ -83,7 +83,7 @@ impl Callers {
     pub(crate) fn identify_in(&self, store: &Store) -> Result<Identity, DriverError> {
         let caller = self.context.caller()?;
         let origin = self.origin(store, &caller)?;
-        let (nearest, origin) = match origin {
+        let (count, origin) = match origin {
             Some((index, origin)) => (index + 1, Some(origin)),
             None => (caller.parents.len(), None),
         };
@@ -94,9 +94,9 @@ impl Callers {
         let mut identity = run.map(Identity::of).transpose()?;
         // Ignore marks above the process that orange started: they belong to the process that ran
         // orange then, not to this caller.
-        let between = caller.parents.iter().take(nearest);
+        let parents = caller.parents.iter().take(count);
         let marks = caller.mark.iter();
-        for mark in marks.chain(between.filter_map(|parent| parent.mark.as_ref())) {
+        for mark in marks.chain(parents.filter_map(|parent| parent.mark.as_ref())) {
             let claim = self.resolve(store, mark, run)?;
             identity = Some(combine(identity, claim)?);
         }
@@ -177,17 +177,17 @@ impl Callers {
         Ok(Claim::Run(identity))
     }
 
-    /// Refuses an agent what only the user may do.
-    pub fn require_user(&self, what: &'static str) -> Result<(), DriverError> {
+    /// Returns an error if an agent asks for an action that only the user may do.
+    pub fn require_user(&self, action: &'static str) -> Result<(), DriverError> {
         // A caller that nothing connects with a task need not wait for the database.
         if !self.context.is_called_by_agent() || self.identify()?.role == Role::Human {
             return Ok(());
         }
-        Err(DriverError::UserOnly(what))
+        Err(DriverError::UserOnly(action))
     }
 
-    /// Identifies a caller that asks about a task, if it may: an agent only about its own, a hook
-    /// about none.
+    /// Identifies a caller that asks about a task. An agent may ask only about its own task, and a
+    /// hook about none.
     pub fn identify_for(&self, task: &TaskId) -> Result<Identity, DriverError> {
         self.check_access(task, || self.identify())
     }
@@ -235,8 +235,8 @@ enum Claim {
     Script(TaskId),
 }
 
-/// Combines two pieces of evidence: code of a task is its worker, whatever started it, and two
-/// different runs are a contradiction.
+/// Combines two pieces of evidence: code of a task counts as the task's worker, whatever started
+/// it; two different runs are a contradiction.
 fn combine(known: Option<Identity>, claim: Claim) -> Result<Identity, DriverError> {
     let (claim, is_script) = match claim {
         Claim::Run(identity) => (identity, false),
@@ -247,14 +247,14 @@ fn combine(known: Option<Identity>, claim: Claim) -> Result<Identity, DriverErro
         Some(known) if known == claim => Ok(known),
         Some(known) if is_script && known.task == claim.task => Ok(claim),
         Some(known) => {
-            let named = |it: &Identity| match &it.task {
+            let describe = |it: &Identity| match &it.task {
                 Some(task) => format!("the {} of task `{task}`", it.role),
                 None => format!("the {}", it.role),
             };
             Err(DriverError::CallerUnknown(format!(
                 "it could be {} or {}",
-                named(&known),
-                named(&claim)
+                describe(&known),
+                describe(&claim)
             )))
         }
     }

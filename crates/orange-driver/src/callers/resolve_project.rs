@@ -69,11 +69,11 @@ impl Callers {
         let Some(git) = self.repository_at(directory)? else {
             return Ok(None);
         };
-        let shares = |project: &&Project| {
+        let is_same_repository = |project: &&Project| {
             let other = Git::open("git", &project.path, &self.context.environment);
             other.is_ok_and(|other| other.directory() == git.directory())
         };
-        Ok(projects.projects.iter().find(shares).cloned())
+        Ok(projects.projects.iter().find(is_same_repository).cloned())
     }
 
     pub(crate) fn repository_at(&self, directory: &Path) -> Result<Option<Git>, DriverError> {

@@ -41,20 +41,20 @@ impl Callers {
         if store.load(&id)?.is_some() || name.is_empty() {
             return Ok(id);
         }
-        // Ids have small letters only, and a branch may have any.
-        let small = TaskId::new(name.to_lowercase());
-        if store.load(&small)?.is_some() {
-            return Ok(small);
+        // Ids have lowercase letters only; a branch name may have any.
+        let lowercase = TaskId::new(name.to_lowercase());
+        if store.load(&lowercase)?.is_some() {
+            return Ok(lowercase);
         }
         let on_branch = store.tasks_on_branch(name)?;
         if !on_branch.is_empty() {
             return require_one(name, &self.nearest(store, on_branch.iter().collect())?);
         }
-        let beginning = store.tasks_beginning_with(name)?;
-        if beginning.is_empty() {
+        let with_prefix = store.tasks_beginning_with(name)?;
+        if with_prefix.is_empty() {
             return Ok(id);
         }
-        require_one(name, &beginning.iter().collect::<Vec<&Task>>())
+        require_one(name, &with_prefix.iter().collect::<Vec<&Task>>())
     }
 
     /// The tasks of this project, if any; of these the unfinished ones, if any.
@@ -79,12 +79,16 @@ impl Callers {
 
 /// The preferred tasks, or all when there are none.
 fn prefer(found: Vec<&Task>, mut is_preferred: impl FnMut(&Task) -> bool) -> Vec<&Task> {
-    let some: Vec<&Task> = found
+    let preferred: Vec<&Task> = found
         .iter()
         .copied()
         .filter(|task| is_preferred(task))
         .collect();
-    if some.is_empty() { found } else { some }
+    if preferred.is_empty() {
+        found
+    } else {
+        preferred
+    }
 }
 
 fn require_one(name: &str, found: &[&Task]) -> Result<TaskId, DriverError> {
@@ -108,16 +112,16 @@ impl Callers {
     pub fn resolve_parent(
         &self,
         name: Option<&str>,
-        asker: &Identity,
+        caller: &Identity,
     ) -> Result<Option<TaskId>, DriverError> {
         let Some(name) = name else {
-            let own = asker.task.clone();
-            return Ok(own.filter(|_| asker.role == Role::Worker));
+            let own = caller.task.clone();
+            return Ok(own.filter(|_| caller.role == Role::Worker));
         };
         let name = self.resolve_task(Some(name))?;
-        match &asker.task {
+        match &caller.task {
             Some(own) if *own != name => Err(DriverError::OtherTask {
-                role: asker.role.clone(),
+                role: caller.role.clone(),
                 own: own.clone(),
                 requested: name,
             }),

@@ -12,13 +12,13 @@ use crate::DriverError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It happened, and no planned effect is left to wait for.
+    /// The change was made, and no planned effect is left to wait for.
     Done(Box<ChangeReport>),
-    /// It happened; planned effects are still in flight. Ask again for the result.
+    /// The change was made; planned effects are still in flight. Ask again for the result.
     StillRunning(Box<ChangeReport>),
-    /// It had already happened.
+    /// The change had already been made.
     AlreadyDone(Box<Task>),
-    /// It did not happen.
+    /// The change was not made.
     Refused(Box<Refusal>),
 }
 
@@ -58,7 +58,7 @@ pub struct FailedEffect {
     /// The effect's name in workflows.
     pub effect: &'static str,
     pub error: String,
-    /// What the task's agent needs to know to remove the cause, if it can.
+    /// What the task's agent needs to know to remove the cause, if the agent can remove it.
     pub feedback: Option<String>,
 }
 
@@ -80,11 +80,11 @@ impl ChangeReport {
         events: Vec<Event>,
     ) -> Result<ChangeReport, DriverError> {
         let task = store.require(id)?.task;
-        let given_up = failed_effects(store, id, &events)?;
+        let failed_effects = failed_effects(store, id, &events)?;
         Ok(ChangeReport {
             task,
             events,
-            failed_effects: given_up,
+            failed_effects,
             copies_failed: None,
         })
     }
@@ -120,19 +120,22 @@ fn failed_effects(
                 error,
                 feedback,
             } if version > *first => {
-                let is_wanted = required.iter().any(|(id, _)| *id == effect);
-                if let Some(label) = labels.get(&effect).filter(|_| is_wanted) {
-                    let given_up = FailedEffect {
+                let is_required = required.iter().any(|(id, _)| *id == effect);
+                if let Some(label) = labels.get(&effect).filter(|_| is_required) {
+                    let failed_effect = FailedEffect {
                         effect: label,
                         error,
                         feedback,
                     };
-                    found.push((effect, given_up));
+                    found.push((effect, failed_effect));
                 }
             }
             Fact::EffectRetried { effect } => found.retain(|(id, _)| *id != effect),
             _ => {}
         }
     }
-    Ok(found.into_iter().map(|(_, given_up)| given_up).collect())
+    Ok(found
+        .into_iter()
+        .map(|(_, failed_effect)| failed_effect)
+        .collect())
 }

@@ -73,17 +73,17 @@ impl Requests {
             self.agents.observe(store, id)?;
             self.steps.notify_of_children(store, id)?;
         }
-        let read = self.steps.follow_hand_edit(store, id)?;
+        let document = self.steps.follow_hand_edit(store, id)?;
         let cause = Cause::Request(request.request.clone());
         let renamed = self.workspaces.rename_branch(store, id, &request.request)?;
-        let stepped = self.steps.step_from(store, id, &cause, read.clone());
+        let step_result = self.steps.step_from(store, id, &cause, document.clone());
         if let Some(renamed) =
-            renamed.filter(|_| !matches!(stepped, Ok(StepResult::Recorded { .. })))
+            renamed.filter(|_| !matches!(step_result, Ok(StepResult::Recorded { .. })))
         {
             let undone = self.workspaces.undo_rename(store, id, &renamed);
             self.steps.log_failure(id, undone);
         }
-        let stepped = stepped?;
+        let step_result = step_result?;
         let has_branch = matches!(
             request.request.kind,
             RequestKind::Amend {
@@ -91,20 +91,20 @@ impl Requests {
                 ..
             }
         );
-        if has_branch && !matches!(stepped, StepResult::Refused(_)) {
+        if has_branch && !matches!(step_result, StepResult::Refused(_)) {
             self.steps
                 .log_failure(id, self.workspaces.rename_session(store, id));
         }
-        if let (StepResult::Refused(_), Some(read)) = (&stepped, read) {
-            self.record_import(store, id, &request.request, read)?;
+        if let (StepResult::Refused(_), Some(document)) = (&step_result, document) {
+            self.record_import(store, id, &request.request, document)?;
         }
-        let called = match &stepped {
+        let performer = match &step_result {
             StepResult::Recorded { .. } => self.call_performer(store, id, request.waiting)?,
             StepResult::Nothing { .. } | StepResult::Refused(_) => StartedProcess::none(),
         };
         // The decision is performed and answered even when its copies cannot be written.
         let copies = self.steps.sync_files(store, id);
-        let answer = self.answer(store, request, stepped, called)?;
+        let answer = self.answer(store, request, step_result, performer)?;
         Ok(self.answer_with_copies(store, id, answer, &copies))
     }
 
@@ -139,11 +139,11 @@ impl Requests {
         &self,
         store: &mut Store,
         request: &TaskRequest,
-        stepped: StepResult,
-        called: StartedProcess,
+        step_result: StepResult,
+        performer: StartedProcess,
     ) -> Result<Answer, DriverError> {
         let id = &request.task;
-        let events = match stepped {
+        let events = match step_result {
             StepResult::Refused(refusal) => {
                 // Observing may have planned effects, which are performed even if the request was
                 // refused.
@@ -153,7 +153,7 @@ impl Requests {
                 return Ok(Answer::Refused(refusal));
             }
             StepResult::Nothing { already: true } => {
-                let settled = self.settle(store, id, Vec::new(), request.waiting, called)?;
+                let settled = self.settle(store, id, Vec::new(), request.waiting, performer)?;
                 return Ok(match settled {
                     Answer::Done(changed) => Answer::AlreadyDone(Box::new(changed.task)),
                     other => other,
@@ -162,7 +162,7 @@ impl Requests {
             StepResult::Nothing { .. } => Vec::new(),
             StepResult::Recorded { events, .. } => events,
         };
-        self.settle(store, id, events, request.waiting, called)
+        self.settle(store, id, events, request.waiting, performer)
     }
 
     /// Records the document that was read for a refused request. The caller counts as its author
@@ -173,29 +173,32 @@ impl Requests {
         store: &mut Store,
         id: &TaskId,
         request: &Request,
-        read: Document,
+        document: Document,
     ) -> Result<(), DriverError> {
         let stored = store.require(id)?;
         let workflow = pinned_workflow(&stored)?;
-        let over = workflow.is_terminal(&stored.task.status);
-        let is_requested = matches!(
+        let is_over = workflow.is_terminal(&stored.task.status);
+        let asks_for_change = matches!(
             request.kind,
             RequestKind::Move { .. }
                 | RequestKind::Verb(_)
                 | RequestKind::Merge { .. }
                 | RequestKind::Amend { to: Some(_), .. }
         );
-        if over
-            || !is_requested
-            || !vouches_for_document(&workflow, &stored.task, &read, &request.kind)
+        if is_over
+            || !asks_for_change
+            || !vouches_for_document(&workflow, &stored.task, &document, &request.kind)
         {
             return Ok(());
         }
-        let noted = Cause::Observation(Observation::DocumentRead {
+        let observation = Cause::Observation(Observation::DocumentRead {
             by: request.by.clone(),
-            is_request: is_requested,
+            is_request: asks_for_change,
         });
-        match self.steps.step_from(store, id, &noted, Some(read)) {
+        match self
+            .steps
+            .step_from(store, id, &observation, Some(document))
+        {
             Ok(_) | Err(DriverError::DocumentUnknown { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -203,9 +206,9 @@ impl Requests {
 }
 
 /// Cancel and merge do not wait for an observation first.
-fn is_urgent(ask: &RequestKind) -> bool {
+fn is_urgent(kind: &RequestKind) -> bool {
     matches!(
-        ask,
+        kind,
         RequestKind::Merge { .. } | RequestKind::Verb(Verb::Cancel | Verb::Merge)
     )
 }

@@ -16,7 +16,7 @@ use crate::request::Requests;
 /// The default editor.
 const DEFAULT_EDITOR: &str = "vi";
 
-/// The largest file of drafts that is read.
+/// A drafts file of this size or larger is not read.
 const MAX_DRAFTS: u64 = 16 * 1024 * 1024;
 
 impl Requests {

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::DriverError;
 use crate::request::Requests;
 
-/// How long to wait until the agent has the answer; its hook polls many times in this time.
+/// How long to wait until the agent has the answer. The agent's hook polls much more often.
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A request that was answered.
@@ -67,19 +67,19 @@ impl Requests {
         }
     }
 
-    /// A request of an agent that is believed alive.
+    /// Finds a request among those of the agents that are believed alive.
     fn find_request(&self, id: &str) -> Result<(TaskId, PathBuf, FoundRequest), DriverError> {
         let unknown = || DriverError::RequestUnknown(id.to_owned());
         let store = match Store::open_read_only(&self.context.home) {
             Err(StoreError::Missing { .. }) => return Err(unknown()),
             opened => opened?,
         };
-        let wanted = RequestId::new(id);
+        let request_id = RequestId::new(id);
         for row in store.rows(&RowFilter::default())?.rows {
             for run in row.runs.values() {
                 let directory = self.context.run_directory(&row.project, &row.id, &run.id)?;
                 let mut found = permission_requests(&directory).into_iter();
-                if let Some(found) = found.find(|it| it.request.id == wanted) {
+                if let Some(found) = found.find(|it| it.request.id == request_id) {
                     return Ok((row.id, directory, found));
                 }
             }

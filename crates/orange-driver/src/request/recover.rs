@@ -49,7 +49,7 @@ impl Requests {
     pub fn respawn_lost(&self, bound: Duration) -> Result<Vec<RespawnReport>, DriverError> {
         self.callers.require_user("respawn every lost agent")?;
         let mut store = self.context.store()?;
-        let mut found = Vec::new();
+        let mut affected = Vec::new();
         let tasks = store.list(&TaskFilter::default())?.tasks;
         let tasks: Vec<TaskId> = tasks.into_iter().map(|it| it.task.id).collect();
         // Check all tasks at once, because a missing agent is judged only after a pause.
@@ -70,12 +70,12 @@ impl Requests {
                 requests.problems.push(error.to_string());
             }
             if !requests.roles.is_empty() || !requests.problems.is_empty() {
-                found.push((id, requests));
+                affected.push((id, requests));
             }
         }
         let deadline = Deadline::after(bound);
-        let mut brought = Vec::new();
-        for (task, mut requests) in found {
+        let mut reports = Vec::new();
+        for (task, mut requests) in affected {
             let waiting = WaitPolicy::Detached(deadline.remaining());
             let events = std::mem::take(&mut requests.events);
             let settled = self.settle(&mut store, &task, events, waiting, StartedProcess::none());
@@ -85,14 +85,14 @@ impl Requests {
                 Ok(_) => {}
                 Err(error) => requests.problems.push(error.to_string()),
             }
-            brought.push(RespawnReport {
+            reports.push(RespawnReport {
                 task,
                 roles: requests.roles,
                 problems: requests.problems,
                 is_settled,
             });
         }
-        Ok(brought)
+        Ok(reports)
     }
 
     /// Requests a restart of the lost agents of a task.
@@ -100,7 +100,7 @@ impl Requests {
         &self,
         store: &mut Store,
         id: &TaskId,
-        found: &mut RespawnRequests,
+        requests: &mut RespawnRequests,
     ) -> Result<(), DriverError> {
         for role in lost_roles(store, id)? {
             let request = TaskRequest {
@@ -115,11 +115,11 @@ impl Requests {
             };
             match self.ask(&request)? {
                 Answer::Done(changed) | Answer::StillRunning(changed) => {
-                    found.roles.push(role);
-                    found.events.extend(changed.events);
+                    requests.roles.push(role);
+                    requests.events.extend(changed.events);
                 }
-                Answer::AlreadyDone(_) => found.roles.push(role),
-                Answer::Refused(refusal) => found.problems.push(refusal.to_string()),
+                Answer::AlreadyDone(_) => requests.roles.push(role),
+                Answer::Refused(refusal) => requests.problems.push(refusal.to_string()),
             }
         }
         Ok(())
@@ -127,7 +127,7 @@ impl Requests {
 }
 
 /// Moves the roles whose start failed to the problems.
-fn move_failed_roles(changed: &ChangeReport, found: &mut RespawnRequests) {
+fn move_failed_roles(changed: &ChangeReport, requests: &mut RespawnRequests) {
     for event in &changed.events {
         let Fact::EffectPlanned(planned) = &event.fact else {
             continue;
@@ -138,14 +138,14 @@ fn move_failed_roles(changed: &ChangeReport, found: &mut RespawnRequests) {
         else {
             continue;
         };
-        found.roles.retain(|role| *role != spawn.role);
-        found
+        requests.roles.retain(|role| *role != spawn.role);
+        requests
             .problems
             .push(format!("cannot start the {}: {error}", spawn.role));
     }
 }
 
-/// The roles whose agent is gone through no fault of its own and that the status needs.
+/// The roles that the status needs and whose agent is gone through no fault of its own.
 fn lost_roles(store: &Store, id: &TaskId) -> Result<Vec<Role>, DriverError> {
     let stored = store.require(id)?;
     let workflow = pinned_workflow(&stored)?;
@@ -155,8 +155,8 @@ fn lost_roles(store: &Store, id: &TaskId) -> Result<Vec<Role>, DriverError> {
     };
     let is_lost = |run: &RunState| matches!(run, RunState::Ended { evidence } if *evidence == Evidence::Environment);
     let roles = task.runs.iter().filter(|(role, run)| {
-        let is_wanted = state.expects.contains(role) || state.respawn.contains_key(*role);
-        is_lost(&run.state) && is_wanted
+        let is_needed = state.expects.contains(role) || state.respawn.contains_key(*role);
+        is_lost(&run.state) && is_needed
     });
     Ok(roles.map(|(role, _)| role.clone()).collect())
 }

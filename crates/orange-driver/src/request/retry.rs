@@ -30,7 +30,7 @@ impl Requests {
         message: Option<&String>,
         waiting: WaitPolicy,
     ) -> Result<Answer, DriverError> {
-        let ask = if self
+        let kind = if self
             .performer
             .is_unperformed(&self.context.store()?, task)?
         {
@@ -40,7 +40,7 @@ impl Requests {
         };
         let request = |by| Request {
             by,
-            kind: ask,
+            kind,
             is_confirmed: false,
             message: message.cloned(),
             head: None,
@@ -65,12 +65,12 @@ impl Requests {
             let task = summary.task;
             let answer = self.ask_as_caller(&task.id, request, waiting);
             // Leave out a task that another caller has unblocked meanwhile.
-            let went_on = match &answer {
+            let was_unblocked_meanwhile = match &answer {
                 Ok(Answer::Refused(refusal)) => is_unavailable(refusal),
                 Ok(Answer::AlreadyDone(_)) => true,
                 _ => false,
             };
-            if !went_on {
+            if !was_unblocked_meanwhile {
                 found.push(UnblockResult { task, answer });
             }
         }
@@ -80,11 +80,12 @@ impl Requests {
 
 /// Whether `unblock` can move a task out of a status.
 fn can_unblock(workflow: &Workflow, status: &Status) -> bool {
-    let leads = |edge: &Edge| {
+    let is_unblock_edge = |edge: &Edge| {
         let targets = workflow.verbs.get(&Verb::Unblock);
         edge.trigger == Trigger::Request && targets.is_some_and(|it| it.contains(&edge.to))
     };
-    workflow.is_verb_available(Verb::Unblock, status) && workflow.edges_from(status).any(leads)
+    workflow.is_verb_available(Verb::Unblock, status)
+        && workflow.edges_from(status).any(is_unblock_edge)
 }
 
 /// Whether the verb is not available in the status.

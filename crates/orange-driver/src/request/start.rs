@@ -26,7 +26,7 @@ use crate::steps::pinned_workflow;
 /// The result of creating a task.
 #[derive(Debug)]
 pub struct CreatedTask {
-    /// The answer to its creation, with the events of every queue that the task has left since.
+    /// The answer to the creation; it includes the events of each queue that the task has left.
     pub created: Answer,
     /// The project, if it was registered for this task.
     pub registered: Option<Project>,
@@ -50,7 +50,7 @@ pub enum Start {
 impl Start {
     /// Whether the start is complete and nothing has failed, so that the next queue can be left
     /// too.
-    fn is_in_progress(&self) -> bool {
+    fn has_succeeded(&self) -> bool {
         matches!(self, Start::Requested(Ok(Answer::Done(changed))) if changed.failed_effects.is_empty())
     }
 }
@@ -76,8 +76,8 @@ impl Requests {
             CreateResult::Refused(refusal) => Answer::Refused(refusal),
             CreateResult::Recorded(recorded) => {
                 let (task, copies) = (recorded.task, recorded.copies);
-                let called = StartedProcess::none();
-                let answer = self.settle(&mut store, &task, recorded.events, waiting, called)?;
+                let performer = StartedProcess::none();
+                let answer = self.settle(&mut store, &task, recorded.events, waiting, performer)?;
                 self.answer_with_copies(&mut store, &task, answer, &copies)
             }
         };
@@ -139,31 +139,31 @@ impl Requests {
         waiting: WaitPolicy,
     ) -> Result<(Answer, Start), DriverError> {
         let mut start = Start::NotRequested;
-        let mut passed = BTreeSet::new();
+        let mut left_queues = BTreeSet::new();
         while let Some(queue) = self.queue_of(task)? {
-            let is_first = passed.is_empty();
-            if !passed.insert(queue) {
+            let is_first = left_queues.is_empty();
+            if !left_queues.insert(queue) {
                 break;
             }
             let next = self.leave_queue(task, by, waiting)?;
-            let is_end = matches!(
+            let is_refused = matches!(
                 next,
                 Start::UserOnly | Start::Requested(Ok(Answer::Refused(_)))
             );
-            if is_end && !is_first {
+            if is_refused && !is_first {
                 break;
             }
             if let Start::Requested(Ok(answer)) = std::mem::replace(&mut start, next) {
                 before = before.followed_by(answer);
             }
-            if !start.is_in_progress() {
+            if !start.has_succeeded() {
                 break;
             }
             by = Role::Engine;
         }
         // A supervisor may have started the task before the first check.
-        if passed.is_empty() && self.has_left(task)? {
-            start = self.start_of_engine(task, waiting)?;
+        if left_queues.is_empty() && self.has_left_initial_status(task)? {
+            start = self.earlier_start(task, waiting)?;
         }
         Ok((before, start))
     }
@@ -175,7 +175,7 @@ impl Requests {
         waiting: WaitPolicy,
     ) -> Result<Start, DriverError> {
         let entered = self.context.store()?.require(task)?.task.entered.version;
-        let is_person = by == Role::Human;
+        let is_user = by == Role::Human;
         let request = self.ask(&TaskRequest {
             task: task.clone(),
             request: spawn(by),
@@ -183,7 +183,7 @@ impl Requests {
         });
         let refusal = match request {
             Ok(Answer::Refused(refusal)) => refusal,
-            Ok(Answer::AlreadyDone(_)) => return self.start_of_engine(task, waiting),
+            Ok(Answer::AlreadyDone(_)) => return self.earlier_start(task, waiting),
             request => return Ok(Start::Requested(request)),
         };
         let waits = waits(&refusal);
@@ -191,17 +191,17 @@ impl Requests {
             return Ok(Start::Waits(waits));
         }
         if self.context.store()?.require(task)?.task.entered.version != entered {
-            return self.start_of_engine(task, waiting);
+            return self.earlier_start(task, waiting);
         }
-        let is_barred = |it: &Blocker| matches!(it, Blocker::NotAllowed { .. });
-        if !is_person && refusal.missing.iter().any(is_barred) {
+        let is_not_allowed = |it: &Blocker| matches!(it, Blocker::NotAllowed { .. });
+        if !is_user && refusal.missing.iter().any(is_not_allowed) {
             return Ok(Start::UserOnly);
         }
         Ok(Start::Requested(Ok(Answer::Refused(refusal))))
     }
 
     /// The result of a start that a supervisor requested first.
-    fn start_of_engine(&self, task: &TaskId, waiting: WaitPolicy) -> Result<Start, DriverError> {
+    fn earlier_start(&self, task: &TaskId, waiting: WaitPolicy) -> Result<Start, DriverError> {
         let mut store = self.context.store()?;
         let workflow = pinned_workflow(&store.require(task)?)?;
         let events = last_start(&store, task, &workflow)?;
@@ -212,8 +212,7 @@ impl Requests {
         Ok(Start::Requested(answer))
     }
 
-    /// Whether a task has left its initial status.
-    fn has_left(&self, task: &TaskId) -> Result<bool, DriverError> {
+    fn has_left_initial_status(&self, task: &TaskId) -> Result<bool, DriverError> {
         Ok(self
             .context
             .store()?
@@ -265,10 +264,10 @@ fn last_start(
     let Some(first) = events.iter().rposition(is_start) else {
         return Ok(Vec::new());
     };
-    let plan = events[first].version;
+    let plan_id = events[first].version;
     let is_planned = |event: &Event| match &event.fact {
-        Fact::EffectPlanned(planned) => planned.plan == plan,
-        _ => event.version == plan,
+        Fact::EffectPlanned(planned) => planned.plan == plan_id,
+        _ => event.version == plan_id,
     };
     Ok(events.into_iter().filter(is_planned).collect())
 }

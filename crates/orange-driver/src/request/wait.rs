@@ -23,12 +23,12 @@ pub enum WaitPolicy {
     Detached(Duration),
     /// This process performs. Unsuitable for a process that a kill of the task could end.
     Here,
-    /// No process performs for now.
+    /// Nothing is performed for now, and the caller does not wait.
     Skip,
 }
 
 impl Requests {
-    /// Gets the effects of a task performed, and reports on the requested ones.
+    /// Has the effects of a task performed, and reports on those that these events planned.
     ///
     /// Does not wait for effects that were planned after these events: an agent that was just
     /// started may already have made the next request, and waits for its effects itself. Without
@@ -39,7 +39,7 @@ impl Requests {
         id: &TaskId,
         events: Vec<Event>,
         waiting: WaitPolicy,
-        called: StartedProcess,
+        performer: StartedProcess,
     ) -> Result<Answer, DriverError> {
         let last = match events.last() {
             Some(event) => event.version,
@@ -49,14 +49,14 @@ impl Requests {
         match waiting {
             WaitPolicy::Here => copies = self.performer.perform_with_copies(id)?.1,
             WaitPolicy::Detached(bound) if is_settled(store, id, last)? => {
-                if called.is_empty() {
+                if performer.is_empty() {
                     self.context.leave_to_performer(store, id)?;
                 }
                 self.wait_for_end(store, id, Deadline::after(bound))?;
             }
             WaitPolicy::Detached(bound) => {
                 let deadline = Deadline::after(bound);
-                self.wait(store, id, last, deadline, called)?;
+                self.wait(store, id, last, deadline, performer)?;
                 self.wait_for_end(store, id, deadline)?;
                 // A performer records first and then writes TASK.md. Sync here, so that the caller
                 // finds both up to date.
@@ -73,8 +73,8 @@ impl Requests {
         Ok(answer.with_copies(&copies))
     }
 
-    /// The answer, which stands whether or not the copies of what was recorded could be written.
-    /// Retries failed copies once and reports a failure with the answer.
+    /// Adds to an answer whether the copies of the recorded events could be written. Retries failed
+    /// copies once. The answer stands even if they fail again.
     pub(crate) fn answer_with_copies(
         &self,
         store: &mut Store,
@@ -93,8 +93,8 @@ impl Requests {
         answer.with_copies(&copies)
     }
 
-    /// Waits for what the end of a task has planned: a merge returns once worktree and remote
-    /// branch are released, whichever process performs.
+    /// Waits for the effects that the end of a task has planned, whichever process performs them: a
+    /// merge returns once the worktree and the remote branch are released.
     fn wait_for_end(
         &self,
         store: &Store,
@@ -123,7 +123,7 @@ impl Requests {
         id: &TaskId,
         last: u64,
         deadline: Deadline,
-        mut called: StartedProcess,
+        mut performer: StartedProcess,
     ) -> Result<(), DriverError> {
         let mut failure = None;
         deadline.wait_for(|| {
@@ -132,10 +132,10 @@ impl Requests {
                     return Ok(true);
                 };
                 self.context.progress.report(describe_pending(&left));
-                if called.is_another_due() {
+                if performer.is_another_due() {
                     // Starting one too many does no harm: a performer that finds another at work
                     // exits at once.
-                    called.note(self.context.start_performer(id)?);
+                    performer.note(self.context.start_performer(id)?);
                 }
                 Ok(self.context.progress.is_over())
             });
@@ -159,15 +159,15 @@ impl Requests {
         id: &TaskId,
         waiting: WaitPolicy,
     ) -> Result<StartedProcess, DriverError> {
-        let mut called = StartedProcess::none();
-        let is_apart = matches!(waiting, WaitPolicy::Detached(_));
-        if is_apart && store.pending(id)?.iter().any(is_waiting) {
+        let mut performer = StartedProcess::none();
+        let is_detached = matches!(waiting, WaitPolicy::Detached(_));
+        if is_detached && store.pending(id)?.iter().any(is_waiting) {
             if self.context.is_supervised() {
                 return Ok(StartedProcess::started_elsewhere());
             }
-            called.note(self.context.start_performer(id)?);
+            performer.note(self.context.start_performer(id)?);
         }
-        Ok(called)
+        Ok(performer)
     }
 }
 
