@@ -102,7 +102,7 @@ fn require_one(name: &str, found: &[&Task]) -> Result<TaskId, DriverError> {
         summary: task.summary.clone(),
     });
     Err(DriverError::TaskAmbiguous {
-        named: name.to_owned(),
+        name: name.to_owned(),
         candidates: candidates.collect(),
     })
 }

@@ -90,12 +90,12 @@ pub(super) fn settings(error: &SettingsError) -> Report {
             ))
             .details(json!({ "path": path.to_string_lossy(), "reason": reason })),
         SettingsError::Invalid { path, problems } => {
-            let meant = problems.iter().filter_map(|it| {
+            let suggestions = problems.iter().filter_map(|it| {
                 let nearest = it.nearest.as_ref()?;
                 Some(format!("line {}: did you mean `{nearest}`?", it.line))
             });
             Report {
-                hints: meant.collect(),
+                hints: suggestions.collect(),
                 ..Report::new(Kind::Refused, "config-invalid")
             }
             .hint("correct the file, then run `orange config show`; nothing was changed")

@@ -131,9 +131,9 @@ pub enum DriverError {
     ParentEnded { task: TaskId, status: Status },
     #[error(
         "cannot create a child of task `{parent}` that starts after `{}`: they would wait for each \
-         other forever", join_cycle(.way)
+         other forever", join_cycle(.cycle)
     )]
-    WaitsForItself { parent: TaskId, way: Vec<TaskId> },
+    WaitsForItself { parent: TaskId, cycle: Vec<TaskId> },
     #[error(
         "cannot create a task in `{project}`: no coding agent is installed, and no harness is named"
     )]
@@ -187,9 +187,9 @@ pub enum DriverError {
     InsideEffect { task: TaskId },
     #[error("cannot determine the task")]
     TaskUnclear,
-    #[error("cannot tell which task `{named}` means: it could be {}", list_candidates(.candidates))]
+    #[error("cannot tell which task `{name}` means: it could be {}", list_candidates(.candidates))]
     TaskAmbiguous {
-        named: String,
+        name: String,
         candidates: Vec<Candidate>,
     },
     #[error("the task's repository has no commit `{0}`")]
@@ -265,7 +265,7 @@ pub enum NextStep {
     Create,
     /// The task has commits.
     Diff,
-    /// Only the task's state can tell.
+    /// The next step depends on the task's state, which the user should look at.
     Inspect,
 }
 
@@ -344,8 +344,8 @@ fn list_holders(holders: &[(WorkspaceName, TaskId)]) -> String {
     held.join(", ")
 }
 
-fn join_cycle(way: &[TaskId]) -> String {
-    let names: Vec<&str> = way.iter().map(TaskId::as_str).collect();
+fn join_cycle(cycle: &[TaskId]) -> String {
+    let names: Vec<&str> = cycle.iter().map(TaskId::as_str).collect();
     names.join("`, which waits for `")
 }
 

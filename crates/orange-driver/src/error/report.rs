@@ -59,7 +59,7 @@ impl Report {
 }
 
 impl DriverError {
-    /// Everything about it except its message.
+    /// Everything about this error except its message.
     #[expect(
         clippy::too_many_lines,
         reason = "one arm per error says everything about it"
@@ -176,8 +176,8 @@ impl DriverError {
                          COUNT`"
                     ))
                     .hint(format!(
-                        "to let starts wait for a free workspace, set `\"when_full\": \"queue\"` of \
-                         `{project}` in projects.json"
+                        "to let starts wait for a free workspace, set `\"when_full\": \"queue\"` \
+                         for `{project}` in projects.json"
                     ))
             }
             DriverError::WorkspaceBusy(_) => {
@@ -185,8 +185,8 @@ impl DriverError {
             }
             DriverError::TaskBusy { task } => Report::new(Kind::Busy, "task-busy")
                 .hint(format!(
-                    "wait until it is done, see `orange task show {task}`, then run `orange \
-                     uninstall` again"
+                    "wait until it is done (`orange task show {task}` shows its state), then run \
+                     `orange uninstall` again"
                 ))
                 .details(json!({ "task": task })),
             DriverError::WorkspaceInUse { workspace, task } => {
@@ -203,8 +203,8 @@ impl DriverError {
                 reason,
             } => Report::new(Kind::Refused, "workspace-not-removed")
                 .hint(format!(
-                    "save what you need from `{0}` and clean it (`git -C {0} status` shows it), \
-                     then run the command again",
+                    "save what you need from `{0}` and clean it (`git -C {0} status` lists what is \
+                     in it), then run the command again",
                     path.display()
                 ))
                 .details(json!({
@@ -295,10 +295,10 @@ impl DriverError {
             DriverError::ParentEnded { task, status } => Report::new(Kind::Refused, "parent-ended")
                 .hint("create the task without a parent: `orange task create` without `--parent`")
                 .details(json!({ "task": task, "status": status })),
-            DriverError::WaitsForItself { parent, way } => {
+            DriverError::WaitsForItself { parent, cycle } => {
                 Report::new(Kind::Refused, "waits-for-itself")
                     .hint("leave out `--after` or `--parent`")
-                    .details(json!({ "parent": parent, "cycle": way }))
+                    .details(json!({ "parent": parent, "cycle": cycle }))
             }
             DriverError::Document(_) => {
                 Report::new(Kind::Refused, "task-file-unknown").hint(SAVE_WHOLE)
@@ -343,7 +343,7 @@ impl DriverError {
             }
             DriverError::TaskUnclear => Report::new(Kind::Usage, "task-unclear")
                 .hint("name the task; `orange ls --all --all-statuses` lists every task"),
-            DriverError::TaskAmbiguous { named, candidates } => {
+            DriverError::TaskAmbiguous { name, candidates } => {
                 let hint = |it: &Candidate| {
                     let (task, project) = (&it.task, &it.project);
                     let (status, summary) = (&it.status, &it.summary);
@@ -352,7 +352,7 @@ impl DriverError {
                 Report {
                     hints: candidates.iter().map(hint).collect(),
                     ..Report::new(Kind::Usage, "task-ambiguous")
-                        .details(json!({ "name": named, "candidates": candidates }))
+                        .details(json!({ "name": name, "candidates": candidates }))
                 }
             }
             DriverError::TaskDeleted { task } => Report::new(Kind::Refused, "task-deleted")

@@ -8,7 +8,7 @@ use orange_store::Store;
 
 use crate::failure::Failure;
 use crate::perform::Performer;
-use crate::workspaces::command::USUAL_TIMEOUT;
+use crate::workspaces::command::DEFAULT_TIMEOUT;
 
 impl Performer {
     /// Runs the command in the workspace. A failure is final, because the command may have done
@@ -24,7 +24,7 @@ impl Performer {
         let Some(workspace) = workspace else {
             return Err(Failure::permanent("there is no workspace to run it in"));
         };
-        let seconds = planned.timeout.unwrap_or(USUAL_TIMEOUT);
+        let seconds = planned.timeout.unwrap_or(DEFAULT_TIMEOUT);
         self.workspaces
             .workflow_command(task, command, &workspace, &planned.id.to_string())
             .map_err(Failure::permanent)?

@@ -50,15 +50,15 @@ impl Scheduler {
         let mut store = self.context.store()?;
         let standings = store.standings()?;
         for parent in standings.iter().filter(|it| is_open(it)) {
-            let met = self.steps.notify_of_children(&mut store, &parent.task);
-            self.steps.log_failure(&parent.task, met.map(|_| ()));
+            let result = self.steps.notify_of_children(&mut store, &parent.task);
+            self.steps.log_failure(&parent.task, result.map(|_| ()));
         }
-        let found = self.current_schedule(&store)?;
-        for (task, waits) in &found.waits {
-            let noticed = self.steps.notice_dead_ends(&mut store, task, waits);
-            self.steps.log_failure(task, noticed);
+        let current = self.current_schedule(&store)?;
+        for (task, waits) in &current.waits {
+            let result = self.steps.notice_dead_ends(&mut store, task, waits);
+            self.steps.log_failure(task, result);
         }
-        Ok(self.start_each(&mut store, &found.starts, usize::MAX))
+        Ok(self.start_each(&mut store, &current.starts, usize::MAX))
     }
 
     /// Starts the next task of a project.
@@ -67,9 +67,9 @@ impl Scheduler {
         store: &mut Store,
         project: &ProjectName,
     ) -> Result<Vec<TaskId>, DriverError> {
-        let found = self.current_schedule(store)?;
+        let current = self.current_schedule(store)?;
         let mut starts = Vec::new();
-        for task in found.starts {
+        for task in current.starts {
             if store.require(&task)?.task.project == *project {
                 starts.push(task);
             }
@@ -127,8 +127,8 @@ impl Scheduler {
             return Ok(waits);
         }
         // If the limits leave room, the answer depends on the tasks that go first.
-        let mut found = self.current_schedule(store)?;
-        Ok(found.waits.remove(task).unwrap_or_default())
+        let mut current = self.current_schedule(store)?;
+        Ok(current.waits.remove(task).unwrap_or_default())
     }
 
     fn current_schedule(&self, store: &Store) -> Result<Schedule, DriverError> {
@@ -138,10 +138,10 @@ impl Scheduler {
         Ok(schedule(&store.standings()?, &limits, now))
     }
 
-    fn start_each(&self, store: &mut Store, tasks: &[TaskId], most: usize) -> Vec<TaskId> {
+    fn start_each(&self, store: &mut Store, tasks: &[TaskId], limit: usize) -> Vec<TaskId> {
         let mut started = Vec::new();
         for task in tasks {
-            if started.len() >= most {
+            if started.len() >= limit {
                 break;
             }
             match self.start(store, task) {
@@ -158,7 +158,7 @@ impl Scheduler {
     /// leaves that queue too.
     fn start(&self, store: &mut Store, task: &TaskId) -> Result<bool, DriverError> {
         let cause = Cause::Request(spawn(Role::Engine));
-        let mut passed = BTreeSet::from([store.require(task)?.task.status]);
+        let mut left_queues = BTreeSet::from([store.require(task)?.task.status]);
         let mut is_started = false;
         while let StepResult::Recorded { .. } = self.steps.step(store, task, &cause)? {
             is_started = true;
@@ -166,7 +166,7 @@ impl Scheduler {
             let state = pinned_workflow(&stored)?;
             let state = state.state(&stored.task.status);
             let is_queue = state.is_some_and(|state| state.kind == Kind::Queued);
-            if !is_queue || !passed.insert(stored.task.status) {
+            if !is_queue || !left_queues.insert(stored.task.status) {
                 break;
             }
         }

@@ -49,7 +49,7 @@ impl Scheduler {
         let path = self.context.environment.variable("PATH");
         let mut known = Vec::new();
         for (name, harness) in harnesses.all() {
-            let at = parked.iter().position(|it| it.harness.as_str() == name);
+            let index = parked.iter().position(|it| it.harness.as_str() == name);
             known.push(KnownHarness {
                 name: name.clone(),
                 binary: match harness {
@@ -60,7 +60,7 @@ impl Scheduler {
                     Ok(harness) => harness.locate(path).map_err(|error| error.to_string()),
                     Err(error) => Err(error.to_string()),
                 },
-                parked: at.map(|at| parked.remove(at)),
+                parked: index.map(|index| parked.remove(index)),
             });
         }
         // A harness whose definition was removed can still be parked.
@@ -84,9 +84,9 @@ impl Scheduler {
             self.context.harnesses()?.require(harness)?;
         }
         self.context.save_variables()?;
-        let was = store.unpark(harness, clock::now())?;
+        let parking = store.unpark(harness, clock::now())?;
         let mut tasks = Vec::new();
-        if was.is_some() {
+        if parking.is_some() {
             // If this process is killed here, the next command about the task or the next
             // supervisor performs the starts that are left.
             for summary in store.list(&TaskFilter::default())?.tasks {
@@ -97,9 +97,6 @@ impl Scheduler {
                 }
             }
         }
-        Ok(UnparkResult {
-            parking: was,
-            tasks,
-        })
+        Ok(UnparkResult { parking, tasks })
     }
 }

@@ -136,10 +136,10 @@ pub(crate) fn resolve_queueing(store: &Store, new: &Queueing) -> Result<Queueing
     } else {
         store.standings()?
     };
-    if let Some(way) = find_cycle(&others, Some(parent), &new.after) {
+    if let Some(cycle) = find_cycle(&others, Some(parent), &new.after) {
         return Err(DriverError::WaitsForItself {
             parent: parent.clone(),
-            way,
+            cycle,
         });
     }
     if queueing.priority == 0 {

@@ -45,7 +45,7 @@ impl Steps {
                     let question = BranchQuestion {
                         branch: known.branch.as_ref(),
                         head: known.head.as_ref(),
-                        merges: known.is_merge,
+                        is_merge: known.is_merge,
                     };
                     let facts = self.workspaces.git_facts(store, task, question);
                     let branch = known.branch.as_ref().unwrap_or(&task.branch);

@@ -68,10 +68,10 @@ impl Views {
         let activities =
             |row: &TaskRow| self.agents.activities_of(&row.project, &row.id, &row.runs);
         let mut activities: Vec<Vec<RunActivity>> = listed.rows.iter().map(activities).collect();
-        let seen = self.agents_in(&store, &listed.rows);
+        let agent_states = self.agents_in(&store, &listed.rows);
         let is_supervised = self.context.is_supervised();
         for (row, activities) in listed.rows.iter().zip(&mut activities) {
-            let is_dead = seen.get(&row.id) == Some(&AgentState::Dead);
+            let is_dead = agent_states.get(&row.id) == Some(&AgentState::Dead);
             if is_dead {
                 // A dead agent is silent too, so its silence needs no entry of its own.
                 activities.retain(|it| it.activity.state != ActivityState::Silent);
@@ -79,23 +79,23 @@ impl Views {
                     activity.requests.clear();
                 }
             }
-            let mut standing = standing(row, &raised, &unread, activities);
+            let mut task_attention = attention_of(row, &raised, &unread, activities);
             if row.need == Some(Need::Question)
-                && let ImportResult::Read(read) = orange_store::peek(&store, &row.id)?
+                && let ImportResult::Read(imported) = orange_store::peek(&store, &row.id)?
             {
-                standing.question = question(&read.document);
+                task_attention.question = question(&imported.document);
             }
             if is_dead && !is_supervised {
-                let believed = row
+                let alive = row
                     .runs
                     .iter()
                     .filter(|(_, run)| run.state == RunState::Alive);
-                standing.exited = believed.map(|(role, run)| (role, &run.id)).collect();
+                task_attention.exited = alive.map(|(role, run)| (role, &run.id)).collect();
             }
-            all.extend(items(&standing, now));
+            all.extend(items(&task_attention, now));
         }
         sort_items(&mut all);
-        let attended = all.into_iter().map(|item| {
+        let entries = all.into_iter().map(|item| {
             let mut rows = listed.rows.iter();
             let row = rows.find(|row| item.task.as_ref() == Some(&row.id));
             AttentionEntry {
@@ -106,12 +106,12 @@ impl Views {
         });
         Ok(Attention {
             sequence: listed.sequence,
-            items: attended.collect(),
+            items: entries.collect(),
         })
     }
 }
 
-fn standing<'a>(
+fn attention_of<'a>(
     row: &'a TaskRow,
     raised: &'a [AttentionEvent],
     unread: &'a [UnreadMessage],
@@ -155,17 +155,17 @@ fn standing<'a>(
     }
 }
 
-/// Since when a reason holds: since the latest raised text that it ends with.
+/// A reason, and when it was raised: the time of the latest event whose text the reason ends with.
 fn since<'a>(
     row: &TaskRow,
-    told: &'a str,
+    text: &'a str,
     raised: &[AttentionEvent],
     entered_at: Timestamp,
 ) -> Reason<'a> {
     let own = raised.iter().filter(|it| it.task == row.id);
-    let mut own = own.filter(|it| told.ends_with(&it.text)).peekable();
+    let mut own = own.filter(|it| text.ends_with(&it.text)).peekable();
     Reason {
-        text: told,
+        text,
         since: own.peek().map_or(entered_at, |it| it.at),
         // Check all events, not only the latest: a failed start is raised again in the status that
         // it leads back to.

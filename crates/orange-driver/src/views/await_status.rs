@@ -12,8 +12,7 @@ use crate::DriverError;
 use crate::steps::pinned_workflow;
 use crate::views::Views;
 
-/// The poll interval.
-const REST: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What to wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,14 +45,14 @@ impl Views {
         bound: Option<Duration>,
     ) -> Result<WaitResult, DriverError> {
         let deadline = bound.map(Deadline::after);
-        let mut seen = None;
+        let mut last_sequence = None;
         loop {
             let stored = Store::open_read_only(&self.context.home)?.require(task)?;
             // The workflow is parsed again only when something has happened.
-            if seen != Some(stored.sequence) {
-                seen = Some(stored.sequence);
-                if let Some(awaited) = judge(&stored, targets)? {
-                    return Ok(awaited);
+            if last_sequence != Some(stored.sequence) {
+                last_sequence = Some(stored.sequence);
+                if let Some(result) = judge(&stored, targets)? {
+                    return Ok(result);
                 }
                 let text = format!("{task}: in `{}`", stored.task.status);
                 self.context.progress.report(text);
@@ -61,8 +60,10 @@ impl Views {
             if deadline.is_some_and(Deadline::has_passed) || self.context.progress.is_over() {
                 return Ok(WaitResult::NotYet(Box::new(stored.task)));
             }
-            let rest = deadline.map_or(REST, |deadline| REST.min(deadline.remaining()));
-            clock::sleep_until(clock::after(rest), rest);
+            let pause = deadline.map_or(POLL_INTERVAL, |deadline| {
+                POLL_INTERVAL.min(deadline.remaining())
+            });
+            clock::sleep_until(clock::after(pause), pause);
         }
     }
 }
@@ -70,8 +71,8 @@ impl Views {
 fn judge(stored: &StoredTask, targets: &[WaitTarget]) -> Result<Option<WaitResult>, DriverError> {
     let workflow = pinned_workflow(stored)?;
     let task = &stored.task;
-    for until in targets {
-        if let WaitTarget::Status(status) = until
+    for target in targets {
+        if let WaitTarget::Status(status) = target
             && workflow.state(status).is_none()
         {
             let states = workflow.states.iter();
@@ -83,7 +84,7 @@ fn judge(stored: &StoredTask, targets: &[WaitTarget]) -> Result<Option<WaitResul
         }
     }
     let kind = workflow.state(&task.status).map(|state| state.kind);
-    let is_reached = targets.iter().any(|until| match until {
+    let is_reached = targets.iter().any(|target| match target {
         WaitTarget::Status(status) => *status == task.status,
         WaitTarget::Terminal => kind == Some(Kind::Terminal),
         WaitTarget::Human => kind == Some(Kind::Human),

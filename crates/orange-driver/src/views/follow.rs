@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::views::Views;
 
 /// How long to wait for a process that blocks the database before reporting an error.
-const PATIENCE: Duration = Duration::from_secs(1);
+const DATABASE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The changes that bring a list up to a later commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Follower {
 }
 
 impl Views {
-    /// Starts to follow: everything counts as changed. Creates nothing.
+    /// Starts to follow: the first call of `change` reports every task. Creates no database.
     pub fn follower(&self) -> Follower {
         Follower {
             context: Arc::clone(&self.context),
@@ -59,7 +59,7 @@ impl Follower {
         }
         let is_whole = self.store.is_none();
         if is_whole {
-            match Store::open_read_only_within(&self.context.home, PATIENCE) {
+            match Store::open_read_only_within(&self.context.home, DATABASE_TIMEOUT) {
                 Ok(store) => self.store = Some(store),
                 Err(StoreError::Missing { .. }) => return Ok(None),
                 Err(error) => return Err(error.into()),

@@ -37,20 +37,20 @@ pub struct Overview {
     pub sequence: u64,
     pub tasks: Vec<TaskRow>,
     agent_states: BTreeMap<TaskId, AgentState>,
-    doing: BTreeMap<TaskId, ActivityState>,
+    activity_states: BTreeMap<TaskId, ActivityState>,
 }
 
 impl Overview {
     /// The state of a task's agents.
     pub fn agent(&self, task: &TaskRow) -> AgentState {
-        let looked_at = self.agent_states.get(&task.id).copied();
-        looked_at.unwrap_or_else(|| worst_state(task, &[]))
+        let observed = self.agent_states.get(&task.id).copied();
+        observed.unwrap_or_else(|| worst_state(task, &[]))
     }
 
     /// What the agents of a task seem to be doing; if they differ, what most needs the user.
     pub fn activity_state(&self, task: &TaskRow) -> ActivityState {
-        let doing = self.doing.get(&task.id).copied();
-        doing.unwrap_or(ActivityState::Unknown)
+        let state = self.activity_states.get(&task.id).copied();
+        state.unwrap_or(ActivityState::Unknown)
     }
 }
 
@@ -85,17 +85,17 @@ impl Views {
         })?;
         let mut tasks = listed.rows;
         add_warnings(&mut tasks, &unperformed);
-        let looked_at = self.agents_in(&store, &tasks);
+        let agent_states = self.agents_in(&store, &tasks);
         // An agent that is found dead does nothing, whatever it reported last.
-        let is_alive = |row: &&TaskRow| looked_at.get(&row.id) == Some(&AgentState::Alive);
-        let doing = self.activity_states(tasks.iter().filter(is_alive));
+        let is_alive = |row: &&TaskRow| agent_states.get(&row.id) == Some(&AgentState::Alive);
+        let activity_states = self.activity_states(tasks.iter().filter(is_alive));
         // Rows come sorted by id, and the sort is stable, so ties stay in that order.
         tasks.sort_by_cached_key(|row| (rank(row), since(row)));
         Ok(Overview {
             sequence: listed.sequence,
             tasks,
-            agent_states: looked_at,
-            doing,
+            agent_states,
+            activity_states,
         })
     }
 
@@ -129,21 +129,21 @@ impl Views {
         tasks: &[TaskRow],
     ) -> BTreeMap<TaskId, AgentState> {
         let mut alive = tasks.iter().filter(|row| is_believed_alive(row)).peekable();
-        let mut looked_at = BTreeMap::new();
+        let mut states = BTreeMap::new();
         if alive.peek().is_some() {
             let alive: Vec<&TaskRow> = alive.collect();
-            let look = self.context.tmux.list();
+            let listing = self.context.tmux.list();
             // The state of runs that cannot be read is unknown; this must not prevent the listing.
             let runs = store.runs_of(alive.iter().map(|row| &row.id));
             let runs = runs.unwrap_or_default();
-            let looked = alive.into_iter().map(|row| {
+            let checked = alive.into_iter().map(|row| {
                 let records = runs.get(&row.id);
-                let state = records.map(|records| self.agent_states(records, row, &look));
+                let state = records.map(|records| self.agent_states(records, row, &listing));
                 (row.id.clone(), state.unwrap_or(AgentState::Unknown))
             });
-            looked_at.extend(looked);
+            states.extend(checked);
         }
-        looked_at
+        states
     }
 
     /// What the agents that these tasks believe alive seem to be doing.
@@ -180,7 +180,7 @@ impl Views {
         let activities = self.agents.activities_of(&row.project, &row.id, &row.runs);
         let activities = activities.into_iter().map(|it| it.activity.state);
         activities
-            .max_by_key(|doing| match doing {
+            .max_by_key(|state| match state {
                 ActivityState::Unknown => 0,
                 ActivityState::Idle => 1,
                 ActivityState::Working => 2,
@@ -196,23 +196,25 @@ impl Views {
         &self,
         records: &[RunRecord],
         row: &TaskRow,
-        look: &Result<Listing, TmuxError>,
+        listing: &Result<Listing, TmuxError>,
     ) -> AgentState {
         let alive = row.runs.iter().filter(|(_, run)| is_alive(run));
-        let of = |run: &RunId| {
+        let observe = |run: &RunId| {
             self.agents
-                .observe_in(look, &row.project, &row.id, records, run)
+                .observe_in(listing, &row.project, &row.id, records, run)
         };
-        let seen = alive.map(|(role, run)| {
+        let observations = alive.map(|(role, run)| {
             Ok(RunObservation {
                 role: role.clone(),
                 run: run.id.clone(),
-                observation: of(&run.id)?,
+                observation: observe(&run.id)?,
             })
         });
-        let seen: Result<Vec<RunObservation>, DriverError> = seen.collect();
+        let observations: Result<Vec<RunObservation>, DriverError> = observations.collect();
         // A failed check makes the state unknown and must not prevent the listing.
-        seen.map_or(AgentState::Unknown, |seen| worst_state(row, &seen))
+        observations.map_or(AgentState::Unknown, |observations| {
+            worst_state(row, &observations)
+        })
     }
 }
 
@@ -232,12 +234,12 @@ impl AgentState {
 }
 
 /// The worst of the recorded and observed states.
-fn worst_state(row: &TaskRow, seen: &[RunObservation]) -> AgentState {
+fn worst_state(row: &TaskRow, observations: &[RunObservation]) -> AgentState {
     let states = row.runs.values().map(|run| match &run.state {
         RunState::Starting | RunState::Ending => AgentState::None,
         RunState::Ended { .. } => AgentState::Dead,
-        RunState::Alive => match seen.iter().find(|it| it.run == run.id) {
-            Some(seen) => match seen.observation {
+        RunState::Alive => match observations.iter().find(|it| it.run == run.id) {
+            Some(found) => match found.observation {
                 Observation::Alive => AgentState::Alive,
                 Observation::Dead(_) => AgentState::Dead,
                 Observation::Unknown(_) => AgentState::Unknown,

@@ -1,4 +1,4 @@
-//! Views for users and supervisors; only reading a message writes.
+//! Views of tasks, for users and the supervisor; none changes a task.
 
 pub(crate) mod attention;
 pub(crate) mod await_status;

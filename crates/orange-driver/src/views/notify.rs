@@ -10,7 +10,7 @@ use super::attention::AttentionEntry;
 use crate::DriverError;
 use crate::views::Views;
 
-/// How many items one notification spells out; for the rest the user looks at the queue.
+/// How many items one notification spells out; the others are only counted.
 const MAX_ITEMS: usize = 3;
 
 impl Views {
@@ -22,35 +22,35 @@ impl Views {
         }
         let items = self.attention(None)?.items;
         let store = Store::open_read_only(&self.context.home)?;
-        let mut news = Vec::new();
-        for attended in items {
-            if !store.is_notified(&attended.item.key)? {
-                news.push(attended);
+        let mut new_entries = Vec::new();
+        for entry in items {
+            if !store.is_notified(&entry.item.key)? {
+                new_entries.push(entry);
             }
         }
-        if news.is_empty() {
+        if new_entries.is_empty() {
             return Ok(());
         }
         let mut store = self.context.store()?;
-        let mut taken = Vec::new();
-        for attended in news {
+        let mut claimed = Vec::new();
+        for entry in new_entries {
             // Claim before sending, so that nothing is sent twice. If this process is killed in
             // between, the notification is lost.
-            if store.claim_notification(&attended.item.key, clock::now())? {
-                taken.push(attended);
+            if store.claim_notification(&entry.item.key, clock::now())? {
+                claimed.push(entry);
             }
         }
-        if taken.is_empty() {
+        if claimed.is_empty() {
             return Ok(());
         }
         let all = [Channel::Desktop, Channel::Bell, Channel::Webhook];
         let json = json!({
             "schema": "orange.notification/1",
-            "items": taken.iter().map(item_json).collect::<Vec<Value>>(),
+            "items": claimed.iter().map(item_json).collect::<Vec<Value>>(),
         });
         for problem in self
             .context
-            .notify_user(&settings, &all, &summary_text(&taken), &json)
+            .notify_user(&settings, &all, &summary_text(&claimed), &json)
         {
             let more = json!({ "error": problem });
             self.context
@@ -60,19 +60,19 @@ impl Views {
     }
 }
 
-fn item_json(attended: &AttentionEntry) -> Value {
-    let mut arguments = json!(attended.item);
-    arguments["project"] = json!(attended.project);
-    arguments["summary"] = json!(attended.summary);
-    arguments
+fn item_json(entry: &AttentionEntry) -> Value {
+    let mut object = json!(entry.item);
+    object["project"] = json!(entry.project);
+    object["summary"] = json!(entry.summary);
+    object
 }
 
-fn summary_text(news: &[AttentionEntry]) -> String {
-    let bodies = news.iter().take(MAX_ITEMS);
+fn summary_text(new_entries: &[AttentionEntry]) -> String {
+    let bodies = new_entries.iter().take(MAX_ITEMS);
     let bodies =
         bodies.map(|it| format!("{} ({}): {}", it.item.subject(), it.item.kind, it.item.text));
     let mut lines: Vec<String> = bodies.collect();
-    match news.len().saturating_sub(MAX_ITEMS) {
+    match new_entries.len().saturating_sub(MAX_ITEMS) {
         0 => {}
         more => lines.push(format!("and {more} more: orange attention")),
     }

@@ -56,11 +56,11 @@ impl TaskDetails {
                 |child: &&ScheduledTask| matches!(child.place, SchedulePlace::Ended { .. });
             let ended = self.children.iter().filter(is_ended).count();
             let all = self.children.len();
-            let named = self.children.iter();
-            let named: Vec<String> = named
+            let children = self.children.iter();
+            let children: Vec<String> = children
                 .map(|child| format!("{} in `{}`", child.task, child.status))
                 .collect();
-            let text = format!("{ended} of {all} ended: {}", named.join(", "));
+            let text = format!("{ended} of {all} ended: {}", children.join(", "));
             ("children", text)
         });
         parent.into_iter().chain(children).collect()
@@ -120,7 +120,8 @@ impl Views {
         pinned_workflow(&store.require(task)?)
     }
 
-    /// What every step from here would still need, as far as reading can determine.
+    /// What every step from here would still need, as far as it can be known without changing
+    /// anything.
     pub fn outlook(&self, task: &TaskId) -> Result<Outlook, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let stored = store.require(task)?;

@@ -42,7 +42,7 @@ pub struct TaskSummary {
     pub submission: Option<Submission>,
 }
 
-/// Takes quick views of tasks, one after the other.
+/// Reads summaries of tasks, one after the other.
 #[derive(Debug)]
 pub struct SummaryReader {
     context: Arc<Context>,
@@ -86,13 +86,13 @@ impl SummaryReader {
         let unread = unread.iter().filter(|it| it.read_at.is_none()).count();
         let workflow = self.workflow(&stored)?;
         let task = &stored.task;
-        let is_reviewed = workflow
+        let is_in_review = workflow
             .state(&task.status)
             .is_some_and(|state| state.expects.contains(&Role::Reviewer));
-        let is_asked = workflow
+        let asks_user = workflow
             .state(&task.status)
             .is_some_and(|state| need(workflow, state) == Some(Need::Question));
-        let harness = if is_reviewed {
+        let harness = if is_in_review {
             &task.review_harness
         } else {
             &task.harness
@@ -103,7 +103,7 @@ impl SummaryReader {
             ways: next_steps(workflow, task, &context),
             rounds: rounds(workflow),
             respawn: missing_agent(workflow, task),
-            question: question.filter(|_| is_asked),
+            question: question.filter(|_| asks_user),
             unread,
             submission: stored.task.submission.clone(),
         })
@@ -115,8 +115,8 @@ impl SummaryReader {
             self.workflows
                 .insert(text.clone(), pinned_workflow(stored)?);
         }
-        let read = self.workflows.get(text);
-        read.ok_or_else(|| DriverError::WorkflowInvalid {
+        let workflow = self.workflows.get(text);
+        workflow.ok_or_else(|| DriverError::WorkflowInvalid {
             name: stored.task.workflow.to_string(),
             problem: String::from("it was not read"),
         })
@@ -126,9 +126,10 @@ impl SummaryReader {
 /// The limit that the workflow compares the number of reviews with.
 fn rounds(workflow: &Workflow) -> Option<i64> {
     let guards = workflow.edges.iter().filter_map(|edge| edge.when.as_ref());
-    let mut all = guards.flat_map(When::comparisons);
+    let mut comparisons = guards.flat_map(When::comparisons);
     let is_bound = |operator| matches!(operator, Operator::Less | Operator::GreaterOrEqual);
-    let found = all.find(|it| it.field.as_str() == REVIEW_ROUND_FIELD && is_bound(it.operator));
+    let found =
+        comparisons.find(|it| it.field.as_str() == REVIEW_ROUND_FIELD && is_bound(it.operator));
     found.map(|comparison| comparison.value)
 }
 
@@ -143,6 +144,6 @@ fn missing_agent(workflow: &Workflow, task: &Task) -> Option<Role> {
         .expects
         .iter()
         .filter(|it| state.respawn.contains_key(*it));
-    let mut any = expected.chain(state.respawn.keys());
-    any.find(is_gone).cloned()
+    let mut candidates = expected.chain(state.respawn.keys());
+    candidates.find(is_gone).cloned()
 }

@@ -19,7 +19,7 @@ impl Views {
         Ok(self.agents.usage(harnesses.as_ref(), &project, &runs))
     }
 
-    /// The same for many tasks.
+    /// What the agents of each of these tasks used.
     pub fn usage<'a>(
         &self,
         tasks: impl IntoIterator<Item = &'a TaskRow>,

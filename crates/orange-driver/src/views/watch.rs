@@ -86,12 +86,12 @@ impl Views {
         })
     }
 
-    /// Connects to tmux; passes on everything it reports.
+    /// Connects to tmux; calls `on_event` with everything that tmux reports.
     pub fn control(
         &self,
-        tell: impl Fn(ControlEvent) + Send + 'static,
+        on_event: impl Fn(ControlEvent) + Send + 'static,
     ) -> Result<Control, DriverError> {
-        Ok(self.context.tmux.control(tell)?)
+        Ok(self.context.tmux.control(on_event)?)
     }
 }
 
@@ -117,7 +117,7 @@ impl Watcher {
         all.extend(changed);
         let mut tasks = Vec::new();
         for id in all {
-            let watched = self.watched(&id);
+            let watched = self.read_task(&id);
             if watched.is_err() {
                 self.unread.insert(id.clone());
             }
@@ -133,7 +133,7 @@ impl Watcher {
         Ok(parked.filter_map(|parking| parking.until).min())
     }
 
-    fn watched(&mut self, id: &TaskId) -> Result<WatchedTask, DriverError> {
+    fn read_task(&mut self, id: &TaskId) -> Result<WatchedTask, DriverError> {
         let stored = self.store.require(id)?;
         let task = &stored.task;
         let alive = task.runs.iter();
@@ -157,14 +157,14 @@ impl Watcher {
             });
         }
         let next = next(&self.store, id, clock::now())?;
-        let ends = match &next {
+        let is_end = match &next {
             Next::Now(pending) => matches!(
                 pending.planned.effect,
                 Effect::Kill(_) | Effect::ReleaseWorkspace { .. }
             ),
             Next::At(_) | Next::Never => false,
         };
-        let (due, starts) = match next {
+        let (due, next_start) = match next {
             Next::Never => (None, None),
             Next::At(then) => (Some(then), self.start_in(id)?),
             Next::Now(_) => (Some(Timestamp::default()), self.start_in(id)?),
@@ -180,8 +180,8 @@ impl Watcher {
             runs,
             worktree,
             due,
-            next_start: starts,
-            is_end: ends,
+            next_start,
+            is_end,
         })
     }
 

@@ -9,7 +9,7 @@ use crate::DriverError;
 use crate::workspaces::Workspaces;
 
 /// The default timeout in seconds for a workflow's command or a project's script.
-pub(crate) const USUAL_TIMEOUT: u64 = 600;
+pub(crate) const DEFAULT_TIMEOUT: u64 = 600;
 
 impl Workspaces {
     /// A command of a workflow. Its variables name the task and the effect, so that the command is

@@ -19,30 +19,30 @@ impl Workspaces {
         workflow: Option<String>,
         harness: Option<HarnessName>,
     ) -> Result<Project, DriverError> {
-        let wrong = |problem: RepositoryProblem| DriverError::NoRepository {
+        let unusable = |problem: RepositoryProblem| DriverError::NoRepository {
             path: directory.to_owned(),
             problem,
         };
         let git = match Git::open("git", directory, &self.context.environment) {
             Err(GitError::NotARepository { .. }) => {
-                return Err(wrong(RepositoryProblem::NotARepository));
+                return Err(unusable(RepositoryProblem::NotARepository));
             }
             git => git?,
         };
         let path = git.toplevel(directory);
-        let path = path.map_err(|_| wrong(RepositoryProblem::NoCheckout))?;
+        let path = path.map_err(|_| unusable(RepositoryProblem::NoCheckout))?;
         let branch = default_branch(&git, &path)?;
-        let branch = branch.ok_or_else(|| wrong(RepositoryProblem::NoBranch))?;
+        let branch = branch.ok_or_else(|| unusable(RepositoryProblem::NoBranch))?;
         match git.base(&branch) {
             Err(GitError::NoCommit { .. }) => {
-                return Err(wrong(RepositoryProblem::NoCommit));
+                return Err(unusable(RepositoryProblem::NoCommit));
             }
             base => base?,
         };
         // The path is stored as text, so it must survive the conversion unchanged.
-        let plain = path.to_str().filter(|it| !it.contains(char::is_control));
-        if plain.is_none() {
-            return Err(wrong(RepositoryProblem::BadPath));
+        let text = path.to_str().filter(|it| !it.contains(char::is_control));
+        if text.is_none() {
+            return Err(unusable(RepositoryProblem::BadPath));
         }
         let name = name.unwrap_or_else(|| {
             let last = path.file_name().unwrap_or_default();
@@ -62,7 +62,8 @@ impl Workspaces {
     }
 }
 
-/// The remote's default branch, else the usual name, else the checked-out branch.
+/// The remote's default branch, else a branch with a usual name such as `main`, else the
+/// checked-out branch.
 fn default_branch(git: &Git, path: &Path) -> Result<Option<BranchName>, DriverError> {
     match git.default_branch(None) {
         Ok(branch) => Ok(Some(branch)),

@@ -7,7 +7,7 @@ use orange_store::Store;
 
 use crate::DriverError;
 use crate::workspaces::Workspaces;
-use crate::workspaces::repository::without_branch;
+use crate::workspaces::repository::branch_error;
 
 impl Workspaces {
     /// How much a task has changed, including uncommitted work.
@@ -16,7 +16,7 @@ impl Workspaces {
         let task = store.require(task)?.task;
         let workspace = store.workspace_of(&task.id)?;
         let (project, git) = self.repository_of(&task)?;
-        let ask = DiffRequest {
+        let request = DiffRequest {
             branch: &task.branch,
             default: &project.default_branch,
             merged: None,
@@ -24,8 +24,8 @@ impl Workspaces {
             colour: false,
         };
         Ok(match workspace {
-            Some(workspace) => git.worktree(&workspace.path)?.diff_size(&ask)?,
-            None => git.diff_size(&ask)?,
+            Some(workspace) => git.worktree(&workspace.path)?.diff_size(&request)?,
+            None => git.diff_size(&request)?,
         })
     }
 
@@ -37,7 +37,7 @@ impl Workspaces {
         let workspace = store.workspace_of(&task.id)?;
         let (project, git) = self.repository_of(&task)?;
         let merged = last_merge(&store, &task.id)?;
-        let ask = DiffRequest {
+        let request = DiffRequest {
             branch: &task.branch,
             default: &project.default_branch,
             merged: merged.as_ref().map(|(base, head)| (base, head)),
@@ -45,14 +45,14 @@ impl Workspaces {
             colour,
         };
         let diff = match workspace {
-            Some(workspace) => git.worktree(&workspace.path)?.diff(&ask),
-            None => git.diff(&ask),
+            Some(workspace) => git.worktree(&workspace.path)?.diff(&request),
+            None => git.diff(&request),
         };
-        diff.map_err(|error| without_branch(&store, &task, error))
+        diff.map_err(|error| branch_error(&store, &task, error))
     }
 }
 
-/// The default branch's and the task's commit for which a merge was last decided.
+/// The commits of the default branch and of the task for which a merge was last decided.
 fn last_merge(store: &Store, task: &TaskId) -> Result<Option<(CommitId, CommitId)>, DriverError> {
     let events = store.events(task, 0)?.into_iter().rev();
     let mut merges = events.filter_map(|it| match it.event.fact {

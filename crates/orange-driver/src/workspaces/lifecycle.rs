@@ -58,9 +58,9 @@ impl Workspaces {
         if let Err(StoreError::PathOccupied { .. }) = bound
             && !acquired.is_task_file_tracked
         {
-            let kept =
+            let moved =
                 self.move_leftover_aside(&acquired.worktree, &workspace.name, &project.task_file);
-            if let Some(notice) = kept.map_err(Failure::temporary)? {
+            if let Some(notice) = moved.map_err(Failure::temporary)? {
                 notices.push(notice);
                 bound = orange_store::bind(store, &task.id, &file, clock::now());
             }
@@ -80,18 +80,18 @@ impl Workspaces {
         workspace: &WorkspaceName,
         file: &str,
     ) -> Result<Option<String>, GitError> {
-        let left = IgnoredEntry {
+        let leftover = IgnoredEntry {
             path: file.into(),
             bytes: 0,
         };
         let name = format!("{workspace}-{}", clock::now().millis());
         let folder = self.context.home.set_aside().join(name);
-        let moved = worktree.move_aside(&[left], &folder)?;
+        let moved = worktree.move_aside(&[leftover], &folder)?;
         let notice = |_: &_| {
-            let kept = folder.join(file);
+            let path = folder.join(file);
             format!(
                 "an earlier task left something at `{file}` in {workspace}; it was moved to `{}`",
-                kept.display()
+                path.display()
             )
         };
         Ok(moved.first().map(notice))
@@ -106,9 +106,9 @@ impl Workspaces {
         &self,
         store: &mut Store,
         task: &Task,
-        meant: Option<&WorkspaceName>,
+        expected: Option<&WorkspaceName>,
     ) -> Result<EffectOutcome, Failure> {
-        let Some(workspace) = held_workspace(store, task, meant)? else {
+        let Some(workspace) = held_workspace(store, task, expected)? else {
             orange_store::release(store, &task.id, clock::now()).map_err(Failure::temporary)?;
             return Ok(EffectOutcome::Done);
         };
@@ -147,9 +147,9 @@ impl Workspaces {
         &self,
         store: &Store,
         task: &Task,
-        meant: Option<&WorkspaceName>,
+        expected: Option<&WorkspaceName>,
     ) -> Result<Option<String>, Failure> {
-        let Some(workspace) = held_workspace(store, task, meant)? else {
+        let Some(workspace) = held_workspace(store, task, expected)? else {
             return Ok(None);
         };
         let _lock = self
@@ -166,12 +166,13 @@ impl Workspaces {
             return Ok(None);
         };
         let marker = worktree.marker().map_err(Failure::temporary)?;
-        let is_bound = marker
-            .is_some_and(|it| matches!(&it.phase, Phase::Bound { task: of, .. } if *of == task.id));
+        let is_bound = marker.is_some_and(
+            |it| matches!(&it.phase, Phase::Bound { task: holder, .. } if *holder == task.id),
+        );
         let mut notice = None;
         if is_bound {
-            let torn = self.run_script(Script::Teardown, task, project, &workspace);
-            notice = torn.err().map(|failure| failure.error);
+            let result = self.run_script(Script::Teardown, task, project, &workspace);
+            notice = result.err().map(|failure| failure.error);
             for script in [Script::Setup, Script::Teardown] {
                 self.end_script(script, task)?;
             }
@@ -182,14 +183,14 @@ impl Workspaces {
     }
 }
 
-/// The workspace that the task holds, unless another one is meant.
+/// The workspace that the task holds; `None` if another workspace is expected.
 fn held_workspace(
     store: &Store,
     task: &Task,
-    meant: Option<&WorkspaceName>,
+    expected: Option<&WorkspaceName>,
 ) -> Result<Option<WorkspaceRecord>, Failure> {
     let workspace = store.workspace_of(&task.id).map_err(Failure::temporary)?;
-    Ok(workspace.filter(|workspace| meant.is_none_or(|meant| workspace.name == *meant)))
+    Ok(workspace.filter(|workspace| expected.is_none_or(|expected| workspace.name == *expected)))
 }
 
 /// The workspace in the form that git operations take.
@@ -226,14 +227,14 @@ fn check_out<'git>(
         Err(error @ GitError::BadName { .. }) => return Err(Failure::permanent(error)),
         Err(error) => return Err(Failure::temporary(error)),
     };
-    let unusable = matches!(
+    let is_unusable = matches!(
         refusal,
         AcquireRefusal::Slot(_)
             | AcquireRefusal::HasOtherTask(_)
             | AcquireRefusal::NotClean { .. }
             | AcquireRefusal::NotReleased(_)
     );
-    if unusable {
+    if is_unusable {
         let retired = store.retire_workspace(&workspace.name);
         retired.map_err(Failure::temporary)?;
         return Err(Failure::temporary(refusal.hint()));

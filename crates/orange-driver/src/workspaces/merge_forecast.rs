@@ -8,7 +8,7 @@ use orange_store::Store;
 
 use crate::DriverError;
 use crate::workspaces::Workspaces;
-use crate::workspaces::repository::without_branch;
+use crate::workspaces::repository::branch_error;
 
 /// What a merge of a task would do now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct MergeForecast {
 }
 
 impl Workspaces {
-    /// Computes a merge with the configured strategy, without moving anything.
+    /// Computes a merge with the configured strategy, without changing anything.
     pub fn forecast_merge(&self, task: &TaskId) -> Result<MergeForecast, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let task = store.require(task)?.task;
@@ -30,7 +30,7 @@ impl Workspaces {
         let settings = self.context.settings(Some(&project))?.merge;
         let tip = git.branch(&task.branch)?.ok_or_else(|| {
             let branch = task.branch.to_string();
-            without_branch(&store, &task, GitError::NoCommit { branch })
+            branch_error(&store, &task, GitError::NoCommit { branch })
         })?;
         let submitted = task.submission.as_ref().map(|it| &it.commit);
         let head = submitted.unwrap_or(&tip);

@@ -15,7 +15,7 @@ use crate::workspaces::Workspaces;
 /// The pager if the user has set none.
 const DEFAULT_PAGER: &str = "less";
 
-/// What the shell answers if there is no such program, or if it cannot be run.
+/// The exit codes of a shell that cannot run or cannot find a program.
 const NOT_STARTED: [i32; 2] = [126, 127];
 
 /// Where the pager runs. delta and others read the configuration of the repository they are started
@@ -31,7 +31,7 @@ const USER_FILES: [&str; 3] = [
 
 impl Workspaces {
     /// Shows a text about a task in the user's pager, in this terminal; returns whether it was
-    /// shown. An agent has no pager: it could not leave it.
+    /// shown. An agent gets no pager, because it could not quit it.
     pub fn page(&self, task: &TaskId, text: &[u8]) -> Result<bool, DriverError> {
         let environment = &self.context.environment;
         if environment.variable(ORANGE_RUN_ID).is_some() {
@@ -43,18 +43,18 @@ impl Workspaces {
         let Some(pager) = find_pager(&git, environment)? else {
             return Ok(false);
         };
-        // As git does, because a pager may be a whole command line.
+        // Use a shell, as git does, because a pager may be a whole command line.
         let shell = Invocation::new("sh", variables(environment))
             .arguments(["-c", &pager])
             .directory(DIRECTORY)
             .input(text);
-        let ended = shell.feed_in_terminal()?;
-        Ok(!matches!(ended, CommandExit::Code(code) if NOT_STARTED.contains(&code)))
+        let exit = shell.feed_in_terminal()?;
+        Ok(!matches!(exit, CommandExit::Code(code) if NOT_STARTED.contains(&code)))
     }
 }
 
-/// The user's pager, found as git finds it, except that the repository's configuration has no say.
-/// `None` if the user wants none.
+/// The user's pager, found as git finds it, but without the repository's configuration. `None` if
+/// the user wants none.
 fn find_pager(git: &Git, environment: &Environment) -> Result<Option<String>, DriverError> {
     let variable = |name: &str| {
         let value = environment.variable(name).map(OsStr::to_string_lossy);

@@ -1,4 +1,4 @@
-//! Picks a task's workspace, reserved in the commit that plans it.
+//! Picks the workspace that a plan reserves for its task.
 
 use orange_config::{Project, WhenFull};
 use orange_engine::Task;
@@ -26,21 +26,21 @@ impl Workspaces {
         cause: &Cause,
     ) -> Result<Option<WorkspaceName>, DriverError> {
         let mut events = events.iter();
-        let wants = events.any(|event| {
+        let needs_workspace = events.any(|event| {
             matches!(&event.fact, Fact::EffectPlanned(planned)
                 if matches!(planned.effect, Effect::AcquireWorkspace { .. }))
         });
-        if !wants || store.workspace_of(&task.id)?.is_some() {
+        if !needs_workspace || store.workspace_of(&task.id)?.is_some() {
             return Ok(None);
         }
-        // An unregistered project is a failure of acquiring, not of the decision.
+        // An unregistered project fails the acquire effect, not the decision.
         let Ok(projects) = self.context.projects() else {
             return Ok(None);
         };
         let Ok(project) = projects.require(&task.project) else {
             return Ok(None);
         };
-        // Invalid settings too are a failure of acquiring.
+        // Invalid settings fail the acquire effect too.
         let Ok(settings) = self.context.settings(Some(project)) else {
             return Ok(None);
         };
@@ -51,7 +51,7 @@ impl Workspaces {
         Ok(found)
     }
 
-    /// A free workspace, or a new one while the pool has room; `None` when it is exhausted.
+    /// A free workspace, or a new one while the pool has room; `None` when the pool is full.
     pub(crate) fn find_candidate(
         &self,
         store: &mut Store,

@@ -23,7 +23,7 @@ use crate::DriverError;
 use crate::context::script_runs::{SETUP, TEARDOWN};
 use crate::failure::Failure;
 use crate::workspaces::Workspaces;
-use crate::workspaces::command::USUAL_TIMEOUT;
+use crate::workspaces::command::DEFAULT_TIMEOUT;
 
 /// How many names a message lists.
 const MAX_NAMES: usize = 5;
@@ -50,7 +50,7 @@ impl Script {
             Script::Setup => (&project.setup, project.setup_timeout),
             Script::Teardown => (&project.teardown, project.teardown_timeout),
         };
-        (command, timeout.unwrap_or(USUAL_TIMEOUT))
+        (command, timeout.unwrap_or(DEFAULT_TIMEOUT))
     }
 }
 
@@ -135,7 +135,7 @@ impl Workspaces {
         }
     }
 
-    /// The log of a command for a task, with a first line about this run.
+    /// Opens the log of a command for a task, and writes a header line for this run.
     pub(crate) fn script_log(
         &self,
         name: &str,
@@ -147,13 +147,13 @@ impl Workspaces {
         let log = directory.path().join(format!("{name}.log"));
         let mut options = OpenOptions::new();
         let opened = options.append(true).create(true).mode(0o600).open(&log);
-        let begun = opened.and_then(|mut file| {
-            let shown = command.replace(char::is_control, " ");
-            writeln!(file, "== {} {shown}", clock::now())?;
+        let file = opened.and_then(|mut file| {
+            let command = command.replace(char::is_control, " ");
+            writeln!(file, "== {} {command}", clock::now())?;
             Ok(file)
         });
         let failed =
             |error| Failure::temporary(format!("cannot write `{}`: {error}", log.display()));
-        begun.map_err(failed).map(|file| (log.clone(), file))
+        file.map_err(failed).map(|file| (log.clone(), file))
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::DriverError;
 use crate::workspaces::Workspaces;
 
-/// The keys of `projects.json` for an address; an empty one means that there is no remote.
+/// The keys of `projects.json` for an address; an empty `remote` means that there is none.
 pub(crate) fn remote_keys(address: Option<&RemoteAddress>) -> Vec<(&'static str, Value)> {
     let fetch = address.map_or("", |it| it.fetch.as_str());
     let mut keys = vec![("remote", json!(fetch))];

@@ -36,14 +36,14 @@ impl Workspaces {
         let task = store.require(id)?.task;
         let workspace = store.workspace_of(id)?;
         let workspace = workspace.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
-        let may_ask = matches!(request.by, Role::Human | Role::Worker);
-        let Some(workspace) = workspace.filter(|_| may_ask && *to != task.branch) else {
+        let may_rename = matches!(request.by, Role::Human | Role::Worker);
+        let Some(workspace) = workspace.filter(|_| may_rename && *to != task.branch) else {
             return Ok(None);
         };
         let (project, git) = self.repository_of(&task)?;
         let worktree = git.worktree(&workspace.path)?;
-        let is_on_it = worktree.branch()?.as_ref() == Some(&task.branch);
-        if !is_on_it || *to == project.default_branch || git.branch(to)?.is_some() {
+        let is_on_branch = worktree.branch()?.as_ref() == Some(&task.branch);
+        if !is_on_branch || *to == project.default_branch || git.branch(to)?.is_some() {
             return Ok(None);
         }
         worktree.rename_branch(&task.branch, to)?;
@@ -60,11 +60,11 @@ impl Workspaces {
         id: &TaskId,
         renamed: &RenamedBranch,
     ) -> Result<(), DriverError> {
-        let Some(held) = store.workspace_of(id)? else {
+        let Some(workspace) = store.workspace_of(id)? else {
             return Ok(());
         };
         let (_, git) = self.repository_of(&store.require(id)?.task)?;
-        let worktree = git.worktree(&held.path)?;
+        let worktree = git.worktree(&workspace.path)?;
         Ok(worktree.rename_branch(&renamed.to, &renamed.from)?)
     }
 

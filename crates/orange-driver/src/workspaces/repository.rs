@@ -20,7 +20,7 @@ pub(crate) struct BranchQuestion<'a> {
     /// The commit that a request names.
     pub(crate) head: Option<&'a CommitId>,
     /// Whether the request is a merge, which is decided against the remote's current state.
-    pub(crate) merges: bool,
+    pub(crate) is_merge: bool,
 }
 
 impl Workspaces {
@@ -83,21 +83,21 @@ impl Workspaces {
             what,
             reason,
         };
-        if question.merges && project.push {
+        if question.is_merge && project.push {
             git.fetch(&[&project.default_branch])?;
         }
-        let ask = FactsRequest {
+        let request = FactsRequest {
             branch,
             default: &project.default_branch,
             task_file: &project.task_file,
             commit: question.head.or(submitted),
         };
-        let Some(held) = store.workspace_of(&task.id)? else {
+        let Some(workspace) = store.workspace_of(&task.id)? else {
             return git
-                .facts(&ask)
-                .map_err(|error| without_branch(store, task, error));
+                .facts(&request)
+                .map_err(|error| branch_error(store, task, error));
         };
-        let worktree = git.worktree(&held.path)?;
+        let worktree = git.worktree(&workspace.path)?;
         let found = worktree.branch()?;
         let is_elsewhere = found.as_ref() != Some(branch);
         let on = found.map_or(String::from("no branch"), |found| format!("`{found}`"));
@@ -114,13 +114,13 @@ impl Workspaces {
             return Err(unknown("the branch", reason));
         }
         worktree
-            .facts(&ask)
-            .map_err(|error| without_branch(store, task, error))
+            .facts(&request)
+            .map_err(|error| branch_error(store, task, error))
     }
 }
 
 /// Turns a missing branch into an error with instructions, and anything else into a failure of git.
-pub(super) fn without_branch(store: &Store, task: &Task, error: GitError) -> DriverError {
+pub(super) fn branch_error(store: &Store, task: &Task, error: GitError) -> DriverError {
     match error {
         // A run is recorded before its worktree and branch are created.
         GitError::NoCommit { branch } if branch == task.branch.as_str() && task.runs.is_empty() => {

@@ -57,7 +57,7 @@ impl Workspaces {
     ) -> Result<Vec<RescueInfo>, DriverError> {
         let git = self.repository_with(task, project)?;
         let rescues = git.rescues(task)?;
-        rescues.iter().map(|it| shown(&git, it)).collect()
+        rescues.iter().map(|it| rescue_info(&git, it)).collect()
     }
 
     /// Restores a rescue without overwriting anything; returns the files that it changes. The
@@ -92,15 +92,15 @@ impl Workspaces {
                 let store = self.context.store()?;
                 let workspace = store.workspace_of(task)?;
                 let workspace = workspace.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
-                let missing = || refused(String::from("the task has no worktree now"), &[]);
-                let workspace = workspace.ok_or_else(missing)?;
+                let no_worktree = || refused(String::from("the task has no worktree now"), &[]);
+                let workspace = workspace.ok_or_else(no_worktree)?;
                 let _lock = self.context.lock_workspace(&workspace.name)?;
                 // The previous holder of the lock may have given the worktree to another task.
                 let worktree = git.worktree(&workspace.path)?;
                 let marker = worktree.marker()?;
                 let is_marked = marker.is_some_and(|it| it.phase.task() == Some(task));
                 if !is_marked || !is_unchanged(&store, &workspace)? {
-                    return Err(missing());
+                    return Err(no_worktree());
                 }
                 let restored = worktree.restore(&rescued)?;
                 if matches!(restored, RestoreResult::Done { .. }) {
@@ -141,9 +141,9 @@ impl Workspaces {
     }
 
     /// Creates a directory if needed, relative to the caller's directory.
-    fn directory_at(&self, named: &Path) -> Result<PathBuf, DriverError> {
+    fn directory_at(&self, path: &Path) -> Result<PathBuf, DriverError> {
         let here = self.context.directory().unwrap_or(Path::new("/"));
-        let directory = here.join(named);
+        let directory = here.join(path);
         fs::create_dir_all(&directory).map_err(|error| DriverError::File {
             attempt: "create the directory",
             path: directory.clone(),
@@ -153,7 +153,7 @@ impl Workspaces {
     }
 }
 
-fn shown(git: &Git, rescued: &Rescue) -> Result<RescueInfo, DriverError> {
+fn rescue_info(git: &Git, rescued: &Rescue) -> Result<RescueInfo, DriverError> {
     let about = &rescued.about;
     Ok(RescueInfo {
         task: about.task.clone(),

@@ -16,8 +16,8 @@ pub(crate) fn restore_latest(
     let Some(latest) = git.rescues(task).map_err(Failure::temporary)?.pop() else {
         return Ok(None);
     };
-    let done = git.restored_numbers(task).map_err(Failure::temporary)?;
-    if done.contains(&latest.number) {
+    let restored = git.restored_numbers(task).map_err(Failure::temporary)?;
+    if restored.contains(&latest.number) {
         return Ok(None);
     }
     if let Some(reason) = reason_not_restorable(git, &latest, acquired)? {

@@ -31,7 +31,7 @@ pub(crate) struct Verification<'a> {
     pub(crate) task: &'a Task,
     pub(crate) project: &'a Project,
     pub(crate) git: &'a Git,
-    /// A line for a shell.
+    /// A command line for a shell.
     pub(crate) command: &'a str,
     pub(crate) timeout: Duration,
     pub(crate) is_cancelled: &'a dyn Fn() -> bool,
@@ -54,8 +54,8 @@ impl Workspaces {
         self.context
             .progress
             .report(format!("{}: `{command}`", task.id));
-        let shown = format!("{command}, on {commit}");
-        let (log, file) = match self.script_log(VERIFY, task, &shown) {
+        let title = format!("{command}, on {commit}");
+        let (log, file) = match self.script_log(VERIFY, task, &title) {
             Ok(opened) => opened,
             Err(failure) => return Ok(Err(not_run(verification, Path::new(""), &failure.error))),
         };
@@ -82,18 +82,18 @@ impl Workspaces {
         Ok(Err(MergeObstacle::NotVerified {
             command: command.to_owned(),
             ending,
-            output: end_of(&log, start),
+            output: log_tail(&log, start),
             log,
         }))
     }
 
-    /// Ends what earlier verifications of a project left running, for whichever task: the process
-    /// that ran one may have been killed, and they share the worktree.
+    /// Ends the processes that earlier verifications of a project left running, for any of its
+    /// tasks, because all verifications of a project share one worktree.
     fn end_verifications(&self, project: &Project) -> Result<(), DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let home = self.context.home.path().as_os_str();
-        for (run, of_home) in marked_runs().unwrap_or_default() {
-            if of_home.as_deref() != Some(home) || !run.as_str().starts_with(VERIFY) {
+        for (run, run_home) in marked_runs().unwrap_or_default() {
+            if run_home.as_deref() != Some(home) || !run.as_str().starts_with(VERIFY) {
                 continue;
             }
             let task = self.context.task_of_script(&run);
@@ -151,8 +151,8 @@ fn not_run(verification: &Verification<'_>, log: &Path, reason: &str) -> MergeOb
     }
 }
 
-/// The end of a log, from a position on, as plain text.
-fn end_of(log: &Path, start: u64) -> String {
+/// The end of what a log contains after a position, as plain text.
+fn log_tail(log: &Path, start: u64) -> String {
     let read = || {
         let mut file = File::open(log)?;
         let length = file.metadata()?.len();
