@@ -47,10 +47,10 @@ impl Context {
         words: &[&str],
     ) -> Result<ProcessIdentity, DriverError> {
         variables.insert(ORANGE_HOME.into(), self.home.path().into());
-        let apart = Invocation::new(&self.orange, variables)
+        let command = Invocation::new(&self.orange, variables)
             .arguments(words)
             .directory("/");
-        let pid = start_detached(&self.orange, &apart)?;
+        let pid = start_detached(&self.orange, &command)?;
         // The lookup fails for a process that has exited already, which is no error here.
         Ok(ProcessIdentity::of(pid).unwrap_or(ProcessIdentity {
             pid,
@@ -98,7 +98,8 @@ impl StartedProcess {
         }
     }
 
-    /// For a job that a process started elsewhere should begin soon.
+    /// For a job that a process which this one did not start, such as the supervisor, should begin
+    /// soon.
     pub(crate) fn started_elsewhere() -> StartedProcess {
         StartedProcess {
             restart_at: Some(Deadline::after(RESTART_AFTER)),

@@ -45,13 +45,13 @@ pub(crate) struct Mark {
 impl Mark {
     /// Reads a mark, if there is one. Text that is not UTF-8 counts too.
     fn read<'a>(variable: impl Fn(&str) -> Option<&'a OsStr>) -> Option<Mark> {
-        let is_marked = [
+        let marks = [
             ORANGE_RUN_ID,
             ORANGE_RUN_PROOF,
             ORANGE_ROLE,
             ORANGE_EFFECT_ID,
         ];
-        if !is_marked.iter().any(|name| variable(name).is_some()) {
+        if !marks.iter().any(|name| variable(name).is_some()) {
             return None;
         }
         let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
@@ -106,9 +106,9 @@ impl Context {
 
     /// Refuses a call that carries a run's mark: a detached process has none, and an agent's own
     /// call would run programs from that agent's `PATH`.
-    pub fn refuse_runs(&self, what: &'static str) -> Result<(), DriverError> {
+    pub fn refuse_runs(&self, action: &'static str) -> Result<(), DriverError> {
         match self.environment.variable(ORANGE_RUN_ID) {
-            Some(_) => Err(DriverError::UserOnly(what)),
+            Some(_) => Err(DriverError::UserOnly(action)),
             None => Ok(()),
         }
     }

@@ -52,7 +52,7 @@ impl Lock {
     }
 
     /// Takes a lock, waiting up to a limit; `None` when another process still holds it.
-    fn take(path: &Path, patience: Duration) -> Result<Option<Lock>, DriverError> {
+    fn take(path: &Path, timeout: Duration) -> Result<Option<Lock>, DriverError> {
         let failed = |error: &std::io::Error| DriverError::File {
             attempt: "lock",
             path: path.to_owned(),
@@ -66,7 +66,7 @@ impl Lock {
         let options = options.write(true).create(true).truncate(false).mode(0o600);
         let file = options.open(path).map_err(|error| failed(&error))?;
         let mut taken = Ok(());
-        Deadline::after(patience).wait_for(|| {
+        Deadline::after(timeout).wait_for(|| {
             taken = file.try_lock();
             !matches!(taken, Err(TryLockError::WouldBlock))
         });

@@ -31,35 +31,35 @@ pub(crate) const DEFAULT_SETTINGS: LogSettings = LogSettings {
 
 impl Context {
     /// Writes a line about a task if its level is enabled; ignores failures.
-    pub fn log(&self, level: LogLevel, task: &TaskId, what: &'static str, more: Value) {
+    pub fn log(&self, level: LogLevel, task: &TaskId, name: &'static str, more: Value) {
         if level <= self.log.level {
-            let _unwritten = self.try_log(level, task, what, more);
+            let _unwritten = self.try_log(level, task, name, more);
         }
     }
 
     /// Writes a line that is not about a single task.
-    pub fn log_for_all(&self, level: LogLevel, what: &'static str, more: Value) {
+    pub fn log_for_all(&self, level: LogLevel, name: &'static str, more: Value) {
         if level <= self.log.level {
-            let _unwritten = self.write_line(level, None, what, more);
+            let _unwritten = self.write_line(level, None, name, more);
         }
     }
 
-    /// Like [`Context::log`], but at every level, for callers that can report only through the log.
+    /// Like [`Context::log`], but writes at every level and returns a failure.
     pub(crate) fn try_log(
         &self,
         level: LogLevel,
         task: &TaskId,
-        what: &'static str,
+        name: &'static str,
         more: Value,
     ) -> Result<(), DriverError> {
-        self.write_line(level, Some(task), what, more)
+        self.write_line(level, Some(task), name, more)
     }
 
     fn write_line(
         &self,
         level: LogLevel,
         task: Option<&TaskId>,
-        what: &'static str,
+        name: &'static str,
         more: Value,
     ) -> Result<(), DriverError> {
         let mut line = Map::new();
@@ -69,7 +69,7 @@ impl Context {
         if let Some(task) = task {
             line.insert("task".to_owned(), json!(task));
         }
-        line.insert("name".to_owned(), what.into());
+        line.insert("name".to_owned(), name.into());
         if let Value::Object(more) = more {
             line.extend(more.into_iter().map(|(key, value)| (key, shorten(value))));
         }
@@ -117,7 +117,7 @@ impl Context {
 fn cause_and_role(cause: &Cause) -> (&'static str, Option<String>) {
     match cause {
         Cause::Request(request) => {
-            let ask = match &request.kind {
+            let kind = match &request.kind {
                 RequestKind::Move { .. } => "move",
                 RequestKind::Verb(_) => "verb",
                 RequestKind::Merge { .. } => "merge",
@@ -132,10 +132,10 @@ fn cause_and_role(cause: &Cause) -> (&'static str, Option<String>) {
                 RequestKind::Restore => "bring_back",
                 RequestKind::Tell { .. } => "tell",
             };
-            (ask, Some(request.by.to_string()))
+            (kind, Some(request.by.to_string()))
         }
         Cause::Observation(observation) => {
-            let seen = match observation {
+            let kind = match observation {
                 Observation::DocumentRead { .. } => "document_read",
                 Observation::RunEnded { .. } => "run_ended",
                 Observation::EffectDone { .. } => "effect_done",
@@ -144,7 +144,7 @@ fn cause_and_role(cause: &Cause) -> (&'static str, Option<String>) {
                 Observation::TimedOut => "timed_out",
                 _ => "observed",
             };
-            (seen, None)
+            (kind, None)
         }
     }
 }
@@ -167,13 +167,12 @@ fn append(path: &Path, line: &[u8]) -> io::Result<u64> {
     Ok(file.metadata()?.len())
 }
 
-/// Starts a new file. A process that comes too late for the lock, or finds a small file, does
-/// nothing.
+/// Starts a new file. A process that does not get the lock, or finds a small file, does nothing.
 fn rotate(path: &Path, settings: LogSettings) -> io::Result<()> {
-    let beside = path.with_extension("log.lock");
+    let lock_path = path.with_extension("log.lock");
     let mut options = OpenOptions::new();
     let options = options.write(true).create(true).truncate(false).mode(0o600);
-    let lock: File = options.open(beside)?;
+    let lock: File = options.open(lock_path)?;
     if lock.try_lock().is_err() || fs::metadata(path)?.len() <= settings.max_size {
         return Ok(());
     }

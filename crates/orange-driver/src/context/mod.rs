@@ -138,12 +138,12 @@ impl Context {
         self.directory.as_deref()
     }
 
-    /// How long a command waits for effects if the caller does not say it.
+    /// How long a command waits for effects if the caller sets no time.
     pub fn default_wait(&self) -> Duration {
         self.wait
     }
 
-    /// The settings of a project, or the general ones; an error in them fails whatever needs them.
+    /// The settings of a project, or the general ones; fails if they are invalid.
     pub fn settings(&self, project: Option<&Project>) -> Result<Settings, DriverError> {
         Ok(Settings::load(&self.home, &self.environment, project)?)
     }

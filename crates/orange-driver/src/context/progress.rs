@@ -11,7 +11,7 @@ pub struct Progress(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     is_over: AtomicBool,
-    doing: Mutex<Option<String>>,
+    action: Mutex<Option<String>>,
 }
 
 impl Progress {
@@ -26,14 +26,14 @@ impl Progress {
     }
 
     /// Reports the current action.
-    pub fn report(&self, doing: String) {
-        let mut noted = self.0.doing.lock().unwrap_or_else(PoisonError::into_inner);
-        *noted = Some(doing);
+    pub fn report(&self, action: String) {
+        let mut current = self.0.action.lock().unwrap_or_else(PoisonError::into_inner);
+        *current = Some(action);
     }
 
     /// The current action, if one was reported.
     pub fn current_action(&self) -> Option<String> {
-        let noted = self.0.doing.lock().unwrap_or_else(PoisonError::into_inner);
-        noted.clone()
+        let current = self.0.action.lock().unwrap_or_else(PoisonError::into_inner);
+        current.clone()
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn proof_file(launch_directory: &Path) -> PathBuf {
     launch_directory.join("proof.sha256")
 }
 
-/// The file with a pane's output, saved when it was closed.
+/// The file with a pane's output, saved when the pane was closed.
 pub(crate) fn output_file(launch_directory: &Path) -> PathBuf {
     launch_directory.with_file_name("output.txt")
 }

@@ -73,16 +73,16 @@ impl Context {
             boot: None,
         });
         let own = serde_json::to_string(&own).map_err(|error| failed(&error.into()))?;
-        let noted = file
+        let written = file
             .set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| file.write_all(format!("{own}{}\n", yield_suffix(yields)).as_bytes()));
-        noted.map_err(|error| failed(&error))?;
+        written.map_err(|error| failed(&error))?;
         Ok(SupervisorLock { _file: file })
     }
 
     /// Starts a detached supervisor, and waits until it supervises.
-    pub fn start_supervisor(&self, patience: Duration) -> Result<u32, DriverError> {
+    pub fn start_supervisor(&self, timeout: Duration) -> Result<u32, DriverError> {
         if self.is_supervised() && !self.is_yielding() {
             return Err(DriverError::AlreadySupervised {
                 pid: self.supervisor(),
@@ -91,7 +91,7 @@ impl Context {
         let started = self.start_detached(&["serve"])?;
         let holds = || self.is_supervised() && self.supervisor() == Some(started.pid);
         let mut is_gone = false;
-        Deadline::after(patience).wait_for(|| {
+        Deadline::after(timeout).wait_for(|| {
             is_gone = started.liveness() == Liveness::Gone;
             is_gone || holds()
         });
@@ -102,10 +102,10 @@ impl Context {
     }
 
     /// Asks the supervisor to exit and waits until it has; returns its pid.
-    pub fn stop_supervisor(&self, patience: Duration) -> Result<Option<u32>, DriverError> {
+    pub fn stop_supervisor(&self, timeout: Duration) -> Result<Option<u32>, DriverError> {
         let mut stopped_pid = None;
         let mut failure = None;
-        let has_ended = Deadline::after(patience).wait_for(|| {
+        let has_ended = Deadline::after(timeout).wait_for(|| {
             if !self.is_supervised() {
                 return true;
             }
@@ -148,11 +148,11 @@ impl Context {
     /// The supervisor, if it has identified itself. The start time is included because pids are
     /// reused. What an exited supervisor wrote says nothing about its successor.
     fn holder(&self) -> Option<Holder> {
-        let output = std::fs::read_to_string(self.home.path().join(LOCK_FILE)).ok()?;
-        let output = output.trim_end();
-        let own = output.trim_end_matches(YIELDS);
-        let process: ProcessIdentity = serde_json::from_str(own).ok()?;
-        let yields = own.len() < output.len();
+        let text = std::fs::read_to_string(self.home.path().join(LOCK_FILE)).ok()?;
+        let text = text.trim_end();
+        let identity = text.trim_end_matches(YIELDS);
+        let process: ProcessIdentity = serde_json::from_str(identity).ok()?;
+        let yields = identity.len() < text.len();
         (process.liveness() != Liveness::Gone).then_some(Holder { process, yields })
     }
 

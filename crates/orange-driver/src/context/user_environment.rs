@@ -1,8 +1,8 @@
 //! The user's variables, saved for processes that agents trigger.
 //!
 //! A performer started by an agent's call would see only that agent's variables: not the API key of
-//! another agent that it has to start, and a `PATH` that the agent may have changed. Of the keys,
-//! only those are saved that a harness in use passes on.
+//! another agent that it has to start, and a `PATH` that the agent may have changed. Only the keys
+//! that a harness in use passes on are saved.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -29,36 +29,36 @@ impl Context {
     /// Like `user_variables`, plus the variables of these harnesses, which a task is about to use.
     pub(crate) fn variables_for(
         &self,
-        more: &[&HarnessName],
+        extra: &[&HarnessName],
     ) -> Result<BTreeMap<OsString, OsString>, DriverError> {
         let path = self.home.environment();
-        let kept = load(&path);
+        let saved = load(&path);
         let is_called_by_agent = self.is_called_by_agent();
-        if let (true, Some(kept)) = (is_called_by_agent, &kept) {
-            return Ok(kept.clone());
+        if let (true, Some(saved)) = (is_called_by_agent, &saved) {
+            return Ok(saved.clone());
         }
-        let own = self.variables_in_use(more)?;
+        let current = self.variables_in_use(extra)?;
         if is_called_by_agent {
-            return Ok(own);
+            return Ok(current);
         }
-        if kept.as_ref() != Some(&own) {
-            save(&path, &own);
+        if saved.as_ref() != Some(&current) {
+            save(&path, &current);
         }
-        Ok(own)
+        Ok(current)
     }
 
     /// The variables that every program may see, plus those passed on by harnesses that a project
     /// or an unfinished task may use.
     fn variables_in_use(
         &self,
-        more: &[&HarnessName],
+        extra: &[&HarnessName],
     ) -> Result<BTreeMap<OsString, OsString>, DriverError> {
         let mut in_use = match Store::open_read_only(&self.home) {
             Ok(store) => store.harnesses_in_use()?,
             Err(StoreError::Missing { .. }) => BTreeSet::new(),
             Err(error) => return Err(error.into()),
         };
-        in_use.extend(more.iter().map(|it| (*it).clone()));
+        in_use.extend(extra.iter().map(|it| (*it).clone()));
         for project in self.projects()?.projects {
             in_use.extend(project.harness.into_iter().chain(project.review_harness));
         }
@@ -78,17 +78,17 @@ impl Context {
 impl Context {
     /// The user's latest variables, if they were saved.
     pub(crate) fn saved_environment(&self) -> Option<Environment> {
-        let mut kept = load(&self.home.environment())?;
-        kept.insert(ORANGE_HOME.into(), self.home.path().into());
-        Some(Environment::of(kept))
+        let mut saved = load(&self.home.environment())?;
+        saved.insert(ORANGE_HOME.into(), self.home.path().into());
+        Some(Environment::of(saved))
     }
 }
 
 fn load(path: &Path) -> Option<BTreeMap<OsString, OsString>> {
     let bytes = private_file::read(path, MAX_BYTES).ok()?;
-    let kept: Vec<(RawText, RawText)> = serde_json::from_slice(&bytes).ok()?;
-    let kept = kept.into_iter();
-    Some(kept.map(|(name, value)| (name.0, value.0)).collect())
+    let saved: Vec<(RawText, RawText)> = serde_json::from_slice(&bytes).ok()?;
+    let saved = saved.into_iter();
+    Some(saved.map(|(name, value)| (name.0, value.0)).collect())
 }
 
 /// Saves the variables as far as possible. If that fails, processes that agents trigger get the

@@ -1,4 +1,4 @@
-//! Loads workflows for tasks and projects, once proved safe.
+//! Loads workflows for tasks and projects, and checks that they are safe.
 
 use orange_check::check::{Severity, check};
 use orange_config::{Catalog, Finding, load_workflow};
@@ -18,7 +18,7 @@ const MAX_ERRORS: usize = 3;
 const MAX_SAFE_WORKFLOWS: usize = 64;
 
 /// The most bytes that are read from the list of safe workflows.
-const LARGEST: u64 = 64 * 1024;
+const MAX_BYTES: u64 = 64 * 1024;
 
 impl Context {
     /// A request to adopt another workflow, by its name.
@@ -72,7 +72,7 @@ impl Context {
 
     /// Hashes of the workflows that were found safe; empty if the list cannot be read.
     fn safe_workflows(&self) -> Vec<String> {
-        let bytes = private_file::read(&self.home.safe_workflows(), LARGEST);
+        let bytes = private_file::read(&self.home.safe_workflows(), MAX_BYTES);
         bytes
             .ok()
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
@@ -87,10 +87,10 @@ impl Context {
             names: catalog.names(),
         })?;
         // Finds the same problems as `orange workflow check`, including those of the file name.
-        let examined = load_workflow(source);
-        let problem = examined.findings.first().map(Finding::message);
-        match (examined.workflow, problem) {
-            (Some(workflow), None) => Ok((workflow, examined.text)),
+        let loaded = load_workflow(source);
+        let problem = loaded.findings.first().map(Finding::message);
+        match (loaded.workflow, problem) {
+            (Some(workflow), None) => Ok((workflow, loaded.text)),
             (_, problem) => Err(DriverError::WorkflowInvalid {
                 name: name.to_owned(),
                 problem: problem.unwrap_or_else(|| String::from("it is not a valid workflow")),

@@ -48,8 +48,8 @@ impl Performer {
         for (index, delegation) in delegations.iter().enumerate() {
             let number = index + 1;
             let branch = BranchName::new(format!("orange-tasks/{}-{effect}-{number}", task.id));
-            let known = child_on(store, task, &branch);
-            let child = match known.map_err(Failure::temporary)? {
+            let existing = child_on(store, task, &branch);
+            let child = match existing.map_err(Failure::temporary)? {
                 Some(child) => child,
                 None => self.create_child(task, branch, number, delegation)?,
             };
@@ -96,11 +96,11 @@ impl Performer {
                 ..Queueing::default()
             },
         };
-        let mut creating = self.steps.create(&new).map_err(Failure::temporary)?;
-        match creating.created {
+        let mut result = self.steps.create(&new).map_err(Failure::temporary)?;
+        match result.created {
             CreateResult::Recorded(recorded) => {
                 if recorded.copies.is_err() {
-                    let synced = self.steps.sync_files(&mut creating.store, &recorded.task);
+                    let synced = self.steps.sync_files(&mut result.store, &recorded.task);
                     self.steps.log_failure(&recorded.task, synced);
                 }
                 Ok(recorded.task)

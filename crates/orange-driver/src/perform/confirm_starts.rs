@@ -27,21 +27,21 @@ pub struct StartConfirmation {
 impl Performer {
     /// Records the starts that the server's listing shows; starts nothing.
     pub fn confirm_starts(&self, tasks: &[TaskId]) -> Result<Vec<StartConfirmation>, DriverError> {
-        let seeing = Performer {
+        let performer = Performer {
             listing: Some(Arc::new(self.context.tmux.list()?)),
             ..self.clone()
         };
         let mut store = self.context.store()?;
         let confirm = |task: &TaskId| StartConfirmation {
             task: task.clone(),
-            is_recorded: seeing.confirm_start(&mut store, task),
+            is_recorded: performer.confirm_start(&mut store, task),
         };
         let mut confirmed: Vec<StartConfirmation> = tasks.iter().map(confirm).collect();
         // The copies are written once everything is recorded.
         for it in &mut confirmed {
             if matches!(it.is_recorded, Ok(true)) {
-                let projected = self.steps.sync_files(&mut store, &it.task);
-                it.is_recorded = projected.map(|()| true);
+                let synced = self.steps.sync_files(&mut store, &it.task);
+                it.is_recorded = synced.map(|()| true);
             }
         }
         Ok(confirmed)
@@ -66,8 +66,8 @@ impl Performer {
         let Effect::Spawn(spawn) = &pending.planned.effect else {
             return Ok(false);
         };
-        let seen = self.listing.as_deref();
-        if seen.is_none_or(|listing| listing.of_run(&spawn.run).is_none()) {
+        let listing = self.listing.as_deref();
+        if listing.is_none_or(|listing| listing.of_run(&spawn.run).is_none()) {
             return Ok(false);
         }
         self.perform_one(store, &pending)?;

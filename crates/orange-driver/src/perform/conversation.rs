@@ -1,9 +1,9 @@
 //! Which conversation an agent starts or resumes.
 //!
-//! An agent that died on its own is restarted in its conversation. One that was ended on purpose is
-//! not: the next reviewer judges afresh. An agent exits if its conversation cannot be resumed. So
-//! if a resumed conversation ends too, the next start begins a new one, unless the harness was the
-//! cause.
+//! An agent that died on its own is restarted in its conversation. An agent that was ended on
+//! purpose is not: the next reviewer judges afresh. An agent exits if its conversation cannot be
+//! resumed. So if a resumed conversation ends too, the next start begins a new one, unless the
+//! harness was the cause.
 
 use std::fs;
 use std::path::Path;
@@ -65,8 +65,8 @@ impl Performer {
         let mut earlier = runs.iter().rev();
         let last = earlier.find(|run| run.role == spawn.role && run.id != spawn.run);
         let last = last.filter(|run| run.evidence.is_some() && run.harness == spawn.harness);
-        let resumes = harness.accepts(start_mode(spawn.headless), "resumed_id");
-        if let Some(last) = last.filter(|_| resumes) {
+        let can_resume = harness.accepts(start_mode(spawn.headless), "resumed_id");
+        if let Some(last) = last.filter(|_| can_resume) {
             let folder = self
                 .context
                 .launch_directory(&task.project, &task.id, &last.id);
@@ -74,17 +74,17 @@ impl Performer {
             // If the harness caused the end, the conversation can be resumed again.
             let evidence = last.evidence.as_ref();
             let is_blameless = evidence.is_some_and(Evidence::is_harness_failure);
-            let kept = Conversation::load(&folder).filter(|it| is_blameless || !it.is_resumed);
-            // The id that the agent reported wins: some agents choose it, and the user may have
-            // started another conversation.
+            let saved = Conversation::load(&folder).filter(|it| is_blameless || !it.is_resumed);
+            // The id that the agent reported takes precedence: some agents choose it, and the user
+            // may have started another conversation.
             let events = self.agents.events_of(&task.project, &task.id, &last.id);
             let reported = events.into_iter().rev().find_map(|it| it.session_id);
             let printed = || self.agents.result_of(&task.project, last)?.session_id;
             let reported = reported.or_else(printed);
-            let chosen = kept.as_ref().map(|kept| kept.id.clone());
+            let chosen = saved.as_ref().map(|saved| saved.id.clone());
             let chosen =
                 chosen.filter(|_| harness.accepts(start_mode(last.headless), "session_id"));
-            if let Some(id) = reported.filter(|_| kept.is_some()).or(chosen) {
+            if let Some(id) = reported.filter(|_| saved.is_some()).or(chosen) {
                 let is_resumed = true;
                 return Ok(Conversation { id, is_resumed });
             }

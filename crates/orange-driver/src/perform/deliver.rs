@@ -41,8 +41,9 @@ const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long an agent that reports nothing and shows no input box counts as starting.
 const SETTLE_TIME: Duration = Duration::from_secs(1);
 
-/// How long one typed line announces all messages of an agent.
+/// How long one typed line counts as the announcement of all messages of an agent.
 const NUDGE_VALIDITY: Duration = Duration::from_mins(1);
+
 /// How long to wait for a typed line that does not show before typing it again.
 const ECHO_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -87,9 +88,9 @@ impl Performer {
             return note(store, message, delivery);
         }
         let before = self.require_usable_pane(message)?;
-        let waits = before.screen.is_waiting();
-        let is_typed = !waits && !is_recent(delivery.typed_at, ECHO_TIMEOUT);
-        if is_typed {
+        let is_in_input = before.screen.is_waiting();
+        let should_type = !is_in_input && !is_recent(delivery.typed_at, ECHO_TIMEOUT);
+        if should_type {
             let pasted = self.context.tmux.paste(message.pane, NUDGE);
             pasted.map_err(Failure::obstacle)?;
             // If this process is killed before this note, the line may be typed twice, which does
@@ -99,10 +100,10 @@ impl Performer {
             note(store, message, delivery.clone())?;
         }
         let typed_at = clock::now();
-        let shown_before = is_typed.then_some(before.screen.times_shown);
+        let shown_before = should_type.then_some(before.screen.times_shown);
         let typing = self.wait_until_shown(message, shown_before)?;
-        // Noted before sending: after a kill in between, the next attempt finds the line in the
-        // input.
+        // Record this before sending: after a kill in between, the next attempt finds the line in
+        // the input.
         delivery.typed_run = Some(message.run.id.clone());
         delivery.sent_at = Some(clock::now());
         note(store, message, delivery.clone())?;
@@ -121,10 +122,10 @@ impl Performer {
         typed_at: Timestamp,
     ) -> Result<(), Failure> {
         if message.events.contains(&AgentEventKind::PromptSubmitted) {
-            let took_in = || {
+            let is_received = || {
                 Ok(self.find_acceptance(message, typed_at).is_some() || is_read(store, message)?)
             };
-            if wait_until(REPORT_TIMEOUT, took_in)? {
+            if wait_until(REPORT_TIMEOUT, is_received)? {
                 delivery.confirmed_at = Some(clock::now());
                 return note(store, message, delivery);
             }
@@ -201,8 +202,8 @@ impl Performer {
         }
         for _ in 0..2 {
             press()?;
-            let is_taken = || Ok(!self.is_unsent(message)? || is_read(store, message)?);
-            if wait_until(ACCEPT_TIMEOUT, is_taken)? {
+            let is_accepted = || Ok(!self.is_unsent(message)? || is_read(store, message)?);
+            if wait_until(ACCEPT_TIMEOUT, is_accepted)? {
                 return Ok(());
             }
         }
@@ -233,8 +234,8 @@ impl Performer {
             ));
         }
         let started = message.run.setup.as_ref().map(|setup| setup.at);
-        let tells = message.events.contains(&AgentEventKind::SessionStart);
-        let is_starting = if tells {
+        let reports_start = message.events.contains(&AgentEventKind::SessionStart);
+        let is_starting = if reports_start {
             events.is_empty() && is_recent(started, START_TIMEOUT)
         } else {
             events.is_empty() && !typing.screen.has_box() && is_recent(started, SETTLE_TIME)
@@ -303,16 +304,16 @@ fn note(
 fn notified_at(inbox: &[InboxEntry], message: &MessageDelivery<'_>) -> Option<Timestamp> {
     let unread = inbox.iter().filter(|it| {
         let in_this_run = it.delivery.typed_run.as_ref() == Some(&message.run.id);
-        let is_free = it.delivery.problem.is_none();
-        it.to == *message.role && it.read_at.is_none() && in_this_run && is_free
+        let has_no_problem = it.delivery.problem.is_none();
+        it.to == *message.role && it.read_at.is_none() && in_this_run && has_no_problem
     });
-    let told = unread.filter_map(|it| it.delivery.sent_at).max();
+    let sent_at = unread.filter_map(|it| it.delivery.sent_at).max();
     let own = inbox.iter().filter(|it| it.to == *message.role);
     let last_read = own.filter_map(|it| it.read_at).max();
     // A message that came while the inbox was being read is still unread, and no typed line
     // announces it.
-    let told = told.filter(|at| last_read.is_none_or(|read| read < *at));
-    told.filter(|at| is_recent(Some(*at), NUDGE_VALIDITY))
+    let sent_at = sent_at.filter(|at| last_read.is_none_or(|read| read < *at));
+    sent_at.filter(|at| is_recent(Some(*at), NUDGE_VALIDITY))
 }
 
 fn is_recent(at: Option<Timestamp>, within: Duration) -> bool {
@@ -328,9 +329,12 @@ fn is_read(store: &Store, message: &MessageDelivery<'_>) -> Result<bool, Failure
 }
 
 /// Whether a condition becomes true in time; a failed check ends the wait.
-fn wait_until(bound: Duration, holds: impl Fn() -> Result<bool, Failure>) -> Result<bool, Failure> {
+fn wait_until(
+    bound: Duration,
+    is_true: impl Fn() -> Result<bool, Failure>,
+) -> Result<bool, Failure> {
     let deadline = Deadline::after(bound);
-    while !holds()? {
+    while !is_true()? {
         if deadline.has_passed() {
             return Ok(false);
         }

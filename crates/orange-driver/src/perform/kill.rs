@@ -38,14 +38,14 @@ impl Performer {
             Err(error) => return Err(Failure::temporary(error)),
         };
         let required: BTreeSet<&RunId> = needed_runs(task).collect();
-        let meant = listing.panes.iter().filter(|pane| {
-            let of_role = match scope {
+        let in_scope = listing.panes.iter().filter(|pane| {
+            let has_role = match scope {
                 KillScope::Role(role) => pane.role.as_ref() == Some(role),
                 KillScope::Session | KillScope::Runs => true,
             };
-            pane.task.as_ref() == Some(&task.id) && of_role
+            pane.task.as_ref() == Some(&task.id) && has_role
         });
-        let runs = meant.filter_map(|pane| pane.run.clone());
+        let runs = in_scope.filter_map(|pane| pane.run.clone());
         Ok(runs.filter(|run| !required.contains(run)).collect())
     }
 }

@@ -54,7 +54,7 @@ impl Performer {
             None => Ok(Ok(())),
         };
         let at = planned_at(store, pending).map_err(Failure::temporary)?;
-        let merging = git.merge(&MergeRequest {
+        let outcome = git.merge(&MergeRequest {
             task: &task.id,
             summary: &task.summary,
             strategy: merge.strategy,
@@ -70,7 +70,7 @@ impl Performer {
             verify: verification.as_ref().map(|_| &verify as &Verify<'_>),
             is_trial: false,
         });
-        match merging {
+        match outcome {
             Ok(MergeOutcome::Merged {
                 commit,
                 was_there,

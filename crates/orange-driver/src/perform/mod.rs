@@ -76,8 +76,8 @@ impl Performer {
 /// The longest sleep of a waiting performer.
 const MAX_SLEEP: Duration = Duration::from_secs(1);
 
-/// How many times more often than usual an effect is retried while an obstacle prevents it: with
-/// the default bounds, for about five minutes.
+/// By what factor the number of tries grows while an obstacle prevents an effect: with the default
+/// bounds, the tries then last about five minutes.
 const OBSTACLE_TRIES: u32 = 4;
 
 /// The longest pause between two tries while an obstacle prevents an effect.
@@ -123,9 +123,9 @@ impl Performer {
                 lock.undo(&directory);
                 return Ok((PerformResult::All, Ok(())));
             }
-            let drained = self.drain(&mut store, task);
+            let result = self.drain(&mut store, task);
             drop(lock);
-            let copies = drained?;
+            let copies = result?;
             match next(&store, task, clock::now())? {
                 Next::Now(_) => {}
                 Next::At(then) => return Ok((PerformResult::Waits(then), copies)),
@@ -140,7 +140,7 @@ impl Performer {
         loop {
             let then = match self.perform_with_copies(task)? {
                 (PerformResult::Waits(then), _) => then,
-                (ended, copies) => return copies.map(|()| ended),
+                (result, copies) => return copies.map(|()| result),
             };
             if waiting.is_none() {
                 let directory = self.context.store()?.require(task)?.directory;
@@ -160,22 +160,22 @@ impl Performer {
         store: &mut Store,
         task: &TaskId,
     ) -> Result<Result<(), DriverError>, DriverError> {
-        let mut projected = Ok(());
-        let mut following = next(store, task, clock::now())?;
-        while let Next::Now(pending) = following {
+        let mut copies = Ok(());
+        let mut upcoming = next(store, task, clock::now())?;
+        while let Next::Now(pending) = upcoming {
             self.perform_one(store, &pending)?;
-            following = next(store, task, clock::now())?;
+            upcoming = next(store, task, clock::now())?;
             // Before the start of an agent, leave the files for later: writing them would delay
             // the start.
-            let is_start = matches!(&following,
+            let is_start = matches!(&upcoming,
                 Next::Now(pending) if matches!(pending.planned.effect, Effect::Spawn(_)));
             if !is_start {
                 // A file that cannot be written does not delay the next effect.
-                projected = self.steps.sync_files(store, task);
-                following = next(store, task, clock::now())?;
+                copies = self.steps.sync_files(store, task);
+                upcoming = next(store, task, clock::now())?;
             }
         }
-        Ok(projected)
+        Ok(copies)
     }
 
     /// Performs one effect and records its outcome; the caller holds the lock.
@@ -188,7 +188,7 @@ impl Performer {
         let by = format!("process {}", std::process::id());
         // Marking the effect as started also checks it: an effect that was cancelled meanwhile is
         // not performed.
-        let acted = match store.start_effect(task, effect, &by, clock::now())? {
+        let result = match store.start_effect(task, effect, &by, clock::now())? {
             // The next query for due effects finds out when the effect can be performed, if at all.
             StartAnswer::NotWaiting | StartAnswer::Parked(_) => return Ok(()),
             StartAnswer::Interrupted { by, at } => Err(Failure::permanent(format!(
@@ -203,14 +203,14 @@ impl Performer {
                     "started",
                     json!({ "effect": effect }),
                 );
-                let began = clock::now();
-                let acted = self.perform_effect(store, pending);
-                self.log_outcome(pending, &acted, began);
+                let started_at = clock::now();
+                let result = self.perform_effect(store, pending);
+                self.log_outcome(pending, &result, started_at);
                 reach("after an effect");
-                acted
+                result
             }
         };
-        match acted {
+        match result {
             Ok(outcome) => self.record_done(store, pending, outcome),
             Err(failure) => self.record_failed(store, pending, &failure),
         }
@@ -219,12 +219,12 @@ impl Performer {
     fn log_outcome(
         &self,
         pending: &Pending,
-        acted: &Result<EffectOutcome, Failure>,
-        began: Timestamp,
+        result: &Result<EffectOutcome, Failure>,
+        started_at: Timestamp,
     ) {
         let effect = pending.planned.effect.label();
-        let took = clock::now().millis().saturating_sub(began.millis());
-        let (level, what, error) = match acted {
+        let took = clock::now().millis().saturating_sub(started_at.millis());
+        let (level, what, error) = match result {
             Ok(_) => (LogLevel::Info, "performed", None),
             Err(failure) if failure.retry_at.is_some() => {
                 (LogLevel::Debug, "deferred", Some(&failure.error))
@@ -251,7 +251,8 @@ impl Performer {
         Ok(())
     }
 
-    /// Retries later, a few times; then the effect has failed, and the workflow may react.
+    /// Schedules a retry, a few times. Then records that the effect has failed, so that the
+    /// workflow can react.
     fn record_failed(
         &self,
         store: &mut Store,
@@ -275,19 +276,19 @@ impl Performer {
             } else {
                 (self.context.bounds.tries, pause)
             };
-            let again = clock::after(pause);
-            let failed = store.record_failed_attempt(task, effect, &failure.error, again)?;
-            if failed.is_none_or(|failed| failed < tries) {
+            let retry_at = clock::after(pause);
+            let attempts = store.record_failed_attempt(task, effect, &failure.error, retry_at)?;
+            if attempts.is_none_or(|attempts| attempts < tries) {
                 return Ok(());
             }
         }
-        let given_up = Observation::EffectFailed {
+        let observation = Observation::EffectFailed {
             effect,
             error: failure.error.clone(),
             feedback: failure.feedback.clone(),
         };
         self.steps
-            .step(store, task, &Cause::Observation(given_up))?;
+            .step(store, task, &Cause::Observation(observation))?;
         Ok(())
     }
 }

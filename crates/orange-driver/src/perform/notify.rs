@@ -52,14 +52,14 @@ impl Performer {
     ) -> Result<EffectOutcome, Failure> {
         let live = task.runs.get(&notify.role);
         let live = live.filter(|run| run.state.is_live());
-        let seen = match live {
+        let check = match live {
             None => None,
             Some(run) => {
                 let result = self.agents.check_run(store, task, &run.id);
                 Some(result.map_err(Failure::temporary)?)
             }
         };
-        match (seen, live) {
+        match (check, live) {
             (Some((Observation::Alive, Some(pane))), Some(run)) => {
                 let records = store.runs(&task.id).map_err(Failure::temporary)?;
                 let record = records.iter().find(|record| record.id == run.id);

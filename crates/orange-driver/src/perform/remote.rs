@@ -1,4 +1,4 @@
-//! Pushes a branch; deletes one that is contained elsewhere.
+//! Pushes branches, and deletes branches whose commits are contained elsewhere.
 
 use orange_effects::git::{Deletion, PushResult};
 use orange_engine::Task;
@@ -17,8 +17,8 @@ impl Performer {
             .map_err(Failure::temporary)?;
         match git.push_branch(branch).map_err(Failure::temporary)? {
             PushResult::Done | PushResult::NoRemote => Ok(EffectOutcome::Done),
-            PushResult::Rejected(words) => Err(Failure::permanent(format!(
-                "the push of `{branch}` was rejected: {words}; check with `git fetch` and \
+            PushResult::Rejected(message) => Err(Failure::permanent(format!(
+                "the push of `{branch}` was rejected: {message}; check with `git fetch` and \
                  `git log {branch}..@{{upstream}}`"
             ))),
         }
@@ -43,7 +43,7 @@ impl Performer {
             Deletion::NotContained(commit) => Some(format!(
                 "no branch here contains its commit {commit}; run `git fetch` and check what it has"
             )),
-            Deletion::Rejected(words) => Some(words),
+            Deletion::Rejected(message) => Some(message),
         };
         if let Some(reason) = kept {
             let error = format!("the remote's `{branch}` was not deleted: {reason}");

@@ -66,11 +66,18 @@ impl Performer {
         };
         let runs = store.runs(&task.id).map_err(Failure::temporary)?;
         let record = runs.into_iter().find(|run| run.id == spawn.run);
-        let noted = record.and_then(|record| record.setup);
-        let started = if let Some(started) = self.already_started(&start, noted.is_some())? {
+        let known_setup = record.and_then(|record| record.setup);
+        let started = if let Some(started) = self.already_started(&start, known_setup.is_some())? {
             started
         } else {
-            self.prepare(store, task, spawn, &workspace, noted.as_ref(), &folder)?;
+            self.prepare(
+                store,
+                task,
+                spawn,
+                &workspace,
+                known_setup.as_ref(),
+                &folder,
+            )?;
             let directory = self
                 .context
                 .run_directory(&task.project, &task.id, &spawn.run);
@@ -126,15 +133,15 @@ impl Performer {
         task: &Task,
         spawn: &Spawn,
         workspace: &WorkspaceRecord,
-        noted: Option<&RunSetup>,
+        known_setup: Option<&RunSetup>,
         folder: &Path,
     ) -> Result<(), Failure> {
         let directory = workspace.path.as_path();
         let run_file = run_location::run_file(folder);
-        if let (Some(noted), Ok(file)) = (noted, RunFile::read(&run_file))
+        if let (Some(known_setup), Ok(file)) = (known_setup, RunFile::read(&run_file))
             && file
                 .proof()
-                .is_some_and(|proof| ids::hash(proof) == noted.secret_hash)
+                .is_some_and(|proof| ids::hash(proof) == known_setup.secret_hash)
         {
             return Ok(());
         }
@@ -149,12 +156,12 @@ impl Performer {
             let report = report.to_string_lossy().into_owned();
             harness.set.insert(ORANGE_REPORT.to_owned(), report);
         }
-        let has_its_files = if harness.files.is_empty() {
+        let has_agent_files = if harness.files.is_empty() {
             true
         } else {
             let git = Git::open("git", directory, &self.context.environment);
-            let given = git.and_then(|git| git.write_agent_files(directory, &harness.files));
-            given.map_err(Failure::temporary)?
+            let written = git.and_then(|git| git.write_agent_files(directory, &harness.files));
+            written.map_err(Failure::temporary)?
         };
         let prompt = prompt(store, task, spawn)?;
         let conversation = self.conversation(store, task, spawn, &harness)?;
@@ -185,8 +192,9 @@ impl Performer {
         .write(folder)
         .map_err(Failure::permanent)?;
         let hash = ids::hash(&secret);
-        let kept = private_file::write_unsynced(&run_location::proof_file(folder), hash.as_bytes());
-        kept.map_err(Failure::temporary)?;
+        let result =
+            private_file::write_unsynced(&run_location::proof_file(folder), hash.as_bytes());
+        result.map_err(Failure::temporary)?;
         conversation.save(folder).map_err(Failure::temporary)?;
         self.agents
             .begin_usage(
@@ -199,8 +207,9 @@ impl Performer {
         let has_terminal = mode == StartMode::Interactive || !harness.can_be_headless();
         // The agent reports nothing if the file with its hooks could not be written, because
         // another file was in its place.
-        let tells = has_its_files && harness.events.contains(&AgentEventKind::SessionStart);
-        if has_terminal && tells {
+        let reports_start =
+            has_agent_files && harness.events.contains(&AgentEventKind::SessionStart);
+        if has_terminal && reports_start {
             let directory = self
                 .context
                 .run_directory(&task.project, &task.id, &spawn.run);
@@ -245,7 +254,7 @@ pub(crate) fn start_mode(is_headless: bool) -> StartMode {
     }
 }
 
-/// The prompt of a run. It also mentions waiting messages, because nothing else would.
+/// The prompt of a run. It also mentions waiting messages, because nothing else announces them.
 fn prompt(store: &Store, task: &Task, spawn: &Spawn) -> Result<String, Failure> {
     let inbox = store.inbox(&task.id).map_err(Failure::temporary)?;
     let mut waiting = inbox.iter().filter(|it| it.read_at.is_none());
@@ -256,12 +265,12 @@ fn prompt(store: &Store, task: &Task, spawn: &Spawn) -> Result<String, Failure> 
     })
 }
 
-/// What is stored about a start: everything but values that may be secrets.
+/// What is stored about a start; the values of variables are left out, because they may be secrets.
 fn setup(file: &RunFile, directory: &Path, secret: &str) -> RunSetup {
-    let shown = |text: &RawText| text.as_os_str().to_string_lossy().into_owned();
+    let to_text = |text: &RawText| text.as_os_str().to_string_lossy().into_owned();
     let program = std::iter::once(&file.program);
     RunSetup {
-        argv: program.chain(&file.arguments).map(shown).collect(),
+        argv: program.chain(&file.arguments).map(to_text).collect(),
         environment: file.environment.keys().cloned().collect(),
         directory: directory.to_owned(),
         secret_hash: ids::hash(secret),

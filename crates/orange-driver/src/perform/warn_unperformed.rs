@@ -14,7 +14,7 @@ use crate::due::{Next, next};
 use crate::perform::Performer;
 
 /// How long a performer may take to start before its effects count as left behind.
-const STARTING: Duration = Duration::from_secs(3);
+const START_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Performer {
     /// Whether effects of a task are due and no process performs them: the process that planned or
@@ -57,8 +57,8 @@ fn unperformed_warning(task: &TaskId) -> String {
 }
 
 fn is_left_behind(store: &Store, task: &TaskId, now: Timestamp) -> Result<bool, DriverError> {
-    let starting = i64::try_from(STARTING.as_millis()).unwrap_or(i64::MAX);
-    let then = Timestamp::from_millis(now.millis().saturating_sub(starting));
+    let timeout = i64::try_from(START_TIMEOUT.as_millis()).unwrap_or(i64::MAX);
+    let then = Timestamp::from_millis(now.millis().saturating_sub(timeout));
     if !matches!(next(store, task, then)?, Next::Now(_)) {
         return Ok(false);
     }

@@ -20,7 +20,7 @@ use crate::DriverError;
 use crate::context::background::StartedProcess;
 use crate::request::Requests;
 use crate::schedule::spawn;
-use crate::steps::create::{CreateResult, Creating, NewTaskRequest};
+use crate::steps::create::{CreateResult, NewTaskRequest, NewTaskResult};
 use crate::steps::pinned_workflow;
 
 /// The result of creating a task.
@@ -67,7 +67,7 @@ impl Requests {
         new: &NewTaskRequest,
         waiting: WaitPolicy,
     ) -> Result<(Answer, Option<Project>), DriverError> {
-        let Creating {
+        let NewTaskResult {
             mut store,
             registered,
             created,

@@ -47,15 +47,15 @@ impl Steps {
         template: &str,
         summary: &str,
     ) -> BranchPattern {
-        let mut found = BranchPattern::new(template, summary);
-        let name = found.pattern.as_ref().filter(|it| !it.contains("{id}"));
+        let mut pattern = BranchPattern::new(template, summary);
+        let name = pattern.pattern.as_ref().filter(|it| !it.contains("{id}"));
         if let Some(name) = name {
             let branch = BranchName::new(name);
             let git = self.workspaces.open_repository(project).ok();
             let is_free = git.and_then(|git| git.has_branch(&branch).ok()) == Some(false);
-            found.is_taken = !is_free;
+            pattern.is_taken = !is_free;
         }
-        found
+        pattern
     }
 }
 

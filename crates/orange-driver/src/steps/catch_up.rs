@@ -1,4 +1,4 @@
-//! Follows changed files, for many tasks with one connection.
+//! Follows edits of TASK.md and status timeouts, for many tasks at once.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +20,11 @@ impl Steps {
     pub fn catch_up(&self, tasks: &[TaskId]) -> Result<Vec<CatchUpError>, DriverError> {
         let mut store = self.context.store()?;
         let mut workflows = BTreeMap::new();
-        let behind = tasks.iter().filter_map(|task| {
-            let caught_up = self.catch_up_with(&mut store, task, &mut workflows);
-            Some((task.clone(), caught_up.err()?))
+        let failures = tasks.iter().filter_map(|task| {
+            let result = self.catch_up_with(&mut store, task, &mut workflows);
+            Some((task.clone(), result.err()?))
         });
-        Ok(behind.collect())
+        Ok(failures.collect())
     }
 
     fn catch_up_with(

@@ -28,23 +28,23 @@ impl Steps {
             return Ok(false);
         }
         let known = store.require(parent)?.task.children;
-        let is_news = |child: &&ScheduledTask| !known.contains_key(&child.task);
-        let added = children.iter().filter(is_news).map(|child| {
+        let is_unknown = |child: &&ScheduledTask| !known.contains_key(&child.task);
+        let added = children.iter().filter(is_unknown).map(|child| {
             let child = child.task.clone();
             Observation::ChildAdded { child }
         });
-        let is_end = |child: &&ScheduledTask| {
-            let was_told = matches!(known.get(&child.task), Some(Some(_)));
-            matches!(child.place, SchedulePlace::Ended { .. }) && !was_told
+        let is_unreported_end = |child: &&ScheduledTask| {
+            let was_reported = matches!(known.get(&child.task), Some(Some(_)));
+            matches!(child.place, SchedulePlace::Ended { .. }) && !was_reported
         };
-        let ended = children.iter().filter(is_end).map(|child| {
+        let ended = children.iter().filter(is_unreported_end).map(|child| {
             let (child, status) = (child.task.clone(), child.status.clone());
             Observation::ChildEnded { child, status }
         });
         let mut has_changed = false;
         for observation in added.chain(ended) {
-            let stepped = self.step(store, parent, &Cause::Observation(observation))?;
-            has_changed |= matches!(stepped, StepResult::Recorded { .. });
+            let step_result = self.step(store, parent, &Cause::Observation(observation))?;
+            has_changed |= matches!(step_result, StepResult::Recorded { .. });
         }
         if has_changed {
             self.context.leave_to_performer(store, parent)?;
@@ -65,8 +65,8 @@ impl Steps {
     /// about the parent or the next scheduling does it.
     fn notify_of_end(&self, store: &mut Store, ended: &ScheduledTask) {
         if let Some(parent) = &ended.parent {
-            let met = self.notify_of_children(store, parent);
-            self.log_failure(parent, met.map(|_| ()));
+            let result = self.notify_of_children(store, parent);
+            self.log_failure(parent, result.map(|_| ()));
         }
         if ended.place == (SchedulePlace::Ended { cancelled: true }) {
             let result = self.notify_dependents(store, &ended.task);
@@ -75,13 +75,13 @@ impl Steps {
     }
 
     fn notify_dependents(&self, store: &mut Store, ended: &TaskId) -> Result<(), DriverError> {
-        for standing in store.dependents(ended)? {
-            if matches!(standing.place, SchedulePlace::Queued(_)) {
+        for dependent in store.dependents(ended)? {
+            if matches!(dependent.place, SchedulePlace::Queued(_)) {
                 let wait = Wait::Cancelled {
                     task: ended.clone(),
                     status: store.require(ended)?.task.status,
                 };
-                self.notice_dead_ends(store, &standing.task, &[wait])?;
+                self.notice_dead_ends(store, &dependent.task, &[wait])?;
             }
         }
         Ok(())

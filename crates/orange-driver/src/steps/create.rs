@@ -65,7 +65,7 @@ struct NewTaskPlan {
 
 /// The result of creating a task, whose project may have been registered for it.
 #[derive(Debug)]
-pub(crate) struct Creating {
+pub(crate) struct NewTaskResult {
     pub(crate) store: Store,
     /// The project, if it was registered for this task; it stays registered after a refusal.
     pub(crate) registered: Option<Project>,
@@ -90,7 +90,7 @@ pub(crate) struct RecordedTask {
 
 impl Steps {
     /// Creates a task, and registers the project first if the user is in a new one.
-    pub(crate) fn create(&self, new: &NewTaskRequest) -> Result<Creating, DriverError> {
+    pub(crate) fn create(&self, new: &NewTaskRequest) -> Result<NewTaskResult, DriverError> {
         let mut prepared = self.prepare_new_task(new)?;
         let mut store = self.context.store()?;
         prepared.queueing = resolve_queueing(&store, &new.queueing)?;
@@ -102,7 +102,7 @@ impl Steps {
             self.workspaces.record_remote(&mut prepared.project)?;
         }
         let created = self.create_from_plan(&mut store, new, &prepared)?;
-        Ok(Creating {
+        Ok(NewTaskResult {
             store,
             registered,
             created,
@@ -203,8 +203,8 @@ impl Steps {
             match created {
                 Ok(_) => {
                     if let Some(parent) = &prepared.queueing.parent {
-                        let met = self.notify_of_children(store, parent);
-                        self.log_failure(parent, met.map(|_| ()));
+                        let result = self.notify_of_children(store, parent);
+                        self.log_failure(parent, result.map(|_| ()));
                     }
                     let copies = self.sync_files(store, &id);
                     return Ok(CreateResult::Recorded(Box::new(RecordedTask {
@@ -214,7 +214,7 @@ impl Steps {
                     })));
                 }
                 Err(StoreError::DuplicateTask { .. }) if length < LONGEST => {}
-                // Another task was created from the same words.
+                // Another task was created from a summary with the same words.
                 Err(StoreError::BranchTaken { .. })
                     if new.branch.is_none() && !pattern.is_taken =>
                 {

@@ -31,13 +31,13 @@ impl Steps {
         for fact in &needs.facts {
             match fact {
                 FactNeeded::Document => {
-                    if known.unknown.is_none() {
+                    if known.unreadable.is_none() {
                         read_document(store, &task.id, known)?;
                     }
-                    if let Some(unknown) = &known.unknown {
+                    if let Some(unreadable) = &known.unreadable {
                         return Err(DriverError::DocumentUnknown {
                             task: task.id.clone(),
-                            reason: unknown.to_string(),
+                            reason: unreadable.to_string(),
                         });
                     }
                 }
@@ -56,7 +56,7 @@ impl Steps {
                             facts
                         }
                         Err(DriverError::FactUnknown { reason, .. }) if known.is_end_of_run => {
-                            without_branch(reason)
+                            facts_without_branch(reason)
                         }
                         Err(error) => return Err(error),
                     });
@@ -125,14 +125,14 @@ impl Steps {
             }
             Err(error) => return Ok(Some(Report::unreadable(error.to_string()))),
         };
-        let read = Report::find_object(&bytes)
+        let parsed = Report::find_object(&bytes)
             .and_then(|object| serde_json::from_str(object).map_err(|error| error.to_string()));
-        Ok(Some(read.unwrap_or_else(Report::unreadable)))
+        Ok(Some(parsed.unwrap_or_else(Report::unreadable)))
     }
 }
 
 /// The facts about a branch that an agent renamed or deleted: no condition holds.
-fn without_branch(reason: String) -> GitFacts {
+fn facts_without_branch(reason: String) -> GitFacts {
     GitFacts {
         head: CommitId::new(""),
         base: CommitId::new(""),

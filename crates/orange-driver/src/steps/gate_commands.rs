@@ -45,13 +45,13 @@ impl Steps {
         &self,
         store: &mut Store,
         task: &Task,
-        wanted: &[GateCommand],
+        gates: &[GateCommand],
     ) -> Result<Results, DriverError> {
         let workspace = gate_workspace(store, task)?;
         match self.context.gathering {
-            GatherPolicy::Here => self.run_gates(task, wanted, &workspace),
+            GatherPolicy::Here => self.run_gates(task, gates, &workspace),
             GatherPolicy::Detached(bound) => {
-                self.wait_for_answers(store, task, wanted, &workspace, Deadline::after(bound))
+                self.wait_for_answers(store, task, gates, &workspace, Deadline::after(bound))
             }
         }
     }
@@ -60,22 +60,22 @@ impl Steps {
         &self,
         store: &mut Store,
         task: &Task,
-        wanted: &[GateCommand],
+        gates: &[GateCommand],
         workspace: &WorkspaceRecord,
         deadline: Deadline,
     ) -> Result<Results, DriverError> {
         // Report an unreadable worktree at once: a gatherer would fail where the caller cannot see
         // it.
         self.head(task, workspace)?;
-        let commands: Vec<String> = wanted.iter().map(|it| it.command.join(" ")).collect();
+        let commands: Vec<String> = gates.iter().map(|it| it.command.join(" ")).collect();
         let commands = commands.join("`, `");
         self.context
             .progress
             .report(format!("{}: `{commands}`", task.id));
-        let mut called = StartedProcess::none();
+        let mut gatherer = StartedProcess::none();
         let mut outcome = None;
         deadline.wait_for(|| {
-            let result = self.check_answers(store, task, wanted, workspace, &mut called);
+            let result = self.check_answers(store, task, gates, workspace, &mut gatherer);
             outcome = result.transpose();
             outcome.is_some() || self.context.progress.is_over()
         });
@@ -92,25 +92,25 @@ impl Steps {
         &self,
         store: &mut Store,
         task: &Task,
-        wanted: &[GateCommand],
+        gates: &[GateCommand],
         workspace: &WorkspaceRecord,
-        called: &mut StartedProcess,
+        gatherer: &mut StartedProcess,
     ) -> Result<Option<Results>, DriverError> {
         let commands = store.gate_commands(&task.id)?;
         let mut is_answered = true;
-        for wanted in wanted {
-            let recorded = commands.iter().find(|it| it.command == wanted.command);
-            let recorded = recorded.filter(|it| it.entered == wanted.entered);
+        for gate in gates {
+            let recorded = commands.iter().find(|it| it.command == gate.command);
+            let recorded = recorded.filter(|it| it.entered == gate.entered);
             if recorded.is_none() {
-                store.request_gate_command(&task.id, wanted, clock::now())?;
+                store.request_gate_command(&task.id, gate, clock::now())?;
             }
             is_answered &= recorded.is_some_and(|it| it.answer.is_some());
         }
         if is_answered {
-            return self.take_answers(store, task, wanted, workspace);
+            return self.take_answers(store, task, gates, workspace);
         }
-        if called.is_another_due() {
-            called.note(
+        if gatherer.is_another_due() {
+            gatherer.note(
                 self.context
                     .start_in_background(&["gather", task.id.as_str()])?,
             );
@@ -124,19 +124,19 @@ impl Steps {
         &self,
         store: &mut Store,
         task: &Task,
-        wanted: &[GateCommand],
+        gates: &[GateCommand],
         workspace: &WorkspaceRecord,
     ) -> Result<Option<Results>, DriverError> {
         let state = self.state(task, workspace)?;
         let mut results = Results::new();
-        for wanted in wanted {
-            let taken = store.claim_gate_command(&task.id, &wanted.command)?;
-            let answer = taken.and_then(|taken| taken.answer);
+        for gate in gates {
+            let claimed = store.claim_gate_command(&task.id, &gate.command)?;
+            let answer = claimed.and_then(|claimed| claimed.answer);
             if let Some(answer) = answer.filter(|answer| answer.state == state) {
-                results.insert(wanted.command.clone(), answer.result);
+                results.insert(gate.command.clone(), answer.result);
             }
         }
-        Ok((results.len() == wanted.len()).then_some(results))
+        Ok((results.len() == gates.len()).then_some(results))
     }
 
     /// Runs every requested command; one gatherer per task at a time.
@@ -161,36 +161,36 @@ impl Steps {
         &self,
         store: &mut Store,
         id: &TaskId,
-        wanted: &[GateCommand],
+        gates: &[GateCommand],
     ) -> Result<(), DriverError> {
         for _ in 0..ROUNDS {
             let task = store.require(id)?.task;
-            let is_wanted = |it: &GateCommand| it.entered == task.entered.version;
+            let is_current = |it: &GateCommand| it.entered == task.entered.version;
             let Some(workspace) = store.workspace_of(id)? else {
                 break;
             };
-            if !wanted.iter().all(is_wanted) {
+            if !gates.iter().all(is_current) {
                 break;
             }
             let before = self.head(&task, &workspace)?;
-            let results = self.run_gates(&task, wanted, &workspace)?;
+            let results = self.run_gates(&task, gates, &workspace)?;
             if self.head(&task, &workspace)? != before {
                 continue;
             }
             let state = self.state(&task, &workspace)?;
-            for wanted in wanted {
-                if let Some(result) = results.get(&wanted.command) {
+            for gate in gates {
+                if let Some(result) = results.get(&gate.command) {
                     let answer = GateResult {
                         result: *result,
                         state: state.clone(),
                     };
-                    store.record_gate_result(id, wanted, &answer)?;
+                    store.record_gate_result(id, gate, &answer)?;
                 }
             }
             return Ok(());
         }
-        for wanted in wanted {
-            store.claim_gate_command(id, &wanted.command)?;
+        for gate in gates {
+            store.claim_gate_command(id, &gate.command)?;
         }
         Ok(())
     }
@@ -199,13 +199,13 @@ impl Steps {
     fn run_gates(
         &self,
         task: &Task,
-        wanted: &[GateCommand],
+        gates: &[GateCommand],
         workspace: &WorkspaceRecord,
     ) -> Result<Results, DriverError> {
         let mut results = Results::new();
-        for wanted in wanted {
-            let result = self.run_gate(task, wanted, workspace)?;
-            results.insert(wanted.command.clone(), result);
+        for gate in gates {
+            let result = self.run_gate(task, gate, workspace)?;
+            results.insert(gate.command.clone(), result);
         }
         Ok(results)
     }
@@ -213,16 +213,16 @@ impl Steps {
     fn run_gate(
         &self,
         task: &Task,
-        wanted: &GateCommand,
+        gate: &GateCommand,
         workspace: &WorkspaceRecord,
     ) -> Result<CommandResult, DriverError> {
         // A killed gatherer may have left a gate command running.
         let run = self.workspaces.end_remaining(GATE, task)?;
         let command = self
             .workspaces
-            .workflow_command(task, &wanted.command, workspace, GATE)?
+            .workflow_command(task, &gate.command, workspace, GATE)?
             .variable(ORANGE_RUN_ID, run.as_str())
-            .timeout(Duration::from_secs(wanted.timeout));
+            .timeout(Duration::from_secs(gate.timeout));
         match command.run() {
             Ok(finished) => Ok(match finished.ending {
                 CommandExit::Code(code) => CommandResult::Exited(code),

@@ -34,7 +34,7 @@ impl Steps {
         self.follow_removed_status(store, id)?;
         match orange_store::import(store, id, clock::now())? {
             ImportResult::Read(imported) => match imported.status_edit {
-                Some(wish) => self.decide_hand_edit(store, id, &wish).map(|_| None),
+                Some(edit) => self.decide_hand_edit(store, id, &edit).map(|_| None),
                 None => Ok(Some(imported.document)),
             },
             ImportResult::Unknown(_) => Ok(None),
@@ -43,18 +43,18 @@ impl Steps {
 
     /// Like `follow_hand_edit`, for a status that a projection has already removed from TASK.md.
     /// The process that removed it may have died, or a gate may have been running. Returns whether
-    /// there was such a status and it is decided.
+    /// there was such a status and it has been decided.
     pub(crate) fn follow_removed_status(
         &self,
         store: &mut Store,
         id: &TaskId,
     ) -> Result<bool, DriverError> {
-        let Some(wish) = store.pending_status_edit(id)? else {
+        let Some(edit) = store.pending_status_edit(id)? else {
             return Ok(false);
         };
-        let is_decided = self.decide_hand_edit(store, id, &wish)?;
+        let is_decided = self.decide_hand_edit(store, id, &edit)?;
         if is_decided {
-            store.clear_status_edit(id, &wish)?;
+            store.clear_status_edit(id, &edit)?;
         }
         Ok(is_decided)
     }
@@ -66,10 +66,10 @@ impl Steps {
         &self,
         store: &mut Store,
         id: &TaskId,
-        wish: &StatusEdit,
+        edit: &StatusEdit,
     ) -> Result<bool, DriverError> {
         // The process that refused the edit may have died before it updated TASK.md.
-        if store.is_rejected(id, wish)? {
+        if store.is_rejected(id, edit)? {
             return Ok(true);
         }
         let task = store.require(id)?.task;
@@ -77,7 +77,7 @@ impl Steps {
             task.workspace,
             Workspace::Bound(_) | Workspace::Releasing(Some(_))
         );
-        let by = if wish.in_worktree || is_bound {
+        let by = if edit.in_worktree || is_bound {
             Role::Worker
         } else {
             Role::Human
@@ -85,8 +85,8 @@ impl Steps {
         let request = Request::new(
             by,
             RequestKind::HandEdit {
-                to: wish.to.clone(),
-                version: wish.version,
+                to: edit.to.clone(),
+                version: edit.version,
             },
         );
         match self.step(store, id, &Cause::Request(request)) {

@@ -23,7 +23,8 @@ impl Steps {
         let settings = self.context.settings(None)?;
         let mut limits = settings.limits;
         let (disk, needed) = (self.context.home.workspaces(), settings.free_disk);
-        // A disk that cannot be asked holds nothing back: the start itself reports the problem.
+        // A disk whose free space is unknown does not hold back starts: the start itself reports
+        // the problem.
         let free = free_space(&disk).ok().filter(|free| *free < needed);
         limits.full_disk = free.map(|free| FullDisk { free, needed });
         let projects = self.context.projects()?;

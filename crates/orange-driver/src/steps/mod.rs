@@ -71,7 +71,8 @@ pub(crate) enum StepResult {
 #[derive(Debug, Default)]
 pub(crate) struct GatheredFacts {
     pub(crate) document: Option<Document>,
-    pub(crate) unknown: Option<UnreadableReason>,
+    /// Why TASK.md could not be read.
+    pub(crate) unreadable: Option<UnreadableReason>,
     pub(crate) facts: Facts,
     /// The branch that the facts are about, if it is not the task's.
     pub(crate) branch: Option<BranchName>,
@@ -105,8 +106,8 @@ impl Steps {
         mut just_read: Option<Document>,
     ) -> Result<StepResult, DriverError> {
         // If another process commits first, facts gathered for the same status and branch are kept,
-        // because a commit changes nothing outside the database. So many callers cannot block each
-        // other.
+        // because a commit changes nothing outside the database. This way, many callers cannot
+        // block each other.
         let mut gathered: Option<(BranchName, Facts)> = None;
         for _ in 0..ROUNDS {
             let stored = store.require(id)?;
@@ -128,14 +129,14 @@ impl Steps {
             if known.document.is_none() && needs_document(cause) {
                 read_document(store, id, &mut known)?;
             }
-            let stepped = self.decide_once(store, &stored, &workflow, cause, &mut known);
+            let step_result = self.decide_once(store, &stored, &workflow, cause, &mut known);
             // A decision that is recorded stands, whatever happens to the notices.
-            for what in known.notices {
-                let noticed = self.notice(store, id, what);
-                self.log_failure(id, noticed.map(|_| ()));
+            for notice in known.notices {
+                let result = self.notice(store, id, notice);
+                self.log_failure(id, result.map(|_| ()));
             }
-            if let Some(stepped) = stepped? {
-                return Ok(stepped);
+            if let Some(step_result) = step_result? {
+                return Ok(step_result);
             }
             gathered = Some((stored.task.branch.clone(), known.facts));
         }
@@ -289,7 +290,7 @@ pub(crate) fn read_document(
 ) -> Result<(), DriverError> {
     match orange_store::import(store, id, clock::now())? {
         ImportResult::Read(imported) => known.document = Some(imported.document),
-        ImportResult::Unknown(unknown) => known.unknown = Some(unknown),
+        ImportResult::Unknown(reason) => known.unreadable = Some(reason),
     }
     Ok(())
 }
