@@ -46,7 +46,7 @@ pub struct Args {
     /// The agent's own id for its conversation.
     #[arg(long, value_name = "ID")]
     pub session_id: Option<String>,
-    /// The agent's file of its conversation.
+    /// The file with the agent's conversation.
     #[arg(long, value_name = "FILE")]
     pub transcript: Option<String>,
 }
@@ -56,13 +56,13 @@ pub fn run(args: &Args, environment: &Environment) -> Exit {
         // Without a home there is no log in which to report this.
         return Exit::Ok;
     };
-    let given = args.payload.clone().map(String::into_bytes);
+    let payload = args.payload.clone().map(String::into_bytes);
     driver.agents.store_agent_event(HookEvent {
         kind: args.kind.clone(),
         sequence: args.sequence,
         session_id: args.session_id.clone(),
         transcript: args.transcript.clone(),
-        payload: given.or_else(|| read_stdin(STDIN_TIMEOUT)),
+        payload: payload.or_else(|| read_stdin(STDIN_TIMEOUT)),
     });
     Exit::Ok
 }
@@ -90,17 +90,19 @@ pub fn read_stdin(timeout: Duration) -> Option<Vec<u8>> {
     if io::stdin().is_terminal() {
         return None;
     }
-    let (sender, read) = mpsc::channel();
-    // A writer that never closes its end is not waited for: the thread ends with the process.
+    let (sender, receiver) = mpsc::channel();
+    // Do not wait for a writer that never closes its end: the thread ends with the process.
     let reader = move || {
         let mut bytes = Vec::new();
         let mut input = io::stdin().lock();
-        let looked_at = input.by_ref().take(PAYLOAD_LIMIT).read_to_end(&mut bytes);
+        let read_result = input.by_ref().take(PAYLOAD_LIMIT).read_to_end(&mut bytes);
         // Drain the rest too, so that the agent never gets a broken pipe.
-        if looked_at.is_ok() && io::copy(&mut input, &mut io::sink()).is_ok() {
+        if read_result.is_ok() && io::copy(&mut input, &mut io::sink()).is_ok() {
             let _late = sender.send(bytes);
         }
     };
     let thread = thread::Builder::new().spawn(reader);
-    thread.ok().and_then(|_| read.recv_timeout(timeout).ok())
+    thread
+        .ok()
+        .and_then(|_| receiver.recv_timeout(timeout).ok())
 }

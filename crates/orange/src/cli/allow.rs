@@ -9,10 +9,10 @@ use crate::output::Output;
 
 /// Allow what an agent asks for, once.
 ///
-/// An agent with reduced permissions asks before it does something that it may not do unasked.
-/// `orange attention` shows each request in full, with its id. The agent continues immediately, and
-/// asks again the next time. If the request is not answered within `permissions.wait`, the agent
-/// asks in its own terminal.
+/// An agent with reduced permissions asks before it does something that it has no permission for.
+/// `orange attention` shows each request in full, with its id. When you allow a request, the agent
+/// continues immediately; it asks again the next time. If the request is not answered within
+/// `permissions.wait`, the agent asks in its own terminal.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The request's id.

@@ -155,9 +155,9 @@ impl Arguments {
             }
             // A group without one of its commands, such as `orange task`, shows the group's help.
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                let asking = typed.iter().cloned().chain([OsString::from("--help")]);
+                let with_help = typed.iter().cloned().chain([OsString::from("--help")]);
                 let help = command()
-                    .try_get_matches_from(asking)
+                    .try_get_matches_from(with_help)
                     .err()
                     .unwrap_or(error);
                 EarlyExit::Help(render_help(&help))

@@ -29,15 +29,16 @@ pub const CHANGE_SHAPE: Shape = Shape::of::<Change<'static>>("orange.attention.c
 
 /// List what needs you.
 ///
-/// One queue for all tasks, the longest wait first: questions from agents, work to review, decisions,
-/// tasks that are stuck or in trouble, failed effects, undelivered messages, agents that wait for
-/// permission or an answer, silent agents (started, but nothing reported), agents that exited while
-/// no supervisor is running, and parked harnesses (out of quota or not logged in, so that no agent
-/// is started with them). Each entry says what to run next; a request for permission is shown in
-/// full.
+/// One queue for all tasks, the longest wait first: questions from agents, work to review,
+/// decisions, tasks that are stuck or in trouble, failed effects, undelivered messages, agents that
+/// wait for permission or an answer, silent agents (started, but nothing reported), agents that
+/// exited while no supervisor is running, and parked harnesses (out of quota or not logged in, so
+/// that no agent is started with them). Each entry says what to run next; a request for permission
+/// is shown in full.
 ///
-/// Inside a project only its tasks and all parked harnesses are listed. The failed effects of a finished task stay in the
-/// list until `orange task retry` succeeds or you remove them with `--clear`.
+/// Inside a project only its tasks and all parked harnesses are listed. The failed effects of a
+/// finished task stay in the list until `orange task retry` succeeds or you remove them with
+/// `--clear`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// List the tasks of all projects.
@@ -129,11 +130,11 @@ fn clear(driver: &Driver, task: &str, output: &mut Output) -> Result<Exit, Error
     print_with(answer, &extras, output)
 }
 
-fn body(attended: &AttentionEntry) -> ItemBody<'_> {
+fn body(entry: &AttentionEntry) -> ItemBody<'_> {
     ItemBody {
-        item: &attended.item,
-        project: attended.project.as_ref().map(ProjectName::as_str),
-        summary: attended.summary.as_deref(),
+        item: &entry.item,
+        project: entry.project.as_ref().map(ProjectName::as_str),
+        summary: entry.summary.as_deref(),
     }
 }
 
@@ -143,45 +144,45 @@ fn follow(
     project: Option<&ProjectName>,
     output: &mut Output,
 ) -> Result<Exit, Error> {
-    let mut known: BTreeMap<String, AttentionEntry> = BTreeMap::new();
+    let mut previous_entries: BTreeMap<String, AttentionEntry> = BTreeMap::new();
     // An interrupt is the normal way to end this, so no error is printed.
-    let (followed, signal) =
+    let (result, signal) =
         run_with_progress(driver.context.progress(), WaitMode::for_printing(), || {
             while !driver.context.progress().is_over() {
                 let now = driver.views.attention(project)?.items;
-                let is_there = |key: &String| now.iter().any(|it| it.item.key == *key);
-                for (_, gone) in known.extract_if(.., |key, _| !is_there(key)) {
+                let is_present = |key: &String| now.iter().any(|it| it.item.key == *key);
+                for (_, gone) in previous_entries.extract_if(.., |key, _| !is_present(key)) {
                     print_change(ItemChange::Gone, &gone, output)?;
                 }
-                for attended in now {
-                    let key = attended.item.key.clone();
-                    let before = known.insert(key, attended.clone());
-                    if before.is_none_or(|before| before.item.text != attended.item.text) {
-                        print_change(ItemChange::Added, &attended, output)?;
+                for entry in now {
+                    let key = entry.item.key.clone();
+                    let previous = previous_entries.insert(key, entry.clone());
+                    if previous.is_none_or(|previous| previous.item.text != entry.item.text) {
+                        print_change(ItemChange::Added, &entry, output)?;
                     }
                 }
                 clock::sleep_until(clock::after(POLL_INTERVAL), POLL_INTERVAL);
             }
             Ok::<(), Error>(())
         });
-    followed?;
+    result?;
     Ok(signal.map_or(Exit::Ok, Exit::from))
 }
 
 fn print_change(
     change: ItemChange,
-    attended: &AttentionEntry,
+    entry: &AttentionEntry,
     output: &mut Output,
 ) -> Result<(), Error> {
     if output.is_json() {
         let body = Change {
             change,
-            item: body(attended),
+            item: body(entry),
         };
         CHANGE_SHAPE.print_line(&body, output)?;
         return Ok(());
     }
-    let item = &attended.item;
+    let item = &entry.item;
     let (sign, style) = match change {
         ItemChange::Added => ("+", Style::Warn),
         ItemChange::Gone => ("-", Style::Dim),

@@ -139,10 +139,10 @@ fn tasks(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
         ..ListFilter::default()
     };
     let overview = request.driver()?.views.list(&filter).ok()?;
-    let is_begun = request.typed.last().is_some_and(|word| !word.is_empty());
+    let is_word_started = request.typed.last().is_some_and(|word| !word.is_empty());
     let mut candidates = Vec::new();
     for row in &overview.tasks {
-        let branch = is_begun.then_some(row.branch.as_str());
+        let branch = is_word_started.then_some(row.branch.as_str());
         for name in [row.id.as_str()].into_iter().chain(branch) {
             let help = Some(row.summary.clone().into());
             candidates.push(CompletionCandidate::new(name).help(help));
@@ -170,8 +170,8 @@ fn statuses(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
     let overview = driver.views.list(&filter).ok()?;
     let is_typed = |name: &str| request.typed.iter().any(|it| it == name);
     let mut rows = overview.tasks.iter();
-    let named = rows.find(|row| is_typed(row.id.as_str()) || is_typed(row.branch.as_str()));
-    let names = match named {
+    let named_task = rows.find(|row| is_typed(row.id.as_str()) || is_typed(row.branch.as_str()));
+    let names = match named_task {
         Some(row) => {
             let states = driver.views.workflow_of(&row.id).ok()?.states;
             states.into_iter().map(|state| state.name).collect()
@@ -206,7 +206,7 @@ fn workflows(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
 }
 
 fn harnesses(request: &CompletionRequest) -> Option<Vec<CompletionCandidate>> {
-    let found = Harnesses::load(&request.home()?).ok()?;
-    let names = found.all().iter().map(|(name, _)| name.clone());
+    let harnesses = Harnesses::load(&request.home()?).ok()?;
+    let names = harnesses.all().iter().map(|(name, _)| name.clone());
     Some(names.map(CompletionCandidate::new).collect())
 }

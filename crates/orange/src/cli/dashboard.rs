@@ -18,8 +18,8 @@ pub fn run(
     output: &mut Output,
 ) -> Result<Exit, Error> {
     if !output.is_interactive() {
-        let asking = ["orange", "--help"].map(OsString::from);
-        if let Err(EarlyExit::Help(text)) = Arguments::parse(&asking, output) {
+        let arguments_for_help = ["orange", "--help"].map(OsString::from);
+        if let Err(EarlyExit::Help(text)) = Arguments::parse(&arguments_for_help, output) {
             output.answer(&text)?;
         }
         return Ok(Exit::Ok);
@@ -27,7 +27,7 @@ pub fn run(
     let driver = driver(environment)?;
     driver.callers.require_user("open the dashboard")?;
     let project = driver.callers.project_here(None)?.map(|it| it.name);
-    let shown = dashboard(&driver, project, arguments.all, output);
-    shown.map_err(Error::dashboard)?;
+    let result = dashboard(&driver, project, arguments.all, output);
+    result.map_err(Error::dashboard)?;
     Ok(Exit::Ok)
 }

@@ -32,7 +32,7 @@ use crate::output::{Output, Style, Text};
 /// Poll interval for changes.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How long nothing may happen before the demo fails, on top of the agents' pauses.
+/// The demo fails if nothing happens for this long, plus the agents' pauses.
 const STALL_TIMEOUT: Duration = Duration::from_mins(3);
 
 /// The branch of each demo task, and a summary that tells the user what to do.
@@ -86,13 +86,13 @@ pub fn run(
 ) -> Result<Exit, Error> {
     let orange = std::env::current_exe().map_err(Error::not_started)?;
     let signals = Signals::listen().map_err(Error::not_started)?;
-    for left in Demo::find_abandoned(environment, &orange) {
-        let folder = left.folder().display();
+    for abandoned in Demo::find_abandoned(environment, &orange) {
+        let folder = abandoned.folder().display();
         narrate(
             output,
             &format!("removing `{folder}`, left by a demo that was killed"),
         );
-        left.end(false)?;
+        abandoned.end(false)?;
     }
     let demo = Demo::new(environment, &orange, args.pause)?;
     let folder = demo.folder().display().to_string();
@@ -102,14 +102,14 @@ pub fn run(
         "is removed at the end"
     };
     narrate(output, &format!("everything is in `{folder}`, which {end}"));
-    let played = if args.no_dashboard || !output.is_interactive() {
+    let result = if args.no_dashboard || !output.is_interactive() {
         play(&demo, args.pause, &signals, output)
     } else {
         show(&demo, dashboard, output)
     };
     let home = demo.driver().context.home().path().display().to_string();
     demo.end(args.keep)?;
-    played?;
+    result?;
     narrate(
         output,
         &if args.keep {
@@ -137,15 +137,15 @@ struct Signals {
 
 impl Signals {
     fn listen() -> std::io::Result<Signals> {
-        let heard = Signals {
+        let signals = Signals {
             interrupt: Arc::default(),
             end: Arc::default(),
         };
-        flag::register(SIGINT, Arc::clone(&heard.interrupt))?;
+        flag::register(SIGINT, Arc::clone(&signals.interrupt))?;
         for signal in [SIGTERM, SIGHUP] {
-            flag::register(signal, Arc::clone(&heard.end))?;
+            flag::register(signal, Arc::clone(&signals.end))?;
         }
-        Ok(heard)
+        Ok(signals)
     }
 
     fn received(&self) -> Option<Signal> {
@@ -161,29 +161,29 @@ fn show(demo: &Demo, dashboard: Dashboard, output: &Output) -> Result<(), Error>
         create_task(demo, task, true)?;
     }
     create_task(demo, &WAITING, false)?;
-    let shown = dashboard(demo.driver(), Some(demo.project()), false, output);
-    shown.map_err(Error::dashboard)
+    let result = dashboard(demo.driver(), Some(demo.project()), false, output);
+    result.map_err(Error::dashboard)
 }
 
 /// Plays the demo to its end and prints each step.
 fn play(demo: &Demo, pause: u64, signals: &Signals, output: &mut Output) -> Result<(), Error> {
-    let supervising = SupervisorThread::start(demo.driver())?;
+    let supervisor = SupervisorThread::start(demo.driver())?;
     let mut tasks = Vec::new();
     for task in TASKS {
         tasks.push(DemoTask::new(create_task(demo, task, true)?, task.0));
     }
-    let still = STALL_TIMEOUT + Duration::from_secs(pause.saturating_mul(10));
+    let stall_timeout = STALL_TIMEOUT + Duration::from_secs(pause.saturating_mul(10));
     let mut follower = demo.driver().views.follower();
-    let mut patience = Deadline::after(still);
+    let mut stall_deadline = Deadline::after(stall_timeout);
     while tasks.iter().any(|task| !task.is_over) {
         if let Some(signal) = signals.received() {
             return Err(signal.interruption_error(&WaitSubject::Demo));
         }
         if advance(demo.driver(), &mut follower, &mut tasks, output)? {
-            patience = Deadline::after(still);
-        } else if patience.has_passed() {
-            let left = tasks.iter().find(|task| !task.is_over);
-            return Err(stalled_error(left.map_or("", |task| task.branch)));
+            stall_deadline = Deadline::after(stall_timeout);
+        } else if stall_deadline.has_passed() {
+            let stalled = tasks.iter().find(|task| !task.is_over);
+            return Err(stalled_error(stalled.map_or("", |task| task.branch)));
         }
         let mut is_merging = tasks.iter().any(|task| task.is_merging && !task.is_over);
         for task in tasks.iter_mut().filter(|task| !task.is_over) {
@@ -192,7 +192,7 @@ fn play(demo: &Demo, pause: u64, signals: &Signals, output: &mut Output) -> Resu
         }
         thread::sleep(TICK);
     }
-    drop(supervising);
+    drop(supervisor);
     Ok(())
 }
 
@@ -311,7 +311,7 @@ impl DemoTask {
         if self.acted_in_status_since == row.entered_at {
             return Ok(());
         }
-        let (ask, message, told) = match row.need {
+        let (kind, message, message_line) = match row.need {
             // The answer is sent only once the agent has asked and waits for it.
             Some(Need::Question) if is_waiting(driver, &row) => (
                 RequestKind::Tell { role: None },
@@ -333,12 +333,12 @@ impl DemoTask {
         };
         self.acted_in_status_since = row.entered_at;
         self.is_merging = row.need == Some(Need::Review);
-        self.line(Style::Good, &told, output)?;
+        self.line(Style::Good, &message_line, output)?;
         let result = driver.requests.ask(&TaskRequest {
             task: self.id.clone(),
             request: Request {
                 by: Role::Human,
-                kind: ask,
+                kind,
                 is_confirmed: false,
                 message,
                 head: None,
@@ -354,14 +354,14 @@ impl DemoTask {
 
 /// Whether the agent reports that it waits for the user.
 fn is_waiting(driver: &Driver, row: &TaskRow) -> bool {
-    let doing = driver.views.activity_states(std::slice::from_ref(row));
-    let waits = [
+    let states = driver.views.activity_states(std::slice::from_ref(row));
+    let waiting_states = [
         ActivityState::WaitingForPermission,
         ActivityState::WaitingForInput,
     ];
-    doing
+    states
         .get(&row.id)
-        .is_some_and(|doing| waits.contains(doing))
+        .is_some_and(|state| waiting_states.contains(state))
 }
 
 /// The supervisor in this process; dropping this asks it to stop.

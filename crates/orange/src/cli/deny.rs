@@ -16,7 +16,7 @@ pub struct Args {
     /// The request's id.
     #[arg(value_name = "REQUEST")]
     pub request: String,
-    /// Why, for the agent.
+    /// Tell the agent why.
     #[arg(long, short, value_name = "TEXT")]
     pub message: Option<String>,
 }

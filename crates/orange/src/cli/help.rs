@@ -144,7 +144,7 @@ fn overview(command: &Command, width: usize) -> String {
     for (group, names) in GROUPS {
         let heading = format!("{group}:");
         let names = match names {
-            [only] => listed(command, only),
+            [only] => group_and_commands(command, only),
             names => names.join(", "),
         };
         let _ = write!(overview, "{HEADING}{heading:INDENT$}{HEADING:#}");
@@ -164,7 +164,7 @@ fn overview(command: &Command, width: usize) -> String {
 }
 
 /// The name of a group and its commands, except those that have a short form.
-fn listed(command: &Command, group: &str) -> String {
+fn group_and_commands(command: &Command, group: &str) -> String {
     let inner = command.find_subcommand(group).into_iter();
     let inner = inner.flat_map(Command::get_subcommands);
     let inner = inner.map(Command::get_name);

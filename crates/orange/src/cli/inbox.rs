@@ -44,7 +44,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let Some(last) = last else { break };
         // Marked only after printing: a message that was not printed stays unread.
         driver.views.mark_read(&task, role, last)?;
-        // A message that arrived meanwhile counts as announced with the earlier ones: print it too.
+        // A message that arrived meanwhile may get no nudge of its own, so print it too.
         messages = driver.views.unread(&task, role)?;
         if messages.is_empty() || output.is_json() {
             break;
@@ -60,7 +60,7 @@ fn print(messages: Vec<Message>, to_agent: bool, output: &mut Output) -> Result<
     }
     if to_agent && !messages.is_empty() {
         // An agent gets every byte as written; a user's terminal must not interpret them.
-        output.answer_exactly(exact(&messages).as_bytes())?;
+        output.answer_exactly(exact_text(&messages).as_bytes())?;
         return Ok(());
     }
     let now = clock::now();
@@ -91,7 +91,7 @@ fn heading(message: &Message) -> String {
     format!("{at} from the {from} to the {to}:")
 }
 
-fn exact(messages: &[Message]) -> String {
+fn exact_text(messages: &[Message]) -> String {
     let bodies = messages
         .iter()
         .map(|message| format!("{}\n{}\n", heading(message), message.text));

@@ -48,9 +48,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let (skills, workflows) = driver(environment)?
         .admin
         .update_skills(requested.as_ref(), action)?;
-    let is_short =
+    let is_problem =
         |it: &&InstallReport| matches!(it.outcome, SkillOutcome::Kept | SkillOutcome::Failed);
-    let exit = match skills.iter().find(is_short) {
+    let exit = match skills.iter().find(is_problem) {
         Some(_) => Exit::Refused,
         None => Exit::Ok,
     };
@@ -64,15 +64,15 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     output.answer(&table(&skills).to_text(output.answer_width()))?;
     let width = output.narration_width();
-    let mut complaint = Text::new();
-    for skill in skills.iter().filter(is_short) {
+    let mut errors = Text::new();
+    for skill in skills.iter().filter(is_problem) {
         let reason = skill.reason.as_deref().unwrap_or_default();
         let (name, path) = (&skill.harness, skill.path.display());
         let message = format!("cannot change the skill of `{name}`, `{path}`: {reason}");
         let hints: Vec<String> = skill.fix.iter().cloned().collect();
-        push_error(&mut complaint, &message, &hints, width, 0);
+        push_error(&mut errors, &message, &hints, width, 0);
     }
-    output.print_error(&complaint);
+    output.print_error(&errors);
     Ok(exit)
 }
 

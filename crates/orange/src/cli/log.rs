@@ -53,7 +53,7 @@ struct Line {
     level: String,
     /// The process that wrote the line.
     pid: u32,
-    /// The task it is about; absent if it is about all of them.
+    /// The task that the line is about; absent if it is not about one task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task: Option<String>,
     /// What happened, such as `decided`, `refused`, `performed` or `failed`.
@@ -104,7 +104,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return Ok(Exit::Ok);
     }
     // An interrupt is the normal way to end this, so it is not an error.
-    let (followed, signal) =
+    let (result, signal) =
         run_with_progress(driver.context.progress(), WaitMode::for_printing(), || {
             while !driver.context.progress().is_over() {
                 let lines = driver.admin.log_lines(&mut reader)?;
@@ -113,7 +113,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             }
             Ok::<(), Error>(())
         });
-    followed?;
+    result?;
     Ok(signal.map_or(Exit::Ok, Exit::from))
 }
 

@@ -46,49 +46,49 @@ struct SkippedDirectory<'a> {
 
 /// Rebuilds the database; a directory that cannot be read is reported and left as it is.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let rebuilt = driver(environment)?.admin.rebuild(args.move_aside)?;
-    let exit = if rebuilt.skipped.is_empty() {
+    let report = driver(environment)?.admin.rebuild(args.move_aside)?;
+    let exit = if report.skipped.is_empty() {
         Exit::Ok
     } else {
         Exit::Refused
     };
     if output.is_json() {
-        SHAPE.print(&body(&rebuilt), output)?;
+        SHAPE.print(&body(&report), output)?;
         return Ok(exit);
     }
-    output.answer(&text(&rebuilt, output.answer_width()))?;
+    output.answer(&text(&report, output.answer_width()))?;
     let mut narration = Text::new();
-    for hint in hints(&rebuilt) {
+    for hint in hints(&report) {
         narration.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
     }
     output.narrate(&narration);
     Ok(exit)
 }
 
-fn body(rebuilt: &RebuildReport) -> Body<'_> {
-    let tasks = rebuilt.tasks.iter().map(|it| RestoredTask {
+fn body(report: &RebuildReport) -> Body<'_> {
+    let tasks = report.tasks.iter().map(|it| RestoredTask {
         task: &it.task,
         version: it.version,
         remarks: &it.remarks,
     });
-    let skipped = rebuilt.skipped.iter().map(|it| SkippedDirectory {
+    let skipped = report.skipped.iter().map(|it| SkippedDirectory {
         path: it.path.display().to_string(),
         reason: &it.reason,
     });
     Body {
         tasks: tasks.collect(),
         skipped: skipped.collect(),
-        workspaces: &rebuilt.workspaces,
-        old_database: rebuilt
+        workspaces: &report.workspaces,
+        old_database: report
             .old_database
             .as_ref()
             .map(|it| it.display().to_string()),
     }
 }
 
-fn text(rebuilt: &RebuildReport, width: Option<usize>) -> Text {
+fn text(report: &RebuildReport, width: Option<usize>) -> Text {
     let mut text = Text::new();
-    for task in &rebuilt.tasks {
+    for task in &report.tasks {
         let mut message = format!(": restored, version {}", task.version);
         for remark in &task.remarks {
             message.push_str("; ");
@@ -97,33 +97,33 @@ fn text(rebuilt: &RebuildReport, width: Option<usize>) -> Text {
         let parts = [(Style::Bold, task.task.as_str()), (Style::Plain, &message)];
         text.push_line(&parts, 4, width);
     }
-    for skipped in &rebuilt.skipped {
+    for skipped in &report.skipped {
         let path = skipped.path.display().to_string();
         let message = format!(": skipped, {}", skipped.reason);
         text.push_line(&[(Style::Bad, &path), (Style::Plain, &message)], 4, width);
     }
-    for name in &rebuilt.workspaces {
+    for name in &report.workspaces {
         text.push(Style::Bold, name.as_str());
         text.push(Style::Plain, ": free, back in the pool");
         text.end_line();
     }
-    if rebuilt.tasks.is_empty() && rebuilt.skipped.is_empty() {
+    if report.tasks.is_empty() && report.skipped.is_empty() {
         text.push(Style::Plain, "no tasks found");
         text.end_line();
     }
-    if let Some(old) = &rebuilt.old_database {
+    if let Some(old) = &report.old_database {
         let message = format!("the old database is now `{}`", old.display());
         text.push_line(&[(Style::Plain, &message)], 4, width);
     }
     text
 }
 
-fn hints(rebuilt: &RebuildReport) -> Vec<String> {
+fn hints(report: &RebuildReport) -> Vec<String> {
     let mut hints = vec![String::from(
         "decisions made after a task directory was last written are lost; `orange task list` shows \
          the status of every task now",
     )];
-    if !rebuilt.skipped.is_empty() {
+    if !report.skipped.is_empty() {
         hints.push(String::from(
             "fix or move away the skipped directories, then run `orange rebuild --move-aside`",
         ));

@@ -15,7 +15,7 @@ use super::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// How long a supervisor may take to stop.
+/// How long a supervisor may take to start or to stop.
 const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Run the supervisor.
@@ -121,11 +121,11 @@ fn supervise(driver: Driver, output: &mut Output) -> Result<Exit, Error> {
     );
     text.end_line();
     output.narrate(&text);
-    let ended = supervisor.run();
+    let result = supervisor.run();
     handle.close();
     // This does not block: the listener only waits for signals, and the closed handle ends that.
     let _joined = listener.join();
-    ended?;
+    result?;
     Ok(Exit::Ok)
 }
 

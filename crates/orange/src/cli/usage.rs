@@ -9,31 +9,31 @@ use super::suggestion::suggest;
 use crate::cli::Error;
 
 /// The error for a command line that `program` rejected.
-pub fn error(refused: &clap::Error, typed: &[OsString], mut program: Command) -> Error {
+pub fn error(clap_error: &clap::Error, typed: &[OsString], mut program: Command) -> Error {
     program.build();
     let command = find_command(typed, &program);
     let name = command.get_bin_name().unwrap_or("orange").to_owned();
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage:").trim();
     let mut hints = Vec::new();
-    let subcommand = text(refused, ContextKind::InvalidSubcommand);
+    let subcommand = text(clap_error, ContextKind::InvalidSubcommand);
     if let Some(meant) = subcommand.and_then(|it| suggest(&it, command, &program)) {
         hints.push(format!("did you mean `{meant}`?"));
     }
-    if let Some(argument) = text(refused, ContextKind::SuggestedArg) {
+    if let Some(argument) = text(clap_error, ContextKind::SuggestedArg) {
         hints.push(format!("did you mean `{argument}`?"));
     }
     hints.push(format!("usage: `{usage}`"));
     hints.push(format!("run `{name} --help` for details"));
-    Error::usage(message(refused, &name)).hints(hints)
+    Error::usage(message(clap_error, &name)).hints(hints)
 }
 
-/// The error for an argument that clap itself would accept.
+/// The error for an argument that is invalid here although clap accepts it.
 pub fn unknown_argument(argument: &str, program: &mut Command) -> clap::Error {
-    let mut refused = program.error(ErrorKind::UnknownArgument, argument);
+    let mut clap_error = program.error(ErrorKind::UnknownArgument, argument);
     let argument = ContextValue::String(argument.to_owned());
-    refused.insert(ContextKind::InvalidArg, argument);
-    refused
+    clap_error.insert(ContextKind::InvalidArg, argument);
+    clap_error
 }
 
 /// The innermost command that the command line names, up to the first unknown word.
@@ -50,10 +50,10 @@ fn find_command<'a>(typed: &[OsString], program: &'a Command) -> &'a Command {
     command
 }
 
-fn message(refused: &clap::Error, command: &str) -> String {
-    let argument = text(refused, ContextKind::InvalidArg);
-    let subcommand = text(refused, ContextKind::InvalidSubcommand);
-    match (refused.kind(), argument, subcommand) {
+fn message(clap_error: &clap::Error, command: &str) -> String {
+    let argument = text(clap_error, ContextKind::InvalidArg);
+    let subcommand = text(clap_error, ContextKind::InvalidSubcommand);
+    match (clap_error.kind(), argument, subcommand) {
         (ErrorKind::InvalidSubcommand, _, Some(subcommand)) => {
             format!("`{command}` has no command `{subcommand}`")
         }
@@ -68,7 +68,7 @@ fn message(refused: &clap::Error, command: &str) -> String {
         }
         // The first paragraph is clap's message; we give our own hints instead of its tips.
         _ => {
-            let rendered = refused.render().to_string();
+            let rendered = clap_error.render().to_string();
             let paragraph = rendered.split("\n\n").next().unwrap_or_default();
             let paragraph = paragraph.trim_start_matches("error: ").trim();
             // This is the standard library's message about an invalid number.
@@ -88,8 +88,8 @@ fn missing_argument(argument: &str) -> String {
     format!("one of {}", flags.join(", "))
 }
 
-fn text(refused: &clap::Error, kind: ContextKind) -> Option<String> {
-    match refused.get(kind)? {
+fn text(clap_error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match clap_error.get(kind)? {
         ContextValue::Strings(values) => values.first().cloned(),
         ContextValue::None => None,
         value => Some(value.to_string()),

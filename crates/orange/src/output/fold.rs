@@ -12,7 +12,7 @@ pub(super) struct Room {
     pub(super) first: usize,
     /// The column at which every later line starts.
     pub(super) later: usize,
-    /// The column at which lines end; without one nothing is folded.
+    /// The column at which lines end; `None` if lines are never folded.
     pub(super) end: Option<usize>,
 }
 

@@ -21,7 +21,7 @@ const SIGNS: [(char, char); 6] = [
 ];
 
 impl Glyphs {
-    /// What the locale can show; without a locale, everything, as today's terminals can.
+    /// The glyphs that the locale can show. Without a locale, Unicode is assumed.
     pub fn of(locale: Option<&str>) -> Glyphs {
         let locale = locale.map(str::to_ascii_lowercase);
         match locale {
@@ -31,24 +31,26 @@ impl Glyphs {
     }
 
     /// The text as printed. Only our own signs are replaced: anything else may be part of a name.
-    pub(super) fn shown(self, text: &str, is_terminal: bool) -> Cow<'_, str> {
+    pub(super) fn render(self, text: &str, is_terminal: bool) -> Cow<'_, str> {
         if text.is_ascii() {
             return Cow::Borrowed(text);
         }
         let is_isolate = |it: char| it == FIRST_STRONG_ISOLATE || it == POP_ISOLATE;
         // Isolates protect neighbouring text on a terminal; elsewhere the output must be exact.
-        let drops = !is_terminal && text.contains(is_isolate);
+        let drops_isolates = !is_terminal && text.contains(is_isolate);
         let is_sign = |it: char| SIGNS.iter().any(|(sign, _)| *sign == it);
-        let replaces = self == Glyphs::Ascii && text.contains(is_sign);
-        if !drops && !replaces {
+        let replaces_signs = self == Glyphs::Ascii && text.contains(is_sign);
+        if !drops_isolates && !replaces_signs {
             return Cow::Borrowed(text);
         }
-        let replaced = |it: char| {
-            let stands = SIGNS.iter().find(|(sign, _)| replaces && *sign == it);
-            stands.map_or(it, |(_, stands)| *stands)
+        let replace = |it: char| {
+            let replacement = SIGNS.iter().find(|(sign, _)| replaces_signs && *sign == it);
+            replacement.map_or(it, |(_, replacement)| *replacement)
         };
-        let kept = text.chars().filter(|it| !(drops && is_isolate(*it)));
-        Cow::Owned(kept.map(replaced).collect())
+        let kept = text
+            .chars()
+            .filter(|it| !(drops_isolates && is_isolate(*it)));
+        Cow::Owned(kept.map(replace).collect())
     }
 }
 
@@ -72,10 +74,10 @@ mod tests {
 
     #[test]
     fn our_glyphs_are_replaced_and_names_are_not() {
-        assert_eq!(Glyphs::Ascii.shown("● ä …", true), "* ä ~");
-        assert_eq!(Glyphs::Unicode.shown("● ä …", true), "● ä …");
+        assert_eq!(Glyphs::Ascii.render("● ä …", true), "* ä ~");
+        assert_eq!(Glyphs::Unicode.render("● ä …", true), "● ä …");
         let isolated = "\u{2068}ש\u{2069}";
-        assert_eq!(Glyphs::Unicode.shown(isolated, true), isolated);
-        assert_eq!(Glyphs::Unicode.shown(isolated, false), "ש");
+        assert_eq!(Glyphs::Unicode.render(isolated, true), isolated);
+        assert_eq!(Glyphs::Unicode.render(isolated, false), "ש");
     }
 }

@@ -17,8 +17,8 @@ const CUT: char = '…';
 pub struct Column {
     pub heading: &'static str,
     pub alignment: Alignment,
-    /// How narrow the column may become if there is no room, `None` if it keeps its width. The last
-    /// column shrinks first.
+    /// The minimum width on a narrow terminal; `None` if the column never shrinks. The last column
+    /// shrinks first.
     pub narrowest: Option<usize>,
 }
 
@@ -30,7 +30,7 @@ pub struct Grid<'text, const N: usize> {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RenderOptions {
-    /// The width of the terminal; `None` cuts nothing.
+    /// The width of the terminal; `None` if no line is cut.
     pub(super) width: Option<usize>,
     pub(super) is_coloured: bool,
     pub(super) is_terminal: bool,
@@ -49,13 +49,13 @@ impl<'text, const N: usize> Grid<'text, N> {
         self.rows.push(row.map(Cell::new));
     }
 
-    pub(super) fn to_text(&self, look: RenderOptions) -> String {
-        let widths = self.widths(look.width);
+    pub(super) fn to_text(&self, options: RenderOptions) -> String {
+        let widths = self.widths(options.width);
         let total: usize = widths.iter().flatten().map(|it| it + GAP).sum();
         let mut line = Line {
             text: String::with_capacity((total + 8) * (self.rows.len() + 1)),
-            look,
-            missing: 0,
+            options,
+            pending_spaces: 0,
         };
         let headings = self.columns.map(|it| (Style::Bold, Cow::from(it.heading)));
         self.push_line(&mut line, &headings.map(Cell::new), &widths);
@@ -85,11 +85,11 @@ impl<'text, const N: usize> Grid<'text, N> {
         let Some(room) = width else {
             return widths;
         };
-        for (column, width) in self.columns.iter().zip(0..N).rev() {
+        for (column, index) in self.columns.iter().zip(0..N).rev() {
             let total: usize = widths.iter().flatten().map(|it| it + GAP).sum();
             let excess = total.saturating_sub(room + GAP);
-            if let (Some(has), Some(narrowest)) = (&mut widths[width], column.narrowest) {
-                *has = has.saturating_sub(excess).max(narrowest.min(*has));
+            if let (Some(width), Some(narrowest)) = (&mut widths[index], column.narrowest) {
+                *width = width.saturating_sub(excess).max(narrowest.min(*width));
             }
         }
         widths
@@ -121,51 +121,53 @@ impl<'text> Cell<'text> {
 
 struct Line {
     text: String,
-    look: RenderOptions,
-    /// Spaces to write if anything follows on the line.
-    missing: usize,
+    options: RenderOptions,
+    /// Spaces that are written only if more text follows on the line.
+    pending_spaces: usize,
 }
 
 impl Line {
     fn push(&mut self, cell: &Cell<'_>, width: usize, alignment: Alignment) {
         let padding = width.saturating_sub(cell.width);
         if alignment == Alignment::Right {
-            self.missing += padding;
+            self.pending_spaces += padding;
         }
         if cell.width > 0 {
-            self.spaces();
-            let cut;
+            self.write_pending_spaces();
+            let truncated;
             let text = if cell.width > width {
-                cut = truncate(&cell.text, width);
-                cut.as_str()
+                truncated = truncate(&cell.text, width);
+                truncated.as_str()
             } else {
                 &cell.text
             };
             // Isolates protect neighbouring text on a terminal; elsewhere the output must be exact.
-            let text = if self.look.is_terminal {
+            let text = if self.options.is_terminal {
                 text
             } else {
                 text.trim_matches([FIRST_STRONG_ISOLATE, POP_ISOLATE])
             };
-            if self.look.is_coloured {
+            if self.options.is_coloured {
                 self.text.push_str(&cell.style.paint(text));
             } else {
                 self.text.push_str(text);
             }
         }
         if alignment == Alignment::Left {
-            self.missing += padding;
+            self.pending_spaces += padding;
         }
-        self.missing += GAP;
+        self.pending_spaces += GAP;
     }
 
-    fn spaces(&mut self) {
-        self.text
-            .extend(std::iter::repeat_n(' ', std::mem::take(&mut self.missing)));
+    fn write_pending_spaces(&mut self) {
+        self.text.extend(std::iter::repeat_n(
+            ' ',
+            std::mem::take(&mut self.pending_spaces),
+        ));
     }
 
     fn end(&mut self) {
-        self.missing = 0;
+        self.pending_spaces = 0;
         self.text.push('\n');
     }
 }
@@ -173,11 +175,11 @@ impl Line {
 /// The beginning of a text, cut to the width, with a mark that it was cut.
 pub fn truncate(text: &str, width: usize) -> String {
     let room = width.saturating_sub(1);
-    let mut taken = 0;
+    let mut used_width = 0;
     let mut kept = String::new();
     for character in text.chars() {
-        taken += character.width().unwrap_or(0);
-        if taken > room {
+        used_width += character.width().unwrap_or(0);
+        if used_width > room {
             break;
         }
         kept.push(character);

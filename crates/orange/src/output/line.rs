@@ -21,8 +21,8 @@ impl Word<'_> {
 }
 
 impl Text {
-    /// Adds a line of parts and ends it. If it fits, or the width is unknown, every space stays;
-    /// otherwise it continues below, at `indent`.
+    /// Adds the parts as one line and ends it. A line that is wider than `width` is folded; its
+    /// later lines start at column `indent`.
     pub fn push_line(&mut self, parts: &[(Style, &str)], indent: usize, width: Option<usize>) {
         let needed: usize = parts
             .iter()
@@ -87,14 +87,14 @@ fn words<'a>(parts: &[(Style, &'a str)]) -> Vec<Word<'a>> {
     let mut words: Vec<Word> = Vec::new();
     let mut is_quoted = false;
     let mut space = "";
-    let mut is_open = false;
+    let mut is_in_word = false;
     for (style, part) in parts {
         let mut rest = *part;
         while !rest.is_empty() {
             let blank = rest.len() - rest.trim_start().len();
             if blank > 0 && !is_quoted {
                 (space, rest) = rest.split_at(blank);
-                is_open = false;
+                is_in_word = false;
                 continue;
             }
             let is_end = |it: char| {
@@ -103,13 +103,13 @@ fn words<'a>(parts: &[(Style, &'a str)]) -> Vec<Word<'a>> {
             };
             let (word, later) = rest.split_at(rest.find(is_end).unwrap_or(rest.len()));
             match words.last_mut() {
-                Some(last) if is_open => last.parts.push((*style, word)),
+                Some(last) if is_in_word => last.parts.push((*style, word)),
                 _ => words.push(Word {
                     space: std::mem::take(&mut space),
                     parts: vec![(*style, word)],
                 }),
             }
-            is_open = true;
+            is_in_word = true;
             rest = later;
         }
     }

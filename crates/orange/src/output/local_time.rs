@@ -13,7 +13,7 @@ pub fn local_time(at: Timestamp) -> String {
     in_zone(at, TimeZone::system())
 }
 
-/// A sentence of ours with every instant in it shown as local time.
+/// The text, with every instant that the engine wrote replaced by local time.
 pub fn with_local_times(text: &str) -> Cow<'_, str> {
     replace(text, local_time)
 }
@@ -47,9 +47,9 @@ fn find(text: &str) -> Option<(&str, Timestamp, &str)> {
         let Some(start) = end.checked_sub(LENGTH) else {
             continue;
         };
-        let written = text.get(start..end).unwrap_or_default();
-        if let Ok(at) = Timestamp::parse(written)
-            && at.to_string() == written
+        let candidate = text.get(start..end).unwrap_or_default();
+        if let Ok(at) = Timestamp::parse(candidate)
+            && at.to_string() == candidate
         {
             return Some((&text[..start], at, &text[end..]));
         }

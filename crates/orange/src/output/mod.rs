@@ -80,7 +80,7 @@ impl Output {
     }
 
     pub fn answer(&mut self, text: &Text) -> io::Result<()> {
-        let shown = self.glyphs.shown(text.as_str(), self.stdout.is_terminal());
+        let shown = self.glyphs.render(text.as_str(), self.stdout.is_terminal());
         self.stdout.write_all(shown.as_bytes())?;
         self.stdout.flush()
     }
@@ -88,15 +88,15 @@ impl Output {
     /// Prints rows in columns that fit the terminal. The rows bypass anstream: stripping ten
     /// thousand of them would take longer than everything else.
     pub fn answer_grid<const N: usize>(&mut self, grid: &Grid<'_, N>) -> io::Result<()> {
-        let look = RenderOptions {
+        let options = RenderOptions {
             width: self.answer_width(),
             is_coloured: self.is_coloured(),
             is_terminal: self.stdout.is_terminal(),
         };
-        let text = grid.to_text(look);
+        let text = grid.to_text(options);
         let shown = match self.glyphs {
             Glyphs::Unicode => text,
-            Glyphs::Ascii => self.glyphs.shown(&text, look.is_terminal).into_owned(),
+            Glyphs::Ascii => self.glyphs.render(&text, options.is_terminal).into_owned(),
         };
         let mut stdout = self.stdout.as_inner().lock();
         stdout.write_all(shown.as_bytes())?;
@@ -113,8 +113,8 @@ impl Output {
         let stdin = io::stdin();
         stdin.lock().read_until(b'\n', &mut typed)?;
         let typed = String::from_utf8_lossy(&typed);
-        let is_shown = stdin.is_terminal() && !typed.is_empty();
-        if !is_shown {
+        let is_echoed = stdin.is_terminal() && !typed.is_empty();
+        if !is_echoed {
             let mut echo = Text::new();
             echo.push(Style::Plain, typed.trim_end());
             echo.end_line();
@@ -144,14 +144,15 @@ impl Output {
         self.stdout.is_terminal() && io::stdin().is_terminal()
     }
 
-    /// Prints another program's output unchanged; on a terminal, only its colours take effect.
+    /// Prints another program's output. On a terminal, control characters other than colours are
+    /// replaced.
     pub fn answer_foreign(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.answer_exactly(&self.render_foreign(bytes))
     }
 
     /// What [`Output::answer`] would print.
     pub fn render(&self, text: &Text) -> io::Result<Vec<u8>> {
-        let shown = self.glyphs.shown(text.as_str(), self.stdout.is_terminal());
+        let shown = self.glyphs.render(text.as_str(), self.stdout.is_terminal());
         let mut stream = AutoStream::new(Vec::new(), self.stdout.current_choice());
         stream.write_all(shown.as_bytes())?;
         Ok(stream.into_inner())
@@ -182,8 +183,8 @@ impl Output {
 
     /// Prints what went wrong. A closed stderr is not a failure.
     pub fn print_error(&mut self, text: &Text) {
-        let shown = self.glyphs.shown(text.as_str(), self.stderr.is_terminal());
+        let shown = self.glyphs.render(text.as_str(), self.stderr.is_terminal());
         let written = self.stderr.write_all(shown.as_bytes());
-        let _unheard = written.and_then(|()| self.stderr.flush());
+        let _ignored = written.and_then(|()| self.stderr.flush());
     }
 }

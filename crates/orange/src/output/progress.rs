@@ -11,7 +11,7 @@ use super::text::escape_controls;
 pub struct ProgressLine {
     stderr: Stderr,
     width: usize,
-    taken: usize,
+    shown_width: usize,
 }
 
 impl ProgressLine {
@@ -20,7 +20,7 @@ impl ProgressLine {
         Self {
             stderr: io::stderr(),
             width,
-            taken: 0,
+            shown_width: 0,
         }
     }
 
@@ -32,23 +32,23 @@ impl ProgressLine {
         if display_width(&shown) > room {
             shown = truncate(&shown, room);
         }
-        let taken = display_width(&shown);
-        let rest = " ".repeat(self.taken.saturating_sub(taken));
+        let shown_width = display_width(&shown);
+        let rest = " ".repeat(self.shown_width.saturating_sub(shown_width));
         self.write(&format!("\r{shown}{rest}"));
-        self.taken = taken;
+        self.shown_width = shown_width;
     }
 
     pub fn clear(&mut self) {
-        if self.taken > 0 {
-            let rest = " ".repeat(self.taken);
+        if self.shown_width > 0 {
+            let rest = " ".repeat(self.shown_width);
             self.write(&format!("\r{rest}\r"));
-            self.taken = 0;
+            self.shown_width = 0;
         }
     }
 
     fn write(&mut self, text: &str) {
         let written = self.stderr.write_all(text.as_bytes());
-        let _unheard = written.and_then(|()| self.stderr.flush());
+        let _ignored = written.and_then(|()| self.stderr.flush());
     }
 }
 

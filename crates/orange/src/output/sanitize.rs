@@ -2,18 +2,18 @@
 
 use super::text::is_direction;
 
-/// Makes control characters visible, except line ends, tabs and colours; also characters that
-/// change the text direction.
+/// Replaces control characters (except line ends, tabs and colours) and characters that change the
+/// text direction with `�`.
 pub(super) fn sanitize(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut shown = String::with_capacity(text.len());
     let mut rest = text.as_ref();
     while let Some(character) = rest.chars().next() {
-        let length = colour(rest).unwrap_or(character.len_utf8());
+        let length = colour_length(rest).unwrap_or(character.len_utf8());
         let (part, later) = rest.split_at(length);
-        let is_line = matches!(character, '\n' | '\t');
-        let is_plain = is_line || !(character.is_control() || is_direction(character));
-        if is_plain || colour(rest).is_some() {
+        let is_newline_or_tab = matches!(character, '\n' | '\t');
+        let is_plain = is_newline_or_tab || !(character.is_control() || is_direction(character));
+        if is_plain || colour_length(rest).is_some() {
             shown.push_str(part);
         } else {
             shown.push('\u{fffd}');
@@ -24,7 +24,7 @@ pub(super) fn sanitize(bytes: &[u8]) -> String {
 }
 
 /// The length of the escape sequence at the start of the text, if it only sets a colour.
-fn colour(text: &str) -> Option<usize> {
+fn colour_length(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\u{1b}[")?;
     let is_parameter = |it: char| it.is_ascii_digit() || it == ';';
     let end = parameters.find(|it| !is_parameter(it))?;

@@ -1,4 +1,4 @@
-//! The styles of words, where colour is wanted.
+//! The styles of text, as terminal escape sequences.
 
 /// The meaning of a word, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

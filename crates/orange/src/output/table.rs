@@ -57,20 +57,20 @@ impl<const N: usize> Table<N> {
     /// The table as text, folded to `width` if there is one.
     pub fn to_text(&self, width: Option<usize>) -> Text {
         let widths = self.widths();
-        let narrow: usize = widths.iter().map(|width| width + GAP.len()).sum();
-        let beside = width.map_or(usize::MAX, |width| width.saturating_sub(narrow));
+        let last_start: usize = widths.iter().map(|width| width + GAP.len()).sum();
+        let room_for_last = width.map_or(usize::MAX, |width| width.saturating_sub(last_start));
 
         let mut text = Text::new();
         for (row, last) in &self.rows {
             let padding = self.push_narrow(&mut text, row, &widths);
             let needed = display_width(&last.text);
-            if needed > beside && beside < NARROWEST {
+            if needed > room_for_last && room_for_last < NARROWEST {
                 text.end_line();
                 text.push(Style::Plain, &" ".repeat(BELOW));
                 push_last(&mut text, last, BELOW, width);
             } else if needed > 0 {
                 text.push(Style::Plain, &padding);
-                push_last(&mut text, last, narrow, width);
+                push_last(&mut text, last, last_start, width);
             }
             text.end_line();
         }

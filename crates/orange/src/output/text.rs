@@ -2,7 +2,7 @@
 //!
 //! Text from files or the command line may contain escape sequences. `push` replaces control
 //! characters, so that only this folder moves the cursor, and characters that change the text
-//! direction, so that a command reads as it is.
+//! direction, so that a command is shown in its real order.
 
 use std::borrow::Cow;
 
@@ -66,10 +66,10 @@ impl Text {
             }
             // Text of one style is pushed as a whole: otherwise a right-to-left sentence would not
             // read in order.
-            for (number, alike) in line.chunk_by(|one, other| one.0 == other.0).enumerate() {
+            for (number, group) in line.chunk_by(|one, other| one.0 == other.0).enumerate() {
                 self.push(Style::Plain, if number > 0 { " " } else { "" });
-                let words: Vec<&str> = alike.iter().map(|(_, word)| *word).collect();
-                let style = alike.first().map_or(Style::Plain, |(style, _)| *style);
+                let words: Vec<&str> = group.iter().map(|(_, word)| *word).collect();
+                let style = group.first().map_or(Style::Plain, |(style, _)| *style);
                 self.push(style, &words.join(" "));
             }
         }
@@ -92,21 +92,21 @@ pub struct Paragraph<'a> {
 /// Replaces every character that would move the cursor or change the text direction; isolates
 /// right-to-left text from its neighbours.
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
-    let acts = |character: char| character.is_control() || is_direction(character);
-    let is_shown = |character: char| !acts(character) && !is_right_to_left(character);
+    let is_unsafe = |character: char| character.is_control() || is_direction(character);
+    let is_unchanged = |character: char| !is_unsafe(character) && !is_right_to_left(character);
     // Copy nothing if nothing changes: that is the usual case, and a list has tens of thousands of
     // texts.
-    if is_plain(text) || text.chars().all(is_shown) {
+    if is_plain(text) || text.chars().all(is_unchanged) {
         return Cow::Borrowed(text);
     }
-    let shown = |character: char| {
-        if acts(character) {
+    let replace = |character: char| {
+        if is_unsafe(character) {
             '\u{fffd}'
         } else {
             character
         }
     };
-    let mut shown: String = text.chars().map(shown).collect();
+    let mut shown: String = text.chars().map(replace).collect();
     if shown.chars().any(is_right_to_left) {
         shown.insert(0, FIRST_STRONG_ISOLATE);
         shown.push(POP_ISOLATE);
@@ -114,8 +114,8 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether every character is printable ASCII. Without an early exit, the compiler can let the loop
-/// handle many bytes at once.
+/// Whether every character is printable ASCII. The loop has no early exit, so that the compiler can
+/// check many bytes at once.
 pub(super) fn is_plain(text: &str) -> bool {
     let is_plain = |byte: u8| byte.wrapping_sub(b' ') < 0x7f - b' ';
     text.bytes()

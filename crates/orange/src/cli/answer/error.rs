@@ -77,7 +77,7 @@ impl Error {
 
     pub fn dashboard(message: impl Display) -> Error {
         Error::new(Exit::Unexpected, "system-failed", message)
-            .hint("run `orange task list`: every step has a command too")
+            .hint("use the commands instead, such as `orange task list`")
     }
 
     /// The user answered the confirmation with no.
@@ -102,9 +102,9 @@ impl Error {
     /// Reports the error: as JSON on stdout for programs, else as text on stderr.
     pub fn report(&self, output: &mut Output) -> Exit {
         let body = ErrorBody { error: self };
-        let is_told =
+        let is_reported =
             self.exit == Exit::Ok || (output.is_json() && SHAPE.print(&body, output).is_ok());
-        if !is_told {
+        if !is_reported {
             output.print_error(&self.to_text(output.narration_width()));
         }
         self.exit

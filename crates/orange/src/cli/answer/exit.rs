@@ -16,7 +16,7 @@ pub enum Exit {
     Usage = 2,
     /// The request was understood, but is not possible now.
     Refused = 3,
-    /// What was named does not exist.
+    /// A task, project, file or other thing that the command names does not exist.
     NotFound = 4,
     /// Not finished yet; repeating the command reports the result.
     Busy = 5,

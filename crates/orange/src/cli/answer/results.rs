@@ -35,10 +35,10 @@ fn lines(role: &str, result: &RunResult) -> Vec<String> {
     let cost = result.cost_usd.as_ref().map(|it| format!("{it} USD"));
     let session = result.session_id.as_ref();
     let session = session.map(|it| format!("conversation {it}"));
-    let known = [read, written, cost, session].into_iter().flatten();
-    let known: Vec<String> = known.collect();
-    if !known.is_empty() {
-        lines.push(known.join(", "));
+    let details = [read, written, cost, session].into_iter().flatten();
+    let details: Vec<String> = details.collect();
+    if !details.is_empty() {
+        lines.push(details.join(", "));
     }
     lines
 }

@@ -79,11 +79,11 @@ pub fn activity_text(activities: &[RunActivity], run: &RunId, now: Timestamp) ->
         return Some(format!("has reported nothing since it was started {when}"));
     }
     let evidence = found.activity.evidence.as_ref()?;
-    let (doing, when, kind) = (found.activity.state, ago(now, evidence.at), evidence.kind);
+    let (state, when, kind) = (found.activity.state, ago(now, evidence.at), evidence.kind);
     let words = evidence.message.as_ref().map(|it| format!(": {it}"));
     let words = words.unwrap_or_default();
     Some(format!(
-        "seems to be {doing}: it reported `{kind}` {when}{words}"
+        "seems to be {state}: it reported `{kind}` {when}{words}"
     ))
 }
 

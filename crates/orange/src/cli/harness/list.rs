@@ -44,16 +44,16 @@ struct Line<'a> {
 
 pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let known = driver.scheduler.known_harnesses()?;
+    let harnesses = driver.scheduler.known_harnesses()?;
     if output.is_json() {
         let body = Body {
-            harnesses: known.iter().map(line).collect(),
+            harnesses: harnesses.iter().map(line).collect(),
         };
         return SHAPE.print(&body, output);
     }
     let columns = ["HARNESS", "STATE", "UNTIL"].map(|name| (name, Alignment::Left));
     let mut table = Table::new(columns, "PROGRAM");
-    for harness in &known {
+    for harness in &harnesses {
         let state = state(harness);
         let style = match state {
             "ready" => Style::Good,
@@ -61,13 +61,13 @@ pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error
             "missing" => Style::Plain,
             _ => Style::Bad,
         };
-        let shown = match &harness.parked {
+        let state_text = match &harness.parked {
             Some(parking) => format!("{state}: {}", word(parking.reason)),
             None => state.to_owned(),
         };
         let row = [
             Cell::new(Style::Bold, &harness.name),
-            Cell::new(style, &shown),
+            Cell::new(style, &state_text),
             Cell::new(Style::Plain, &until(harness.parked.as_ref())),
         ];
         let program = match (&harness.binary, &harness.program) {

@@ -35,24 +35,24 @@ struct Body<'a> {
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let unparked = driver(environment)?
+    let outcome = driver(environment)?
         .scheduler
         .unpark(&HarnessName::new(&args.name))?;
     if output.is_json() {
         let body = Body {
             harness: &args.name,
-            parking: unparked.parking.as_ref(),
-            tasks: &unparked.tasks,
+            parking: outcome.parking.as_ref(),
+            tasks: &outcome.tasks,
         };
         return SHAPE.print(&body, output);
     }
     let mut text = Text::new();
     text.push(Style::Bold, &args.name);
-    let message = match &unparked.parking {
+    let message = match &outcome.parking {
         None => String::from(": it was not parked"),
-        Some(_) if unparked.tasks.is_empty() => String::from(": agents can be started on it again"),
+        Some(_) if outcome.tasks.is_empty() => String::from(": agents can be started on it again"),
         Some(_) => {
-            let count = count_noun(unparked.tasks.len(), "task");
+            let count = count_noun(outcome.tasks.len(), "task");
             format!(": agents can be started on it again; {count} can continue")
         }
     };

@@ -32,27 +32,27 @@ pub fn perform(args: &Perform, environment: &Environment) -> Result<Exit, Error>
     let driver = driver(environment)?;
     driver.context.refuse_runs("perform planned effects")?;
     let task = TaskId::new(&args.task);
-    let done = driver.performer.perform_until_done(&task).map(drop);
-    log_failure(done, "performing failed", &driver, &task)
+    let result = driver.performer.perform_until_done(&task).map(drop);
+    log_failure(result, "performing failed", &driver, &task)
 }
 
 pub fn gather(args: &Gather, environment: &Environment) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     driver.context.refuse_runs("run the commands of gates")?;
     let task = TaskId::new(&args.task);
-    let done = driver.steps.gather_requested(&task).map(drop);
-    log_failure(done, "running a gate's command failed", &driver, &task)
+    let result = driver.steps.gather_requested(&task).map(drop);
+    log_failure(result, "running a gate's command failed", &driver, &task)
 }
 
 /// Logs a failure, since no caller reads this process's output. If the log cannot be written, only
 /// the exit code remains.
 fn log_failure(
-    done: Result<(), DriverError>,
+    result: Result<(), DriverError>,
     what: &'static str,
     driver: &Driver,
     task: &TaskId,
 ) -> Result<Exit, Error> {
-    if let Err(error) = done {
+    if let Err(error) = result {
         let more = json!({ "error": error.to_string() });
         driver.context.log(LogLevel::Error, task, what, more);
         return Err(error.into());

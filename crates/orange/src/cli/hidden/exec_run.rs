@@ -13,7 +13,7 @@ use crate::output::Output;
 /// orange starts this in a pane; you do not need it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run file; only you may be able to read it.
+    /// The run file, which only your user can read.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 }

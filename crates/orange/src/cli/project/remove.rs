@@ -32,23 +32,23 @@ struct Body<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let name = ProjectName::new(&args.name);
-    let (project, found) = driver.admin.remove_project(&name)?;
-    let mut stays = vec![format!(
+    let (project, usage) = driver.admin.remove_project(&name)?;
+    let mut kept = vec![format!(
         "the repository `{}` with its branches and saved work",
         project.path.display()
     )];
     let tasks = driver.context.home().tasks().join(name.as_str());
-    if found.finished_tasks > 0 {
-        let count = count_noun(found.finished_tasks, "finished task");
-        stays.push(format!("{count} in `{}`", tasks.display()));
+    if usage.finished_tasks > 0 {
+        let count = count_noun(usage.finished_tasks, "finished task");
+        kept.push(format!("{count} in `{}`", tasks.display()));
     }
-    for path in &found.idle_workspaces {
-        stays.push(format!("the idle worktree `{}`", path.display()));
+    for path in &usage.idle_workspaces {
+        kept.push(format!("the idle worktree `{}`", path.display()));
     }
     if output.is_json() {
         let body = Body {
             project: &project,
-            kept: stays,
+            kept,
         };
         return SHAPE.print(&body, output);
     }
@@ -56,8 +56,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     text.push(Style::Bold, project.name.as_str());
     text.push(Style::Plain, ": unregistered; nothing was deleted");
     text.end_line();
-    for stays in stays {
-        let message = format!("  kept: {stays}");
+    for item in kept {
+        let message = format!("  kept: {item}");
         text.push_line(&[(Style::Plain, &message)], 4, output.answer_width());
     }
     output.answer(&text)?;

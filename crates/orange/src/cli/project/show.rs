@@ -32,13 +32,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let name = args.name.as_deref().map(ProjectName::new);
     let project = driver.callers.project_for(name.as_ref())?;
-    let found = driver.admin.project_usage(&project.name)?;
+    let usage = driver.admin.project_usage(&project.name)?;
     if output.is_json() {
         let body = Body {
             project: &project,
-            open_tasks: found.open_tasks.iter().map(TaskId::as_str).collect(),
-            ended_tasks: found.finished_tasks,
-            held_workspaces: found
+            open_tasks: usage.open_tasks.iter().map(TaskId::as_str).collect(),
+            ended_tasks: usage.finished_tasks,
+            held_workspaces: usage
                 .used_workspaces
                 .iter()
                 .map(WorkspaceName::as_str)
@@ -47,12 +47,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return SHAPE.print(&body, output);
     }
     let width = output.answer_width();
-    output.answer(&text(&project, &found, width)?)?;
+    output.answer(&text(&project, &usage, width)?)?;
     Ok(Exit::Ok)
 }
 
 /// Shows the keys by their names in the file, because `update` and an editor use those names.
-fn text(project: &Project, found: &ProjectUsage, width: Option<usize>) -> Result<Text, Error> {
+fn text(project: &Project, usage: &ProjectUsage, width: Option<usize>) -> Result<Text, Error> {
     let mut text = Text::new();
     let mut line = |name: &str, value: &str| {
         let name = format!("{name:<18}");
@@ -65,24 +65,24 @@ fn text(project: &Project, found: &ProjectUsage, width: Option<usize>) -> Result
     let rest = rest.map(|(key, _)| key.as_str());
     let rest = rest.filter(|key| !first.contains(key));
     for key in first.into_iter().chain(rest) {
-        let shown = match keys.get(key) {
+        let value_text = match keys.get(key) {
             Some(Value::String(text)) if text.is_empty() => String::from("none"),
             Some(Value::String(text)) => text.clone(),
             Some(value) => value.to_string(),
             None => continue,
         };
-        line(key, &shown);
+        line(key, &value_text);
     }
-    let open: Vec<&str> = found.open_tasks.iter().map(TaskId::as_str).collect();
+    let open: Vec<&str> = usage.open_tasks.iter().map(TaskId::as_str).collect();
     let open = match open.as_slice() {
         [] => String::from("none open"),
         open => format!("{} open: {}", open.len(), open.join(", ")),
     };
     line(
         "tasks",
-        &format!("{open}, {} finished", found.finished_tasks),
+        &format!("{open}, {} finished", usage.finished_tasks),
     );
-    for workspace in &found.used_workspaces {
+    for workspace in &usage.used_workspaces {
         line("workspace", workspace.as_str());
     }
     Ok(text)

@@ -35,19 +35,19 @@ pub struct Args {
     /// How many tasks can have a worktree at once.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub pool_size: Option<u32>,
-    /// The strategy of a merge that does not name one.
+    /// The default merge strategy.
     #[arg(long, value_enum, value_name = "STRATEGY")]
     pub merge_strategy: Option<Strategy>,
     /// Shell command that must succeed on the merged result; empty for none.
     #[arg(long, value_name = "COMMAND")]
     pub merge_verify: Option<String>,
-    /// Push a merge to the remote first.
+    /// Push to the remote before merging locally.
     #[arg(long, value_name = "true|false")]
     pub push: Option<bool>,
-    /// The remote's address that orange may use; empty for none.
+    /// The URL of the remote that orange may use; empty for none.
     #[arg(long, value_name = "URL")]
     pub remote: Option<String>,
-    /// The remote's address for pushes, if it is another one.
+    /// The remote's URL for pushes, if it is different.
     #[arg(long, value_name = "URL")]
     pub push_remote: Option<String>,
     /// Delete the branch after merging.

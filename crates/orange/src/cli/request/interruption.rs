@@ -13,7 +13,7 @@ pub enum Signal {
     Terminate,
 }
 
-/// What the interrupted command waited for; only the demo ends with its command.
+/// What the interrupted command waited for. Everything but the demo continues without the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitSubject {
     Creation,
@@ -28,11 +28,11 @@ pub enum WaitSubject {
 
 impl Signal {
     /// The error of a command that was interrupted before its wait was over.
-    pub fn interruption_error(self, waited: &WaitSubject) -> Error {
-        let message = format!("{} while {waited}", self.describe());
+    pub fn interruption_error(self, subject: &WaitSubject) -> Error {
+        let message = format!("{} while {subject}", self.describe());
         Error::new(self.into(), "interrupted", message)
-            .hint(waited.hint())
-            .details(json!({ "task": waited.task() }))
+            .hint(subject.hint())
+            .details(json!({ "task": subject.task() }))
     }
 
     fn describe(self) -> &'static str {

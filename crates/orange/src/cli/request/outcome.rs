@@ -27,16 +27,16 @@ impl Outcome {
     }
 
     /// What happened, in one line.
-    pub fn describe(self, changed: &ChangeReport) -> String {
-        let status = &changed.task.status;
-        let events = changed.events.iter().rev();
+    pub fn describe(self, report: &ChangeReport) -> String {
+        let status = &report.task.status;
+        let events = report.events.iter().rev();
         let mut moves = events.filter_map(|event| match &event.fact {
-            Fact::StatusChanged(changed) => Some(changed),
+            Fact::StatusChanged(change) => Some(change),
             _ => None,
         });
         let mut text = match (self, moves.next()) {
             (Outcome::Already, _) => format!("already in `{status}`"),
-            (_, None) => match recipient(changed) {
+            (_, None) => match recipient(report) {
                 Some(role) => format!("the message is in the {role}'s inbox"),
                 None => format!("in `{status}`"),
             },
@@ -48,7 +48,7 @@ impl Outcome {
                 format!("from `{}` to `{}`, now in `{status}`", moved.from, moved.to)
             }
         };
-        for event in &changed.events {
+        for event in &report.events {
             text.push_str(&amendment_text(&event.fact));
         }
         if matches!(self, Outcome::InFlight) {
@@ -59,8 +59,8 @@ impl Outcome {
 }
 
 /// The role that a message was sent to.
-fn recipient(changed: &ChangeReport) -> Option<&Role> {
-    changed.events.iter().find_map(|event| match &event.fact {
+fn recipient(report: &ChangeReport) -> Option<&Role> {
+    report.events.iter().find_map(|event| match &event.fact {
         Fact::EffectPlanned(planned) => match &planned.effect {
             Effect::NotifyRole(notify) => Some(&notify.role),
             _ => None,
@@ -90,10 +90,10 @@ fn amendment_text(fact: &Fact) -> String {
 }
 
 /// A warning if the task's files could not be written after the change was recorded.
-pub fn stale_files_warning(changed: &ChangeReport, width: Option<usize>) -> Text {
+pub fn stale_files_warning(report: &ChangeReport, width: Option<usize>) -> Text {
     let mut text = Text::new();
-    if let Some(error) = &changed.copies_failed {
-        let task = &changed.task.id;
+    if let Some(error) = &report.copies_failed {
+        let task = &report.task.id;
         let warning = Paragraph {
             lead: &[(Style::Warn, "warning:")],
             body: &format!("the files of task `{task}` are not up to date: {error}"),

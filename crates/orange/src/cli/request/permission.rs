@@ -1,4 +1,4 @@
-//! What `orange allow` and `orange deny` share, and how requests read.
+//! Answers a permission request, and prints the command it is about.
 
 use orange_config::Environment;
 use orange_driver::AnsweredRequest;
@@ -36,13 +36,13 @@ pub fn answer(
         };
         return SHAPE.print(&body, output);
     }
-    let done = match outcome {
+    let answer_text = match outcome {
         PermissionOutcome::Allowed => "allowed once",
         _ => "denied",
     };
     let mut text = Text::new();
     text.push(Style::Bold, task.as_str());
-    text.push(Style::Plain, &format!(": {done}: {}", request.tool));
+    text.push(Style::Plain, &format!(": {answer_text}: {}", request.tool));
     text.end_line();
     push_command(&mut text, &request);
     output.answer(&text)?;

@@ -1,8 +1,8 @@
 //! Shows progress and handles signals while a command works.
 //!
-//! A signal asks work that can stop early to stop, so that the work can hand over decided effects
-//! to a performer. If it does not stop soon, or a second signal arrives, the signal kills the
-//! process.
+//! The first signal asks the work to stop early, so that the work can hand over decided effects to
+//! a performer. If the work cannot stop early or does not stop soon, or if a second signal arrives,
+//! the signal kills the process.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,8 +28,8 @@ const PROGRESS_DELAY: Duration = Duration::from_secs(1);
 /// How long the work may take to stop after a signal.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Whether a signal has its default effect. The handlers stay installed after the work, and without
-/// this they would swallow the signal.
+/// Whether a signal kills this process. The handlers stay installed after the work; without this
+/// flag they would swallow later signals.
 static SIGNALS_KILL: AtomicBool = AtomicBool::new(true);
 
 static HANDLERS_INSTALLED: Once = Once::new();
@@ -67,9 +67,9 @@ impl WaitMode {
     }
 }
 
-/// Does the work; also returns the signal that asked it to stop.
+/// Does the work; also returns the signal, if any, that asked it to stop.
 pub fn run_with_progress<T>(
-    meanwhile: &Progress,
+    work_progress: &Progress,
     mode: WaitMode,
     work: impl FnOnce() -> T,
 ) -> (T, Option<Signal>) {
@@ -83,21 +83,21 @@ pub fn run_with_progress<T>(
             let _swallowed = register_conditional_default(signal, &SIGNALS_KILL);
         }
     });
-    let (done, finished) = mpsc::channel::<()>();
+    let (finish, finished) = mpsc::channel::<()>();
     let result = thread::scope(|scope| {
-        let looker = scope.spawn(|| {
+        let watcher = scope.spawn(|| {
             let finished = finished;
             ProgressWatcher {
                 signals,
                 progress: mode.progress,
-                meanwhile,
+                work_progress,
                 can_stop: mode.can_stop,
             }
             .watch(&finished)
         });
         let result = work();
-        drop(done);
-        (result, looker.join().unwrap_or_default())
+        drop(finish);
+        (result, watcher.join().unwrap_or_default())
     });
     SIGNALS_KILL.store(true, Ordering::SeqCst);
     result
@@ -106,14 +106,14 @@ pub fn run_with_progress<T>(
 struct ProgressWatcher<'a> {
     signals: Option<Signals>,
     progress: Option<ProgressLine>,
-    meanwhile: &'a Progress,
+    work_progress: &'a Progress,
     can_stop: bool,
 }
 
 impl ProgressWatcher<'_> {
     fn watch(mut self, finished: &Receiver<()>) -> Option<Signal> {
-        let began = Stopwatch::start();
-        let mut doing = (None, began);
+        let total_time = Stopwatch::start();
+        let mut action = (None, total_time);
         let mut signals: Option<(Signal, Deadline)> = None;
         loop {
             let pending = self.signals.as_mut().map(Signals::pending);
@@ -128,7 +128,7 @@ impl ProgressWatcher<'_> {
                     Signal::Terminate
                 };
                 signals = Some((signal, Deadline::after(GRACE)));
-                self.meanwhile.stop_waiting();
+                self.work_progress.stop_waiting();
             }
             match signals {
                 Some((signal, deadline)) if deadline.has_passed() => die_by_signal(match signal {
@@ -136,7 +136,7 @@ impl ProgressWatcher<'_> {
                     Signal::Terminate => SIGTERM,
                 }),
                 Some(_) => {}
-                None => self.show_progress(&mut doing, began),
+                None => self.show_progress(&mut action, total_time),
             }
             if finished.recv_timeout(TICK) != Err(RecvTimeoutError::Timeout) {
                 self.clear();
@@ -146,15 +146,15 @@ impl ProgressWatcher<'_> {
     }
 
     /// Shows what is being done and for how long.
-    fn show_progress(&mut self, doing: &mut (Option<String>, Stopwatch), began: Stopwatch) {
-        let now = self.meanwhile.current_action();
-        if doing.0 != now {
-            *doing = (now, Stopwatch::start());
+    fn show_progress(&mut self, action: &mut (Option<String>, Stopwatch), total_time: Stopwatch) {
+        let now = self.work_progress.current_action();
+        if action.0 != now {
+            *action = (now, Stopwatch::start());
         }
-        let (Some(progress), (Some(what), since)) = (&mut self.progress, doing) else {
+        let (Some(progress), (Some(what), since)) = (&mut self.progress, action) else {
             return;
         };
-        if began.elapsed() >= PROGRESS_DELAY {
+        if total_time.elapsed() >= PROGRESS_DELAY {
             progress.show(&format!("{what}, {} s", since.elapsed().as_secs()));
         }
     }

@@ -50,11 +50,11 @@ pub struct Target {
     /// worktree].
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
-    /// Answer the workflow's question, if it asks one, with yes; do not ask.
+    /// Confirm without asking, if the workflow wants a confirmation.
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
-    pub patience: WaitArgs,
+    pub wait_args: WaitArgs,
 }
 
 /// How long to wait.
@@ -67,20 +67,20 @@ pub struct WaitArgs {
 }
 
 impl WaitArgs {
-    pub fn waiting(&self, driver: &Driver) -> WaitPolicy {
-        WaitPolicy::Detached(self.bound(driver))
+    pub fn wait_policy(&self, driver: &Driver) -> WaitPolicy {
+        WaitPolicy::Detached(self.timeout(driver))
     }
 
     /// A driver that also waits this long for the commands of gates.
     pub fn driver(&self, environment: &Environment) -> Result<Driver, Error> {
         let driver = driver(environment)?;
-        let gathering = GatherPolicy::Detached(self.bound(&driver));
+        let gathering = GatherPolicy::Detached(self.timeout(&driver));
         Ok(driver.with_gathering(gathering))
     }
 
-    fn bound(&self, driver: &Driver) -> Duration {
-        let given = self.wait.map(Duration::from_secs);
-        given.unwrap_or_else(|| driver.context.default_wait())
+    fn timeout(&self, driver: &Driver) -> Duration {
+        let requested = self.wait.map(Duration::from_secs);
+        requested.unwrap_or_else(|| driver.context.default_wait())
     }
 }
 
@@ -106,7 +106,7 @@ struct Body<'a> {
 /// What to print in addition to the result of a request.
 #[derive(Default)]
 pub struct Extras<'a> {
-    /// Why the work was not started in the end.
+    /// Why the work of a new task was not started.
     pub not_started: Option<&'a Error>,
     pub waits: &'a [Wait],
     pub merged: Option<&'a MergeResult>,
@@ -170,23 +170,23 @@ pub fn request_without_confirmation(
 fn send_request(
     target: &Target,
     draft: RequestDraft,
-    confirmed: bool,
+    is_confirmed: bool,
     environment: &Environment,
     output: &Output,
 ) -> Result<Answer, Error> {
-    let driver = target.patience.driver(environment)?;
+    let driver = target.wait_args.driver(environment)?;
     let task = driver.callers.resolve_task(target.task.as_deref())?;
     let request = |by| Request {
         by,
-        kind: draft.ask,
-        is_confirmed: confirmed,
+        kind: draft.kind,
+        is_confirmed,
         message: draft.message,
         head: draft.head,
     };
-    let waiting = target.patience.waiting(&driver);
+    let wait_policy = target.wait_args.wait_policy(&driver);
     let mode = WaitMode::for_wait(output);
     let (result, signal) = run_with_progress(driver.context.progress(), mode, || {
-        driver.requests.ask_as_caller(&task, request, waiting)
+        driver.requests.ask_as_caller(&task, request, wait_policy)
     });
     match (result, signal) {
         (Err(DriverError::GateRunning { .. }), Some(signal)) => {
@@ -218,15 +218,15 @@ fn question(answer: &Answer) -> Option<(String, Option<CommitId>)> {
 
 #[derive(Clone, Debug)]
 pub struct RequestDraft {
-    pub ask: RequestKind,
+    pub kind: RequestKind,
     pub message: Option<String>,
     pub head: Option<CommitId>,
 }
 
 impl RequestDraft {
-    pub fn plain(ask: RequestKind) -> RequestDraft {
+    pub fn plain(kind: RequestKind) -> RequestDraft {
         RequestDraft {
-            ask,
+            kind,
             message: None,
             head: None,
         }
@@ -251,95 +251,91 @@ pub fn print(answer: Answer, output: &mut Output) -> Result<Exit, Error> {
     print_with(answer, &Extras::default(), output)
 }
 
-/// What a request has led to; a refusal is an error.
-pub fn settled(answer: Answer) -> Result<(Outcome, Box<ChangeReport>, Exit), Error> {
+/// The outcome of a request, the change it made and the exit code; a refusal is an error.
+pub fn require_outcome(answer: Answer) -> Result<(Outcome, Box<ChangeReport>, Exit), Error> {
     Ok(match answer {
         Answer::Refused(refusal) => return Err(refusal.into()),
-        Answer::Done(changed) | Answer::StillRunning(changed)
-            if !changed.failed_effects.is_empty() =>
+        Answer::Done(report) | Answer::StillRunning(report)
+            if !report.failed_effects.is_empty() =>
         {
-            (Outcome::Failed, changed, Exit::ExternalFailed)
+            (Outcome::Failed, report, Exit::ExternalFailed)
         }
-        Answer::Done(changed) => (Outcome::Done, changed, Exit::Ok),
-        Answer::StillRunning(changed) => (Outcome::InFlight, changed, Exit::Busy),
+        Answer::Done(report) => (Outcome::Done, report, Exit::Ok),
+        Answer::StillRunning(report) => (Outcome::InFlight, report, Exit::Busy),
         Answer::AlreadyDone(task) => {
-            let changed = ChangeReport {
+            let report = ChangeReport {
                 task: *task,
                 events: Vec::new(),
                 failed_effects: Vec::new(),
                 copies_failed: None,
             };
-            (Outcome::Already, Box::new(changed), Exit::Ok)
+            (Outcome::Already, Box::new(report), Exit::Ok)
         }
     })
 }
 
 /// Prints the result of a request and the extras.
-pub fn print_with(
-    answer: Answer,
-    besides: &Extras<'_>,
-    output: &mut Output,
-) -> Result<Exit, Error> {
-    let not_started = besides.not_started;
-    let (outcome, changed, exit) = settled(answer)?;
+pub fn print_with(answer: Answer, extras: &Extras<'_>, output: &mut Output) -> Result<Exit, Error> {
+    let not_started = extras.not_started;
+    let (outcome, report, exit) = require_outcome(answer)?;
     let exit = not_started.map_or(exit, |error| error.exit);
     if output.is_json() {
         let body = Body {
             outcome: outcome.code(),
-            task: &changed.task,
-            events: &changed.events,
-            failed_effects: changed
+            task: &report.task,
+            events: &report.events,
+            failed_effects: report
                 .failed_effects
                 .iter()
                 .map(failed_effect_json)
                 .collect(),
             not_started,
-            waits: wait_bodies(besides.waits),
-            merged: besides.merged,
-            files_error: changed.copies_failed.as_deref(),
+            waits: wait_bodies(extras.waits),
+            merged: extras.merged,
+            files_error: report.copies_failed.as_deref(),
         };
         SHAPE.print(&body, output)?;
         return Ok(exit);
     }
-    let task = &changed.task;
+    let task = &report.task;
     let width = output.answer_width();
     let mut text = Text::new();
-    let message = match (outcome, besides.already) {
+    let message = match (outcome, extras.already) {
         (Outcome::Already, Some(already)) => format!(": {already}"),
-        _ => format!(": {}", outcome.describe(&changed)),
+        _ => format!(": {}", outcome.describe(&report)),
     };
     let parts = [(Style::Bold, task.id.as_str()), (Style::Plain, &message)];
     text.push_line(&parts, 4, width);
-    if let Some(merged) = besides.merged {
+    if let Some(merged) = extras.merged {
         text.push_line(&[(Style::Plain, &format!("  {merged}"))], 4, width);
     }
-    for wait in besides.waits {
+    for wait in extras.waits {
         text.push_line(&[(Style::Plain, &format!("  waits: {wait}"))], 4, width);
     }
     output.answer(&text)?;
-    output.print_error(&stale_files_warning(&changed, output.narration_width()));
+    output.print_error(&stale_files_warning(&report, output.narration_width()));
     if let Some(error) = not_started {
         output.print_error(&error.to_text(output.narration_width()));
         return Ok(exit);
     }
-    output.print_error(&failures_text(&changed, output.narration_width()));
-    output.narrate(&hint_text(&changed.task, exit, output.narration_width()));
+    output.print_error(&failures_text(&report, output.narration_width()));
+    output.narrate(&hint_text(&report.task, exit, output.narration_width()));
     Ok(exit)
 }
 
-fn failed_effect_json(given_up: &FailedEffect) -> Value {
-    json!({ "effect": given_up.effect, "error": given_up.error })
+fn failed_effect_json(failed_effect: &FailedEffect) -> Value {
+    json!({ "effect": failed_effect.effect, "error": failed_effect.error })
 }
 
-fn failures_text(changed: &ChangeReport, width: Option<usize>) -> Text {
-    let (task, given_up) = (&changed.task, &changed.failed_effects);
+fn failures_text(report: &ChangeReport, width: Option<usize>) -> Text {
+    let (task, failed_effects) = (&report.task, &report.failed_effects);
     let mut text = Text::new();
-    for failed in given_up {
+    for failed in failed_effects {
         let message = format!("{} failed: {}", failed.effect, failed.error);
         push_error(&mut text, &message, &[], width, 0);
     }
     // A failed effect is often a reason for attention too; print it once.
-    let is_new = |reason: &&String| !given_up.iter().any(|it| reason.ends_with(&it.error));
+    let is_new = |reason: &&String| !failed_effects.iter().any(|it| reason.ends_with(&it.error));
     for reason in task.attention.iter().filter(is_new) {
         let reason = format!(" {reason}");
         let parts = [(Style::Bad, "attention:"), (Style::Plain, &reason)];

@@ -1,4 +1,4 @@
-//! One command for several tasks: each is tried, one report answers.
+//! Runs one command for several tasks and reports on all of them.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,9 @@ use orange_engine::names::{Status, TaskId};
 use serde::Serialize;
 
 use super::outcome::Outcome;
-use super::requests::{RequestDraft, Target, WaitArgs, ask, request_with_confirmation, settled};
+use super::requests::{
+    RequestDraft, Target, WaitArgs, ask, request_with_confirmation, require_outcome,
+};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -20,15 +22,15 @@ pub struct Targets {
     /// Ids, starts of ids, or branches [default: the task of this session or worktree].
     #[arg(value_name = "TASK")]
     pub tasks: Vec<String>,
-    /// Answer the workflow's question, if it asks one, with yes; do not ask.
+    /// Confirm without asking, if the workflow wants a confirmation.
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
-    pub patience: WaitArgs,
+    pub wait_args: WaitArgs,
 }
 
 impl Targets {
-    /// The only task that is meant; `None` if several are named.
+    /// The target, if there is only one; `None` if several tasks are named.
     pub fn only(&self) -> Option<Target> {
         match self.tasks.as_slice() {
             [] => Some(self.target(None)),
@@ -41,7 +43,7 @@ impl Targets {
         Target {
             task: task.cloned(),
             yes: self.yes,
-            patience: self.patience,
+            wait_args: self.wait_args,
         }
     }
 }
@@ -54,7 +56,7 @@ struct Body {
 /// What happened to one task.
 #[derive(Serialize, schemars::JsonSchema)]
 struct Line {
-    /// The task as it was named.
+    /// The task, as you named it.
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<TaskId>,
@@ -80,21 +82,21 @@ pub struct TaskResult {
 impl TaskResult {
     /// The result of a request; a refusal is an error.
     pub fn of(answer: Answer) -> Result<TaskResult, Error> {
-        let (outcome, changed, _) = settled(answer)?;
-        let mut text = outcome.describe(&changed);
-        for failed in &changed.failed_effects {
+        let (outcome, report, _) = require_outcome(answer)?;
+        let mut text = outcome.describe(&report);
+        for failed in &report.failed_effects {
             let _infallible = write!(text, "; {} failed: {}", failed.effect, failed.error);
         }
         Ok(TaskResult {
-            task: changed.task.id,
-            status: Some(changed.task.status),
+            task: report.task.id,
+            status: Some(report.task.status),
             outcome,
             text,
         })
     }
 }
 
-/// The tasks with their summaries, for a question; a name that fits no task is repeated.
+/// The tasks with their summaries, for a question; a name that matches no task stays as it is.
 pub fn describe_each(driver: &Driver, names: &[String]) -> String {
     let described = names.iter().map(|name| {
         let task = driver.callers.resolve_task(Some(name)).ok();
@@ -157,7 +159,7 @@ pub fn for_each(
     Ok(exit)
 }
 
-/// Makes the same request for each task; the answer for a single one is the usual one.
+/// Makes the same request for each task. A single task gets the usual answer instead of a report.
 pub fn ask_each(
     targets: &Targets,
     draft: &RequestDraft,
@@ -177,14 +179,14 @@ pub fn ask_each(
 fn text(lines: &[Line], width: Option<usize>) -> Text {
     let mut text = Text::new();
     for line in lines {
-        let named = line
+        let label = line
             .task
             .as_ref()
             .map_or(line.name.as_str(), TaskId::as_str);
         let is_bad = line.error.is_some() || line.outcome == Outcome::Failed.code();
         let style = if is_bad { Style::Bad } else { Style::Plain };
         let message = format!(": {}", line.text);
-        text.push_line(&[(Style::Bold, named), (style, &message)], 4, width);
+        text.push_line(&[(Style::Bold, label), (style, &message)], 4, width);
         for hint in line.error.iter().flat_map(Error::hints_given) {
             text.push_line(&[(Style::Plain, &format!("  hint: {hint}"))], 4, width);
         }

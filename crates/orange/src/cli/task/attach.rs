@@ -10,8 +10,8 @@ use crate::output::Output;
 /// Attach to an agent's terminal.
 ///
 /// To detach, press `F12` or tmux's own keys, usually `Ctrl-b d`; the agent keeps running. If you
-/// are already inside orange's own tmux, your terminal switches to the agent. Inside any other tmux,
-/// the agent is shown within it; `F12` detaches there too.
+/// are already inside orange's own tmux, your terminal switches to the agent. Inside any other
+/// tmux, the agent is shown within it; `F12` detaches there too.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task's id, the start of its id, or its branch [default: the task of this session or
@@ -27,10 +27,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let task = driver.callers.resolve_task(args.task.as_deref())?;
     let role = args.role.as_deref().map(Role::from_name);
-    let showing = driver.agents.attach(&task, role.as_ref())?;
-    if showing.is_nested {
+    let attachment = driver.agents.attach(&task, role.as_ref())?;
+    if attachment.is_nested {
         let hint = "this terminal is inside another tmux; press `F12` to detach from the agent";
         narrate_hint(hint, output);
     }
-    Err(Error::not_started(showing.exec()))
+    Err(Error::not_started(attachment.exec()))
 }

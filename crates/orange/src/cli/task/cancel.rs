@@ -16,9 +16,9 @@ use crate::output::{Output, Text};
 
 /// Cancel tasks.
 ///
-/// Stops the agents of each task and releases its worktree. Its commits stay on the branch. Uncommitted
-/// work is saved first; `orange task restore` restores it. At a terminal you are asked, unless you
-/// pass `--yes`.
+/// Stops the agents of each task and releases its worktree. Its commits stay on the branch.
+/// Uncommitted work is saved first; `orange task restore` restores it. At a terminal you are asked,
+/// unless you pass `--yes`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -39,19 +39,19 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     let draft = RequestDraft::plain(RequestKind::Verb(Verb::Cancel));
     let result = request_with_confirmation(&target, draft, environment, output)?;
-    let ended = match &result {
+    let cancelled_task = match &result {
         Answer::Done(changed) => Some(changed.task.id.clone()),
         _ => None,
     };
     let exit = print(result, output)?;
-    if let Some(task) = ended.filter(|_| !output.is_json()) {
+    if let Some(task) = cancelled_task.filter(|_| !output.is_json()) {
         // The task is cancelled; a failure to read the repository does not change that.
-        let kept = driver(environment)?
+        let rescues = driver(environment)?
             .workspaces
             .rescues_of(&task, None)
             .unwrap_or_default();
-        let waiting: Vec<&RescueInfo> = kept.iter().filter(|it| !it.is_restored).collect();
-        if let Some(last) = waiting.last() {
+        let unrestored: Vec<&RescueInfo> = rescues.iter().filter(|it| !it.is_restored).collect();
+        if let Some(last) = unrestored.last() {
             output.narrate(&rescue_hint(&task, last, output.narration_width()));
         }
     }
@@ -91,8 +91,8 @@ fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
 }
 
 /// Says that uncommitted work was saved, and how to restore it.
-fn rescue_hint(task: &TaskId, kept: &RescueInfo, width: Option<usize>) -> Text {
-    let (number, count) = (kept.number, count_noun(kept.paths.len(), "file"));
+fn rescue_hint(task: &TaskId, rescue: &RescueInfo, width: Option<usize>) -> Text {
+    let (number, count) = (rescue.number, count_noun(rescue.paths.len(), "file"));
     let hint = format!(
         "uncommitted work in {count} is saved as number {number}; restore it with `orange task \
          restore {task} {number} --branch NAME`"

@@ -16,8 +16,8 @@ use crate::cli::request::requests::{Extras, WaitArgs, driver, print, print_with}
 use crate::cli::{Error, Exit, narrate_hint};
 use crate::output::{Output, Style, Text};
 
-/// What separates the user's text from the explanation.
-const BELOW: &str = "# -------- everything below this line is ignored --------";
+/// The line between the user's text and the explanation below it.
+const SEPARATOR: &str = "# -------- everything below this line is ignored --------";
 
 /// What the editor shows to a user who describes a task.
 const TEMPLATE: &str = "\n\n# -------- everything below this line is ignored --------\n\
@@ -38,8 +38,8 @@ const TEMPLATE: &str = "\n\n# -------- everything below this line is ignored ---
 /// first installed one in alphabetical order.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The branch [default: the words of the summary]. A single argument is the branch if it is a valid
-    /// branch name, otherwise the summary.
+    /// The branch [default: the words of the summary]. A single argument is the branch if it is a
+    /// valid branch name, otherwise the summary.
     #[arg(value_name = "BRANCH")]
     pub branch_or_summary: Option<String>,
     /// What to do, in one sentence; without it, the agent asks you.
@@ -91,8 +91,8 @@ pub struct Args {
     /// start].
     #[arg(long, value_name = "STATUS")]
     pub status: Option<String>,
-    /// Start the work only after these tasks, separated by commas, are done; a cancelled task is not
-    /// done.
+    /// Start the work only after these tasks, separated by commas, are done; a cancelled task is
+    /// not done.
     #[arg(long, value_name = "TASK", value_delimiter = ',')]
     pub after: Vec<String>,
     /// The parent task [default: none; if a worker runs this, its own task]. A parent that waits
@@ -112,7 +112,7 @@ pub struct Args {
     #[arg(long)]
     pub no_spawn: bool,
     #[command(flatten)]
-    pub patience: WaitArgs,
+    pub wait_args: WaitArgs,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
@@ -125,20 +125,20 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let (created, signal) = run_with_progress(driver.context.progress(), mode, || {
         driver
             .requests
-            .create_and_start(&new, !args.no_spawn, args.patience.waiting(&driver))
+            .create_and_start(&new, !args.no_spawn, args.wait_args.wait_policy(&driver))
     });
     if let Some(signal) = signal {
-        let waited = match &created {
+        let subject = match &created {
             Ok(created) => pending_wait(created),
             Err(_) => Some(WaitSubject::Creation),
         };
-        if let Some(waited) = waited {
-            return Err(signal.interruption_error(&waited));
+        if let Some(subject) = subject {
+            return Err(signal.interruption_error(&subject));
         }
     }
     let created = created?;
     if let Some(project) = &created.registered {
-        output.narrate(&registered(project, output.narration_width()));
+        output.narrate(&registration_text(project, output.narration_width()));
     } else if let Answer::Done(changed) | Answer::StillRunning(changed) = &created.created
         && args.project.is_none()
         && driver.callers.project_here(None)?.is_none()
@@ -159,7 +159,7 @@ fn new_task(args: &Args, driver: &Driver, output: &Output) -> Result<NewTaskRequ
     if branch.is_none() && summary.is_empty() && context.is_none() {
         (summary, context) = describe_in_editor(driver, output)?;
     }
-    let asker = driver.callers.identify()?;
+    let caller = driver.callers.identify()?;
     let after = args
         .after
         .iter()
@@ -167,7 +167,7 @@ fn new_task(args: &Args, driver: &Driver, output: &Output) -> Result<NewTaskRequ
     let after: Result<BTreeSet<TaskId>, _> = after.collect();
     Ok(NewTaskRequest {
         project: args.project.as_deref().map(ProjectName::new),
-        by: asker.role.clone(),
+        by: caller.role.clone(),
         summary,
         context,
         branch: branch.map(BranchName::new),
@@ -185,7 +185,7 @@ fn new_task(args: &Args, driver: &Driver, output: &Output) -> Result<NewTaskRequ
             after: after?,
             parent: driver
                 .callers
-                .resolve_parent(args.parent.as_deref(), &asker)?,
+                .resolve_parent(args.parent.as_deref(), &caller)?,
             ..Queueing::default()
         },
     })
@@ -193,7 +193,7 @@ fn new_task(args: &Args, driver: &Driver, output: &Output) -> Result<NewTaskRequ
 
 fn pending_wait(created: &CreatedTask) -> Option<WaitSubject> {
     let is_started = match &created.start {
-        Start::Requested(came) => matches!(came, Ok(Answer::Done(_) | Answer::Refused(_))),
+        Start::Requested(result) => matches!(result, Ok(Answer::Done(_) | Answer::Refused(_))),
         Start::NotRequested | Start::UserOnly | Start::Waits(_) => true,
     };
     match &created.created {
@@ -226,7 +226,7 @@ fn describe_in_editor(driver: &Driver, output: &Output) -> Result<(String, Optio
         return Err(usage_error("say what to do"));
     }
     let (text, failure) = driver.requests.edit_text(TEMPLATE)?;
-    let text = text.split(BELOW).next().unwrap_or_default().trim();
+    let text = text.split(SEPARATOR).next().unwrap_or_default().trim();
     if let Some(failure) = failure {
         let error = Error::from(failure);
         if text.is_empty() {
@@ -249,11 +249,11 @@ fn usage_error(message: &str) -> Error {
     Error::usage(format!("cannot create a task: {message}")).hint(usage)
 }
 
-fn context(given: &str) -> Result<String, Error> {
-    let path = match given.strip_prefix('@') {
+fn context(text: &str) -> Result<String, Error> {
+    let path = match text.strip_prefix('@') {
         Some(path) => path,
-        None if given == "-" => given,
-        None => return Ok(given.to_owned()),
+        None if text == "-" => text,
+        None => return Ok(text.to_owned()),
     };
     read_script(Path::new(path)).map_err(|reason| {
         let message = format!("cannot read the context `{path}`: {reason}");
@@ -263,7 +263,7 @@ fn context(given: &str) -> Result<String, Error> {
     })
 }
 
-fn registered(project: &Project, width: Option<usize>) -> Text {
+fn registration_text(project: &Project, width: Option<usize>) -> Text {
     let (name, path) = (&project.name, project.path.display());
     let harness = project.harness.as_ref().map(ToString::to_string);
     let harness = harness.unwrap_or_default();
@@ -284,35 +284,38 @@ fn print_created(created: CreatedTask, output: &mut Output) -> Result<Exit, Erro
             return print(created.created, output);
         }
     };
-    let again = format!("`orange task spawn {task}` starts the work");
-    let stays = format!("the task is kept; once that is fixed, {again}");
+    let spawn_hint = format!("`orange task spawn {task}` starts the work");
+    let kept_hint = format!("the task is kept; once that is fixed, {spawn_hint}");
     let (exit, hint) = match created.start {
         Start::NotRequested => return print(created.created, output),
         Start::UserOnly => {
             let exit = print(created.created, output)?;
-            (exit, Some(format!("only the user may start it: {again}")))
+            (
+                exit,
+                Some(format!("only the user may start it: {spawn_hint}")),
+            )
         }
         Start::Waits(waits) => {
-            let besides = Extras {
+            let extras = Extras {
                 waits: &waits,
                 ..Extras::default()
             };
-            let exit = print_with(created.created, &besides, output)?;
+            let exit = print_with(created.created, &extras, output)?;
             (exit, Some(waiting_hint(&task)))
         }
         Start::Requested(Err(error)) => {
             let error = Error::from(error);
             let exit = print_with(created.created, &start_error_extras(&error), output)?;
-            (exit, Some(stays))
+            (exit, Some(kept_hint))
         }
         Start::Requested(Ok(Answer::Refused(refusal))) => {
             let error = Error::from(refusal);
             let exit = print_with(created.created, &start_error_extras(&error), output)?;
-            (exit, Some(stays))
+            (exit, Some(kept_hint))
         }
         Start::Requested(Ok(started)) => {
             let exit = print(created.created.followed_by(started), output)?;
-            (exit, (exit == Exit::ExternalFailed).then_some(stays))
+            (exit, (exit == Exit::ExternalFailed).then_some(kept_hint))
         }
     };
     if let Some(hint) = hint.filter(|_| !output.is_json()) {

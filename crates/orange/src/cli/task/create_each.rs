@@ -30,7 +30,7 @@ struct Line {
     problem: Option<String>,
 }
 
-/// Creates one task per agent, as a group; each can be created and started without the others.
+/// Creates and starts one task per agent, as a group. If one fails, the others continue.
 pub(super) fn run(
     args: &Args,
     driver: &Driver,
@@ -46,7 +46,8 @@ pub(super) fn run(
         let usage = "usage: `orange new --each claude,codex \"SUMMARY\"`";
         return Err(Error::usage(message).hint(usage));
     }
-    // With a name for the branches, a repeated command completes the group that it began.
+    // If a branch is given, it also names the group, so that running the command again completes
+    // the group.
     let group = match &new.branch {
         Some(branch) => GroupName::new(branch.as_str()),
         None => new_group_name()?,
@@ -60,7 +61,7 @@ pub(super) fn run(
             .map(|it| BranchName::new(format!("{it}-{harness}")));
         new.queueing.group = Some(group.clone());
         let mode = WaitMode::for_wait(output);
-        let waiting = args.patience.waiting(driver);
+        let waiting = args.wait_args.wait_policy(driver);
         let (created, signal) = run_with_progress(driver.context.progress(), mode, || {
             driver
                 .requests
@@ -79,8 +80,8 @@ pub(super) fn run(
         output.answer(&text(&lines, output.answer_width()))?;
         if let Some(task) = first {
             let hint = format!(
-                "`orange task compare {task}` shows them side by side; `orange task keep TASK` cancels \
-                 the others"
+                "`orange task compare {task}` shows them side by side; `orange task keep TASK` \
+                 cancels the others"
             );
             narrate_hint(&hint, output);
         }

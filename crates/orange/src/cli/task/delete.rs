@@ -16,8 +16,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.delete/1");
 
 /// Delete finished tasks.
 ///
-/// A deleted task is no longer listed, and its directory is moved to `trash` in the home of orange. Its
-/// branch, its saved work and its history are kept, and `--undo` restores the task.
+/// A deleted task is no longer listed, and its directory is moved to `trash` in the home of orange.
+/// Its branch, its saved work and its history are kept, and `--undo` restores the task.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Ids, starts of ids, or branches.

@@ -65,19 +65,19 @@ struct PartBody {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (driver, task) = args.task.find(environment)?;
     let is_coloured = output.is_coloured() && !output.is_json();
-    let difference = driver.workspaces.diff(&task, args.stat, is_coloured)?;
+    let diff = driver.workspaces.diff(&task, args.stat, is_coloured)?;
     if output.is_json() {
-        return SHAPE.print(&body(task.to_string(), &difference, args.stat), output);
+        return SHAPE.print(&body(task.to_string(), &diff, args.stat), output);
     }
-    if difference.committed.files.is_empty() && difference.uncommitted.is_none() {
+    if diff.committed.files.is_empty() && diff.uncommitted.is_none() {
         let mut narration = Text::new();
-        let text = format!("{task}: nothing has changed since {}", difference.base);
+        let text = format!("{task}: nothing has changed since {}", diff.base);
         narration.push(Style::Plain, &text);
         narration.end_line();
         output.narrate(&narration);
         return Ok(Exit::Ok);
     }
-    let text = render(&difference, output)?;
+    let text = render(&diff, output)?;
     if output.answer_width().is_some() && !args.no_pager {
         // Ctrl-C is for the pager; this process exits when the pager does.
         let _ignored = flag::register(SIGINT, Arc::default());
@@ -89,14 +89,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
-fn render(difference: &BranchDiff, output: &Output) -> io::Result<Vec<u8>> {
-    let mut text = output.render(&heading(&committed_heading(difference)))?;
-    text.extend(output.render_foreign(&difference.committed.text));
-    if let Some(uncommitted) = &difference.uncommitted {
+fn render(diff: &BranchDiff, output: &Output) -> io::Result<Vec<u8>> {
+    let mut text = output.render(&heading(&committed_heading(diff)))?;
+    text.extend(output.render_foreign(&diff.committed.text));
+    if let Some(uncommitted) = &diff.uncommitted {
         text.extend(output.render(&heading(""))?);
         text.extend(output.render(&heading("NOT COMMITTED (will not be merged)"))?);
         text.extend(output.render_foreign(&uncommitted.text));
-        text.extend(output.render(&left_out(uncommitted))?);
+        text.extend(output.render(&omitted_text(uncommitted))?);
     }
     Ok(text)
 }
@@ -105,20 +105,17 @@ fn heading(line: &str) -> Text {
     Text::line(Style::Bold, line)
 }
 
-fn committed_heading(difference: &BranchDiff) -> String {
+fn committed_heading(diff: &BranchDiff) -> String {
     let short = |commit: &str| commit.get(..SHORT).unwrap_or(commit).to_owned();
-    let (base, head) = (
-        short(difference.base.as_str()),
-        short(difference.head.as_str()),
-    );
-    match difference.commits {
+    let (base, head) = (short(diff.base.as_str()), short(diff.head.as_str()));
+    match diff.commits {
         0 => format!("Committed: nothing since {base}"),
         1 => format!("Committed: {base}..{head}, 1 commit"),
         commits => format!("Committed: {base}..{head}, {commits} commits"),
     }
 }
 
-fn left_out(part: &DiffPart) -> Text {
+fn omitted_text(part: &DiffPart) -> Text {
     let mut text = Text::new();
     let named = part.omitted.iter().take(MAX_NAMED_FILES);
     for path in named {
@@ -134,18 +131,15 @@ fn left_out(part: &DiffPart) -> Text {
     text
 }
 
-fn body(task: String, difference: &BranchDiff, stat: bool) -> Body {
+fn body(task: String, diff: &BranchDiff, stat: bool) -> Body {
     Body {
         task,
-        base: difference.base.to_string(),
-        head: difference.head.to_string(),
-        commits: difference.commits,
-        has_uncommitted: difference.uncommitted.is_some(),
-        committed: part_body(&difference.committed, stat),
-        uncommitted: difference
-            .uncommitted
-            .as_ref()
-            .map(|part| part_body(part, stat)),
+        base: diff.base.to_string(),
+        head: diff.head.to_string(),
+        commits: diff.commits,
+        has_uncommitted: diff.uncommitted.is_some(),
+        committed: part_body(&diff.committed, stat),
+        uncommitted: diff.uncommitted.as_ref().map(|part| part_body(part, stat)),
     }
 }
 
@@ -158,10 +152,10 @@ fn part_body(part: &DiffPart, stat: bool) -> PartBody {
         })
     });
     let text = String::from_utf8_lossy(&part.text);
-    let left_out = part.omitted.iter().map(|it| it.to_string_lossy());
+    let omitted = part.omitted.iter().map(|it| it.to_string_lossy());
     PartBody {
         files: files.collect(),
         diff: (!stat).then(|| text.into_owned()),
-        omitted: left_out.map(std::borrow::Cow::into_owned).collect(),
+        omitted: omitted.map(std::borrow::Cow::into_owned).collect(),
     }
 }

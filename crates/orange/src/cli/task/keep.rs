@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
-    pub patience: WaitArgs,
+    pub wait_args: WaitArgs,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -92,7 +92,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(exit)
 }
 
-/// Cancels a task; returns why that has not happened yet, if so.
+/// Cancels a task; returns a reason if the task is not fully cancelled yet.
 fn cancel(
     args: &Args,
     task: &TaskId,
@@ -102,8 +102,8 @@ fn cancel(
     let target = Target {
         task: Some(task.to_string()),
         yes: true,
-        patience: WaitArgs {
-            wait: args.patience.wait,
+        wait_args: WaitArgs {
+            wait: args.wait_args.wait,
         },
     };
     let draft = RequestDraft::plain(RequestKind::Verb(Verb::Cancel));

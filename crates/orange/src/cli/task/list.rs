@@ -222,7 +222,7 @@ fn grid<'a>(
             ((Style::Plain, Cow::from(row.summary.as_str())), reasons)
         };
         let usage = usages.and_then(|it| it.get(&row.id));
-        let used = |cell: fn(&Usage) -> String| {
+        let usage_cell = |cell: fn(&Usage) -> String| {
             let cell = usage.map(cell).unwrap_or_default();
             (Style::Plain, Cow::from(cell))
         };
@@ -233,9 +233,9 @@ fn grid<'a>(
             activity_cell(overview.activity_state(row)),
             (Style::Plain, round(row.round)),
             (Style::Dim, since(now, row.entered_at)),
-            used(Usage::tokens_cell),
-            used(Usage::cost_cell),
-            used(Usage::time_cell),
+            usage_cell(Usage::tokens_cell),
+            usage_cell(Usage::cost_cell),
+            usage_cell(Usage::time_cell),
             (Style::Plain, Cow::from(project)),
             (Style::Dim, Cow::from(branch)),
             summary,
@@ -256,8 +256,8 @@ fn sign(agent: AgentState) -> (Style, Cow<'static, str>) {
 }
 
 /// What agents report that they are doing, in a word; empty if they report nothing.
-fn activity_cell(doing: ActivityState) -> (Style, Cow<'static, str>) {
-    let style = match doing {
+fn activity_cell(state: ActivityState) -> (Style, Cow<'static, str>) {
+    let style = match state {
         ActivityState::Working => Style::Good,
         ActivityState::WaitingForPermission
         | ActivityState::WaitingForInput
@@ -265,7 +265,7 @@ fn activity_cell(doing: ActivityState) -> (Style, Cow<'static, str>) {
         | ActivityState::Silent => Style::Warn,
         ActivityState::Idle | ActivityState::Unknown => Style::Dim,
     };
-    (style, Cow::from(doing.label()))
+    (style, Cow::from(state.label()))
 }
 
 fn status_style(row: &TaskRow) -> Style {

@@ -23,8 +23,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.logs/1");
 /// Show an agent's output.
 ///
 /// Shows the output of the latest run: the agent's terminal with its scrollback, or the copy saved
-/// when it closed. A headless run prints into a file; its last message, or the
-/// reason why it failed, comes after the output.
+/// when it closed. A headless run prints into a file; its last message, or the reason why it
+/// failed, comes after the output.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -43,30 +43,30 @@ pub struct Args {
 struct Body<'a> {
     task: &'a str,
     #[serde(flatten)]
-    shown: &'a RunOutput,
+    run_output: &'a RunOutput,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (driver, task) = args.task.find(environment)?;
     let role = args.role.as_deref().map(Role::from_name);
-    let shown = driver.agents.logs(&task, role.as_ref())?;
+    let run_output = driver.agents.logs(&task, role.as_ref())?;
     if output.is_json() {
         let body = Body {
             task: task.as_str(),
-            shown: &shown,
+            run_output: &run_output,
         };
         return SHAPE.print(&body, output);
     }
     if !args.follow {
-        print(&whole_lines(&shown.text, true), output)?;
+        print(&whole_lines(&run_output.text, true), output)?;
         return Ok(Exit::Ok);
     }
-    let (followed, signal) =
+    let (result, signal) =
         run_with_progress(driver.context.progress(), WaitMode::for_printing(), || {
-            follow(&driver, &task, shown, output)
+            follow(&driver, &task, run_output, output)
         });
-    match (followed?, signal) {
-        (FollowEnd::Stopped, Some(signal)) => {
+    match (result?, signal) {
+        (FollowEnd::Interrupted, Some(signal)) => {
             Err(signal.interruption_error(&WaitSubject::Agent(task)))
         }
         _ => Ok(Exit::Ok),
@@ -74,37 +74,37 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 enum FollowEnd {
-    Ended,
-    Stopped,
+    AgentExited,
+    Interrupted,
 }
 
 fn follow(
     driver: &Driver,
     task: &TaskId,
-    mut shown: RunOutput,
+    mut run_output: RunOutput,
     output: &mut Output,
 ) -> Result<FollowEnd, Error> {
     let mut printed: Vec<String> = Vec::new();
     loop {
-        let lines = whole_lines(&shown.text, !shown.is_running);
-        let known = overlap(&printed, &lines);
-        print(lines.get(known..).unwrap_or_default(), output)?;
+        let lines = whole_lines(&run_output.text, !run_output.is_running);
+        let printed_count = overlap(&printed, &lines);
+        print(lines.get(printed_count..).unwrap_or_default(), output)?;
         printed = lines;
-        if !shown.is_running {
-            return Ok(FollowEnd::Ended);
+        if !run_output.is_running {
+            return Ok(FollowEnd::AgentExited);
         }
         if driver.context.progress().is_over() {
-            return Ok(FollowEnd::Stopped);
+            return Ok(FollowEnd::Interrupted);
         }
         clock::sleep_until(clock::after(POLL_INTERVAL), POLL_INTERVAL);
-        shown = driver.agents.logs_of(task, &shown.run)?;
+        run_output = driver.agents.logs_of(task, &run_output.run)?;
     }
 }
 
 /// The complete lines; while the agent runs, the last one may not be finished.
-fn whole_lines(text: &str, is_last: bool) -> Vec<String> {
+fn whole_lines(text: &str, is_complete: bool) -> Vec<String> {
     let mut lines: Vec<String> = text.trim_end().lines().map(str::to_owned).collect();
-    if !is_last {
+    if !is_complete {
         lines.pop();
     }
     lines

@@ -93,7 +93,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return merge_each(args, environment, output);
     };
     let draft = RequestDraft {
-        ask: RequestKind::Merge {
+        kind: RequestKind::Merge {
             strategy: args.strategy.map(Into::into),
             local: args.local,
             only_head: args.head.is_some(),
@@ -117,14 +117,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     // The merge has happened, even if its event cannot be read now.
     let events = driver(environment)?.views.history(&task.id, 0);
     let events = events.unwrap_or_default();
-    let besides = Extras {
+    let extras = Extras {
         merged: last_merge(&events),
         ..Extras::default()
     };
-    print_with(result, &besides, output)
+    print_with(result, &extras, output)
 }
 
-/// Merges each task in the given order, one on the result of the other.
+/// Merges the tasks in the given order, each on top of the previous result.
 fn merge_each(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     if args.head.is_some() {
         return Err(Error::usage("`--head` is for one task")
@@ -137,7 +137,7 @@ fn merge_each(args: &Args, environment: &Environment, output: &mut Output) -> Re
     });
     for_each(&args.targets.tasks, output, |name, output| {
         let mut target = args.targets.target(Some(name));
-        target.patience.wait.get_or_insert(merge_all::DEFAULT_WAIT);
+        target.wait_args.wait.get_or_insert(merge_all::DEFAULT_WAIT);
         let answer = if args.force {
             request_with_confirmation(&target, draft.clone(), environment, output)?
         } else {

@@ -42,7 +42,7 @@ struct Line {
 }
 
 impl Line {
-    /// A task about which nothing is known yet.
+    /// The line of a task whose merge has no result yet.
     fn of(row: &TaskRow) -> Line {
         Line {
             task: row.id.to_string(),
@@ -80,8 +80,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(exit)
 }
 
-/// The tasks of this project, or of all, that the user could merge now without a confirmation; the
-/// one that waits longest is first.
+/// The tasks that the user could merge now without a confirmation, of this project or, outside a
+/// project, of all projects. The task that has waited longest is first.
 fn mergeable_tasks(driver: &Driver) -> Result<Vec<TaskRow>, Error> {
     let project = driver.callers.project_here(None)?.map(|it| it.name);
     let filter = ListFilter {
@@ -94,8 +94,8 @@ fn mergeable_tasks(driver: &Driver) -> Result<Vec<TaskRow>, Error> {
     let mut mergeable = Vec::new();
     for row in rows {
         let outlook = driver.views.outlook(&row.id)?;
-        let is_open = |way: &NextStep| way.verbs.contains(&Verb::Merge) && way.missing.is_empty();
-        if outlook.ways.iter().any(is_open) {
+        let can_merge = |way: &NextStep| way.verbs.contains(&Verb::Merge) && way.missing.is_empty();
+        if outlook.ways.iter().any(can_merge) {
             mergeable.push(row);
         }
     }
@@ -112,8 +112,8 @@ fn merge(
     let target = Target {
         task: Some(row.id.to_string()),
         yes: false,
-        patience: WaitArgs {
-            wait: Some(args.targets.patience.wait.unwrap_or(DEFAULT_WAIT)),
+        wait_args: WaitArgs {
+            wait: Some(args.targets.wait_args.wait.unwrap_or(DEFAULT_WAIT)),
         },
     };
     let draft = RequestDraft::plain(RequestKind::Merge {

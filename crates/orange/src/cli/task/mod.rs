@@ -94,12 +94,12 @@ impl Command {
             Command::Shell(args) => shell::run(args, environment),
             Command::Edit(args) => edit::run(args, environment),
             Command::Complete(args) => {
-                let ask = RequestKind::Verb(Verb::Complete);
-                verbs::run(ask, &args.target, None, environment, output)
+                let kind = RequestKind::Verb(Verb::Complete);
+                verbs::run(kind, &args.target, None, environment, output)
             }
             Command::Stuck(args) => {
-                let (ask, message) = (RequestKind::Verb(Verb::Stuck), args.message.as_ref());
-                verbs::run(ask, &args.target, message, environment, output)
+                let (kind, message) = (RequestKind::Verb(Verb::Stuck), args.message.as_ref());
+                verbs::run(kind, &args.target, message, environment, output)
             }
             Command::RequestChanges(args) => verbs::request_changes(args, environment, output),
             Command::Tell(args) => verbs::tell(args, environment, output),

@@ -63,60 +63,60 @@ fn respawn_lost(
     environment: &Environment,
     output: &mut Output,
 ) -> Result<Exit, Error> {
-    let patience = &args.targets.patience;
-    let bound = Duration::from_secs(patience.wait.unwrap_or(DEFAULT_WAIT));
+    let wait_args = &args.targets.wait_args;
+    let timeout = Duration::from_secs(wait_args.wait.unwrap_or(DEFAULT_WAIT));
     let driver = driver(environment)?;
     let mode = WaitMode::for_wait(output);
-    let (found, signal) = run_with_progress(driver.context.progress(), mode, || {
-        driver.requests.respawn_lost(bound)
+    let (reports, signal) = run_with_progress(driver.context.progress(), mode, || {
+        driver.requests.respawn_lost(timeout)
     });
-    let found = found?;
+    let reports = reports?;
     if output.is_json() {
         let body = Body {
-            tasks: found.iter().map(line).collect(),
+            tasks: reports.iter().map(line).collect(),
         };
         SHAPE.print(&body, output)?;
     } else {
-        output.answer(&text(&found, output.answer_width()))?;
+        output.answer(&text(&reports, output.answer_width()))?;
     }
-    Ok(if found.iter().any(|it| !it.problems.is_empty()) {
+    Ok(if reports.iter().any(|it| !it.problems.is_empty()) {
         Exit::Refused
-    } else if found.iter().any(|it| !it.is_settled) {
+    } else if reports.iter().any(|it| !it.is_settled) {
         signal.map_or(Exit::Busy, Exit::from)
     } else {
         Exit::Ok
     })
 }
 
-fn line(brought: &RespawnReport) -> Line<'_> {
+fn line(report: &RespawnReport) -> Line<'_> {
     Line {
-        task: brought.task.as_str(),
-        respawned: brought.roles.iter().map(Role::as_str).collect(),
-        problems: &brought.problems,
-        in_flight: !brought.is_settled,
+        task: report.task.as_str(),
+        respawned: report.roles.iter().map(Role::as_str).collect(),
+        problems: &report.problems,
+        in_flight: !report.is_settled,
     }
 }
 
-fn text(found: &[RespawnReport], width: Option<usize>) -> Text {
+fn text(reports: &[RespawnReport], width: Option<usize>) -> Text {
     let mut text = Text::new();
-    if found.is_empty() {
+    if reports.is_empty() {
         text.push(Style::Plain, "no agent is lost");
         text.end_line();
     }
-    for brought in found {
+    for report in reports {
         let mut lines = Vec::new();
-        if !brought.roles.is_empty() {
-            let roles: Vec<&str> = brought.roles.iter().map(Role::as_str).collect();
-            let later = if brought.is_settled {
+        if !report.roles.is_empty() {
+            let roles: Vec<&str> = report.roles.iter().map(Role::as_str).collect();
+            let suffix = if report.is_settled {
                 ""
             } else {
                 ", effects are in progress"
             };
-            lines.push(format!("respawned the {}{later}", roles.join(" and the ")));
+            lines.push(format!("respawned the {}{suffix}", roles.join(" and the ")));
         }
-        lines.extend(brought.problems.iter().cloned());
+        lines.extend(report.problems.iter().cloned());
         let lines = format!(": {}", lines.join("; "));
-        let parts = [(Style::Bold, brought.task.as_str()), (Style::Plain, &lines)];
+        let parts = [(Style::Bold, report.task.as_str()), (Style::Plain, &lines)];
         text.push_line(&parts, 4, width);
     }
     text

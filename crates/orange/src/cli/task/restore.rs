@@ -103,29 +103,29 @@ fn destination(args: &Args) -> Option<Destination> {
 
 fn text(rescues: &[RescueInfo], with_files: bool, width: Option<usize>) -> Text {
     let mut text = Text::new();
-    for kept in rescues {
-        let branch = kept.branch.as_ref().map(ToString::to_string);
+    for rescue in rescues {
+        let branch = rescue.branch.as_ref().map(ToString::to_string);
         let branch = branch.unwrap_or_else(|| String::from("no branch"));
-        let mut message = format!("  {branch}, {}", count_noun(kept.paths.len(), "file"));
-        for operation in &kept.operations {
+        let mut message = format!("  {branch}, {}", count_noun(rescue.paths.len(), "file"));
+        for operation in &rescue.operations {
             message.push_str(", in progress: ");
             message.push_str(&operation.to_string());
         }
-        if kept.is_restored {
+        if rescue.is_restored {
             message.push_str(", restored");
         }
-        let number = kept.number.to_string();
+        let number = rescue.number.to_string();
         text.push_line(
             &[(Style::Bold, &number), (Style::Plain, &message)],
             4,
             width,
         );
         if with_files {
-            for path in &kept.paths {
+            for path in &rescue.paths {
                 text.push(Style::Plain, &format!("   {}", path.escape_debug()));
                 text.end_line();
             }
-            text.push(Style::Plain, &format!("   git show {}", kept.reference));
+            text.push(Style::Plain, &format!("   git show {}", rescue.reference));
             text.end_line();
         }
     }

@@ -21,11 +21,12 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let patience = &args.target.patience;
-    let driver = patience.driver(environment)?;
+    let wait_args = &args.target.wait_args;
+    let driver = wait_args.driver(environment)?;
     let task = driver.callers.resolve_task(args.target.task.as_deref())?;
-    let answer = driver
-        .requests
-        .retry(&task, args.message.as_ref(), patience.waiting(&driver))?;
+    let answer =
+        driver
+            .requests
+            .retry(&task, args.message.as_ref(), wait_args.wait_policy(&driver))?;
     print(answer, output)
 }

@@ -56,30 +56,30 @@ struct Body<'a> {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (driver, task) = args.task.find(environment)?;
-    let shown = driver.views.show(&task)?;
+    let details = driver.views.show(&task)?;
     let why = driver.views.why(&task)?;
     let results = driver.agents.results(&task)?;
     let usage = driver.views.usage_of(&task)?;
     if output.is_json() {
-        SHAPE.print(&body(&shown, &results, &usage, why.as_ref())?, output)?;
+        SHAPE.print(&body(&details, &results, &usage, why.as_ref())?, output)?;
     } else {
         let width = output.answer_width();
-        output.answer(&text(&shown, &results, &usage, why.as_ref(), width))?;
+        output.answer(&text(&details, &results, &usage, why.as_ref(), width))?;
     }
     Ok(Exit::Ok)
 }
 
 fn body<'a>(
-    shown: &'a TaskDetails,
+    details: &'a TaskDetails,
     results: &'a [ResultOfRun],
     usage: &'a Usage,
     why: Option<&'a Explanation>,
 ) -> Result<Body<'a>, Error> {
-    let workspace = shown
+    let workspace = details
         .workspace
         .as_ref()
         .map(|it| json!({ "name": it.name, "path": it.path.to_string_lossy() }));
-    let effects = shown.pending.iter().map(|it| {
+    let effects = details.pending.iter().map(|it| {
         json!({
             "effect": it.planned,
             "attempts": it.attempts,
@@ -88,26 +88,26 @@ fn body<'a>(
         })
     });
     Ok(Body {
-        task: &shown.stored.task,
-        directory: shown.stored.directory.display().to_string(),
-        as_of: shown.stored.sequence,
+        task: &details.stored.task,
+        directory: details.stored.directory.display().to_string(),
+        as_of: details.stored.sequence,
         workspace,
         effects: effects.collect(),
-        unperformed: shown.is_unperformed,
-        runs: serde_json::to_value(&shown.runs)?,
-        observations: shown.seen.iter().map(observation_json).collect(),
-        activities: activity_bodies(&shown.activities),
+        unperformed: details.is_unperformed,
+        runs: serde_json::to_value(&details.runs)?,
+        observations: details.seen.iter().map(observation_json).collect(),
+        activities: activity_bodies(&details.activities),
         results,
         usage,
-        inbox: inbox(shown)?,
+        inbox: inbox(details)?,
         why,
-        waits: wait_bodies(&shown.waits),
+        waits: wait_bodies(&details.waits),
     })
 }
 
 /// The progress of effects that have not failed.
-pub(super) fn progress(shown: &TaskDetails) -> &'static str {
-    if shown.is_unperformed {
+pub(super) fn progress(details: &TaskDetails) -> &'static str {
+    if details.is_unperformed {
         "no process is performing this"
     } else {
         "in progress"
@@ -132,7 +132,7 @@ fn observation_json(it: &RunObservation) -> Value {
     }
 }
 
-/// What is known of an agent: its recorded state, and what an observation, if any, has shown.
+/// The recorded state of an agent, and the latest observation of it, if there is one.
 fn agent_text(role: &Role, run: &Run, seen: &[RunObservation]) -> String {
     let seen = seen.iter().find(|it| it.run == run.id);
     let state = match seen.map(|it| &it.observation) {
@@ -153,10 +153,10 @@ fn agent_text(role: &Role, run: &Run, seen: &[RunObservation]) -> String {
 }
 
 /// The messages, each with whether it has been delivered, and if not, why.
-fn inbox(shown: &TaskDetails) -> Result<Value, Error> {
-    let mut inbox = serde_json::to_value(&shown.inbox)?;
+fn inbox(details: &TaskDetails) -> Result<Value, Error> {
+    let mut inbox = serde_json::to_value(&details.inbox)?;
     let values = inbox.as_array_mut().into_iter().flatten();
-    for (value, message) in values.zip(&shown.inbox) {
+    for (value, message) in values.zip(&details.inbox) {
         if let Some(value) = value.as_object_mut() {
             let reason = undelivered_reason(message);
             value.insert("undelivered".to_owned(), reason.is_some().into());
@@ -167,13 +167,13 @@ fn inbox(shown: &TaskDetails) -> Result<Value, Error> {
 }
 
 fn text(
-    shown: &TaskDetails,
+    details: &TaskDetails,
     results: &[ResultOfRun],
     usage: &Usage,
     why: Option<&Explanation>,
     width: Option<usize>,
 ) -> Text {
-    let task = &shown.stored.task;
+    let task = &details.stored.task;
     let now = clock::now();
     let mut text = Text::new();
     let mut line = |name: &str, value: &str| {
@@ -186,51 +186,51 @@ fn text(
     line("summary", &task.summary);
     line("status", task.status.as_str());
     line("since", &ago(now, task.entered.at));
-    for told in why.map(ToString::to_string).unwrap_or_default().lines() {
-        line("", told);
+    for text_line in why.map(ToString::to_string).unwrap_or_default().lines() {
+        line("", text_line);
     }
-    for wait in &shown.waits {
+    for wait in &details.waits {
         line("waits", &wait.to_string());
     }
-    for (name, told) in shown.family() {
-        line(name, &told);
+    for (name, text_line) in details.family() {
+        line(name, &text_line);
     }
     line("branch", task.branch.as_str());
     if let Some(submission) = &task.submission {
         line("commit", &submission.to_string());
     }
-    if let Some(workspace) = &shown.workspace {
+    if let Some(workspace) = &details.workspace {
         line("workspace", &workspace.path.display().to_string());
     }
     for (role, run) in &task.runs {
-        line("agent", &agent_text(role, run, &shown.seen));
-        if let Some(doing) = activity_text(&shown.activities, &run.id, now) {
+        line("agent", &agent_text(role, run, &details.seen));
+        if let Some(doing) = activity_text(&details.activities, &run.id, now) {
             line("", &doing);
         }
     }
-    for (at, told) in result_lines(results).iter().enumerate() {
-        line(if at == 0 { "result" } else { "" }, told);
+    for (at, text_line) in result_lines(results).iter().enumerate() {
+        line(if at == 0 { "result" } else { "" }, text_line);
     }
     if usage.runs > 0 {
         line("used", &usage.sentence());
     }
-    let progress = progress(shown);
-    for pending in &shown.pending {
+    let progress = progress(details);
+    for pending in &details.pending {
         let label = pending.planned.effect.label();
         let error = pending.error.as_deref().unwrap_or(progress);
         line("effect", &format!("{label}: {error}"));
     }
-    if shown.is_unperformed {
+    if details.is_unperformed {
         line("", &perform_hint(&task.id));
     }
     for reason in &task.attention {
         line("attention", reason);
     }
-    for message in &shown.inbox {
+    for message in &details.inbox {
         if let Some(reason) = undelivered_reason(message) {
             let when = ago(now, message.written_at);
-            let told = format!("to the {}, {when}: {reason}", message.to);
-            line("undelivered", &told);
+            let text_line = format!("to the {}, {when}: {reason}", message.to);
+            line("undelivered", &text_line);
         }
     }
     text

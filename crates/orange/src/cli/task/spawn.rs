@@ -25,12 +25,12 @@ pub struct Args {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let draft = RequestDraft::plain(RequestKind::Verb(Verb::Spawn));
-    let Target { patience, .. } = &args.target;
+    let Target { wait_args, .. } = &args.target;
     let first = request_with_confirmation(&args.target, draft, environment, output)?;
     let driver = driver(environment)?;
     let (first, start) = driver
         .requests
-        .continue_start(first, patience.waiting(&driver))?;
+        .continue_start(first, wait_args.wait_policy(&driver))?;
     let task = match &first {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
         Answer::AlreadyDone(_) | Answer::Refused(_) => return print(first, output),
@@ -39,11 +39,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         Start::NotRequested | Start::UserOnly => print(first, output),
         Start::Requested(later) => print(first.followed_by(later?), output),
         Start::Waits(waits) => {
-            let besides = Extras {
+            let extras = Extras {
                 waits: &waits,
                 ..Extras::default()
             };
-            let exit = print_with(first, &besides, output)?;
+            let exit = print_with(first, &extras, output)?;
             if !output.is_json() {
                 let hint = waiting_hint(&task);
                 narrate_hint(&hint, output);

@@ -44,10 +44,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let draft = RequestDraft::plain(RequestKind::Verb(Verb::Unblock));
         return ask(&args.target, draft, environment, output);
     }
-    let patience = &args.target.patience;
+    let wait_args = &args.target.wait_args;
     let driver = driver(environment)?;
-    let unblocked = driver.requests.unblock_all(patience.waiting(&driver))?;
-    let lines: Vec<Line> = unblocked.iter().map(line).collect();
+    let results = driver
+        .requests
+        .unblock_all(wait_args.wait_policy(&driver))?;
+    let lines: Vec<Line> = results.iter().map(line).collect();
     let failed = lines.iter().any(|line| line.problem.is_some());
     let exit = if failed { Exit::Refused } else { Exit::Ok };
     if output.is_json() {
@@ -73,8 +75,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(exit)
 }
 
-fn line(unblocked: &UnblockResult) -> Line {
-    let (status, problem) = match &unblocked.answer {
+fn line(result: &UnblockResult) -> Line {
+    let (status, problem) = match &result.answer {
         Ok(Answer::Done(changed) | Answer::StillRunning(changed)) => {
             (Some(changed.task.status.to_string()), None)
         }
@@ -83,8 +85,8 @@ fn line(unblocked: &UnblockResult) -> Line {
         Err(error) => (None, Some(error.to_string())),
     };
     Line {
-        task: unblocked.task.id.to_string(),
-        from: unblocked.task.status.to_string(),
+        task: result.task.id.to_string(),
+        from: result.task.status.to_string(),
         status,
         problem,
     }

@@ -61,7 +61,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         },
     };
     let draft = RequestDraft {
-        ask: request,
+        kind: request,
         message: args.message.clone(),
         head: resolve_head(&args.target, args.head.as_deref(), environment)?,
     };

@@ -55,8 +55,9 @@ pub struct RequestChanges {
 
 /// Send a message to agents.
 ///
-/// The agent of each task gets the message in its inbox, and a line in its terminal tells it to read the inbox.
-/// The status does not change; to send work back, use `orange task request-changes`.
+/// The agent of each task gets the message in its inbox, and a line in its terminal tells it to
+/// read the inbox. The status does not change; to send work back, use `orange task
+/// request-changes`.
 #[derive(Debug, clap::Args)]
 pub struct Tell {
     #[command(flatten)]
@@ -87,8 +88,8 @@ pub fn request_changes(
         let task = driver.callers.resolve_task(args.target.task.as_deref())?;
         message = Some(driver.requests.merge_feedback(&task)?);
     }
-    let ask = RequestKind::Verb(Verb::RequestChanges);
-    run(ask, &args.target, message.as_ref(), environment, output)
+    let kind = RequestKind::Verb(Verb::RequestChanges);
+    run(kind, &args.target, message.as_ref(), environment, output)
 }
 
 /// Sends the message.
@@ -103,7 +104,7 @@ pub fn tell(args: &Tell, environment: &Environment, output: &mut Output) -> Resu
 
 /// Makes the request, with a message.
 pub fn run(
-    ask_for: RequestKind,
+    kind: RequestKind,
     target: &Target,
     message: Option<&String>,
     environment: &Environment,
@@ -111,7 +112,7 @@ pub fn run(
 ) -> Result<Exit, Error> {
     let draft = RequestDraft {
         message: message.cloned(),
-        ..RequestDraft::plain(ask_for)
+        ..RequestDraft::plain(kind)
     };
     ask(target, draft, environment, output)
 }

@@ -51,13 +51,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let targets: Vec<WaitTarget> = args.until.iter().map(|word| until(word)).collect();
     let timeout = args.timeout.map(Duration::from_secs);
     let mode = WaitMode::for_wait(output);
-    let (awaited, signal) = run_with_progress(driver.context.progress(), mode, || {
+    let (result, signal) = run_with_progress(driver.context.progress(), mode, || {
         driver.views.await_status(&task, &targets, timeout)
     });
-    if let (Ok(WaitResult::NotYet(_)), Some(signal)) = (&awaited, signal) {
+    if let (Ok(WaitResult::NotYet(_)), Some(signal)) = (&result, signal) {
         return Err(signal.interruption_error(&WaitSubject::Status(task)));
     }
-    let (outcome, task, phrase, exit) = match awaited? {
+    let (outcome, task, phrase, exit) = match result? {
         WaitResult::Reached(task) => ("reached", task, "in", Exit::Ok),
         WaitResult::Ended(task) => ("ended", task, "has ended in", Exit::Refused),
         WaitResult::NotYet(task) => ("timeout", task, "still in", Exit::Busy),

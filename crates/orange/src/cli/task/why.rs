@@ -56,26 +56,26 @@ struct Body<'a> {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (driver, task) = args.task.find(environment)?;
-    let shown = driver.views.show(&task)?;
+    let details = driver.views.show(&task)?;
     let why = driver.views.why(&task)?;
     let outlook = driver.views.outlook(&task)?;
     if output.is_json() {
-        SHAPE.print(&body(&shown, why.as_ref(), &outlook)?, output)?;
+        SHAPE.print(&body(&details, why.as_ref(), &outlook)?, output)?;
     } else {
         let width = output.answer_width();
-        output.answer(&text(&shown, why.as_ref(), &outlook, width))?;
+        output.answer(&text(&details, why.as_ref(), &outlook, width))?;
     }
     Ok(Exit::Ok)
 }
 
 fn body<'a>(
-    shown: &'a TaskDetails,
+    details: &'a TaskDetails,
     why: Option<&'a Explanation>,
     outlook: &'a Outlook,
 ) -> Result<Body<'a>, Error> {
-    let task = &shown.stored.task;
+    let task = &details.stored.task;
     let agents = task.runs.iter().map(|(role, run)| {
-        let text = agent(role, run, &shown.seen);
+        let text = agent(role, run, &details.seen);
         json!({ "role": role, "run": run.id, "text": text })
     });
     let mut ways = Vec::new();
@@ -85,11 +85,11 @@ fn body<'a>(
         value["missing_text"] = json!(text);
         ways.push(value);
     }
-    let effects = shown.pending.iter().map(|it| {
+    let effects = details.pending.iter().map(|it| {
         let label = it.planned.effect.label();
         json!({ "effect": label, "attempts": it.attempts, "error": it.error })
     });
-    let undelivered = shown.inbox.iter().filter_map(|it| {
+    let undelivered = details.inbox.iter().filter_map(|it| {
         let reason = undelivered_reason(it)?;
         Some(json!({ "to": it.to, "written_at": it.written_at, "reason": reason }))
     });
@@ -97,56 +97,56 @@ fn body<'a>(
         task: task.id.as_str(),
         status: task.status.as_str(),
         why,
-        waits: wait_bodies(&shown.waits),
+        waits: wait_bodies(&details.waits),
         agents: agents.collect(),
-        activities: activity_bodies(&shown.activities),
+        activities: activity_bodies(&details.activities),
         next_steps: ways,
         unknown: &outlook.unknown,
         effects: effects.collect(),
-        unperformed: shown.is_unperformed,
+        unperformed: details.is_unperformed,
         undelivered: undelivered.collect(),
     })
 }
 
 fn text(
-    shown: &TaskDetails,
+    details: &TaskDetails,
     why: Option<&Explanation>,
     outlook: &Outlook,
     width: Option<usize>,
 ) -> Text {
-    let task = &shown.stored.task;
+    let task = &details.stored.task;
     let mut text = Text::new();
-    let mut line = |style: Style, told: &str| {
-        let told = with_local_times(told);
-        let margin = told.len() - told.trim_start().len();
+    let mut line = |style: Style, sentence: &str| {
+        let sentence = with_local_times(sentence);
+        let margin = sentence.len() - sentence.trim_start().len();
         // A wrapped command cannot be copied.
         let width = width.filter(|_| {
-            !told
+            !sentence
                 .trim_start()
                 .trim_start_matches("then ")
                 .starts_with(RUN)
         });
-        text.push_line(&[(style, &told)], margin + 4, width);
+        text.push_line(&[(style, &sentence)], margin + 4, width);
     };
-    let told = why.map(ToString::to_string).unwrap_or_default();
-    for (number, told) in told.lines().enumerate() {
+    let sentence = why.map(ToString::to_string).unwrap_or_default();
+    for (number, sentence) in sentence.lines().enumerate() {
         let style = if number == 0 {
             Style::Bold
         } else {
             Style::Plain
         };
-        line(style, told);
+        line(style, sentence);
     }
     if let Some(submission) = &task.submission {
         line(Style::Plain, &format!("  commit: {submission}"));
     }
-    for (name, told) in shown.family() {
-        line(Style::Plain, &format!("  {name}: {told}"));
+    for (name, sentence) in details.family() {
+        line(Style::Plain, &format!("  {name}: {sentence}"));
     }
-    if !shown.waits.is_empty() {
+    if !details.waits.is_empty() {
         line(Style::Bold, "waits");
     }
-    for wait in &shown.waits {
+    for wait in &details.waits {
         line(Style::Plain, &format!("  {wait}"));
         if let Some(hint) = wait.hint() {
             line(Style::Plain, &format!("    {hint}"));
@@ -158,29 +158,29 @@ fn text(
     for (role, run) in &task.runs {
         line(
             Style::Plain,
-            &format!("  {}", agent(role, run, &shown.seen)),
+            &format!("  {}", agent(role, run, &details.seen)),
         );
-        if let Some(doing) = activity_text(&shown.activities, &run.id, clock::now()) {
+        if let Some(doing) = activity_text(&details.activities, &run.id, clock::now()) {
             line(Style::Plain, &format!("    {doing}"));
         }
     }
-    if !shown.pending.is_empty() {
+    if !details.pending.is_empty() {
         line(Style::Bold, "effects");
     }
-    let progress = progress(shown);
-    for pending in &shown.pending {
+    let progress = progress(details);
+    for pending in &details.pending {
         let label = pending.planned.effect.label();
         let error = pending.error.as_deref().unwrap_or(progress);
         line(Style::Plain, &format!("  {label}: {error}"));
     }
-    if shown.is_unperformed {
+    if details.is_unperformed {
         line(Style::Plain, &format!("    {}", perform_hint(&task.id)));
     }
-    for message in &shown.inbox {
+    for message in &details.inbox {
         if let Some(reason) = undelivered_reason(message) {
             let (to, at) = (&message.to, message.written_at);
-            let told = format!("undelivered: message to the {to}, {at}: {reason}");
-            line(Style::Bad, &told);
+            let sentence = format!("undelivered: message to the {to}, {at}: {reason}");
+            line(Style::Bad, &sentence);
         }
     }
     if outlook.ways.is_empty() {
@@ -210,8 +210,8 @@ fn push_next_step(way: &NextStep, line: &mut impl FnMut(Style, &str)) {
         who => format!(", by {}", who.join(" or ")),
     };
     line(Style::Plain, &format!("  {to}{when}{who}"));
-    for held in &way.passed {
-        line(Style::Good, &format!("    ok: {held}"));
+    for passed in &way.passed {
+        line(Style::Good, &format!("    ok: {passed}"));
     }
     for missing in &way.missing {
         line(Style::Plain, &format!("    not yet: {missing}"));
@@ -222,7 +222,8 @@ fn push_next_step(way: &NextStep, line: &mut impl FnMut(Style, &str)) {
     if let Some(command) = &way.command {
         let is_confirmation =
             |missing: &Blocker| matches!(missing, Blocker::ConfirmationNeeded { .. });
-        // The command answers a confirmation itself; anything else has to be met first.
+        // The command includes the confirmation; everything else that is missing must be fixed
+        // first.
         let then = if way.missing.iter().all(is_confirmation) {
             ""
         } else {

@@ -27,11 +27,11 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.check/1");
 ///
 /// Then tries everything that a workflow can do, with the same code that runs tasks: every status,
 /// with every value of the counters that guards read, with every combination of live agents, with
-/// and without a workspace, and with each agent start succeeding or failing. It assumes that an agent may write
-/// anything into TASK.md. For each problem, such as a workspace that is never released, a loop that
-/// never ends or an agent that passes its own review, prints the shortest sequence of steps that
-/// leads to it. In the output, a situation is a combination of status, counters, agents, workspace
-/// and pending work.
+/// and without a workspace, and with each agent start succeeding or failing. It assumes that an
+/// agent may write anything into TASK.md. For each problem, such as a workspace that is never
+/// released, a loop that never ends or an agent that passes its own review, prints the shortest
+/// sequence of steps that leads to it. In the output, a situation is a combination of status,
+/// counters, agents, workspace and pending work.
 ///
 /// A workflow with errors is refused, and the exit code is 3. A workflow with warnings is refused
 /// only with `--strict`.
@@ -74,31 +74,33 @@ struct Report<'a> {
 /// One workflow with everything the check found out.
 struct Outcome {
     source: Source,
-    examined: LoadedWorkflow,
-    checked: Option<CheckReport>,
+    loaded: LoadedWorkflow,
+    check_report: Option<CheckReport>,
 }
 
 impl Outcome {
     fn new(source: Source) -> Self {
-        let examined = load_workflow(&source);
-        let checked = examined.workflow.as_ref().map(check::check);
+        let loaded = load_workflow(&source);
+        let check_report = loaded.workflow.as_ref().map(check::check);
         Self {
             source,
-            examined,
-            checked,
+            loaded,
+            check_report,
         }
     }
 
     fn checked_workflow(&self) -> Option<(&Workflow, &CheckReport)> {
-        Some((self.examined.workflow.as_ref()?, self.checked.as_ref()?))
+        Some((self.loaded.workflow.as_ref()?, self.check_report.as_ref()?))
     }
 
     fn findings(&self) -> &[Finding] {
-        self.checked.as_ref().map_or(&[], |it| &it.findings)
+        self.check_report.as_ref().map_or(&[], |it| &it.findings)
     }
 
     fn count(&self, severity: Severity) -> usize {
-        self.checked.as_ref().map_or(0, |it| it.count(severity))
+        self.check_report
+            .as_ref()
+            .map_or(0, |it| it.count(severity))
     }
 
     fn is_ok(&self, strict: bool) -> bool {
@@ -107,7 +109,7 @@ impl Outcome {
         } else {
             0
         };
-        self.checked.is_some() && self.count(Severity::Error) + warnings == 0
+        self.check_report.is_some() && self.count(Severity::Error) + warnings == 0
     }
 }
 
@@ -117,11 +119,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     } else {
         resolve("check", &args.workflows, environment)?
     };
-    let meanwhile = Progress::default();
+    let progress = Progress::default();
     let mode = WaitMode::for_work(output);
-    let (results, _) = run_with_progress(&meanwhile, mode, || {
+    let (results, _) = run_with_progress(&progress, mode, || {
         let outcomes = sources.into_iter().map(|source| {
-            meanwhile.report(format!("checking {}", source.name));
+            progress.report(format!("checking {}", source.name));
             Outcome::new(source)
         });
         outcomes.collect::<Vec<Outcome>>()
@@ -140,8 +142,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 fn report(result: &Outcome, strict: bool) -> Report<'_> {
-    let workflow = result.examined.workflow.as_ref();
-    let text = &result.examined.text;
+    let workflow = result.loaded.workflow.as_ref();
+    let text = &result.loaded.text;
     let findings = result.findings().iter();
     Report {
         source: SourceBody::from(&result.source),
@@ -149,29 +151,27 @@ fn report(result: &Outcome, strict: bool) -> Report<'_> {
         states: workflow.map(|workflow| workflow.states.len()),
         transitions: workflow.map(|workflow| workflow.edges.len()),
         problems: result
-            .examined
+            .loaded
             .findings
             .iter()
             .map(ProblemBody::from)
             .collect(),
         findings: findings.map(|it| FindingBody::new(it, text)).collect(),
-        coverage: result.checked.as_ref().map(|it| it.coverage),
+        coverage: result.check_report.as_ref().map(|it| it.coverage),
     }
 }
 
 fn to_text(results: &[Outcome], args: &Args, width: Option<usize>) -> Text {
     let mut text = Text::new();
     for result in results {
-        let Outcome {
-            source, examined, ..
-        } = result;
-        for problem in &examined.findings {
+        let Outcome { source, loaded, .. } = result;
+        for problem in &loaded.findings {
             problem::push(&mut text, source, problem, width);
             text.end_line();
         }
         for finding in result.findings() {
             if finding.severity != Severity::Note || args.notes {
-                finding::push(&mut text, source, &examined.text, finding, width);
+                finding::push(&mut text, source, &loaded.text, finding, width);
                 text.end_line();
             }
         }
@@ -196,7 +196,8 @@ fn to_text(results: &[Outcome], args: &Args, width: Option<usize>) -> Text {
 /// `mine: ok (5 states, 9 transitions), 2 warnings; explored all 16 situations and 138 steps`
 fn push_summary(text: &mut Text, outcome: &Outcome, strict: bool, width: Option<usize>) {
     let name = format!("{}:", outcome.source.name);
-    let (verdict, style, rest) = if let Some((workflow, checked)) = outcome.checked_workflow() {
+    let (verdict, style, rest) = if let Some((workflow, check_report)) = outcome.checked_workflow()
+    {
         let (verdict, style) = if outcome.is_ok(strict) {
             ("ok", Style::Good)
         } else {
@@ -205,10 +206,10 @@ fn push_summary(text: &mut Text, outcome: &Outcome, strict: bool, width: Option<
         (
             verdict.to_owned(),
             style,
-            checked_workflow(workflow, checked),
+            summary_text(workflow, check_report),
         )
     } else {
-        let problems = count_noun(outcome.examined.findings.len(), "problem");
+        let problems = count_noun(outcome.loaded.findings.len(), "problem");
         let rest = String::from("the behaviour was not checked");
         (format!("{problems};"), Style::Bad, rest)
     };
@@ -221,7 +222,7 @@ fn push_summary(text: &mut Text, outcome: &Outcome, strict: bool, width: Option<
     text.push_paragraph(&paragraph, width);
 }
 
-fn checked_workflow(workflow: &Workflow, checked: &CheckReport) -> String {
+fn summary_text(workflow: &Workflow, check_report: &CheckReport) -> String {
     let states = count_noun(workflow.states.len(), "state");
     let transitions = count_noun(workflow.edges.len(), "transition");
     let mut text = format!("({states}, {transitions})");
@@ -230,7 +231,7 @@ fn checked_workflow(workflow: &Workflow, checked: &CheckReport) -> String {
         (Severity::Warning, "warning"),
         (Severity::Note, "note"),
     ] {
-        let count = checked.count(severity);
+        let count = check_report.count(severity);
         if count > 0 {
             let _ = write!(text, ", {}", count_noun(count, noun));
         }
@@ -239,7 +240,7 @@ fn checked_workflow(workflow: &Workflow, checked: &CheckReport) -> String {
         situations,
         steps,
         is_complete,
-    } = checked.coverage;
+    } = check_report.coverage;
     let situations = count_noun(situations, "situation");
     let steps = count_noun(steps, "step");
     let explored = if is_complete {

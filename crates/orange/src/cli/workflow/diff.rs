@@ -59,14 +59,14 @@ struct Row<'a> {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (old, new) = resolve_both("diff", [&args.old, &args.new], environment)?;
-    let before = load("compare", &old)?;
+    let old_workflow = load("compare", &old)?;
     // If both are the same, load only once: stdin cannot be read twice.
-    let now = if old == new {
-        before.clone()
+    let new_workflow = if old == new {
+        old_workflow.clone()
     } else {
         load("compare", &new)?
     };
-    let differences = diff(&before, &now);
+    let differences = diff(&old_workflow, &new_workflow);
     if output.is_json() {
         let body = Body {
             old: SourceBody::from(&old),
@@ -81,7 +81,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         prompts: args.prompts,
     };
     let mut text = Text::new();
-    let groups = group_changes(&differences, &now);
+    let groups = group_changes(&differences, &new_workflow);
     for (heading, differences) in &groups {
         page.push_group(&mut text, heading, differences);
     }
@@ -136,13 +136,13 @@ fn group_changes<'a>(differences: &'a [WorkflowChange], new: &Workflow) -> Vec<G
 
 /// The statuses that have the same difference in a transition.
 fn statuses_sharing<'a>(difference: &WorkflowChange, all: &'a [WorkflowChange]) -> Vec<&'a Status> {
-    let here = |status: &Option<Status>| WorkflowChange {
+    let with_status = |status: &Option<Status>| WorkflowChange {
         status: status.clone(),
         ..difference.clone()
     };
     let same = all
         .iter()
-        .filter(|other| difference.route.is_some() && here(&other.status) == **other);
+        .filter(|other| difference.route.is_some() && with_status(&other.status) == **other);
     same.filter_map(|other| other.status.as_ref()).collect()
 }
 
@@ -165,18 +165,18 @@ impl Page {
     fn push_group(&self, text: &mut Text, heading: &str, differences: &[&WorkflowChange]) {
         let words: Vec<(Style, &str)> = heading.split(' ').map(|it| (Style::Bold, it)).collect();
         self.push(text, &words, "", 0);
-        let same_way = |one: &&WorkflowChange, two: &&WorkflowChange| {
+        let same_route = |one: &&WorkflowChange, two: &&WorkflowChange| {
             one.route.is_some() && one.route == two.route
         };
-        for of_way in differences.chunk_by(same_way) {
-            if let [only] = of_way {
+        for changes in differences.chunk_by(same_route) {
+            if let [only] = changes {
                 self.push_difference(text, only, &only.to_string(), 2);
                 continue;
             }
-            let way = of_way.iter().find_map(|it| it.route.as_ref());
-            let way = way.map(|way| format!("{way}:")).unwrap_or_default();
-            self.push(text, &[lead(Sign::Changed)], &way, 2);
-            for difference in of_way {
+            let route = changes.iter().find_map(|it| it.route.as_ref());
+            let route = route.map(|route| format!("{route}:")).unwrap_or_default();
+            self.push(text, &[lead(Sign::Changed)], &route, 2);
+            for difference in changes {
                 self.push_difference(text, difference, &difference.sentence(), 6);
             }
         }

@@ -81,8 +81,8 @@ fn push_story(text: &mut Text, story: &Story, width: Option<usize>) {
     text.push(Style::Plain, "how it happens:");
     text.end_line();
     let digits = story.steps.len().to_string().len();
-    let mut before = None;
-    for (number, told) in story.steps.iter().enumerate() {
+    let mut previous_status = None;
+    for (number, step) in story.steps.iter().enumerate() {
         if story.repeats_from == Some(number) {
             text.push(Style::Plain, &" ".repeat(2 * INDENT));
             text.push(Style::Plain, "and then repeatedly:");
@@ -92,23 +92,23 @@ fn push_story(text: &mut Text, story: &Story, width: Option<usize>) {
         let margin = 2 * INDENT;
         let paragraph = Paragraph {
             lead: &[(Style::Plain, &lead)],
-            body: &sentence(told, before),
+            body: &sentence(step, previous_status),
             margin,
             indent: margin + lead.len() + 1,
         };
         text.push_paragraph(&paragraph, width);
-        before = Some(&told.status);
+        previous_status = Some(&step.status);
     }
 }
 
 /// What happens, the task's status after it, and the effects.
-fn sentence(step: &StoryStep, before: Option<&Status>) -> String {
+fn sentence(step: &StoryStep, previous_status: Option<&Status>) -> String {
     let mut sentence = step.what.clone();
-    match before {
+    match previous_status {
         // The first step names its own status.
         None => {}
-        Some(before) if *before == step.status => {
-            let _ = write!(sentence, " → still `{before}`");
+        Some(previous_status) if *previous_status == step.status => {
+            let _ = write!(sentence, " → still `{previous_status}`");
         }
         Some(_) => {
             let _ = write!(sentence, " → `{}`", step.status);

@@ -38,17 +38,17 @@ struct Row<'a> {
 pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let home = Home::resolve(environment)?;
     let catalog = target::catalog(environment)?;
-    let examined: Vec<(&Source, LoadedWorkflow)> = catalog
+    let loaded: Vec<(&Source, LoadedWorkflow)> = catalog
         .sources()
         .iter()
         .map(|source| (source, load_workflow(source)))
         .collect();
     if output.is_json() {
-        let workflows = examined.iter().map(row).collect();
+        let workflows = loaded.iter().map(row).collect();
         return SHAPE.print(&Body { workflows }, output);
     }
-    output.answer(&table(&examined, &home).to_text(output.answer_width()))?;
-    let broken = examined.iter().filter(|(_, it)| !it.findings.is_empty());
+    output.answer(&table(&loaded, &home).to_text(output.answer_width()))?;
+    let broken = loaded.iter().filter(|(_, it)| !it.findings.is_empty());
     if let Some(hint) = hint(&broken.map(|(source, _)| *source).collect::<Vec<_>>()) {
         narrate_hint_apart(&hint, output);
     }
@@ -64,49 +64,49 @@ fn hint(broken: &[&Source]) -> Option<String> {
     Some(format!("run `{command}` to see the problems"))
 }
 
-fn row<'a>((source, examined): &'a (&Source, LoadedWorkflow)) -> Row<'a> {
-    let workflow = examined.workflow.as_ref();
+fn row<'a>((source, loaded): &'a (&Source, LoadedWorkflow)) -> Row<'a> {
+    let workflow = loaded.workflow.as_ref();
     Row {
         source: SourceBody::from(*source),
         overrides_shipped: source.overrides_shipped(),
         description: workflow.and_then(|workflow| workflow.description.as_deref()),
         states: workflow.map(|workflow| workflow.states.len()),
         transitions: workflow.map(|workflow| workflow.edges.len()),
-        problems: examined.findings.len(),
+        problems: loaded.findings.len(),
     }
 }
 
-fn table(examined: &[(&Source, LoadedWorkflow)], home: &Home) -> Table<3> {
+fn table(loaded: &[(&Source, LoadedWorkflow)], home: &Home) -> Table<3> {
     let columns = [
         ("NAME", Alignment::Left),
         ("FROM", Alignment::Left),
         ("STATES", Alignment::Right),
     ];
     let mut table = Table::new(columns, "DESCRIPTION");
-    for (source, examined) in examined {
+    for (source, loaded) in loaded {
         let path = source.path().map(|path| home.relative(path).display());
         let from = path.map_or_else(|| "shipped".to_owned(), |path| path.to_string());
-        let states = examined.workflow.as_ref().map(|it| it.states.len());
+        let states = loaded.workflow.as_ref().map(|it| it.states.len());
         let states = states.map_or_else(|| "-".to_owned(), |states| states.to_string());
         let row = [
             Cell::new(Style::Bold, &source.name),
             Cell::new(Style::Plain, &from),
             Cell::new(Style::Plain, &states),
         ];
-        table.push(row, description(source, examined));
+        table.push(row, description(source, loaded));
     }
     table
 }
 
-fn description(source: &Source, examined: &LoadedWorkflow) -> Cell {
+fn description(source: &Source, loaded: &LoadedWorkflow) -> Cell {
     let mark = if source.overrides_shipped() {
         "[overrides shipped] "
     } else {
         ""
     };
-    match &examined.workflow {
+    match &loaded.workflow {
         None => {
-            let problems = count_noun(examined.findings.len(), "problem");
+            let problems = count_noun(loaded.findings.len(), "problem");
             Cell::new(Style::Bad, &format!("{mark}{problems}"))
         }
         Some(workflow) => {

@@ -103,7 +103,7 @@ pub fn push_excerpt(
     width: Option<usize>,
 ) {
     let inner = width.map(|width| width.saturating_sub(indent));
-    let Some(picture) = windowed(at, line, inner) else {
+    let Some(picture) = excerpt_around(at, line, inner) else {
         return;
     };
     for (line, style) in picture.lines().zip([Style::Plain, Style::Bad]) {
@@ -114,7 +114,7 @@ pub fn push_excerpt(
 }
 
 /// The part of the line around the mark; `None` if the mark is outside the line.
-fn windowed(mut at: Position, line: &str, width: Option<usize>) -> Option<String> {
+fn excerpt_around(mut at: Position, line: &str, width: Option<usize>) -> Option<String> {
     let line: Vec<char> = line.trim_end().chars().collect();
     let column = at.column.saturating_sub(1);
     if line.is_empty() || column > line.len() {
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     fn shown(excerpt: &str, column: usize, width: Option<usize>) -> Option<String> {
-        windowed(Position { line: 7, column }, excerpt, width)
+        excerpt_around(Position { line: 7, column }, excerpt, width)
     }
 
     #[test]

@@ -168,22 +168,22 @@ impl MissingTargets {
     /// Commands for the workflows that the user probably meant.
     fn commands(&self) -> Vec<String> {
         let verb = self.verb;
-        let hint = |meant: &str, arguments: &str| {
-            format!("`{meant}` is a workflow: run `orange workflow {verb} {arguments}`")
+        let hint = |name: &str, arguments: &str| {
+            format!("`{name}` is a workflow: run `orange workflow {verb} {arguments}`")
         };
-        let meant = |target: &Target| Some((target.clone(), self.suggestion(target)?));
-        let all: Vec<(Target, String)> = self.targets.iter().filter_map(meant).collect();
+        let with_suggestion = |target: &Target| Some((target.clone(), self.suggestion(target)?));
+        let all: Vec<(Target, String)> = self.targets.iter().filter_map(with_suggestion).collect();
         if self.required_together.is_empty() {
             return all.iter().map(|(_, name)| hint(name, name)).collect();
         }
         if all.len() < self.targets.len() {
             return Vec::new();
         }
-        let replaced = self.required_together.iter().map(|target| {
+        let corrected = self.required_together.iter().map(|target| {
             let found = all.iter().find(|(missing, _)| missing == target);
             found.map_or_else(|| target.to_string(), |(_, name)| name.clone())
         });
-        let arguments = replaced.collect::<Vec<_>>().join(" ");
+        let arguments = corrected.collect::<Vec<_>>().join(" ");
         let first = all.first().map(|(_, name)| hint(name, &arguments));
         first.into_iter().collect()
     }

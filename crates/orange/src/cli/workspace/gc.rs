@@ -37,76 +37,72 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let project = args.project.as_deref().map(ProjectName::new);
     let collect = |confirmed: bool, output: &Output| {
         let mode = WaitMode::for_work(output);
-        let (collected, _) = run_with_progress(driver.context.progress(), mode, || {
+        let (report, _) = run_with_progress(driver.context.progress(), mode, || {
             driver.admin.collect_garbage(
                 project.as_ref(),
                 confirmed,
                 WaitPolicy::Detached(driver.context.default_wait()),
             )
         });
-        collected
+        report
     };
-    let collected = collect(args.yes, output)?;
+    let report = collect(args.yes, output)?;
     if output.is_json() {
-        SHAPE.print(&collected, output)?;
-        return Ok(exit(&collected));
+        SHAPE.print(&report, output)?;
+        return Ok(exit(&report));
     }
-    output.answer(&text(&collected, output.answer_width()))?;
-    let is_asked = !collected.ignored_files.is_empty() || !collected.merged_rescues.is_empty();
-    if !is_asked || args.yes {
-        return Ok(exit(&collected));
+    output.answer(&text(&report, output.answer_width()))?;
+    let needs_consent = !report.ignored_files.is_empty() || !report.merged_rescues.is_empty();
+    if !needs_consent || args.yes {
+        return Ok(exit(&report));
     }
-    let consent = ask_consent(&question(&collected), output)?;
+    let consent = ask_consent(&question(&report), output)?;
     if consent == Consent::Given {
-        let collected = collect(true, output)?;
-        output.answer(&text(&collected, output.answer_width()))?;
-        return Ok(exit(&collected));
+        let report = collect(true, output)?;
+        output.answer(&text(&report, output.answer_width()))?;
+        return Ok(exit(&report));
     }
     if consent == Consent::NotAsked {
         let hint = "run `orange workspace gc --yes` to move ignored files aside and delete merged \
                     saved work";
         narrate_hint(hint, output);
     }
-    Ok(exit(&collected))
+    Ok(exit(&report))
 }
 
 /// Says what would be touched.
-fn question(collected: &GcReport) -> String {
-    let ignored = collected
-        .ignored_files
-        .iter()
-        .map(|it| it.entries.len())
-        .sum();
-    let rescues = collected.merged_rescues.len();
+fn question(report: &GcReport) -> String {
+    let ignored = report.ignored_files.iter().map(|it| it.entries.len()).sum();
+    let rescues = report.merged_rescues.len();
     let moved = format!(
         "Move {} aside, where you can inspect them",
         count_noun(ignored, "ignored path")
     );
-    let forgotten = format!(
+    let deleted = format!(
         "delete {} of saved work, which the default branch contains byte for byte",
         count_noun(rescues, "set")
     );
     match (ignored, rescues) {
         (_, 0) => format!("{moved}?"),
-        (0, _) => format!("D{}?", forgotten.trim_start_matches('d')),
-        _ => format!("{moved}, and {forgotten}?"),
+        (0, _) => format!("D{}?", deleted.trim_start_matches('d')),
+        _ => format!("{moved}, and {deleted}?"),
     }
 }
 
 /// Any problem makes this a failure, even if other work succeeded.
-fn exit(collected: &GcReport) -> Exit {
-    if collected.problems.is_empty() {
+fn exit(report: &GcReport) -> Exit {
+    if report.problems.is_empty() {
         Exit::Ok
     } else {
         Exit::ExternalFailed
     }
 }
 
-fn text(collected: &GcReport, width: Option<usize>) -> Text {
+fn text(report: &GcReport, width: Option<usize>) -> Text {
     let mut text = Text::new();
-    if *collected
+    if *report
         == (GcReport {
-            confirmed: collected.confirmed,
+            confirmed: report.confirmed,
             ..GcReport::default()
         })
     {
@@ -117,29 +113,29 @@ fn text(collected: &GcReport, width: Option<usize>) -> Text {
         let message = format!(": {message}");
         text.push_line(&[(Style::Bold, name), (Style::Plain, &message)], 4, width);
     };
-    for task in &collected.retried_tasks {
+    for task in &report.retried_tasks {
         line(task.as_str(), "retrying what failed");
     }
-    for name in &collected.freed_workspaces {
+    for name in &report.freed_workspaces {
         line(name.as_str(), "free again");
     }
-    for left in &collected.unusable_workspaces {
-        let path = left.path.display();
+    for unusable in &report.unusable_workspaces {
+        let path = unusable.path.display();
         line(
-            left.workspace.as_str(),
-            &format!("left as it is in `{path}`: {}", left.reason),
+            unusable.workspace.as_str(),
+            &format!("left as it is in `{path}`: {}", unusable.reason),
         );
     }
-    for problem in &collected.problems {
-        let about = problem.workspace.as_ref();
-        let about = about.map_or(problem.project.as_str(), |name| name.as_str());
-        line(about, &format!("not cleaned up: {}", problem.reason));
+    for problem in &report.problems {
+        let subject = problem.workspace.as_ref();
+        let subject = subject.map_or(problem.project.as_str(), |name| name.as_str());
+        line(subject, &format!("not cleaned up: {}", problem.reason));
     }
-    for ignored in &collected.ignored_files {
+    for ignored in &report.ignored_files {
         line(ignored.workspace.as_str(), &ignored_files_text(ignored));
     }
-    for reference in &collected.merged_rescues {
-        let word = if collected.confirmed {
+    for reference in &report.merged_rescues {
+        let word = if report.confirmed {
             "deleted, the default branch contains it"
         } else {
             "merged, can be deleted"

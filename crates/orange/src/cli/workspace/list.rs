@@ -23,7 +23,7 @@ pub struct Args {
     /// List only the workspaces of this project.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Show how much of the disk each worktree takes.
+    /// Show how much disk space each worktree takes.
     #[arg(long)]
     pub size: bool,
 }

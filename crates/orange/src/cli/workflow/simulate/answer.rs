@@ -96,7 +96,7 @@ impl Answer {
         it: &Result<StepOutcome, StepRefusal>,
     ) -> Answer {
         match it {
-            Ok(played) => Answer::Decided(Decision::of(workflow, before, played)),
+            Ok(outcome) => Answer::Decided(Decision::of(workflow, before, outcome)),
             Err(StepRefusal::Refusal(refusal)) => Answer::Refused(refusal.clone()),
             Err(StepRefusal::NoEffect) => Answer::Nothing,
         }
@@ -104,20 +104,20 @@ impl Answer {
 }
 
 impl Decision {
-    fn of(workflow: &Workflow, before: Option<&Task>, played: &StepOutcome) -> Decision {
+    fn of(workflow: &Workflow, before: Option<&Task>, outcome: &StepOutcome) -> Decision {
         let live = before.into_iter().flat_map(|task| &task.runs);
         let live = live.filter(|(_, run)| run.state.is_live());
-        let mut telling = DecisionBuilder {
+        let mut builder = DecisionBuilder {
             alive: live.map(|(role, _)| role.clone()).collect(),
             starting: BTreeMap::new(),
             fields: before.map_or(&workflow.fields, |task| &task.fields).clone(),
-            decided: Decision::default(),
+            decision: Decision::default(),
         };
-        telling.questions(workflow, played);
-        for event in &played.events {
-            telling.add_event(event);
+        builder.add_confirmations(workflow, outcome);
+        for event in &outcome.events {
+            builder.add_event(event);
         }
-        telling.decided
+        builder.decision
     }
 }
 
@@ -125,33 +125,35 @@ struct DecisionBuilder {
     alive: BTreeSet<Role>,
     starting: BTreeMap<EffectId, Role>,
     fields: BTreeMap<FieldName, i64>,
-    decided: Decision,
+    decision: Decision,
 }
 
 impl DecisionBuilder {
     /// Adds each question that the user would have to confirm; the simulation always says yes.
-    fn questions(&mut self, workflow: &Workflow, played: &StepOutcome) {
-        for notice in &played.notices {
+    fn add_confirmations(&mut self, workflow: &Workflow, outcome: &StepOutcome) {
+        for notice in &outcome.notices {
             if let Notice::EdgeTaken { edge } = notice
                 && let Some(edge) = workflow.edges.get(*edge)
                 && let Some(question) = &edge.confirm
                 && matches!(edge.trigger, Trigger::Request | Trigger::Merged)
             {
-                self.remark(format!("you are asked first: {question} (yes)"));
+                self.remark(format!(
+                    "you are asked first: {question} (the simulation answers yes)"
+                ));
             }
         }
     }
 
     fn add_event(&mut self, event: &Event) {
         match &event.fact {
-            Fact::TaskCreated(created) => self.decided.entered.push(StatusChange {
+            Fact::TaskCreated(created) => self.decision.entered.push(StatusChange {
                 from: None,
                 to: created.status.clone(),
                 trigger: None,
                 by: created.by.clone(),
                 because: Vec::new(),
             }),
-            Fact::StatusChanged(changed) => self.decided.entered.push(StatusChange {
+            Fact::StatusChanged(changed) => self.decision.entered.push(StatusChange {
                 from: Some(changed.from.clone()),
                 to: changed.to.clone(),
                 trigger: Some(changed.trigger),
@@ -163,7 +165,7 @@ impl DecisionBuilder {
                 if let Effect::Spawn(spawn) = &planned.effect {
                     self.starting.insert(planned.id, spawn.role.clone());
                 }
-                self.decided.effects.push(SimulatedEffect {
+                self.decision.effects.push(SimulatedEffect {
                     effect: planned.effect.label(),
                     does: effect_words::describe_effect(&planned.effect, &mut self.alive),
                     outcome: Outcome::Done,
@@ -195,7 +197,7 @@ impl DecisionBuilder {
     fn set(&mut self, field: &FieldName, value: i64) {
         let before = self.fields.insert(field.clone(), value).unwrap_or(0);
         if before != value {
-            self.decided.fields.push(FieldChange {
+            self.decision.fields.push(FieldChange {
                 field: field.clone(),
                 from: before,
                 to: value,
@@ -204,16 +206,16 @@ impl DecisionBuilder {
     }
 
     fn mark(&mut self, effect: EffectId, outcome: Outcome) {
-        let mut effects = self.decided.effects.iter_mut();
-        if let Some(doing) = effects.find(|doing| doing.id == effect)
+        let mut effects = self.decision.effects.iter_mut();
+        if let Some(simulated) = effects.find(|simulated| simulated.id == effect)
             // A failed effect is also cancelled; keep the outcome that says more.
-            && doing.outcome == Outcome::Done
+            && simulated.outcome == Outcome::Done
         {
-            doing.outcome = outcome;
+            simulated.outcome = outcome;
         }
     }
 
     fn remark(&mut self, remark: String) {
-        self.decided.remarks.push(remark);
+        self.decision.remarks.push(remark);
     }
 }

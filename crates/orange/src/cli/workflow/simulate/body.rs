@@ -1,4 +1,4 @@
-//! Simulated walks and their first steps, as JSON.
+//! The results of `orange workflow simulate`, as JSON.
 
 use orange_engine::Workflow;
 use orange_engine::names::Status;
@@ -81,8 +81,8 @@ impl<'a> WalkBody<'a> {
             failed: Vec::new(),
             situation: walk.dialogue.place(),
         };
-        for walked in &walk.events {
-            body.push(walked.line, &walked.event);
+        for line_event in &walk.events {
+            body.push(line_event.line, &line_event.event);
         }
         body
     }

@@ -40,7 +40,7 @@ impl<'w> Dialogue<'w> {
         }
     }
 
-    /// Where the task is, once it has begun.
+    /// Where the task is; `None` before it has begun.
     pub fn place(&self) -> Option<Place> {
         let task = self.rehearsal.task()?;
         Some(Place::of(self.workflow, task))
@@ -65,24 +65,24 @@ impl<'w> Dialogue<'w> {
 
     pub fn take(&mut self, step: &Step) -> &PastStep<'w> {
         let before = self.rehearsal.clone();
-        let played = self.rehearsal.take(step);
-        let answer = Answer::of(self.workflow, before.task(), &played);
+        let outcome = self.rehearsal.take(step);
+        let answer = Answer::of(self.workflow, before.task(), &outcome);
         let note =
-            absent_agent_note(&before, &step.occurrence).or_else(|| unshown_gate_note(&answer));
+            absent_agent_note(&before, &step.occurrence).or_else(|| unnamed_gate_note(&answer));
         self.remember(before, step.to_string(), answer, note)
     }
 
     pub fn empty_task_file(&mut self) -> &PastStep<'w> {
         let before = self.rehearsal.clone();
         self.rehearsal.empty_document();
-        let decided = Decision {
+        let decision = Decision {
             remarks: vec!["the next call imports the empty TASK.md".to_owned()],
             ..Decision::default()
         };
         self.remember(
             before,
             EMPTY_TASK_FILE_LINE.to_owned(),
-            Answer::Decided(decided),
+            Answer::Decided(decision),
             None,
         )
     }
@@ -100,16 +100,16 @@ impl<'w> Dialogue<'w> {
 
     /// The names of the effects of a step, in the order in which they run.
     pub fn effects_of(&self, step: &Step) -> Vec<&'static str> {
-        let Ok(played) = self.rehearsal.clone().take(step) else {
+        let Ok(outcome) = self.rehearsal.clone().take(step) else {
             return Vec::new();
         };
         let label = |id| {
-            played.events.iter().find_map(|event| match &event.fact {
+            outcome.events.iter().find_map(|event| match &event.fact {
                 Fact::EffectPlanned(planned) if planned.id == id => Some(planned.effect.label()),
                 _ => None,
             })
         };
-        let done = played.events.iter().filter_map(|event| match event.fact {
+        let done = outcome.events.iter().filter_map(|event| match event.fact {
             Fact::EffectDone { effect, .. } => label(effect),
             _ => None,
         });
@@ -136,18 +136,18 @@ impl<'w> Dialogue<'w> {
 
 /// A note that the agent making this request is not running: the engine cannot know that, but the
 /// reader should.
-fn absent_agent_note(rehearsal: &Rehearsal<'_>, happening: &Occurrence) -> Option<String> {
-    let (Occurrence::Request { by, .. } | Occurrence::Merge { by }) = happening else {
+fn absent_agent_note(rehearsal: &Rehearsal<'_>, occurrence: &Occurrence) -> Option<String> {
+    let (Occurrence::Request { by, .. } | Occurrence::Merge { by }) = occurrence else {
         return None;
     };
-    let is_there = rehearsal.task().is_some_and(|task| task.is_live(by));
-    (by.is_agent() && !is_there)
+    let is_running = rehearsal.task().is_some_and(|task| task.is_live(by));
+    (by.is_agent() && !is_running)
         .then(|| format!("no {by} is running here; this is what a {by} would see"))
 }
 
 /// A note that a gate about git, a pull request or a command passes only if the line names it. The
 /// refusal cannot say so, because only simulated lines name gates.
-fn unshown_gate_note(answer: &Answer) -> Option<String> {
+fn unnamed_gate_note(answer: &Answer) -> Option<String> {
     let Answer::Refused(refusal) = answer else {
         return None;
     };
@@ -163,8 +163,8 @@ fn unshown_gate_note(answer: &Answer) -> Option<String> {
             }
         )
     };
-    let is_unshown = refusal.missing.iter().any(about_world);
-    is_unshown.then(|| {
+    let is_unnamed = refusal.missing.iter().any(about_world);
+    is_unnamed.then(|| {
         "a gate about git, a pull request or a command passes only if the line names it after \
          `with`"
             .to_owned()

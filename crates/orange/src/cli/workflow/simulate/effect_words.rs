@@ -11,7 +11,8 @@ use crate::cli::answer::words::count_noun;
 /// How many characters of a message are shown.
 const MAX_MESSAGE_CHARS: usize = 50;
 
-/// Describes an effect planned while these agents run, and updates which of them run after it.
+/// Describes an effect that is planned while these agents are alive, and updates which are alive
+/// after it.
 pub fn describe_effect(effect: &Effect, alive: &mut BTreeSet<Role>) -> String {
     match effect {
         Effect::AcquireWorkspace { restore: false } => "binds a workspace".to_owned(),
@@ -33,9 +34,9 @@ pub fn describe_effect(effect: &Effect, alive: &mut BTreeSet<Role>) -> String {
         Effect::DeleteRemoteBranch { .. } => "removes the remote branch".to_owned(),
         Effect::ArchiveSection { section } => format!("archives `{section}` of TASK.md"),
         Effect::Notify { message, via } => {
-            let ways: Vec<&str> = via.iter().copied().map(channel_name).collect();
-            let ways = ways.join(" and ");
-            format!("notifies you by {ways}: {}", beginning(message))
+            let channels: Vec<&str> = via.iter().copied().map(channel_name).collect();
+            let channels = channels.join(" and ");
+            format!("notifies you by {channels}: {}", beginning(message))
         }
         Effect::RunCommand { command } => format!("runs `{}`", command.join(" ")),
         Effect::Merge(_) => "merges the branch".to_owned(),
@@ -67,16 +68,16 @@ fn counted_seconds(seconds: u64) -> String {
 }
 
 fn describe_kill(kill: &Kill, alive: &mut BTreeSet<Role>) -> String {
-    let within = |role: &Role| match &kill.scope {
+    let is_killed = |role: &Role| match &kill.scope {
         KillScope::Session => true,
         KillScope::Role(only) => only == role,
         // The named runs have already ended; this kills only what they left running.
         KillScope::Runs => false,
     };
-    let (ended, left) = std::mem::take(alive).into_iter().partition(within);
-    *alive = left;
-    let ended: BTreeSet<Role> = ended;
-    let names: Vec<String> = ended.iter().map(|role| format!("the {role}")).collect();
+    let (killed, remaining) = std::mem::take(alive).into_iter().partition(is_killed);
+    *alive = remaining;
+    let killed: BTreeSet<Role> = killed;
+    let names: Vec<String> = killed.iter().map(|role| format!("the {role}")).collect();
     match (names.as_slice(), &kill.scope) {
         ([], KillScope::Runs) => "kills what a dead agent left running".to_owned(),
         ([], _) => "kills nothing: no agent is running".to_owned(),

@@ -80,7 +80,7 @@ impl Expectation {
         }
     }
 
-    /// Checks the expectation; the error says what is the case instead.
+    /// Checks the expectation; the error says what is true instead.
     pub fn check(&self, dialogue: &Dialogue<'_>) -> Result<(), String> {
         let answer = dialogue.past().last().map(|past| &past.answer);
         match self {
@@ -107,12 +107,12 @@ impl Expectation {
             }
             Expectation::NoAgentAlive => ensure(place.alive.is_empty(), alive),
             Expectation::Workspace(held) => ensure(place.workspace == *held, || {
-                let is = if place.workspace { "a" } else { "no" };
-                format!("the task holds {is} workspace")
+                let article = if place.workspace { "a" } else { "no" };
+                format!("the task holds {article} workspace")
             }),
             Expectation::Field(field, value) => {
-                let is = dialogue.value(field).unwrap_or_default();
-                ensure(is == *value, || format!("{field} is {is}"))
+                let actual = dialogue.value(field).unwrap_or_default();
+                ensure(actual == *value, || format!("{field} is {actual}"))
             }
             Expectation::Fresh(name) => {
                 let found = place.sections.iter().find(|it| it.section == *name);
@@ -141,9 +141,9 @@ fn judge_refusal(words: &str, answer: Option<&Answer>) -> Result<(), String> {
             let mut codes: Vec<&str> = refusal.missing.iter().map(Blocker::code).collect();
             codes.dedup();
             let message = refusal.to_string().replace('`', "").to_lowercase();
-            let is_so = codes.contains(&words) || message.contains(&words.to_lowercase());
+            let is_match = codes.contains(&words) || message.contains(&words.to_lowercase());
             let codes = codes.join(", ");
-            ensure(is_so, || {
+            ensure(is_match, || {
                 format!("the step was refused with {codes}: {refusal}")
             })
         }
@@ -159,11 +159,12 @@ fn judge_effects(names: &[String], answer: Option<&Answer>) -> Result<(), String
         _ => &[],
     };
     let effects = effects.iter();
-    let started = effects.filter(|doing| matches!(doing.outcome, Outcome::Done | Outcome::Failed));
-    let is: Vec<&str> = started.map(|doing| doing.effect).collect();
-    ensure(is == names, || match is.as_slice() {
+    let started =
+        effects.filter(|effect| matches!(effect.outcome, Outcome::Done | Outcome::Failed));
+    let actual: Vec<&str> = started.map(|effect| effect.effect).collect();
+    ensure(actual == names, || match actual.as_slice() {
         [] => "there were no effects".to_owned(),
-        is => format!("the effects were {}", is.join(", ")),
+        actual => format!("the effects were {}", actual.join(", ")),
     })
 }
 

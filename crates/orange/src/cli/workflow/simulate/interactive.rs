@@ -35,12 +35,12 @@ pub fn run(workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
             Next::Say(view) => output.answer(&view.into_text())?,
             Next::Show(mut view) => {
                 view.gap();
-                situation(&mut view, &dialogue, false);
+                push_situation(&mut view, &dialogue, false);
                 output.answer(&view.into_text())?;
             }
             Next::ShowAll => {
                 let mut view = View::new(output.answer_width());
-                situation(&mut view, &dialogue, true);
+                push_situation(&mut view, &dialogue, true);
                 output.answer(&view.into_text())?;
             }
         }
@@ -52,14 +52,14 @@ pub fn run(workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
 }
 
 /// Where the task is and what can happen next.
-fn situation(view: &mut View, dialogue: &Dialogue<'_>, is_whole: bool) {
+fn push_situation(view: &mut View, dialogue: &Dialogue<'_>, shows_all: bool) {
     match dialogue.place() {
         Some(place) => view.place(&place),
         None => view.sentence("No task yet. Begin one with one of these lines:"),
     }
     view.gap();
     let choices = dialogue.choices();
-    view.menu(&choices, is_whole);
+    view.menu(&choices, shows_all);
     if choices.is_empty() {
         view.sentence("The task has ended. `undo` goes back, `restart` starts over.");
     }

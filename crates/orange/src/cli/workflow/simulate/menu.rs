@@ -57,34 +57,38 @@ pub fn choices(
     rehearsal: &Rehearsal<'_>,
 ) -> Vec<Choice> {
     let now = rehearsal.task().map(|task| task.status.clone());
-    let mut found: Vec<Choice> = Vec::new();
+    let mut accepted: Vec<Choice> = Vec::new();
     for step in steps_to_try(workflow, relevance, rehearsal) {
         let line = step.to_string();
-        if found.iter().any(|choice| choice.line == line) {
+        if accepted.iter().any(|choice| choice.line == line) {
             continue;
         }
-        if let Ok(played) = rehearsal.clone().take(&step) {
-            found.push(Choice {
+        if let Ok(outcome) = rehearsal.clone().take(&step) {
+            accepted.push(Choice {
                 line,
                 group: group(&step.occurrence),
-                moves: now.as_ref() != Some(&played.task.status),
-                to: played.task.status,
+                moves: now.as_ref() != Some(&outcome.task.status),
+                to: outcome.task.status,
                 step,
             });
         }
     }
-    let way = Graph::of(workflow).shortest_path;
-    let next = way
+    let shortest_path = Graph::of(workflow).shortest_path;
+    let next = shortest_path
         .iter()
         .skip_while(|status| Some(*status) != now.as_ref());
     let next = next.into_iter().nth(1).filter(|_| now.is_some());
     let state = now.as_ref().and_then(|now| workflow.state(now));
     let mut order = order(state.map(|state| state.kind));
     // A group that can take the usual step comes before those that cannot.
-    let takes_it = |it: &Choice| it.moves && next == Some(&it.to) && !is_unusual(it);
-    order.sort_by_key(|group| !found.iter().any(|it| it.group == *group && takes_it(it)));
+    let is_usual_step = |it: &Choice| it.moves && next == Some(&it.to) && !is_unusual(it);
+    order.sort_by_key(|group| {
+        !accepted
+            .iter()
+            .any(|it| it.group == *group && is_usual_step(it))
+    });
     let is_expected = |role: &Role| state.is_some_and(|state| state.expects.contains(role));
-    found.sort_by_key(|choice| {
+    accepted.sort_by_key(|choice| {
         let group = order.iter().position(|group| *group == choice.group);
         let rank = match choice.moves {
             _ if respawned_role(&choice.step.occurrence).is_some_and(is_expected) => 0,
@@ -95,7 +99,7 @@ pub fn choices(
         };
         (group, is_unusual(choice), rank)
     });
-    found
+    accepted
 }
 
 fn is_unusual(choice: &Choice) -> bool {
@@ -105,8 +109,8 @@ fn is_unusual(choice: &Choice) -> bool {
     )
 }
 
-fn respawned_role(happening: &Occurrence) -> Option<&Role> {
-    match happening {
+fn respawned_role(occurrence: &Occurrence) -> Option<&Role> {
+    match occurrence {
         Occurrence::Respawn { role } => Some(role),
         _ => None,
     }
@@ -123,8 +127,8 @@ fn order(kind: Option<Kind>) -> [Group; 3] {
     }
 }
 
-fn group(happening: &Occurrence) -> Group {
-    match happening {
+fn group(occurrence: &Occurrence) -> Group {
+    match occurrence {
         Occurrence::Request { by, .. } | Occurrence::Write { by } | Occurrence::Merge { by } => {
             match by {
                 Role::Human => Group::Human,

@@ -134,31 +134,31 @@ fn unknown_line(script: &str, line: usize, text: &str, unknown: &UnknownLine) ->
         }))
 }
 
-/// Prints the result of a script. If a line cannot be read, returns an error after the results of
-/// the lines before it; in JSON, only the error.
+/// Prints the result of a script. If a line cannot be read, prints the results of the lines before
+/// it and returns an error; in JSON, prints only the error.
 fn print_walk(
     source: &Source,
     script: &str,
     mut walk: Walk<'_>,
     output: &mut Output,
 ) -> Result<Exit, Error> {
-    let stopped = walk
+    let line_error = walk
         .unread_line
         .take()
         .map(|(line, text, unknown)| unknown_line(script, line, &text, &unknown));
     if output.is_json() {
-        if let Some(error) = stopped {
+        if let Some(error) = line_error {
             return Err(error);
         }
         SHAPE.print(&WalkBody::of(SourceBody::from(source), &walk), output)?;
     } else {
         let mut view = View::new(output.answer_width());
         view.sentence(&format!("Walking a task through `{}`.", source.name));
-        for walked in &walk.events {
-            view.event(walked.line, &walked.event);
+        for line_event in &walk.events {
+            view.event(line_event.line, &line_event.event);
         }
         view.gap();
-        if let Some(error) = stopped {
+        if let Some(error) = line_error {
             output.answer(&view.into_text())?;
             return Err(error);
         }
@@ -170,16 +170,16 @@ fn print_walk(
 }
 
 fn summarize(view: &mut View, walk: &Walk<'_>) {
-    let count = |is: fn(&Event) -> bool| {
-        let events = walk.events.iter().map(|walked| &walked.event);
-        events.filter(|event| is(event)).count()
+    let count = |is_counted: fn(&Event) -> bool| {
+        let events = walk.events.iter().map(|line_event| &line_event.event);
+        events.filter(|event| is_counted(event)).count()
     };
     let steps = count_noun(count(|event| matches!(event, Event::Step { .. })), "step");
-    let held = count(|event| matches!(event, Event::Met(_)));
+    let met = count(|event| matches!(event, Event::Met(_)));
     let failed = walk.failures().count();
     view.sentence(&format!(
         "{steps}; {} met, {failed} not met",
-        count_noun(held, "expectation")
+        count_noun(met, "expectation")
     ));
     for (line, failure) in walk.failures() {
         view.failure(line, failure, 0);

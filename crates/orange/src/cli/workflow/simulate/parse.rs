@@ -32,7 +32,7 @@ pub fn parse_exact(dialogue: &Dialogue<'_>, typed: &str) -> Result<Action, Unkno
         line if line == words(EMPTY_TASK_FILE_LINE).join(" ") => return Ok(Action::Empty),
         _ => {}
     }
-    match without_failure(typed) {
+    match split_failure(typed) {
         None => step(dialogue, typed).map(|step| Action::Step(Box::new(step))),
         Some((base, label)) => {
             let step = step(dialogue, base)?;
@@ -45,14 +45,14 @@ pub fn parse_exact(dialogue: &Dialogue<'_>, typed: &str) -> Result<Action, Unkno
 pub fn parse_lenient(dialogue: &Dialogue<'_>, typed: &str) -> Result<Action, UnknownLine> {
     let unknown = match parse_exact(dialogue, typed) {
         Err(unknown) => unknown,
-        known => return known,
+        parsed => return parsed,
     };
     let beginning = words(typed).join(" ");
     let choices = dialogue.choices();
-    let meant = choices
+    let matching = choices
         .iter()
         .filter(|choice| words(&choice.line).join(" ").starts_with(&beginning));
-    match meant.collect::<Vec<_>>().as_slice() {
+    match matching.collect::<Vec<_>>().as_slice() {
         [only] => Ok(Action::Step(Box::new(only.step.clone()))),
         [] => Err(unknown),
         several => Err(UnknownLine {
@@ -63,7 +63,7 @@ pub fn parse_lenient(dialogue: &Dialogue<'_>, typed: &str) -> Result<Action, Unk
 }
 
 /// Splits off a trailing `; EFFECT fails`.
-fn without_failure(typed: &str) -> Option<(&str, String)> {
+fn split_failure(typed: &str) -> Option<(&str, String)> {
     let (base, tail) = typed.rsplit_once(';')?;
     match words(tail).as_slice() {
         [label, fails] if fails == "fails" => Some((base, label.clone())),
@@ -86,29 +86,30 @@ fn with_failure(dialogue: &Dialogue<'_>, step: &Step, label: &str) -> Result<Ste
 
 fn step(dialogue: &Dialogue<'_>, typed: &str) -> Result<Step, UnknownLine> {
     let expected = words(typed);
-    let tries = dialogue.possible_steps();
-    if let Some(step) = tries
+    let candidates = dialogue.possible_steps();
+    if let Some(step) = candidates
         .iter()
         .find(|step| words(&step.to_string()) == expected)
     {
         return Ok(step.clone());
     }
     let place = dialogue.place();
-    let free = place.and_then(|place| request::read(dialogue.workflow, &place.status, &expected));
-    let reason = match (free, missing_agent(dialogue, &expected)) {
+    let free_request =
+        place.and_then(|place| request::read(dialogue.workflow, &place.status, &expected));
+    let reason = match (free_request, missing_agent(dialogue, &expected)) {
         (Some(Ok(step)), _) => return Ok(step),
         (Some(Err(reason)), _) => reason,
         (None, Some(role)) => format!("no {role} is alive here"),
         _ if typed.parse::<usize>().is_ok() => {
             "the numbers differ from step to step; write the line of the menu".to_owned()
         }
-        _ if tries.is_empty() => "the task has ended".to_owned(),
+        _ if candidates.is_empty() => "the task has ended".to_owned(),
         _ if dialogue.place().is_none() => "a task cannot begin with this line".to_owned(),
         _ => "this cannot happen here".to_owned(),
     };
     let mut lines: Vec<String> = Vec::new();
     let menu = dialogue.choices().into_iter().map(|choice| choice.line);
-    for line in menu.chain(tries.iter().map(ToString::to_string)) {
+    for line in menu.chain(candidates.iter().map(ToString::to_string)) {
         if !lines.contains(&line) {
             lines.push(line);
         }
@@ -126,8 +127,8 @@ fn missing_agent(dialogue: &Dialogue<'_>, expected: &[String]) -> Option<Role> {
         return None;
     }
     let role = request::role(dialogue.workflow, who).filter(Role::is_agent)?;
-    let is_there = dialogue.place()?.alive.contains(&role);
-    (!is_there).then_some(role)
+    let is_alive = dialogue.place()?.alive.contains(&role);
+    (!is_alive).then_some(role)
 }
 
 /// How many similar lines are suggested for one that was not understood.

@@ -94,20 +94,20 @@ impl Place {
 
 /// Every field that a task of this workflow has.
 pub fn fields(workflow: &Workflow) -> impl Iterator<Item = FieldName> {
-    let kept = language::DERIVED_FIELDS.map(FieldName::new);
-    workflow.fields.keys().cloned().chain(kept)
+    let derived = language::DERIVED_FIELDS.map(FieldName::new);
+    workflow.fields.keys().cloned().chain(derived)
 }
 
 fn counters(workflow: &Workflow, task: &Task) -> Vec<Counter> {
     let guards = guards(workflow, &task.status);
     let all = fields(workflow).filter_map(|field| {
-        let read = guards.iter().flat_map(|guard| guard.comparisons());
-        let is_read = read.into_iter().any(|it| it.field == field);
+        let comparisons = guards.iter().flat_map(|guard| guard.comparisons());
+        let is_read = comparisons.into_iter().any(|it| it.field == field);
         let limits = limits(workflow, task, &field, &guards);
         let value = task.value(&field);
         // The summary's length is worth showing only where a guard reads it.
-        let is_told = value != 0 && field.as_str() != "summary_chars";
-        (is_read || is_told || !limits.is_empty()).then_some(Counter {
+        let is_worth_showing = value != 0 && field.as_str() != "summary_chars";
+        (is_read || is_worth_showing || !limits.is_empty()).then_some(Counter {
             field,
             value,
             limits,
@@ -136,12 +136,12 @@ fn guards<'a>(workflow: &'a Workflow, status: &'a Status) -> Vec<&'a When> {
 /// The limits that a field is compared with: declared ones, and the maximum number of crashes.
 fn limits(workflow: &Workflow, task: &Task, field: &FieldName, guards: &[&When]) -> Vec<Limit> {
     let texts = guards.iter().flat_map(|guard| guard.text().split(" and "));
-    let about: Vec<&str> = texts
+    let compared_names: Vec<&str> = texts
         .filter(|text| text.split_whitespace().next() == Some(field.as_str()))
         .filter_map(|text| text.split_whitespace().last())
         .collect();
     let declared = workflow.limits.iter();
-    let declared = declared.filter(|(name, _)| about.contains(&name.as_str()));
+    let declared = declared.filter(|(name, _)| compared_names.contains(&name.as_str()));
     let mut found: Vec<Limit> = declared
         .map(|(name, value)| Limit {
             name: name.to_string(),

@@ -22,25 +22,25 @@ pub fn read(
     let (who, rest) = typed.split_first()?;
     let by = role(workflow, who)?;
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
-    let (happening, shown) = match rest.as_slice() {
-        ["requests", to, shown @ ..] => {
+    let (occurrence, evidence) = match rest.as_slice() {
+        ["requests", to, evidence @ ..] => {
             let to = state(workflow, to)?;
-            (Occurrence::Request { by, to }, shown)
+            (Occurrence::Request { by, to }, evidence)
         }
-        ["merges", shown @ ..] => (Occurrence::Merge { by }, shown),
-        ["respawns", whom] if by == Role::Human => {
-            let role = role(workflow, whom)?;
+        ["merges", evidence @ ..] => (Occurrence::Merge { by }, evidence),
+        ["respawns", role_name] if by == Role::Human => {
+            let role = role(workflow, role_name)?;
             (Occurrence::Respawn { role }, &[] as &[&str])
         }
         _ => return None,
     };
-    let to = match &happening {
+    let to = match &occurrence {
         Occurrence::Request { to, .. } => Some(to),
         _ => None,
     };
     let artifacts = Artifacts::of(workflow, status, to);
-    let shown = artifacts.read(workflow, shown);
-    Some(shown.map(|shown| Step::new(happening, shown)))
+    let evidence = artifacts.read(workflow, evidence);
+    Some(evidence.map(|evidence| Step::new(occurrence, evidence)))
 }
 
 /// The role with this name, among all that may make requests.
@@ -63,14 +63,14 @@ struct Artifacts(Vec<(Vec<String>, Gate)>);
 
 impl Artifacts {
     fn of(workflow: &Workflow, status: &Status, to: Option<&Status>) -> Artifacts {
-        let leads = |target: &Target| match target {
+        let leads_to_requested = |target: &Target| match target {
             Target::Status(status) => to == Some(status),
             Target::Previous => true,
         };
-        let here = || workflow.edges_from(status);
-        let requested = here().filter(|edge| leads(&edge.to));
+        let edges = || workflow.edges_from(status);
+        let requested = edges().filter(|edge| leads_to_requested(&edge.to));
         let requested = requested.flat_map(|edge| &edge.gates);
-        let requested = requested.chain(here().flat_map(|edge| &edge.gates));
+        let requested = requested.chain(edges().flat_map(|edge| &edge.gates));
         let all = requested.chain(workflow.every_gate()).cloned();
         // A section can also be written without the verdict that a gate requires.
         let plain = workflow.gated_sections().iter().map(plain_gate);
@@ -87,9 +87,9 @@ impl Artifacts {
     }
 
     fn read(&self, workflow: &Workflow, typed: &[&str]) -> Result<StepEvidence, String> {
-        let mut shown = StepEvidence::default();
+        let mut evidence = StepEvidence::default();
         let mut rest = match typed {
-            [] | ["with", "nothing"] => return Ok(shown),
+            [] | ["with", "nothing"] => return Ok(evidence),
             ["with", rest @ ..] if !rest.is_empty() => rest,
             _ => return Err(format!("cannot understand `{}`", typed.join(" "))),
         };
@@ -102,18 +102,18 @@ impl Artifacts {
             else {
                 return Err(self.unknown(name));
             };
-            let into = if is_old {
-                &mut shown.kept
+            let gates = if is_old {
+                &mut evidence.kept
             } else {
-                &mut shown.gates
+                &mut evidence.gates
             };
-            into.push(gate.clone());
+            gates.push(gate.clone());
             rest = match name.get(words.len()..).unwrap_or_default() {
-                [] => return Ok(shown),
+                [] => return Ok(evidence),
                 ["and", more @ ..] => more,
                 ["submitted", "earlier", "by", who] => {
-                    shown.submitted_by = role(workflow, who);
-                    return Ok(shown);
+                    evidence.submitted_by = role(workflow, who);
+                    return Ok(evidence);
                 }
                 other => return Err(format!("cannot understand `{}`", other.join(" "))),
             };

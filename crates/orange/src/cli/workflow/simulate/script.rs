@@ -62,17 +62,17 @@ pub fn lines(text: &str) -> Vec<Line<'_>> {
     lines.filter(|line| !line.text.is_empty()).collect()
 }
 
-/// A `#` begins a comment at the start of a line or after a space, unless it is doubled: that is
-/// the heading of a section.
+/// Removes the comment. A `#` begins a comment at the start of a line or after a space, unless
+/// another `#` follows: then it is the heading of a section.
 fn without_comment(line: &str) -> &str {
-    let mut before = ' ';
+    let mut previous = ' ';
     for (index, character) in line.char_indices() {
         let after = line.get(index + 1..).unwrap_or_default();
-        let is_single = before.is_whitespace() && !after.starts_with('#');
+        let is_single = previous.is_whitespace() && !after.starts_with('#');
         if character == '#' && is_single {
             return line.get(..index).unwrap_or_default();
         }
-        before = character;
+        previous = character;
     }
     line
 }
@@ -130,17 +130,17 @@ fn follow(
         Action::Step(step) => dialogue.take(&step),
     };
     let (step, answer, note) = (past.line.clone(), past.answer.clone(), past.note.clone());
-    let refused = refusal_text(&answer);
+    let refusal = refusal_text(&answer);
     let mut events = vec![Event::Step {
         step,
         answer,
         note,
         status: dialogue.place().map(|place| place.status),
     }];
-    let is_foreseen = next
+    let is_expected = next
         .and_then(expectation)
         .is_some_and(|expected| expected.to_lowercase().starts_with("refused"));
-    if let Some(found) = refused.filter(|_| !is_foreseen) {
+    if let Some(found) = refusal.filter(|_| !is_expected) {
         events.push(Event::Failed(Failure {
             expected: "no refusal".to_owned(),
             found: format!("{found} (if you expect this, add the line `expect refused` below)"),
@@ -166,10 +166,12 @@ fn refusal_text(answer: &Answer) -> Option<String> {
 impl Walk<'_> {
     /// Every expectation that did not hold, with its line number.
     pub fn failures(&self) -> impl Iterator<Item = (usize, &Failure)> {
-        self.events.iter().filter_map(|walked| match &walked.event {
-            Event::Failed(failure) => Some((walked.line, failure)),
-            _ => None,
-        })
+        self.events
+            .iter()
+            .filter_map(|line_event| match &line_event.event {
+                Event::Failed(failure) => Some((line_event.line, failure)),
+                _ => None,
+            })
     }
 }
 

@@ -84,13 +84,13 @@ impl View {
         let agents: Vec<String> = alive.chain(missing).collect();
         let agents = agents.join("; ");
         self.labelled("agents", if agents.is_empty() { "none" } else { &agents });
-        let held = if place.workspace { "held" } else { "none" };
-        self.labelled("workspace", held);
+        let workspace = if place.workspace { "held" } else { "none" };
+        self.labelled("workspace", workspace);
         self.labelled_unless_empty("attention", &place.attention.join("; "));
     }
 
     /// Adds the next steps by number: the usual ones of each group, or all.
-    pub fn menu(&mut self, choices: &[Choice], is_whole: bool) {
+    pub fn menu(&mut self, choices: &[Choice], shows_all: bool) {
         let mut group = None;
         let mut shown = 0;
         let mut hidden = 0;
@@ -101,7 +101,7 @@ impl View {
                 self.paragraph(&[(Style::Bold, heading(choice.group))], "", 0, 0);
             }
             shown += 1;
-            if !is_whole && shown > default_line_count(choice.group) {
+            if !shows_all && shown > default_line_count(choice.group) {
                 hidden += 1;
                 continue;
             }
@@ -125,7 +125,7 @@ impl View {
 
     pub fn answer(&mut self, answer: &Answer) {
         match answer {
-            Answer::Decided(decided) => self.decided(decided),
+            Answer::Decided(decision) => self.decision(decision),
             Answer::Refused(refusal) => {
                 let message = refusal.to_string();
                 push_error(&mut self.text, &message, &refusal.hints, self.width, INDENT);
@@ -166,33 +166,33 @@ impl View {
         self.paragraph(&[(Style::Bad, &lead)], &body, margin, margin + INDENT);
     }
 
-    fn decided(&mut self, decided: &Decision) {
-        for entered in &decided.entered {
+    fn decision(&mut self, decision: &Decision) {
+        for entered in &decision.entered {
             self.entered(entered);
         }
-        for change in &decided.fields {
+        for change in &decision.fields {
             self.indented(&format!(
                 "{} {} -> {}",
                 change.field, change.from, change.to
             ));
         }
-        for remark in &decided.remarks {
+        for remark in &decision.remarks {
             self.indented(remark);
         }
-        let widest = decided.effects.iter().map(|doing| doing.effect.len());
+        let widest = decision.effects.iter().map(|effect| effect.effect.len());
         let widest = widest.max().unwrap_or_default();
-        for (index, doing) in decided.effects.iter().enumerate() {
+        for (index, effect) in decision.effects.iter().enumerate() {
             let lead = if index == 0 { "would run" } else { "" };
-            let name = format!("{lead:LABEL$} {:widest$}", doing.effect);
+            let name = format!("{lead:LABEL$} {:widest$}", effect.effect);
             let indent = INDENT + name.len() + 1;
-            let style = match doing.outcome {
+            let style = match effect.outcome {
                 Outcome::Done => Style::Plain,
                 _ => Style::Bad,
             };
-            self.paragraph(&[(style, &name)], &effect_text(doing), INDENT, indent);
+            self.paragraph(&[(style, &name)], &effect_text(effect), INDENT, indent);
         }
-        let is_bare = decided.entered.is_empty() && decided.fields.is_empty();
-        if is_bare && decided.remarks.is_empty() && decided.effects.is_empty() {
+        let is_bare = decision.entered.is_empty() && decision.fields.is_empty();
+        if is_bare && decision.remarks.is_empty() && decision.effects.is_empty() {
             self.indented("recorded; nothing else changes");
         }
     }
@@ -261,9 +261,9 @@ fn counter(counter: &Counter) -> String {
 }
 
 /// The fresh sections with the roles that vouched for them, then the names of the others.
-fn sections(written: &[SectionState]) -> String {
+fn sections(sections: &[SectionState]) -> String {
     let (fresh, older): (Vec<&SectionState>, Vec<&SectionState>) =
-        written.iter().partition(|it| it.fresh);
+        sections.iter().partition(|it| it.fresh);
     let mut bodies: Vec<String> = fresh.into_iter().map(fresh_section).collect();
     let older: Vec<String> = older.iter().map(|it| format!("`{}`", it.section)).collect();
     if !older.is_empty() {
@@ -275,9 +275,9 @@ fn sections(written: &[SectionState]) -> String {
     bodies.join("; ")
 }
 
-fn fresh_section(written: &SectionState) -> String {
-    let name = &written.section;
-    let from = written.vouched_by.iter().map(|role| format!("the {role}"));
+fn fresh_section(section: &SectionState) -> String {
+    let name = &section.section;
+    let from = section.vouched_by.iter().map(|role| format!("the {role}"));
     let from: Vec<String> = from.collect();
     if from.is_empty() {
         return format!("`{name}` fresh");
@@ -311,11 +311,11 @@ fn target_text(choice: &Choice) -> String {
     }
 }
 
-fn effect_text(doing: &SimulatedEffect) -> String {
-    match doing.outcome {
-        Outcome::Done => doing.does.clone(),
-        Outcome::Failed => format!("FAILS ({})", doing.does),
-        Outcome::NotStarted => format!("not started ({})", doing.does),
-        Outcome::Cancelled => format!("cancelled ({})", doing.does),
+fn effect_text(effect: &SimulatedEffect) -> String {
+    match effect.outcome {
+        Outcome::Done => effect.does.clone(),
+        Outcome::Failed => format!("FAILS ({})", effect.does),
+        Outcome::NotStarted => format!("not started ({})", effect.does),
+        Outcome::Cancelled => format!("cancelled ({})", effect.does),
     }
 }
