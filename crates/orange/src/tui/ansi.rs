@@ -26,7 +26,8 @@ const NAMED: [Color; 16] = [
 ];
 
 /// A captured line with its colours. `style` carries over to the next line, because a capture sets
-/// a colour once, however many lines it spans. Only colours take effect.
+/// a colour once, however many lines it spans. Escape sequences that set neither colours nor text
+/// attributes are removed.
 pub fn line(text: &str, style: &mut Style, theme: Theme) -> Line<'static> {
     let mut spans: Vec<Span<'static>> = Vec::new();
     let mut plain = String::new();
@@ -39,7 +40,7 @@ pub fn line(text: &str, style: &mut Style, theme: Theme) -> Line<'static> {
             continue;
         }
         let length = if character == '\u{1b}' {
-            escape(rest)
+            escape_length(rest)
         } else {
             if character == '\t' {
                 plain.push(' ');
@@ -68,7 +69,8 @@ fn flush(plain: &mut String, style: Style, theme: Theme, spans: &mut Vec<Span<'s
     }
 }
 
-/// The parameters and the length of the escape sequence at the start, if it sets a colour.
+/// The parameters and the length of the escape sequence at the start, if it sets colours or text
+/// attributes.
 fn colour(text: &str) -> Option<(&str, usize)> {
     let parameters = text.strip_prefix("\u{1b}[")?;
     let is_parameter = |it: char| it.is_ascii_digit() || matches!(it, ';' | ':');
@@ -78,7 +80,7 @@ fn colour(text: &str) -> Option<(&str, usize)> {
 }
 
 /// The length of the escape sequence at the start of the text, of any kind.
-fn escape(text: &str) -> usize {
+fn escape_length(text: &str) -> usize {
     let mut characters = text.char_indices().skip(1);
     match characters.next() {
         // A string sequence ends with a bell, or with an escape and a backslash.
@@ -154,12 +156,12 @@ fn apply(style: Style, parameters: &str) -> Style {
                 continue;
             }
             38 | 48 => {
-                let (found, later) = extended(rest);
+                let (color, later) = extended_colour(rest);
                 rest = later;
                 if *first == 38 {
-                    style.fg = found;
+                    style.fg = color;
                 } else {
-                    style.bg = found;
+                    style.bg = color;
                 }
                 continue;
             }
@@ -175,7 +177,7 @@ fn apply(style: Style, parameters: &str) -> Style {
 }
 
 /// A colour by its index in 256, or by red, green and blue.
-fn extended(rest: &[u8]) -> (Option<Color>, &[u8]) {
+fn extended_colour(rest: &[u8]) -> (Option<Color>, &[u8]) {
     match rest {
         [5, index, later @ ..] => (Some(Color::Indexed(*index)), later),
         [2, red, green, blue, later @ ..] => (Some(Color::Rgb(*red, *green, *blue)), later),

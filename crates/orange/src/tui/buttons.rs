@@ -60,10 +60,10 @@ pub fn footer(model: &Model) -> Vec<Button> {
             all.extend(fixed(&[("n", "no", letter('n'))]));
             all
         }
-        Mode::Permission(shown) if shown.is_over => fixed(&[("Esc", "back", escape)]),
-        Mode::Permission(shown) => {
+        Mode::Permission(dialog) if dialog.is_over => fixed(&[("Esc", "back", escape)]),
+        Mode::Permission(dialog) => {
             let mut all: Vec<Button> = Vec::new();
-            if shown.is_read {
+            if dialog.is_read {
                 all.extend(fixed(&[("a", "allow once", letter('a'))]));
             } else {
                 all.extend(fixed(&[("Space", "read on", letter(' '))]));
@@ -138,19 +138,19 @@ pub fn buttons(model: &Model) -> Vec<(u16, Button)> {
     let room = usize::from(model.width);
     let all = footer(model);
     let is_fixed = |button: &Button| matches!(&*button.0, "?" | "q");
-    let mut left = room.saturating_sub(1);
-    let kept: usize = all
+    let mut room_left = room.saturating_sub(1);
+    let fixed_width: usize = all
         .iter()
         .filter(|it| is_fixed(it))
         .map(|it| width(it) + 2)
         .sum();
-    left = left.saturating_sub(kept);
+    room_left = room_left.saturating_sub(fixed_width);
     let (mut chosen, mut last): (Vec<Button>, Vec<Button>) = (Vec::new(), Vec::new());
     for button in all {
         if is_fixed(&button) {
             last.push(button);
-        } else if width(&button) + 2 <= left {
-            left -= width(&button) + 2;
+        } else if width(&button) + 2 <= room_left {
+            room_left -= width(&button) + 2;
             chosen.push(button);
         }
     }

@@ -8,7 +8,7 @@ use super::model::Model;
 /// Keys that move in the diff while it is on screen alone; otherwise they move in the list.
 pub(super) fn add_movement(table: &mut Table) {
     let far = isize::MAX;
-    for (keys, shown, label, action) in [
+    for (keys, key_label, label, action) in [
         (
             keys![KeyCode::Char('j'), KeyCode::Down],
             "j",
@@ -46,7 +46,7 @@ pub(super) fn add_movement(table: &mut Table) {
             KeyAction::DiffPage(-1),
         ),
     ] {
-        table.add(keys, shown, label, action, None);
+        table.add(keys, key_label, label, action, None);
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) fn add(model: &Model, table: &mut Table) {
     table.add(keys, "c", "comment", KeyAction::Comment, Some(7));
     let keys = keys![KeyCode::Char('s')];
     table.add(keys, "s", "select lines", KeyAction::Select, None);
-    for (keys, shown, label, by) in [
+    for (keys, key_label, label, by) in [
         (
             &[(KeyCode::Down, KeyModifiers::SHIFT)] as &[_],
             "S-↓",
@@ -69,7 +69,7 @@ pub(super) fn add(model: &Model, table: &mut Table) {
             -1,
         ),
     ] {
-        table.add(keys, shown, label, KeyAction::SelectLine(by), None);
+        table.add(keys, key_label, label, KeyAction::SelectLine(by), None);
     }
     let keys = keys![KeyCode::Char('V')];
     table.add(keys, "V", "viewed", KeyAction::Viewed, Some(6));

@@ -62,10 +62,10 @@ pub fn fold(text: &str, width: usize) -> Vec<String> {
         let mut line = indent.clone();
         for word in paragraph.split_whitespace() {
             let mut word = word;
-            let is_begun = line.len() > indent.len();
-            if is_begun && display_width(&line) + 1 + display_width(word) > width {
+            let has_words = line.len() > indent.len();
+            if has_words && display_width(&line) + 1 + display_width(word) > width {
                 lines.push(std::mem::replace(&mut line, indent.clone()));
-            } else if is_begun {
+            } else if has_words {
                 line.push(' ');
             }
             while display_width(&line) + display_width(word) > width
@@ -84,7 +84,8 @@ pub fn fold(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Breaks a text of several lines like [`wrap`], with nothing in it that acts on the terminal.
+/// Breaks a text of several lines like [`wrap`], and replaces characters that would act on the
+/// terminal.
 pub fn wrap_text(text: &str, width: usize) -> Vec<String> {
     let lines = text.split('\n');
     let lines = lines.map(|line| escape_controls(&line.replace('\t', "    ")).into_owned());
@@ -107,25 +108,25 @@ fn break_at(word: &str, room: usize) -> usize {
     end
 }
 
-/// How many bytes of a text fit into a width; at least its first character. What has no width stays
-/// with the character before it.
-fn fitting(text: &str, width: usize) -> usize {
-    let mut taken = 0;
+/// How many bytes of a text fit into a width; at least its first character. A character without
+/// width stays with the character before it.
+fn fitting_bytes(text: &str, width: usize) -> usize {
+    let mut used_width = 0;
     for (at, character) in text.char_indices() {
-        taken += display_width(character.encode_utf8(&mut [0; 4]));
-        if at > 0 && taken > width {
+        used_width += display_width(character.encode_utf8(&mut [0; 4]));
+        if at > 0 && used_width > width {
             return at;
         }
     }
     text.len()
 }
 
-/// Breaks a text into parts of at most this width, each at a column and not at a word.
+/// Breaks a text into parts of at most this width, even in the middle of a word.
 pub fn wrap(text: &str, width: usize) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;
     loop {
-        let (part, later) = rest.split_at(fitting(rest, width.max(1)));
+        let (part, later) = rest.split_at(fitting_bytes(rest, width.max(1)));
         parts.push(part);
         if later.is_empty() {
             return parts;
@@ -144,13 +145,13 @@ pub fn wrapped_height(text: &str, width: usize) -> usize {
 
 /// The text from a column on; a character that crosses the column is left out.
 pub fn from_column(text: &str, column: usize) -> &str {
-    let mut taken = 0;
+    let mut used_width = 0;
     for (at, character) in text.char_indices() {
         let width = display_width(character.encode_utf8(&mut [0; 4]));
-        if taken >= column && width > 0 {
+        if used_width >= column && width > 0 {
             return &text[at..];
         }
-        taken += width;
+        used_width += width;
     }
     ""
 }
@@ -214,8 +215,8 @@ mod tests {
     #[test]
     fn text_from_right_to_left_stays_in_its_cells() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 10, 1));
-        let taken = put(&mut buffer, (1, 0), 5, "שלום", Style::new());
-        assert_eq!(taken, 4);
+        let used_width = put(&mut buffer, (1, 0), 5, "שלום", Style::new());
+        assert_eq!(used_width, 4);
         assert_eq!(buffer[(0, 0)].symbol(), " \u{2068}");
         assert_eq!(buffer[(1, 0)].symbol(), "ש");
         assert_eq!(buffer[(4, 0)].symbol(), "ם\u{2069}");

@@ -5,7 +5,7 @@
 //! the frame shows, how long it took, and what was drawn of the list.
 
 #[cfg(feature = "crash-points")]
-pub use kept::{record_frame, start_frame};
+pub use recorder::{record_frame, start_frame};
 
 use ratatui::buffer::Buffer;
 
@@ -20,7 +20,7 @@ pub fn start_frame() {}
 pub fn record_frame(_model: &Model, _frame: Option<&Buffer>) {}
 
 #[cfg(feature = "crash-points")]
-mod kept {
+mod recorder {
     use std::cell::RefCell;
     use std::fs::{File, OpenOptions};
     use std::io::Write as _;
@@ -55,13 +55,13 @@ mod kept {
     }
 
     pub fn start_frame() {
-        FRAME_LOG.with_borrow_mut(|kept| kept.since = Some(Stopwatch::start()));
+        FRAME_LOG.with_borrow_mut(|log| log.since = Some(Stopwatch::start()));
     }
 
     pub fn record_frame(model: &Model, frame: Option<&Buffer>) {
-        FRAME_LOG.with_borrow_mut(|kept| {
-            let took = kept.since.take().map(Stopwatch::elapsed);
-            if let (Some(file), Some(frame)) = (&mut kept.file, frame) {
+        FRAME_LOG.with_borrow_mut(|log| {
+            let took = log.since.take().map(Stopwatch::elapsed);
+            if let (Some(file), Some(frame)) = (&mut log.file, frame) {
                 let places = layout(model);
                 let line = json!({
                     "sequence": model.list.sequence,

@@ -1,6 +1,6 @@
 //! Matches what the user typed against a text.
 
-/// How well a text matches what was typed, smaller is better; `None` if it does not match.
+/// The cost of matching a text with what was typed: smaller is better, `None` is no match.
 ///
 /// Every word must occur: its letters in order, the closer together the better. A word with a
 /// capital letter is case-sensitive.
@@ -23,11 +23,11 @@ fn word_cost(word: &str, text: &str) -> Option<usize> {
         if !same(letters[0], all[start]) {
             continue;
         }
-        let mut wanted = letters.iter();
-        let mut next = wanted.next();
+        let mut remaining = letters.iter();
+        let mut next = remaining.next();
         for (at, letter) in all.iter().enumerate().skip(start) {
             if next.is_some_and(|it| same(*it, *letter)) {
-                next = wanted.next();
+                next = remaining.next();
             }
             if next.is_none() {
                 let gaps = at + 1 - start - letters.len();

@@ -12,7 +12,7 @@ use signal_hook::iterator::Signals;
 
 use super::model::message::Message;
 
-/// Poll timeout, and so the longest that another program waits for the terminal.
+/// Poll timeout, which is also the longest time that another program waits for the terminal.
 const POLL_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// How long to wait for the listener to pause.
@@ -37,9 +37,9 @@ struct State {
 impl Input {
     pub fn start(sender: &Sender<Message>) -> io::Result<Input> {
         let input = Input::default();
-        let (listening, to) = (input.clone(), sender.clone());
+        let (listener, to) = (input.clone(), sender.clone());
         let thread = thread::Builder::new().name(String::from("input"));
-        thread.spawn(move || listening.listen(&to))?;
+        thread.spawn(move || listener.listen(&to))?;
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT])?;
         let to = sender.clone();
         let thread = thread::Builder::new().name(String::from("signals"));
@@ -79,12 +79,12 @@ impl Input {
     fn listen(&self, sender: &Sender<Message>) {
         loop {
             self.wait_while_paused();
-            let heard = match event::poll(POLL_TIMEOUT) {
+            let input_event = match event::poll(POLL_TIMEOUT) {
                 Ok(false) => continue,
                 Ok(true) => event::read(),
                 Err(error) => Err(error),
             };
-            let message = match heard {
+            let message = match input_event {
                 Ok(Event::Key(key)) => Message::Key(key),
                 Ok(Event::Mouse(mouse)) => Message::Mouse(mouse),
                 Ok(Event::Paste(text)) => Message::Paste(text),

@@ -30,7 +30,7 @@ pub enum KeyAction {
     Tell,
     /// Shows what the agent asks the user to permit.
     Permission,
-    /// Shows the view instead of the list, or goes back.
+    /// Shows the view instead of the list, or the list again.
     Zoom,
     Copy,
     Filter,
@@ -58,7 +58,7 @@ pub enum KeyAction {
     Line(isize),
     /// Scrolls the diff by pages.
     DiffPage(isize),
-    /// Goes to the next file of the diff, or to the start of this one or the one before.
+    /// Goes to the next file of the diff, or back to the start of this file or of the previous one.
     File(bool),
     /// The same for hunks.
     Hunk(bool),
@@ -123,17 +123,17 @@ impl Table {
     pub(super) fn add(
         &mut self,
         keys: &'static [(KeyCode, KeyModifiers)],
-        shown: &'static str,
+        key_label: &'static str,
         label: impl Into<Cow<'static, str>>,
         action: KeyAction,
-        worth: Option<u8>,
+        priority: Option<u8>,
     ) {
         self.0.push(Binding {
             keys,
-            key_label: shown,
+            key_label,
             label: label.into(),
             action,
-            priority: worth,
+            priority,
         });
     }
 }
@@ -143,14 +143,14 @@ fn add_task_keys(model: &Model, table: &mut Table) {
     let Some(entry) = model.list.selected() else {
         return;
     };
-    let entering = match entry.enter_action() {
+    let enter_label = match entry.enter_action() {
         EnterAction::Attach => "attach",
         EnterAction::Spawn => "spawn",
         EnterAction::Respawn => "respawn",
         EnterAction::View => "view",
     };
     let enter = keys![KeyCode::Enter];
-    table.add(enter, "Enter", entering, KeyAction::Enter, Some(10));
+    table.add(enter, "Enter", enter_label, KeyAction::Enter, Some(10));
     let verbs: [(&'static [_], &'static str, &'static str, Verb, u8); 3] = [
         (keys![KeyCode::Char('m')], "m", "merge", Verb::Merge, 9),
         (
@@ -162,11 +162,21 @@ fn add_task_keys(model: &Model, table: &mut Table) {
         ),
         (keys![KeyCode::Char('x')], "x", "cancel", Verb::Cancel, 5),
     ];
-    for (keys, shown, label, verb, worth) in verbs {
+    for (keys, key_label, label, verb, priority) in verbs {
         if let Some(way) = entry.way(verb) {
             // A step that the workflow asks to confirm is possible, but not the usual one.
-            let worth = if way.question().is_some() { 3 } else { worth };
-            table.add(keys, shown, label, KeyAction::Verb(verb), Some(worth));
+            let priority = if way.question().is_some() {
+                3
+            } else {
+                priority
+            };
+            table.add(
+                keys,
+                key_label,
+                label,
+                KeyAction::Verb(verb),
+                Some(priority),
+            );
         }
     }
     if entry.ways().next().is_some() {
@@ -179,21 +189,21 @@ fn add_task_keys(model: &Model, table: &mut Table) {
     }
     if entry.has_agent() {
         let keys = keys![KeyCode::Char('i')];
-        let (label, worth) = match entry.row.need {
+        let (label, priority) = match entry.row.need {
             Some(Need::Question) => ("answer", 9),
             _ => ("message", 7),
         };
-        table.add(keys, "i", label, KeyAction::Tell, Some(worth));
+        table.add(keys, "i", label, KeyAction::Tell, Some(priority));
     }
     let keys = keys![KeyCode::Char('e')];
     table.add(keys, "e", "edit TASK.md", KeyAction::Edit, None);
-    for (keys, shown, label, tool) in [
+    for (keys, key_label, label, tool) in [
         (keys![KeyCode::Char('E')], "E", "editor", Tool::Editor),
         (keys![KeyCode::Char('!')], "!", "shell", Tool::Shell),
         (keys![KeyCode::Char('L')], "L", "git client", Tool::Git),
     ] {
         if entry.has_worktree() {
-            table.add(keys, shown, label, KeyAction::Open(tool), None);
+            table.add(keys, key_label, label, KeyAction::Open(tool), None);
         }
     }
     let keys = keys![KeyCode::Char('y')];
@@ -221,7 +231,7 @@ fn add_list_keys(model: &Model, table: &mut Table) {
     } else {
         add_selection_keys(table);
     }
-    for (keys, shown, label, deed) in [
+    for (keys, key_label, label, action) in [
         (keys![KeyCode::Char('o')], "o", "order", KeyAction::Sort),
         (
             keys![KeyCode::Char('b')],
@@ -248,7 +258,7 @@ fn add_list_keys(model: &Model, table: &mut Table) {
             KeyAction::Palette,
         ),
     ] {
-        table.add(keys, shown, label, deed, None);
+        table.add(keys, key_label, label, action, None);
     }
     let keys = keys![KeyCode::Char('/')];
     table.add(keys, "/", "search", KeyAction::Search, Some(4));
@@ -268,7 +278,7 @@ fn add_list_keys(model: &Model, table: &mut Table) {
 }
 
 fn add_selection_keys(table: &mut Table) {
-    for (keys, shown, label, deed) in [
+    for (keys, key_label, label, action) in [
         (
             keys![KeyCode::Char('j'), KeyCode::Down],
             "j",
@@ -306,7 +316,7 @@ fn add_selection_keys(table: &mut Table) {
             KeyAction::Page(-1),
         ),
     ] {
-        table.add(keys, shown, label, deed, None);
+        table.add(keys, key_label, label, action, None);
     }
 }
 
@@ -326,16 +336,16 @@ fn add_view_keys(model: &Model, table: &mut Table) {
     };
     let keys = keys![KeyCode::Char('v')];
     table.add(keys, "v", label, KeyAction::Zoom, Some(5));
-    for (keys, shown, tab) in [
+    for (keys, key_label, tab) in [
         (keys![KeyCode::Char('1')], "1", Tab::Terminal),
         (keys![KeyCode::Char('2')], "2", Tab::Task),
         (keys![KeyCode::Char('3')], "3", Tab::Diff),
         (keys![KeyCode::Char('4')], "4", Tab::Timeline),
         (keys![KeyCode::Char('5')], "5", Tab::Workflow),
     ] {
-        table.add(keys, shown, tab.title(), KeyAction::Tab(tab), None);
+        table.add(keys, key_label, tab.title(), KeyAction::Tab(tab), None);
     }
-    for (keys, shown, label, deed) in [
+    for (keys, key_label, label, action) in [
         (
             keys![KeyCode::Tab],
             "Tab",
@@ -349,7 +359,7 @@ fn add_view_keys(model: &Model, table: &mut Table) {
             KeyAction::NextTab(4),
         ),
     ] {
-        table.add(keys, shown, label, deed, None);
+        table.add(keys, key_label, label, action, None);
     }
     let scroll: fn(isize) -> KeyAction = if model.detail.shows_diff() {
         KeyAction::Line
@@ -383,8 +393,11 @@ pub fn key_action(model: &Model, key: KeyEvent) -> Option<KeyAction> {
         KeyCode::Up | KeyCode::Down => key.modifiers,
         _ => key.modifiers.difference(KeyModifiers::SHIFT),
     };
-    let is_it = |binding: &Binding| binding.keys.contains(&(key.code, modifiers));
-    bindings(model).into_iter().find(is_it).map(|it| it.action)
+    let has_key = |binding: &Binding| binding.keys.contains(&(key.code, modifiers));
+    bindings(model)
+        .into_iter()
+        .find(has_key)
+        .map(|it| it.action)
 }
 
 /// The commands that match what was typed, the best first.

@@ -61,11 +61,11 @@ const MAX_MESSAGES_PER_FRAME: usize = 256;
 pub fn open(
     driver: &Driver,
     project: Option<ProjectName>,
-    is_everywhere: bool,
+    shows_all_projects: bool,
     output: &Output,
 ) -> Result<(), String> {
-    // Ignore a mistake in the settings: colours do not need them, and each request that does
-    // reports it.
+    // Ignore a mistake in the settings here: the dashboard works without this setting, and every
+    // request that needs the settings reports the mistake.
     let background = driver
         .context
         .settings(None)
@@ -79,21 +79,21 @@ pub fn open(
     );
     let (sender, receiver) = mpsc::channel();
     // Install the panic hook before any other thread can panic.
-    let panicked = PanicRecord::watch(driver, &sender);
+    let panic_record = PanicRecord::watch(driver, &sender);
     let gatherers = Gatherers::start(driver, theme, &sender);
-    let mut model = Model::new(theme, List::new(project, is_everywhere), clock::now());
+    let mut model = Model::new(theme, List::new(project, shows_all_projects), clock::now());
     model.drafts = Drafts::load(driver);
-    let shown = catch_unwind(AssertUnwindSafe(|| {
+    let result = catch_unwind(AssertUnwindSafe(|| {
         show(driver, model, gatherers, (sender, receiver))
     }));
-    if let Some(told) = panicked.message() {
+    if let Some(message) = panic_record.message() {
         return Err(format!(
-            "the dashboard failed: {told}; agents keep running; for details see `{}`",
+            "the dashboard failed: {message}; agents keep running; for details see `{}`",
             driver.context.home().log().display()
         ));
     }
-    let shown = shown.unwrap_or(Ok(()));
-    shown.map_err(|error| format!("the terminal failed: {error}"))
+    let result = result.unwrap_or(Ok(()));
+    result.map_err(|error| format!("the terminal failed: {error}"))
 }
 
 fn show(
@@ -111,11 +111,11 @@ fn show(
         sender: sender.clone(),
         known_drafts: RefCell::new(model.drafts.clone()),
     };
-    let supervising = SupervisorThread::start(driver, &sender);
-    let shown = run_loop(&mut model, &mut screen, &runner, &receiver);
+    let supervisor = SupervisorThread::start(driver, &sender);
+    let result = run_loop(&mut model, &mut screen, &runner, &receiver);
     drop(screen);
-    supervising.stop();
-    shown
+    supervisor.stop();
+    result
 }
 
 /// Applies messages and draws, until the end.
@@ -142,8 +142,8 @@ fn run_loop(
         };
         frames::start_frame();
         let tick = Message::Tick(clock::now());
-        let waiting = receiver.try_iter().take(MAX_MESSAGES_PER_FRAME);
-        let all: Vec<Message> = std::iter::once(tick).chain(first).chain(waiting).collect();
+        let pending = receiver.try_iter().take(MAX_MESSAGES_PER_FRAME);
+        let all: Vec<Message> = std::iter::once(tick).chain(first).chain(pending).collect();
         for message in all {
             if apply(model, screen, runner, message)? {
                 return Ok(());

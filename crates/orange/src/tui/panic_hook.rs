@@ -1,8 +1,8 @@
 //! Logs a panic and ends the dashboard.
 //!
 //! A thread that has panicked would leave its part of the screen as it was, and the user could not
-//! tell. So after a panic on any thread the dashboard restores the terminal and says where to read
-//! more.
+//! tell that it is out of date. So after a panic on any thread the dashboard restores the terminal
+//! and says where to read more.
 
 use std::panic::{self, PanicHookInfo};
 use std::sync::mpsc::Sender;
@@ -22,15 +22,15 @@ pub struct PanicRecord(Arc<OnceLock<String>>);
 impl PanicRecord {
     /// Records every panic from now on; must be called on the thread that draws.
     pub fn watch(driver: &Driver, sender: &Sender<Message>) -> PanicRecord {
-        let panicked = PanicRecord::default();
-        let (noted, driver, sender) = (panicked.clone(), driver.clone(), sender.clone());
-        let drawing = thread::current().id();
+        let record = PanicRecord::default();
+        let (shared_record, driver, sender) = (record.clone(), driver.clone(), sender.clone());
+        let drawing_thread = thread::current().id();
         panic::set_hook(Box::new(move |info| {
             let message = describe_panic(info);
             let thread = thread::current();
-            let is_drawing = thread.id() == drawing;
+            let is_drawing = thread.id() == drawing_thread;
             let more = json!({ "error": message, "thread": thread.name() });
-            let _another_was_first = noted.0.set(message);
+            let _another_was_first = shared_record.0.set(message);
             if is_drawing {
                 Screen::leave();
             }
@@ -40,7 +40,7 @@ impl PanicRecord {
                 let _ended = sender.send(Message::End);
             }
         }));
-        panicked
+        record
     }
 
     pub fn message(&self) -> Option<&str> {

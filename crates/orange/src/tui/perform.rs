@@ -27,7 +27,7 @@ const GATE_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub fn perform(driver: &Driver, action: &Action) -> ActionResult {
     match attempt(driver, action) {
-        Ok(came) => came,
+        Ok(result) => result,
         Err(error) => ActionResult::Failed(failure_alert(&error, action)),
     }
 }
@@ -58,10 +58,10 @@ fn attempt(driver: &Driver, action: &Action) -> Result<ActionResult, DriverError
                 message: review::message(message.as_deref(), comments),
                 head: head.clone(),
             };
-            let asking = driver
+            let waiting_driver = driver
                 .clone()
                 .with_gathering(GatherPolicy::Detached(GATE_TIMEOUT));
-            let answer = asking.requests.ask_as_caller(
+            let answer = waiting_driver.requests.ask_as_caller(
                 task,
                 request,
                 WaitPolicy::Detached(driver.context.default_wait()),
@@ -70,7 +70,7 @@ fn attempt(driver: &Driver, action: &Action) -> Result<ActionResult, DriverError
         }
         Action::Create(draft) => {
             let created = driver.requests.create_and_start(
-                &new_work(driver, draft)?,
+                &new_task(driver, draft)?,
                 draft.starts_now,
                 WaitPolicy::Detached(driver.context.default_wait()),
             )?;
@@ -89,7 +89,7 @@ fn attempt(driver: &Driver, action: &Action) -> Result<ActionResult, DriverError
             request,
             is_allowed,
         } => {
-            let (outcome, done) = if *is_allowed {
+            let (outcome, answer) = if *is_allowed {
                 (PermissionOutcome::Allowed, "allowed once")
             } else {
                 (PermissionOutcome::Denied { reason: None }, "denied")
@@ -99,7 +99,7 @@ fn attempt(driver: &Driver, action: &Action) -> Result<ActionResult, DriverError
                 .answer_permission(request.as_str(), &outcome)?;
             ActionResult::Done {
                 task: Some(task.clone()),
-                text: format!("{task}: {done}"),
+                text: format!("{task}: {answer}"),
             }
         }
         Action::Undelete(task) => {
@@ -108,8 +108,8 @@ fn attempt(driver: &Driver, action: &Action) -> Result<ActionResult, DriverError
     })
 }
 
-fn new_work(driver: &Driver, draft: &TaskDraft) -> Result<NewTaskRequest, DriverError> {
-    let asker = driver.callers.identify()?;
+fn new_task(driver: &Driver, draft: &TaskDraft) -> Result<NewTaskRequest, DriverError> {
+    let caller = driver.callers.identify()?;
     let after = draft
         .after
         .iter()
@@ -117,7 +117,7 @@ fn new_work(driver: &Driver, draft: &TaskDraft) -> Result<NewTaskRequest, Driver
     let after: Result<BTreeSet<TaskId>, _> = after.collect();
     Ok(NewTaskRequest {
         project: draft.project.as_deref().map(ProjectName::new),
-        by: asker.role.clone(),
+        by: caller.role.clone(),
         summary: draft.summary.clone(),
         context: draft.context.clone(),
         branch: draft.branch.as_deref().map(BranchName::new),
@@ -128,7 +128,7 @@ fn new_work(driver: &Driver, draft: &TaskDraft) -> Result<NewTaskRequest, Driver
         agent_settings: AgentSettings::default(),
         queueing: Queueing {
             after: after?,
-            parent: driver.callers.resolve_parent(None, &asker)?,
+            parent: driver.callers.resolve_parent(None, &caller)?,
             ..Queueing::default()
         },
     })
@@ -152,15 +152,15 @@ fn answer_result(answer: Answer, action: &Action) -> ActionResult {
             text: format!("{}: already in `{}`", task.id, task.status),
             task: Some(task.id),
         },
-        Answer::Done(changed) => change_result(&changed, "", action),
-        Answer::StillRunning(changed) => change_result(&changed, ", effects in progress", action),
+        Answer::Done(report) => change_result(&report, "", action),
+        Answer::StillRunning(report) => change_result(&report, ", effects in progress", action),
     }
 }
 
-fn change_result(changed: &ChangeReport, more: &str, action: &Action) -> ActionResult {
-    let task = &changed.task;
-    if !changed.failed_effects.is_empty() {
-        let lines = changed.failed_effects.iter();
+fn change_result(report: &ChangeReport, more: &str, action: &Action) -> ActionResult {
+    let task = &report.task;
+    if !report.failed_effects.is_empty() {
+        let lines = report.failed_effects.iter();
         return ActionResult::Failed(Alert {
             title: match action {
                 // The task exists; only its start failed.
@@ -174,7 +174,7 @@ fn change_result(changed: &ChangeReport, more: &str, action: &Action) -> ActionR
                 "`orange task show {}` shows where it is now",
                 task.id
             )],
-            offer: changed
+            offer: report
                 .failed_effects
                 .iter()
                 .any(|it| it.feedback.is_some())
@@ -185,7 +185,7 @@ fn change_result(changed: &ChangeReport, more: &str, action: &Action) -> ActionR
                 }),
         });
     }
-    let moved = changed
+    let moved = report
         .events
         .iter()
         .rev()
@@ -224,7 +224,7 @@ fn refusal_result(refusal: &Refusal, action: &Action) -> ActionResult {
 /// The task exists, even if its start failed.
 fn creation_result(created_task: CreatedTask, action: &Action) -> ActionResult {
     let created = match created_task.created {
-        Answer::Done(changed) | Answer::StillRunning(changed) => changed,
+        Answer::Done(report) | Answer::StillRunning(report) => report,
         other => return answer_result(other, action),
     };
     let id = created.task.id.clone();

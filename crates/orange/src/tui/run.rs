@@ -38,27 +38,27 @@ impl Runner {
             Command::Quit => return Ok(true),
             Command::Suspend => self.suspend(),
             Command::Redraw => self.reclaim_terminal(screen)?,
-            Command::Watch(aim) => self.gatherers.watch(&aim),
+            Command::Watch(viewport) => self.gatherers.watch(&viewport),
             Command::Reload(tasks) => self.gatherers.reload(&tasks),
             Command::Refresh => self.gatherers.refresh(),
             Command::Act(number, action) => self.act(number, action),
             Command::Attach(task) => self.look_up_agent(task),
-            Command::Show(showing) => {
-                let result = self.lend_terminal(screen, || showing.run())?;
-                let told = result.map_err(|error| failure_alert(&error, "attach"));
-                self.send(Message::TerminalReturned(told));
+            Command::Show(agent_terminal) => {
+                let result = self.lend_terminal(screen, || agent_terminal.run())?;
+                let result = result.map_err(|error| failure_alert(&error, "attach"));
+                self.send(Message::TerminalReturned(result));
             }
             Command::EditTask(task) => {
                 let result =
                     self.lend_terminal(screen, || self.driver.requests.edit_task(&task))?;
-                let told = result.map_err(|error| failure_alert(&error, "edit TASK.md"));
-                self.send(Message::TerminalReturned(told));
+                let result = result.map_err(|error| failure_alert(&error, "edit TASK.md"));
+                self.send(Message::TerminalReturned(result));
             }
             Command::Open(task, tool) => {
                 let open = || self.driver.workspaces.open_worktree(&task, tool);
                 let result = self.lend_terminal(screen, open)?;
-                let told = result.map_err(|error| failure_alert(&error, "open the worktree"));
-                self.send(Message::TerminalReturned(told.map(|_| ())));
+                let result = result.map_err(|error| failure_alert(&error, "open the worktree"));
+                self.send(Message::TerminalReturned(result.map(|_| ())));
             }
             Command::EditText(text) => {
                 let result =
@@ -103,16 +103,18 @@ impl Runner {
 
     fn act(&self, number: u64, action: Action) {
         let (driver, sender) = (self.driver.clone(), self.sender.clone());
-        let came = move || {
+        let work = move || {
             if driver.context.is_recording_blocked() {
                 let _over = sender.send(Message::Blocked(number));
             }
             Message::Answered(number, perform::perform(&driver, &action))
         };
-        if !self.spawn(came) {
+        if !self.spawn(work) {
             let alert = Alert {
                 title: String::from("Failed"),
-                lines: vec![String::from("the system could not start a thread for it")],
+                lines: vec![String::from(
+                    "the system could not start a thread for this request",
+                )],
                 hints: Vec::new(),
                 offer: None,
             };
@@ -130,7 +132,7 @@ impl Runner {
         });
     }
 
-    /// Does something on its own thread; returns whether that could be started.
+    /// Does the work on its own thread; returns whether the thread could be started.
     fn spawn(&self, work: impl FnOnce() -> Message + Send + 'static) -> bool {
         let sender = self.sender.clone();
         let thread = thread::Builder::new().name(String::from("act"));

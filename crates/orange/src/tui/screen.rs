@@ -89,14 +89,14 @@ fn enter_terminal() -> io::Result<()> {
     IS_OURS.store(true, Ordering::SeqCst);
     // A variable, because `execute!` evaluates its first argument twice.
     let mut terminal = output::terminal();
-    let taken = execute!(
+    let result = execute!(
         terminal,
         EnterAlternateScreen,
         EnableMouseCapture,
         EnableBracketedPaste,
         Hide
     );
-    taken.inspect_err(|_| restore_terminal())
+    result.inspect_err(|_| restore_terminal())
 }
 
 /// Restores the terminal. If it was closed, this fails, which is fine.
@@ -124,8 +124,8 @@ fn base64(bytes: &[u8]) -> String {
         let all = byte(0) << 16 | byte(1) << 8 | byte(2);
         for at in 0..4 {
             let digit = usize::try_from(all >> (18 - 6 * at) & 63).unwrap_or(0);
-            let is_there = at <= chunk.len();
-            text.push(if is_there {
+            let has_data = at <= chunk.len();
+            text.push(if has_data {
                 char::from(DIGITS[digit])
             } else {
                 '='

@@ -34,7 +34,7 @@ struct State {
 }
 
 impl SupervisorThread {
-    /// Starts to check whether the home is supervised.
+    /// Starts the thread, which supervises the home whenever no other process does.
     pub fn start(driver: &Driver, sender: &Sender<Message>) -> SupervisorThread {
         let state = Arc::new(Mutex::new(State::default()));
         let (shared, driver, sender) = (Arc::clone(&state), driver.clone(), sender.clone());
@@ -67,10 +67,10 @@ fn lock(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
 }
 
 fn supervise(driver: &Driver, sender: &Sender<Message>, state: &Mutex<State>) {
-    let mut told = None;
-    let mut tell = |supervision| {
-        if told != Some(supervision) {
-            told = Some(supervision);
+    let mut last_sent = None;
+    let mut report = |supervision| {
+        if last_sent != Some(supervision) {
+            last_sent = Some(supervision);
             let _ended = sender.send(Message::Supervision(supervision));
         }
     };
@@ -79,7 +79,7 @@ fn supervise(driver: &Driver, sender: &Sender<Message>, state: &Mutex<State>) {
         // A home without a database has nothing to supervise, and the dashboard must not create the
         // database.
         if is_supervised || !driver.context.home().database().exists() {
-            tell(if is_supervised {
+            report(if is_supervised {
                 Supervision::Elsewhere
             } else {
                 Supervision::Absent
@@ -91,14 +91,14 @@ fn supervise(driver: &Driver, sender: &Sender<Message>, state: &Mutex<State>) {
                 !state.is_stopping
             };
             if is_wanted {
-                tell(Supervision::Here);
+                report(Supervision::Here);
                 // However this supervisor ends, the loop checks again which process supervises.
                 let _ended = supervisor.run();
             }
             lock(state).stopper = None;
-            tell(Supervision::Absent);
+            report(Supervision::Absent);
         } else {
-            tell(Supervision::Absent);
+            report(Supervision::Absent);
         }
         Deadline::after(POLL_INTERVAL).wait_for(|| lock(state).is_stopping);
     }

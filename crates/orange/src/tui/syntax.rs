@@ -1,7 +1,7 @@
 //! Finds comments, strings, keywords and numbers in a line of code.
 //!
-//! A diff shows parts of files, so each line is read on its own: what a parser would need stands in
-//! lines that are not shown. That is quick enough for every frame, and needs no grammars.
+//! A diff shows parts of files, so each line is read on its own: a parser would also need lines
+//! that are not shown. That is quick enough for every frame, and needs no grammars.
 
 use std::path::Path;
 
@@ -17,10 +17,10 @@ pub enum Token {
     Number,
 }
 
-/// What has to be known about a language.
+/// The syntax of a language, as far as it is recognized.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Language {
-    /// What begins a comment that ends with the line.
+    /// What begins a comment. `/*` ends at `*/`, every other comment at the end of the line.
     comments: &'static [&'static str],
     /// The characters that begin and end a string.
     quotes: &'static [char],
@@ -186,8 +186,8 @@ pub fn tokens(language: &Language, line: &str) -> Vec<(usize, Token)> {
         _ => tokens.push((end, token)),
     };
     // Inside a comment of several lines, most lines begin like this.
-    let begin = line.trim_start();
-    if language.comments.contains(&"/*") && (begin == "*" || begin.starts_with("* ")) {
+    let start = line.trim_start();
+    if language.comments.contains(&"/*") && (start == "*" || start.starts_with("* ")) {
         return vec![(line.len(), Token::Comment)];
     }
     let mut at = 0;
@@ -197,15 +197,15 @@ pub fn tokens(language: &Language, line: &str) -> Vec<(usize, Token)> {
             break;
         }
         let rest = &line[at..];
-        let is_apart = line[..at].chars().next_back().is_none_or(|it| !is_word(it));
-        let is_comment = |begin: &&str| rest.starts_with(*begin);
+        let is_word_start = line[..at].chars().next_back().is_none_or(|it| !is_word(it));
+        let is_comment = |start: &&str| rest.starts_with(*start);
         // `#` begins a comment only after a space: `${#array}`, `a#b`.
         let is_after_space = at == 0 || line[..at].ends_with([' ', ';']);
         let (length, token) =
             if language.comments.iter().any(is_comment) && (first != '#' || is_after_space) {
                 let end = rest.strip_prefix("/*").and_then(|it| it.find("*/"));
                 (end.map_or(rest.len(), |end| end + 4), Token::Comment)
-            } else if language.quotes.contains(&first) && (first != '\'' || is_apart) {
+            } else if language.quotes.contains(&first) && (first != '\'' || is_word_start) {
                 (string_length(rest, first), Token::Text)
             } else if is_word(first) {
                 let length = rest.find(|it| !is_word(it)).unwrap_or(rest.len());

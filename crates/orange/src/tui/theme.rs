@@ -32,13 +32,17 @@ pub enum Tone {
 impl Theme {
     /// The palette for the terminal's background: what the user has set, else what the environment
     /// says about it.
-    pub fn of(is_coloured: bool, set: Option<Background>, text: Option<&str>) -> Theme {
+    pub fn of(
+        is_coloured: bool,
+        configured: Option<Background>,
+        colour_variable: Option<&str>,
+    ) -> Theme {
         if !is_coloured {
             return Theme::Plain;
         }
-        // `COLORFGBG` is `foreground;background`; of the sixteen, 7 and 15 are light.
-        let text = text.and_then(|it| it.rsplit(';').next());
-        match (set, text) {
+        // `COLORFGBG` is `foreground;background`; of the sixteen colours, 7 and 15 are light.
+        let colour_variable = colour_variable.and_then(|it| it.rsplit(';').next());
+        match (configured, colour_variable) {
             (Some(Background::Light), _) | (None, Some("7" | "15")) => Theme::Light,
             (Some(Background::Dark) | None, _) => Theme::Dark,
         }

@@ -20,22 +20,22 @@ const REQUEST_TICK: Duration = Duration::from_millis(500);
 /// How long after a change the agents are observed again.
 const SOON: Duration = Duration::from_millis(200);
 
-pub(super) fn gather_screens(
+pub(super) fn observe(
     driver: &Driver,
-    wishes: &Receiver<GatherRequest>,
+    receiver: &Receiver<GatherRequest>,
     sender: &Sender<Message>,
     alive: &LiveTasks,
 ) {
     let mut last_rows = Vec::new();
-    let mut last_seen = BTreeMap::new();
-    let mut last_doing = BTreeMap::new();
+    let mut last_agents = BTreeMap::new();
+    let mut last_activities = BTreeMap::new();
     let mut last_requests = (Vec::new(), BTreeMap::new());
     let mut due = Deadline::after(SOON);
     loop {
-        let Some(wished) = receive(wishes, REQUEST_TICK.min(due.remaining())) else {
+        let Some(received) = receive(receiver, REQUEST_TICK.min(due.remaining())) else {
             return;
         };
-        let has_changed = wished
+        let has_changed = received
             .iter()
             .any(|it| matches!(it, GatherRequest::Reload(_) | GatherRequest::Refresh));
         if has_changed && due.remaining() > SOON {
@@ -56,21 +56,21 @@ pub(super) fn gather_screens(
             continue;
         }
         due = Deadline::after(TICK);
-        let is_other = rows != last_rows;
-        let doing = driver.views.activity_states(&rows);
-        if is_other || doing != last_doing {
-            last_doing.clone_from(&doing);
-            if sender.send(Message::Activity(doing)).is_err() {
+        let rows_changed = rows != last_rows;
+        let activities = driver.views.activity_states(&rows);
+        if rows_changed || activities != last_activities {
+            last_activities.clone_from(&activities);
+            if sender.send(Message::Activity(activities)).is_err() {
                 return;
             }
         }
         // If this fails, nothing new is shown; the next attempt may succeed.
-        let Ok(seen) = driver.views.agents(&rows) else {
+        let Ok(agents) = driver.views.agents(&rows) else {
             continue;
         };
-        if is_other || seen != last_seen {
-            last_seen.clone_from(&seen);
-            if sender.send(Message::Agents(seen)).is_err() {
+        if rows_changed || agents != last_agents {
+            last_agents.clone_from(&agents);
+            if sender.send(Message::Agents(agents)).is_err() {
                 return;
             }
         }

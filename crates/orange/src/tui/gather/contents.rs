@@ -65,12 +65,12 @@ pub(super) fn timeline(events: &[Event], theme: Theme, width: usize) -> Vec<Line
         let text = describe(&event.fact, events);
         let room = width.saturating_sub(at.len() + 2);
         for (number, line) in fold(&text, room).into_iter().enumerate() {
-            let before = match number {
+            let prefix = match number {
                 0 => format!("{at}  "),
                 _ => " ".repeat(at.len() + 2),
             };
             lines.push(Line::from(vec![
-                Span::styled(before, theme.style(Tone::Dim)),
+                Span::styled(prefix, theme.style(Tone::Dim)),
                 Span::styled(cut(&line, usize::MAX), theme.style(tone)),
             ]));
         }
@@ -80,7 +80,7 @@ pub(super) fn timeline(events: &[Event], theme: Theme, width: usize) -> Vec<Line
 
 /// Everything known about where a task is and where it can go.
 pub(super) struct WorkflowView<'a> {
-    pub shown: &'a TaskDetails,
+    pub details: &'a TaskDetails,
     pub why: Option<&'a Explanation>,
     pub outlook: &'a Outlook,
     pub workflow: &'a Workflow,
@@ -95,21 +95,21 @@ fn usual_path(line: &str, status: &str, theme: Theme) -> Line<'static> {
     for (number, part) in line.split(NEXT).enumerate() {
         let name = part.trim();
         let indent = " ".repeat(part.len() - part.trim_start().len());
-        let before = if number == 0 { indent } else { NEXT.to_owned() };
+        let prefix = if number == 0 { indent } else { NEXT.to_owned() };
         let tone = if name == status {
             Tone::Chosen
         } else {
             Tone::Plain
         };
-        spans.push(Span::styled(before, theme.style(Tone::Dim)));
+        spans.push(Span::styled(prefix, theme.style(Tone::Dim)));
         spans.push(Span::styled(cut(name, usize::MAX), theme.style(tone)));
     }
     Line::from(spans)
 }
 
 /// Why the task is where it is, where it can go, and the workflow with its status highlighted.
-pub(super) fn workflow(known: &WorkflowView<'_>, theme: Theme, width: usize) -> Vec<Line<'static>> {
-    let task = &known.shown.stored.task;
+pub(super) fn workflow(view: &WorkflowView<'_>, theme: Theme, width: usize) -> Vec<Line<'static>> {
+    let task = &view.details.stored.task;
     let mut lines = Vec::new();
     let mut push = |text: &str, tone: Tone, indent: usize| {
         for line in fold(text, width.saturating_sub(indent)) {
@@ -117,7 +117,7 @@ pub(super) fn workflow(known: &WorkflowView<'_>, theme: Theme, width: usize) -> 
             lines.push(styled(format!("{}{line}", " ".repeat(indent)), tone, theme));
         }
     };
-    if let Some(why) = known.why {
+    if let Some(why) = view.why {
         for (number, line) in why.to_string().lines().enumerate() {
             push(
                 line,
@@ -130,13 +130,13 @@ pub(super) fn workflow(known: &WorkflowView<'_>, theme: Theme, width: usize) -> 
             );
         }
     }
-    for (name, message) in known.shown.family() {
+    for (name, message) in view.details.family() {
         push(&format!("{name}: {message}"), Tone::Plain, 2);
     }
-    for wait in &known.shown.waits {
+    for wait in &view.details.waits {
         push(&format!("waits: {wait}"), Tone::Warn, 2);
     }
-    for way in &known.outlook.ways {
+    for way in &view.outlook.ways {
         let to = way.to.as_ref().map_or("back", |to| to.as_str());
         let who: Vec<&str> = way.by.iter().map(Role::as_str).collect();
         let mut message = format!("→ {to}");
@@ -154,12 +154,12 @@ pub(super) fn workflow(known: &WorkflowView<'_>, theme: Theme, width: usize) -> 
             push(&format!("not yet: {missing}"), Tone::Warn, 4);
         }
     }
-    for unknown in &known.outlook.unknown {
+    for unknown in &view.outlook.unknown {
         push(&format!("unknown: {unknown}"), Tone::Warn, 2);
     }
     push(" ", Tone::Plain, 0);
     let status = task.status.as_str();
-    for line in terminal::draw(known.workflow, width).lines() {
+    for line in terminal::draw(view.workflow, width).lines() {
         if line.contains(NEXT) && !line.contains('|') {
             lines.push(usual_path(line, status, theme));
             continue;

@@ -17,33 +17,33 @@ const TICK: Duration = Duration::from_secs(4);
 pub(super) fn load(
     driver: &Driver,
     theme: Theme,
-    wishes: &Receiver<GatherRequest>,
+    receiver: &Receiver<GatherRequest>,
     sender: &Sender<Message>,
 ) {
-    let mut aimed: Option<(TaskId, Tab, usize)> = None;
+    let mut target: Option<(TaskId, Tab, usize)> = None;
     let mut last: Option<Content> = None;
     loop {
-        let Some(wished) = receive(wishes, TICK) else {
+        let Some(received) = receive(receiver, TICK) else {
             return;
         };
-        let mut is_due = wished.is_empty();
-        for wish in wished {
-            match wish {
-                GatherRequest::Watch(aim) => {
-                    let width = usize::from(aim.width.saturating_sub(2));
-                    let now = aim.detail.map(|(id, tab)| (id, tab, width));
-                    if now != aimed {
-                        (aimed, last, is_due) = (now, None, true);
+        let mut is_due = received.is_empty();
+        for request in received {
+            match request {
+                GatherRequest::Watch(viewport) => {
+                    let width = usize::from(viewport.width.saturating_sub(2));
+                    let new_target = viewport.detail.map(|(id, tab)| (id, tab, width));
+                    if new_target != target {
+                        (target, last, is_due) = (new_target, None, true);
                     }
                 }
                 GatherRequest::Reload(tasks) => {
-                    let id = aimed.as_ref().map(|(id, ..)| id);
+                    let id = target.as_ref().map(|(id, ..)| id);
                     is_due |= id.is_some_and(|id| tasks.contains(id));
                 }
                 GatherRequest::Refresh => is_due = true,
             }
         }
-        let Some((task, tab, width)) = aimed.as_ref().filter(|_| is_due) else {
+        let Some((task, tab, width)) = target.as_ref().filter(|_| is_due) else {
             continue;
         };
         let content = content(driver, theme, task, *tab, *width);
@@ -82,17 +82,17 @@ fn content(
             width,
         )),
         Tab::Workflow => {
-            let shown = driver.views.show(task)?;
+            let details = driver.views.show(task)?;
             let workflow = driver.views.workflow_of(task)?;
             let why = driver.views.why(task)?;
             let outlook = driver.views.outlook(task)?;
-            let known = contents::WorkflowView {
-                shown: &shown,
+            let view = contents::WorkflowView {
+                details: &details,
                 why: why.as_ref(),
                 outlook: &outlook,
                 workflow: &workflow,
             };
-            Content::Lines(contents::workflow(&known, theme, width))
+            Content::Lines(contents::workflow(&view, theme, width))
         }
     }))
 }

@@ -66,11 +66,11 @@ fn files(part: &DiffPart) -> Vec<File> {
             number: numbers.next(kind, line),
         });
     }
-    // Find the sizes by path, not by position: a renamed file is one file in the text, but two in
-    // `part.files`.
     for (file, digest) in files.iter_mut().zip(digests(&part.text)) {
         file.digest = digest;
     }
+    // Find the sizes by path, not by position: a renamed file is one file in the text, but two in
+    // `part.files`.
     for (file, path) in files.iter_mut().zip(paths(&text)) {
         let mut sizes = part.files.iter();
         let size = sizes.find(|it| it.path.as_os_str().as_bytes() == path);
@@ -84,8 +84,8 @@ fn files(part: &DiffPart) -> Vec<File> {
     files
 }
 
-/// A digest of each file's diff. It is one that an agent cannot forge: a file that the user has
-/// viewed must not change without losing its mark.
+/// A digest of each file's diff. SHA-256, because an agent must not be able to change a file that
+/// the user has viewed without the file losing its mark.
 fn digests(text: &[u8]) -> Vec<String> {
     let mut digests: Vec<Sha256> = Vec::new();
     for line in text.split_inclusive(|byte| *byte == b'\n') {
@@ -122,7 +122,7 @@ struct LineNumbers {
 impl LineNumbers {
     /// The number of a line of the file; the first line of a hunk sets the numbers.
     fn next(&mut self, kind: LineKind, line: &str) -> Option<u32> {
-        let counted = match kind {
+        let counter = match kind {
             LineKind::Note => return None,
             LineKind::Hunk => {
                 let start = |word: Option<&str>| {
@@ -141,16 +141,16 @@ impl LineNumbers {
             LineKind::Added => &mut self.new,
             LineKind::Removed => &mut self.old,
         };
-        let number = *counted;
-        *counted = counted.saturating_add(1);
+        let number = *counter;
+        *counter = counter.saturating_add(1);
         Some(number)
     }
 }
 
 /// Whether a line before the first hunk holds only the file's name or its object ids.
 fn repeats_path(line: &str) -> bool {
-    let begins = ["+++ ", "--- ", "index "];
-    begins.iter().any(|begin| line.starts_with(begin))
+    let prefixes = ["+++ ", "--- ", "index "];
+    prefixes.iter().any(|begin| line.starts_with(begin))
 }
 
 #[cfg(test)]

@@ -2,19 +2,19 @@
 
 /// The path of each file in a diff; of a renamed file, the new one.
 ///
-/// A path comes from the line that holds nothing else. A file without changed lines has no such
-/// line, unless it was renamed; its header then repeats one path.
+/// A path is read from a line that holds only a path. A file without changed lines has no such line
+/// unless it was renamed; its first line then holds the same path twice.
 pub(super) fn paths(text: &str) -> Vec<Vec<u8>> {
     let mut paths: Vec<Vec<u8>> = Vec::new();
     let mut is_header = false;
     for line in text.lines() {
         if let Some(names) = line.strip_prefix("diff --git ") {
             is_header = true;
-            paths.push(repeated(names).unwrap_or_else(|| names.as_bytes().to_vec()));
+            paths.push(repeated_path(names).unwrap_or_else(|| names.as_bytes().to_vec()));
         } else if line.starts_with("@@") {
             is_header = false;
         } else if let (true, Some(last)) = (is_header, paths.last_mut())
-            && let Some(path) = exact(line)
+            && let Some(path) = only_path(line)
         {
             *last = path;
         }
@@ -23,16 +23,16 @@ pub(super) fn paths(text: &str) -> Vec<Vec<u8>> {
 }
 
 /// The path of a line that holds only a path.
-fn exact(line: &str) -> Option<Vec<u8>> {
+fn only_path(line: &str) -> Option<Vec<u8>> {
     for begin in ["rename to ", "copy to "] {
         if let Some(path) = line.strip_prefix(begin) {
-            return Some(unquoted(path));
+            return Some(unquote(path));
         }
     }
     for (begin, prefix) in [("--- ", b"a/"), ("+++ ", b"b/")] {
         if let Some(path) = line.strip_prefix(begin) {
             // git ends a path that has spaces with a tab.
-            let path = unquoted(path.trim_end_matches('\t'));
+            let path = unquote(path.trim_end_matches('\t'));
             return path.strip_prefix(prefix).map(<[u8]>::to_vec);
         }
     }
@@ -40,15 +40,15 @@ fn exact(line: &str) -> Option<Vec<u8>> {
 }
 
 /// The path in `a/PATH b/PATH`; `None` for two different paths.
-fn repeated(names: &str) -> Option<Vec<u8>> {
+fn repeated_path(names: &str) -> Option<Vec<u8>> {
     let (old, new) = names.split_at_checked(names.len() / 2)?;
-    let (old, new) = (unquoted(old), unquoted(new.strip_prefix(' ')?));
+    let (old, new) = (unquote(old), unquote(new.strip_prefix(' ')?));
     let path = new.strip_prefix(b"b/")?;
     (old.strip_prefix(b"a/")? == path).then(|| path.to_vec())
 }
 
 /// Decodes a path that git has quoted, and returns any other path unchanged.
-fn unquoted(path: &str) -> Vec<u8> {
+fn unquote(path: &str) -> Vec<u8> {
     let inside = path.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
     let Some(inside) = inside else {
         return path.as_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! Glances at the visible tasks.
+//! Reads the summaries of the visible tasks.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
@@ -13,41 +13,45 @@ use crate::tui::model::message::Message;
 /// Poll interval for visible tasks: agents write into TASK.md without notice.
 const TICK: Duration = Duration::from_secs(4);
 
-pub(super) fn glance(driver: &Driver, wishes: &Receiver<GatherRequest>, sender: &Sender<Message>) {
-    let mut glancer: Option<SummaryReader> = None;
+pub(super) fn glance(
+    driver: &Driver,
+    receiver: &Receiver<GatherRequest>,
+    sender: &Sender<Message>,
+) {
+    let mut reader: Option<SummaryReader> = None;
     let mut visible: Vec<TaskId> = Vec::new();
-    let mut known: BTreeMap<TaskId, TaskSummary> = BTreeMap::new();
+    let mut last_sent: BTreeMap<TaskId, TaskSummary> = BTreeMap::new();
     loop {
-        let Some(wished) = receive(wishes, TICK) else {
+        let Some(received) = receive(receiver, TICK) else {
             return;
         };
         // On a timeout or a refresh, everything may have changed.
-        let mut is_all = wished.is_empty();
-        for wish in wished {
-            match wish {
-                GatherRequest::Watch(aim) => visible = aim.visible,
-                GatherRequest::Reload(tasks) => known.retain(|id, _| !tasks.contains(id)),
-                GatherRequest::Refresh => is_all = true,
+        let mut reads_all = received.is_empty();
+        for request in received {
+            match request {
+                GatherRequest::Watch(viewport) => visible = viewport.visible,
+                GatherRequest::Reload(tasks) => last_sent.retain(|id, _| !tasks.contains(id)),
+                GatherRequest::Refresh => reads_all = true,
             }
         }
-        known.retain(|id, _| visible.contains(id));
-        if glancer.is_none() {
-            glancer = driver.views.summary_reader().ok();
+        last_sent.retain(|id, _| visible.contains(id));
+        if reader.is_none() {
+            reader = driver.views.summary_reader().ok();
         }
-        let Some(glancer) = &mut glancer else {
+        let Some(reader) = &mut reader else {
             continue;
         };
         for id in &visible {
-            if known.contains_key(id) && !is_all {
+            if last_sent.contains_key(id) && !reads_all {
                 continue;
             }
             // A task that cannot be read is retried at the next tick.
-            let Ok(glance) = glancer.read_summary(id) else {
+            let Ok(summary) = reader.read_summary(id) else {
                 continue;
             };
-            if known.get(id) != Some(&glance) {
-                known.insert(id.clone(), glance.clone());
-                let message = Message::Glance(id.clone(), Box::new(glance));
+            if last_sent.get(id) != Some(&summary) {
+                last_sent.insert(id.clone(), summary.clone());
+                let message = Message::Glance(id.clone(), Box::new(summary));
                 if sender.send(message).is_err() {
                     return;
                 }

@@ -45,55 +45,55 @@ impl Gatherers {
     /// Starts the threads, which send what they find. They end when the receiver is gone.
     pub fn start(driver: &Driver, theme: Theme, sender: &Sender<Message>) -> Gatherers {
         let alive = LiveTasks::default();
-        let mut wishes = Vec::new();
+        let mut senders = Vec::new();
         let mut start = |name: &str, work: Box<dyn FnOnce(Receiver<GatherRequest>) + Send>| {
-            let (wish, wished) = mpsc::channel();
+            let (sender_of_thread, receiver) = mpsc::channel();
             let thread = thread::Builder::new().name(name.to_owned());
             // If a thread cannot be started, its part of the screen stays empty.
-            if thread.spawn(move || work(wished)).is_ok() {
-                wishes.push(wish);
+            if thread.spawn(move || work(receiver)).is_ok() {
+                senders.push(sender_of_thread);
             }
         };
         let (to, by, shared) = (sender.clone(), driver.clone(), Arc::clone(&alive));
         start(
             "rows",
-            Box::new(move |wished| rows::follow(&by, &wished, &to, &shared)),
+            Box::new(move |receiver| rows::follow(&by, &receiver, &to, &shared)),
         );
         let (to, by) = (sender.clone(), driver.clone());
         start(
             "agents",
-            Box::new(move |wished| agents::gather_screens(&by, &wished, &to, &alive)),
+            Box::new(move |receiver| agents::observe(&by, &receiver, &to, &alive)),
         );
         let (to, by) = (sender.clone(), driver.clone());
         start(
             "glances",
-            Box::new(move |wished| glances::glance(&by, &wished, &to)),
+            Box::new(move |receiver| glances::glance(&by, &receiver, &to)),
         );
         let (to, by) = (sender.clone(), driver.clone());
         start(
             "extents",
-            Box::new(move |wished| extents::measure(&by, &wished, &to)),
+            Box::new(move |receiver| extents::measure(&by, &receiver, &to)),
         );
         let (to, by) = (sender.clone(), driver.clone());
         start(
             "details",
-            Box::new(move |wished| details::load(&by, theme, &wished, &to)),
+            Box::new(move |receiver| details::load(&by, theme, &receiver, &to)),
         );
         let (to, by) = (sender.clone(), driver.clone());
         start(
             "screen",
-            Box::new(move |wished| screen::watch(&by, theme, &wished, &to)),
+            Box::new(move |receiver| screen::watch(&by, theme, &receiver, &to)),
         );
         let (to, by) = (sender.clone(), driver.clone());
         start(
             "usage",
-            Box::new(move |wished| usage::follow(&by, &wished, &to)),
+            Box::new(move |receiver| usage::follow(&by, &receiver, &to)),
         );
-        Gatherers { senders: wishes }
+        Gatherers { senders }
     }
 
-    pub fn watch(&self, aim: &Viewport) {
-        self.send(&GatherRequest::Watch(aim.clone()));
+    pub fn watch(&self, viewport: &Viewport) {
+        self.send(&GatherRequest::Watch(viewport.clone()));
     }
 
     pub fn reload(&self, tasks: &[TaskId]) {
@@ -104,19 +104,19 @@ impl Gatherers {
         self.send(&GatherRequest::Refresh);
     }
 
-    fn send(&self, wish: &GatherRequest) {
-        for wishes in &self.senders {
+    fn send(&self, request: &GatherRequest) {
+        for sender in &self.senders {
             // A thread that has ended needs no message.
-            let _ended = wishes.send(wish.clone());
+            let _ended = sender.send(request.clone());
         }
     }
 }
 
 /// The requests that arrive within this time, empty on a timeout; `None` when the sender is gone.
 /// All pending ones are taken together, so that a slow thread never falls behind.
-fn receive(wishes: &Receiver<GatherRequest>, within: Duration) -> Option<Vec<GatherRequest>> {
-    match wishes.recv_timeout(within) {
-        Ok(first) => Some(std::iter::once(first).chain(wishes.try_iter()).collect()),
+fn receive(receiver: &Receiver<GatherRequest>, within: Duration) -> Option<Vec<GatherRequest>> {
+    match receiver.recv_timeout(within) {
+        Ok(first) => Some(std::iter::once(first).chain(receiver.try_iter()).collect()),
         Err(RecvTimeoutError::Timeout) => Some(Vec::new()),
         Err(RecvTimeoutError::Disconnected) => None,
     }

@@ -24,28 +24,28 @@ const RETRY_DELAY: Duration = Duration::from_millis(500);
 
 pub(super) fn follow(
     driver: &Driver,
-    wishes: &Receiver<GatherRequest>,
+    receiver: &Receiver<GatherRequest>,
     sender: &Sender<Message>,
     alive: &LiveTasks,
 ) {
     let mut follower = driver.views.follower();
     let mut living: BTreeMap<TaskId, TaskRow> = BTreeMap::new();
-    let (mut is_first, mut had_trouble) = (true, false);
-    let mut in_vain: u32 = 0;
+    let (mut is_first, mut had_error) = (true, false);
+    let mut empty_polls: u32 = 0;
     loop {
         orange_driver::crash_points::may_panic("the list");
         let rest = match follower.change() {
             Ok(change) => {
-                if had_trouble && sender.send(Message::ListError(None)).is_err() {
+                if had_error && sender.send(Message::ListError(None)).is_err() {
                     return;
                 }
-                had_trouble = false;
+                had_error = false;
                 // A home without a database has an empty list; report that once.
                 let change = change.or_else(|| is_first.then(empty_change));
                 is_first = false;
-                in_vain = in_vain.saturating_add(1);
+                empty_polls = empty_polls.saturating_add(1);
                 if let Some(change) = change {
-                    in_vain = 0;
+                    empty_polls = 0;
                     // Send the change before sharing the live tasks: the thread that observes their
                     // agents must not be ahead of the model.
                     if sender.send(Message::Changed(change.clone())).is_err() {
@@ -53,22 +53,22 @@ pub(super) fn follow(
                     }
                     share_live_tasks(&change, &mut living, alive);
                 }
-                if in_vain < IDLE_AFTER {
+                if empty_polls < IDLE_AFTER {
                     POLL
                 } else {
                     IDLE_POLL
                 }
             }
             Err(error) => {
-                had_trouble = true;
-                let trouble = Message::ListError(Some(error.to_string()));
-                if sender.send(trouble).is_err() {
+                had_error = true;
+                let message = Message::ListError(Some(error.to_string()));
+                if sender.send(message).is_err() {
                     return;
                 }
                 RETRY_DELAY
             }
         };
-        if receive(wishes, rest).is_none() {
+        if receive(receiver, rest).is_none() {
             return;
         }
     }

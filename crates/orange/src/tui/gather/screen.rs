@@ -27,46 +27,46 @@ const IDLE: Duration = Duration::from_mins(1);
 pub(super) fn watch(
     driver: &Driver,
     theme: Theme,
-    wishes: &Receiver<GatherRequest>,
+    receiver: &Receiver<GatherRequest>,
     sender: &Sender<Message>,
 ) {
-    let mut onlooker = driver.agents.screen_viewer();
+    let mut viewer = driver.agents.screen_viewer();
     let mut watched: Option<(TaskId, usize)> = None;
     let mut last: Option<Result<Option<AgentScreen>, String>> = None;
-    let mut rest = IDLE;
+    let mut timeout = IDLE;
     loop {
-        let Some(wished) = receive(wishes, rest) else {
+        let Some(received) = receive(receiver, timeout) else {
             return;
         };
-        for wish in wished {
-            match wish {
-                GatherRequest::Watch(aim) => {
+        for request in received {
+            match request {
+                GatherRequest::Watch(viewport) => {
                     let is_watched = |(_, tab): &(TaskId, Tab)| *tab == Tab::Terminal;
-                    let detail = aim.detail.filter(is_watched);
-                    let now = detail.map(|(id, _)| (id, aim.scrollback));
+                    let detail = viewport.detail.filter(is_watched);
+                    let now = detail.map(|(id, _)| (id, viewport.scrollback));
                     if now != watched {
                         (watched, last) = (now, None);
                     }
-                    rest = SHORTEST;
+                    timeout = SHORTEST;
                 }
-                GatherRequest::Reload(_) | GatherRequest::Refresh => rest = SHORTEST,
+                GatherRequest::Reload(_) | GatherRequest::Refresh => timeout = SHORTEST,
             }
         }
-        let Some((task, before)) = &watched else {
-            rest = IDLE;
+        let Some((task, scrollback)) = &watched else {
+            timeout = IDLE;
             continue;
         };
-        let shown = onlooker.load(task, *before);
-        let shown = shown.map_err(|error| error.to_string());
-        if last.as_ref() == Some(&shown) {
-            let is_running = matches!(&shown, Ok(Some(screen)) if screen.is_running);
+        let loaded = viewer.load(task, *scrollback);
+        let loaded = loaded.map_err(|error| error.to_string());
+        if last.as_ref() == Some(&loaded) {
+            let is_running = matches!(&loaded, Ok(Some(screen)) if screen.is_running);
             let longest = if is_running { LONGEST } else { ENDED };
-            rest = (rest + rest / 2).min(longest);
+            timeout = (timeout + timeout / 2).min(longest);
             continue;
         }
-        rest = SHORTEST;
-        let content = content(&shown, theme);
-        last = Some(shown);
+        timeout = SHORTEST;
+        let content = content(&loaded, theme);
+        last = Some(loaded);
         let message = Message::Loaded(task.clone(), Tab::Terminal, content);
         if sender.send(message).is_err() {
             return;
@@ -74,8 +74,8 @@ pub(super) fn watch(
     }
 }
 
-fn content(shown: &Result<Option<AgentScreen>, String>, theme: Theme) -> Content {
-    match shown {
+fn content(loaded: &Result<Option<AgentScreen>, String>, theme: Theme) -> Content {
+    match loaded {
         Err(why) => Content::Nothing(why.clone()),
         Ok(None) => Content::Nothing(String::from("no agent is running for this task")),
         Ok(Some(screen)) => {

@@ -16,17 +16,21 @@ use crate::tui::model::message::Message;
 /// How often the usage of live agents is read; many idle agents must cost next to nothing.
 const TICK: Duration = Duration::from_secs(10);
 
-/// When it is first read: the first frame comes before.
+/// How long after the start it is first read, so that the first frame is drawn before.
 const DELAY: Duration = Duration::from_millis(300);
 
-pub(super) fn follow(driver: &Driver, wishes: &Receiver<GatherRequest>, sender: &Sender<Message>) {
+pub(super) fn follow(
+    driver: &Driver,
+    receiver: &Receiver<GatherRequest>,
+    sender: &Sender<Message>,
+) {
     let mut follower = driver.views.follower();
     let mut live: BTreeMap<TaskId, TaskRow> = BTreeMap::new();
     let mut due: BTreeMap<TaskId, TaskRow> = BTreeMap::new();
     let mut known: BTreeMap<TaskId, Usage> = BTreeMap::new();
     let mut tick = Deadline::after(DELAY);
     loop {
-        if receive(wishes, tick.remaining()).is_none() {
+        if receive(receiver, tick.remaining()).is_none() {
             return;
         }
         // Other threads get the same requests; this one keeps its pace.
@@ -57,7 +61,7 @@ pub(super) fn follow(driver: &Driver, wishes: &Receiver<GatherRequest>, sender: 
             continue;
         };
         due.clear();
-        // The time grows all the while; only whole minutes are worth a new frame.
+        // The run time grows constantly; only whole minutes are worth a new frame.
         let rounded = |usage: &Usage| Usage {
             run_seconds: usage.run_seconds / 60,
             ..usage.clone()

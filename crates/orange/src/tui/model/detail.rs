@@ -85,9 +85,9 @@ impl Detail {
     }
 
     pub fn set(&mut self, tab: Tab, content: Content, review: &Review) {
-        let before = std::mem::replace(&mut self.contents[tab as usize], content);
+        let previous = std::mem::replace(&mut self.contents[tab as usize], content);
         if tab == Tab::Diff {
-            let old = files_in(&before);
+            let old = files_in(&previous);
             self.diff
                 .arrange(old, files_in(&self.contents[Tab::Diff as usize]), review);
         }
@@ -125,11 +125,11 @@ impl Detail {
     }
 
     /// Scrolls, but not past the last line.
-    pub fn scroll_by(&mut self, by: isize, most: usize) {
+    pub fn scroll_by(&mut self, by: isize, maximum: usize) {
         // A terminal is read from its end.
         let by = if self.tab == Tab::Terminal { -by } else { by };
         let scroll = &mut self.scrolls[self.tab as usize];
-        *scroll = scroll.saturating_add_signed(by).min(most);
+        *scroll = scroll.saturating_add_signed(by).min(maximum);
     }
 
     pub fn height(&self) -> usize {
@@ -137,7 +137,7 @@ impl Detail {
             Content::Pending | Content::Nothing(_) => 1,
             Content::Lines(lines) => lines.len(),
             Content::Screen(screen) => screen.lines.len(),
-            // The diff has its own place.
+            // The diff has its own scroll position.
             Content::Files(_) => 0,
         }
     }

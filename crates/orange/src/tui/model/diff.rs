@@ -11,7 +11,7 @@ use crate::tui::fit::wrapped_height;
 pub struct File {
     pub path: String,
     pub size: String,
-    /// A digest of its diff: another diff has another one.
+    /// A digest of its diff; it changes whenever the diff changes.
     pub digest: String,
     pub lines: Vec<DiffLine>,
 }
@@ -55,7 +55,8 @@ pub enum Row {
     Heading(usize),
     /// A line of a file.
     Line(usize, usize),
-    /// A line of a comment: its file, which comment, and which of all lines of comments.
+    /// A line of a comment: the index of the file, of the comment, and of the line among all
+    /// comments' lines.
     Comment(usize, usize, usize),
 }
 
@@ -135,8 +136,8 @@ impl DiffView {
     }
 
     /// Makes the rows of these files. The cursor stays on its line, or near it.
-    pub fn arrange(&mut self, before: &[File], files: &[File], review: &Review) {
-        let old = self.rows.get(self.cursor).copied();
+    pub fn arrange(&mut self, old_files: &[File], files: &[File], review: &Review) {
+        let old_row = self.rows.get(self.cursor).copied();
         let viewed = files.iter().filter(|it| review.is_viewed(it));
         self.viewed = viewed.map(|it| it.path.clone()).collect();
         let row_count = self.rows.len();
@@ -153,7 +154,7 @@ impl DiffView {
             self.selection_start = None;
         }
         let distance = self.cursor.saturating_sub(self.top.0);
-        let found = old.and_then(|row| self.find(row, before, files));
+        let found = old_row.and_then(|row| self.find(row, old_files, files));
         self.cursor = found.unwrap_or(self.cursor).min(self.last());
         self.top.0 = self.cursor.saturating_sub(distance);
     }
@@ -211,7 +212,7 @@ impl DiffView {
         self.comment_lines.get(number).map_or("", String::as_str)
     }
 
-    /// Selects lines from the cursor on, or selects nothing.
+    /// Starts a selection at the cursor, or ends it.
     pub fn toggle_selection(&mut self) {
         self.selection_start = match self.selection_start {
             Some(_) => None,
@@ -252,8 +253,8 @@ impl DiffView {
 
     /// Where a row of the old files is among the new ones: the same line of the same file, else its
     /// neighbour, else the heading.
-    fn find(&self, row: Row, before: &[File], files: &[File]) -> Option<usize> {
-        let old = before.get(file_of(row))?;
+    fn find(&self, row: Row, old_files: &[File], files: &[File]) -> Option<usize> {
+        let old = old_files.get(file_of(row))?;
         let file = files.iter().position(|it| it.path == old.path)?;
         let heading = self.rows.iter().position(|it| *it == Row::Heading(file))?;
         let (Row::Line(_, at), false) = (row, self.is_folded(&files[file])) else {
@@ -265,8 +266,8 @@ impl DiffView {
         let lines = &files[file].lines;
         let same = old.lines.get(at).and_then(|line| {
             let same = |it: &DiffLine| it.kind == line.kind && it.text == line.text;
-            let alike = (0..lines.len()).filter(|number| same(&lines[*number]));
-            alike.min_by_key(|number| number.abs_diff(at))
+            let candidates = (0..lines.len()).filter(|number| same(&lines[*number]));
+            candidates.min_by_key(|number| number.abs_diff(at))
         });
         let line = same.unwrap_or(at.min(lines.len().saturating_sub(1)));
         let mut rows = self.rows.iter().skip(heading);
@@ -364,7 +365,7 @@ impl DiffView {
         self.top = self.up((row, 0), above, files, room);
     }
 
-    /// Moves the cursor by rows. A row that is higher than the screen is scrolled through first.
+    /// Moves the cursor by rows. A row that is taller than the screen is scrolled through first.
     pub fn move_by(&mut self, by: isize, files: &[File], room: Room) {
         let height = self.height(self.cursor, files, room);
         if by == 1 && height >= room.height {
@@ -384,13 +385,13 @@ impl DiffView {
             .find(|line| self.row_at(*line, files, room) == self.cursor)
             .unwrap_or(0);
         let end = (self.last(), self.height(self.last(), files, room) - 1);
-        let most = self.up(end, room.height.saturating_sub(1), files, room);
+        let lowest_top = self.up(end, room.height.saturating_sub(1), files, room);
         let (before, steps) = (self.top, by.unsigned_abs());
         if by < 0 {
             self.top = self.up(self.top, steps, files, room);
         } else {
             let to = self.down(self.top, steps, files, room);
-            self.top = to.min(most).max(self.top);
+            self.top = to.min(lowest_top).max(self.top);
         }
         self.cursor = if self.top == before {
             let to = self.cursor.saturating_add_signed(by);
@@ -410,11 +411,11 @@ impl DiffView {
         files: &[File],
         room: Room,
     ) {
-        let is_it = |row: &usize| self.row(*row).is_some_and(&is_target);
+        let is_match = |row: &usize| self.row(*row).is_some_and(&is_target);
         let found = if is_forward {
-            (self.cursor + 1..self.rows.len()).find(is_it)
+            (self.cursor + 1..self.rows.len()).find(is_match)
         } else {
-            (0..self.cursor).rev().find(is_it)
+            (0..self.cursor).rev().find(is_match)
         };
         if let Some(row) = found {
             self.cursor = row;
@@ -471,10 +472,10 @@ impl DiffView {
         } else {
             self.down(self.top, 1, files, room)
         };
-        let is_high = height >= room.height;
-        let end = (self.cursor, if is_high { 0 } else { height - 1 });
+        let is_tall = height >= room.height;
+        let end = (self.cursor, if is_tall { 0 } else { height - 1 });
         let bottom = self.down(self.top, room.height.saturating_sub(1), files, room);
-        if is_high && self.cursor == self.top.0 {
+        if is_tall && self.cursor == self.top.0 {
             return;
         }
         if (self.cursor, 0) < first {
