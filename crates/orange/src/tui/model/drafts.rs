@@ -58,7 +58,7 @@ impl Drafts {
         }
     }
 
-    /// The task to continue with: not one that was sent and is not answered yet.
+    /// The draft to continue with. A draft that was sent and waits for an answer is skipped.
     pub fn take_task(&mut self, pending: &[&TaskDraft]) -> Option<TaskDraft> {
         if let Some(sent) = self.task.take_if(|it| pending.contains(&&*it)) {
             self.sent_tasks.push(sent);

@@ -45,8 +45,8 @@ impl Entry {
         }
     }
 
-    /// Takes over the recorded row. What was observed stays until the next observation, unless the
-    /// agents have changed.
+    /// Replaces the recorded row. Observations stay until the next one, unless the agents have
+    /// changed.
     pub fn set_row(&mut self, row: TaskRow) {
         if self.row.runs != row.runs {
             (self.agent_state, self.activity) = (None, None);
@@ -68,22 +68,22 @@ impl Entry {
         }
     }
 
-    /// What an agent asks the user for outside of the workflow, as it reported itself.
+    /// Why an agent waits for the user outside of the workflow, as the agent itself reports.
     pub fn user_request(&self) -> Option<ActivityState> {
         if !self.requests.is_empty() {
             return Some(ActivityState::WaitingForPermission);
         }
-        let waits = self.activity.filter(|doing| doing.is_waiting());
-        waits.filter(|_| self.row.kind != Some(Kind::Human) && self.has_agent())
+        let waiting = self.activity.filter(|state| state.is_waiting());
+        waiting.filter(|_| self.row.kind != Some(Kind::Human) && self.has_agent())
     }
 
     /// The state of its agents. A late observation says nothing about an agent that has ended.
     pub fn agent(&self) -> AgentState {
         let mut runs = self.row.runs.values();
-        let seen = self
+        let observed = self
             .agent_state
             .filter(|_| runs.any(|run| run.state == RunState::Alive));
-        seen.unwrap_or_else(|| AgentState::from_record(&self.row))
+        observed.unwrap_or_else(|| AgentState::from_record(&self.row))
     }
 
     /// Whether it has an agent that can be shown or sent a message.

@@ -223,16 +223,16 @@ impl Form {
     }
 
     pub fn draft(&self) -> TaskDraft {
-        let given = |field: &Field| {
+        let non_blank = |field: &Field| {
             let text = field.text().trim();
             (!text.is_empty()).then(|| text.to_owned())
         };
         let after = self.after.text().split([',', ' ']);
         let after = after.filter(|it| !it.is_empty()).map(str::to_owned);
         TaskDraft {
-            summary: given(&self.summary).unwrap_or_default(),
-            context: given(&self.context),
-            branch: given(&self.branch),
+            summary: non_blank(&self.summary).unwrap_or_default(),
+            context: non_blank(&self.context),
+            branch: non_blank(&self.branch),
             project: self.project.chosen().map(str::to_owned),
             harness: self.harness.chosen().map(str::to_owned),
             workflow: self.workflow.chosen().map(str::to_owned),

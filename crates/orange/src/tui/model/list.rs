@@ -60,7 +60,7 @@ pub struct List {
     pub by_project: bool,
     lines: Vec<Line>,
     selected: Option<TaskId>,
-    /// The position of the selected task, for when it disappears.
+    /// The position of the selected task, so that a neighbour can be selected when it disappears.
     position: usize,
     pub top: usize,
 }
@@ -108,13 +108,13 @@ impl Zone {
 
 impl List {
     /// A list before anything is loaded; without a project, it shows the tasks of all projects.
-    pub fn new(here: Option<ProjectName>, is_everywhere: bool) -> List {
+    pub fn new(here: Option<ProjectName>, shows_all_projects: bool) -> List {
         List {
             tasks: BTreeMap::new(),
             usages: BTreeMap::new(),
             sequence: 0,
             is_loaded: false,
-            shows_all_projects: is_everywhere || here.is_none(),
+            shows_all_projects: shows_all_projects || here.is_none(),
             project: here,
             filter: Filter::Open,
             search: String::new(),
@@ -164,7 +164,8 @@ impl List {
         &self.lines
     }
 
-    /// How many tasks in scope are in each zone, regardless of the filter.
+    /// How many tasks in scope are in each zone, regardless of the filter. A finished task counts
+    /// only if it needs the user.
     pub fn counts(&self) -> [usize; 3] {
         let mut counts = [0; 3];
         for entry in self.tasks.values().filter(|it| self.is_in_scope(it)) {
@@ -186,8 +187,8 @@ impl List {
 
     pub fn selected_line(&self) -> Option<usize> {
         let selected = self.selected.as_ref()?;
-        let is_it = |line: &Line| matches!(line, Line::Task(id) if id == selected);
-        self.lines.iter().position(is_it)
+        let is_selected = |line: &Line| matches!(line, Line::Task(id) if id == selected);
+        self.lines.iter().position(is_selected)
     }
 
     pub fn select(&mut self, id: &TaskId) {
@@ -197,7 +198,7 @@ impl List {
 
     /// Moves the selection by this many tasks, or as far as there are tasks.
     pub fn move_selection(&mut self, by: isize) {
-        let tasks: Vec<&TaskId> = self.shown().collect();
+        let tasks: Vec<&TaskId> = self.shown_tasks().collect();
         let Some(last) = tasks.len().checked_sub(1) else {
             return;
         };
@@ -211,12 +212,12 @@ impl List {
             let entry = self.tasks.get(*id)?;
             match_cost(&self.search, &entry.search_text())
         };
-        if let Some(best) = self.shown().min_by_key(cost).cloned() {
+        if let Some(best) = self.shown_tasks().min_by_key(cost).cloned() {
             self.select(&best);
         }
     }
 
-    pub fn shown(&self) -> impl Iterator<Item = &TaskId> {
+    pub fn shown_tasks(&self) -> impl Iterator<Item = &TaskId> {
         self.lines.iter().filter_map(|line| match line {
             Line::Task(id) => Some(id),
             Line::Heading(..) => None,
@@ -226,20 +227,20 @@ impl List {
     /// Rebuilds the lines. The selected task stays selected wherever it moves; if it is gone, the
     /// task that is now in its place is selected.
     pub fn arrange(&mut self) {
-        let mut chosen: Vec<&Entry> = Vec::new();
+        let mut matching: Vec<&Entry> = Vec::new();
         for entry in self.tasks.values() {
             if self.is_in_scope(entry) && self.matches_filter(entry) && self.matches_search(entry) {
-                chosen.push(entry);
+                matching.push(entry);
             }
         }
         let search = &self.search;
-        chosen.sort_by_cached_key(|entry| {
+        matching.sort_by_cached_key(|entry| {
             let cost = (!search.is_empty()).then(|| match_cost(search, &entry.search_text()));
             (self.group(entry), cost, self.rank(entry))
         });
-        let mut lines: Vec<Line> = Vec::with_capacity(chosen.len() + 3);
+        let mut lines: Vec<Line> = Vec::with_capacity(matching.len() + 3);
         let mut heading: Option<(String, usize)> = None;
-        for entry in chosen {
+        for entry in matching {
             let title = self.group(entry).1;
             match &mut heading {
                 Some((open, at)) if *open == title => {
@@ -261,22 +262,22 @@ impl List {
     /// Keeps the selection, or selects the task that is now in its place.
     fn keep_selection(&mut self) {
         let at = self
-            .shown()
+            .shown_tasks()
             .position(|id| Some(id) == self.selected.as_ref());
         if let Some(at) = at {
             self.position = at;
             return;
         }
-        let count = self.shown().count();
+        let count = self.shown_tasks().count();
         self.position = self.position.min(count.saturating_sub(1));
-        let chosen = self.shown().nth(self.position).cloned();
-        self.selected = chosen;
+        let neighbour = self.shown_tasks().nth(self.position).cloned();
+        self.selected = neighbour;
     }
 
     /// What the agents of all shown tasks used.
     pub fn usage(&self) -> Usage {
         let mut total = Usage::default();
-        for entry in self.shown().filter_map(|id| self.entry(id)) {
+        for entry in self.shown_tasks().filter_map(|id| self.entry(id)) {
             match self.usages.get(&entry.row.id) {
                 Some(usage) => total.add(usage),
                 None if entry.row.runs.is_empty() => {}

@@ -5,7 +5,7 @@ use orange_engine::refusal::{Blocker, GateFailure};
 use super::entry::Entry;
 use super::list::Zone;
 
-/// What a task needs for its next status; `None` if no gate is missing anything.
+/// What a task needs for its next status; `None` if no gate has failed.
 pub fn needs(entry: &Entry) -> Option<String> {
     if entry.zone() != Zone::Running {
         return None;

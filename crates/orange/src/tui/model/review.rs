@@ -36,9 +36,9 @@ pub struct CommentPlace {
     pub numbers: (u32, u32),
     /// Whether all lines were removed, so that the numbers are those of the old file.
     pub is_old: bool,
-    /// How many lines of the diff they are.
+    /// How many lines of the diff the comment covers.
     pub count: usize,
-    /// The first of these lines with their signs, each at most to the limit.
+    /// The first of these lines with their signs, cut to the limits above.
     pub quote: Vec<String>,
 }
 
@@ -102,7 +102,11 @@ impl CommentPlace {
             numbers: new.or_else(|| numbers(&is_old))?,
             is_old: new.is_none(),
             count: lines.len(),
-            quote: lines.iter().take(MAX_QUOTED_LINES).map(quoted).collect(),
+            quote: lines
+                .iter()
+                .take(MAX_QUOTED_LINES)
+                .map(quote_line)
+                .collect(),
         })
     }
 
@@ -134,7 +138,7 @@ impl CommentPlace {
 }
 
 /// A line with its sign, cut to the limit.
-fn quoted(line: &DiffLine) -> String {
+fn quote_line(line: &DiffLine) -> String {
     let text = line.text.chars().take(MAX_QUOTED_CHARS);
     line.kind
         .sign()
@@ -155,8 +159,8 @@ fn is_quoted(line: &DiffLine, quote: &str) -> bool {
 /// The request that is sent: the user's message, then every comment with its place and the lines.
 ///
 /// Agents wrote the lines and the names of the files. So each line is quoted: it cannot become a
-/// heading, end a code block or look like the user's own words. Neither contains control
-/// characters.
+/// heading, end a code block or look like the user's own words. Neither the lines nor the names
+/// contain control characters.
 pub fn message(text: Option<&str>, comments: &[Comment]) -> Option<String> {
     if comments.is_empty() {
         return text.map(str::to_owned);

@@ -20,7 +20,7 @@ use crate::tui::theme::Tone;
 
 pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     match key_action(model, key) {
-        Some(deed) => perform(model, deed),
+        Some(action) => perform(model, action),
         None => Vec::new(),
     }
 }
@@ -71,15 +71,15 @@ pub(super) fn perform(model: &mut Model, action: KeyAction) -> Vec<Command> {
         }
         KeyAction::Delete => delete(model),
         KeyAction::Edit => {
-            let chosen = model.list.selected();
-            return chosen
+            let selected = model.list.selected();
+            return selected
                 .map(|entry| Command::EditTask(entry.row.id.clone()))
                 .into_iter()
                 .collect();
         }
         KeyAction::Open(tool) => {
-            let chosen = model.list.selected();
-            return chosen
+            let selected = model.list.selected();
+            return selected
                 .map(|entry| Command::Open(entry.row.id.clone(), tool))
                 .into_iter()
                 .collect();
@@ -135,12 +135,12 @@ pub(super) fn scroll(model: &mut Model, by: isize) {
     let room = layout(model)
         .detail
         .map_or(0, |area| usize::from(area.height));
-    let most = match model.detail.content() {
+    let maximum = match model.detail.content() {
         // Earlier output is fetched only when the user scrolls, so its height may not be known yet.
         Content::Screen(_) => model.detail.height().max(super::MAX_SCROLLBACK),
         _ => model.detail.height().saturating_sub(room.max(1)),
     };
-    model.detail.scroll_by(by, most);
+    model.detail.scroll_by(by, maximum);
 }
 
 fn back(model: &mut Model) {
@@ -180,7 +180,8 @@ pub(super) fn enter(model: &mut Model) -> Vec<Command> {
     }
 }
 
-/// Asks before it ends or merges something; lets the user write a message where one is needed.
+/// Requests a verb. Asks first if it merges or cancels the task; opens an editor if it needs a
+/// message.
 fn request_verb(model: &mut Model, verb: Verb) -> Vec<Command> {
     let Some(entry) = model.list.selected() else {
         return Vec::new();
@@ -285,8 +286,8 @@ fn open_message_editor(model: &mut Model) {
 
 fn create(model: &mut Model) -> Vec<Command> {
     let here = model.list.project.as_ref();
-    let chosen = model.list.selected().map(|entry| &entry.row.project);
-    let project = here.or(chosen).map(|it| it.as_str().to_owned());
+    let selected = model.list.selected().map(|entry| &entry.row.project);
+    let project = here.or(selected).map(|it| it.as_str().to_owned());
     let pending = model.pending.iter().filter_map(|it| match &it.action {
         Action::Create(draft) => Some(&**draft),
         _ => None,
@@ -302,8 +303,8 @@ fn create(model: &mut Model) -> Vec<Command> {
 }
 
 fn copy(model: &mut Model) -> Vec<Command> {
-    let chosen = model.list.selected().map(|entry| entry.row.id.to_string());
-    match chosen {
+    let selected = model.list.selected().map(|entry| entry.row.id.to_string());
+    match selected {
         Some(id) => {
             model.set_notice(Tone::Dim, format!("copied {id}"));
             vec![Command::Copy(id)]

@@ -80,7 +80,7 @@ pub(super) fn moves(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     Vec::new()
 }
 
-/// Takes a transition; its question or message, if any, comes first.
+/// Takes a transition. First asks its question, or for its message, if it has one.
 fn take_transition(model: &mut Model, way: &NextStep) -> Vec<Command> {
     let (Some(entry), Some(to)) = (model.list.selected(), &way.to) else {
         return Vec::new();
@@ -138,10 +138,13 @@ pub(super) fn workspaces(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     } else if let Some(at) = step(key, *chosen, count) {
         *chosen = at;
     } else if let (Some(all), KeyCode::Char('y') | KeyCode::Enter) = (found, key.code)
-        && let Some(pooled) = all.get(*chosen)
+        && let Some(workspace) = all.get(*chosen)
     {
-        let path = pooled.path.display().to_string();
-        let task = pooled.task.clone().filter(|_| key.code == KeyCode::Enter);
+        let path = workspace.path.display().to_string();
+        let task = workspace
+            .task
+            .clone()
+            .filter(|_| key.code == KeyCode::Enter);
         if let Some(task) = task {
             model.mode = Mode::Browse;
             model.list.select(&task);
@@ -190,19 +193,21 @@ pub(super) fn help(model: &mut Model, key: KeyEvent) -> Vec<Command> {
 }
 
 pub(super) fn handle_alert_key(model: &mut Model, key: KeyEvent) -> Vec<Command> {
-    let Mode::Alert(told) = &model.mode else {
+    let Mode::Alert(alert) = &model.mode else {
         return Vec::new();
     };
     if is_close_key(key) || key.code == KeyCode::Enter {
         model.mode = Mode::Browse;
-    } else if let Some(offer) = &told.offer
+    } else if let Some(offer) = &alert.offer
         && key.code == KeyCode::Char(offer.key)
     {
         let action = offer.action.clone();
         model.mode = Mode::Browse;
         return start_action(model, action);
     } else if key.code == KeyCode::Char('y') {
-        let text = [told.lines.clone(), told.hints.clone()].concat().join("\n");
+        let text = [alert.lines.clone(), alert.hints.clone()]
+            .concat()
+            .join("\n");
         model.set_notice(Tone::Dim, "copied");
         return vec![Command::Copy(text)];
     }

@@ -39,12 +39,12 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
             form.starts_later = !form.starts_later;
         }
         _ => {
-            let is_taken = form
+            let is_handled = form
                 .field()
                 .is_some_and(|field| type_into(field, key, has_lines));
             match key.code {
-                KeyCode::Up if !is_taken => form.move_focus(-1),
-                KeyCode::Down if !is_taken => form.move_focus(1),
+                KeyCode::Up if !is_handled => form.move_focus(-1),
+                KeyCode::Down if !is_handled => form.move_focus(1),
                 _ => {}
             }
         }

@@ -35,23 +35,23 @@ pub(super) fn receive(model: &mut Model, message: Message) -> Vec<Command> {
                 }
             }
             model.list.apply_change(change);
-            let shown = |id: &TaskId| model.viewport.visible.contains(id);
-            let again: Vec<TaskId> = changed.into_iter().filter(shown).collect();
-            if !again.is_empty() {
-                return vec![Command::Reload(again)];
+            let is_visible = |id: &TaskId| model.viewport.visible.contains(id);
+            let to_reload: Vec<TaskId> = changed.into_iter().filter(is_visible).collect();
+            if !to_reload.is_empty() {
+                return vec![Command::Reload(to_reload)];
             }
         }
-        Message::ListError(trouble) => model.list_error = trouble,
-        Message::Agents(seen) => {
+        Message::ListError(error) => model.list_error = error,
+        Message::Agents(states) => {
             for entry in model.list.entries_mut() {
-                entry.agent_state = seen.get(&entry.row.id).copied();
+                entry.agent_state = states.get(&entry.row.id).copied();
             }
         }
-        Message::Activity(doing) => {
+        Message::Activity(activities) => {
             let mut has_moved = false;
             for entry in model.list.entries_mut() {
                 let before = entry.zone();
-                entry.activity = doing.get(&entry.row.id).copied();
+                entry.activity = activities.get(&entry.row.id).copied();
                 has_moved |= entry.zone() != before;
             }
             // A task whose agent asks for something is in another zone.
@@ -93,12 +93,12 @@ pub(super) fn receive(model: &mut Model, message: Message) -> Vec<Command> {
             merge::show_forecast(model, &task, forecast.as_deref().map_err(String::as_str));
         }
         Message::Blocked(number) => {
-            let mut doing = model.pending.iter_mut();
-            if let Some(doing) = doing.find(|it| it.number == number) {
-                doing.is_blocked = true;
+            let mut pending = model.pending.iter_mut();
+            if let Some(action) = pending.find(|it| it.number == number) {
+                action.is_blocked = true;
             }
         }
-        Message::Answered(number, came) => return answered(model, number, came),
+        Message::Answered(number, result) => return handle_answer(model, number, result),
         Message::Edited(text, failure) => {
             if let Some(text) = text {
                 super::text::replace(model, &text);
@@ -109,25 +109,25 @@ pub(super) fn receive(model: &mut Model, message: Message) -> Vec<Command> {
         }
         Message::AgentFound(task, found) => return show_agent(model, &task, found),
         Message::TerminalReturned(Ok(())) => return vec![Command::Refresh],
-        Message::TerminalReturned(Err(told)) => model.mode = Mode::Alert(told),
+        Message::TerminalReturned(Err(alert)) => model.mode = Mode::Alert(alert),
         // `update` handles the other messages itself.
         _ => {}
     }
     Vec::new()
 }
 
-fn answered(model: &mut Model, number: u64, result: ActionResult) -> Vec<Command> {
+fn handle_answer(model: &mut Model, number: u64, result: ActionResult) -> Vec<Command> {
     let at = model.pending.iter().position(|it| it.number == number);
-    let done = at.map(|at| model.pending.remove(at).action);
+    let action = at.map(|at| model.pending.remove(at).action);
     match result {
         ActionResult::Done { task, text } => {
             model.set_notice(Tone::Good, text);
-            if let Some(done) = &done {
-                model.drafts.forget(done);
+            if let Some(action) = &action {
+                model.drafts.forget(action);
             }
-            match (&done, &task) {
+            match (&action, &task) {
                 (Some(Action::Delete(task)), _) => model.deleted.push(task.clone()),
-                (Some(Action::Undelete(back)), _) => model.deleted.retain(|it| it != back),
+                (Some(Action::Undelete(restored)), _) => model.deleted.retain(|it| it != restored),
                 // The user most likely continues with the new task.
                 (Some(Action::Create(_)), Some(task)) => model.list.select(task),
                 _ => {}
@@ -145,11 +145,11 @@ fn answered(model: &mut Model, number: u64, result: ActionResult) -> Vec<Command
                 model.set_notice(Tone::Warn, question);
             }
         }
-        ActionResult::Failed(told) => {
+        ActionResult::Failed(alert) => {
             if model.mode == Mode::Browse {
-                model.mode = Mode::Alert(told);
+                model.mode = Mode::Alert(alert);
             } else {
-                model.set_notice(Tone::Bad, told.lines.join(" "));
+                model.set_notice(Tone::Bad, alert.lines.join(" "));
             }
         }
     }
@@ -166,13 +166,13 @@ fn show_agent(
         return Vec::new();
     }
     model.attach_target = None;
-    let chosen = model.list.selected().map(|entry| &entry.row.id);
-    let is_waited_for = model.mode == Mode::Browse && chosen == Some(task);
+    let selected = model.list.selected().map(|entry| &entry.row.id);
+    let is_still_wanted = model.mode == Mode::Browse && selected == Some(task);
     match found {
-        Ok(showing) if is_waited_for => return vec![Command::Show(showing)],
-        Err(told) if is_waited_for => model.mode = Mode::Alert(told),
+        Ok(terminal) if is_still_wanted => return vec![Command::Show(terminal)],
+        Err(alert) if is_still_wanted => model.mode = Mode::Alert(alert),
         Ok(_) => {}
-        Err(told) => model.set_notice(Tone::Bad, told.lines.join(" ")),
+        Err(alert) => model.set_notice(Tone::Bad, alert.lines.join(" ")),
     }
     Vec::new()
 }

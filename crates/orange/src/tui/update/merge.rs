@@ -16,14 +16,14 @@ type Forecast<'a> = Result<&'a MergeForecast, &'a str>;
 
 /// Completes the dialog with what a merge would do, if it is still open.
 pub(super) fn show_forecast(model: &mut Model, task: &TaskId, forecast: Forecast<'_>) {
-    let Mode::Confirm(asked) = &model.mode else {
+    let Mode::Confirm(dialog) = &model.mode else {
         return;
     };
-    let is_about_it = |choice: &Choice| {
-        matches!(&choice.action, Action::Ask { task: its, ask: RequestKind::Merge { .. }, .. }
-            if its == task)
+    let is_this_merge = |choice: &Choice| {
+        matches!(&choice.action, Action::Ask { task: asked_task, ask: RequestKind::Merge { .. }, .. }
+            if asked_task == task)
     };
-    if asked.choices.iter().any(is_about_it)
+    if dialog.choices.iter().any(is_this_merge)
         && let Some(entry) = model.list.selected()
         && entry.row.id == *task
     {
@@ -31,7 +31,8 @@ pub(super) fn show_forecast(model: &mut Model, task: &TaskId, forecast: Forecast
     }
 }
 
-/// Asks whether to merge a task, and how; if it would conflict, whether the agent should resolve it.
+/// Asks whether to merge a task, and how; if it would conflict, whether the agent should resolve
+/// it.
 pub(super) fn question(entry: &Entry, forecast: Option<Forecast<'_>>) -> Question {
     let row = &entry.row;
     if let Some(Ok(forecast)) = forecast
@@ -43,7 +44,7 @@ pub(super) fn question(entry: &Entry, forecast: Option<Forecast<'_>>) -> Questio
             text: format!("`{}` conflicts with `{into}`.", row.branch),
             consequences: vec![
                 task_line(entry),
-                format!("{}: {obstacle}.", moved(forecast)),
+                format!("{}: {obstacle}.", movement_text(forecast)),
                 format!(
                     "The agent can merge `{into}` and resolve the conflicts; the task comes back \
                      through review."
@@ -86,7 +87,7 @@ fn task_line(entry: &Entry) -> String {
     format!("{id}: {summary}{}", size.unwrap_or_default())
 }
 
-fn moved(forecast: &MergeForecast) -> String {
+fn movement_text(forecast: &MergeForecast) -> String {
     let into = &forecast.into;
     match forecast.preview.behind {
         0 => format!("`{into}` has not moved"),
@@ -125,7 +126,7 @@ fn consequences(entry: &Entry, forecast: Option<Forecast<'_>>) -> Vec<String> {
 /// What the configured strategy would do.
 fn outcome(forecast: &MergeForecast) -> Vec<String> {
     let preview = &forecast.preview;
-    let moved = moved(forecast);
+    let moved = movement_text(forecast);
     let mut lines = vec![match (&preview.obstacle, forecast.strategy) {
         _ if preview.is_merged => format!("`{}` contains it already.", forecast.into),
         (Some(MergeObstacle::NotFastForward), _) => {

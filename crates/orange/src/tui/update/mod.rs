@@ -22,7 +22,7 @@ use super::model::mode::Mode;
 
 /// Applies a message; returns what is to be done outside of the model.
 pub fn update(model: &mut Model, message: Message) -> Vec<Command> {
-    let known = model.drafts.clone();
+    let old_drafts = model.drafts.clone();
     let mut commands = match message {
         Message::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
         Message::Key(key) => press(model, key),
@@ -38,7 +38,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Command> {
         other => incoming::receive(model, other),
     };
     model.drafts.note(&model.mode);
-    if model.drafts != known {
+    if model.drafts != old_drafts {
         if let Some(task) = model.detail.task.clone() {
             model.detail.set_review(&model.drafts.review(&task));
         }
@@ -88,10 +88,10 @@ fn update_derived(model: &mut Model, commands: &mut Vec<Command>) {
     let places = layout(model);
     let height = places.list.map_or(0, |area| area.height.into());
     model.list.scroll_to_selected(height);
-    let aim = viewport(model, height, selected);
-    if aim != model.viewport {
-        model.viewport = aim.clone();
-        commands.push(Command::Watch(aim));
+    let new_viewport = viewport(model, height, selected);
+    if new_viewport != model.viewport {
+        model.viewport = new_viewport.clone();
+        commands.push(Command::Watch(new_viewport));
     }
 }
 
@@ -103,12 +103,12 @@ fn viewport(model: &Model, height: usize, selected: Option<TaskId>) -> Viewport 
             super::model::list::Line::Heading(..) => None,
         })
         .collect();
-    // The footer shows what can be done with the selected task, even if that is scrolled away.
+    // The footer shows what can be done with the selected task, even if the task is scrolled away.
     if let Some(id) = selected.as_ref().filter(|id| !visible.contains(id)) {
         visible.insert(0, id.clone());
     }
     let detail = layout(model).detail;
-    let before = match model.detail.tab {
+    let scrollback = match model.detail.tab {
         Tab::Terminal if model.detail.scroll() > 0 => MAX_SCROLLBACK,
         _ => 0,
     };
@@ -118,7 +118,7 @@ fn viewport(model: &Model, height: usize, selected: Option<TaskId>) -> Viewport 
             .filter(|_| detail.is_some())
             .map(|id| (id, model.detail.tab)),
         width: detail.map_or(0, |area| area.width),
-        scrollback: before,
+        scrollback,
     }
 }
 

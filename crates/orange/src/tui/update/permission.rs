@@ -28,11 +28,12 @@ pub(super) fn open(model: &mut Model) {
     }
 }
 
-/// Takes over what waits now; an open box about something else says so.
+/// Stores the requests that wait now. If the request in the open box is not among them, marks the
+/// box as over.
 pub(super) fn receive(model: &mut Model, mut waiting: BTreeMap<TaskId, Vec<PermissionRequest>>) {
-    if let Mode::Permission(shown) = &mut model.mode {
-        let mut of_task = waiting.get(&shown.task).into_iter().flatten();
-        shown.is_over = !of_task.any(|it| it.id == shown.request.id);
+    if let Mode::Permission(dialog) = &mut model.mode {
+        let mut of_task = waiting.get(&dialog.task).into_iter().flatten();
+        dialog.is_over = !of_task.any(|it| it.id == dialog.request.id);
     }
     let mut has_moved = false;
     for entry in model.list.entries_mut() {
@@ -47,26 +48,26 @@ pub(super) fn receive(model: &mut Model, mut waiting: BTreeMap<TaskId, Vec<Permi
 
 /// Notes that the whole request has been on the screen.
 pub(super) fn mark_read(model: &mut Model) {
-    if let Mode::Permission(shown) = &model.mode {
-        let (lines, height) = permission_extent(model, shown);
+    if let Mode::Permission(dialog) = &model.mode {
+        let (lines, height) = permission_extent(model, dialog);
         let last = lines.saturating_sub(height);
-        if let Mode::Permission(shown) = &mut model.mode {
-            shown.scroll = shown.scroll.min(last);
-            shown.is_read |= height > 0 && shown.scroll >= last;
+        if let Mode::Permission(dialog) = &mut model.mode {
+            dialog.scroll = dialog.scroll.min(last);
+            dialog.is_read |= height > 0 && dialog.scroll >= last;
         }
     }
 }
 
 pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
-    let Mode::Permission(shown) = &model.mode else {
+    let Mode::Permission(dialog) = &model.mode else {
         return Vec::new();
     };
-    let (_, height) = permission_extent(model, shown);
+    let (_, height) = permission_extent(model, dialog);
     let page = height.saturating_sub(1).max(1);
-    let mut shown = shown.clone();
+    let mut dialog = dialog.clone();
     let code = match (key.code, key.modifiers.difference(KeyModifiers::SHIFT)) {
         (code, KeyModifiers::NONE) => code,
-        // These scroll elsewhere, and must not be a denial here.
+        // These keys scroll in other views, so they scroll here too: Ctrl-D must not deny.
         (KeyCode::Char('d'), KeyModifiers::CONTROL) => KeyCode::PageDown,
         (KeyCode::Char('u'), KeyModifiers::CONTROL) => KeyCode::PageUp,
         _ => return Vec::new(),
@@ -76,37 +77,37 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
             model.mode = Mode::Browse;
             return Vec::new();
         }
-        KeyCode::Down | KeyCode::Char('j') => shown.scroll += 1,
-        KeyCode::Up | KeyCode::Char('k') => shown.scroll = shown.scroll.saturating_sub(1),
-        KeyCode::PageDown | KeyCode::Char(' ') => shown.scroll += page,
-        KeyCode::PageUp => shown.scroll = shown.scroll.saturating_sub(page),
-        KeyCode::Home | KeyCode::Char('g') => shown.scroll = 0,
-        KeyCode::Enter if !shown.is_over => {
+        KeyCode::Down | KeyCode::Char('j') => dialog.scroll += 1,
+        KeyCode::Up | KeyCode::Char('k') => dialog.scroll = dialog.scroll.saturating_sub(1),
+        KeyCode::PageDown | KeyCode::Char(' ') => dialog.scroll += page,
+        KeyCode::PageUp => dialog.scroll = dialog.scroll.saturating_sub(page),
+        KeyCode::Home | KeyCode::Char('g') => dialog.scroll = 0,
+        KeyCode::Enter if !dialog.is_over => {
             model.mode = Mode::Browse;
-            model.list.select(&shown.task);
+            model.list.select(&dialog.task);
             return browse::enter(model);
         }
         // A command can be allowed only after its end has been on the screen.
-        KeyCode::Char('a') if shown.is_read && !shown.is_over => {
-            return answer(model, shown, true);
+        KeyCode::Char('a') if dialog.is_read && !dialog.is_over => {
+            return answer(model, dialog, true);
         }
-        KeyCode::Char('d') if !shown.is_over => return answer(model, shown, false),
+        KeyCode::Char('d') if !dialog.is_over => return answer(model, dialog, false),
         _ => return Vec::new(),
     }
-    model.mode = Mode::Permission(shown);
+    model.mode = Mode::Permission(dialog);
     Vec::new()
 }
 
-fn answer(model: &mut Model, shown: PermissionBox, is_allowed: bool) -> Vec<Command> {
+fn answer(model: &mut Model, dialog: PermissionBox, is_allowed: bool) -> Vec<Command> {
     model.mode = Mode::Browse;
-    // The next request is there at once; the gatherer confirms it in a moment.
-    if let Some(entry) = model.list.entry_mut(&shown.task) {
-        entry.requests.retain(|it| it.id != shown.request.id);
+    // Remove the request at once; the gatherer confirms that a moment later.
+    if let Some(entry) = model.list.entry_mut(&dialog.task) {
+        entry.requests.retain(|it| it.id != dialog.request.id);
     }
     model.list.arrange();
     let action = Action::Permit {
-        task: shown.task,
-        request: shown.request.id,
+        task: dialog.task,
+        request: dialog.request.id,
         is_allowed,
     };
     start_action(model, action)

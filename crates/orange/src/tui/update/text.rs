@@ -86,30 +86,30 @@ pub(super) fn search(model: &mut Model, key: KeyEvent) -> Vec<Command> {
 }
 
 pub(super) fn write(model: &mut Model, key: KeyEvent) -> Vec<Command> {
-    let Mode::Write(letter) = &mut model.mode else {
+    let Mode::Write(draft) = &mut model.mode else {
         return Vec::new();
     };
     if key.code == KeyCode::Esc {
         model.mode = Mode::Browse;
     } else if is_discard_key(key) {
-        model.drafts.messages.remove(&letter.action.description());
+        model.drafts.messages.remove(&draft.action.description());
         model.mode = Mode::Browse;
     } else if is_send_key(key) {
-        if letter.text.is_blank() && !letter.is_optional {
+        if draft.text.is_blank() && !draft.is_optional {
             model.set_notice(Tone::Warn, "write something first, or close it with Esc");
             return Vec::new();
         }
-        let mut action = letter.action.clone().with_message(letter.text.text());
+        let mut action = draft.action.clone().with_message(draft.text.text());
         if action.sends_comments() {
-            let review = model.drafts.review(&letter.task);
+            let review = model.drafts.review(&draft.task);
             action = action.with_comments(&review.comments);
         }
         model.mode = Mode::Browse;
         return start_action(model, action);
     } else if is_editor_key(key) {
-        return vec![Command::EditText(letter.text.text().to_owned())];
+        return vec![Command::EditText(draft.text.text().to_owned())];
     } else {
-        type_into(&mut letter.text, key, true);
+        type_into(&mut draft.text, key, true);
     }
     Vec::new()
 }
@@ -147,7 +147,7 @@ pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Command> {
             field.insert(text, false);
             *chosen = 0;
         }
-        Mode::Write(letter) => letter.text.insert(text, true),
+        Mode::Write(draft) => draft.text.insert(text, true),
         Mode::Comment(draft) => draft.text.insert(text, true),
         Mode::Create(form) => {
             let has_lines = form.focus.has_lines();
@@ -166,7 +166,7 @@ pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Command> {
 pub(super) fn replace(model: &mut Model, text: &str) {
     let text = Field::of(text.trim_end());
     match &mut model.mode {
-        Mode::Write(letter) => letter.text = text,
+        Mode::Write(draft) => draft.text = text,
         Mode::Comment(draft) => draft.text = text,
         Mode::Create(form) => {
             let (focus, one_line) = (form.focus, text.text().replace('\n', " "));

@@ -34,21 +34,21 @@ pub(super) fn draw_tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
         let style = style.remove_modifier(Modifier::DIM);
         let x = area.x + column;
         let text = format!("{} {}", tab as usize + 1, tab.title());
-        let left = area.right().saturating_sub(x);
-        end = x + put(buffer, (x, area.y), left, &text, style);
+        let room = area.right().saturating_sub(x);
+        end = x + put(buffer, (x, area.y), room, &text, style);
     }
     if let Some(entry) = model.list.selected() {
-        let about = match model.detail.content() {
+        let title = match model.detail.content() {
             Content::Screen(screen) if !screen.caption.is_empty() => {
                 format!(" {} {} ", entry.row.id, screen.caption)
             }
             _ => format!(" {} ", entry.row.id),
         };
-        let width = u16::try_from(crate::output::display_width(&about)).unwrap_or(u16::MAX);
+        let width = u16::try_from(crate::output::display_width(&title)).unwrap_or(u16::MAX);
         if end + width + 2 < area.right() {
             let at = (area.right() - width - 1, area.y);
             let style = theme.style(Tone::Strong).remove_modifier(Modifier::DIM);
-            put(buffer, at, width, &about, style);
+            put(buffer, at, width, &title, style);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Draws a diff, with the file on screen as its first line.
+//! Draws a diff; its first line is the heading of the current file.
 
 use std::ops::Range;
 
@@ -109,8 +109,8 @@ fn draw_heading(
     };
     let count = model.detail.task.as_ref().map_or(0, |task| {
         let review = model.drafts.review(task);
-        let here = |it: &&Comment| it.place.path == file.path;
-        review.comments.iter().filter(here).count()
+        let is_in_file = |it: &&Comment| it.place.path == file.path;
+        review.comments.iter().filter(is_in_file).count()
     });
     let comments = match count {
         0 => String::new(),
@@ -142,7 +142,7 @@ fn draw_line(
     };
     if !diff.is_wrapped {
         draw_sign(y);
-        // What git says about a file stays in place.
+        // git's notes about a file are not scrolled.
         let column = if sign.is_some() { diff.column } else { 0 };
         let start = line.text.len() - from_column(&line.text, column).len();
         code.draw(start..line.text.len(), (x, y), width, buffer);
@@ -156,12 +156,12 @@ fn draw_line(
         start += part.len();
         start - part.len()..start
     });
-    let mut taken = 0;
+    let mut used_lines = 0;
     for (y, part) in (y..area.bottom()).zip(parts.skip(hidden)) {
         code.draw(part, (x, y), width, buffer);
-        taken += 1;
+        used_lines += 1;
     }
-    taken
+    used_lines
 }
 
 /// The text of a line, and the style of each part of it.
@@ -193,13 +193,19 @@ impl<'a> Code<'a> {
     /// Draws a part of the text, cut to a width.
     fn draw(&self, part: Range<usize>, (x, y): (u16, u16), width: u16, buffer: &mut Buffer) {
         let mut at = part.start;
-        let mut taken = 0;
-        for (until, style) in &self.parts {
-            let until = (*until).min(part.end);
-            if until > at && taken < width {
-                let text = &self.text[at..until];
-                taken += put(buffer, (x + taken, y), width - taken, text, *style);
-                at = until;
+        let mut used_width = 0;
+        for (end, style) in &self.parts {
+            let end = (*end).min(part.end);
+            if end > at && used_width < width {
+                let text = &self.text[at..end];
+                used_width += put(
+                    buffer,
+                    (x + used_width, y),
+                    width - used_width,
+                    text,
+                    *style,
+                );
+                at = end;
             }
         }
         // The last cell says that there is more.
@@ -216,7 +222,7 @@ impl<'a> Code<'a> {
     }
 }
 
-/// On a changed line the colour says that it has changed, so that only weight is left for syntax.
+/// On a changed line the colour shows the change, so that only bold and dim are left for syntax.
 fn token_style(model: &Model, kind: LineKind, token: Token) -> Style {
     let style = model.theme.style(tone(kind));
     match token {
@@ -238,14 +244,14 @@ fn draw_comment(
 ) -> u16 {
     let style = model.theme.style(Tone::Warn);
     let parts = wrap(text, diff_room(model).width);
-    let mut taken = 0;
+    let mut used_lines = 0;
     for (y, part) in (y..area.bottom()).zip(parts.iter().skip(hidden)) {
         put(buffer, (area.x + 1, y), 1, COMMENT, style);
         let width = area.width.saturating_sub(2);
         put(buffer, (area.x + 2, y), width, part, style);
-        taken += 1;
+        used_lines += 1;
     }
-    taken
+    used_lines
 }
 
 fn tone(kind: LineKind) -> Tone {

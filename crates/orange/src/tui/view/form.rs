@@ -51,7 +51,7 @@ pub(super) fn draw(model: &Model, form: &Form, area: Rect, buffer: &mut Buffer) 
                     _ => &form.workflow,
                 };
                 let default = form.default_of(part);
-                choice(model, chosen, default, area, has_focus, buffer);
+                draw_choice(model, chosen, default, area, has_focus, buffer);
             }
             Part::Start => {
                 let text = if form.starts_later {
@@ -59,7 +59,7 @@ pub(super) fn draw(model: &Model, form: &Form, area: Rect, buffer: &mut Buffer) 
                 } else {
                     "as soon as possible"
                 };
-                shown(model, text, true, area, has_focus, buffer);
+                draw_value(model, text, true, area, has_focus, buffer);
             }
         }
         let hint = match part {
@@ -79,16 +79,16 @@ pub(super) fn draw(model: &Model, form: &Form, area: Rect, buffer: &mut Buffer) 
     }
 }
 
-fn choice(
+fn draw_choice(
     model: &Model,
     choice: &Choice,
-    otherwise: &str,
+    default: &str,
     area: Rect,
     has_focus: bool,
     buffer: &mut Buffer,
 ) {
-    let text = choice.chosen().unwrap_or(otherwise);
-    shown(
+    let text = choice.chosen().unwrap_or(default);
+    draw_value(
         model,
         text,
         choice.chosen().is_some(),
@@ -98,10 +98,10 @@ fn choice(
     );
 }
 
-fn shown(
+fn draw_value(
     model: &Model,
     text: &str,
-    is_said: bool,
+    is_chosen: bool,
     area: Rect,
     has_focus: bool,
     buffer: &mut Buffer,
@@ -111,7 +111,7 @@ fn shown(
     } else {
         text.to_owned()
     };
-    let tone = match (has_focus, is_said) {
+    let tone = match (has_focus, is_chosen) {
         (true, _) => Tone::Strong,
         (false, true) => Tone::Plain,
         (false, false) => Tone::Dim,

@@ -30,8 +30,8 @@ fn lines(model: &Model) -> Vec<Vec<(Tone, String)>> {
     let all = bindings(model);
     let mut lines = Vec::new();
     let columns = (model.width.saturating_sub(6) / COLUMN).clamp(1, 3);
-    for some in all.chunks(columns.into()) {
-        let parts = some.iter().flat_map(|it| {
+    for chunk in all.chunks(columns.into()) {
+        let parts = chunk.iter().flat_map(|it| {
             let (key, label) = (format!("{:<6}", it.key_label), format!("{:<17}", it.label));
             [(Tone::Key, key), (Tone::Plain, label)]
         });
@@ -56,8 +56,8 @@ pub(super) fn draw(model: &Model, scroll: usize, area: Rect, buffer: &mut Buffer
         None => String::from("Keys"),
     };
     let inside = frame(model, &title, lines.len(), area, buffer);
-    let most = lines.len().saturating_sub(inside.height.into());
-    let shown = lines.iter().skip(scroll.min(most));
+    let maximum = lines.len().saturating_sub(inside.height.into());
+    let shown = lines.iter().skip(scroll.min(maximum));
     for (y, line) in (inside.y..inside.bottom()).zip(shown) {
         let mut x = inside.x;
         for (tone, text) in line {

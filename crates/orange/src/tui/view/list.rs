@@ -120,7 +120,7 @@ fn widths(model: &Model, entries: &[&Entry], width: u16) -> Widths {
 
 fn row(model: &Model, entry: &Entry, widths: &Widths, area: Rect, buffer: &mut Buffer) {
     let theme = model.theme;
-    let is_chosen = model
+    let is_selected = model
         .list
         .selected()
         .is_some_and(|it| it.row.id == entry.row.id);
@@ -128,7 +128,7 @@ fn row(model: &Model, entry: &Entry, widths: &Widths, area: Rect, buffer: &mut B
         match tone {
             Tone::Strong => theme.style(tone),
             // The selected line is reversed as a whole: a colour in it would show as a patch.
-            _ if is_chosen => Style::new(),
+            _ if is_selected => Style::new(),
             _ => theme.style(tone),
         }
     };
@@ -160,11 +160,11 @@ fn row(model: &Model, entry: &Entry, widths: &Widths, area: Rect, buffer: &mut B
     cell(widths.agent, &agent, Tone::Dim);
     cell(widths.usage, &usage(model, entry), Tone::Dim);
     cell(widths.branch, &entry.row.branch, Tone::Dim);
-    let then = entry.row.entered_at.map(|then| age(model.now, then));
-    let then = format!("{:>4}", then.unwrap_or_default());
-    cell(widths.age, &then, Tone::Dim);
+    let age_text = entry.row.entered_at.map(|since| age(model.now, since));
+    let age_text = format!("{:>4}", age_text.unwrap_or_default());
+    cell(widths.age, &age_text, Tone::Dim);
     summary(entry, (summary_at, y), widths.summary, buffer, &style);
-    if is_chosen {
+    if is_selected {
         buffer.set_style(area, theme.style(Tone::Chosen));
     }
 }
@@ -177,7 +177,7 @@ fn summary(
     buffer: &mut Buffer,
     style: &impl Fn(Tone) -> Style,
 ) {
-    let beside = match entry.row.attention.first() {
+    let note = match entry.row.attention.first() {
         Some(reason) => Some((Tone::Bad, format!("! {reason}"))),
         None if entry.user_request() == Some(ActivityState::WaitingForPermission) => {
             Some((Tone::Warn, String::from("asks permission")))
@@ -191,22 +191,28 @@ fn summary(
         }
         None => needs(entry).map(|needs| (Tone::Warn, needs)),
     };
-    let Some((tone, beside)) = beside.filter(|_| width >= 20) else {
+    let Some((tone, note)) = note.filter(|_| width >= 20) else {
         put(buffer, (x, y), width, entry.summary(), style(Tone::Plain));
         return;
     };
     // A reason for attention matters more than the summary, so it may take more room.
-    let most = if tone == Tone::Bad {
+    let maximum = if tone == Tone::Bad {
         width * 2 / 3
     } else {
         width * 3 / 5
     };
-    let taken = u16::try_from(display_width(&beside))
+    let note_width = u16::try_from(display_width(&note))
         .unwrap_or(u16::MAX)
-        .min(most);
-    let left = width - taken - 2;
+        .min(maximum);
+    let left = width - note_width - 2;
     put(buffer, (x, y), left, entry.summary(), style(Tone::Plain));
-    put(buffer, (x + width - taken, y), taken, &beside, style(tone));
+    put(
+        buffer,
+        (x + width - note_width, y),
+        note_width,
+        &note,
+        style(tone),
+    );
 }
 
 fn sign(agent: AgentState) -> (Tone, &'static str) {
@@ -229,10 +235,10 @@ fn status_tone(entry: &Entry) -> Tone {
 }
 
 fn round(entry: &Entry) -> String {
-    let most = entry.glance.as_ref().and_then(|it| it.rounds);
-    match (entry.row.round, most) {
+    let maximum = entry.glance.as_ref().and_then(|it| it.rounds);
+    match (entry.row.round, maximum) {
         (0, _) => String::new(),
-        (round, Some(most)) => format!("r{round}/{most}"),
+        (round, Some(maximum)) => format!("r{round}/{maximum}"),
         (round, None) => format!("r{round}"),
     }
 }
@@ -242,15 +248,15 @@ fn agent(entry: &Entry, is_short: bool) -> String {
     let Some(glance) = &entry.glance else {
         return String::new();
     };
-    let doing = entry.activity.filter(|_| entry.has_agent());
-    let doing = doing.map(|doing| match doing {
+    let activity = entry.activity.filter(|_| entry.has_agent());
+    let activity = activity.map(|activity| match activity {
         // The agent runs, but reports nothing.
         ActivityState::Unknown => "?",
-        doing => doing.label(),
+        activity => activity.label(),
     });
-    match doing {
-        Some(doing) if is_short && doing != "?" => doing.to_owned(),
-        Some(doing) if !is_short => format!("{} {doing}", glance.harness),
+    match activity {
+        Some(activity) if is_short && activity != "?" => activity.to_owned(),
+        Some(activity) if !is_short => format!("{} {activity}", glance.harness),
         _ => glance.harness.to_string(),
     }
 }
@@ -271,7 +277,7 @@ fn usage(model: &Model, entry: &Entry) -> String {
 }
 
 /// What to do when the list is empty.
-pub(super) fn nothing(model: &Model, area: Rect, buffer: &mut Buffer) {
+pub(super) fn draw_empty(model: &Model, area: Rect, buffer: &mut Buffer) {
     let here = model
         .list
         .project

@@ -37,7 +37,7 @@ pub fn draw_on(model: &Model, area: Rect, buffer: &mut Buffer) {
     header(model, places.header, buffer);
     if let Some(area) = places.list {
         if model.list.lines().is_empty() {
-            list::nothing(model, area, buffer);
+            list::draw_empty(model, area, buffer);
         } else {
             list::draw(model, area, buffer);
         }
@@ -60,7 +60,7 @@ pub fn draw_on(model: &Model, area: Rect, buffer: &mut Buffer) {
         Mode::Browse | Mode::Search(_) => {}
         Mode::Help(scroll) => help::draw(model, *scroll, area, buffer),
         Mode::Create(form) => form::draw(model, form, area, buffer),
-        Mode::Permission(shown) => permission::draw(model, shown, area, buffer),
+        Mode::Permission(dialog) => permission::draw(model, dialog, area, buffer),
         mode => popup::draw(model, mode, area, buffer),
     }
 }
@@ -77,9 +77,9 @@ fn header(model: &Model, area: Rect, buffer: &mut Buffer) {
     x += put(buffer, (x, area.y), room, &place, theme.style(Tone::Plain)) + 2;
     let [needs, running, rest] = model.list.counts();
     let tone = if needs > 0 { Tone::Warn } else { Tone::Dim };
-    let needing = if needs == 1 { "needs you" } else { "need you" };
+    let verb = if needs == 1 { "needs you" } else { "need you" };
     let parts = [
-        (tone, format!("{needs} {needing}")),
+        (tone, format!("{needs} {verb}")),
         (Tone::Good, format!("{running} running")),
         (Tone::Dim, format!("{rest} queued")),
     ];
@@ -136,17 +136,17 @@ fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
         );
         return;
     }
-    let (tone, text) = if let Some(trouble) = &model.list_error {
-        (Tone::Bad, trouble.clone())
+    let (tone, text) = if let Some(error) = &model.list_error {
+        (Tone::Bad, error.clone())
     } else if let Some(notice) = &model.notice {
         (notice.tone, notice.text.clone())
-    } else if let Some(doing) = model.pending.last() {
+    } else if let Some(last) = model.pending.last() {
         let more = match model.pending.len() {
             1 => String::new(),
             count => format!(" and {} more", count - 1),
         };
-        let message = doing.action.description();
-        if doing.is_blocked {
+        let message = last.action.description();
+        if last.is_blocked {
             let why = "waits: another process is writing to the database";
             (Tone::Warn, format!("{message}{more} {why} …"))
         } else {

@@ -13,9 +13,9 @@ use crate::tui::theme::Tone;
 const TAKEN: usize = 5;
 
 /// How many lines the request has, and how many of them fit.
-pub fn extent(model: &Model, shown: &PermissionBox) -> (usize, usize) {
+pub fn extent(model: &Model, dialog: &PermissionBox) -> (usize, usize) {
     let area = Rect::new(0, 0, model.width, model.height);
-    let lines = lines(shown, room(area)).len();
+    let lines = lines(dialog, room(area)).len();
     (
         lines,
         usize::from(model.height).saturating_sub(TAKEN).min(lines),
@@ -23,8 +23,8 @@ pub fn extent(model: &Model, shown: &PermissionBox) -> (usize, usize) {
 }
 
 /// The tool, the directory and the command; nothing is left out.
-fn lines(shown: &PermissionBox, width: usize) -> Vec<(Tone, String)> {
-    let request = &shown.request;
+fn lines(dialog: &PermissionBox, width: usize) -> Vec<(Tone, String)> {
+    let request = &dialog.request;
     let directory = request.directory.as_deref();
     let directory = directory.unwrap_or("an unknown directory");
     let head = format!("It asks to use {} in {directory}:", request.tool);
@@ -37,12 +37,12 @@ fn lines(shown: &PermissionBox, width: usize) -> Vec<(Tone, String)> {
         .collect()
 }
 
-pub(super) fn draw(model: &Model, shown: &PermissionBox, area: Rect, buffer: &mut Buffer) {
-    let (count, height) = extent(model, shown);
-    let below = count.saturating_sub(shown.scroll + height);
-    let text = lines(shown, room(area)).into_iter();
-    let mut text: Vec<_> = text.skip(shown.scroll).take(height).collect();
-    text.push(if shown.is_over {
+pub(super) fn draw(model: &Model, dialog: &PermissionBox, area: Rect, buffer: &mut Buffer) {
+    let (count, height) = extent(model, dialog);
+    let below = count.saturating_sub(dialog.scroll + height);
+    let text = lines(dialog, room(area)).into_iter();
+    let mut text: Vec<_> = text.skip(dialog.scroll).take(height).collect();
+    text.push(if dialog.is_over {
         let over = "The agent no longer waits for an answer.";
         (Tone::Warn, over.to_owned())
     } else if below > 0 {
@@ -50,7 +50,7 @@ pub(super) fn draw(model: &Model, shown: &PermissionBox, area: Rect, buffer: &mu
     } else {
         (Tone::Plain, String::new())
     });
-    let title = format!("Permission for {}", shown.task);
+    let title = format!("Permission for {}", dialog.task);
     let inside = frame(model, &title, text.len(), area, buffer);
     put_lines(model, &text, inside, buffer);
 }

@@ -22,16 +22,10 @@ const WIDEST: u16 = 76;
 pub(super) fn draw(model: &Model, mode: &Mode, area: Rect, buffer: &mut Buffer) {
     match mode {
         Mode::Confirm(question) => confirm(model, question, area, buffer),
-        Mode::Alert(told) => draw_alert(model, told, area, buffer),
-        Mode::Write(letter) => {
-            let question = question_lines(model, letter, area);
-            write(
-                model,
-                (&letter.title, &letter.text),
-                &question,
-                area,
-                buffer,
-            );
+        Mode::Alert(alert) => draw_alert(model, alert, area, buffer),
+        Mode::Write(draft) => {
+            let question = question_lines(model, draft, area);
+            write(model, (&draft.title, &draft.text), &question, area, buffer);
         }
         Mode::Comment(draft) => {
             let place = &draft.place;
@@ -67,11 +61,11 @@ pub(super) fn frame(
     buffer: &mut Buffer,
 ) -> Rect {
     let width = area.width.saturating_sub(2).min(WIDEST);
-    let most = area.height.saturating_sub(2);
-    let height = u16::try_from(lines + 2).unwrap_or(u16::MAX).min(most);
+    let max_height = area.height.saturating_sub(2);
+    let height = u16::try_from(lines + 2).unwrap_or(u16::MAX).min(max_height);
     let outer = Rect {
         x: area.x + (area.width - width) / 2,
-        y: area.y + 1 + (most - height) / 3,
+        y: area.y + 1 + (max_height - height) / 3,
         width,
         height,
     };
@@ -180,24 +174,24 @@ fn write(
     field(model, text, below, true, buffer);
 }
 
-/// The question that an answer is written to, in at most half of the screen.
-fn question_lines(model: &Model, letter: &MessageDraft, area: Rect) -> Vec<(Tone, String)> {
+/// The question that the user is answering, in at most half of the screen.
+fn question_lines(model: &Model, draft: &MessageDraft, area: Rect) -> Vec<(Tone, String)> {
     let is_answer = matches!(
-        &letter.action,
+        &draft.action,
         Action::Ask {
             ask: RequestKind::Tell { .. },
             ..
         }
     );
-    let glance = model.list.entry(&letter.task).filter(|_| is_answer);
+    let glance = model.list.entry(&draft.task).filter(|_| is_answer);
     let glance = glance.and_then(|entry| entry.glance.as_ref());
     let Some(question) = glance.and_then(|it| it.question.as_ref()) else {
         return Vec::new();
     };
     let mut lines = fold(question, room(area));
-    let most = usize::from(area.height / 2).max(1);
-    if lines.len() > most {
-        lines.truncate(most - 1);
+    let max_lines = usize::from(area.height / 2).max(1);
+    if lines.len() > max_lines {
+        lines.truncate(max_lines - 1);
         lines.push(String::from("… the rest is in the tab `task`"));
     }
     let lines = lines.into_iter().map(|line| (Tone::Strong, line));
