@@ -20,8 +20,8 @@ pub(super) fn show_forecast(model: &mut Model, task: &TaskId, forecast: Forecast
         return;
     };
     let is_this_merge = |choice: &Choice| {
-        matches!(&choice.action, Action::Ask { task: asked_task, ask: RequestKind::Merge { .. }, .. }
-            if asked_task == task)
+        matches!(&choice.action, Action::Ask { task: other, ask: RequestKind::Merge { .. }, .. }
+            if other == task)
     };
     if dialog.choices.iter().any(is_this_merge)
         && let Some(entry) = model.list.selected()
