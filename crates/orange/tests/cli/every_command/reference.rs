@@ -16,9 +16,9 @@ fn the_reference_is_what_help_says() {
     let commands = commands(&sandbox);
     let mut page = String::from(
         "# Commands\n\nGenerated from `--help` by `just docs`. Exit codes and error codes are in \
-         [errors.md](errors.md), the shapes of answers in JSON in [schemas](schemas).\n\nFor every day there are short forms: \
+         [errors.md](errors.md), the shapes of answers in JSON in [schemas](schemas).\n\nThe everyday commands have short forms: \
          `orange new` is `orange task create`, `orange ls` is `orange task list`, and `attach`, `diff`, \
-         `why`, `logs`, `tell`, `merge` and `cancel` go without `task`.\n",
+         `why`, `logs`, `tell`, `merge` and `cancel` work without `task`.\n",
     );
     for command in commands {
         let output = sandbox.run(&format!("help {command}"));
