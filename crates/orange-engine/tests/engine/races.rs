@@ -789,8 +789,8 @@ fn a_rule_without_a_reachable_target_is_reported() {
     assert_eq!(
         world.task.attention,
         [
-            "the worker exited with code 1; it crashed 2 times in this status, and no transition is \
-          possible: its workflow has no such transition"
+            "the worker exited with code 1; it crashed 2 times in this status, and orange cannot \
+          continue: its workflow has no such transition"
         ]
     );
 }

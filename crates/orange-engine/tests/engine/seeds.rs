@@ -84,8 +84,8 @@ fn the_small_seed_does_not_count_crashes() {
     assert_eq!(
         world.task.attention,
         [
-            "the worker exited with code 1; it crashed 2 times in this status, but the workflow names \
-          no state for that"
+            "the worker exited with code 1; it crashed 2 times in this status, which is the limit, but \
+          the workflow names no status to move to"
         ]
     );
 }
@@ -101,8 +101,8 @@ fn the_large_seed_cannot_leave_agent_review_after_crashes() {
     assert_eq!(world.task.attention.len(), 1);
     assert_eq!(
         world.task.attention[0],
-        "the reviewer exited with code 1; it crashed 2 times in this status, and no transition is \
-         possible: the workflow allows this only if `review_round >= 2`, but review_round is 1; \
+        "the reviewer exited with code 1; it crashed 2 times in this status, and orange cannot \
+         continue: the workflow allows this only if `review_round >= 2`, but review_round is 1; \
          `## Review` is missing in TASK.md"
     );
 }

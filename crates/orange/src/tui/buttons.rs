@@ -16,6 +16,18 @@ pub type Button = (
     (KeyCode, KeyModifiers),
 );
 
+/// The keys that the footer offers for the selected task, the most useful first.
+fn browse_buttons(model: &Model) -> Vec<Button> {
+    let mut table = bindings(model);
+    table.retain(|binding| binding.priority.is_some());
+    table.sort_by_key(|binding| std::cmp::Reverse(binding.priority));
+    let button = |it: Binding| {
+        let pressed = *it.keys.first()?;
+        Some((Cow::from(it.key_label), it.label, pressed))
+    };
+    table.into_iter().filter_map(button).collect()
+}
+
 /// The footer: keys and what they do, the most useful first.
 pub fn footer(model: &Model) -> Vec<Button> {
     let fixed = |pairs: &[(&'static str, &'static str, (KeyCode, KeyModifiers))]| {
@@ -29,18 +41,7 @@ pub fn footer(model: &Model) -> Vec<Button> {
     let letter = |letter| (KeyCode::Char(letter), NONE);
     let control = |letter| (KeyCode::Char(letter), CONTROL);
     match &model.mode {
-        Mode::Browse => {
-            let mut table = bindings(model);
-            table.retain(|binding| binding.priority.is_some());
-            table.sort_by_key(|binding| std::cmp::Reverse(binding.priority));
-            let pressed = |it: &Binding| it.keys.first().copied();
-            let shown = table.into_iter();
-            shown
-                .filter_map(|it| {
-                    pressed(&it).map(|pressed| (Cow::from(it.key_label), it.label, pressed))
-                })
-                .collect()
-        }
+        Mode::Browse => browse_buttons(model),
         Mode::Search(_) => fixed(&[
             ("Enter", "keep", enter),
             ("↓", "next", down),
@@ -75,15 +76,16 @@ pub fn footer(model: &Model) -> Vec<Button> {
             ]));
             all
         }
-        Mode::Write(_) => fixed(&[
-            ("^S", "send", control('s')),
-            ("^E", "editor", control('e')),
-            ("Enter", "new line", enter),
-            ("^X", "discard", control('x')),
-            ("Esc", "close", escape),
-        ]),
-        Mode::Comment(_) => fixed(&[
-            ("^S", "keep", control('s')),
+        mode @ (Mode::Write(_) | Mode::Comment(_)) => fixed(&[
+            (
+                "^S",
+                if matches!(mode, Mode::Write(_)) {
+                    "send"
+                } else {
+                    "keep"
+                },
+                control('s'),
+            ),
             ("^E", "editor", control('e')),
             ("Enter", "new line", enter),
             ("^X", "discard", control('x')),

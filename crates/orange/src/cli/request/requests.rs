@@ -54,7 +54,7 @@ pub struct Target {
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
-    pub wait_args: WaitArgs,
+    pub wait_options: WaitArgs,
 }
 
 /// How long to wait.
@@ -174,7 +174,7 @@ fn send_request(
     environment: &Environment,
     output: &Output,
 ) -> Result<Answer, Error> {
-    let driver = target.wait_args.driver(environment)?;
+    let driver = target.wait_options.driver(environment)?;
     let task = driver.callers.resolve_task(target.task.as_deref())?;
     let request = |by| Request {
         by,
@@ -183,7 +183,7 @@ fn send_request(
         message: draft.message,
         head: draft.head,
     };
-    let wait_policy = target.wait_args.wait_policy(&driver);
+    let wait_policy = target.wait_options.wait_policy(&driver);
     let mode = WaitMode::for_wait(output);
     let (result, signal) = run_with_progress(driver.context.progress(), mode, || {
         driver.requests.ask_as_caller(&task, request, wait_policy)

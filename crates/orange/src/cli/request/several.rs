@@ -26,7 +26,7 @@ pub struct Targets {
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
-    pub wait_args: WaitArgs,
+    pub wait_options: WaitArgs,
 }
 
 impl Targets {
@@ -43,7 +43,7 @@ impl Targets {
         Target {
             task: task.cloned(),
             yes: self.yes,
-            wait_args: self.wait_args,
+            wait_options: self.wait_options,
         }
     }
 }

@@ -112,7 +112,7 @@ pub struct Args {
     #[arg(long)]
     pub no_spawn: bool,
     #[command(flatten)]
-    pub wait_args: WaitArgs,
+    pub wait_options: WaitArgs,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
@@ -123,9 +123,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     let mode = WaitMode::for_wait(output);
     let (created, signal) = run_with_progress(driver.context.progress(), mode, || {
-        driver
-            .requests
-            .create_and_start(&new, !args.no_spawn, args.wait_args.wait_policy(&driver))
+        driver.requests.create_and_start(
+            &new,
+            !args.no_spawn,
+            args.wait_options.wait_policy(&driver),
+        )
     });
     if let Some(signal) = signal {
         let subject = match &created {

@@ -61,7 +61,7 @@ pub(super) fn run(
             .map(|it| BranchName::new(format!("{it}-{harness}")));
         new.queueing.group = Some(group.clone());
         let mode = WaitMode::for_wait(output);
-        let waiting = args.wait_args.wait_policy(driver);
+        let waiting = args.wait_options.wait_policy(driver);
         let (created, signal) = run_with_progress(driver.context.progress(), mode, || {
             driver
                 .requests

@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
-    pub wait_args: WaitArgs,
+    pub wait_options: WaitArgs,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -102,8 +102,8 @@ fn cancel(
     let target = Target {
         task: Some(task.to_string()),
         yes: true,
-        wait_args: WaitArgs {
-            wait: args.wait_args.wait,
+        wait_options: WaitArgs {
+            wait: args.wait_options.wait,
         },
     };
     let draft = RequestDraft::plain(RequestKind::Verb(Verb::Cancel));

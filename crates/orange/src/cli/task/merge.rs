@@ -137,7 +137,10 @@ fn merge_each(args: &Args, environment: &Environment, output: &mut Output) -> Re
     });
     for_each(&args.targets.tasks, output, |name, output| {
         let mut target = args.targets.target(Some(name));
-        target.wait_args.wait.get_or_insert(merge_all::DEFAULT_WAIT);
+        target
+            .wait_options
+            .wait
+            .get_or_insert(merge_all::DEFAULT_WAIT);
         let answer = if args.force {
             request_with_confirmation(&target, draft.clone(), environment, output)?
         } else {

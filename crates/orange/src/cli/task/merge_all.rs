@@ -112,8 +112,8 @@ fn merge(
     let target = Target {
         task: Some(row.id.to_string()),
         yes: false,
-        wait_args: WaitArgs {
-            wait: Some(args.targets.wait_args.wait.unwrap_or(DEFAULT_WAIT)),
+        wait_options: WaitArgs {
+            wait: Some(args.targets.wait_options.wait.unwrap_or(DEFAULT_WAIT)),
         },
     };
     let draft = RequestDraft::plain(RequestKind::Merge {

@@ -63,8 +63,8 @@ fn respawn_lost(
     environment: &Environment,
     output: &mut Output,
 ) -> Result<Exit, Error> {
-    let wait_args = &args.targets.wait_args;
-    let timeout = Duration::from_secs(wait_args.wait.unwrap_or(DEFAULT_WAIT));
+    let wait_options = &args.targets.wait_options;
+    let timeout = Duration::from_secs(wait_options.wait.unwrap_or(DEFAULT_WAIT));
     let driver = driver(environment)?;
     let mode = WaitMode::for_wait(output);
     let (reports, signal) = run_with_progress(driver.context.progress(), mode, || {

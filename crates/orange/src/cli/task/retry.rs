@@ -21,12 +21,13 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let wait_args = &args.target.wait_args;
-    let driver = wait_args.driver(environment)?;
+    let wait_options = &args.target.wait_options;
+    let driver = wait_options.driver(environment)?;
     let task = driver.callers.resolve_task(args.target.task.as_deref())?;
-    let answer =
-        driver
-            .requests
-            .retry(&task, args.message.as_ref(), wait_args.wait_policy(&driver))?;
+    let answer = driver.requests.retry(
+        &task,
+        args.message.as_ref(),
+        wait_options.wait_policy(&driver),
+    )?;
     print(answer, output)
 }

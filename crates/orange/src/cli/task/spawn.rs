@@ -25,12 +25,12 @@ pub struct Args {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let draft = RequestDraft::plain(RequestKind::Verb(Verb::Spawn));
-    let Target { wait_args, .. } = &args.target;
+    let Target { wait_options, .. } = &args.target;
     let first = request_with_confirmation(&args.target, draft, environment, output)?;
     let driver = driver(environment)?;
     let (first, start) = driver
         .requests
-        .continue_start(first, wait_args.wait_policy(&driver))?;
+        .continue_start(first, wait_options.wait_policy(&driver))?;
     let task = match &first {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
         Answer::AlreadyDone(_) | Answer::Refused(_) => return print(first, output),

@@ -44,11 +44,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let draft = RequestDraft::plain(RequestKind::Verb(Verb::Unblock));
         return ask(&args.target, draft, environment, output);
     }
-    let wait_args = &args.target.wait_args;
+    let wait_options = &args.target.wait_options;
     let driver = driver(environment)?;
     let results = driver
         .requests
-        .unblock_all(wait_args.wait_policy(&driver))?;
+        .unblock_all(wait_options.wait_policy(&driver))?;
     let lines: Vec<Line> = results.iter().map(line).collect();
     let failed = lines.iter().any(|line| line.problem.is_some());
     let exit = if failed { Exit::Refused } else { Exit::Ok };

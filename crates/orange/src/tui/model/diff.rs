@@ -248,7 +248,7 @@ impl DiffView {
             _ => None,
         });
         let first = lines.next()?;
-        Some((here, first, lines.last().unwrap_or(first)))
+        Some((here, first, lines.next_back().unwrap_or(first)))
     }
 
     /// Where a row of the old files is among the new ones: the same line of the same file, else its
