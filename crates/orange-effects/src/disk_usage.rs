@@ -11,11 +11,11 @@ const BLOCK: u64 = 512;
 
 /// The bytes that a directory takes on its disk.
 ///
-/// Follows no symbolic link and stays on the disk of the directory. A file with several names counts
-/// once. What disappears or cannot be read meanwhile counts as nothing.
+/// Follows no symbolic link and stays on the disk of the directory. A file with several names
+/// counts once. A file that disappears meanwhile or cannot be read counts as 0 bytes.
 pub fn disk_usage(directory: &Path) -> io::Result<u64> {
     let top = fs::symlink_metadata(directory)?;
-    let mut shared = BTreeSet::new();
+    let mut seen_inodes = BTreeSet::new();
     let mut sum = top.blocks().saturating_mul(BLOCK);
     let mut folders = vec![directory.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -23,14 +23,16 @@ pub fn disk_usage(directory: &Path) -> io::Result<u64> {
             continue;
         };
         for entry in entries.filter_map(Result::ok) {
-            let Ok(found) = entry.metadata() else {
+            let Ok(metadata) = entry.metadata() else {
                 continue;
             };
-            if found.dev() != top.dev() || found.nlink() > 1 && !shared.insert(found.ino()) {
+            if metadata.dev() != top.dev()
+                || metadata.nlink() > 1 && !seen_inodes.insert(metadata.ino())
+            {
                 continue;
             }
-            sum = sum.saturating_add(found.blocks().saturating_mul(BLOCK));
-            if found.is_dir() {
+            sum = sum.saturating_add(metadata.blocks().saturating_mul(BLOCK));
+            if metadata.is_dir() {
                 folders.push(entry.path());
             }
         }
@@ -40,9 +42,9 @@ pub fn disk_usage(directory: &Path) -> io::Result<u64> {
 
 /// The bytes that are free for the user on the disk of a path, which need not exist yet.
 pub fn free_space(path: &Path) -> io::Result<u64> {
-    let there = path.ancestors().find(|it| it.exists());
-    let found = rustix::fs::statvfs(there.unwrap_or(Path::new("/")))?;
-    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    let existing = path.ancestors().find(|it| it.exists());
+    let filesystem = rustix::fs::statvfs(existing.unwrap_or(Path::new("/")))?;
+    Ok(filesystem.f_bavail.saturating_mul(filesystem.f_frsize))
 }
 
 #[cfg(test)]

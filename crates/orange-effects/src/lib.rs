@@ -1,7 +1,7 @@
 //! Performs effects: git, tmux, processes, files, notifications, and starting programs.
 //!
 //! Nothing here decides or keeps state. A function that inspects the world returns either what it
-//! saw or the reason why it could not look; a failed look never counts as an observation.
+//! found or why the inspection failed; a failed inspection never counts as an observation.
 
 pub mod command;
 pub mod disk_usage;

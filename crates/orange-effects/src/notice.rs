@@ -23,7 +23,7 @@ pub fn show_on_desktop(
     text: &str,
 ) -> Result<(), CommandError> {
     let display = ["DISPLAY", "WAYLAND_DISPLAY"];
-    let shown = if cfg!(target_os = "macos") {
+    let notification = if cfg!(target_os = "macos") {
         let script = [
             "-e",
             "on run argv",
@@ -38,7 +38,7 @@ pub fn show_on_desktop(
         let notify_send = Invocation::new("notify-send", environment.passed_variables(display));
         notify_send.arguments(["--app-name=orange", "--", title, text])
     };
-    shown.timeout(DESKTOP_TIMEOUT).require_success()?;
+    notification.timeout(DESKTOP_TIMEOUT).require_success()?;
     Ok(())
 }
 

@@ -95,10 +95,10 @@ fn write_file(path: &Path, bytes: &[u8], is_synced: bool) -> Result<(), PrivateF
     let failed = |error: io::Error| PrivateFileError::system("write", path, &error);
     let folder = make_folder(path)?;
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let hidden = folder.join(format!(".{}-{number}.new", std::process::id()));
-    let written = fill(&hidden, bytes, is_synced).and_then(|()| fs::rename(&hidden, path));
+    let temporary = folder.join(format!(".{}-{number}.new", std::process::id()));
+    let written = fill(&temporary, bytes, is_synced).and_then(|()| fs::rename(&temporary, path));
     if let Err(error) = written {
-        let _absent = fs::remove_file(&hidden);
+        let _absent = fs::remove_file(&temporary);
         return Err(failed(error));
     }
     Ok(())
@@ -113,15 +113,15 @@ pub fn make_folder(path: &Path) -> Result<&Path, PrivateFileError> {
     Ok(folder)
 }
 
-fn fill(hidden: &Path, bytes: &[u8], is_synced: bool) -> io::Result<()> {
+fn fill(temporary: &Path, bytes: &[u8], is_synced: bool) -> io::Result<()> {
     // An earlier process with the same pid may have left the file; no other process uses this name.
-    let _absent = fs::remove_file(hidden);
+    let _absent = fs::remove_file(temporary);
     let mut options = OpenOptions::new();
     let mut file = options
         .write(true)
         .create_new(true)
         .mode(0o600)
-        .open(hidden)?;
+        .open(temporary)?;
     file.write_all(bytes)?;
     if is_synced { file.sync_all() } else { Ok(()) }
 }

@@ -97,11 +97,11 @@ impl SafeDirectory {
         let (folder, name) = parent.ok_or_else(|| not_a_directory(path))?;
         match mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
             Err(Errno::EXIST) => Ok(()),
-            made => Ok(made?),
+            result => Ok(result?),
         }
     }
 
-    /// Opens a regular file for reading; a link is not one.
+    /// Opens a regular file for reading; fails for a link.
     pub fn open_file(&self, path: &Path) -> io::Result<File> {
         let (folder, name) = self.require_parent(path)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -151,8 +151,7 @@ impl SafeDirectory {
         }
     }
 
-    /// Every path below a directory that is not a directory itself; empty when there is no such
-    /// directory.
+    /// Everything below a directory except directories; empty when there is no such directory.
     pub fn files(&self, below: &Path) -> io::Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         let mut folders = vec![below.to_owned()];
@@ -199,7 +198,11 @@ impl SafeDirectory {
     }
 
     /// The directory that contains a path, and the path's name in it.
-    fn parent<'a>(&self, path: &'a Path, make: bool) -> io::Result<Option<(OwnedFd, &'a OsStr)>> {
+    fn parent<'a>(
+        &self,
+        path: &'a Path,
+        create_missing: bool,
+    ) -> io::Result<Option<(OwnedFd, &'a OsStr)>> {
         let mut names = Vec::new();
         for component in path.components() {
             let Component::Normal(name) = component else {
@@ -212,7 +215,7 @@ impl SafeDirectory {
         };
         let mut folder = self.folder.try_clone()?;
         for step in names {
-            if make {
+            if create_missing {
                 match mkdirat(&folder, step, Mode::from_raw_mode(0o777)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(error.into()),

@@ -103,7 +103,7 @@ pub fn inspect(skills: &Path) -> Result<SkillState, SkillFileError> {
 pub fn install(skills: &Path, text: &str) -> Result<Outcome, SkillFileError> {
     match inspect(skills)? {
         SkillState::Absent | SkillState::Own(_) => {}
-        left => return Ok(Outcome::Kept(left)),
+        other => return Ok(Outcome::Kept(other)),
     }
     let folder = skills.join(skill::NAME);
     fs::create_dir_all(&folder).map_err(failed("create the folder", &folder))?;
@@ -138,7 +138,7 @@ pub fn install(skills: &Path, text: &str) -> Result<Outcome, SkillFileError> {
                 Err(error) => Err(failed("write", &file)(error)),
             }
         }
-        left => Ok(Outcome::Kept(left)),
+        other => Ok(Outcome::Kept(other)),
     }
 }
 

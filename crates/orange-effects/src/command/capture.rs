@@ -1,6 +1,6 @@
 //! Feeds and drains a program's pipes while it runs.
 //!
-//! Whatever a program wrote before it exited is still in its pipes when we see the exit. It is read
+//! Whatever a program wrote before it exited is still in its pipes when we see the exit. We read it
 //! then, without a timeout, so a slow machine cannot truncate the output. What another process that
 //! inherited the pipes writes later is not the program's output.
 
@@ -18,8 +18,9 @@ use super::CapturedStream;
 /// Poll interval where the system cannot signal that a program has exited.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Bytes per read and reads in a row: together more than a pipe holds, so that everything a program
-/// left is read, yet a program that never stops writing cannot keep us reading.
+/// Bytes per read, and reads per drain. Together they exceed what a pipe holds, so that a drain
+/// reads everything a program left behind. A program that never stops writing cannot keep us
+/// reading.
 const CHUNK: usize = 16 * 1024;
 const READS_PER_DRAIN: usize = 16;
 
@@ -28,7 +29,7 @@ pub struct Pipes {
     input: Option<Input>,
     outputs: [Stream; 2],
     /// Becomes readable when the program exits, where the system supports that.
-    end: Option<OwnedFd>,
+    exit_handle: Option<OwnedFd>,
     limit: usize,
 }
 
@@ -41,7 +42,7 @@ struct Input {
 struct Stream {
     /// `None` once it is closed.
     pipe: Option<OwnedFd>,
-    kept: CapturedStream,
+    captured: CapturedStream,
 }
 
 impl Pipes {
@@ -66,66 +67,68 @@ impl Pipes {
             input,
             outputs: [stdout, stderr].map(|pipe| Stream {
                 pipe,
-                kept: CapturedStream::default(),
+                captured: CapturedStream::default(),
             }),
-            end: exit_handle(child),
+            exit_handle: open_exit_handle(child),
             limit,
         })
     }
 
-    /// How the program exited, if it did before the deadline; all its output is captured then.
+    /// Captures output until the program exits or the deadline passes. If it exited, returns its
+    /// exit status, and all its output is captured.
     pub fn wait(
         &mut self,
         child: &mut Child,
         deadline: Deadline,
     ) -> io::Result<Option<ExitStatus>> {
         loop {
-            let ended = child.try_wait()?;
+            let exit_status = child.try_wait()?;
             self.feed();
             for stream in &mut self.outputs {
                 stream.drain(self.limit);
             }
-            if ended.is_some() || deadline.has_passed() {
-                return Ok(ended);
+            if exit_status.is_some() || deadline.has_passed() {
+                return Ok(exit_status);
             }
             self.wait_for_activity(deadline)?;
         }
     }
 
     pub fn take(self) -> [CapturedStream; 2] {
-        self.outputs.map(|stream| stream.kept)
+        self.outputs.map(|stream| stream.captured)
     }
 
     /// Waits until there is something to do.
     fn wait_for_activity(&self, deadline: Deadline) -> io::Result<()> {
-        let mut waited: Vec<PollFd<'_>> = Vec::new();
+        let mut poll_fds: Vec<PollFd<'_>> = Vec::new();
         let outputs = self
             .outputs
             .iter()
             .filter_map(|stream| stream.pipe.as_ref());
-        for readable in outputs.chain(&self.end) {
-            waited.push(PollFd::from_borrowed_fd(readable.as_fd(), PollFlags::IN));
+        for readable in outputs.chain(&self.exit_handle) {
+            poll_fds.push(PollFd::from_borrowed_fd(readable.as_fd(), PollFlags::IN));
         }
         if let Some(input) = &self.input {
             let pipe = input.pipe.as_fd();
-            waited.push(PollFd::from_borrowed_fd(pipe, PollFlags::OUT));
+            poll_fds.push(PollFd::from_borrowed_fd(pipe, PollFlags::OUT));
         }
-        let left = match self.end {
+        let timeout = match self.exit_handle {
             Some(_) => deadline.remaining(),
             None => deadline.remaining().min(POLL_INTERVAL),
         };
-        let left = Timespec::try_from(left).ok();
-        match poll(&mut waited, left.as_ref()) {
+        let timeout = Timespec::try_from(timeout).ok();
+        match poll(&mut poll_fds, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Writes as much as fits. A program that does not read its input is not an error.
+    /// Writes as much input as the pipe accepts. A program that does not read its input is not an
+    /// error.
     fn feed(&mut self) {
         while let Some(input) = &mut self.input {
-            let left = input.bytes.get(input.written..).unwrap_or_default();
-            match write(&input.pipe, left) {
+            let remaining = input.bytes.get(input.written..).unwrap_or_default();
+            match write(&input.pipe, remaining) {
                 Ok(count) => {
                     input.written += count;
                     if input.written >= input.bytes.len() {
@@ -149,11 +152,12 @@ impl Stream {
             match read(pipe, &mut chunk) {
                 Ok(0) => self.pipe = None,
                 Ok(count) => {
-                    let kept = &mut self.kept;
-                    let room = limit.saturating_sub(kept.bytes.len()).min(count);
-                    kept.bytes
+                    let captured = &mut self.captured;
+                    let room = limit.saturating_sub(captured.bytes.len()).min(count);
+                    captured
+                        .bytes
                         .extend_from_slice(chunk.get(..room).unwrap_or_default());
-                    kept.is_truncated |= room < count;
+                    captured.is_truncated |= room < count;
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
@@ -165,13 +169,13 @@ impl Stream {
 
 /// A handle that becomes readable when the program exits.
 #[cfg(target_os = "linux")]
-fn exit_handle(child: &Child) -> Option<OwnedFd> {
+fn open_exit_handle(child: &Child) -> Option<OwnedFd> {
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok()
 }
 
 /// Other systems have no such handle; the program is polled instead.
 #[cfg(not(target_os = "linux"))]
-fn exit_handle(_child: &Child) -> Option<OwnedFd> {
+fn open_exit_handle(_child: &Child) -> Option<OwnedFd> {
     None
 }

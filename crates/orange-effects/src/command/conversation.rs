@@ -9,8 +9,8 @@ use orange_config::clock::Deadline;
 /// How long a program may take to exit once its input is closed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The longest line that is read; one that never ends must not fill the memory.
-const LONGEST: u64 = 1024 * 1024;
+/// The longest line that is read: a line that never ends must not fill the memory.
+const MAX_LINE_BYTES: u64 = 1024 * 1024;
 
 /// The writing side: what we send to the program.
 ///
@@ -69,12 +69,12 @@ impl Lines {
     /// The next line without its newline; `None` at the end of the output.
     pub fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
-        let mut bounded = io::Read::take(&mut self.0, LONGEST);
+        let mut bounded = io::Read::take(&mut self.0, MAX_LINE_BYTES);
         if bounded.read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
         }
         if line.pop_if(|byte| *byte == b'\n').is_none() {
-            let message = "a line is too long, or the program exited before its end";
+            let message = "a line is too long, or the program exited in the middle of it";
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         Ok(Some(line))

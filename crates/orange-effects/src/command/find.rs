@@ -20,10 +20,10 @@ pub fn find(program: &OsStr, environment: &BTreeMap<OsString, OsString>) -> Opti
         return None;
     }
     folders.iter().find_map(|folder| {
-        let place = folder.join(program);
-        let is_program = place
+        let candidate = folder.join(program);
+        let is_program = candidate
             .metadata()
             .is_ok_and(|it| it.is_file() && it.mode() & 0o111 != 0);
-        is_program.then_some(place)
+        is_program.then_some(candidate)
     })
 }

@@ -9,9 +9,8 @@ impl Invocation {
     /// Runs it to its end with this process's own input and output and in this process's group. The
     /// user at the terminal controls it, so it has no timeout.
     pub fn run_in_terminal(&self) -> Result<CommandExit, CommandError> {
-        let ended = self.command().status();
-        ended
-            .map(CommandExit::from)
+        let exit = self.command().status();
+        exit.map(CommandExit::from)
             .map_err(|error| self.start_error(error))
     }
 
@@ -28,10 +27,10 @@ impl Invocation {
             .stdin
             .take()
             .map(|mut pipe| pipe.write_all(&self.input));
-        let ended = child.wait().map(CommandExit::from).map_err(failed)?;
+        let exit = child.wait().map(CommandExit::from).map_err(failed)?;
         match written {
             Some(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => Err(failed(error)),
-            _ => Ok(ended),
+            _ => Ok(exit),
         }
     }
 }

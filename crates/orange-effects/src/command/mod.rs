@@ -28,7 +28,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group, setsid};
 /// The default timeout.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How much of each stream is kept by default.
+/// How many bytes of each stream are kept by default.
 const DEFAULT_LIMIT: usize = 16 * 1024 * 1024;
 
 /// How long a program that timed out has to clean up before it is killed.
@@ -190,10 +190,10 @@ impl Invocation {
 
     /// Runs it to its end without input; its output goes to a file as it is written.
     pub fn run_into(&self, file: File) -> Result<CommandExit, CommandError> {
-        let both = file.try_clone().map_err(|error| self.start_error(error))?;
+        let stderr = file.try_clone().map_err(|error| self.start_error(error))?;
         let mut command = self.command();
         command.process_group(0).stdin(Stdio::null());
-        command.stdout(file).stderr(both);
+        command.stdout(file).stderr(stderr);
         let mut child = command.spawn().map_err(|error| self.start_error(error))?;
         let failed = |error| self.start_error(error);
         let mut pipes = Pipes::new(&mut child, Vec::new(), 0).map_err(failed)?;
@@ -256,7 +256,7 @@ impl Invocation {
         // than waited for.
         for signal in [Signal::TERM, Signal::KILL] {
             // A failed signal is ignored: the program may have exited just now.
-            let _gone = match group {
+            let _ignored = match group {
                 Some(group) if self.has_own_group => kill_process_group(group, signal),
                 Some(single) => kill_process(single, signal),
                 None => Ok(()),
@@ -268,7 +268,7 @@ impl Invocation {
 
     #[expect(
         clippy::disallowed_methods,
-        reason = "this is the door through which programs are started"
+        reason = "this is the only place that starts programs"
     )]
     fn command(&self) -> Command {
         let mut command = match find(&self.program, &self.environment) {
@@ -289,11 +289,9 @@ impl Invocation {
 
     fn start_error(&self, source: io::Error) -> CommandError {
         let shown = self.to_string();
-        let directory_is_there = self.directory.as_deref().is_none_or(Path::is_dir);
+        let directory_exists = self.directory.as_deref().is_none_or(Path::is_dir);
         match source.kind() {
-            io::ErrorKind::NotFound if directory_is_there => {
-                CommandError::Missing { command: shown }
-            }
+            io::ErrorKind::NotFound if directory_exists => CommandError::Missing { command: shown },
             _ => CommandError::NotStarted {
                 command: shown,
                 source,
@@ -308,18 +306,18 @@ impl Invocation {
 /// Creating a session before a program starts needs `unsafe`, so `orange` runs itself in between:
 /// `orange detach` creates the session, starts the program, prints its pid and exits.
 pub fn start_detached(orange: &Path, program: &Invocation) -> Result<u32, CommandError> {
-    let mut between = Invocation::new(orange, program.environment.clone())
+    let mut detacher = Invocation::new(orange, program.environment.clone())
         .arguments(["detach", "--"])
         .arguments([&program.program])
         .arguments(&program.arguments)
         .timeout(Duration::from_secs(10));
-    between.directory.clone_from(&program.directory);
+    detacher.directory.clone_from(&program.directory);
     // A process group leader cannot create a session.
-    between.has_own_group = false;
-    let finished = between.require_success()?;
+    detacher.has_own_group = false;
+    let finished = detacher.require_success()?;
     let output = String::from_utf8_lossy(&finished.stdout.bytes);
     let pid = output.trim().parse();
-    pid.map_err(|_| between.error_for(finished))
+    pid.map_err(|_| detacher.error_for(finished))
 }
 
 /// Gives this process its own session, without a terminal.
@@ -372,7 +370,7 @@ impl fmt::Debug for Invocation {
 fn stderr_suffix(stderr: &[u8]) -> String {
     match String::from_utf8_lossy(stderr).trim() {
         "" => String::new(),
-        said => format!(": {}", shorten(said)),
+        message => format!(": {}", shorten(message)),
     }
 }
 

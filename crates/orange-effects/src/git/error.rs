@@ -8,10 +8,10 @@ use orange_config::reason;
 use crate::command::CommandError;
 use crate::private_file::PrivateFileError;
 
-/// Why an operation failed. Anything not proved to be saved is still in its place.
+/// Why an operation failed. Work that is not proved to be saved is still where it was.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// git could not be run, or refused, in its own words.
+    /// git could not be run, or it failed and printed a message.
     #[error(transparent)]
     Command(#[from] CommandError),
     /// git's output exceeds the read limit, so nothing can be concluded from it.
@@ -131,7 +131,7 @@ pub enum GitError {
         .0.display()
     )]
     FilesChanging(PathBuf),
-    /// What was written differs from what should have been.
+    /// Saved work is incomplete, or cannot be read or written.
     #[error("cannot verify the saved work `{reference}`: {reason}; nothing was removed; try again")]
     NotSaved {
         /// The ref or commit.

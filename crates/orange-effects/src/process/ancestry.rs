@@ -11,9 +11,9 @@ use super::table::value;
 use super::{ProcessError, ProcessIdentity, system};
 
 /// How many ancestors are read. A longer chain is refused, because the rest would go unchecked.
-const DEEPEST: usize = 256;
+const MAX_ANCESTORS: usize = 256;
 
-/// How often the chain may change while we read it.
+/// How many times the chain is read, because it may change meanwhile.
 const TRIES: usize = 16;
 
 /// An ancestor of this process.
@@ -49,19 +49,19 @@ pub fn ancestors() -> Result<Vec<Ancestor>, ProcessError> {
 fn walk() -> Result<Option<Vec<Ancestor>>, ProcessError> {
     let boot = system::boot()?;
     let mut found: Vec<Ancestor> = Vec::new();
-    let Some(mut below) = system::stat(std::process::id())? else {
+    let Some(mut child) = system::stat(std::process::id())? else {
         return Ok(None);
     };
     // A process outside this container has no pid here.
-    while below.parent > 0 {
-        if found.len() == DEEPEST {
+    while child.parent > 0 {
+        if found.len() == MAX_ANCESTORS {
             return Err(unreadable("there are too many parent processes"));
         }
-        let stat = match system::stat(below.parent)? {
+        let stat = match system::stat(child.parent)? {
             // A child older than its parent was reparented while we looked.
-            Some(stat) if stat.start <= below.start => stat,
+            Some(stat) if stat.start <= child.start => stat,
             // Init may be hidden, and has no parent.
-            None if below.parent == 1 => break,
+            None if child.parent == 1 => break,
             _ => return Ok(None),
         };
         found.push(Ancestor {
@@ -72,7 +72,7 @@ fn walk() -> Result<Option<Vec<Ancestor>>, ProcessError> {
             },
             environment: system::environment(stat.pid).unwrap_or_default(),
         });
-        below = stat;
+        child = stat;
     }
     Ok(Some(found))
 }

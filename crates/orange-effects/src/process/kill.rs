@@ -50,7 +50,7 @@ pub fn end_run_processes(
     run: &RunId,
     known: &[ProcessIdentity],
     spared: &[u32],
-    patience: KillTimeouts,
+    timeouts: KillTimeouts,
 ) -> Result<EndedProcesses, ProcessError> {
     let own = std::process::id();
     let is_spared =
@@ -60,7 +60,7 @@ pub fn end_run_processes(
         let seeds: Vec<ProcessIdentity> = all.iter().cloned().collect();
         run_members(run, &seeds, spared)
     };
-    end_found(known.collect(), search, patience)
+    end_found(known.collect(), search, timeouts)
 }
 
 /// Ends every process whose environment has this variable with this value, and whatever they start
@@ -68,25 +68,26 @@ pub fn end_run_processes(
 pub fn end_with_variable(
     name: &str,
     value: &OsStr,
-    patience: KillTimeouts,
+    timeouts: KillTimeouts,
 ) -> Result<EndedProcesses, ProcessError> {
     let own = std::process::id();
     let search = |_: &BTreeSet<ProcessIdentity>| {
         let found = processes_with_variable(name)?.into_iter();
-        let found = found.filter(|(process, said)| said == value && process.pid != own);
+        let found =
+            found.filter(|(process, found_value)| found_value == value && process.pid != own);
         Ok(found.map(|(process, _)| process).collect())
     };
-    end_found(BTreeSet::new(), search, patience)
+    end_found(BTreeSet::new(), search, timeouts)
 }
 
 fn end_found(
     mut all: BTreeSet<ProcessIdentity>,
     search: impl Fn(&BTreeSet<ProcessIdentity>) -> Result<Vec<ProcessIdentity>, ProcessError>,
-    patience: KillTimeouts,
+    timeouts: KillTimeouts,
 ) -> Result<EndedProcesses, ProcessError> {
     for (signal, time) in [
-        (Signal::TERM, patience.after_term),
-        (Signal::KILL, patience.after_kill),
+        (Signal::TERM, timeouts.after_term),
+        (Signal::KILL, timeouts.after_kill),
     ] {
         all.extend(search(&all)?);
         let deadline = Deadline::after(time);

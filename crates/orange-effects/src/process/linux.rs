@@ -12,9 +12,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_s
 use super::{ProcessError, ProcessIdentity, Stat};
 
 pub fn boot() -> Result<Option<String>, ProcessError> {
-    let read = fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    let read = read.map_err(|error| ProcessError::NotListed(reason(&error)))?;
-    Ok(Some(read.trim().to_owned()))
+    let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    let boot_id = boot_id.map_err(|error| ProcessError::NotListed(reason(&error)))?;
+    Ok(Some(boot_id.trim().to_owned()))
 }
 
 /// The process with this pid; `None` when there is none.
@@ -24,7 +24,7 @@ pub fn stat(pid: u32) -> Result<Option<Stat>, ProcessError> {
         pid,
         reason: reason(error),
     };
-    match fs::read(of(pid, "stat")) {
+    match fs::read(proc_path(pid, "stat")) {
         Ok(bytes) => match parse(pid, &bytes) {
             Some(stat) => Ok(Some(Stat {
                 wait_status: wait_status(pid, &bytes),
@@ -33,7 +33,7 @@ pub fn stat(pid: u32) -> Result<Option<Stat>, ProcessError> {
             None => Err(failed(&io::Error::other("its `stat` is malformed"))),
         },
         Err(error) if is_gone(&error) => {
-            // Without `/proc` every process would look gone, so it must at least show this one.
+            // Without `/proc` every process would look gone, so it must at least show this process.
             let own = fs::metadata("/proc/self/stat");
             own.map(|_| None).map_err(|error| failed(&error))
         }
@@ -60,13 +60,13 @@ pub fn table() -> Result<Vec<Stat>, ProcessError> {
 
 /// The environment a process was started with: `NAME=value`, each ended by a zero byte.
 pub fn environment(pid: u32) -> Option<Vec<u8>> {
-    fs::read(of(pid, "environ")).ok()
+    fs::read(proc_path(pid, "environ")).ok()
 }
 
 /// The name of a process and its working directory, as far as we may read them.
 pub fn name_and_directory(pid: u32) -> (Vec<u8>, io::Result<PathBuf>) {
-    let name = fs::read(of(pid, "comm")).unwrap_or_default();
-    (name, fs::read_link(of(pid, "cwd")))
+    let name = fs::read(proc_path(pid, "comm")).unwrap_or_default();
+    (name, fs::read_link(proc_path(pid, "cwd")))
 }
 
 /// Sends a signal to exactly this process; not an error when it has already exited.
@@ -104,7 +104,7 @@ fn wait_status(pid: u32, bytes: &[u8]) -> Option<i32> {
     may_see.then_some(status)
 }
 
-fn of(pid: u32, file: &str) -> PathBuf {
+fn proc_path(pid: u32, file: &str) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}/{file}"))
 }
 

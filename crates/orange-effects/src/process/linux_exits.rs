@@ -16,7 +16,7 @@ use super::{Liveness, ProcessError, ProcessIdentity};
 const STOP: u64 = u64::MAX;
 
 /// How many exits one call handles.
-const AT_ONCE: usize = 64;
+const MAX_EVENTS: usize = 64;
 
 /// Processes whose exit is awaited. A handle refers to one process, not to its pid.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ pub struct Exits {
 /// to another watched process.
 #[derive(Debug, Default)]
 struct Handles {
-    last: u64,
-    of: BTreeMap<u64, (u32, OwnedFd)>,
+    last_key: u64,
+    by_key: BTreeMap<u64, (u32, OwnedFd)>,
 }
 
 impl Exits {
@@ -68,23 +68,23 @@ impl Exits {
             return Ok(false);
         }
         let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = handles.last + 1;
-        let data = epoll::EventData::new_u64(number);
+        let key = handles.last_key + 1;
+        let data = epoll::EventData::new_u64(key);
         epoll::add(&self.queue, &handle, data, epoll::EventFlags::IN).map_err(failed)?;
-        handles.last = number;
-        handles.of.insert(number, (process.pid, handle));
+        handles.last_key = key;
+        handles.by_key.insert(key, (process.pid, handle));
         Ok(true)
     }
 
     /// Stops watching a process that has exited; dropping its handle removes it from the queue.
-    fn forget(&self, number: u64) -> Option<u32> {
+    fn forget(&self, key: u64) -> Option<u32> {
         let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
-        handles.of.remove(&number).map(|(pid, _)| pid)
+        handles.by_key.remove(&key).map(|(pid, _)| pid)
     }
 
     /// Waits until watched processes have exited; `None` once waiting was stopped.
     pub fn wait(&self) -> Option<Vec<u32>> {
-        let mut events = Vec::with_capacity(AT_ONCE);
+        let mut events = Vec::with_capacity(MAX_EVENTS);
         loop {
             events.clear();
             match epoll::wait(&self.queue, spare_capacity(&mut events), None) {

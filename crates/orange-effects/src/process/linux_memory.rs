@@ -9,8 +9,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 
 use rustix::fs::OFlags;
 
-/// The longest record of the log.
-const LONGEST: usize = 8192;
+/// The longest record of the log, in bytes.
+const MAX_RECORD_BYTES: usize = 8192;
 
 /// Upper bound on the records of a log.
 const MAX_RECORDS: usize = 100_000;
@@ -32,7 +32,7 @@ pub fn is_oom_killed(pid: u32, start: u64) -> bool {
         .custom_flags(nonblocking)
         .open("/dev/kmsg");
     let Ok(mut log) = opened else { return false };
-    let mut record = vec![0; LONGEST];
+    let mut record = vec![0; MAX_RECORD_BYTES];
     for _ in 0..MAX_RECORDS {
         match log.read(&mut record) {
             Ok(0) => return false,

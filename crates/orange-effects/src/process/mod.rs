@@ -62,7 +62,7 @@ pub enum Liveness {
     Alive,
     /// It has provably exited.
     Gone,
-    /// It could not be determined, and why.
+    /// It could not be determined, for this reason.
     Unknown(String),
 }
 
@@ -87,13 +87,13 @@ pub enum ProcessError {
     #[error("cannot {0}: this system does not support it; check with `ps`")]
     Unsupported(&'static str),
     /// Some processes survived `SIGKILL`.
-    #[error("cannot kill {}: still running after SIGTERM and SIGKILL; check with `ps -p {}`", listed(.0, ", "), listed(.0, ","))]
+    #[error("cannot kill {}: still running after SIGTERM and SIGKILL; check with `ps -p {}`", join_pids(.0, ", "), join_pids(.0, ","))]
     Survived(Vec<u32>),
 }
 
-fn listed(pids: &[u32], between: &str) -> String {
+fn join_pids(pids: &[u32], separator: &str) -> String {
     let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
-    pids.join(between)
+    pids.join(separator)
 }
 
 /// What the system reports about a process.
@@ -117,8 +117,8 @@ pub fn unreaped_exit(pid: u32, parent: u32) -> Option<Evidence> {
         .wait_status
         .filter(|_| stat.has_ended && stat.parent == parent);
     let status = ExitStatus::from_raw(status?);
-    let by_itself = status.code().map(|code| Evidence::Exit { code });
-    by_itself.or_else(|| status.signal().map(|signal| Evidence::Signal { signal }))
+    let exit = status.code().map(|code| Evidence::Exit { code });
+    exit.or_else(|| status.signal().map(|signal| Evidence::Signal { signal }))
 }
 
 impl ProcessIdentity {
@@ -158,9 +158,9 @@ impl ProcessIdentity {
         if self.is_of_another_boot() {
             return Ok(Liveness::Gone);
         }
-        let is_it = |stat: &Stat| self.start.is_none_or(|start| start == stat.start);
+        let is_same = |stat: &Stat| self.start.is_none_or(|start| start == stat.start);
         Ok(match system::stat(self.pid)? {
-            Some(stat) if is_it(&stat) && !stat.has_ended => Liveness::Alive,
+            Some(stat) if is_same(&stat) && !stat.has_ended => Liveness::Alive,
             _ => Liveness::Gone,
         })
     }

@@ -26,15 +26,15 @@ pub fn raise_open_file_limit() {
 /// The open-file limit for agents that this process starts: the limit that this process had before
 /// it raised it. Programs that use `select` break with a higher limit.
 pub fn original_open_file_limit() -> Option<u64> {
-    let now = || getrlimit(Resource::Nofile).current;
-    BEFORE.get().copied().or_else(now)
+    let current = || getrlimit(Resource::Nofile).current;
+    BEFORE.get().copied().or_else(current)
 }
 
 /// Lowers the limit to this number, for the program that replaces this process.
-pub fn set_open_file_limit(usual: u64) {
+pub fn set_open_file_limit(target: u64) {
     let limit = getrlimit(Resource::Nofile);
     let lowered = Rlimit {
-        current: Some(limit.maximum.map_or(usual, |most| usual.min(most))),
+        current: Some(limit.maximum.map_or(target, |most| target.min(most))),
         maximum: limit.maximum,
     };
     let _refused = setrlimit(Resource::Nofile, lowered);

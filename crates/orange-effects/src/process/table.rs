@@ -51,7 +51,7 @@ pub fn processes_with_variable(
     name: &str,
 ) -> Result<Vec<(ProcessIdentity, OsString)>, ProcessError> {
     let table = system::table()?;
-    let said: BTreeMap<u32, OsString> = table
+    let values: BTreeMap<u32, OsString> = table
         .iter()
         .filter_map(|stat| {
             let environment = system::environment(stat.pid)?;
@@ -59,9 +59,9 @@ pub fn processes_with_variable(
             Some((stat.pid, value.to_owned()))
         })
         .collect();
-    let found = identities(&table, &said.keys().copied().collect())?;
+    let found = identities(&table, &values.keys().copied().collect())?;
     let found = found.into_iter();
-    let found = found.filter_map(|it| said.get(&it.pid).cloned().map(|value| (it, value)));
+    let found = found.filter_map(|it| values.get(&it.pid).cloned().map(|value| (it, value)));
     Ok(found.collect())
 }
 
@@ -76,7 +76,7 @@ pub fn run_members(
     let table = system::table()?;
     let own = std::process::id();
     let marks: Vec<Mark> = table.iter().map(|stat| mark(stat, run)).collect();
-    let may = |index: usize, stat: &Stat| {
+    let is_candidate = |index: usize, stat: &Stat| {
         stat.pid > 1
             && stat.pid != own
             && !spared.contains(&stat.pid)
@@ -90,7 +90,7 @@ pub fn run_members(
     let is_root = |stat: &Stat| roots.contains(&(stat.pid, stat.start));
     let mut found: BTreeSet<u32> = BTreeSet::new();
     for (index, stat) in table.iter().enumerate() {
-        if may(index, stat) && (marks.get(index) == Some(&Mark::This) || is_root(stat)) {
+        if is_candidate(index, stat) && (marks.get(index) == Some(&Mark::This) || is_root(stat)) {
             found.insert(stat.pid);
         }
     }
@@ -108,7 +108,7 @@ pub fn run_members(
                 || (leader > 1 && !pids.contains(&leader) && tied.contains(&leader))
         };
         let tied = table.iter().enumerate().filter(|(index, stat)| {
-            may(*index, stat)
+            is_candidate(*index, stat)
                 && (found.contains(&stat.parent)
                     || is_own(stat.group, &groups)
                     || is_own(stat.session, &sessions))
@@ -125,15 +125,15 @@ pub fn run_members(
 /// If we may not read the working directory of a process, it counts too, because it might be there.
 pub fn processes_in(folder: &Path, name: &str) -> Result<Vec<ProcessIdentity>, ProcessError> {
     let table = system::table()?;
-    let works_there = |stat: &&Stat| {
-        let (called, directory) = system::name_and_directory(stat.pid);
-        let is_there = match directory {
+    let is_match = |stat: &&Stat| {
+        let (process_name, directory) = system::name_and_directory(stat.pid);
+        let is_in_folder = match directory {
             Ok(directory) => directory.starts_with(folder),
             Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
         };
-        called.starts_with(name.as_bytes()) && is_there
+        process_name.starts_with(name.as_bytes()) && is_in_folder
     };
-    let found = table.iter().filter(works_there).map(|stat| stat.pid);
+    let found = table.iter().filter(is_match).map(|stat| stat.pid);
     identities(&table, &found.collect())
 }
 

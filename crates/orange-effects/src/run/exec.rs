@@ -27,7 +27,7 @@ pub enum ExecError {
 }
 
 /// Written beside the run file when the agent could not be started: the exit code alone does not
-/// tell, because it could be the agent's own.
+/// prove that, because it could be the agent's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExecFailure {
@@ -37,9 +37,9 @@ pub struct ExecFailure {
 }
 
 /// Replaces this process with the agent; returns only on failure. `pane` is the environment of this
-/// process, in which tmux describes the terminal. `say` tells the user why the pane stays empty
-/// when all of the agent's output goes into a file.
-pub fn exec_run(path: &Path, pane: &Environment, say: impl FnOnce(&str)) -> ExecError {
+/// process, in which tmux describes the terminal. `notify_user` explains to the user
+/// why the pane stays empty when all of the agent's output goes into a file.
+pub fn exec_run(path: &Path, pane: &Environment, notify_user: impl FnOnce(&str)) -> ExecError {
     let file = match RunFile::take(path) {
         Ok(file) => file,
         Err(error) => return error.into(),
@@ -47,14 +47,14 @@ pub fn exec_run(path: &Path, pane: &Environment, say: impl FnOnce(&str)) -> Exec
     let mut environment: BTreeMap<OsString, OsString> = pane.pane_variables();
     let own = file.environment.iter();
     environment.extend(own.map(|(name, value)| (name.into(), value.0.clone())));
-    if let Some(usual) = file.open_files {
-        set_open_file_limit(usual);
+    if let Some(limit) = file.open_files {
+        set_open_file_limit(limit);
     }
     let output = file.output.as_ref().map(|output| {
         let output = Path::new(output.as_os_str());
         let program = Path::new(file.program.as_os_str());
         let opened = private_file::append(output)?;
-        say(&format!(
+        notify_user(&format!(
             "{} runs headless; its output goes to {}",
             program.file_name().unwrap_or_default().display(),
             output.display()

@@ -98,21 +98,21 @@ impl RunFile {
             output: parts.output,
         };
         let run = &file.run;
-        let holds = |what: String| RunFileError::HasNul {
+        let nul_error = |what: String| RunFileError::HasNul {
             run: run.clone(),
             what,
         };
         if file.program.has_nul() || file.directory.has_nul() {
-            return Err(holds("its program or directory".to_owned()));
+            return Err(nul_error("its program or directory".to_owned()));
         }
         if let Some(index) = file.arguments.iter().position(RawText::has_nul) {
-            return Err(holds(format!("argument {}", index + 1)));
+            return Err(nul_error(format!("argument {}", index + 1)));
         }
-        let bad = |(name, value): &(&String, &RawText)| {
+        let is_invalid = |(name, value): &(&String, &RawText)| {
             name.is_empty() || name.contains(['\0', '=']) || value.has_nul()
         };
-        if let Some((name, _)) = file.environment.iter().find(bad) {
-            return Err(holds(format!("the variable `{}`", name.escape_debug())));
+        if let Some((name, _)) = file.environment.iter().find(is_invalid) {
+            return Err(nul_error(format!("the variable `{}`", name.escape_debug())));
         }
         Ok(file)
     }

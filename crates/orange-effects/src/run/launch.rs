@@ -24,7 +24,7 @@ const COUNT: &str = "GIT_CONFIG_COUNT";
 const FOR_REVIEWERS: &[(&str, &str)] =
     &[("core.hooksPath", "/dev/null"), ("core.fsmonitor", "false")];
 
-/// Everything decided about the start of an agent, including its secret.
+/// Everything needed to start an agent, including its secret.
 #[derive(Clone, Copy)]
 pub struct Launch<'a> {
     pub run: &'a RunId,
@@ -106,8 +106,11 @@ impl Launch<'_> {
             output: self.output.map(RawText::from),
         })?;
         private_file::write_unsynced(&prompt_file, self.prompt.as_bytes())?;
-        for given in &self.harness.run_files {
-            private_file::write_unsynced(&run_folder.join(&given.name), given.text.as_bytes())?;
+        for harness_file in &self.harness.run_files {
+            private_file::write_unsynced(
+                &run_folder.join(&harness_file.name),
+                harness_file.text.as_bytes(),
+            )?;
         }
         let run_file = folder.join("run.json");
         file.write(&run_file)?;

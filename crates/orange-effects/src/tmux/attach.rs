@@ -24,9 +24,10 @@ impl Tmux {
     /// The command that shows a run. Inside the same server it switches the client; inside another
     /// server it attaches a nested client, since a client cannot change its server.
     pub fn attach(&self, pane: &Pane, environment: &Environment) -> AttachCommand {
-        let inside = environment.variable("TMUX").filter(|it| !it.is_empty());
-        let is_switch = inside.is_some_and(|inside| self.is_inside(pane, inside));
-        let is_nested = inside.is_some() && !is_switch;
+        let tmux_variable = environment.variable("TMUX").filter(|it| !it.is_empty());
+        let is_switch =
+            tmux_variable.is_some_and(|tmux_variable| self.is_inside(pane, tmux_variable));
+        let is_nested = tmux_variable.is_some() && !is_switch;
         let (session, window) = (pane.session.to_string(), pane.window.to_string());
         let verb = if is_switch {
             "switch-client"
@@ -57,8 +58,8 @@ impl Tmux {
     }
 
     /// Whether a `TMUX` variable (socket, pid, session) names the pane's server.
-    fn is_inside(&self, pane: &Pane, inside: &OsStr) -> bool {
-        let mut parts = inside.as_bytes().rsplitn(3, |byte| *byte == b',');
+    fn is_inside(&self, pane: &Pane, tmux_variable: &OsStr) -> bool {
+        let mut parts = tmux_variable.as_bytes().rsplitn(3, |byte| *byte == b',');
         let (_session, pid, socket) = (parts.next(), parts.next(), parts.next());
         let expected = pane.server.process.pid.to_string();
         let same_socket = socket.is_some_and(|socket| {

@@ -97,7 +97,7 @@ impl Tmux {
     }
 
     /// Fails when the socket path is too long; creates its directory.
-    pub(super) fn require_place(&self) -> Result<(), TmuxError> {
+    pub(super) fn prepare_socket(&self) -> Result<(), TmuxError> {
         let path = self.socket();
         if path.as_os_str().len() > LONGEST_SOCKET {
             return Err(TmuxError::SocketTooLong {

@@ -37,26 +37,26 @@ pub struct Control {
 }
 
 impl Tmux {
-    /// Connects; a separate thread passes every event to `tell`.
+    /// Connects; a separate thread passes every event to `on_event`.
     ///
     /// A client needs a session, so without one there is nothing to connect to.
     pub fn control(
         &self,
-        tell: impl Fn(ControlEvent) + Send + 'static,
+        on_event: impl Fn(ControlEvent) + Send + 'static,
     ) -> Result<Control, TmuxError> {
         let mut conversation = self.long_lived_client()?.converse()?;
         let failed = |error: io::Error| TmuxError::Disconnected(error.to_string());
         // If the client has already exited, the reading thread reports that.
-        let _ended = conversation.send_line(&format!("display-message -p '{SERVER}'"));
+        let _ignored = conversation.send_line(&format!("display-message -p '{SERVER}'"));
         let lines = conversation.lines();
         let tmux = self.clone();
         thread::Builder::new()
             .name(String::from("tmux"))
             .spawn(move || {
                 if let Some(lines) = lines {
-                    listen(&tmux, lines, &tell);
+                    listen(&tmux, lines, &on_event);
                 }
-                tell(ControlEvent::Ended);
+                on_event(ControlEvent::Ended);
             })
             .map_err(failed)?;
         Ok(Control { conversation })
@@ -75,34 +75,34 @@ impl Control {
 
     /// Requests the list of panes; the answer arrives as an event.
     pub fn request_panes(&mut self) -> Result<(), TmuxError> {
-        let said = self
+        let sent = self
             .conversation
             .send_line(&format!("list-panes -a -F '{FORMAT}'"));
-        said.map_err(|error| TmuxError::Disconnected(error.to_string()))
+        sent.map_err(|error| TmuxError::Disconnected(error.to_string()))
     }
 }
 
-fn listen(tmux: &Tmux, mut lines: Lines, tell: &impl Fn(ControlEvent)) {
+fn listen(tmux: &Tmux, mut lines: Lines, on_event: &impl Fn(ControlEvent)) {
     let mut reader = Reader::default();
     let mut server = None;
     while let Ok(Some(line)) = lines.read() {
-        let heard = match reader.take(&String::from_utf8_lossy(&line)) {
+        let event = match reader.take(&String::from_utf8_lossy(&line)) {
             None => None,
             Some(ControlMessage::Notice(notice)) => {
-                changes(&notice).then_some(ControlEvent::Changed)
+                is_change(&notice).then_some(ControlEvent::Changed)
             }
             Some(ControlMessage::Answer(lines)) => parse_answer(tmux, &lines, &mut server),
-            Some(ControlMessage::Refusal(words)) => {
-                Some(ControlEvent::Panes(Err(TmuxError::Garbled(words))))
+            Some(ControlMessage::Refusal(message)) => {
+                Some(ControlEvent::Panes(Err(TmuxError::Garbled(message))))
             }
         };
-        if let Some(heard) = heard {
-            tell(heard);
+        if let Some(event) = event {
+            on_event(event);
         }
     }
 }
 
-fn changes(notice: &str) -> bool {
+fn is_change(notice: &str) -> bool {
     let name = notice.split(' ').next();
     name.is_some_and(|name| CHANGES.contains(&name))
 }
@@ -114,7 +114,7 @@ fn parse_answer(
     server: &mut Option<ServerIdentity>,
 ) -> Option<ControlEvent> {
     let first = lines.first()?;
-    let roll = if first.starts_with("server:") {
+    let snapshot = if first.starts_with("server:") {
         match tmux.server(first) {
             Ok((found, _version)) => {
                 *server = Some(found);
@@ -131,7 +131,7 @@ fn parse_answer(
             Ok(PaneSnapshot { server, panes })
         })
     };
-    Some(ControlEvent::Panes(roll))
+    Some(ControlEvent::Panes(snapshot))
 }
 
 /// A message from a client in control mode.

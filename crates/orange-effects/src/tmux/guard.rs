@@ -48,7 +48,7 @@ impl Tmux {
         &self,
         before: Option<Call>,
         expected: ExpectedPane<'_>,
-        also: &str,
+        extra_condition: &str,
         command: &str,
     ) -> Result<String, TmuxError> {
         let run = require_plain("run", expected.run.as_str())?;
@@ -57,7 +57,7 @@ impl Tmux {
             "#{{&&:#{{==:#{{pid}},{}}},#{{&&:#{{==:#{{start_time}},{}}},#{{==:#{{{RUN}}},{run}}}}}}}",
             server.process.pid, server.started
         );
-        let condition = format!("#{{&&:{is_ours},{also}}}");
+        let condition = format!("#{{&&:{is_ours},{extra_condition}}}");
         let refuse = format!("display-message -p '{REFUSED}:{is_ours}'");
         let target = pane.to_string();
         let act = [

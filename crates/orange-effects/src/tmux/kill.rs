@@ -59,7 +59,7 @@ impl Tmux {
     pub fn kill(&self, kill: &KillRequest<'_>) -> Result<KillResult, TmuxError> {
         let run = kill.run;
         require_plain("run", run.as_str())?;
-        let (listing, blind) = match self.list() {
+        let (listing, list_error) = match self.list() {
             Ok(listing) => (Some(listing), None),
             Err(TmuxError::NoServer(_)) => (None, None),
             Err(error) => (None, Some(error)),
@@ -74,18 +74,18 @@ impl Tmux {
         let roots: Vec<ProcessIdentity> = roots.collect();
         // Which processes are related can be seen only while the pane exists.
         let known = run_members(run, &roots, &spared);
-        let closed = match &listing {
+        let close_result = match &listing {
             Some(listing) => self.close(run, listing, &panes, kill.scrollback),
             None => Ok(None),
         };
         let leftovers = leftovers(run, known, &spared, kill.timeouts)?;
-        if let Some(error) = blind {
+        if let Some(error) = list_error {
             return Err(error);
         }
         // The server may exit with its last pane before it has answered, so only this check shows
         // whether the pane is closed.
-        let is_closed = self.require_closed(run);
-        let scrollback = match (closed, is_closed) {
+        let closed_check = self.require_closed(run);
+        let scrollback = match (close_result, closed_check) {
             (Ok(unsaved), Ok(())) => unsaved,
             (Err(_), Ok(())) => None,
             (Err(error), Err(_)) | (Ok(_), Err(error)) => return Err(error),
@@ -154,9 +154,9 @@ fn leftovers(
     run: &RunId,
     known: Result<Vec<ProcessIdentity>, ProcessError>,
     spared: &[u32],
-    patience: KillTimeouts,
+    timeouts: KillTimeouts,
 ) -> Result<Leftovers, ProcessError> {
-    let ended = known.and_then(|known| end_run_processes(run, &known, spared, patience));
+    let ended = known.and_then(|known| end_run_processes(run, &known, spared, timeouts));
     match ended {
         Ok(EndedProcesses { processes }) => Ok(Leftovers::Ended(processes)),
         Err(error @ ProcessError::Unsupported(_)) => Ok(Leftovers::NotSearched(error.to_string())),

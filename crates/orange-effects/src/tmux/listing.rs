@@ -14,9 +14,9 @@ pub(super) const RUN: &str = "@orange_run";
 pub(super) const TASK: &str = "@orange_task";
 pub(super) const ROLE: &str = "@orange_role";
 
-/// The separator cannot occur in any field but the last: ids and numbers do not contain it, our own
-/// ids are plain, and tmux replaces it with `_` in session names. A name may contain a newline, so
-/// the format makes tmux replace control characters.
+/// The separator `:` cannot occur in any field but the last: ids and numbers do not contain it, our
+/// own ids are plain, and tmux replaces it with `_` in session names. A name may contain a newline,
+/// so the format makes tmux replace control characters.
 pub(super) const FORMAT: &str = "pane:#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:\
                       #{pane_dead_status}:#{pane_dead_signal}:#{@orange_run}:#{@orange_task}:\
                       #{@orange_role}:#{s/[\x01-\x1f]/_/:session_name}:\
@@ -59,7 +59,7 @@ pub struct ListedPane {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PaneState {
     Running,
-    /// It has exited; the evidence is missing if tmux has not noticed how.
+    /// It has exited; without evidence if tmux does not know how.
     Ended(Option<Evidence>),
 }
 
@@ -151,7 +151,7 @@ pub(super) fn parse(line: &str) -> Option<ListedPane> {
         "1" => parse_end(status, signal)?,
         _ => return None,
     };
-    let given = |text: &&str| {
+    let non_empty = |text: &&str| {
         Some(*text)
             .filter(|text| !text.is_empty())
             .map(str::to_owned)
@@ -162,9 +162,9 @@ pub(super) fn parse(line: &str) -> Option<ListedPane> {
         pane: pane.parse().ok()?,
         pid: pid.parse().ok()?,
         state,
-        run: given(run).map(RunId::new),
-        task: given(task).map(TaskId::new),
-        role: given(role).map(|role| Role::from_name(&role)),
+        run: non_empty(run).map(RunId::new),
+        task: non_empty(task).map(TaskId::new),
+        role: non_empty(role).map(|role| Role::from_name(&role)),
         session_name: (*session_name).to_owned(),
         window_name: (*window_name).to_owned(),
     })

@@ -42,9 +42,9 @@ impl Tmux {
     /// They get SIGTERM, never SIGKILL: killing a client has taken the server down with it.
     pub fn end_abandoned_clients(&self) -> Result<usize, TmuxError> {
         let mut ended = 0;
-        for (client, status) in processes_with_variable(ORANGE_LISTENER)? {
-            let status = status.to_str().map(serde_json::from_str::<Listener>);
-            let Some(Ok(listener)) = status else {
+        for (client, value) in processes_with_variable(ORANGE_LISTENER)? {
+            let listener = value.to_str().map(serde_json::from_str::<Listener>);
+            let Some(Ok(listener)) = listener else {
                 continue;
             };
             if listener.socket == self.socket() && listener.process.liveness() == Liveness::Gone {

@@ -84,7 +84,7 @@ pub struct Tmux {
     timeout: Duration,
     /// The configuration that a new private server reads.
     config: PathBuf,
-    /// The shell command that prints the status of the task that is its argument.
+    /// The shell command that prints a task's status; it gets the task as its argument.
     status_command: Option<String>,
 }
 
@@ -168,7 +168,7 @@ pub enum TmuxError {
     #[error("pane {0} accepts no input now: you are scrolling in it, or its agent has exited")]
     NoInput(PaneId),
     /// A nudge must be one short line.
-    #[error("cannot nudge with `{0}`: write one line of at most {limit} characters", limit = nudge::LONGEST)]
+    #[error("cannot nudge with `{0}`: write one line of at most {limit} characters", limit = nudge::MAX_CHARS)]
     NotALine(String),
     #[error(transparent)]
     File(#[from] PrivateFileError),

@@ -8,7 +8,7 @@ use orange_engine::names::{BranchName, ProjectName};
 use super::TmuxError;
 
 /// The longest name, in characters; a longer one is of no use in a status line.
-const LONGEST: usize = 80;
+const MAX_CHARS: usize = 80;
 
 /// The display name of a task's session.
 pub fn session_name(project: &ProjectName, branch: &BranchName) -> String {
@@ -22,8 +22,8 @@ pub fn window_name(window: &str) -> String {
 
 fn plain(text: &str) -> String {
     let is_plain = |it: char| it.is_alphanumeric() || "-_/+@,=".contains(it);
-    let letters = text.chars().take(LONGEST);
-    let name: String = letters
+    let characters = text.chars().take(MAX_CHARS);
+    let name: String = characters
         .map(|it| if is_plain(it) { it } else { '_' })
         .collect();
     // tmux would parse a name with such a first character as a flag, an id or a match pattern.
@@ -37,13 +37,13 @@ fn plain(text: &str) -> String {
 /// Requires one of our ids to have no special meaning to tmux.
 pub(super) fn require_plain<'a>(what: &'static str, value: &'a str) -> Result<&'a str, TmuxError> {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);
-    let starts = value.starts_with(|it: char| it.is_ascii_alphanumeric());
-    if starts && value.len() <= LONGEST && value.chars().all(is_plain) {
+    let has_plain_start = value.starts_with(|it: char| it.is_ascii_alphanumeric());
+    if has_plain_start && value.len() <= MAX_CHARS && value.chars().all(is_plain) {
         return Ok(value);
     }
     Err(TmuxError::NotPlain {
         what,
-        value: value.escape_debug().take(LONGEST).collect(),
+        value: value.escape_debug().take(MAX_CHARS).collect(),
     })
 }
 
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(window_name("-t"), "_-t");
         assert_eq!(window_name("=a"), "_=a");
         assert_eq!(window_name(""), "_");
-        assert_eq!(session(&"x".repeat(500)).chars().count(), LONGEST);
+        assert_eq!(session(&"x".repeat(500)).chars().count(), MAX_CHARS);
     }
 
     #[test]

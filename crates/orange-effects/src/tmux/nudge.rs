@@ -14,11 +14,11 @@ use super::name::require_plain;
 use super::screen::Screen;
 use super::{Pane, Tmux, TmuxError};
 
-/// The longest nudge.
-pub(super) const LONGEST: usize = 200;
+/// The longest nudge, in characters.
+pub(super) const MAX_CHARS: usize = 200;
 
 /// If the user typed this recently, they may still be typing.
-const TYPING: Duration = Duration::from_secs(5);
+const TYPING_WINDOW: Duration = Duration::from_secs(5);
 
 /// Why nothing may be typed into a pane now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,10 +55,10 @@ impl Tmux {
     /// Pastes one line into the agent's input.
     pub fn paste(&self, pane: &Pane, line: &str) -> Result<(), TmuxError> {
         let is_line = !line.trim().is_empty()
-            && line.chars().count() <= LONGEST
+            && line.chars().count() <= MAX_CHARS
             && !line.chars().any(char::is_control);
         if !is_line {
-            let shown = line.escape_debug().take(LONGEST).collect();
+            let shown = line.escape_debug().take(MAX_CHARS).collect();
             return Err(TmuxError::NotALine(shown));
         }
         let buffer = format!("orange-{}", require_plain("run", pane.run.as_str())?);
@@ -80,11 +80,11 @@ impl Tmux {
     /// What prevents typing, and what the pane shows.
     pub fn typing_state(&self, pane: &Pane, line: &str) -> Result<TypingState, TmuxError> {
         let target = pane.pane;
-        let look = format!(
+        let query = format!(
             "display-message -p -t {target} '#{{pane_in_mode}} #{{cursor_y}}' ; \
              capture-pane -p -t {target}"
         );
-        let output = self.run_guarded(pane.expected_pane(), &look)?;
+        let output = self.run_guarded(pane.expected_pane(), &query)?;
         let (head, shown) = output.split_once('\n').unwrap_or((output.trim(), ""));
         let (mode, row) = head.split_once(' ').unwrap_or((head, ""));
         let screen = Screen::read(shown, row.parse().ok(), line);
@@ -104,7 +104,7 @@ impl Tmux {
         let format = "#{?client_control_mode,,#{client_activity}}";
         let output = self.call(&[Call::new(["list-clients", "-t", &session, "-F", format])])?;
         let now = clock::now().millis() / 1000;
-        let recent = i64::try_from(TYPING.as_secs()).unwrap_or(i64::MAX);
+        let recent = i64::try_from(TYPING_WINDOW.as_secs()).unwrap_or(i64::MAX);
         let mut times = output
             .lines()
             .filter_map(|line| line.trim().parse::<i64>().ok());

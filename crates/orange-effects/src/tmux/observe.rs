@@ -17,7 +17,7 @@ pub enum Observation {
     Alive,
     /// Its agent has provably exited.
     Dead(Evidence),
-    /// It could not be determined, and why; this proves nothing.
+    /// The state could not be determined, for this reason; that proves nothing.
     Unknown(String),
 }
 
@@ -29,8 +29,8 @@ impl Tmux {
 }
 
 /// What a listing of the server says about a run.
-pub fn observe(pane: &Pane, look: &Result<Listing, TmuxError>) -> Observation {
-    match look {
+pub fn observe(pane: &Pane, listing_result: &Result<Listing, TmuxError>) -> Observation {
+    match listing_result {
         Ok(listing) if listing.server == pane.server => observe_on_server(pane, listing),
         Ok(_) => observe_without_server(pane, "its tmux server was replaced by another"),
         Err(TmuxError::NoServer(_)) => {
@@ -50,7 +50,7 @@ fn observe_on_server(pane: &Pane, listing: &Listing) -> Observation {
         return match agent_liveness(pane) {
             Liveness::Gone => Observation::Dead(Evidence::Closed),
             Liveness::Alive => unknown_with_processes(pane, "its pane was closed"),
-            Liveness::Unknown(why) => Observation::Unknown(why),
+            Liveness::Unknown(reason) => Observation::Unknown(reason),
         };
     };
     if listed.run.as_ref() != Some(&pane.run) {
@@ -91,16 +91,19 @@ fn read_unreported_exit(pane: &Pane, listed: &ListedPane) -> Observation {
     }
 }
 
-fn observe_without_server(pane: &Pane, why: &str) -> Observation {
+fn observe_without_server(pane: &Pane, reason: &str) -> Observation {
     match agent_liveness(pane) {
         Liveness::Gone => Observation::Dead(Evidence::Environment),
-        Liveness::Alive => unknown_with_processes(pane, why),
-        Liveness::Unknown(unknown) => Observation::Unknown(format!("{why}; {unknown}")),
+        Liveness::Alive => unknown_with_processes(pane, reason),
+        Liveness::Unknown(unknown) => Observation::Unknown(format!("{reason}; {unknown}")),
     }
 }
 
-fn unknown_with_processes(pane: &Pane, why: &str) -> Observation {
-    Observation::Unknown(format!("{why}, but processes of run `{}` remain", pane.run))
+fn unknown_with_processes(pane: &Pane, reason: &str) -> Observation {
+    Observation::Unknown(format!(
+        "{reason}, but processes of run `{}` remain",
+        pane.run
+    ))
 }
 
 /// Whether the agent's process runs. If it was never recorded, all processes are searched for the

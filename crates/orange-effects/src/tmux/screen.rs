@@ -64,11 +64,11 @@ impl Screen {
         let expected = without_whitespace(line);
         let rows: Vec<&str> = shown.lines().collect();
         let last_row = rows.iter().rposition(|it| !it.trim().is_empty());
-        let is_left = last_row.is_some() && cursor_row > last_row;
+        let is_cursor_below = last_row.is_some() && cursor_row > last_row;
         let above = &last[..last.len() - footer(&rows, cursor_row).min(last.len())];
         let framed =
             framed_text(&rows, cursor_row).filter(|it| without_whitespace(it).contains(&expected));
-        let typed = framed.or_else(|| typed_text(above, is_left, &expected));
+        let typed = framed.or_else(|| typed_text(above, is_cursor_below, &expected));
         let input = match typed.map(|typed| without_whitespace(&typed)) {
             None => Input::Unknown,
             Some(typed) if expected.is_empty() || !typed.contains(&expected) => Input::Other,
@@ -175,12 +175,12 @@ fn framed_text(rows: &[&str], cursor_row: Option<usize>) -> Option<String> {
 ///
 /// After a message was sent, an empty input box, a placeholder, a dialog or the agent's output is
 /// below it.
-fn typed_text(last: &[&str], is_left: bool, expected: &str) -> Option<String> {
+fn typed_text(last: &[&str], is_cursor_below: bool, expected: &str) -> Option<String> {
     let start = last.iter().rposition(|it| it.starts_with(PROMPTS))?;
     // The border of a box is empty once the box drawing is removed.
     let typed = last.iter().skip(start).take_while(|it| !it.is_empty());
     let typed: Vec<&str> = typed.copied().collect();
-    if is_left && start + typed.len() == last.len() {
+    if is_cursor_below && start + typed.len() == last.len() {
         return None;
     }
     // If the first row begins like output and our line begins in the next row, the first row is
@@ -202,19 +202,21 @@ fn dialog(last: &[&str]) -> Option<String> {
     let below = last.iter().rposition(is_box).map_or(0, |at| at + 1);
     let below: Vec<&&str> = last.iter().skip(below).collect();
     let choices = below.iter().filter(|it| choice(it).is_some()).count();
-    let mut pointed = below
+    let mut selected = below
         .iter()
         .filter(|it| it.starts_with(PROMPTS) && choice(it).is_some());
     if choices > 1
-        && let Some(chosen) = pointed.next()
+        && let Some(chosen) = selected.next()
     {
         return Some((**chosen).to_string());
     }
-    let asks = |it: &&&&str| {
-        let small = it.to_lowercase();
-        QUESTIONS.iter().any(|question| small.contains(question))
+    let is_question = |it: &&&&str| {
+        let lowercase = it.to_lowercase();
+        QUESTIONS
+            .iter()
+            .any(|question| lowercase.contains(question))
     };
-    let question = below.iter().find(asks);
+    let question = below.iter().find(is_question);
     question.map(|question| (**question).to_string())
 }
 

@@ -44,9 +44,9 @@ impl Tmux {
         let mut reader = Reader::default();
         loop {
             match next(&mut lines, &mut reader)? {
-                ControlMessage::Answer(said) => {
+                ControlMessage::Answer(answer) => {
                     // Attaching is answered too, with an empty answer.
-                    if let Some(first) = said.first() {
+                    if let Some(first) = answer.first() {
                         let (server, _) = self.server(first)?;
                         return Ok(Screens {
                             conversation,
@@ -56,7 +56,7 @@ impl Tmux {
                         });
                     }
                 }
-                ControlMessage::Refusal(words) => return Err(TmuxError::Garbled(words)),
+                ControlMessage::Refusal(message) => return Err(TmuxError::Garbled(message)),
                 ControlMessage::Notice(_) => {}
             }
         }
@@ -66,7 +66,11 @@ impl Tmux {
 impl Screens {
     /// What a pane shows, with this many lines of scrollback; `None` when the pane is gone or
     /// belongs to another server process.
-    pub fn screen(&mut self, pane: &Pane, before: usize) -> Result<Option<PaneScreen>, TmuxError> {
+    pub fn screen(
+        &mut self,
+        pane: &Pane,
+        scrollback: usize,
+    ) -> Result<Option<PaneScreen>, TmuxError> {
         if pane.server.process != self.server.process {
             // A connection to a server that has exited shows nothing of its successor.
             return match self.server.process.liveness() {
@@ -77,23 +81,23 @@ impl Screens {
             };
         }
         let id = pane.pane;
-        let ask = format!(
+        let query = format!(
             "display-message -p -t {id} '{MARK}:#{{@orange_run}}:#{{pane_dead}}:#{{cursor_flag}}:\
-             #{{cursor_x}}:#{{cursor_y}}' ; capture-pane -e -p -S -{before} -t {id}"
+             #{{cursor_x}}:#{{cursor_y}}' ; capture-pane -e -p -S -{scrollback} -t {id}"
         );
-        let sent = self.conversation.send_line(&ask);
+        let sent = self.conversation.send_line(&query);
         sent.map_err(|error| disconnect_error(&error))?;
-        let about = match self.answer()? {
-            Ok(about) => about.concat(),
+        let header = match self.answer()? {
+            Ok(header) => header.concat(),
             // The pane is gone, and tmux did not run the second command.
             Err(_) => return Ok(None),
         };
         let Ok(lines) = self.answer()? else {
             return Ok(None);
         };
-        let fields: Vec<&str> = about.split(':').collect();
-        let [MARK, run, dead, shown, column, line] = fields[..] else {
-            return Err(TmuxError::Garbled(about));
+        let fields: Vec<&str> = header.split(':').collect();
+        let [MARK, run, dead, cursor_flag, column, line] = fields[..] else {
+            return Err(TmuxError::Garbled(header));
         };
         if run != pane.run.as_str() {
             return Ok(None);
@@ -102,7 +106,7 @@ impl Screens {
         Ok(Some(PaneScreen {
             lines,
             is_running: dead != "1",
-            cursor: cursor.filter(|_| shown == "1" && before == 0),
+            cursor: cursor.filter(|_| cursor_flag == "1" && scrollback == 0),
         }))
     }
 
@@ -110,7 +114,7 @@ impl Screens {
         loop {
             match next(&mut self.lines, &mut self.reader)? {
                 ControlMessage::Answer(lines) => return Ok(Ok(lines)),
-                ControlMessage::Refusal(words) => return Ok(Err(words)),
+                ControlMessage::Refusal(message) => return Ok(Err(message)),
                 ControlMessage::Notice(_) => {}
             }
         }
@@ -125,8 +129,8 @@ fn next(lines: &mut Lines, reader: &mut Reader) -> Result<ControlMessage, TmuxEr
                 "the server closed it",
             )));
         };
-        if let Some(said) = reader.take(&String::from_utf8_lossy(&line)) {
-            return Ok(said);
+        if let Some(message) = reader.take(&String::from_utf8_lossy(&line)) {
+            return Ok(message);
         }
     }
 }

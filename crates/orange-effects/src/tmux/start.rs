@@ -50,7 +50,7 @@ pub struct StartResult {
 impl Tmux {
     /// Makes sure that the run has a pane. An existing one, dead or alive, is not created again.
     pub fn start(&self, start: &StartRequest<'_>) -> Result<StartResult, TmuxError> {
-        self.require_place()?;
+        self.prepare_socket()?;
         let before = match self.list() {
             Ok(listing) => Some(listing),
             Err(TmuxError::NoServer(_)) => None,
@@ -95,10 +95,9 @@ impl Tmux {
             return Ok(None);
         };
         let pane = self.locate_pane(start, listing, listed)?;
-        let was_there = true;
         Ok(Some(StartResult {
             pane,
-            already_existed: was_there,
+            already_existed: true,
         }))
     }
 
@@ -143,7 +142,7 @@ impl Tmux {
             calls
         };
         self.list_after(calls).or_else(|error| {
-            // The name may have just been taken; then everything else has been done.
+            // Another session may have just taken the name; all but the renaming is done then.
             let after = self.list().ok();
             after
                 .filter(|it| it.of_run(start.run).is_some())
@@ -162,7 +161,7 @@ impl Tmux {
             // So that the server can still report that its last window was closed.
             calls.push(Call::new(["set-option", "-s", "exit-empty", "off"]));
             calls.push(Call::new(["set-option", "-g", "history-limit", "50000"]));
-            // Agents run without an attached client, whatever the user's configuration wants then.
+            // Agents run without an attached client, whatever the user's configuration says.
             calls.push(Call::new(["set-option", "-s", "exit-unattached", "off"]));
             calls.push(Call::new(["set-option", "-g", "destroy-unattached", "off"]));
             calls.push(Call::new([
@@ -176,9 +175,9 @@ impl Tmux {
             calls.extend(display_options(self.status_command.as_deref()));
         }
         let window = window_name(start.window);
-        let make = ["new-session", "-d", "-x", "200", "-y", "50", "-c", "/"];
-        let make = Call::new(make).with_arguments(["-s", run, "-n", &window]);
-        calls.push(make.with_arguments(["--"]).with_arguments(command(start)));
+        let create = ["new-session", "-d", "-x", "200", "-y", "50", "-c", "/"];
+        let create = Call::new(create).with_arguments(["-s", run, "-n", &window]);
+        calls.push(create.with_arguments(["--"]).with_arguments(command(start)));
         calls.push(Call::new(["set-option", "-t", &target, TASK, task]));
         calls.extend(marks(start, &target)?);
         Ok(calls)
@@ -235,8 +234,8 @@ impl Tmux {
     }
 }
 
-/// What a user who attaches sees: the task, its status, and how to leave. `F12` also works inside another tmux,
-/// whose prefix would reach only the outer one.
+/// What a user who attaches sees: the task, its status, and how to leave. `F12` also works if this
+/// tmux runs inside another one, where the prefix key would reach only the outer tmux.
 fn display_options(status_command: Option<&str>) -> impl Iterator<Item = Call> {
     let status = status_command.map(|it| format!("· #({it} #{{{TASK}}}) "));
     let left = format!(" #{{{TASK}}} #S {}", status.unwrap_or_default());
@@ -259,8 +258,8 @@ fn add_window(start: &StartRequest<'_>, sibling: &ListedPane) -> Result<Vec<Call
     let run = require_plain("run", start.run.as_str())?;
     let session = sibling.session;
     let (place, target) = (format!("{session}:"), format!("{session}:={run}"));
-    let make = Call::new(["new-window", "-d", "-c", "/", "-t", &place, "-n", run]);
-    let mut calls = vec![make.with_arguments(["--"]).with_arguments(command(start))];
+    let create = Call::new(["new-window", "-d", "-c", "/", "-t", &place, "-n", run]);
+    let mut calls = vec![create.with_arguments(["--"]).with_arguments(command(start))];
     calls.extend(marks(start, &target)?);
     let window = window_name(start.window);
     calls.push(Call::new(["rename-window", "-t", &target, "--", &window]));
@@ -275,8 +274,8 @@ fn require_created<'a>(
     start: &StartRequest<'_>,
     listing: &'a Listing,
 ) -> Result<&'a ListedPane, TmuxError> {
-    let made = listing.of_run(start.run);
-    made.ok_or_else(|| TmuxError::Garbled(format!("no pane for run {}", start.run)))
+    let listed = listing.of_run(start.run);
+    listed.ok_or_else(|| TmuxError::Garbled(format!("no pane for run {}", start.run)))
 }
 
 /// The command in the pane: separate arguments, so that no shell parses them.

@@ -79,13 +79,13 @@ fn a_rejected_push_moves_nothing() {
     let parameters = MergeParameters::now(&repo, MergeStrategy::Merge).with_push();
     let MergeObstacle::Rejected {
         remote: name,
-        words,
+        message,
     } = parameters.obstacle(&repo.open())
     else {
         panic!("it was not rejected");
     };
     assert_eq!(name, format!("origin ({})", remote.display()));
-    assert!(words.contains("no merges on Sunday"), "{words}");
+    assert!(message.contains("no merges on Sunday"), "{message}");
     assert_eq!((repo.branches(), files(&repo.app())), before);
     fs::remove_file(remote.join("hooks/pre-receive")).unwrap();
     let commit = parameters.merge(&repo.open());

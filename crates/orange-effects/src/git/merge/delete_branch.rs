@@ -41,7 +41,7 @@ impl Git {
         Ok(names.map(BranchName::new).collect())
     }
 
-    /// How many commits of a branch another one lacks; `None` if the branch does not exist.
+    /// How many commits of a branch the default branch lacks; `None` if the branch does not exist.
     pub fn unmerged_commits(
         &self,
         branch: &BranchName,
@@ -116,8 +116,8 @@ impl Git {
         if !self.is_contained_elsewhere(&commit, default)? {
             return Ok(Deletion::NotContained(commit));
         }
-        let words = self.push_deletion(&remote, branch, &commit)?;
-        Ok(words.map_or(Deletion::Deleted(commit), Deletion::Rejected))
+        let rejection = self.push_deletion(&remote, branch, &commit)?;
+        Ok(rejection.map_or(Deletion::Deleted(commit), Deletion::Rejected))
     }
 
     /// Whether a local branch or tag, or the remote's default branch, contains a commit.
@@ -127,14 +127,14 @@ impl Git {
         default: &BranchName,
     ) -> Result<bool, GitError> {
         let object = format!("{commit}^{{commit}}");
-        let known = self.call(["rev-parse", "--verify", "--quiet", &object]);
-        if known.answer()?.is_none() {
+        let lookup = self.call(["rev-parse", "--verify", "--quiet", &object]);
+        if lookup.answer()?.is_none() {
             return Ok(false);
         }
         let theirs = self.tips(default)?.theirs;
-        let ask = self.call(["rev-list", "--max-count=1", commit.as_str(), "--not"]);
-        let ask = ask.with_arguments(["--branches", "--tags"]);
-        let ask = ask.with_arguments(theirs.iter().map(CommitId::as_str));
-        Ok(ask.bytes()?.is_empty())
+        let listing = self.call(["rev-list", "--max-count=1", commit.as_str(), "--not"]);
+        let listing = listing.with_arguments(["--branches", "--tags"]);
+        let listing = listing.with_arguments(theirs.iter().map(CommitId::as_str));
+        Ok(listing.bytes()?.is_empty())
     }
 }

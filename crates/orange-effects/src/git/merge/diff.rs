@@ -86,20 +86,20 @@ const PLAIN: [&str; 8] = [
 
 impl Git {
     /// The changes in the branch's commits.
-    pub fn diff(&self, ask: &DiffRequest<'_>) -> Result<BranchDiff, GitError> {
-        let there = self.branch(ask.branch)?;
+    pub fn diff(&self, request: &DiffRequest<'_>) -> Result<BranchDiff, GitError> {
+        let tip = self.branch(request.branch)?;
         // If the branch was deleted after it was merged, its last merged commit is shown.
-        let merged = || ask.merged.map(|(_, head)| head.clone());
-        let head = there.or_else(merged).ok_or_else(|| GitError::NoCommit {
-            branch: ask.branch.to_string(),
+        let merged = || request.merged.map(|(_, head)| head.clone());
+        let head = tip.or_else(merged).ok_or_else(|| GitError::NoCommit {
+            branch: request.branch.to_string(),
         })?;
-        self.committed(ask, head)
+        self.committed(request, head)
     }
 
-    fn committed(&self, ask: &DiffRequest<'_>, head: CommitId) -> Result<BranchDiff, GitError> {
-        let base = self.fork_point(ask, &head)?;
+    fn committed(&self, request: &DiffRequest<'_>, head: CommitId) -> Result<BranchDiff, GitError> {
+        let base = self.fork_point(request, &head)?;
         let range = [base.to_string(), head.to_string()];
-        let differ = |options: &[&str]| {
+        let diff_call = |options: &[&str]| {
             self.call(PLAIN)
                 .with_long_timeout()
                 .with_arguments(options)
@@ -107,7 +107,7 @@ impl Git {
         };
         Ok(BranchDiff {
             commits: self.count(&base, &head)?,
-            committed: part(ask, &differ)?,
+            committed: part(request, &diff_call)?,
             uncommitted: None,
             base,
             head,
@@ -125,15 +125,15 @@ impl Git {
     }
 
     /// The commit at which a branch forked from the default branch. Once the default branch
-    /// contains the whole branch, only the record of the merge still tells.
+    /// contains the whole branch, only the record of the merge names that commit.
     pub(crate) fn fork_point(
         &self,
-        ask: &DiffRequest<'_>,
+        request: &DiffRequest<'_>,
         head: &CommitId,
     ) -> Result<CommitId, GitError> {
-        let default = self.base(ask.default)?.commit;
+        let default = self.base(request.default)?.commit;
         let found = self.merge_base(&default, head)?;
-        match ask.merged {
+        match request.merged {
             Some((base, _)) if found.as_ref() == Some(head) => {
                 Ok(self.merge_base(base, head)?.unwrap_or_else(|| base.clone()))
             }
@@ -152,52 +152,52 @@ impl Git {
 impl Worktree<'_> {
     /// The changes in the branch's commits, and separately the uncommitted work, including new
     /// files.
-    pub fn diff(&self, ask: &DiffRequest<'_>) -> Result<BranchDiff, GitError> {
-        let look = self.status()?;
-        let head = look.head.commit().ok_or_else(|| GitError::NoCommit {
-            branch: ask.branch.to_string(),
+    pub fn diff(&self, request: &DiffRequest<'_>) -> Result<BranchDiff, GitError> {
+        let status = self.status()?;
+        let head = status.head.commit().ok_or_else(|| GitError::NoCommit {
+            branch: request.branch.to_string(),
         })?;
-        let mut difference = self.git().committed(ask, head.clone())?;
-        if !look.is_clean() {
+        let mut diff = self.git().committed(request, head.clone())?;
+        if !status.is_clean() {
             let folder = self.git().own.scratch()?;
-            let uncommitted = self.uncommitted(ask, &look, head, &folder);
+            let uncommitted = self.uncommitted(request, &status, head, &folder);
             let _left_for_later = fs::remove_dir_all(&folder);
-            difference.uncommitted = Some(uncommitted?);
+            diff.uncommitted = Some(uncommitted?);
         }
-        Ok(difference)
+        Ok(diff)
     }
 
     /// Compares the files with HEAD through a temporary index and temporary objects.
     fn uncommitted(
         &self,
-        ask: &DiffRequest<'_>,
-        look: &WorktreeStatus,
+        request: &DiffRequest<'_>,
+        status: &WorktreeStatus,
         head: &CommitId,
         folder: &Path,
     ) -> Result<DiffPart, GitError> {
-        let (shown, left_out) = self.select_paths(look)?;
+        let (shown, omitted) = self.select_paths(status)?;
         let index = folder.join("index");
         self.copy_index_to(&index)?;
-        self.unhide_files(&index, look)?;
+        self.unhide_files(&index, status)?;
         let objects = folder.join("objects");
         fs::create_dir(&objects).map_err(GitError::system("create", &objects))?;
         // Quoted, because a colon would end the path.
-        let mut theirs =
+        let mut repository_objects =
             crate::git::repository::call::quote_path(&self.git().own.path().join("objects"));
-        theirs.pop();
-        let theirs = std::ffi::OsStr::from_bytes(&theirs);
+        repository_objects.pop();
+        let repository_objects = std::ffi::OsStr::from_bytes(&repository_objects);
         let call = |words: &[&str]| {
             let call = self.call_on(&index, words).with_long_timeout();
             let call = call.variable("GIT_OBJECT_DIRECTORY", &objects);
-            call.variable("GIT_ALTERNATE_OBJECT_DIRECTORIES", theirs)
+            call.variable("GIT_ALTERNATE_OBJECT_DIRECTORIES", repository_objects)
         };
-        let for_now = ["-c", "core.fsync=none", "-c", "core.looseCompression=0"];
+        let temporary_options = ["-c", "core.fsync=none", "-c", "core.looseCompression=0"];
         let update = ["update-index", "--add", "--remove", "--replace", "-z"];
-        let update = call(&for_now)
+        let update = call(&temporary_options)
             .with_arguments(update)
             .with_arguments(["--stdin"]);
         update.input(join_zero_terminated(shown)).succeed()?;
-        let differ = |options: &[&str]| {
+        let diff_call = |options: &[&str]| {
             let call = call(&PLAIN).with_arguments(options).with_arguments([
                 "--cached",
                 head.as_str(),
@@ -205,61 +205,75 @@ impl Worktree<'_> {
             ]);
             call.variable("GIT_ATTR_SOURCE", self.git().no_attributes())
         };
-        let mut part = part(ask, &differ)?;
-        part.omitted = left_out;
+        let mut part = part(request, &diff_call)?;
+        part.omitted = omitted;
         Ok(part)
     }
 
     /// The paths to compare, and those that are not shown.
     fn select_paths<'l>(
         &self,
-        look: &'l WorktreeStatus,
+        status: &'l WorktreeStatus,
     ) -> Result<(Vec<&'l Path>, Vec<PathBuf>), GitError> {
-        let known: BTreeSet<&Path> = look.index.iter().map(|it| it.path.as_path()).collect();
+        let tracked: BTreeSet<&Path> = status.index.iter().map(|it| it.path.as_path()).collect();
         let place = self.place()?;
-        let mut shown: Vec<&Path> = look.moved_submodules.iter().map(PathBuf::as_path).collect();
-        let mut left_out = look.repositories.clone();
-        let mut new = 0;
-        for path in look.changes.keys() {
+        let mut shown: Vec<&Path> = status
+            .moved_submodules
+            .iter()
+            .map(PathBuf::as_path)
+            .collect();
+        let mut omitted = status.repositories.clone();
+        let mut new_files = 0;
+        for path in status.changes.keys() {
             let kind = place.kind(path).map_err(self.file_error("inspect", path))?;
-            let is_new = !known.contains(path.as_path()) && kind != EntryKind::Absent;
+            let is_new = !tracked.contains(path.as_path()) && kind != EntryKind::Absent;
             let is_large = || {
                 let found = fs::symlink_metadata(self.path().join(path));
                 found.is_ok_and(|found| found.len() > NEW_LARGEST)
             };
-            new += usize::from(is_new);
-            if kind == EntryKind::Other || is_new && (new > NEW_SHOWN || is_large()) {
-                left_out.push(path.clone());
+            new_files += usize::from(is_new);
+            if kind == EntryKind::Other || is_new && (new_files > NEW_SHOWN || is_large()) {
+                omitted.push(path.clone());
             } else {
                 shown.push(path);
             }
         }
-        Ok((shown, left_out))
+        Ok((shown, omitted))
     }
 }
 
-fn part(ask: &DiffRequest<'_>, differ: &impl Fn(&[&str]) -> Call) -> Result<DiffPart, GitError> {
+fn part(
+    request: &DiffRequest<'_>,
+    diff_call: &impl Fn(&[&str]) -> Call,
+) -> Result<DiffPart, GitError> {
     Ok(DiffPart {
-        files: files(differ)?,
-        text: text(ask, differ)?,
+        files: files(diff_call)?,
+        text: text(request, diff_call)?,
         omitted: Vec::new(),
     })
 }
 
-fn text(ask: &DiffRequest<'_>, differ: &impl Fn(&[&str]) -> Call) -> Result<Vec<u8>, GitError> {
-    let colour = if ask.colour {
+fn text(
+    request: &DiffRequest<'_>,
+    diff_call: &impl Fn(&[&str]) -> Call,
+) -> Result<Vec<u8>, GitError> {
+    let colour = if request.colour {
         "--color=always"
     } else {
         "--color=never"
     };
-    let shape = if ask.stat { "--stat" } else { "--patch" };
-    // Only these ids tell that a binary file has changed. A user reads the short ones.
-    let ids: &[&str] = if ask.colour { &[] } else { &["--full-index"] };
-    differ(&[&[colour, shape], ids].concat()).bytes()
+    let shape = if request.stat { "--stat" } else { "--patch" };
+    // Only the ids show that a binary file has changed. Programs get full ids, users short ones.
+    let ids: &[&str] = if request.colour {
+        &[]
+    } else {
+        &["--full-index"]
+    };
+    diff_call(&[&[colour, shape], ids].concat()).bytes()
 }
 
-fn files(differ: &impl Fn(&[&str]) -> Call) -> Result<Vec<FileDiff>, GitError> {
-    let call = differ(&["--numstat", "-z", "--no-renames"]);
+fn files(diff_call: &impl Fn(&[&str]) -> Call) -> Result<Vec<FileDiff>, GitError> {
+    let call = diff_call(&["--numstat", "-z", "--no-renames"]);
     let bytes = call.bytes()?;
     let mut files = Vec::new();
     for part in split_zero_terminated(&bytes) {

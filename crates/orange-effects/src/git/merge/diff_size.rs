@@ -30,11 +30,11 @@ const NUMBERS: [&str; 6] = [
 
 impl Git {
     /// The size of the changes in the branch's commits; zero if the branch does not exist.
-    pub fn diff_size(&self, ask: &DiffRequest<'_>) -> Result<DiffSize, GitError> {
-        let Some(head) = self.branch(ask.branch)? else {
+    pub fn diff_size(&self, request: &DiffRequest<'_>) -> Result<DiffSize, GitError> {
+        let Some(head) = self.branch(request.branch)? else {
             return Ok(DiffSize::default());
         };
-        let base = self.fork_point(ask, &head)?;
+        let base = self.fork_point(request, &head)?;
         let range = [base.to_string(), head.to_string()];
         let numbers = self.call(NUMBERS).with_arguments(&range).bytes()?;
         Ok(parse_numstat(self.count(&base, &head)?, head, &numbers))
@@ -43,12 +43,12 @@ impl Git {
 
 impl Worktree<'_> {
     /// The size of the committed and uncommitted changes in tracked files.
-    pub fn diff_size(&self, ask: &DiffRequest<'_>) -> Result<DiffSize, GitError> {
+    pub fn diff_size(&self, request: &DiffRequest<'_>) -> Result<DiffSize, GitError> {
         let git = self.git();
-        let Some(head) = git.branch(ask.branch)? else {
+        let Some(head) = git.branch(request.branch)? else {
             return Ok(DiffSize::default());
         };
-        let base = git.fork_point(ask, &head)?;
+        let base = git.fork_point(request, &head)?;
         let numbers = self
             .call(NUMBERS)
             .with_arguments([base.as_str(), "--"])
@@ -58,7 +58,7 @@ impl Worktree<'_> {
 }
 
 fn parse_numstat(commits: u64, head: CommitId, numbers: &[u8]) -> DiffSize {
-    let mut extent = DiffSize {
+    let mut size = DiffSize {
         commits,
         head: Some(head),
         ..DiffSize::default()
@@ -67,14 +67,14 @@ fn parse_numstat(commits: u64, head: CommitId, numbers: &[u8]) -> DiffSize {
         let part = String::from_utf8_lossy(part);
         // The names of a renamed file follow its numbers in parts of their own.
         if part.matches('\t').count() >= 2 {
-            extent.files += 1;
+            size.files += 1;
         }
         let mut fields = part.split('\t');
         let mut count = || fields.next()?.parse::<u64>().ok();
         // For a binary file, git prints no numbers.
         let (added, removed) = (count().unwrap_or(0), count().unwrap_or(0));
-        extent.added += added;
-        extent.removed += removed;
+        size.added += added;
+        size.removed += removed;
     }
-    extent
+    size
 }

@@ -1,8 +1,8 @@
 //! Fast-forwards the default branch, and the checkouts that are on it.
 //!
 //! A checkout belongs to the user. Its files change only while it is clean, and before the branch
-//! moves, by a git command that replaces a file only if it is as in the old commit. A note in git's
-//! directory tells a retry what an interrupted run was doing.
+//! moves. The git command that changes them replaces a file only if it is the same as in the old
+//! commit. A note in git's directory tells a retry what an interrupted run was doing.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -128,27 +128,27 @@ impl Worktree<'_> {
     ) -> Result<Option<MergeObstacle>, GitError> {
         self.await_unlocked()?;
         let checkout = self.path().to_owned();
-        let look = self.status()?;
-        if !look.operations.is_empty() {
-            let operations = look.operations;
+        let status = self.status()?;
+        if !status.operations.is_empty() {
+            let operations = status.operations;
             return Ok(Some(MergeObstacle::OperationInProgress {
                 checkout,
                 operations,
             }));
         }
-        if look.head.branch() != Some(branch) || look.head.commit() != Some(from) {
+        if status.head.branch() != Some(branch) || status.head.commit() != Some(from) {
             let reason = String::from("its HEAD has just moved");
             return Ok(Some(MergeObstacle::Unusable { checkout, reason }));
         }
-        let known: BTreeSet<&Path> = look.index.iter().map(|it| it.path.as_path()).collect();
-        let changed = look.changes.iter();
-        let changed = changed.filter(|(path, it)| it.is_staged || known.contains(path.as_path()));
+        let tracked: BTreeSet<&Path> = status.index.iter().map(|it| it.path.as_path()).collect();
+        let changed = status.changes.iter();
+        let changed = changed.filter(|(path, it)| it.is_staged || tracked.contains(path.as_path()));
         let changed = changed.map(|(path, _)| path.clone());
-        let files: Vec<PathBuf> = changed.chain(look.moved_submodules.clone()).collect();
+        let files: Vec<PathBuf> = changed.chain(status.moved_submodules.clone()).collect();
         if !files.is_empty() {
             return Ok(Some(MergeObstacle::UncommittedChanges { checkout, files }));
         }
-        let files = self.occupied_paths(&look, &known, from, to)?;
+        let files = self.occupied_paths(&status, &tracked, from, to)?;
         if !files.is_empty() {
             return Ok(Some(MergeObstacle::UntrackedFiles { checkout, files }));
         }
@@ -167,9 +167,9 @@ impl Worktree<'_> {
             .with_long_timeout()
             .answer()?;
         let trial = ["read-tree", "-m", "-u", "-n", from.as_str(), to.as_str()];
-        let refused = self.call_on(&scratch, trial).succeed().err();
+        let error = self.call_on(&scratch, trial).succeed().err();
         let _left_for_later = std::fs::remove_dir_all(&folder);
-        Ok(refused.map(|error| MergeObstacle::Unusable {
+        Ok(error.map(|error| MergeObstacle::Unusable {
             checkout,
             reason: error.to_string(),
         }))
@@ -178,8 +178,8 @@ impl Worktree<'_> {
     /// Untracked files, including ignored ones, where the new commit has files.
     fn occupied_paths(
         &self,
-        look: &WorktreeStatus,
-        known: &BTreeSet<&Path>,
+        status: &WorktreeStatus,
+        tracked: &BTreeSet<&Path>,
         from: &CommitId,
         to: &CommitId,
     ) -> Result<Vec<PathBuf>, GitError> {
@@ -187,13 +187,13 @@ impl Worktree<'_> {
         let kind = |path: &Path| place.kind(path).map_err(self.file_error("inspect", path));
         let mut occupied = BTreeSet::new();
         for path in self.git().changed_paths(from, to)? {
-            if known.contains(path.as_path()) {
+            if tracked.contains(path.as_path()) {
                 continue;
             }
             let ancestors = path.ancestors().skip(1);
             for folder in ancestors.filter(|folder| !folder.as_os_str().is_empty()) {
                 let is_file = matches!(kind(folder)?, EntryKind::Entry(_) | EntryKind::Other);
-                if is_file && !known.contains(folder) {
+                if is_file && !tracked.contains(folder) {
                     occupied.insert(folder.to_owned());
                 }
             }
@@ -202,8 +202,8 @@ impl Worktree<'_> {
                 EntryKind::Entry(_) | EntryKind::Other => {
                     occupied.insert(path);
                 }
-                // Tracked files in it will be removed; git checks whether there are others.
-                EntryKind::Folder if look.index.iter().any(|it| it.path.starts_with(&path)) => {}
+                // Tracked files in it will be removed; git checks whether it has other files.
+                EntryKind::Folder if status.index.iter().any(|it| it.path.starts_with(&path)) => {}
                 EntryKind::Folder => {
                     let inside = place.files(&path);
                     occupied.extend(inside.map_err(self.file_error("list", &path))?);
@@ -216,12 +216,12 @@ impl Worktree<'_> {
     /// Files that the new commit changes and that need a filter which is disabled: without the
     /// filter, their content in the checkout would be wrong.
     fn filtered_paths(&self, from: &CommitId, to: &CommitId) -> Result<Vec<PathBuf>, GitError> {
-        let named = self.settings().names("filter", &[".smudge", ".process"]);
-        if named.is_empty() {
+        let configured = self.settings().names("filter", &[".smudge", ".process"]);
+        if configured.is_empty() {
             return Ok(Vec::new());
         }
-        let users = self.git().user_names("filter")?;
-        let off: BTreeSet<&String> = named.difference(&users).collect();
+        let user_filters = self.git().user_names("filter")?;
+        let disabled: BTreeSet<&String> = configured.difference(&user_filters).collect();
         let paths = self.git().changed_paths(from, to)?;
         let words = ["check-attr", "-z", "--stdin", "filter"];
         let call = self.call_as_of(to.as_str(), words);
@@ -233,7 +233,7 @@ impl Worktree<'_> {
             let [name, _, value] = row else {
                 return Err(call.malformed_output(&bytes));
             };
-            if off.contains(&String::from_utf8_lossy(value).into_owned()) {
+            if disabled.contains(&String::from_utf8_lossy(value).into_owned()) {
                 files.push(path(name));
             }
         }

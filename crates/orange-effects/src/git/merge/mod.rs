@@ -1,8 +1,8 @@
 //! Merges a branch without a worktree, and fast-forwards the default branch.
 //!
-//! The result is built from objects alone, so that nothing moves before it is known. Then, if
-//! requested, the result is pushed, before anything local moves, because the remote may reject it.
-//! Then the local branch moves, together with the checkouts that are on it. A process that is
+//! The result is built from objects alone, so that nothing moves before the result is known. Then,
+//! if requested, the result is pushed, before anything local moves, because the remote may reject
+//! it. Then the local branch moves, together with the checkouts that are on it. A process that is
 //! killed in between leaves a remote or a branch that already has the result, which is what a retry
 //! checks first.
 
@@ -33,7 +33,7 @@ use crate::git::merge::fast_forward::FastForward;
 /// The lock that serializes merges into one repository; it is released when its holder exits.
 const LOCK: &str = "orange-merge.lock";
 
-/// How often a result is computed again because the default branch moved while it was verified.
+/// How many times a merge is computed and verified if the default branch keeps moving.
 const ROUNDS: usize = 5;
 
 /// What to merge, how, and the state that the decision was based on.
@@ -93,14 +93,14 @@ impl Git {
     /// Makes sure that the default branch contains a branch.
     pub fn merge(&self, merge: &MergeRequest<'_>) -> Result<MergeOutcome, GitError> {
         let merged = self.try_merge(merge)?;
-        Ok(merged.unwrap_or_else(|stopped| {
+        Ok(merged.unwrap_or_else(|failure| {
             MergeOutcome::Refused(Box::new(MergeRefusal {
                 task: merge.task.clone(),
                 branch: merge.branch.clone(),
                 default: merge.default.clone(),
                 strategy: merge.strategy,
-                obstacle: stopped.obstacle,
-                pushed_remote: stopped.pushed_remote,
+                obstacle: failure.obstacle,
+                pushed_remote: failure.pushed_remote,
             }))
         }))
     }
@@ -109,7 +109,7 @@ impl Git {
         &self,
         merge: &MergeRequest<'_>,
     ) -> Result<Result<MergeOutcome, MergeFailure>, GitError> {
-        let _alone = self.lock_merges()?;
+        let _lock = self.lock_merges()?;
         let remote = if merge.push { self.remote()? } else { None };
         let remote = remote.as_ref();
         if let (Some(remote), Freshness::Stale(reason)) = (remote, self.fetch_for(merge)?) {
@@ -124,19 +124,19 @@ impl Git {
             }
         }
         for _ in 0..ROUNDS {
-            let now = self.tips(merge.default)?;
+            let tips = self.tips(merge.default)?;
             if let (Some(_), Some(local), Some(theirs), true) =
-                (remote, &now.local, &now.theirs, now.base.is_diverged)
+                (remote, &tips.local, &tips.theirs, tips.base.is_diverged)
             {
-                let is_everywhere =
+                let is_merged_everywhere =
                     self.is_merged(local, merge)? && self.is_merged(theirs, merge)?;
-                return Ok(if is_everywhere {
+                return Ok(if is_merged_everywhere {
                     Ok(self.current_result(merge, remote, local.clone(), true)?)
                 } else {
                     Err(MergeObstacle::Diverged.into())
                 });
             }
-            let tip = now.target();
+            let tip = tips.target();
             let was_there = self.is_merged(tip, merge)?;
             let to = if was_there {
                 tip.clone()
@@ -152,15 +152,15 @@ impl Git {
                 if let Err(obstacle) = verify(&to)? {
                     return Ok(Err(obstacle.into()));
                 }
-                // The command took a while. If the default branch has moved since, start over: only
-                // a verified result is pushed.
+                // The verification took a while. If the default branch has moved since, start over:
+                // only a verified result is pushed.
                 if self.tips(merge.default)?.target() != tip {
                     continue;
                 }
             }
-            return match self.push_and_move(merge, remote, &now, &to)? {
+            return match self.push_and_move(merge, remote, &tips, &to)? {
                 Ok(()) => self.current_result(merge, remote, to, was_there).map(Ok),
-                Err(stopped) => Ok(Err(stopped)),
+                Err(failure) => Ok(Err(failure)),
             };
         }
         let (expected, found) = (
@@ -223,33 +223,33 @@ impl Git {
         &self,
         merge: &MergeRequest<'_>,
         remote: Option<&Remote>,
-        now: &Tips,
+        tips: &Tips,
         to: &CommitId,
     ) -> Result<Result<(), MergeFailure>, GitError> {
         let forward = FastForward {
             branch: merge.default,
-            from: now.local.as_ref(),
+            from: tips.local.as_ref(),
             to,
         };
-        let is_there = now.theirs.as_ref() == Some(to);
-        let stopped = |obstacle: MergeObstacle, has_it: Option<&Remote>| MergeFailure {
+        let is_pushed = tips.theirs.as_ref() == Some(to);
+        let failure = |obstacle: MergeObstacle, pushed_to: Option<&Remote>| MergeFailure {
             obstacle,
-            pushed_remote: has_it.map(Remote::name_and_address),
+            pushed_remote: pushed_to.map(Remote::name_and_address),
         };
         if let Some(obstacle) = self.find_obstacle(&forward)? {
-            return Ok(Err(stopped(obstacle, remote.filter(|_| is_there))));
+            return Ok(Err(failure(obstacle, remote.filter(|_| is_pushed))));
         }
         if (merge.is_cancelled)() {
             return Ok(Err(MergeObstacle::Cancelled.into()));
         }
-        if let Some(remote) = remote.filter(|_| !is_there)
-            && let Some(words) = self.push_commit(remote, to, merge.default)?
+        if let Some(remote) = remote.filter(|_| !is_pushed)
+            && let Some(message) = self.push_commit(remote, to, merge.default)?
         {
             let remote = remote.name_and_address();
-            return Ok(Err(MergeObstacle::Rejected { remote, words }.into()));
+            return Ok(Err(MergeObstacle::Rejected { remote, message }.into()));
         }
         let moved = self.fast_forward(&forward)?;
-        Ok(moved.map_err(|obstacle| stopped(obstacle, remote)))
+        Ok(moved.map_err(|obstacle| failure(obstacle, remote)))
     }
 
     /// Removes the file that merges lock, unless a merge is in progress.
@@ -270,16 +270,16 @@ impl Git {
         let lock = options
             .open(&path)
             .map_err(GitError::system("open", &path))?;
-        let mut failed = None;
+        let mut lock_error = None;
         let is_ours = Deadline::after(self.network_timeout()).wait_for(|| match lock.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => false,
             Err(TryLockError::Error(error)) => {
-                failed = Some(error);
+                lock_error = Some(error);
                 true
             }
         });
-        match (failed, is_ours) {
+        match (lock_error, is_ours) {
             (Some(error), _) => Err(GitError::system("lock", &path)(error)),
             (None, false) => Err(GitError::MergeInProgress(self.directory().to_owned())),
             (None, true) => Ok(lock),

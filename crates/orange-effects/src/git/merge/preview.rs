@@ -22,8 +22,8 @@ pub struct MergePreview {
 impl Git {
     /// Computes a merge and looks for obstacles.
     pub fn preview_merge(&self, merge: &MergeRequest<'_>) -> Result<MergePreview, GitError> {
-        let now = self.tips(merge.default)?;
-        let base = now.target().clone();
+        let tips = self.tips(merge.default)?;
+        let base = tips.target().clone();
         let behind = self.count(merge.head, &base)?;
         let is_merged = self.is_merged(&base, merge)?;
         let mut preview = MergePreview {
@@ -46,7 +46,7 @@ impl Git {
                 preview.is_fast_forward = to == *merge.head;
                 preview.obstacle = self.find_obstacle(&FastForward {
                     branch: merge.default,
-                    from: now.local.as_ref(),
+                    from: tips.local.as_ref(),
                     to: &to,
                 })?;
             }

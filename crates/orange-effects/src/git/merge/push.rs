@@ -38,7 +38,7 @@ impl Git {
         })?;
         Ok(match self.push_commit(&remote, &commit, branch)? {
             None => PushResult::Done,
-            Some(words) => PushResult::Rejected(words),
+            Some(message) => PushResult::Rejected(message),
         })
     }
 
@@ -75,9 +75,9 @@ impl Git {
     ) -> Result<Option<String>, GitError> {
         let words = PLAIN.iter().chain(options);
         let call = self.call_remote(words, remote);
-        let words = call.with_arguments([refspec]).refusal()?;
-        Ok(words.map(|words| {
-            let lines = words.lines().map(str::trim_end);
+        let rejection = call.with_arguments([refspec]).refusal()?;
+        Ok(rejection.map(|message| {
+            let lines = message.lines().map(str::trim_end);
             let lines: Vec<&str> = lines.filter(|it| !it.starts_with("hint:")).collect();
             lines.join(" ")
         }))

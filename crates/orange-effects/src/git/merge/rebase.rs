@@ -21,7 +21,8 @@ struct Replayed {
 }
 
 impl Git {
-    /// The branch replayed onto the base, unless that would lose what its own merges resolved.
+    /// The branch replayed onto the base, unless that would lose what the branch's own merges
+    /// resolved.
     pub(crate) fn rebase_result(
         &self,
         merge: &MergeRequest<'_>,
@@ -42,7 +43,8 @@ impl Git {
     /// The branch's commits since it left the default branch, replayed onto the base one by one; or
     /// the files in conflict.
     ///
-    /// As with `git rebase`, merges are left out, and commits whose changes the base already has.
+    /// As with `git rebase`, merges are left out, and so are commits whose changes the base already
+    /// has.
     /// The last replayed commit names the branch's own commit, so that a retry recognises it.
     fn rebased(
         &self,

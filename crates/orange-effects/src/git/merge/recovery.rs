@@ -47,7 +47,7 @@ impl Git {
 }
 
 impl Worktree<'_> {
-    /// Records what the files are about to become.
+    /// Records the commits between which the files are about to move.
     pub(crate) fn note_fast_forward(&self, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
         let path = self.directory().join(NOTE);
         let (from, to) = (from.clone(), to.clone());
@@ -67,8 +67,8 @@ impl Worktree<'_> {
         }
     }
 
-    /// Undoes an interrupted move: the files that it was changing become as in HEAD, if each of
-    /// them is as in one of the commits involved. Anything else may be the user's work, and stays.
+    /// Undoes an interrupted move: resets the files that it was changing to HEAD, if each of them
+    /// matches one of the commits involved. Any other content may be the user's work, and stays.
     pub(crate) fn recover(&self) -> Result<Option<MergeObstacle>, GitError> {
         let path = self.directory().join(NOTE);
         if fs::symlink_metadata(&path).is_err() {
@@ -83,22 +83,23 @@ impl Worktree<'_> {
         // The lock may be held by any program, because this may be the user's own checkout.
         self.await_unlocked()?;
         let git = self.git();
-        let held = || {
+        let contents = || {
             let saved = SavedContents::default().and_commit(git, &from)?;
             saved.and_commit(git, &to)?.and_commit(git, &head)
         };
-        self.restore_held(held)?;
-        let saved = held()?;
+        self.restore_held(contents)?;
+        let saved = contents()?;
         let paths: BTreeSet<PathBuf> = git.changed_paths(&from, &to)?.into_iter().collect();
         let found = self.on_disk(&paths, HashMode::Hash)?;
-        let judged = saved.judge_found(self, &found, true)?;
+        let check = saved.judge_found(self, &found, true)?;
         let index = self.index()?;
-        let theirs = index.iter().filter(|it| paths.contains(&it.path));
-        let theirs = theirs.filter(|it| it.stage != 0 || !saved.is_in_commits(&it.path, &it.entry));
-        let mut files: BTreeSet<PathBuf> = theirs.map(|it| it.path.clone()).collect();
-        files.extend(judged.unproved);
+        let unknown = index.iter().filter(|it| paths.contains(&it.path));
+        let unknown =
+            unknown.filter(|it| it.stage != 0 || !saved.is_in_commits(&it.path, &it.entry));
+        let mut files: BTreeSet<PathBuf> = unknown.map(|it| it.path.clone()).collect();
+        files.extend(check.unproved);
         if files.is_empty() {
-            files = self.rewrite(&head, &found, judged.proved)?;
+            files = self.rewrite(&head, &found, check.proved)?;
         }
         if files.is_empty() {
             self.remove_note()?;

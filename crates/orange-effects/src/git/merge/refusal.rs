@@ -75,7 +75,7 @@ pub enum MergeObstacle {
     /// A checkout of the default branch cannot be read or updated.
     Unusable { checkout: PathBuf, reason: String },
     /// The remote rejected the push.
-    Rejected { remote: String, words: String },
+    Rejected { remote: String, message: String },
     /// The command that verifies the merged result failed.
     NotVerified {
         command: String,
@@ -111,17 +111,17 @@ impl fmt::Display for MergeRefusal {
                  cannot be updated: {obstacle}; "
             )?,
         }
-        let mut again = format!("orange task merge {task}");
+        let mut retry = format!("orange task merge {task}");
         if *strategy != MergeStrategy::default() {
-            again = format!("{again} --strategy {}", strategy.as_str());
+            retry = format!("{retry} --strategy {}", strategy.as_str());
         }
         match obstacle {
             MergeObstacle::BranchMoved { .. } | MergeObstacle::DefaultMoved { .. } => {
-                write!(formatter, "check what is new, then run `{again}` again")
+                write!(formatter, "check what is new, then run `{retry}` again")
             }
             MergeObstacle::Diverged => write!(
                 formatter,
-                "reconcile them with `git pull --rebase` on `{default}`, then run `{again}`"
+                "reconcile them with `git pull --rebase` on `{default}`, then run `{retry}`"
             ),
             MergeObstacle::MergesLost => write!(
                 formatter,
@@ -129,47 +129,47 @@ impl fmt::Display for MergeRefusal {
             ),
             MergeObstacle::NotFastForward => write!(
                 formatter,
-                "run `{again} --strategy merge`, or `git rebase {default}` in the task's worktree"
+                "run `{retry} --strategy merge`, or `git rebase {default}` in the task's worktree"
             ),
             MergeObstacle::Conflicts(_) | MergeObstacle::NotVerified { .. } => write!(
                 formatter,
                 "send it to the agent with `orange task request-changes {task} --merge-failure`, \
                  or run `git merge {default}` in the task's worktree, fix and commit it, then run \
-                 `{again}`"
+                 `{retry}`"
             ),
             MergeObstacle::TaskFile(file) => write!(
                 formatter,
                 "remove it from the branch's commits with `git rm --cached {file}` and \
-                 `git commit --amend`, or with `git rebase -i`, then run `{again}`"
+                 `git commit --amend`, or with `git rebase -i`, then run `{retry}`"
             ),
             MergeObstacle::UncommittedChanges { checkout, .. } => write!(
                 formatter,
-                "commit them, or stash them with `git -C '{}' stash`, then run `{again}`",
+                "commit them, or stash them with `git -C '{}' stash`, then run `{retry}`",
                 checkout.display()
             ),
             MergeObstacle::UntrackedFiles { .. } => {
-                write!(formatter, "move them away, then run `{again}`")
+                write!(formatter, "move them away, then run `{retry}`")
             }
             MergeObstacle::NeedsFilter { checkout, .. } => write!(
                 formatter,
-                "detach it with `git -C '{}' switch --detach`, then run `{again}`",
+                "detach it with `git -C '{}' switch --detach`, then run `{retry}`",
                 checkout.display()
             ),
             MergeObstacle::OperationInProgress { checkout, .. } => write!(
                 formatter,
-                "finish or abort it (see `git -C '{}' status`), then run `{again}`",
+                "finish or abort it (see `git -C '{}' status`), then run `{retry}`",
                 checkout.display()
             ),
             MergeObstacle::Unusable { .. } => write!(
                 formatter,
-                "repair it, or remove its record with `git worktree prune`, then run `{again}`"
+                "repair it, or remove its record with `git worktree prune`, then run `{retry}`"
             ),
             MergeObstacle::Rejected { .. } => write!(
                 formatter,
-                "do what the remote requires, then run `{again}`, or merge without a push: \
-                 `{again} --local`"
+                "do what the remote requires, then run `{retry}`, or merge without a push: \
+                 `{retry} --local`"
             ),
-            MergeObstacle::Cancelled => write!(formatter, "run `{again}` to merge it after all"),
+            MergeObstacle::Cancelled => write!(formatter, "run `{retry}` to merge it after all"),
         }
     }
 }
@@ -195,14 +195,15 @@ impl fmt::Display for MergeObstacle {
                 short(found)
             ),
             Self::Diverged => {
-                formatter.write_str("the default branch and the remote's have diverged")
+                formatter.write_str("the local default branch and the remote's have diverged")
             }
             Self::NotFastForward => formatter.write_str(
                 "the default branch has moved since this branch was created, so it cannot be \
                  fast-forwarded",
             ),
             Self::MergesLost => formatter.write_str(
-                "the branch has merges of its own, and a rebase would lose what they resolved",
+                "the branch has merges of its own, and a rebase would lose how they resolved \
+                 conflicts",
             ),
             Self::Conflicts(files) => {
                 write!(formatter, "both branches changed {}", file_list(files))
@@ -243,8 +244,8 @@ impl fmt::Display for MergeObstacle {
                 "the checkout `{}` cannot be updated: {reason}",
                 checkout.display()
             ),
-            Self::Rejected { remote, words } => {
-                write!(formatter, "`{remote}` rejected it: {words}")
+            Self::Rejected { remote, message } => {
+                write!(formatter, "`{remote}` rejected the push: {message}")
             }
             Self::NotVerified {
                 command,

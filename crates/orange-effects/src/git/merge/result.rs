@@ -16,14 +16,14 @@ const HEAD_TRAILER: &str = "Orange-Head";
 /// How many commits a squash message lists.
 const MAX_SUBJECTS: usize = 50;
 
-/// The longest first line of a message.
-const LONGEST: usize = 200;
+/// The longest line of a message that is made of a summary or a subject, in characters.
+const MAX_LINE_CHARS: usize = 200;
 
 /// git's exit code for an unknown option.
 const UNKNOWN_OPTION: i32 = 129;
 
 impl Git {
-    /// Whether a commit contains what the merge should bring: the branch's commit itself, or a
+    /// Whether a commit already contains the result of the merge: the branch's commit itself, or a
     /// squash or rebase of it made since the merge was decided.
     pub(crate) fn is_merged(
         &self,
@@ -52,11 +52,11 @@ impl Git {
             if head != merge.head.as_str() {
                 continue;
             }
-            let is_it = match merge.strategy {
+            let is_match = match merge.strategy {
                 MergeStrategy::Rebase => self.is_replayed(commit, merge)?,
                 _ => self.is_squash(commit, merge.head)?,
             };
-            if is_it {
+            if is_match {
                 return Ok(true);
             }
         }
@@ -86,8 +86,9 @@ impl Git {
         }
         let file = root_file(merge.task_file)?;
         // A task file that a later commit removed would not be part of a squash. The merge is
-        // refused all the same, as the gates do: the reviewed branch must not contain the file.
-        if self.commits_between(merge.base, merge.head, Some(file))?
+        // refused all the same, as it is by the gates: the reviewed branch must not contain the
+        // file.
+        if self.has_commits_between(merge.base, merge.head, Some(file))?
             || self.has_file(merge.head.as_str(), file)?
         {
             return Ok(Err(MergeObstacle::TaskFile(file.to_owned())));
@@ -115,7 +116,7 @@ impl Git {
     }
 
     /// The merged tree of two commits, or the conflicting files. The changes of `head` are those
-    /// since `since`; if absent, since the merge base of both commits.
+    /// since `since`, or, without it, since the merge base of both commits.
     pub(crate) fn merged_tree(
         &self,
         base: &CommitId,
@@ -139,11 +140,11 @@ impl Git {
             }
             _ => return Err(call.error_for(finished)),
         };
-        let answer = &finished.stdout.bytes;
-        let mut parts = split_zero_terminated(answer);
+        let output = &finished.stdout.bytes;
+        let mut parts = split_zero_terminated(output);
         let tree = parts.next().map(String::from_utf8_lossy);
         let tree = tree.filter(|tree| tree.len() == self.id_digits());
-        let tree = tree.ok_or_else(|| call.malformed_output(answer))?;
+        let tree = tree.ok_or_else(|| call.malformed_output(output))?;
         if has_conflicts {
             return Ok(Err(parts.map(path).collect()));
         }
@@ -180,9 +181,9 @@ impl Git {
             };
             // git exits with the same code for every failure, so check whether it knows who the
             // user is.
-            let known =
+            let identity_call =
                 self.call_as_user(merge.at, None, &identity, ["var", "GIT_COMMITTER_IDENT"]);
-            if known.text().is_ok() {
+            if identity_call.text().is_ok() {
                 return Err(error);
             }
         }
@@ -234,5 +235,5 @@ pub(crate) fn trailers(merge: &MergeRequest<'_>) -> [String; 2] {
 fn one_line(text: &str) -> String {
     let text = text.replace(char::is_control, " ");
     let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").chars().take(LONGEST).collect()
+    words.join(" ").chars().take(MAX_LINE_CHARS).collect()
 }

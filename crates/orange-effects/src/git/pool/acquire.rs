@@ -18,7 +18,7 @@ use crate::git::{
 };
 
 /// How long a status that was read in advance stays valid.
-const LOOK_VALIDITY: Duration = Duration::from_secs(1);
+const STATUS_VALIDITY: Duration = Duration::from_secs(1);
 
 /// A workspace that a task should get.
 #[derive(Clone, Copy, Debug)]
@@ -85,14 +85,14 @@ struct AcquireTarget {
     /// Another worktree that has the branch checked out.
     elsewhere: Option<PathBuf>,
     /// The state of the workspace, read during the fetch.
-    early_look: Option<WorktreeStatus>,
+    early_status: Option<WorktreeStatus>,
 }
 
 impl Git {
     /// Puts a workspace on a task's branch; one that is already on it is left as it is.
     pub fn acquire(&self, acquire: &AcquireRequest<'_>) -> Result<AcquireResult<'_>, GitError> {
-        let done = self.try_acquire(acquire)?;
-        Ok(match done {
+        let result = self.try_acquire(acquire)?;
+        Ok(match result {
             Ok(acquired) => AcquireResult::Acquired(acquired),
             Err(refusal) => AcquireResult::Refused(refusal),
         })
@@ -109,12 +109,12 @@ impl Git {
         if *acquire.branch == default {
             return Ok(Err(AcquireRefusal::DefaultBranch(default)));
         }
-        let (freshness, ahead) = self.fetch_and_read_status(&default, acquire);
+        let (freshness, early_status) = self.fetch_and_read_status(&default, acquire);
         let freshness = freshness?;
         let (base, [local, theirs]) = self.base_and_branch(&default, acquire.branch)?;
-        let is_tracked = match &ahead {
+        let is_tracked = match &early_status {
             // The workspace is exactly at that commit, so its index has the same files.
-            Some(look) if look.is_at(&base.commit) => look.has(task_file),
+            Some(status) if status.is_at(&base.commit) => status.has(task_file),
             _ => self.has_file(base.commit.as_str(), task_file)?,
         };
         if is_tracked {
@@ -136,7 +136,7 @@ impl Git {
             target: local.or(theirs).unwrap_or_else(|| base.commit.clone()),
             base,
             elsewhere: elsewhere.next().map(|it| it.path.clone()),
-            early_look: ahead,
+            early_status,
         };
         worktree.take(acquire, aim)
     }
@@ -148,13 +148,13 @@ impl Git {
         default: &BranchName,
         acquire: &AcquireRequest<'_>,
     ) -> (Result<Freshness, GitError>, Option<WorktreeStatus>) {
-        let moment = Deadline::after(LOOK_VALIDITY);
-        let (freshness, look) = thread::scope(|scope| {
-            let look = scope.spawn(|| self.read_in_advance(&acquire.slot));
+        let validity = Deadline::after(STATUS_VALIDITY);
+        let (freshness, status) = thread::scope(|scope| {
+            let status = scope.spawn(|| self.read_in_advance(&acquire.slot));
             let freshness = self.fetch(&[default, acquire.branch]);
-            (freshness, look.join().ok().flatten())
+            (freshness, status.join().ok().flatten())
         });
-        (freshness, look.filter(|_| !moment.has_passed()))
+        (freshness, status.filter(|_| !validity.has_passed()))
     }
 }
 
@@ -188,16 +188,16 @@ impl<'a> Worktree<'a> {
         if let Some(path) = aim.elsewhere.take() {
             return Ok(Err(AcquireRefusal::CheckedOutElsewhere(path)));
         }
-        let ahead = aim.early_look.take();
-        let rest = match self.require_clean(&marker, &aim, ahead)? {
-            Ok(rest) => rest,
+        let early_status = aim.early_status.take();
+        let status = match self.require_clean(&marker, &aim, early_status)? {
+            Ok(status) => status,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let look = match self.switch_to_branch(acquire, &aim, &mut marker, rest)? {
-            Ok(look) => look,
+        let status = match self.switch_to_branch(acquire, &aim, &mut marker, status)? {
+            Ok(status) => status,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        self.acquired_workspace(acquire, aim, look, false).map(Ok)
+        self.acquired_workspace(acquire, aim, status, false).map(Ok)
     }
 
     /// A workspace that the task already has. Nothing in it is changed.
@@ -207,13 +207,13 @@ impl<'a> Worktree<'a> {
         aim: AcquireTarget,
         marker: &mut Marker,
     ) -> Result<Result<AcquiredWorkspace<'a>, AcquireRefusal>, GitError> {
-        let look = self.status()?;
-        let head = &look.head;
-        let under_way = Operation::branch_in(self.directory());
-        let is_there = head.branch() == Some(acquire.branch)
-            || (head.branch().is_none() && under_way.as_ref() == Some(acquire.branch));
-        if !is_there {
-            let head = look.head;
+        let status = self.status()?;
+        let head = &status.head;
+        let operation_branch = Operation::branch_in(self.directory());
+        let is_on_branch = head.branch() == Some(acquire.branch)
+            || (head.branch().is_none() && operation_branch.as_ref() == Some(acquire.branch));
+        if !is_on_branch {
+            let head = status.head;
             return Ok(Err(AcquireRefusal::OnAnotherBranch { head }));
         }
         let phase = Phase::Bound {
@@ -223,7 +223,7 @@ impl<'a> Worktree<'a> {
         if marker.phase != phase {
             self.set_phase(marker, phase)?;
         }
-        self.acquired_workspace(acquire, aim, look, true).map(Ok)
+        self.acquired_workspace(acquire, aim, status, true).map(Ok)
     }
 
     /// Makes sure that the workspace is clean: what a killed attempt left is repaired; anything
@@ -232,11 +232,11 @@ impl<'a> Worktree<'a> {
         &self,
         marker: &Marker,
         aim: &AcquireTarget,
-        ahead: Option<WorktreeStatus>,
+        early_status: Option<WorktreeStatus>,
     ) -> Result<Result<WorktreeStatus, AcquireRefusal>, GitError> {
         self.require_unlocked()?;
-        let ahead = ahead.filter(|look| self.is_head(&look.head));
-        let look = match &marker.phase {
+        let early_status = early_status.filter(|status| self.is_head(&status.head));
+        let status = match &marker.phase {
             Phase::Acquiring { .. } => {
                 self.restore_held(|| self.switch_contents(marker))?;
                 let head = self.head()?;
@@ -245,37 +245,38 @@ impl<'a> Worktree<'a> {
                 let saved = || self.switch_contents(marker)?.and_commit(self.git(), commit);
                 self.reset_to_head(commit, saved)?.1
             }
-            _ => match ahead {
-                Some(look) => look,
+            _ => match early_status {
+                Some(status) => status,
                 None => match self.status() {
                     Err(GitError::NotRegularFile(path)) => {
                         let refusal = SlotRefusal::NotRegularFile(path);
                         return Ok(Err(AcquireRefusal::Slot(refusal)));
                     }
-                    look => look?,
+                    status => status?,
                 },
             },
         };
-        let mut paths: Vec<PathBuf> = look.changes.keys().cloned().collect();
-        paths.extend(look.repositories.iter().cloned());
-        paths.extend(self.dirty_submodules(&look)?);
-        let is_on_its_way = match (&marker.phase, look.head.branch()) {
+        let mut paths: Vec<PathBuf> = status.changes.keys().cloned().collect();
+        paths.extend(status.repositories.iter().cloned());
+        paths.extend(self.dirty_submodules(&status)?);
+        let is_expected_head = match (&marker.phase, status.head.branch()) {
             (Phase::Acquiring { branch, .. }, Some(on)) => branch == on,
             (_, on) => on.is_none(),
         };
         let known = [&aim.base.commit, &aim.target];
         let is_known = |commit: &CommitId| known.contains(&commit);
-        let is_at_rest = paths.is_empty()
-            && look.operations.is_empty()
-            && is_on_its_way
-            && (look.head.commit().is_some_and(is_known) || !self.is_unreachable(&look.head)?);
-        Ok(if is_at_rest {
-            Ok(look)
+        let is_clean = paths.is_empty()
+            && status.operations.is_empty()
+            && is_expected_head
+            && (status.head.commit().is_some_and(is_known)
+                || !self.is_unreachable(&status.head)?);
+        Ok(if is_clean {
+            Ok(status)
         } else {
             Err(AcquireRefusal::NotClean {
-                head: look.head,
+                head: status.head,
                 paths,
-                operations: look.operations,
+                operations: status.operations,
             })
         })
     }
@@ -297,13 +298,13 @@ impl<'a> Worktree<'a> {
         acquire: &AcquireRequest<'_>,
         aim: &AcquireTarget,
         marker: &mut Marker,
-        mut look: WorktreeStatus,
+        mut status: WorktreeStatus,
     ) -> Result<Result<WorktreeStatus, AcquireRefusal>, GitError> {
         let changing = || GitError::FilesChanging(self.path().to_owned());
         let name = branch_ref(acquire.branch)?;
         let target = aim.target.as_str();
-        if look.head.branch() != Some(acquire.branch) {
-            let from = look.head.commit().ok_or_else(changing)?.clone();
+        if status.head.branch() != Some(acquire.branch) {
+            let from = status.head.commit().ok_or_else(changing)?.clone();
             let phase = Phase::Acquiring {
                 task: acquire.task.clone(),
                 branch: acquire.branch.clone(),
@@ -311,7 +312,7 @@ impl<'a> Worktree<'a> {
                 to: aim.target.clone(),
             };
             self.set_phase(marker, phase)?;
-            if !(look.is_at(&aim.target) && self.is_head(&look.head)) {
+            if !(status.is_at(&aim.target) && self.is_head(&status.head)) {
                 let switch = ["switch", "--quiet", "--no-overwrite-ignore", "--detach"];
                 if let Some(words) = self
                     .call(switch)
@@ -325,21 +326,21 @@ impl<'a> Worktree<'a> {
                 // A switch does not rewrite files that differ only by their attributes; they are
                 // written again here. Files that differ otherwise were ignored before, or have just
                 // appeared, and stay.
-                look = self
+                status = self
                     .reset_to_head(&aim.target, || self.switch_contents(marker))?
                     .1;
             }
             if aim.is_new_branch {
-                self.begin_branch(&name, &aim.target)?;
+                self.create_branch(&name, &aim.target)?;
             } else {
                 if self.git().branch(acquire.branch)?.as_ref() != Some(&aim.target) {
                     return Err(changing());
                 }
                 self.set_head(&name)?;
             }
-            look.head = self.head_at(&name, acquire.branch, &aim.target)?;
+            status.head = self.head_at(&name, acquire.branch, &aim.target)?;
         }
-        if look.head.branch() != Some(acquire.branch) {
+        if status.head.branch() != Some(acquire.branch) {
             return Err(changing());
         }
         let phase = Phase::Bound {
@@ -347,18 +348,18 @@ impl<'a> Worktree<'a> {
             branch: acquire.branch.clone(),
         };
         self.set_phase(marker, phase)?;
-        Ok(Ok(look))
+        Ok(Ok(status))
     }
 
     /// Creates the branch at HEAD, and puts HEAD on it.
     ///
     /// Fails if the branch already exists, because it could be at another commit.
-    fn begin_branch(&self, name: &str, at: &CommitId) -> Result<(), GitError> {
+    fn create_branch(&self, name: &str, at: &CommitId) -> Result<(), GitError> {
         let update = ["update-ref", "-m", "orange: new branch"];
         let lines =
             format!("create {name} {at}\noption no-deref\nsymref-update HEAD {name} oid {at}\n");
-        let both = self.call(update).with_arguments(["--stdin"]).input(lines);
-        let finished = both.finish()?;
+        let call = self.call(update).with_arguments(["--stdin"]).input(lines);
+        let finished = call.finish()?;
         match finished.ending {
             CommandExit::Code(0) => Ok(()),
             // git before 2.46 cannot do both in one step, and has changed nothing so far.
@@ -367,12 +368,12 @@ impl<'a> Worktree<'a> {
                 call.with_arguments([self.git().null_id()]).succeed()?;
                 self.set_head(name)
             }
-            _ => Err(both.error_for(finished)),
+            _ => Err(call.error_for(finished)),
         }
     }
 
     fn set_head(&self, name: &str) -> Result<(), GitError> {
-        let call = self.call(["symbolic-ref", "-m", "orange: to the branch", "HEAD"]);
+        let call = self.call(["symbolic-ref", "-m", "orange: switch to the branch", "HEAD"]);
         call.with_arguments([name]).succeed()
     }
 
@@ -380,22 +381,22 @@ impl<'a> Worktree<'a> {
         self,
         acquire: &AcquireRequest<'_>,
         aim: AcquireTarget,
-        look: WorktreeStatus,
-        was_there: bool,
+        status: WorktreeStatus,
+        was_acquired: bool,
     ) -> Result<AcquiredWorkspace<'a>, GitError> {
-        let empty_submodules = self.empty_submodules(&look)?;
+        let empty_submodules = self.empty_submodules(&status)?;
         Ok(AcquiredWorkspace {
-            is_task_file_tracked: look.has(acquire.task_file),
+            is_task_file_tracked: status.has(acquire.task_file),
             worktree: self,
             empty_submodules,
             base: aim.base,
             freshness: aim.freshness,
-            was_acquired: was_there,
-            is_new_branch: aim.is_new_branch && !was_there,
-            operations: look.operations,
-            changes: look.changes.into_keys().collect(),
-            stale_submodules: look.moved_submodules,
-            head: look.head,
+            was_acquired,
+            is_new_branch: aim.is_new_branch && !was_acquired,
+            operations: status.operations,
+            changes: status.changes.into_keys().collect(),
+            stale_submodules: status.moved_submodules,
+            head: status.head,
         })
     }
 }

@@ -32,7 +32,7 @@ pub enum AcquireRefusal {
         /// The operations in progress.
         operations: Vec<Operation>,
     },
-    /// git refuses to check the branch out, in its own words: ignored files are in the way.
+    /// git refuses to check the branch out because ignored files are in the way; holds its message.
     IgnoredFilesInTheWay(String),
     /// An earlier attempt began to release the workspace, and completing the release failed.
     NotReleased(Box<ReleaseResult>),
@@ -76,7 +76,7 @@ impl AcquireRefusal {
                 "save what is in it, then clean it and detach HEAD ({} paths differ)",
                 paths.len()
             ),
-            Self::IgnoredFilesInTheWay(words) => format!("move these files away: {words}"),
+            Self::IgnoredFilesInTheWay(message) => format!("move these files away: {message}"),
             Self::NotReleased(_) => "check what blocks its release".to_owned(),
         }
     }

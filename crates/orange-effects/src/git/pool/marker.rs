@@ -1,7 +1,7 @@
 //! orange's record of a workspace, in git's directory for the worktree.
 //!
 //! The store records which task a workspace is bound to. The marker records how far the git side
-//! has come, so that a retry of an interrupted step knows what to expect, and it proves that the
+//! has got, so that a retry of an interrupted step knows what to expect, and it proves that the
 //! worktree is ours. The marker is outside the tree, where an agent's `git clean` cannot reach it.
 
 use std::fs;

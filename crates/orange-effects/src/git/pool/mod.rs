@@ -1,4 +1,4 @@
-//! Workspaces of the pool: created once, then verified, never guessed.
+//! Creates the workspaces of the pool, and verifies existing ones.
 //!
 //! A worktree is ours when git has it on record at that path, its lock has our reason (set at
 //! creation), and our marker is in git's directory for it. If only the marker is missing, the
@@ -111,7 +111,7 @@ impl Git {
         match self.slot_state(slot.name, &path, listed)? {
             SlotState::Refused(refusal) => return Ok(Err(refusal)),
             SlotState::Ready => {}
-            SlotState::Gone { record } => bring_back(&path, &record)?,
+            SlotState::Gone { record } => recreate_directory(&path, &record)?,
             SlotState::Nothing => self.create_worktree(slot.name, &path, at)?,
             SlotState::Unfinished => {
                 self.remove_unfinished(&path)?;
@@ -128,14 +128,14 @@ impl Git {
     pub(super) fn read_in_advance(&self, slot: &Slot<'_>) -> Option<WorktreeStatus> {
         let path = slot.real_path().ok()?;
         let listed = self.worktrees().ok()?;
-        let there = self.slot_state(slot.name, &path, &listed).ok()?;
+        let state = self.slot_state(slot.name, &path, &listed).ok()?;
         let worktree = self.worktree(&path).ok()?;
         let marker = worktree.marker().ok()??;
-        let is_idle = matches!(there, SlotState::Ready)
+        let is_idle = matches!(state, SlotState::Ready)
             && marker.phase == Phase::Idle
             && !marker.is_refilling
             && !worktree.is_locked();
-        is_idle.then(|| worktree.read_all_unused().ok())?
+        is_idle.then(|| worktree.status_of_unused().ok())?
     }
 
     /// Creates the workspace at a slot before its first use, if there is none.
@@ -145,8 +145,8 @@ impl Git {
         default: Option<&BranchName>,
     ) -> Result<Result<(), SlotRefusal>, GitError> {
         let base = self.base(&self.default_branch(default)?)?;
-        let made = self.workspace(slot, &self.worktrees()?, &base.commit)?;
-        Ok(made.map(drop))
+        let workspace = self.workspace(slot, &self.worktrees()?, &base.commit)?;
+        Ok(workspace.map(drop))
     }
 
     /// The workspace at a slot, if it exists and is complete; a deleted directory is restored from
@@ -160,7 +160,7 @@ impl Git {
             SlotState::Refused(refusal) => return Ok(Err(refusal)),
             SlotState::Nothing | SlotState::Unfinished => return Ok(Ok(None)),
             SlotState::Ready => {}
-            SlotState::Gone { record } => bring_back(&path, &record)?,
+            SlotState::Gone { record } => recreate_directory(&path, &record)?,
         }
         let worktree = self.worktree(&path)?;
         worktree.refill()?;
@@ -310,13 +310,13 @@ impl Worktree<'_> {
         if !self.directory().join("index").exists() {
             self.call(["read-tree", "--reset", "HEAD"]).succeed()?;
         }
-        let look = self.status()?;
+        let status = self.status()?;
         // A process that was killed while filling may have left an incomplete file, which is
         // removed; anything unsaved stays.
-        let judged = SavedContents::default()
-            .and_index(&look)
-            .judge(self, &look)?;
-        self.remove_proved(&judged.proved)?;
+        let check = SavedContents::default()
+            .and_index(&status)
+            .judge(self, &status)?;
+        self.remove_proved(&check.proved)?;
         self.fill()?;
         marker.is_refilling = false;
         marker.write(self.directory())
@@ -355,7 +355,7 @@ fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>, GitError> {
 }
 
 /// Recreates the directory of a workspace that was deleted by hand.
-fn bring_back(path: &Path, record: &Path) -> Result<(), GitError> {
+fn recreate_directory(path: &Path, record: &Path) -> Result<(), GitError> {
     let failed = GitError::system("create", path);
     if let Some(mut marker) = Marker::read(record)? {
         marker.is_refilling = true;

@@ -1,8 +1,8 @@
 //! Removes a workspace that holds no work, and git's record of it.
 //!
 //! The directory is renamed first and deleted last: a process that is killed in between leaves
-//! either a complete worktree, or a record without a directory, or a directory in the trash. Each
-//! of them is finished by the next attempt.
+//! either a complete worktree, or a record without a directory, or a directory in the trash. The
+//! next attempt finishes the removal from any of these states.
 
 use std::fs;
 use std::io;
@@ -32,7 +32,7 @@ pub enum RemoveResult {
         /// The ignored files that were moved aside.
         moved: Vec<PathBuf>,
     },
-    /// There was none.
+    /// There was no workspace.
     Absent,
     /// It holds something that is saved nowhere, or is not ours; nothing was removed.
     Kept { reason: String },

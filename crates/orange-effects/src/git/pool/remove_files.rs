@@ -66,13 +66,13 @@ impl Worktree<'_> {
         saved: impl FnOnce() -> Result<SavedContents, GitError>,
     ) -> Result<(), GitError> {
         let place = self.place()?;
-        let held_path = place.files(Path::new(HELD_FOLDER));
-        let held_path: BTreeSet<PathBuf> = held_path
+        let held_paths = place.files(Path::new(HELD_FOLDER));
+        let held_paths: BTreeSet<PathBuf> = held_paths
             .map_err(self.file_error("list", Path::new(HELD_FOLDER)))?
             .into_iter()
             .collect();
         let mut occupied = BTreeSet::new();
-        for file in held_path {
+        for file in held_paths {
             let path = file.strip_prefix(HELD_FOLDER).unwrap_or(&file);
             if place.rename(&file, path).unwrap_or(false) {
                 place.remove_empty_parents(&file);

@@ -1,4 +1,4 @@
-//! What commits contain, so that a copy on disk may be deleted.
+//! Checks that a file's content is saved before its copy is deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,8 +12,8 @@ use crate::git::worktree::entry::{Entry, LINK, Tree};
 use crate::git::worktree::status::WorktreeStatus;
 use crate::git::{Git, GitError, Rescue, Worktree};
 
-/// What `git add --intent-to-add` puts into the index: an empty file.
-const NOTHING: [&str; 2] = [
+/// The ids of an empty file, which `git add --intent-to-add` puts into the index.
+const EMPTY_FILE_IDS: [&str; 2] = [
     "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 ];
@@ -35,7 +35,7 @@ pub(crate) struct SavedContents {
 pub(crate) struct SavedCheck {
     /// The paths that are saved, each with the content that it had on disk when it was checked.
     pub proved: BTreeMap<PathBuf, Entry>,
-    /// Saved nowhere else.
+    /// The paths whose content is saved nowhere else.
     pub unproved: BTreeSet<PathBuf>,
 }
 
@@ -48,8 +48,8 @@ impl SavedContents {
     }
 
     /// Adds everything in the index, for a worktree that is being filled from its index.
-    pub fn and_index(mut self, look: &WorktreeStatus) -> Self {
-        let resolved = look.index.iter().filter(|it| it.stage == 0);
+    pub fn and_index(mut self, status: &WorktreeStatus) -> Self {
+        let resolved = status.index.iter().filter(|it| it.stage == 0);
         let entries = resolved.map(|it| (it.path.clone(), it.entry.clone()));
         self.commits.push((None, entries.collect()));
         self
@@ -71,15 +71,15 @@ impl SavedContents {
 
     fn has_staged(&self, path: &Path, stage: u8, entry: &Entry) -> bool {
         if stage != 0 {
-            let known = (path.to_owned(), stage, entry.clone());
-            return self.unmerged.contains(&known);
+            let key = (path.to_owned(), stage, entry.clone());
+            return self.unmerged.contains(&key);
         }
         let commits = self.commits.iter().map(|(_, tree)| tree);
         let mut trees = self.staged.iter().chain(commits).chain(&self.exact);
-        NOTHING.contains(&&*entry.id) || trees.any(|tree| tree.get(path) == Some(entry))
+        EMPTY_FILE_IDS.contains(&&*entry.id) || trees.any(|tree| tree.get(path) == Some(entry))
     }
 
-    /// Whether one of the commits has exactly this at a path.
+    /// Whether one of the commits has exactly this entry at a path.
     pub fn is_in_commits(&self, path: &Path, entry: &Entry) -> bool {
         let mut trees = self.commits.iter().map(|(_, tree)| tree);
         trees.any(|tree| tree.get(path) == Some(entry))
@@ -89,29 +89,29 @@ impl SavedContents {
     pub fn judge(
         &self,
         worktree: &Worktree<'_>,
-        look: &WorktreeStatus,
+        status: &WorktreeStatus,
     ) -> Result<SavedCheck, GitError> {
-        let paths = look.paths();
+        let paths = status.paths();
         let found = worktree.on_disk(&paths, HashMode::Hash)?;
-        let mut judged = self.judge_found(worktree, &found, true)?;
-        let staged = look.index.iter().filter(|it| paths.contains(&it.path));
-        let lost = staged.filter(|it| !self.has_staged(&it.path, it.stage, &it.entry));
-        judged.unproved.extend(lost.map(|it| it.path.clone()));
-        judged
+        let mut check = self.judge_found(worktree, &found, true)?;
+        let staged = status.index.iter().filter(|it| paths.contains(&it.path));
+        let unsaved = staged.filter(|it| !self.has_staged(&it.path, it.stage, &it.entry));
+        check.unproved.extend(unsaved.map(|it| it.path.clone()));
+        check
             .proved
-            .retain(|path, _| !judged.unproved.contains(path));
-        Ok(judged)
+            .retain(|path, _| !check.unproved.contains(path));
+        Ok(check)
     }
 
-    /// Checks what is on disk. With `beginnings`, a truncated copy of a saved file counts as saved,
-    /// because a process may have been killed while writing it.
+    /// Checks what is on disk. With `accept_truncated`, a truncated copy of a saved file counts as
+    /// saved, because a process may have been killed while writing it.
     pub fn judge_found(
         &self,
         worktree: &Worktree<'_>,
         found: &BTreeMap<PathBuf, DiskEntry>,
-        beginnings: bool,
+        accept_truncated: bool,
     ) -> Result<SavedCheck, GitError> {
-        let mut judged = SavedCheck {
+        let mut check = SavedCheck {
             proved: BTreeMap::new(),
             unproved: BTreeSet::new(),
         };
@@ -121,31 +121,32 @@ impl SavedContents {
                 // The files in a directory are checked one by one.
                 DiskEntry::Absent | DiskEntry::Folder => {}
                 DiskEntry::Other => {
-                    judged.unproved.insert(path.clone());
+                    check.unproved.insert(path.clone());
                 }
                 DiskEntry::Entry(entry) if self.has_exact(path, entry) => {
-                    judged.proved.insert(path.clone(), entry.clone());
+                    check.proved.insert(path.clone(), entry.clone());
                 }
                 DiskEntry::Entry(entry) => uncertain.push((path.as_path(), entry)),
             }
         }
         for (path, entry) in uncertain {
-            if self.has_as_written(worktree, path, entry, beginnings)? {
-                judged.proved.insert(path.to_owned(), entry.clone());
+            if self.has_as_written(worktree, path, entry, accept_truncated)? {
+                check.proved.insert(path.to_owned(), entry.clone());
             } else {
-                judged.unproved.insert(path.to_owned());
+                check.unproved.insert(path.to_owned());
             }
         }
-        Ok(judged)
+        Ok(check)
     }
 
-    /// Whether a file is what git writes for a commit or, with `beginnings`, the beginning of it.
+    /// Whether a file is what git writes for a commit or, with `accept_truncated`, the beginning
+    /// of that.
     fn has_as_written(
         &self,
         worktree: &Worktree<'_>,
         path: &Path,
         entry: &Entry,
-        beginnings: bool,
+        accept_truncated: bool,
     ) -> Result<bool, GitError> {
         let mut trees = self.commits.iter().map(|(_, tree)| tree);
         if trees.all(|tree| !tree.contains_key(path)) {
@@ -157,13 +158,13 @@ impl SavedContents {
         let mode = entry.mode;
         // The attributes of every commit are tried, because a switch changes the attributes of
         // files that it does not rewrite.
-        let earlier = self
+        let commit_ids = self
             .commits
             .iter()
             .filter_map(|(commit, _)| commit.as_ref());
         for attributes_of in [None]
             .into_iter()
-            .chain(earlier.map(|it| Some(it.as_str())))
+            .chain(commit_ids.map(|it| Some(it.as_str())))
         {
             let id = worktree.hash_as_added(&[path], attributes_of)?.pop();
             let id = id.unwrap_or_default();
@@ -171,17 +172,17 @@ impl SavedContents {
                 return Ok(true);
             }
         }
-        if !beginnings {
+        if !accept_truncated {
             return Ok(false);
         }
         let full = worktree.path().join(path);
         let bytes = fs::read(&full).map_err(GitError::system("read", &full))?;
         // The bytes read must be those that were hashed.
-        let read = worktree
+        let read_id = worktree
             .call(["hash-object", "--stdin"])
             .input(bytes.clone())
             .text()?;
-        if read != entry.id {
+        if read_id != entry.id {
             return Ok(false);
         }
         for committed in self.commits.iter().filter_map(|(_, tree)| tree.get(path)) {

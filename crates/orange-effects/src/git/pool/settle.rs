@@ -17,21 +17,23 @@ use crate::safe_directory::EntryKind;
 pub(crate) enum SettleResult {
     /// Every file is as in HEAD.
     Clean,
-    /// These are saved nowhere, and were not changed.
+    /// These paths are saved nowhere, and were not changed.
     Unproved(BTreeSet<PathBuf>),
-    /// These could not be reset to HEAD, and were not changed.
+    /// These paths could not be reset to HEAD, and were not changed.
     Stuck(BTreeSet<PathBuf>),
 }
 
 impl Worktree<'_> {
     /// Detaches HEAD from its branch; the branch, the index and the files stay as they are.
-    pub(crate) fn detach(&self, head: &Head, otherwise: &CommitId) -> Result<CommitId, GitError> {
+    pub(crate) fn detach(&self, head: &Head, fallback: &CommitId) -> Result<CommitId, GitError> {
         let commit = match head {
             Head::Detached(commit) => return Ok(commit.clone()),
-            Head::Branch { commit, .. } => commit.as_ref().unwrap_or(otherwise),
+            Head::Branch { commit, .. } => commit.as_ref().unwrap_or(fallback),
         };
-        let why = ["-m", "orange: leave the branch"];
-        let call = self.call(["update-ref", "--no-deref"]).with_arguments(why);
+        let reason = ["-m", "orange: leave the branch"];
+        let call = self
+            .call(["update-ref", "--no-deref"])
+            .with_arguments(reason);
         call.with_arguments(["HEAD", commit.as_str()]).succeed()?;
         match self.head()? {
             Head::Detached(now) if now == *commit => Ok(now),
@@ -48,28 +50,28 @@ impl Worktree<'_> {
     ) -> Result<(SettleResult, WorktreeStatus), GitError> {
         self.require_unlocked()?;
         let index = self.index_bytes()?;
-        let look = self.status()?;
-        if look.changes.is_empty() {
-            return Ok((settle_result(&look), look));
+        let status = self.status()?;
+        if status.changes.is_empty() {
+            return Ok((settle_result(&status), status));
         }
-        let judged = saved()?.judge(self, &look)?;
-        if !judged.unproved.is_empty() {
-            return Ok((SettleResult::Unproved(judged.unproved), look));
+        let check = saved()?.judge(self, &status)?;
+        if !check.unproved.is_empty() {
+            return Ok((SettleResult::Unproved(check.unproved), status));
         }
-        let different = self.remove_proved(&judged.proved)?;
+        let different = self.remove_proved(&check.proved)?;
         if !different.is_empty() {
-            return Ok((SettleResult::Unproved(different), look));
+            return Ok((SettleResult::Unproved(different), status));
         }
         let scratch = self.scratch()?;
-        self.unhide_files(&scratch, &look)?;
+        self.unhide_files(&scratch, &status)?;
         let reset = ["read-tree", "--reset", commit.as_str()];
         self.call_on(&scratch, reset).succeed()?;
         if !self.swap_index(index.as_deref(), &scratch)? {
-            return Ok((SettleResult::Stuck(look.paths()), look));
+            return Ok((SettleResult::Stuck(status.paths()), status));
         }
         self.fill()?;
-        let look = self.status()?;
-        Ok((settle_result(&look), look))
+        let status = self.status()?;
+        Ok((settle_result(&status), status))
     }
 
     /// Writes the files that the index has and the disk lacks; replaces nothing.
@@ -88,8 +90,8 @@ impl Worktree<'_> {
             } else if indexed.entry.mode == GITLINK {
                 // A submodule that is not checked out needs an empty directory, else git counts it
                 // as deleted.
-                let made = place.make_folder(path);
-                made.map_err(self.file_error("create", path))?;
+                let created = place.make_folder(path);
+                created.map_err(self.file_error("create", path))?;
             }
         }
         if missing.is_empty() {
@@ -103,12 +105,16 @@ impl Worktree<'_> {
         Ok(())
     }
 
-    /// Makes git check changed files again that it was told not to check.
-    pub(crate) fn unhide_files(&self, index: &Path, look: &WorktreeStatus) -> Result<(), GitError> {
-        let hidden = look
+    /// Clears the flags that keep git from checking some of the changed files.
+    pub(crate) fn unhide_files(
+        &self,
+        index: &Path,
+        status: &WorktreeStatus,
+    ) -> Result<(), GitError> {
+        let hidden = status
             .index
             .iter()
-            .filter(|it| look.changes.contains_key(&it.path));
+            .filter(|it| status.changes.contains_key(&it.path));
         let (mut assumed, mut skipped) = (Vec::new(), Vec::new());
         for indexed in hidden {
             if indexed.is_hidden {
@@ -131,10 +137,10 @@ impl Worktree<'_> {
     }
 }
 
-fn settle_result(look: &WorktreeStatus) -> SettleResult {
-    if look.is_clean() {
+fn settle_result(status: &WorktreeStatus) -> SettleResult {
+    if status.is_clean() {
         return SettleResult::Clean;
     }
-    let others = look.repositories.iter().chain(&look.moved_submodules);
-    SettleResult::Stuck(look.changes.keys().chain(others).cloned().collect())
+    let others = status.repositories.iter().chain(&status.moved_submodules);
+    SettleResult::Stuck(status.changes.keys().chain(others).cloned().collect())
 }

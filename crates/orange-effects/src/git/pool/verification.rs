@@ -10,7 +10,7 @@ use crate::git::{Git, GitError, Slot, SlotRefusal};
 
 impl Git {
     /// Puts exactly the files of a commit into a worktree that is used for nothing else; returns
-    /// its path. The caller holds the lock of merges.
+    /// its path. The caller holds the merge lock.
     ///
     /// Files that git ignores stay, so that a build need not start from nothing. Everything else
     /// that differs from the commit comes from an earlier verification and is removed.

@@ -13,7 +13,7 @@ pub enum Freshness {
     NoRemote,
     /// The remote was just fetched.
     Fresh,
-    /// The fetch failed, and why; the last known state is used.
+    /// The fetch failed for this reason; the last known state is used.
     Stale(String),
 }
 
@@ -51,7 +51,8 @@ impl Tips {
 }
 
 impl Git {
-    /// The default branch: as configured, as the remote reports, or the usual one that exists.
+    /// The default branch: the configured one, the remote's, or the first that exists of
+    /// `init.defaultBranch`, `main` and `master`.
     pub fn default_branch(&self, configured: Option<&BranchName>) -> Result<BranchName, GitError> {
         if let Some(configured) = configured {
             branch_ref(configured)?;
@@ -61,11 +62,11 @@ impl Git {
             .call(["config", "--get", "init.defaultBranch"])
             .answer()?;
         let output = output.map(|output| String::from_utf8_lossy(&output).trim().to_owned());
-        let usual = output.into_iter();
-        let usual = usual.chain(["main", "master"].map(str::to_owned));
-        let usual: Vec<BranchName> = usual.map(BranchName::new).collect();
+        let candidates = output.into_iter();
+        let candidates = candidates.chain(["main", "master"].map(str::to_owned));
+        let candidates: Vec<BranchName> = candidates.map(BranchName::new).collect();
         let mut names: Vec<String> = Vec::new();
-        for branch in &usual {
+        for branch in &candidates {
             names.extend(self.names_of(branch).unwrap_or_default());
         }
         let remote = self.remote_name();
@@ -81,7 +82,7 @@ impl Git {
         {
             return Ok(BranchName::new(name));
         }
-        for branch in usual {
+        for branch in candidates {
             let names = self.names_of(&branch).unwrap_or_default();
             if names.iter().any(|name| refs.commits.contains_key(name)) {
                 return Ok(branch);

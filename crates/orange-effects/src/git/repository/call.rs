@@ -17,7 +17,7 @@ use crate::git::{Git, GitError};
 pub(crate) struct Call {
     invocation: Invocation,
     /// The timeout for a command that is known to take long.
-    work: Duration,
+    long_timeout: Duration,
 }
 
 /// The author of a commit, if it is not the user.
@@ -50,10 +50,10 @@ impl Git {
         words: impl IntoIterator<Item = A>,
     ) -> Call {
         let mut variables = self.caller.variables(&[]);
-        self.place(&mut variables, self.directory());
+        self.set_directories(&mut variables, self.directory());
         variables.insert("GIT_ATTR_SOURCE".into(), commit.into());
-        // Without a worktree, git looks for files in the directory it runs in; ours has no files to
-        // find.
+        // Without a worktree, git looks for files in the directory it runs in; our own
+        // directory has none.
         self.caller
             .invoke(variables, self.own.path())
             .with_arguments(words)
@@ -70,7 +70,7 @@ impl Git {
         words: impl IntoIterator<Item = A>,
     ) -> Call {
         let mut variables = self.caller.variables(identity);
-        self.place(&mut variables, self.directory());
+        self.set_directories(&mut variables, self.directory());
         for (name, _) in IDENTITY {
             variables.remove(OsStr::new(name));
         }
@@ -88,15 +88,16 @@ impl Git {
             }
         }
         // Without this setting, git may derive a name from the machine, which identifies no user.
-        let known = ["-c", "user.useConfigOnly=true"];
+        let config_only = ["-c", "user.useConfigOnly=true"];
         self.caller
             .invoke(variables, self.own.path())
-            .with_arguments(known)
+            .with_arguments(config_only)
             .with_arguments(words)
     }
 
-    /// A command about git's records of worktrees, whose paths follow from the repository's own
-    /// directory. It reads the repository's configuration, but runs no program named there.
+    /// A command about git's records of worktrees. It runs with the repository's own directory,
+    /// because git derives the paths that it records from its directory. It reads the repository's
+    /// configuration, but runs no program named there.
     pub(crate) fn call_recording<A: AsRef<OsStr>>(
         &self,
         words: impl IntoIterator<Item = A>,
@@ -110,7 +111,7 @@ impl Git {
 
     /// Makes git use this directory of the repository, and our own directory as the common
     /// directory.
-    pub(in crate::git) fn place(&self, variables: &mut Variables, directory: &Path) {
+    pub(in crate::git) fn set_directories(&self, variables: &mut Variables, directory: &Path) {
         variables.insert("GIT_DIR".into(), directory.into());
         variables.insert("GIT_COMMON_DIR".into(), self.own.path().into());
     }
@@ -144,17 +145,17 @@ impl Git {
     ) -> Call {
         let mut settings = remote.settings();
         if remote.uses_ssh() && !self.has_ssh_command() {
-            let quiet = ("core.sshCommand", "ssh -oBatchMode=yes");
-            settings.push((quiet.0.to_owned(), quiet.1.to_owned()));
+            let batch_mode = ("core.sshCommand", "ssh -oBatchMode=yes");
+            settings.push((batch_mode.0.to_owned(), batch_mode.1.to_owned()));
         }
         let mut variables = self.caller.variables(&settings);
-        self.place(&mut variables, self.directory());
+        self.set_directories(&mut variables, self.directory());
         // git runs in the checkout, because a remote may be a path relative to it.
-        let above = self.directory().parent();
-        let above = above.filter(|_| self.directory().ends_with(".git"));
+        let checkout = self.directory().parent();
+        let checkout = checkout.filter(|_| self.directory().ends_with(".git"));
         let call = self
             .caller
-            .invoke(variables, above.unwrap_or(self.directory()));
+            .invoke(variables, checkout.unwrap_or(self.directory()));
         let call = call
             .with_arguments(words)
             .with_arguments(["--", &remote.name]);
@@ -172,8 +173,11 @@ impl Git {
 }
 
 impl Call {
-    pub fn new(invocation: Invocation, work: Duration) -> Self {
-        Self { invocation, work }
+    pub fn new(invocation: Invocation, long_timeout: Duration) -> Self {
+        Self {
+            invocation,
+            long_timeout,
+        }
     }
 
     pub fn with_arguments<A: AsRef<OsStr>>(self, words: impl IntoIterator<Item = A>) -> Self {
@@ -194,15 +198,18 @@ impl Call {
 
     /// For a command that reads or writes many files: a longer timeout.
     pub fn with_long_timeout(self) -> Self {
-        let work = self.work;
-        self.timeout(work)
+        let long_timeout = self.long_timeout;
+        self.timeout(long_timeout)
     }
 
     fn with(self, change: impl FnOnce(Invocation) -> Invocation) -> Self {
-        let Self { invocation, work } = self;
+        let Self {
+            invocation,
+            long_timeout,
+        } = self;
         Self {
             invocation: change(invocation),
-            work,
+            long_timeout,
         }
     }
 
@@ -241,8 +248,8 @@ impl Call {
         match finished.ending {
             CommandExit::Code(0) => Ok(None),
             CommandExit::Code(1) => {
-                let words = String::from_utf8_lossy(&finished.stderr.bytes);
-                Ok(Some(words.trim().to_owned()))
+                let message = String::from_utf8_lossy(&finished.stderr.bytes);
+                Ok(Some(message.trim().to_owned()))
             }
             _ => Err(self.invocation.error_for(finished).into()),
         }
@@ -270,11 +277,11 @@ impl Call {
     }
 
     /// The error for malformed output.
-    pub fn malformed_output(&self, answer: &[u8]) -> GitError {
-        let answer = String::from_utf8_lossy(answer);
+    pub fn malformed_output(&self, output: &[u8]) -> GitError {
+        let output = String::from_utf8_lossy(output);
         GitError::Garbled {
             call: self.invocation.to_string(),
-            answer: answer.escape_debug().take(200).collect(),
+            answer: output.escape_debug().take(200).collect(),
         }
     }
 

@@ -50,9 +50,9 @@ pub(crate) const IDENTITY: &[(&str, &str)] = &[
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timeouts {
     /// Reading local state.
-    pub look: Duration,
+    pub read: Duration,
     /// Reading or writing many files.
-    pub work: Duration,
+    pub long: Duration,
     /// Using the network.
     pub network: Duration,
     /// Waiting for a lock on the index, before its owner is checked.
@@ -86,8 +86,8 @@ impl GitProgram {
             environment: environment.passed_variables([]),
             passed_settings: Vec::new(),
             timeouts: Timeouts {
-                look: Duration::from_secs(30),
-                work: Duration::from_mins(5),
+                read: Duration::from_secs(30),
+                long: Duration::from_mins(5),
                 network: Duration::from_mins(1),
                 lock: Duration::from_secs(5),
             },
@@ -105,10 +105,10 @@ impl GitProgram {
     pub fn invoke(&self, variables: Variables, directory: &Path) -> Call {
         let invocation = Invocation::new(&self.program, variables)
             .directory(directory)
-            .timeout(self.timeouts.look)
+            .timeout(self.timeouts.read)
             .limit(LIMIT)
             .arguments(["--literal-pathspecs"]);
-        Call::new(invocation, self.timeouts.work)
+        Call::new(invocation, self.timeouts.long)
     }
 
     pub fn variables(&self, settings: &[Setting]) -> Variables {

@@ -18,11 +18,11 @@ pub(crate) fn git_directory(checkout: &Path) -> Option<PathBuf> {
             return None;
         }
     }
-    let is_there = |name: &str| fs::symlink_metadata(found.join(name)).is_ok();
-    let is_whole = ["HEAD", "config", "objects", "refs"]
+    let exists = |name: &str| fs::symlink_metadata(found.join(name)).is_ok();
+    let is_complete = ["HEAD", "config", "objects", "refs"]
         .into_iter()
-        .all(is_there);
-    if !is_whole || is_there("commondir") {
+        .all(exists);
+    if !is_complete || exists("commondir") {
         return None;
     }
     found.canonicalize().ok()
@@ -31,8 +31,8 @@ pub(crate) fn git_directory(checkout: &Path) -> Option<PathBuf> {
 impl GitProgram {
     /// The git directory of a repository, found by git's own search upwards from a directory.
     pub(crate) fn find_git_directory(&self, directory: &Path) -> Result<PathBuf, GitError> {
-        let ask = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
-        let found = self.discovery_call(directory).with_arguments(ask).path();
+        let words = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
+        let found = self.discovery_call(directory).with_arguments(words).path();
         found.map_err(|error| GitError::NotARepository {
             path: directory.to_owned(),
             reason: error.to_string(),

@@ -8,7 +8,7 @@ use super::own_directory::{LIMIT, read_file};
 use crate::git::{Git, GitError};
 use crate::private_file;
 
-/// The line before each line that orange adds, by which it finds them again.
+/// orange writes this line before each line that it adds, to find the added lines again.
 const MARK: &str = "# The next line was added by orange; `orange uninstall` removes it.";
 
 impl Git {
@@ -19,28 +19,28 @@ impl Git {
         let failed = GitError::system("write", &path);
         let text = read_file(&path, LIMIT).map_err(GitError::system("read", &path))?;
         let text = text.unwrap_or_default();
-        let mut more = Vec::new();
+        let mut added_lines = Vec::new();
         for file in files {
             let line = format!("/{}", tree_file(file)?);
             let mut lines = text.split(|byte| *byte == b'\n');
             if !lines.any(|it| it.trim_ascii_end() == line.as_bytes()) {
-                more.extend_from_slice(format!("{MARK}\n{line}\n").as_bytes());
+                added_lines.extend_from_slice(format!("{MARK}\n{line}\n").as_bytes());
             }
         }
-        if more.is_empty() {
+        if added_lines.is_empty() {
             return Ok(());
         }
         if !text.is_empty() && !text.ends_with(b"\n") {
-            more.insert(0, b'\n');
+            added_lines.insert(0, b'\n');
         }
         let folder = self.directory().join("info");
         fs::create_dir_all(folder).map_err(&failed)?;
         // Appended in one write, so that concurrent edits are kept.
         let file = OpenOptions::new().append(true).create(true).open(&path);
         let mut file = file.map_err(&failed)?;
-        file.write_all(&more).map_err(&failed)?;
+        file.write_all(&added_lines).map_err(&failed)?;
         file.sync_all().map_err(&failed)?;
-        self.own.take_excludes(self.directory())
+        self.own.copy_excludes(self.directory())
     }
 
     /// The lines that `exclude` added.

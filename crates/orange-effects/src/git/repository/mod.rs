@@ -61,7 +61,7 @@ impl Git {
     ) -> Result<Self, GitError> {
         let settings = Settings::read(&directory.join("config"))?;
         let own = OwnDirectory::create(&caller.folders, &directory, &settings.format())?;
-        own.take_excludes(&directory)?;
+        own.copy_excludes(&directory)?;
         let mut git = Self {
             caller,
             directory,
@@ -84,16 +84,16 @@ impl Git {
     }
 
     /// Makes merge drivers fail that only the repository's configuration defines, so that changes
-    /// on both sides conflict: merging such a file as text is not what its attributes request.
+    /// on both sides conflict. Merging such a file as text would ignore its attributes.
     fn disable_merge_drivers(&mut self) -> Result<(), GitError> {
-        let named = self.settings.names("merge", &[".driver"]);
-        if named.is_empty() {
+        let configured = self.settings.names("merge", &[".driver"]);
+        if configured.is_empty() {
             return Ok(());
         }
-        let users = self.user_names("merge")?;
-        let off = named.difference(&users);
-        let off = off.map(|name| (format!("merge.{name}.driver"), String::from("false")));
-        self.caller.passed_settings.extend(off);
+        let user_drivers = self.user_names("merge")?;
+        let disabled = configured.difference(&user_drivers);
+        let disabled = disabled.map(|name| (format!("merge.{name}.driver"), String::from("false")));
+        self.caller.passed_settings.extend(disabled);
         Ok(())
     }
 
@@ -101,8 +101,8 @@ impl Git {
     #[must_use]
     pub fn timeouts(mut self, local: Duration, network: Duration, lock: Duration) -> Self {
         self.caller.timeouts = Timeouts {
-            look: local,
-            work: local,
+            read: local,
+            long: local,
             network,
             lock,
         };

@@ -4,14 +4,14 @@ use orange_engine::names::{BranchName, TaskId, WorkspaceName};
 
 use crate::git::GitError;
 
-/// The longest name: the file of a ref has the same name, and file names are limited to 255 bytes,
-/// of which locks need some.
-const LONGEST: usize = 200;
+/// The longest name, in bytes. git stores a ref in a file of the same name and appends `.lock` to
+/// lock it, and file names are limited to 255 bytes.
+const MAX_BYTES: usize = 200;
 
 /// The longest part of a branch name that is made of a summary, in characters.
 const MAX_WORDS_CHARS: usize = 40;
 
-/// The branch of a task without a name or a summary.
+/// The branch of a task for which neither a branch name nor a summary is given.
 pub fn default_task_branch(task: &TaskId) -> BranchName {
     BranchName::new(format!("orange-tasks/{task}"))
 }
@@ -84,13 +84,13 @@ fn is_plain(text: &str) -> bool {
 fn require(
     what: &'static str,
     value: &str,
-    is_fine: impl Fn(&str) -> bool,
+    is_valid: impl Fn(&str) -> bool,
 ) -> Result<(), GitError> {
     let reason = if value.is_empty() {
         "it is empty"
-    } else if value.len() > LONGEST {
+    } else if value.len() > MAX_BYTES {
         "it is too long"
-    } else if !is_fine(value) {
+    } else if !is_valid(value) {
         "git does not allow it"
     } else {
         return Ok(());

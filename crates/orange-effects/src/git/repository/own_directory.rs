@@ -16,15 +16,16 @@ use rustix::fs::OFlags;
 
 use crate::git::GitError;
 
-/// What is linked to the repository: entries that may appear only later, and directories that are
-/// linked if they exist.
+/// Entries that are always linked to the repository's, because they may appear only later.
 const FILES: [&str; 3] = ["packed-refs", "shallow", "worktrees"];
+
+/// Directories that are linked to the repository's if they exist.
 const FOLDERS: [&str; 4] = ["objects", "refs", "logs", "reftable"];
 
 /// Upper bound on a list of ignored files.
 pub(crate) const LIMIT: u64 = 16 * 1024 * 1024;
 
-/// Makes the names of one process unique.
+/// Makes the names that this process chooses unique.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// Whether this process has cleaned up after killed ones.
@@ -97,9 +98,9 @@ impl OwnDirectory {
             symlink(repository.join(name), self.path.join(name))?;
         }
         for name in FOLDERS {
-            let there = repository.join(name);
-            if there.is_dir() {
-                symlink(there, self.path.join(name))?;
+            let source = repository.join(name);
+            if source.is_dir() {
+                symlink(source, self.path.join(name))?;
             }
         }
         Ok(())
@@ -110,7 +111,7 @@ impl OwnDirectory {
     }
 
     /// Copies the repository's list of ignored files.
-    pub fn take_excludes(&self, repository: &Path) -> Result<(), GitError> {
+    pub fn copy_excludes(&self, repository: &Path) -> Result<(), GitError> {
         let theirs = repository.join("info").join("exclude");
         let ours = self.path.join("info").join("exclude");
         // An entry that is not a regular file excludes nothing; git would block on a pipe.

@@ -64,7 +64,7 @@ impl Git {
         let mut refs = Refs::default();
         let mut missing: Vec<&str> = Vec::new();
         for name in names {
-            match read_if_there(&self.directory().join(name)).ok()? {
+            match read_if_exists(&self.directory().join(name)).ok()? {
                 None => missing.push(name),
                 Some(text) => {
                     let id = self.id_in(&text)?;
@@ -101,7 +101,7 @@ impl Git {
     }
 
     fn read_packed_refs(&self) -> Option<String> {
-        let packed = read_if_there(&self.directory().join(PACKED)).ok()?;
+        let packed = read_if_exists(&self.directory().join(PACKED)).ok()?;
         String::from_utf8(packed.unwrap_or_default()).ok()
     }
 
@@ -131,7 +131,7 @@ impl Git {
 
 /// The content of a file; `None` when it does not exist, or when it is a directory, which holds
 /// refs with longer names.
-fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
+fn read_if_exists(path: &Path) -> io::Result<Option<Vec<u8>>> {
     if path.is_dir() {
         return Ok(None);
     }

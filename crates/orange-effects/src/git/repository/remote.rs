@@ -45,7 +45,7 @@ impl RemoteAddress {
 }
 
 impl Git {
-    /// Sets the recorded remote of a project, which may be none.
+    /// Sets the recorded remote of a project; `None` if it was registered without a remote.
     #[must_use]
     pub fn with_registered_remote(mut self, project: &str, address: Option<RemoteAddress>) -> Self {
         let project = project.to_owned();
@@ -71,24 +71,28 @@ impl Git {
     /// The remote, if there is one; an error while it differs from the registered one.
     pub(crate) fn remote(&self) -> Result<Option<Remote>, GitError> {
         let remote = self.settings.remote();
-        let now = remote.as_ref().map(RemoteAddress::of);
-        let Some(registered) = self.registered.as_ref().filter(|it| it.address != now) else {
+        let configured = remote.as_ref().map(RemoteAddress::of);
+        let Some(registered) = self
+            .registered
+            .as_ref()
+            .filter(|it| it.address != configured)
+        else {
             return Ok(remote);
         };
-        let told = |address: &Option<RemoteAddress>| match address {
+        let describe = |address: &Option<RemoteAddress>| match address {
             Some(address) => address.to_string(),
             None => String::from("no remote"),
         };
         let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
         let mut accept = format!("orange project update {} --remote ", registered.project);
-        accept += &quoted(now.as_ref().map_or("", |it| it.fetch.as_str()));
-        if let Some(push) = now.as_ref().and_then(|it| it.push.as_deref()) {
+        accept += &quoted(configured.as_ref().map_or("", |it| it.fetch.as_str()));
+        if let Some(push) = configured.as_ref().and_then(|it| it.push.as_deref()) {
             accept += " --push-remote ";
             accept += &quoted(push);
         }
         Err(GitError::RemoteChanged {
-            configured: told(&now),
-            registered: told(&registered.address),
+            configured: describe(&configured),
+            registered: describe(&registered.address),
             accept,
         })
     }

@@ -64,8 +64,8 @@ impl Remote {
     /// The settings about this remote that are passed to git, and nothing else.
     pub fn settings(&self) -> Vec<Setting> {
         let name = &self.name;
-        let tracked = format!("+refs/heads/*:refs/remotes/{name}/*");
-        let mut settings = vec![("url", self.url.clone()), ("fetch", tracked)];
+        let refspec = format!("+refs/heads/*:refs/remotes/{name}/*");
+        let mut settings = vec![("url", self.url.clone()), ("fetch", refspec)];
         settings.extend(self.push_url.clone().map(|it| ("pushurl", it)));
         if let Some(filter) = self.partial_clone_filter.clone() {
             settings.push(("promisor", String::from("true")));
@@ -144,8 +144,8 @@ impl Settings {
 
     /// Whether it is a sparse checkout.
     pub fn is_sparse(&self) -> bool {
-        let said = self.last("core.sparsecheckout");
-        said.is_some_and(|it| {
+        let value = self.last("core.sparsecheckout");
+        value.is_some_and(|it| {
             matches!(
                 it.to_ascii_lowercase().as_str(),
                 "true" | "yes" | "on" | "1"
@@ -205,8 +205,8 @@ impl Settings {
             Some(name.to_owned())
         };
         let names: BTreeSet<String> = self.all.iter().filter_map(name).collect();
-        let is_meant = |name: &&String| *name == "origin" || names.len() == 1;
-        let name = names.iter().find(is_meant)?.clone();
+        let is_chosen = |name: &&String| *name == "origin" || names.len() == 1;
+        let name = names.iter().find(is_chosen)?.clone();
         let first = |key: &str| {
             let key = format!("remote.{name}.{key}");
             let mut found = self.all.iter().filter(|(it, _)| *it == key);

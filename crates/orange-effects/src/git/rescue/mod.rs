@@ -2,7 +2,7 @@
 //!
 //! The commit's tree is the worktree, byte for byte and without filters. Its parents are HEAD, a
 //! commit of the index, and, while an operation is in progress, a commit of its state. Worktree and
-//! index are only read. The ref is written last, after a second look has found every byte in the
+//! index are only read. The ref is written last, after a second reading has found every byte in the
 //! commit.
 
 pub(crate) mod rescues;
@@ -44,14 +44,14 @@ impl Worktree<'_> {
     pub(super) fn rescue_from(
         &self,
         task: &TaskId,
-        mut look: WorktreeStatus,
+        mut status: WorktreeStatus,
     ) -> Result<Option<Rescue>, GitError> {
         task_part(task)?;
         for _round in 0..ROUNDS {
-            if !self.is_unsaved(&look)? {
+            if !self.is_unsaved(&status)? {
                 return Ok(None);
             }
-            let found = self.on_disk(&look.paths(), HashMode::Write)?;
+            let found = self.on_disk(&status.paths(), HashMode::Write)?;
             let unsavable = |(path, found): (&PathBuf, &DiskEntry)| {
                 (*found == DiskEntry::Other).then(|| path.clone())
             };
@@ -63,39 +63,42 @@ impl Worktree<'_> {
             }
             let about = RescueOrigin {
                 task: task.clone(),
-                branch: look
+                branch: status
                     .head
                     .branch()
                     .cloned()
                     .or_else(|| Operation::branch_in(self.directory())),
-                head: look.head.commit().cloned(),
-                operations: look.operations.clone(),
+                head: status.head.commit().cloned(),
+                operations: status.operations.clone(),
             };
-            let (commit, parents) = self.commit_of(&look, &found, &about)?;
-            let again = self.status()?;
-            if self.is_complete(&look, &again, &found, &commit)? {
+            let (commit, parents) = self.commit_of(&status, &found, &about)?;
+            let second_status = self.status()?;
+            if self.is_complete(&status, &second_status, &found, &commit)? {
                 let rescued = Rescue::new(commit, about, parents);
                 return self.git().create_rescue_ref(rescued).map(Some);
             }
-            look = again;
+            status = second_status;
         }
         Err(GitError::FilesChanging(self.path().to_owned()))
     }
 
     /// Whether anything exists only in this worktree.
-    pub(super) fn is_unsaved(&self, look: &WorktreeStatus) -> Result<bool, GitError> {
-        let is_unsaved = !look.changes.is_empty() || !look.operations.is_empty();
-        Ok(is_unsaved || self.is_unreachable(&look.head)?)
+    pub(super) fn is_unsaved(&self, status: &WorktreeStatus) -> Result<bool, GitError> {
+        let is_unsaved = !status.changes.is_empty() || !status.operations.is_empty();
+        Ok(is_unsaved || self.is_unreachable(&status.head)?)
     }
 
     fn commit_of(
         &self,
-        look: &WorktreeStatus,
+        status: &WorktreeStatus,
         found: &BTreeMap<PathBuf, DiskEntry>,
         about: &RescueOrigin,
     ) -> Result<(CommitId, Parents), GitError> {
         let scratch = self.scratch()?;
-        let unmerged = look.changes.iter().filter(|(_, change)| change.is_unmerged);
+        let unmerged = status
+            .changes
+            .iter()
+            .filter(|(_, change)| change.is_unmerged);
         let unmerged: Vec<&Path> = unmerged.map(|(path, _)| path.as_path()).collect();
         self.update_index_entries(&scratch, unmerged.iter().map(|path| (*path, None)))?;
         let index = self.call_on(&scratch, ["write-tree"]).text()?;
@@ -110,17 +113,17 @@ impl Worktree<'_> {
         let index = self.commit_tree(&index, &head, "orange: the index")?;
         let mut parents = head;
         parents.push(index);
-        if !look.operations.is_empty() || !unmerged.is_empty() {
-            parents.push(self.commit_state(look, &scratch)?);
+        if !status.operations.is_empty() || !unmerged.is_empty() {
+            parents.push(self.commit_state(status, &scratch)?);
         }
-        let _kept = fs::remove_file(&scratch);
+        let _left_for_later = fs::remove_file(&scratch);
         let commit = self.commit_tree(&tree, &parents, &about.message()?)?;
         Ok((CommitId::new(commit), parents))
     }
 
     /// Commits the files of operations in progress and the stages of unresolved paths; commits that
     /// these files name become parents, so that git keeps those commits.
-    fn commit_state(&self, look: &WorktreeStatus, scratch: &Path) -> Result<String, GitError> {
+    fn commit_state(&self, status: &WorktreeStatus, scratch: &Path) -> Result<String, GitError> {
         let names = Operation::state_in(self.directory());
         let files: Vec<PathBuf> = names
             .iter()
@@ -131,7 +134,7 @@ impl Worktree<'_> {
         for (name, id) in names.iter().zip(ids) {
             entries.insert(Path::new(STATE).join(name), Entry { mode: FILE, id });
         }
-        for indexed in look.index.iter().filter(|it| it.stage != 0) {
+        for indexed in status.index.iter().filter(|it| it.stage != 0) {
             let stage = Path::new(STAGES).join(indexed.stage.to_string());
             entries.insert(stage.join(&indexed.path), indexed.entry.clone());
         }
@@ -183,7 +186,7 @@ impl Worktree<'_> {
         Ok(ids.iter().cloned().zip(kinds).collect())
     }
 
-    /// Whether a second look finds the same as the first, and all of it is in the commit.
+    /// Whether a second reading finds the same as the first, and all of it is in the commit.
     fn is_complete(
         &self,
         first: &WorktreeStatus,
@@ -201,18 +204,18 @@ impl Worktree<'_> {
         let tree = self.git().tree(commit.as_str())?;
         let mut ids = BTreeSet::new();
         for (path, found) in found {
-            let kept = tree.get(path);
-            let is_kept = match found {
-                DiskEntry::Entry(entry) => kept == Some(entry),
-                _ => kept.is_none(),
+            let saved = tree.get(path);
+            let is_saved = match found {
+                DiskEntry::Entry(entry) => saved == Some(entry),
+                _ => saved.is_none(),
             };
-            if !is_kept {
+            if !is_saved {
                 return Err(not_saved(
                     commit,
                     format!("`{}` is not in it", path.display()),
                 ));
             }
-            ids.extend(kept.map(|entry| entry.id.clone()));
+            ids.extend(saved.map(|entry| entry.id.clone()));
         }
         let missing = self
             .kinds(&ids)?

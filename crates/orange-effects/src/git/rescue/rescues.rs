@@ -64,8 +64,8 @@ impl Content {
         let trees = [&self.before, &self.work, &self.index];
         let all: BTreeSet<&PathBuf> = trees.into_iter().flat_map(Tree::keys).collect();
         let differs = |path: &&PathBuf| {
-            let was = self.before.get(*path);
-            self.work.get(*path) != was || self.index.get(*path) != was
+            let base_entry = self.before.get(*path);
+            self.work.get(*path) != base_entry || self.index.get(*path) != base_entry
         };
         all.into_iter().filter(differs).cloned().collect()
     }
@@ -103,8 +103,8 @@ impl Rescue {
     fn parts(&self) -> Option<(&str, Option<&str>)> {
         let mut parents = self.parents.iter().map(String::as_str);
         let head = self.about.head.as_ref().map(CommitId::as_str);
-        let is_whole = head.is_none_or(|head| parents.next() == Some(head));
-        let index = parents.next().filter(|_| is_whole)?;
+        let has_head = head.is_none_or(|head| parents.next() == Some(head));
+        let index = parents.next().filter(|_| has_head)?;
         Some((index, parents.next()))
     }
 
@@ -218,8 +218,8 @@ impl Git {
             let written = call
                 .with_arguments([rescued.commit.as_str(), &nothing])
                 .succeed();
-            let ask = self.call(["rev-parse", "--verify", "--quiet", &name]);
-            match (ask.text(), written) {
+            let current = self.call(["rev-parse", "--verify", "--quiet", &name]);
+            match (current.text(), written) {
                 (Ok(now), _) if now == rescued.commit.as_str() => return Ok(rescued),
                 // The number is already taken.
                 (Ok(_), _) => number += 1,

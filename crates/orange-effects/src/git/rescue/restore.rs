@@ -99,14 +99,14 @@ impl Worktree<'_> {
         self.call(["update-index", "-q", "--refresh"]).answer()?;
         let work = &content.work;
         let found = self.on_disk(&paths, HashMode::Hash)?;
-        let is_back = |(path, found): (&PathBuf, &DiskEntry)| match found {
+        let is_restored = |(path, found): (&PathBuf, &DiskEntry)| match found {
             DiskEntry::Entry(entry) => work.get(path) == Some(entry),
             DiskEntry::Absent => !work.contains_key(path),
             // A nested repository, or a directory where a file was.
             DiskEntry::Folder => work.get(path).is_none_or(|it| it.mode == GITLINK),
             DiskEntry::Other => false,
         };
-        if found.iter().all(is_back) {
+        if found.iter().all(is_restored) {
             Ok(RestoreResult::Done {
                 paths: paths.into_iter().collect(),
             })
@@ -125,7 +125,7 @@ impl Worktree<'_> {
         let place = self.place()?;
         let found = self.on_disk(paths, HashMode::Hash)?;
         let proved = saved.judge_found(self, &found, false)?.proved;
-        let goes = |path: &Path| proved.contains_key(path) && !work.contains_key(path);
+        let is_removed = |path: &Path| proved.contains_key(path) && !work.contains_key(path);
         let mut steps = BTreeMap::new();
         let mut different = Vec::new();
         for (path, found) in &found {
@@ -139,13 +139,13 @@ impl Worktree<'_> {
                     let is_in_the_way = |it: &Path| {
                         let is_file =
                             matches!(place.kind(it), Ok(EntryKind::Entry(_) | EntryKind::Other));
-                        is_file && !goes(it)
+                        is_file && !is_removed(it)
                     };
                     !above.any(|it| !it.as_os_str().is_empty() && is_in_the_way(it))
                 }
                 DiskEntry::Folder => {
                     let inside = place.files(path).map_err(self.file_error("list", path))?;
-                    !inside.is_empty() && inside.iter().all(|file| goes(file))
+                    !inside.is_empty() && inside.iter().all(|file| is_removed(file))
                 }
                 DiskEntry::Other => false,
             };
@@ -194,18 +194,18 @@ impl Git {
         let name = branch_ref(branch)?;
         let tree = format!("{}^{{tree}}", rescued.commit);
         let head = rescued.about.head.as_ref();
-        if let Some(there) = self.branch(branch)? {
+        if let Some(existing) = self.branch(branch)? {
             let same = self
-                .call(["rev-parse", &tree, &format!("{there}^{{tree}}")])
+                .call(["rev-parse", &tree, &format!("{existing}^{{tree}}")])
                 .text()?;
             let is_same = same
                 .split_once('\n')
                 .is_some_and(|(one, other)| one == other);
-            let parents = self.call(["rev-list", "--max-count=1", "--parents", there.as_str()]);
+            let parents = self.call(["rev-list", "--max-count=1", "--parents", existing.as_str()]);
             let parents = parents.text()?;
             let is_on_top = parents.split(' ').nth(1) == head.map(CommitId::as_str);
             return Ok(if is_same && is_on_top {
-                Ok(there)
+                Ok(existing)
             } else {
                 Err(RestoreRefusal::BranchExists(branch.clone()))
             });
@@ -347,9 +347,9 @@ fn content_at(
 /// The input for updating the index, or the paths that differ in it.
 fn index_input(index: &[IndexEntry], content: &Content) -> Result<Vec<u8>, Vec<PathBuf>> {
     let before = &content.before;
-    let mut now: BTreeMap<&Path, Stages<'_>> = BTreeMap::new();
+    let mut current: BTreeMap<&Path, Stages<'_>> = BTreeMap::new();
     for indexed in index {
-        let stages = now.entry(indexed.path.as_path()).or_default();
+        let stages = current.entry(indexed.path.as_path()).or_default();
         stages.insert((indexed.stage, &indexed.entry));
     }
     let mut required: BTreeMap<&Path, Stages<'_>> = BTreeMap::new();
@@ -366,16 +366,16 @@ fn index_input(index: &[IndexEntry], content: &Content) -> Result<Vec<u8>, Vec<P
     let mut input = Vec::new();
     let mut different = Vec::new();
     for (path, stages) in required {
-        let was: Stages<'_> = before.get(path).map(|it| (0, it)).into_iter().collect();
-        let is_now = now.remove(path).unwrap_or_default();
-        if is_now == stages {
+        let base_stages: Stages<'_> = before.get(path).map(|it| (0, it)).into_iter().collect();
+        let current_stages = current.remove(path).unwrap_or_default();
+        if current_stages == stages {
             continue;
         }
-        if is_now != was {
+        if current_stages != base_stages {
             different.push(path.to_owned());
             continue;
         }
-        let digits = was
+        let digits = base_stages
             .iter()
             .chain(&stages)
             .next()

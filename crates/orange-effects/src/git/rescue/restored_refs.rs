@@ -50,17 +50,17 @@ impl Git {
             return Ok(false);
         }
         let merged = self.tree(base.commit.as_str())?;
-        let is_held = |path: &PathBuf| {
-            let was = content.before.get(path);
-            let now = merged.get(path);
+        let is_merged = |path: &PathBuf| {
+            let base_entry = content.before.get(path);
+            let merged_entry = merged.get(path);
             // A deletion has no bytes, but it is work too.
-            let is_there = |entry: Option<&Entry>| entry == was || entry == now;
-            is_there(content.work.get(path)) && is_there(content.index.get(path))
+            let is_contained = |entry: Option<&Entry>| entry == base_entry || entry == merged_entry;
+            is_contained(content.work.get(path)) && is_contained(content.index.get(path))
         };
-        Ok(content.paths().iter().all(is_held))
+        Ok(content.paths().iter().all(is_merged))
     }
 
-    /// Deletes a rescue that is merged; returns whether it was.
+    /// Deletes a rescue if it is merged; returns whether it was deleted.
     pub fn delete_if_merged(&self, rescued: &Rescue, base: &Base) -> Result<bool, GitError> {
         if !self.has_rescue(rescued, base)? {
             return Ok(false);

@@ -18,7 +18,7 @@ const LARGEST: u64 = 256 * 1024;
 impl Git {
     /// Makes sure that the worktree has these files, and that git ignores them. A file at the same
     /// path that orange did not write is not changed; this is an error unless the file is optional.
-    /// Returns whether all files are there.
+    /// Returns whether all files exist.
     pub fn write_agent_files(
         &self,
         worktree: &Path,
@@ -30,15 +30,15 @@ impl Git {
         let paths: Vec<&str> = files.iter().map(|it| it.path.as_str()).collect();
         self.exclude(&paths)?;
         let place = SafeDirectory::open(worktree).map_err(GitError::system("open", worktree))?;
-        let mut are_all_there = true;
+        let mut all_exist = true;
         for file in files {
             let path = Path::new(&file.path);
-            match write_agent_files(&place, path, &with_mark(path, &file.text)) {
-                Err(_) if file.optional => are_all_there = false,
-                given => given.map_err(GitError::system("write", &worktree.join(path)))?,
+            match write_agent_file(&place, path, &with_mark(path, &file.text)) {
+                Err(_) if file.optional => all_exist = false,
+                result => result.map_err(GitError::system("write", &worktree.join(path)))?,
             }
         }
-        Ok(are_all_there)
+        Ok(all_exist)
     }
 }
 
@@ -49,7 +49,7 @@ fn with_mark(path: &Path, text: &str) -> String {
     format!("{sign} {MARK}{text}")
 }
 
-fn write_agent_files(place: &SafeDirectory, path: &Path, text: &str) -> io::Result<()> {
+fn write_agent_file(place: &SafeDirectory, path: &Path, text: &str) -> io::Result<()> {
     if place.kind(path)? != EntryKind::Absent {
         let mut found = String::new();
         let file = place.open_file(path).map_err(|_| foreign_file_error())?;
@@ -68,7 +68,7 @@ fn write_agent_files(place: &SafeDirectory, path: &Path, text: &str) -> io::Resu
 }
 
 fn foreign_file_error() -> io::Error {
-    io::Error::other("orange did not write what is there; move it away")
+    io::Error::other("the existing file was not written by orange; move it away")
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ impl Worktree<'_> {
     ) -> Call {
         let git = self.git();
         let mut variables = git.caller.variables(self.own_settings());
-        git.place(&mut variables, self.directory());
+        git.set_directories(&mut variables, self.directory());
         variables.insert("GIT_WORK_TREE".into(), self.path().into());
         for (name, value) in more {
             variables.insert((*name).into(), (*value).into());

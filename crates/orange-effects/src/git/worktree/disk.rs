@@ -32,14 +32,14 @@ impl Worktree<'_> {
     pub(crate) fn on_disk(
         &self,
         paths: &BTreeSet<PathBuf>,
-        keep: HashMode,
+        hash_mode: HashMode,
     ) -> Result<BTreeMap<PathBuf, DiskEntry>, GitError> {
         let place = self.place()?;
-        let mut looks = 1;
+        let mut reads = 1;
         loop {
-            match self.read_entries(&place, paths, keep) {
+            match self.read_entries(&place, paths, hash_mode) {
                 // A file may just have vanished, which is no error, so read again.
-                Err(_) if looks < MAX_READS => looks += 1,
+                Err(_) if reads < MAX_READS => reads += 1,
                 found => return found,
             }
         }
@@ -49,13 +49,13 @@ impl Worktree<'_> {
         &self,
         place: &SafeDirectory,
         paths: &BTreeSet<PathBuf>,
-        keep: HashMode,
+        hash_mode: HashMode,
     ) -> Result<BTreeMap<PathBuf, DiskEntry>, GitError> {
         let mut found = BTreeMap::new();
         let mut files = Vec::new();
         for path in paths {
             let kind = place.kind(path).map_err(self.file_error("inspect", path))?;
-            let seen = match kind {
+            let entry = match kind {
                 EntryKind::Absent => DiskEntry::Absent,
                 EntryKind::Folder => DiskEntry::Folder,
                 EntryKind::Other => DiskEntry::Other,
@@ -63,7 +63,7 @@ impl Worktree<'_> {
                     let target = place.read_link(path);
                     let target = target.map_err(self.file_error("read the link", path))?;
                     let call = self
-                        .call(writing(&["hash-object", "--stdin"], keep))
+                        .call(hash_command(&["hash-object", "--stdin"], hash_mode))
                         .input(target);
                     let id = call.text()?;
                     DiskEntry::Entry(Entry { mode: LINK, id })
@@ -73,10 +73,10 @@ impl Worktree<'_> {
                     continue;
                 }
             };
-            found.insert(path.clone(), seen);
+            found.insert(path.clone(), entry);
         }
         let words = ["hash-object", "--no-filters", "--stdin-paths"];
-        let call = self.call(writing(&words, keep));
+        let call = self.call(hash_command(&words, hash_mode));
         let ids = hashes(call, files.iter().map(|(path, _)| path.as_path()))?;
         for ((path, mode), id) in files.into_iter().zip(ids) {
             found.insert(path.clone(), DiskEntry::Entry(Entry { mode, id }));
@@ -106,9 +106,9 @@ impl Worktree<'_> {
     }
 }
 
-fn writing<'a>(words: &[&'a str], keep: HashMode) -> Vec<&'a str> {
+fn hash_command<'a>(words: &[&'a str], hash_mode: HashMode) -> Vec<&'a str> {
     let mut words = words.to_vec();
-    if keep == HashMode::Write {
+    if hash_mode == HashMode::Write {
         words.push("-w");
     }
     words

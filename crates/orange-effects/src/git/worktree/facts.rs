@@ -82,24 +82,24 @@ impl Condition {
 impl Worktree<'_> {
     /// Reads its state.
     pub fn condition(&self) -> Result<Condition, GitError> {
-        let look = self.status()?;
+        let status = self.status()?;
         Ok(Condition {
-            dirty_submodules: self.dirty_submodules(&look)?,
+            dirty_submodules: self.dirty_submodules(&status)?,
             operation_branch: Operation::branch_in(self.directory()),
             is_sparse: self.settings().is_sparse(),
             is_shallow: self.git().is_shallow(),
-            changes: look.changes.into_keys().collect(),
-            head: look.head,
-            operations: look.operations,
-            repositories: look.repositories,
+            changes: status.changes.into_keys().collect(),
+            head: status.head,
+            operations: status.operations,
+            repositories: status.repositories,
         })
     }
 
     /// Gathers the facts that gates need, all for the branch's current commit.
-    pub fn facts(&self, ask: &FactsRequest<'_>) -> Result<GitFacts, GitError> {
+    pub fn facts(&self, request: &FactsRequest<'_>) -> Result<GitFacts, GitError> {
         let condition = self.condition()?;
-        let is_staged = self.is_staged(root_file(ask.task_file)?)?;
-        self.git().facts_of(ask, Some(&condition), is_staged)
+        let is_staged = self.is_staged(root_file(request.task_file)?)?;
+        self.git().facts_of(request, Some(&condition), is_staged)
     }
 
     /// The branch that it is on, or that an operation in progress is about.
@@ -117,49 +117,51 @@ impl Worktree<'_> {
 
 impl Git {
     /// The facts for a branch that is checked out nowhere, so that it has no uncommitted work.
-    pub fn facts(&self, ask: &FactsRequest<'_>) -> Result<GitFacts, GitError> {
-        self.facts_of(ask, None, false)
+    pub fn facts(&self, request: &FactsRequest<'_>) -> Result<GitFacts, GitError> {
+        self.facts_of(request, None, false)
     }
 
     fn facts_of(
         &self,
-        ask: &FactsRequest<'_>,
+        request: &FactsRequest<'_>,
         condition: Option<&Condition>,
         is_staged: bool,
     ) -> Result<GitFacts, GitError> {
-        let task_file = root_file(ask.task_file)?;
-        let head = self.branch(ask.branch)?.ok_or_else(|| GitError::NoCommit {
-            branch: ask.branch.to_string(),
-        })?;
-        let tips = self.tips(ask.default)?;
+        let task_file = root_file(request.task_file)?;
+        let head = self
+            .branch(request.branch)?
+            .ok_or_else(|| GitError::NoCommit {
+                branch: request.branch.to_string(),
+            })?;
+        let tips = self.tips(request.default)?;
         let start = &tips.base.commit;
-        let unclean = condition.map(|it| it.unclean_parts(ask.branch, &head));
+        let unclean = condition.map(|it| it.unclean_parts(request.branch, &head));
         let unclean = unclean.unwrap_or_default();
-        let mut holds = Vec::new();
+        let mut met_conditions = Vec::new();
         if unclean == UncommittedWork::default() {
-            holds.push(GitCondition::Clean);
+            met_conditions.push(GitCondition::Clean);
         }
-        if self.commits_between(start, &head, None)? {
-            holds.push(GitCondition::CommitsAhead);
+        if self.has_commits_between(start, &head, None)? {
+            met_conditions.push(GitCondition::CommitsAhead);
         }
-        if ask.branch != ask.default {
-            holds.push(GitCondition::BranchNotDefault);
+        if request.branch != request.default {
+            met_conditions.push(GitCondition::BranchNotDefault);
         }
         let is_tracked = is_staged
             || self.has_file(head.as_str(), task_file)?
-            || self.commits_between(start, &head, Some(task_file))?;
+            || self.has_commits_between(start, &head, Some(task_file))?;
         if !is_tracked {
-            holds.push(GitCondition::TaskFileUntracked);
+            met_conditions.push(GitCondition::TaskFileUntracked);
         }
         let base = tips.target().clone();
-        let named = ask
+        let named = request
             .commit
             .map(|commit| self.relate_commit(commit, &head, &base));
         Ok(GitFacts {
             named: named.transpose()?,
             head,
             base,
-            met_conditions: holds,
+            met_conditions,
             uncommitted: unclean,
         })
     }
@@ -210,8 +212,8 @@ impl Git {
         Ok(!call.bytes()?.is_empty())
     }
 
-    /// Whether a range has any commit, or one that changes a file.
-    pub(crate) fn commits_between(
+    /// Whether a range has a commit; with `file`, a commit that changes that file.
+    pub(crate) fn has_commits_between(
         &self,
         from: &CommitId,
         to: &CommitId,

@@ -1,4 +1,4 @@
-//! Ignored files of a worktree: counted, and moved aside.
+//! Lists the ignored files of a worktree, and moves them aside.
 //!
 //! No commit contains them, so nothing here deletes: they are moved, whole, to a separate directory
 //! on the same disk.

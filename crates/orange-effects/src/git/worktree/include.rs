@@ -37,7 +37,7 @@ impl Worktree<'_> {
     /// worktree's disk that no other process uses.
     ///
     /// Safe to repeat: existing files are not changed, and an incomplete copy of a killed process
-    /// never reached its place.
+    /// was never moved into place.
     pub fn include(
         &self,
         checkout: &Worktree<'_>,
@@ -54,22 +54,22 @@ impl Worktree<'_> {
         let mut patterns = OsString::from("--exclude-from=");
         patterns.push(checkout.path().join(list));
         let call = checkout.call(["ls-files", "-z", "--others", "--ignored"]);
-        let named = call.with_arguments([patterns]).bytes()?;
-        let named: BTreeSet<PathBuf> = split_zero_terminated(&named).map(path).collect();
-        let named = checkout.ignored(&named)?;
+        let listed = call.with_arguments([patterns]).bytes()?;
+        let listed: BTreeSet<PathBuf> = split_zero_terminated(&listed).map(path).collect();
+        let listed = checkout.ignored(&listed)?;
         let to = self.place()?;
         let mut included = IncludeResult::default();
-        let mut required = BTreeSet::new();
-        for path in named {
+        let mut missing = BTreeSet::new();
+        for path in listed {
             let failed = self.file_error("inspect", &path);
             if has_blocked_parent(&to, &path).map_err(&failed)? {
                 included.left_out.push(path);
             } else if to.kind(&path).map_err(&failed)? == EntryKind::Absent {
-                required.insert(path);
+                missing.insert(path);
             }
         }
-        let ignored = self.ignored(&required)?;
-        let exposed = required.difference(&ignored).cloned();
+        let ignored = self.ignored(&missing)?;
+        let exposed = missing.difference(&ignored).cloned();
         included.left_out.extend(exposed);
         if ignored.is_empty() {
             return Ok(included);
@@ -144,7 +144,7 @@ impl IncomingDirectory {
                     .create_new(true)
                     .mode(0o600)
                     .open(copy)?;
-                if !is_cloned(&source, &file) {
+                if !try_clone(&source, &file) {
                     io::copy(&mut source, &mut file)?;
                 }
                 file.set_permissions(fs::Permissions::from_mode(mode))?;
@@ -159,14 +159,14 @@ impl IncomingDirectory {
     }
 }
 
-/// Makes both files share their blocks, where the file system supports it.
+/// Makes both files share their blocks; returns whether the file system supports that.
 #[cfg(target_os = "linux")]
-fn is_cloned(source: &File, copy: &File) -> bool {
+fn try_clone(source: &File, copy: &File) -> bool {
     rustix::fs::ioctl_ficlone(copy, source).is_ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn is_cloned(_source: &File, _copy: &File) -> bool {
+fn try_clone(_source: &File, _copy: &File) -> bool {
     false
 }
 

@@ -34,12 +34,12 @@ impl Worktree<'_> {
         let Err(GitError::Locked { worktree, lock }) = self.await_unlocked() else {
             return Ok(());
         };
-        let is_nobodys =
+        let is_abandoned =
             process::processes_in(&worktree, "git").is_ok_and(|found| found.is_empty());
-        if !is_nobodys {
+        if !is_abandoned {
             return Err(GitError::Locked { worktree, lock });
         }
-        let left: PathBuf = self.directory().join(ABANDONED_LOCK);
-        fs::rename(&lock, left).map_err(GitError::system("move aside", &lock))
+        let aside: PathBuf = self.directory().join(ABANDONED_LOCK);
+        fs::rename(&lock, aside).map_err(GitError::system("move aside", &lock))
     }
 }

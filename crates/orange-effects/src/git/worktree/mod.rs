@@ -55,10 +55,10 @@ pub struct Worktree<'a> {
 impl Git {
     /// The root of the worktree that contains a directory, whichever repository it belongs to.
     pub fn toplevel(&self, directory: &Path) -> Result<PathBuf, GitError> {
-        let ask = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
+        let words = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
         self.caller
             .discovery_call(directory)
-            .with_arguments(ask)
+            .with_arguments(words)
             .path()
     }
 
@@ -155,13 +155,13 @@ impl Git {
 
     /// The worktree at a directory, if the directory and git's record refer to each other.
     pub fn worktree(&self, path: &Path) -> Result<Worktree<'_>, GitError> {
-        let wrong = |reason: &str| GitError::WorktreeMismatch {
+        let mismatch = |reason: &str| GitError::WorktreeMismatch {
             path: path.to_owned(),
             reason: reason.to_owned(),
         };
         let real = path
             .canonicalize()
-            .map_err(|_| wrong("there is no such directory"))?;
+            .map_err(|_| mismatch("there is no such directory"))?;
         let directory = self.record_of(&real)?;
         let settings = if self.settings.has_worktree_settings() {
             Settings::read(&directory.join("config.worktree"))?
@@ -190,41 +190,41 @@ impl Git {
 
     /// git's own directory for the worktree at a path.
     fn record_of(&self, path: &Path) -> Result<PathBuf, GitError> {
-        let wrong = |reason: &str| GitError::WorktreeMismatch {
+        let mismatch = |reason: &str| GitError::WorktreeMismatch {
             path: path.to_owned(),
             reason: reason.to_owned(),
         };
         let entry = path.join(".git");
-        let kind = fs::symlink_metadata(&entry).map_err(|_| wrong("it has no `.git`"))?;
+        let kind = fs::symlink_metadata(&entry).map_err(|_| mismatch("it has no `.git`"))?;
         if kind.is_dir() {
             let real = entry.canonicalize();
-            let real = real.map_err(|_| wrong("its `.git` cannot be read"))?;
+            let real = real.map_err(|_| mismatch("its `.git` cannot be read"))?;
             let is_main = self.directory.canonicalize().is_ok_and(|own| own == real);
             return is_main
                 .then(|| self.directory.clone())
-                .ok_or_else(|| wrong("it is a separate repository"));
+                .ok_or_else(|| mismatch("it is a separate repository"));
         }
         if !kind.is_file() {
-            return Err(wrong("its `.git` is not a regular file"));
+            return Err(mismatch("its `.git` is not a regular file"));
         }
         let text = read_file(&entry, LIMIT).ok().flatten();
-        let text = text.ok_or_else(|| wrong("its `.git` cannot be read"))?;
+        let text = text.ok_or_else(|| mismatch("its `.git` cannot be read"))?;
         let target = text.strip_prefix(b"gitdir: ").unwrap_or_default();
         let target = path.join(super::repository::call::path(target.trim_ascii_end()));
         let target = target.canonicalize();
         let target =
-            target.map_err(|_| wrong("its `.git` points to a directory that does not exist"))?;
+            target.map_err(|_| mismatch("its `.git` points to a directory that does not exist"))?;
         let records = self.directory.join("worktrees").canonicalize();
         if records.ok().as_deref() != target.parent() {
-            return Err(wrong("it belongs to another repository"));
+            return Err(mismatch("it belongs to another repository"));
         }
-        let back = read_file(&target.join("gitdir"), LIMIT).ok().flatten();
-        let back = back.ok_or_else(|| wrong("git has no record of its path"))?;
-        let back = target.join(super::repository::call::path(back.trim_ascii_end()));
-        let is_same = back.canonicalize().ok() == entry.canonicalize().ok();
+        let recorded = read_file(&target.join("gitdir"), LIMIT).ok().flatten();
+        let recorded = recorded.ok_or_else(|| mismatch("git has no record of its path"))?;
+        let recorded = target.join(super::repository::call::path(recorded.trim_ascii_end()));
+        let is_same = recorded.canonicalize().ok() == entry.canonicalize().ok();
         is_same
             .then_some(target)
-            .ok_or_else(|| wrong("git has recorded it at another path"))
+            .ok_or_else(|| mismatch("git has recorded it at another path"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Repositories inside a worktree, which a snapshot cannot save.
+//! Repositories inside a worktree, which a rescue cannot save.
 
 use std::path::{Path, PathBuf};
 
@@ -7,19 +7,25 @@ use crate::git::{Git, GitError, Worktree};
 use crate::safe_directory::EntryKind;
 
 /// How deep submodules are followed; deeper ones count as dirty.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 impl Worktree<'_> {
     /// The submodules with uncommitted work; one that cannot be read counts as dirty.
-    pub(crate) fn dirty_submodules(&self, look: &WorktreeStatus) -> Result<Vec<PathBuf>, GitError> {
-        self.dirty_below(look, DEEPEST)
+    pub(crate) fn dirty_submodules(
+        &self,
+        status: &WorktreeStatus,
+    ) -> Result<Vec<PathBuf>, GitError> {
+        self.dirty_below(status, MAX_DEPTH)
     }
 
     /// The submodules that are not checked out.
-    pub(crate) fn empty_submodules(&self, look: &WorktreeStatus) -> Result<Vec<PathBuf>, GitError> {
+    pub(crate) fn empty_submodules(
+        &self,
+        status: &WorktreeStatus,
+    ) -> Result<Vec<PathBuf>, GitError> {
         let place = self.place()?;
         let mut empty = Vec::new();
-        for submodule in look.submodules() {
+        for submodule in status.submodules() {
             let path = &submodule.path;
             let names = place.names(path).map_err(self.file_error("list", path))?;
             if names.is_empty() {
@@ -29,10 +35,10 @@ impl Worktree<'_> {
         Ok(empty)
     }
 
-    fn dirty_below(&self, look: &WorktreeStatus, depth: usize) -> Result<Vec<PathBuf>, GitError> {
+    fn dirty_below(&self, status: &WorktreeStatus, depth: usize) -> Result<Vec<PathBuf>, GitError> {
         let place = self.place()?;
-        let mut dirty = look.moved_submodules.clone();
-        for submodule in look.submodules() {
+        let mut dirty = status.moved_submodules.clone();
+        for submodule in status.submodules() {
             let path = &submodule.path;
             let names = place.names(path).map_err(self.file_error("list", path))?;
             let is_empty = names.is_empty();
@@ -54,31 +60,31 @@ impl Worktree<'_> {
     }
 
     fn is_clean_inside(&self, path: &Path, commit: &str, depth: usize) -> bool {
-        let look = || -> Result<bool, GitError> {
+        let check = || -> Result<bool, GitError> {
             let git = self.git().open_submodule(path)?;
             let inner = git.assumed_worktree(path);
-            let look = inner.status()?;
-            Ok(look.is_clean()
-                && look.operations.is_empty()
-                && look
+            let status = inner.status()?;
+            Ok(status.is_clean()
+                && status.operations.is_empty()
+                && status
                     .head
                     .commit()
                     .is_some_and(|head| head.as_str() == commit)
                 && depth > 0
-                && inner.dirty_below(&look, depth - 1)?.is_empty())
+                && inner.dirty_below(&status, depth - 1)?.is_empty())
         };
-        look().unwrap_or(false)
+        check().unwrap_or(false)
     }
 }
 
 impl Git {
-    /// The repository of a submodule, with its own programs disabled.
+    /// The repository of a submodule, with the programs that its configuration names disabled.
     fn open_submodule(&self, path: &Path) -> Result<Git, GitError> {
-        let ask = ["--show-toplevel", "--absolute-git-dir", "--git-common-dir"];
-        let ask = ["rev-parse", "--path-format=absolute"]
+        let options = ["--show-toplevel", "--absolute-git-dir", "--git-common-dir"];
+        let words = ["rev-parse", "--path-format=absolute"]
             .into_iter()
-            .chain(ask);
-        let call = self.caller.discovery_call(path).with_arguments(ask);
+            .chain(options);
+        let call = self.caller.discovery_call(path).with_arguments(words);
         let output = call.bytes()?;
         let mut lines = output
             .split(|byte| *byte == b'\n')

@@ -86,8 +86,8 @@ impl Operation {
         for (operation, sign) in SIGNS {
             let is_same_folder = sign.starts_with("rebase-apply") && !found.is_empty();
             let is_part = *sign == "sequencer" && !found.is_empty();
-            let is_there = fs::symlink_metadata(directory.join(sign)).is_ok();
-            if is_there && !is_same_folder && !is_part && !found.contains(operation) {
+            let exists = fs::symlink_metadata(directory.join(sign)).is_ok();
+            if exists && !is_same_folder && !is_part && !found.contains(operation) {
                 found.push(*operation);
             }
         }
@@ -139,7 +139,7 @@ impl Operation {
         files
     }
 
-    fn quit(self) -> &'static [&'static str] {
+    fn quit_command(self) -> &'static [&'static str] {
         match self {
             Operation::Rebase => &["rebase", "--quit"],
             Operation::Am => &["am", "--quit"],
@@ -156,7 +156,7 @@ impl Worktree<'_> {
     /// Quits the operations in progress, leaving HEAD, index and files as they are.
     pub(crate) fn quit_operations(&self) -> Result<(), GitError> {
         for operation in Operation::found_in(self.directory()) {
-            self.call(operation.quit()).succeed()?;
+            self.call(operation.quit_command()).succeed()?;
         }
         Ok(())
     }

@@ -18,9 +18,12 @@ impl Worktree<'_> {
     /// Refuses to run git where it would block, as far as that is quick to check: at the root, and
     /// in git's own directory.
     pub(crate) fn require_files(&self) -> Result<(), GitError> {
-        let ours = READ.iter().map(|name| self.path().join(name));
-        let gits = OWN.iter().map(|name| self.directory().join(name));
-        match ours.chain(gits).find(|path| can_block(path)) {
+        let in_worktree = READ.iter().map(|name| self.path().join(name));
+        let in_git_directory = OWN.iter().map(|name| self.directory().join(name));
+        match in_worktree
+            .chain(in_git_directory)
+            .find(|path| can_block(path))
+        {
             Some(path) => Err(GitError::NotRegularFile(path)),
             None => Ok(()),
         }

@@ -11,28 +11,28 @@ use crate::git::{GitError, Worktree};
 impl Worktree<'_> {
     /// A hash that changes whenever HEAD, the index or a file changes; ignored files do not count.
     pub fn state_hash(&self) -> Result<String, GitError> {
-        let look = self.status()?;
-        let found = self.on_disk(&look.paths(), HashMode::Hash)?;
+        let status = self.status()?;
+        let found = self.on_disk(&status.paths(), HashMode::Hash)?;
         let mut hash = Sha256::new();
         let mut add = |part: &[u8]| {
             hash.update(part.len().to_le_bytes());
             hash.update(part);
         };
-        add(format!("{:?}", look.head).as_bytes());
-        for indexed in &look.index {
+        add(format!("{:?}", status.head).as_bytes());
+        for indexed in &status.index {
             add(indexed.path.as_os_str().as_bytes());
             add(&[indexed.stage]);
             add(indexed.entry.id.as_bytes());
         }
         for (path, found) in &found {
             add(path.as_os_str().as_bytes());
-            let held = match found {
+            let content = match found {
                 DiskEntry::Entry(entry) => format!("{:o} {}", entry.mode, entry.id),
                 DiskEntry::Absent => String::from("absent"),
                 DiskEntry::Folder => String::from("folder"),
                 DiskEntry::Other => String::from("other"),
             };
-            add(held.as_bytes());
+            add(content.as_bytes());
         }
         let mut digits = String::new();
         for byte in hash.finalize() {

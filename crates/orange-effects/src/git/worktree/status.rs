@@ -128,18 +128,18 @@ impl Worktree<'_> {
         }
         // `rev-parse` fails for a branch without a commit, but also for other reasons, so check
         // that the branch has none.
-        let ask = self.call(["symbolic-ref", "HEAD"]);
-        let full = ask.text()?;
-        let is_there = self
+        let symbolic_ref = self.call(["symbolic-ref", "HEAD"]);
+        let full = symbolic_ref.text()?;
+        let existing = self
             .call(["show-ref", "--verify", "--quiet", &full])
             .answer()?;
         match (full.strip_prefix("refs/heads/"), output) {
-            (Some(name), Err(_)) if is_there.is_none() => Ok(Head::Branch {
+            (Some(name), Err(_)) if existing.is_none() => Ok(Head::Branch {
                 name: BranchName::new(name),
                 commit: None,
             }),
             (_, Err(error)) => Err(error),
-            (_, Ok(_)) => Err(ask.malformed_output(full.as_bytes())),
+            (_, Ok(_)) => Err(symbolic_ref.malformed_output(full.as_bytes())),
         }
     }
 
@@ -175,25 +175,25 @@ impl Worktree<'_> {
 
     /// Reads everything; writes nothing, not even the index.
     pub(crate) fn status(&self) -> Result<WorktreeStatus, GitError> {
-        self.read_all_with(|words| self.call(words))
+        self.status_with(|words| self.call(words))
     }
 
     /// Like [`Worktree::status`], for a worktree that is not in use: git may record in the index
     /// which files are unchanged, so that it need not read them again.
-    pub(crate) fn read_all_unused(&self) -> Result<WorktreeStatus, GitError> {
-        self.read_all_with(|words| self.call_updating_index(words))
+    pub(crate) fn status_of_unused(&self) -> Result<WorktreeStatus, GitError> {
+        self.status_with(|words| self.call_updating_index(words))
     }
 
-    fn read_all_with(&self, ask: impl Fn(&[&str]) -> Call) -> Result<WorktreeStatus, GitError> {
+    fn status_with(&self, make_call: impl Fn(&[&str]) -> Call) -> Result<WorktreeStatus, GitError> {
         self.require_files()?;
-        let call = ask(STATUS);
-        let (index, status) = thread::scope(|scope| {
+        let call = make_call(STATUS);
+        let (index, output) = thread::scope(|scope| {
             let index = scope.spawn(|| self.index());
-            let status = call.bytes();
-            (index.join(), status)
+            let output = call.bytes();
+            (index.join(), output)
         });
         let index = index.map_err(|_| GitError::FilesChanging(self.path().to_owned()))?;
-        let mut look = WorktreeStatus {
+        let mut status = WorktreeStatus {
             // Read below.
             head: Head::Detached(CommitId::new("")),
             index: index?,
@@ -202,20 +202,20 @@ impl Worktree<'_> {
             moved_submodules: Vec::new(),
             operations: Operation::found_in(self.directory()),
         };
-        let status = status.map_err(|error| self.explain_block(error))?;
-        self.read_status(&mut look, &call, &status)?;
-        self.find_hidden(&mut look)?;
-        self.find_held(&mut look)?;
-        Ok(look)
+        let output = output.map_err(|error| self.explain_block(error))?;
+        self.read_status(&mut status, &call, &output)?;
+        self.find_hidden(&mut status)?;
+        self.find_held(&mut status)?;
+        Ok(status)
     }
 
     fn read_status(
         &self,
-        look: &mut WorktreeStatus,
+        status: &mut WorktreeStatus,
         call: &Call,
         bytes: &[u8],
     ) -> Result<(), GitError> {
-        look.head = match head_in(bytes) {
+        status.head = match head_in(bytes) {
             Some(head) => head,
             // git prints `(detached)` for a detached HEAD, but a branch may have that name too, so
             // check the file.
@@ -237,16 +237,16 @@ impl Worktree<'_> {
             let codes = fields.get(1).copied().unwrap_or_default();
             let is_submodule = fields.get(2).is_some_and(|field| field.starts_with(b"S"));
             if let Some(folder) = name.strip_suffix(b"/") {
-                look.repositories.push(path(folder));
+                status.repositories.push(path(folder));
             } else if count == 2 {
-                let change = look.changes.entry(path(name)).or_default();
+                let change = status.changes.entry(path(name)).or_default();
                 change.is_on_disk = true;
             } else if is_submodule {
-                look.moved_submodules.push(path(name));
+                status.moved_submodules.push(path(name));
             } else {
                 let is_unmerged = count == 11;
                 let differs = |at: usize| codes.get(at).is_some_and(|code| *code != b'.');
-                let change = look.changes.entry(path(name)).or_default();
+                let change = status.changes.entry(path(name)).or_default();
                 change.is_unmerged |= is_unmerged;
                 change.is_staged |= is_unmerged || differs(0);
                 change.is_on_disk |= is_unmerged || differs(1);
@@ -265,11 +265,15 @@ impl Worktree<'_> {
     }
 
     /// Finds changes of files that git was told not to check (assume-unchanged, skip-worktree).
-    fn find_hidden(&self, look: &mut WorktreeStatus) -> Result<(), GitError> {
+    fn find_hidden(&self, status: &mut WorktreeStatus) -> Result<(), GitError> {
         let place = self.place()?;
         let mut files = Vec::new();
         let mut changed = Vec::new();
-        for indexed in look.index.iter().filter(|it| it.is_hidden || it.is_skipped) {
+        for indexed in status
+            .index
+            .iter()
+            .filter(|it| it.is_hidden || it.is_skipped)
+        {
             if indexed.entry.mode == GITLINK || indexed.stage != 0 {
                 continue;
             }
@@ -288,18 +292,18 @@ impl Worktree<'_> {
         let differing = files.iter().zip(ids).filter(|(it, id)| it.entry.id != *id);
         changed.extend(differing.map(|(it, _)| it.path.clone()));
         for path in changed {
-            look.changes.entry(path).or_default().is_on_disk = true;
+            status.changes.entry(path).or_default().is_on_disk = true;
         }
         Ok(())
     }
 
     /// Adds the files that were moved aside: they are unsaved work, even if a pattern ignores their
     /// directory.
-    fn find_held(&self, look: &mut WorktreeStatus) -> Result<(), GitError> {
+    fn find_held(&self, status: &mut WorktreeStatus) -> Result<(), GitError> {
         let held_path = Path::new(HELD_FOLDER);
         let files = self.place()?.files(held_path);
         for file in files.map_err(self.file_error("list", held_path))? {
-            look.changes.entry(file).or_default().is_on_disk = true;
+            status.changes.entry(file).or_default().is_on_disk = true;
         }
         Ok(())
     }
@@ -309,14 +313,14 @@ impl Worktree<'_> {
         let Head::Detached(commit) = head else {
             return Ok(false);
         };
-        let ask = self.call(["rev-list", "--max-count=1", commit.as_str(), "--not"]);
-        let ask = ask.with_arguments([
+        let listing = self.call(["rev-list", "--max-count=1", commit.as_str(), "--not"]);
+        let listing = listing.with_arguments([
             "--branches",
             "--tags",
             "--remotes",
             "--glob=refs/orange/rescue",
         ]);
-        Ok(!ask.bytes()?.is_empty())
+        Ok(!listing.bytes()?.is_empty())
     }
 }
 
