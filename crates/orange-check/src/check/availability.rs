@@ -1,4 +1,4 @@
-//! Words that this version cannot perform.
+//! Finds actions, triggers and gates that this version cannot perform.
 
 use orange_engine::language::Workflow;
 use orange_engine::language::workflow::Edge;

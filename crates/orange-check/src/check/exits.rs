@@ -69,13 +69,13 @@ fn exit_edges<'a>(
     to: &'a Status,
     trigger: Trigger,
 ) -> Vec<&'a Edge> {
-    let by = |trigger: Trigger| {
+    let with_trigger = |trigger: Trigger| {
         let edges = workflow.edges_from(from);
         edges.filter(move |edge| leads_to(edge, to) && edge.trigger == trigger)
     };
-    let own: Vec<&Edge> = by(trigger).collect();
+    let own: Vec<&Edge> = with_trigger(trigger).collect();
     let all = if own.is_empty() {
-        by(Trigger::Request).collect()
+        with_trigger(Trigger::Request).collect()
     } else {
         own
     };
@@ -155,7 +155,7 @@ fn missing_crash_target(rule: &ExitRule, crash: &CrashRule) -> Option<Finding> {
         Some(rule.at),
         format!(
             "the exit rule of `{status}` counts crashes up to {limit}, but names no state to go \
-             to then"
+             to after that"
         ),
         "name one with `then`, or leave out `stuck_after` and let the human decide",
     ))
@@ -165,7 +165,7 @@ fn missing_crash_target(rule: &ExitRule, crash: &CrashRule) -> Option<Finding> {
 pub(super) fn find_dead_rules(
     workflow: &Workflow,
     explored: &Exploration,
-    led: &BTreeSet<(Position, Status)>,
+    used_rules: &BTreeSet<(Position, Status)>,
 ) -> Vec<Finding> {
     let situations = || explored.nodes.iter().map(|node| &node.situation);
     let mut findings = Vec::new();
@@ -186,7 +186,7 @@ pub(super) fn find_dead_rules(
             None => state.into_iter().flat_map(|state| &state.expects).collect(),
         };
         if here.any(|situation| expected.iter().any(|role| situation.has(role))) {
-            findings.extend(unused_cases(workflow, rule, led));
+            findings.extend(unused_cases(workflow, rule, used_rules));
         } else {
             findings.push(rule_without_agent(rule, &expected));
         }
@@ -196,14 +196,14 @@ pub(super) fn find_dead_rules(
 
 fn rule_without_agent(rule: &ExitRule, expected: &[&Role]) -> Finding {
     let status = &rule.status;
-    let why = match expected.first() {
+    let reason = match expected.first() {
         Some(role) => format!("no {role} is ever alive there"),
         None => format!("`{status}` expects no agent, and the rule names no `role`"),
     };
     Finding::new(
         FindingCode::ExitRuleDead,
         Some(rule.at),
-        format!("this exit rule of `{status}` is never used: {why}"),
+        format!("this exit rule of `{status}` is never used: {reason}"),
         "remove it, or name the `role` whose exit it handles",
     )
 }
@@ -212,17 +212,18 @@ fn rule_without_agent(rule: &ExitRule, expected: &[&Role]) -> Finding {
 fn unused_cases(
     workflow: &Workflow,
     rule: &ExitRule,
-    led: &BTreeSet<(Position, Status)>,
+    used_rules: &BTreeSet<(Position, Status)>,
 ) -> Vec<Finding> {
     let ExitOutcome::Advance(cases) = &rule.outcome else {
         return Vec::new();
     };
     let status = &rule.status;
-    let never = cases.iter().filter(|case| {
-        let way = (rule.at, case.then.clone());
-        !led.contains(&way) && !exit_edges(workflow, status, &case.then, Trigger::Exit).is_empty()
+    let unused = cases.iter().filter(|case| {
+        let used_rule = (rule.at, case.then.clone());
+        !used_rules.contains(&used_rule)
+            && !exit_edges(workflow, status, &case.then, Trigger::Exit).is_empty()
     });
-    never
+    unused
         .map(|case| {
             let to = &case.then;
             let mut own = workflow.edges_from(status);
@@ -264,14 +265,14 @@ fn shadowed_rule(workflow: &Workflow, number: usize, rule: &ExitRule) -> Option<
         FindingCode::ExitRuleDead,
         Some(rule.at),
         format!(
-            "this exit rule of `{}` is never used: the one in line {} always matches",
+            "this exit rule of `{}` is never used: the rule in line {} always matches",
             rule.status, above.at.line
         ),
-        "put it above that one, or remove it",
+        "move it above that rule, or remove it",
     ))
 }
 
-/// A death that matches a rule, but whose transition is refused.
+/// An agent's death that matches a rule whose transition is then refused.
 pub(super) fn find_refusal(
     workflow: &Workflow,
     visit: &Visit<'_>,
@@ -298,11 +299,11 @@ pub(super) fn find_refusal(
                     let when = case.when.as_ref();
                     when.is_none_or(|when| when.holds(|field| visit.outcome.task.value(field)))
                 })?;
-                let ways = exit_edges(workflow, status, &case.then, Trigger::Exit);
+                let edges = exit_edges(workflow, status, &case.then, Trigger::Exit);
                 // If the transition requires evidence that was not shown, its refusal is expected,
                 // and the rules below decide.
                 let ready = |edge: &&Edge| is_shown(&edge.gates);
-                if ways.iter().any(ready) {
+                if edges.iter().any(ready) {
                     let to = &case.then;
                     return Some((
                         case.at,
@@ -321,8 +322,8 @@ pub(super) fn find_refusal(
                 let to = crash.then.as_ref()?;
                 let limit = crash.stuck_after?;
                 let count = crashes(visit)?;
-                let ways = exit_edges(workflow, status, to, Trigger::Crash);
-                if count >= limit && !ways.is_empty() {
+                let edges = exit_edges(workflow, status, to, Trigger::Crash);
+                if count >= limit && !edges.is_empty() {
                     return Some((
                         rule.at,
                         format!(

@@ -83,13 +83,13 @@ codes! {
     /// A state that no task can reach.
     StateUnreachable = "state-unreachable", Warning;
     /// A task can reach a situation from which no end is reachable.
-    NoWayToEnd = "end-unreachable", Error;
+    EndUnreachable = "end-unreachable", Error;
     /// An ended task still holds a workspace.
     WorkspaceLeaked = "workspace-leaked", Error;
     /// An ended task still has a live agent.
     AgentLeaked = "agent-leaked", Error;
-    /// If a hook fails, a task ends without releasing its workspace or agents.
-    FailureKeepsHold = "failure-leaks-resources", Warning;
+    /// If a hook fails, a task ends without releasing its workspace or ending its agents.
+    FailureLeaksResources = "failure-leaks-resources", Warning;
     /// A hook runs where no workspace is held.
     HookWithoutWorkspace = "hook-without-workspace", Error;
     /// A gate's command runs where no workspace is held.
@@ -97,13 +97,13 @@ codes! {
     /// A workspace is released while an agent is alive in it.
     AgentEvicted = "agent-evicted", Error;
     /// A message goes to an agent that is not running and cannot be started.
-    NobodyToTell = "recipient-missing", Error;
+    RecipientMissing = "recipient-missing", Error;
     /// A second agent of a role is started next to the first.
-    AgentDoubled = "agent-duplicated", Error;
+    AgentDuplicated = "agent-duplicated", Error;
     /// A task enters a state that expects an agent, but none is running or starting.
     AgentAbsent = "agent-absent", Error;
     /// A start by the scheduler can fail, and no edge handles that.
-    StartUnanswered = "start-failure-unhandled", Warning;
+    StartFailureUnhandled = "start-failure-unhandled", Warning;
     /// An exit rule leads to a state, but no transition lets the engine go there.
     ExitTargetMissing = "exit-target-missing", Error;
     /// An exit rule's transition is refused although everything it requires is there.
@@ -112,7 +112,7 @@ codes! {
     ExitRuleDead = "exit-rule-dead", Warning;
     /// A state expects an agent, but no exit rule covers the agent's death.
     ExitRuleMissing = "exit-rule-missing", Error;
-    /// A state expects an agent but does not define how to bring it back.
+    /// A state expects an agent but does not define how to respawn it.
     RespawnMissing = "respawn-missing", Error;
     /// A cycle needs no user, and no counter ends it.
     EndlessLoop = "endless-loop", Error;
@@ -123,15 +123,15 @@ codes! {
     /// No task can be created in this state: the entry's `when` is never true.
     EntryDead = "entry-dead", Warning;
     /// An agent that did the work can pass its own review.
-    JudgesItself = "self-review", Error;
+    SelfReview = "self-review", Error;
     /// A section of TASK.md left over from one round can pass the gate of a later round.
     StaleArtifact = "stale-artifact", Error;
     /// An agent can end the task on its own request.
     AgentMayFinish = "agent-may-finish", Warning;
     /// A transition kills the agent that requested it. The transition still takes place.
-    AskerEnded = "requester-killed", Note;
+    RequesterKilled = "requester-killed", Note;
     /// A verb leads to a state that no role can request.
-    VerbLeadsNowhere = "verb-target-missing", Warning;
+    VerbTargetMissing = "verb-target-missing", Warning;
     /// A state's kind does not fit what it expects or where it leads.
     KindMismatch = "kind-mismatch", Warning;
     /// A prompt tells an agent to request a status that is not open to it.
@@ -149,7 +149,7 @@ codes! {
     /// A hook, gate or trigger that this version cannot perform.
     NotAvailable = "not-available", Error;
     /// The search was stopped before it had covered everything.
-    SearchBounded = "search-incomplete", Warning;
+    SearchIncomplete = "search-incomplete", Warning;
 }
 
 impl fmt::Display for FindingCode {

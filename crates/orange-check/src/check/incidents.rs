@@ -30,8 +30,8 @@ struct Incident {
 pub(super) struct Incidents<'w> {
     pub(super) workflow: &'w Workflow,
     limits: BTreeMap<FieldName, i64>,
-    taken: BTreeSet<usize>,
-    led: BTreeSet<(Position, Status)>,
+    taken_edges: BTreeSet<usize>,
+    used_exit_rules: BTreeSet<(Position, Status)>,
     found: BTreeMap<(FindingCode, String), Incident>,
 }
 
@@ -40,20 +40,20 @@ impl<'w> Incidents<'w> {
         Incidents {
             workflow,
             limits: limits(workflow),
-            taken: BTreeSet::new(),
-            led: BTreeSet::new(),
+            taken_edges: BTreeSet::new(),
+            used_exit_rules: BTreeSet::new(),
             found: BTreeMap::new(),
         }
     }
 
     /// The edges that were taken, by index.
     pub(super) fn taken_edges(&self) -> &BTreeSet<usize> {
-        &self.taken
+        &self.taken_edges
     }
 
     /// The exit rules that led somewhere, and where.
     pub(super) fn used_exit_rules(&self) -> &BTreeSet<(Position, Status)> {
-        &self.led
+        &self.used_exit_rules
     }
 
     /// Checks one step of the search.
@@ -90,7 +90,7 @@ impl<'w> Incidents<'w> {
             rule_targets(rule).contains(&to) && gates.all(|gate| shown.contains(gate))
         });
         if let Some(rule) = rules.next() {
-            self.led.insert((rule.at, to.clone()));
+            self.used_exit_rules.insert((rule.at, to.clone()));
         }
     }
 
@@ -100,10 +100,10 @@ impl<'w> Incidents<'w> {
         code: FindingCode,
         key: String,
         at: Option<Position>,
-        say: impl FnOnce() -> (String, String),
+        describe: impl FnOnce() -> (String, String),
     ) {
         self.found.entry((code, key)).or_insert_with(|| {
-            let (message, hint) = say();
+            let (message, hint) = describe();
             Incident {
                 at,
                 message,
@@ -119,7 +119,7 @@ impl<'w> Incidents<'w> {
         for notice in &visit.outcome.notices {
             match notice {
                 Notice::EdgeTaken { edge } => {
-                    self.taken.insert(*edge);
+                    self.taken_edges.insert(*edge);
                     taken = Some(*edge);
                 }
                 Notice::FieldIncremented { field, value } => {
@@ -140,25 +140,28 @@ impl<'w> Incidents<'w> {
     fn check_limit(&mut self, visit: &Visit<'_>, place: &Place<'_>, field: &FieldName, limit: i64) {
         let code = FindingCode::LimitExceeded;
         self.note(visit, code, field.to_string(), place.at, || {
-            let way = &place.description;
+            let route = &place.description;
             (
-                format!("{way} counts `{field}` beyond its limit of {limit}"),
+                format!("{route} counts `{field}` beyond its limit of {limit}"),
                 format!(
-                    "close it with `when: {field} < {limit}`, or reset the counter, there or where \
-                     the human decides before it, with `set: {{ {field}: 0 }}`"
+                    "close the transition with `when: {field} < {limit}`, or reset the counter \
+                     with `set: {{ {field}: 0 }}`, on this transition or on one that the human \
+                     requests before it"
                 ),
             )
         });
     }
 
     fn check_notice(&mut self, visit: &Visit<'_>, place: &Place<'_>, notice: &Notice) {
-        let way = &place.description;
+        let route = &place.description;
         match notice {
             Notice::GateWithoutWorkspace => {
                 let code = FindingCode::GateWithoutWorkspace;
                 self.note(visit, code, place.key(), place.at, || {
                     (
-                        format!("{way} has a command gate, but no workspace is held to run it in"),
+                        format!(
+                            "{route} has a command gate, but no workspace is held to run it in"
+                        ),
                         String::from(
                             "put the gate on a transition from a state that holds a workspace",
                         ),
@@ -170,7 +173,7 @@ impl<'w> Incidents<'w> {
                 let key = format!("{} {label}", place.key());
                 self.note(visit, code, key, place.hook(label), || {
                     (
-                        format!("{way} runs `{label}` where no workspace is held"),
+                        format!("{route} runs `{label}` where no workspace is held"),
                         format!(
                             "add `acquire_workspace` before `{label}`; it does nothing if one is \
                              already held"
@@ -179,11 +182,11 @@ impl<'w> Incidents<'w> {
                 });
             }
             Notice::AgentDuplicated { role } => {
-                let code = FindingCode::AgentDoubled;
+                let code = FindingCode::AgentDuplicated;
                 let key = format!("{} {role}", place.key());
                 self.note(visit, code, key, place.at, || {
                     (
-                        format!("{way} starts a second {role} while one is alive"),
+                        format!("{route} starts a second {role} while one is alive"),
                         format!(
                             "if you mean another agent, name it: `role: NAME`; else kill the first \
                              (`kill_session`, or `kill_agent` with `role: {role}`), or send it a \
@@ -198,18 +201,20 @@ impl<'w> Incidents<'w> {
                 let at = place.hook("release_workspace");
                 self.note(visit, code, key, at, || {
                     (
-                        format!("{way} releases the workspace while the {role} is alive in it"),
+                        format!("{route} releases the workspace while the {role} is alive in it"),
                         String::from("put `kill_session` before `release_workspace`"),
                     )
                 });
             }
             Notice::RecipientMissing { role } => {
-                let code = FindingCode::NobodyToTell;
+                let code = FindingCode::RecipientMissing;
                 let at = place.hook("notify_worker");
                 let to = &visit.outcome.task.status;
                 self.note(visit, code, place.key(), at, || {
                     (
-                        format!("{way} sends the {role} a message, but none may be running"),
+                        format!(
+                            "{route} sends the {role} a message, but the {role} may not be running"
+                        ),
                         format!(
                             "give `{to}` a `respawn` for the {role}, so that it is started if it \
                              is not running"
@@ -231,15 +236,15 @@ impl<'w> Incidents<'w> {
         // The lower a situation's number, the closer it is to the creation of the task.
         found.sort_by_key(|(_, incident)| incident.node);
         for ((code, _), incident) in found {
-            let way = incident.node.map(|node| explored.path_to(node));
-            let way = way.unwrap_or_default().into_iter();
-            let mut steps: Vec<Step> = way.map(|step| explored.steps[step].clone()).collect();
+            let path = incident.node.map(|node| explored.path_to(node));
+            let path = path.unwrap_or_default().into_iter();
+            let mut steps: Vec<Step> = path.map(|step| explored.steps[step].clone()).collect();
             steps.push(incident.step);
             let story = Story::from_steps(workflow, steps);
             let finding = Finding::new(code, incident.at, incident.message, incident.hint);
-            let of_start = code == FindingCode::HookWithoutWorkspace;
-            match failed_effect(&story).filter(|_| of_start) {
-                None if code == FindingCode::StartUnanswered => {
+            let lacks_workspace = code == FindingCode::HookWithoutWorkspace;
+            match failed_effect(&story).filter(|_| lacks_workspace) {
+                None if code == FindingCode::StartFailureUnhandled => {
                     unanswered_starts.push(finding.with_story(story));
                 }
                 None => findings.push(finding.with_story(story)),
@@ -267,8 +272,8 @@ impl<'w> Incidents<'w> {
 fn failed_effect(story: &Story) -> Option<(&'static str, Status)> {
     let mut steps = story.played_steps.iter().zip(&story.steps);
     steps.find_map(|(step, shown)| {
-        let failing = step.failure.as_ref()?;
-        Some((failing.label, shown.status.clone()))
+        let failure = step.failure.as_ref()?;
+        Some((failure.label, shown.status.clone()))
     })
 }
 

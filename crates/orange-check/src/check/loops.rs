@@ -13,37 +13,37 @@ use super::finding::{Finding, FindingCode};
 use super::story::Story;
 use crate::explore::{Arc, Exploration, Replay, Step};
 
-/// How many situations of one status are tried as the start of a cycle, per knot (see
-/// `components`).
-const MOST_STARTS: usize = 12;
+/// How many situations of one status are tried as the start of a cycle, per component (see
+/// [`components`]).
+const MAX_STARTS: usize = 12;
 
 /// How many nearer starts of a cycle are tried for its story.
-const MOST_TRIED: usize = 24;
+const MAX_NEARER_STARTS: usize = 24;
 
 pub(super) fn find(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> {
-    let knots = components(explored);
+    let components = components(explored);
     let mut tried: BTreeMap<(usize, &Status), usize> = BTreeMap::new();
     let mut cycles: BTreeMap<BTreeSet<&Status>, Vec<(usize, Arc)>> = BTreeMap::new();
     for (number, node) in explored.nodes.iter().enumerate() {
-        let inside = |arc: &&Arc| arc.is_progress && knots[arc.to] == knots[number];
-        if unattended_arcs(explored, number).find(inside).is_none() {
+        let is_inside = |arc: &&Arc| arc.is_progress && components[arc.to] == components[number];
+        if unattended_arcs(explored, number).find(is_inside).is_none() {
             continue;
         }
         let tries = tried
-            .entry((knots[number], &node.situation.status))
+            .entry((components[number], &node.situation.status))
             .or_default();
         *tries += 1;
-        if *tries > MOST_STARTS {
+        if *tries > MAX_STARTS {
             continue;
         }
-        if let Some(cycle) = shortest_cycle(explored, &knots, number) {
+        if let Some(cycle) = shortest_cycle(explored, &components, number) {
             let statuses = cycle.iter().map(|(from, _)| *from);
             let statuses = statuses.map(|from| &explored.nodes[from].situation.status);
             cycles.entry(statuses.collect()).or_insert(cycle);
         }
     }
     // A cycle that contains a smaller one is endless because of the smaller one, which is reported.
-    let wider = |statuses: &BTreeSet<&Status>| {
+    let contains_smaller = |statuses: &BTreeSet<&Status>| {
         let mut others = cycles.keys();
         others.any(|other| {
             other.len() > 1 && other.len() < statuses.len() && other.is_subset(statuses)
@@ -51,7 +51,7 @@ pub(super) fn find(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> 
     };
     let mut smallest: Vec<&Vec<(usize, Arc)>> = cycles
         .iter()
-        .filter(|(statuses, _)| !wider(statuses))
+        .filter(|(statuses, _)| !contains_smaller(statuses))
         .map(|(_, cycle)| cycle)
         .collect();
     smallest.sort_by_key(|cycle| cycle.first().map(|(number, _)| *number));
@@ -67,10 +67,10 @@ fn unattended_arcs(explored: &Exploration, number: usize) -> impl Iterator<Item 
     arcs.filter(|arc| !explored.steps[arc.step].is_by_user())
 }
 
-/// For each situation, the number of its knot: the strongly connected component of situations that
-/// lead to each other without the user.
+/// For each situation, the number of its strongly connected component: the situations that lead to
+/// each other without the user.
 ///
-/// This is Tarjan's algorithm without recursion, because knots may be deep.
+/// This is Tarjan's algorithm without recursion, because components may be deep.
 fn components(explored: &Exploration) -> Vec<usize> {
     const UNSEEN: usize = usize::MAX;
     let count = explored.nodes.len();
@@ -81,40 +81,40 @@ fn components(explored: &Exploration) -> Vec<usize> {
                 .collect()
         })
         .collect();
-    let mut found = vec![UNSEEN; count];
+    let mut discovered = vec![UNSEEN; count];
     let mut low = vec![0; count];
-    let mut knot = vec![UNSEEN; count];
+    let mut component = vec![UNSEEN; count];
     let mut open: Vec<usize> = Vec::new();
     let mut counter = 0;
     for root in 0..count {
-        if found[root] != UNSEEN {
+        if discovered[root] != UNSEEN {
             continue;
         }
         let mut path: Vec<(usize, usize)> = vec![(root, 0)];
         while let Some((node, child)) = path.pop() {
             if child == 0 {
-                found[node] = counter;
+                discovered[node] = counter;
                 low[node] = counter;
                 counter += 1;
                 open.push(node);
             } else {
                 let done = next[node][child - 1];
-                if knot[done] == UNSEEN {
+                if component[done] == UNSEEN {
                     low[node] = low[node].min(low[done]);
                 }
             }
             match next[node].get(child) {
                 Some(to) => {
                     path.push((node, child + 1));
-                    if found[*to] == UNSEEN {
+                    if discovered[*to] == UNSEEN {
                         path.push((*to, 0));
-                    } else if knot[*to] == UNSEEN {
-                        low[*to] = low[*to].min(found[*to]);
+                    } else if component[*to] == UNSEEN {
+                        low[*to] = low[*to].min(discovered[*to]);
                     }
                 }
-                None if low[node] == found[node] => {
+                None if low[node] == discovered[node] => {
                     while let Some(member) = open.pop() {
-                        knot[member] = node;
+                        component[member] = node;
                         if member == node {
                             break;
                         }
@@ -124,45 +124,45 @@ fn components(explored: &Exploration) -> Vec<usize> {
             }
         }
     }
-    knot
+    component
 }
 
 /// A shortest cycle through a situation whose first step makes progress, as situations with their
 /// arcs.
 fn shortest_cycle(
     explored: &Exploration,
-    knots: &[usize],
+    components: &[usize],
     start: usize,
 ) -> Option<Vec<(usize, Arc)>> {
-    let inside = |arc: &&Arc| knots[arc.to] == knots[start];
-    let mut came: BTreeMap<usize, (usize, Arc)> = BTreeMap::new();
-    let mut waiting = VecDeque::new();
+    let is_inside = |arc: &&Arc| components[arc.to] == components[start];
+    let mut predecessors: BTreeMap<usize, (usize, Arc)> = BTreeMap::new();
+    let mut queue = VecDeque::new();
     let firsts = unattended_arcs(explored, start).filter(|arc| arc.is_progress);
-    for arc in firsts.filter(inside) {
+    for arc in firsts.filter(is_inside) {
         if arc.to == start {
             return Some(vec![(start, *arc)]);
         }
-        if let Entry::Vacant(unseen) = came.entry(arc.to) {
+        if let Entry::Vacant(unseen) = predecessors.entry(arc.to) {
             unseen.insert((start, *arc));
-            waiting.push_back(arc.to);
+            queue.push_back(arc.to);
         }
     }
-    while let Some(number) = waiting.pop_front() {
-        for arc in unattended_arcs(explored, number).filter(inside) {
+    while let Some(number) = queue.pop_front() {
+        for arc in unattended_arcs(explored, number).filter(is_inside) {
             if arc.to == start {
                 let mut steps = vec![(number, *arc)];
                 let mut at = number;
                 while at != start {
-                    let (before, arc) = came.get(&at)?;
+                    let (before, arc) = predecessors.get(&at)?;
                     steps.push((*before, *arc));
                     at = *before;
                 }
                 steps.reverse();
                 return Some(steps);
             }
-            if let Entry::Vacant(unseen) = came.entry(arc.to) {
+            if let Entry::Vacant(unseen) = predecessors.entry(arc.to) {
                 unseen.insert((number, *arc));
-                waiting.push_back(arc.to);
+                queue.push_back(arc.to);
             }
         }
     }
@@ -177,25 +177,25 @@ const ROUNDS: usize = 30;
 /// The cycle was found where the counters have stopped, but its story can start earlier.
 fn nearest_start(workflow: &Workflow, explored: &Exploration, cycle: &[(usize, Arc)]) -> usize {
     let (found, _) = cycle[0];
-    let there = &explored.nodes[found].situation;
+    let found_situation = &explored.nodes[found].situation;
     let steps: Vec<Step> = cycle
         .iter()
         .map(|(_, arc)| explored.steps[arc.step].clone())
         .collect();
-    let goes_round = |number: usize| {
-        let way = explored.path_to(number).into_iter();
-        let mut playing = Replay::new(workflow);
-        way.map(|step| &explored.steps[step])
+    let repeats = |number: usize| {
+        let path = explored.path_to(number).into_iter();
+        let mut replay = Replay::new(workflow);
+        path.map(|step| &explored.steps[step])
             .chain((0..ROUNDS).flat_map(|_| &steps))
-            .all(|step| playing.take(step).is_ok())
+            .all(|step| replay.take(step).is_ok())
     };
     (0..found)
         .filter(|number| {
-            let here = &explored.nodes[*number].situation;
-            here.status == there.status && here.alive == there.alive
+            let situation = &explored.nodes[*number].situation;
+            situation.status == found_situation.status && situation.alive == found_situation.alive
         })
-        .take(MOST_TRIED)
-        .find(|number| goes_round(*number))
+        .take(MAX_NEARER_STARTS)
+        .find(|number| repeats(*number))
         .unwrap_or(found)
 }
 
@@ -212,13 +212,13 @@ fn shorten(names: &mut Vec<String>) {
 }
 
 fn finding(workflow: &Workflow, explored: &Exploration, cycle: &[(usize, Arc)]) -> Finding {
-    let turned = (0..cycle.len()).map(|first| {
+    let rotations = (0..cycle.len()).map(|first| {
         let mut cycle = cycle.to_vec();
         cycle.rotate_left(first);
         let start = nearest_start(workflow, explored, &cycle);
         (explored.path_to(start), cycle)
     });
-    let nearest = turned.min_by_key(|(way, _)| way.len());
+    let nearest = rotations.min_by_key(|(path, _)| path.len());
     let (first, cycle) = nearest.unwrap_or_else(|| (Vec::new(), cycle.to_vec()));
     let status = |number: usize| &explored.nodes[number].situation.status;
     let mut names: Vec<String> = Vec::new();
@@ -229,11 +229,11 @@ fn finding(workflow: &Workflow, explored: &Exploration, cycle: &[(usize, Arc)]) 
         }
     }
     shorten(&mut names);
-    let fails = cycle.iter().find_map(|(_, arc)| {
+    let failing_label = cycle.iter().find_map(|(_, arc)| {
         let step = &explored.steps[arc.step];
-        step.failure.as_ref().map(|failing| failing.label)
+        step.failure.as_ref().map(|failure| failure.label)
     });
-    let (message, hint) = match (names.as_slice(), fails) {
+    let (message, hint) = match (names.as_slice(), failing_label) {
         ([only], Some(label)) => (
             format!("from {only}, a start is retried forever while `{label}` fails"),
             String::from(
@@ -256,13 +256,13 @@ fn finding(workflow: &Workflow, explored: &Exploration, cycle: &[(usize, Arc)]) 
             ),
         ),
     };
-    let again_from = first.len();
+    let repeats_from = first.len();
     let steps = first
         .into_iter()
         .chain(cycle.iter().map(|(_, arc)| arc.step));
     let steps = steps.map(|step| explored.steps[step].clone()).collect();
     let mut story = Story::from_steps(workflow, steps);
-    story.repeats_from = Some(again_from);
+    story.repeats_from = Some(repeats_from);
     let state = cycle
         .first()
         .and_then(|(from, _)| workflow.state(status(*from)));

@@ -63,9 +63,11 @@ pub fn check(workflow: &Workflow) -> CheckReport {
 }
 
 /// Checks a workflow, exploring at most this many situations.
-pub fn check_within(workflow: &Workflow, most: usize) -> CheckReport {
+pub fn check_within(workflow: &Workflow, max_situations: usize) -> CheckReport {
     let mut incidents = Incidents::new(workflow);
-    let explored = explore(workflow, most, &mut |visit| incidents.check_visit(visit));
+    let explored = explore(workflow, max_situations, &mut |visit| {
+        incidents.check_visit(visit)
+    });
     let mut findings = structure::find(workflow);
     findings.extend(availability::find(workflow));
     findings.extend(exits::find(workflow));

@@ -21,14 +21,14 @@ impl Incidents<'_> {
         if !self.workflow.is_terminal(&after.status) {
             return;
         }
-        let holds = after.workspace != Workspace::None;
+        let has_workspace = after.workspace != Workspace::None;
         let alive: Vec<&Role> = alive(after);
-        let asked = match &visit.step.occurrence {
+        let requester = match &visit.step.occurrence {
             Occurrence::Request { by, .. } | Occurrence::Merge { by } => Some(by),
             _ => None,
         };
-        let agent = asked.filter(|by| by.is_agent() && !self.ended_by_pass(visit));
-        if !holds && alive.is_empty() && agent.is_none() {
+        let agent = requester.filter(|by| by.is_agent() && !self.ended_by_pass(visit));
+        if !has_workspace && alive.is_empty() && agent.is_none() {
             return;
         }
         let place = Place::of_visit(self.workflow, visit);
@@ -36,22 +36,22 @@ impl Incidents<'_> {
         if let Some(role) = agent {
             let code = FindingCode::AgentMayFinish;
             self.note(visit, code, place.key(), place.at, || {
-                let way = &place.description;
+                let route = &place.description;
                 (
-                    format!("{way} lets the {role} end the task by requesting it"),
+                    format!("{route} lets the {role} end the task by requesting it"),
                     String::from("say who may request it: `by: human`"),
                 )
             });
         }
-        if let Some(failing) = &visit.step.failure {
-            if holds || !alive.is_empty() {
-                let code = FindingCode::FailureKeepsHold;
-                let label = failing.label;
+        if let Some(failure) = &visit.step.failure {
+            if has_workspace || !alive.is_empty() {
+                let code = FindingCode::FailureLeaksResources;
+                let label = failure.label;
                 let key = format!("{} {label}", place.key());
                 self.note(visit, code, key, place.hook(label), || {
-                    let way = &place.description;
+                    let route = &place.description;
                     (
-                        format!("when `{label}` fails, {way} releases nothing"),
+                        format!("when `{label}` fails, {route} releases nothing"),
                         format!(
                             "put `kill_session` and `release_workspace` before `{label}`, or give \
                              it `on_error: continue`"
@@ -61,12 +61,12 @@ impl Incidents<'_> {
             }
             return;
         }
-        if holds {
+        if has_workspace {
             let code = FindingCode::WorkspaceLeaked;
             self.note(visit, code, place.key(), place.at, || {
-                let way = &place.description;
+                let route = &place.description;
                 (
-                    format!("{way} reaches `{status}` with a workspace still bound"),
+                    format!("{route} reaches `{status}` with a workspace still bound"),
                     String::from("add `release_workspace` to its hooks"),
                 )
             });
@@ -74,16 +74,16 @@ impl Incidents<'_> {
         if let Some(role) = alive.first() {
             let code = FindingCode::AgentLeaked;
             self.note(visit, code, place.key(), place.at, || {
-                let way = &place.description;
+                let route = &place.description;
                 (
-                    format!("{way} reaches `{status}` with the {role} still alive"),
+                    format!("{route} reaches `{status}` with the {role} still alive"),
                     String::from("add `kill_session` to its hooks, before `release_workspace`"),
                 )
             });
         }
     }
 
-    /// An expected agent must be running, unless one was already missing before the step.
+    /// Every expected agent must be running, unless one was already missing before the step.
     pub(super) fn check_absence(&mut self, visit: &Visit<'_>) {
         let after = &visit.outcome.task;
         let changed = visit.before.is_none() || entered(&visit.outcome.events).is_some();
@@ -104,10 +104,10 @@ impl Incidents<'_> {
             let role = role.clone();
             let key = format!("{} {role}", place.key());
             self.note(visit, FindingCode::AgentAbsent, key, place.at, || {
-                let way = &place.description;
+                let route = &place.description;
                 (
                     format!(
-                        "{way} enters `{status}`, which expects the {role}, but none is running"
+                        "{route} enters `{status}`, which expects the {role}, but none is running"
                     ),
                     format!(
                         "start one in its hooks (`spawn_agent` with `role: {role}`, or \
@@ -127,20 +127,20 @@ impl Incidents<'_> {
         let Some(run) = before.runs.get(by) else {
             return;
         };
-        let ends = |event: &Event| match &event.fact {
+        let kills_requester = |event: &Event| match &event.fact {
             Fact::EffectPlanned(planned) => {
                 matches!(&planned.effect, Effect::Kill(kill) if kill.runs.contains(&run.id))
             }
             _ => false,
         };
         let happened = visit.outcome.task.status == *to;
-        if happened && visit.outcome.events.iter().any(ends) {
+        if happened && visit.outcome.events.iter().any(kills_requester) {
             let place = Place::of_visit(self.workflow, visit);
-            let code = FindingCode::AskerEnded;
+            let code = FindingCode::RequesterKilled;
             self.note(visit, code, place.key(), place.at, || {
-                let way = &place.description;
+                let route = &place.description;
                 (
-                    format!("{way}, requested by the {by}, kills the {by} that requested it"),
+                    format!("{route}, requested by the {by}, kills the {by} that requested it"),
                     String::from(
                         "nothing is wrong: the transition still happens. The prompt should say \
                          that this command is the last one of the session",
@@ -152,7 +152,7 @@ impl Incidents<'_> {
 
     /// A start by the scheduler fails, and the task is left in a status where no agent works.
     pub(super) fn check_start_failure(&mut self, visit: &Visit<'_>) {
-        let (Some(failing), Some(before)) = (&visit.step.failure, visit.before) else {
+        let (Some(failure), Some(before)) = (&visit.step.failure, visit.before) else {
             return;
         };
         let state = self.workflow.state(&before.status);
@@ -163,18 +163,19 @@ impl Incidents<'_> {
         };
         let status = &visit.outcome.task.status;
         let mut expects = self.expects(status).iter();
-        let nobody = expects.any(|role| !visit.outcome.task.is_live(role));
-        if by_scheduler && nobody && START_EFFECTS.contains(&failing.label) {
+        let lacks_agent = expects.any(|role| !visit.outcome.task.is_live(role));
+        if by_scheduler && lacks_agent && START_EFFECTS.contains(&failure.label) {
             let place = Place::of_visit(self.workflow, visit);
             let status = status.clone();
             let hint = start_failure_hint(self.workflow, &status);
-            let label = failing.label;
-            let code = FindingCode::StartUnanswered;
+            let label = failure.label;
+            let code = FindingCode::StartFailureUnhandled;
             self.note(visit, code, place.key(), place.hook(label), || {
-                let way = &place.description;
+                let route = &place.description;
                 (
                     format!(
-                        "when `{label}` fails, {way} leaves the task in `{status}` without an agent"
+                        "when `{label}` fails, {route} leaves the task in `{status}` without an \
+                         agent"
                     ),
                     hint,
                 )

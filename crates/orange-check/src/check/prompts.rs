@@ -1,4 +1,4 @@
-//! Finds prompts that promise what the workflow does not keep.
+//! Finds prompts that do not match the workflow.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ pub(super) fn find(workflow: &Workflow) -> Vec<Finding> {
     for text in &texts {
         findings.extend(closed_statuses(workflow, text));
     }
-    findings.extend(hidden_variables(workflow));
+    findings.extend(braced_variables(workflow));
     findings.extend(unmentioned_sections(workflow, &texts));
     findings
 }
@@ -100,8 +100,8 @@ fn requested_statuses(text: &str) -> Vec<(&str, bool)> {
 
 fn closed_statuses(workflow: &Workflow, text: &Text<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (name, by_person) in requested_statuses(text.prompt.text()) {
-        let role = if by_person { &Role::Human } else { &text.role };
+    for (name, by_user) in requested_statuses(text.prompt.text()) {
+        let role = if by_user { &Role::Human } else { &text.role };
         let status = Status::new(name);
         let what = &text.name;
         if workflow.state(&status).is_none() {
@@ -155,7 +155,7 @@ fn alternative_hint(workflow: &Workflow, role: &Role) -> String {
     )
 }
 
-fn hidden_variables(workflow: &Workflow) -> Vec<Finding> {
+fn braced_variables(workflow: &Workflow) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, prompt) in &workflow.prompts {
         for variable in prompt.braced_names() {
@@ -185,13 +185,13 @@ fn mentions(text: &str, section: &SectionName) -> bool {
         let before = text[..at].chars().next_back();
         before != Some('#') && ends(&text[at + found.len()..])
     });
-    let named = [
+    let phrases = [
         format!("{title} section"),
         format!("section {title}"),
         format!("section `{title}`"),
         format!("`{title}` section"),
     ];
-    by_heading || named.iter().any(|named| text.contains(named.as_str()))
+    by_heading || phrases.iter().any(|phrase| text.contains(phrase.as_str()))
 }
 
 /// Finds sections that an agent must write but no prompt mentions: the agent would learn of them
@@ -203,8 +203,8 @@ fn unmentioned_sections(workflow: &Workflow, texts: &[Text<'_>]) -> Vec<Finding>
         let Some(state) = workflow.state(&edge.from) else {
             continue;
         };
-        let askers = state.expects.iter().filter(|role| edge.is_open_to(role));
-        for role in askers {
+        let requesters = state.expects.iter().filter(|role| edge.is_open_to(role));
+        for role in requesters {
             for gate in &edge.gates {
                 let GateKind::Section(gate) = &gate.kind else {
                     continue;

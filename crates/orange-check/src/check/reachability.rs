@@ -23,7 +23,7 @@ pub(super) fn find(
         findings.extend(dead_entries(workflow, explored));
     } else {
         findings.push(Finding::new(
-            FindingCode::SearchBounded,
+            FindingCode::SearchIncomplete,
             None,
             format!(
                 "the search stopped after {} situations; the rest is not proved",
@@ -66,13 +66,13 @@ fn end_unreachable(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> 
     for number in &lost {
         first.entry(status(*number)).or_insert(*number);
     }
-    let is_lost: BTreeSet<usize> = lost.iter().copied().collect();
+    let lost_set: BTreeSet<usize> = lost.iter().copied().collect();
     // A status that leads to another lost status is lost because of that one.
     let leads_on = |lost: &Status| {
-        let mut here = is_lost.iter().filter(|number| status(**number) == lost);
+        let mut here = lost_set.iter().filter(|number| status(**number) == lost);
         here.any(|number| {
             let mut arcs = nodes[*number].arcs.iter();
-            arcs.any(|arc| is_lost.contains(&arc.to) && status(arc.to) != lost)
+            arcs.any(|arc| lost_set.contains(&arc.to) && status(arc.to) != lost)
         })
     };
     let mut found: Vec<usize> = first
@@ -90,7 +90,7 @@ fn end_unreachable(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> 
             let steps = explored.path_to(number).into_iter();
             let steps = steps.map(|step| explored.steps[step].clone());
             Finding::new(
-                FindingCode::NoWayToEnd,
+                FindingCode::EndUnreachable,
                 workflow.state(status).map(|state| state.at),
                 format!("a task can reach `{status}` and never end from there"),
                 format!(
@@ -106,26 +106,28 @@ fn end_unreachable(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> 
 /// The situations from which no end can be reached, nearest first.
 fn situations_without_end(workflow: &Workflow, explored: &Exploration) -> Vec<usize> {
     let nodes = &explored.nodes;
-    let mut before: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    let mut predecessors: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     for (number, node) in nodes.iter().enumerate() {
         for arc in &node.arcs {
-            before[arc.to].push(number);
+            predecessors[arc.to].push(number);
         }
     }
     // If the search was stopped early, a situation that was not fully expanded may still lead to an
     // end.
-    let may_end = |number: &usize| {
+    let counts_as_end = |number: &usize| {
         let node = &nodes[*number];
         workflow.is_terminal(&node.situation.status) || !node.is_complete
     };
-    let mut ends = vec![false; nodes.len()];
-    let mut waiting: Vec<usize> = (0..nodes.len()).filter(may_end).collect();
-    while let Some(number) = waiting.pop() {
-        if !std::mem::replace(&mut ends[number], true) {
-            waiting.extend(before[number].iter().copied());
+    let mut can_end = vec![false; nodes.len()];
+    let mut queue: Vec<usize> = (0..nodes.len()).filter(counts_as_end).collect();
+    while let Some(number) = queue.pop() {
+        if !std::mem::replace(&mut can_end[number], true) {
+            queue.extend(predecessors[number].iter().copied());
         }
     }
-    (0..nodes.len()).filter(|number| !ends[*number]).collect()
+    (0..nodes.len())
+        .filter(|number| !can_end[*number])
+        .collect()
 }
 
 /// Finds edges that are never taken. An edge with several sources is dead only if it is never taken
@@ -157,7 +159,7 @@ fn dead_edges(
         if !is_dead || !reached || !reported.insert(edge.at) {
             continue;
         }
-        let why = match edge.trigger {
+        let reason = match edge.trigger {
             Trigger::Exit | Trigger::Crash => {
                 "no exit rule leads there, or a rule or transition above it is always taken first"
             }
@@ -180,7 +182,7 @@ fn dead_edges(
         findings.push(Finding::new(
             FindingCode::EdgeDead,
             Some(edge.at),
-            format!("the transition from `{from}` to `{to}`{trigger} can never be taken: {why}"),
+            format!("the transition from `{from}` to `{to}`{trigger} can never be taken: {reason}"),
             "make it possible, or remove it",
         ));
     }

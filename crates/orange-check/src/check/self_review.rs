@@ -95,12 +95,12 @@ fn bypass_finding(workflow: &Workflow, explored: &Exploration, edge: &Edge) -> O
             let mut arcs = node.arcs.iter();
             let arc = arcs.find(|arc| {
                 let step = &explored.steps[arc.step];
-                let asks = matches!(&step.occurrence, Occurrence::Request { by, to }
+                let is_request = matches!(&step.occurrence, Occurrence::Request { by, to }
                     if *by == role && edge.to == Target::Status(to.clone()));
-                asks && step.failure.is_none()
+                is_request && step.failure.is_none()
             })?;
-            let way = explored.path_to(number).into_iter().chain([arc.step]);
-            let steps = way.map(|step| explored.steps[step].clone()).collect();
+            let path = explored.path_to(number).into_iter().chain([arc.step]);
+            let steps = path.map(|step| explored.steps[step].clone()).collect();
             let (from, to) = (&edge.from, &edge.to);
             let hint = format!(
                 "give the transition a gate that requires the PASS, {}",
@@ -108,7 +108,7 @@ fn bypass_finding(workflow: &Workflow, explored: &Exploration, edge: &Edge) -> O
             );
             Some(
                 Finding::new(
-                    FindingCode::JudgesItself,
+                    FindingCode::SelfReview,
                     Some(edge.at),
                     format!(
                         "the {role} can go from `{from}` to `{to}` without the PASS of a judge"
@@ -140,7 +140,7 @@ fn working_state<'w>(workflow: &'w Workflow, role: &Role) -> Option<&'w State> {
 /// A judge that is also expected where the work is done would judge itself.
 fn judge_at_work(workflow: &Workflow, state: &State, edge: &Edge) -> Option<Finding> {
     // A role whose pass some gate of the edge does not accept cannot pass its own work.
-    let is_believed = |role: &&Role| {
+    let is_accepted = |role: &&Role| {
         edge.gates.iter().all(|gate| match &gate.kind {
             GateKind::Section(section) if is_pass(gate) => {
                 section.from_role.is_empty() || section.from_role.contains(role)
@@ -148,13 +148,13 @@ fn judge_at_work(workflow: &Workflow, state: &State, edge: &Edge) -> Option<Find
             _ => true,
         })
     };
-    let judging = state.expects.iter().filter(is_believed);
+    let judging = state.expects.iter().filter(is_accepted);
     let (role, at_work) = judging
         .into_iter()
         .find_map(|role| Some((role, working_state(workflow, role)?)))?;
     let (from, to, work) = (&edge.from, &edge.to, &at_work.name);
     Some(Finding::new(
-        FindingCode::JudgesItself,
+        FindingCode::SelfReview,
         Some(edge.at),
         format!(
             "the {role} judges in `{from}` what the {role} did in `{work}`: it can pass its own \
@@ -180,41 +180,42 @@ fn forged_pass(
             .0
             .map(|before| &explored.nodes[before].situation);
         // Counters matter only to a guard.
-        let counted = edge.when.is_some().then_some(situation);
+        let counters = edge.when.is_some().then_some(situation);
         let key = (
             &situation.alive,
             before.map(|before| &before.alive),
-            counted,
+            counters,
         );
         situation.status == edge.from && seen.insert(key)
     });
     let steps = here.find_map(|(number, node)| {
         let alive = || node.situation.alive.iter().map(|(role, _)| role);
-        let way = explored.path_to(number).into_iter();
-        let way: Vec<Step> = way.map(|step| explored.steps[step].clone()).collect();
-        let mut ways: Vec<Vec<Step>> = Vec::new();
+        let path = explored.path_to(number).into_iter();
+        let path: Vec<Step> = path.map(|step| explored.steps[step].clone()).collect();
+        let mut endings: Vec<Vec<Step>> = Vec::new();
         if node.situation.has(role) {
-            ways.extend(request_step(edge, role).map(|step| vec![step]));
+            endings.extend(request_step(edge, role).map(|step| vec![step]));
             for dying in alive() {
                 let mut step = death_step(dying, &edge.gates);
                 step.evidence.submitted_by = Some(role.clone());
-                ways.push(vec![step]);
-                ways.push(vec![
+                endings.push(vec![step]);
+                endings.push(vec![
                     write_step(edge, role),
                     death_step_with_kept_pass(edge, dying),
                 ]);
             }
         }
-        let mut tried: Vec<Vec<Step>> = ways
+        let mut candidates: Vec<Vec<Step>> = endings
             .into_iter()
-            .map(|last| way.iter().cloned().chain(last).collect())
+            .map(|last| path.iter().cloned().chain(last).collect())
             .collect();
         let (before, _) = node.reached_by;
         if before.is_some_and(|before| explored.nodes[before].situation.has(role)) {
-            tried
-                .extend(alive().filter_map(|dying| steps_with_early_pass(edge, role, &way, dying)));
+            candidates.extend(
+                alive().filter_map(|dying| steps_with_early_pass(edge, role, &path, dying)),
+            );
         }
-        tried.into_iter().find(|steps| passes(workflow, steps))
+        candidates.into_iter().find(|steps| passes(workflow, steps))
     })?;
     Some(finding(workflow, edge, role, steps))
 }
@@ -223,19 +224,19 @@ fn request_step(edge: &Edge, role: &Role) -> Option<Step> {
     let Target::Status(to) = &edge.to else {
         return None;
     };
-    let happening = Occurrence::Request {
+    let occurrence = Occurrence::Request {
         by: role.clone(),
         to: to.clone(),
     };
-    Some(Step::new(happening, StepEvidence::by_gates(&edge.gates)))
+    Some(Step::new(occurrence, StepEvidence::by_gates(&edge.gates)))
 }
 
 fn death_step(dying: &Role, gates: &[Gate]) -> Step {
-    let happening = Occurrence::Die {
+    let occurrence = Occurrence::Die {
         role: dying.clone(),
         evidence: Evidence::Exit { code: 1 },
     };
-    Step::new(happening, StepEvidence::by_gates(gates))
+    Step::new(occurrence, StepEvidence::by_gates(gates))
 }
 
 fn write_step(edge: &Edge, role: &Role) -> Step {
@@ -265,10 +266,10 @@ fn passes_of(edge: &Edge) -> Vec<Gate> {
 fn steps_with_early_pass(
     edge: &Edge,
     role: &Role,
-    way: &[Step],
+    path: &[Step],
     dying: &Role,
 ) -> Option<Vec<Step>> {
-    let (entering, before) = way.split_last()?;
+    let (entering, before) = path.split_last()?;
     let mut entering = entering.clone();
     entering.evidence.kept = passes_of(edge);
     let mut steps = before.to_vec();
@@ -282,10 +283,10 @@ fn steps_with_early_pass(
 
 /// Whether the last of these steps takes an edge that requires a pass.
 fn passes(workflow: &Workflow, steps: &[Step]) -> bool {
-    let mut playing = Replay::new(workflow);
+    let mut replay = Replay::new(workflow);
     let mut passed = false;
     for step in steps {
-        match playing.take(step) {
+        match replay.take(step) {
             Ok(played) => passed = took_pass(workflow, &played.notices),
             Err(_) => return false,
         }
@@ -305,9 +306,9 @@ fn finding(workflow: &Workflow, edge: &Edge, role: &Role, steps: Vec<Step>) -> F
     let judges = judges(workflow, from);
     let by = by_judges_hint(workflow, from);
     Finding::new(
-        FindingCode::JudgesItself,
+        FindingCode::SelfReview,
         Some(edge.at),
-        format!("the {role} can write the PASS that leads from `{from}` to `{to}` itself"),
+        format!("the {role} can itself write the PASS that leads from `{from}` to `{to}`"),
         format!("give the gate `from_role: [{judges}]` and `fresh: true`, {by}"),
     )
     .with_story(Story::from_steps(workflow, steps))

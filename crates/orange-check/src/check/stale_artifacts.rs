@@ -1,7 +1,7 @@
 //! Evidence from one round must not decide the next.
 //!
-//! A gate without `fresh` accepts what is in the document from before. That is harmless while the
-//! same agents continue, but wrong if the gate is a verdict or hands the work over.
+//! A gate without `fresh` accepts a section that was already in the document. That is harmless
+//! while the same agents continue, but wrong if the gate requires a verdict or hands the work over.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -18,7 +18,7 @@ use super::story::Story;
 use crate::explore::{Exploration, Notice, Occurrence, Replay, Step};
 
 /// How many first rounds are tried for one gate.
-const MOST_TRIED: usize = 20;
+const MAX_FIRST_ROUNDS: usize = 20;
 
 pub(super) fn find(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> {
     let mut reported: BTreeSet<(SectionName, String)> = BTreeSet::new();
@@ -77,11 +77,11 @@ fn second_round(
             let leaves = explored.nodes[arc.to].situation.status != *source;
             !step.is_by_user() && leaves && step.evidence.gates.contains(gate)
         })
-        .take(MOST_TRIED)
+        .take(MAX_FIRST_ROUNDS)
         .find_map(|(number, arc)| {
             let first = with_kept_gate(&explored.steps[arc.step], gate);
-            let way = explored.path_to(number).into_iter();
-            let mut steps: Vec<Step> = way.map(|step| explored.steps[step].clone()).collect();
+            let path = explored.path_to(number).into_iter();
+            let mut steps: Vec<Step> = path.map(|step| explored.steps[step].clone()).collect();
             steps.push(first);
             let (back, at) = path_back(workflow, explored, arc.to, source, section)?;
             steps.extend(back.into_iter().map(|step| {
@@ -89,14 +89,18 @@ fn second_round(
                 step.evidence.kept.push(gate.clone());
                 step
             }));
-            let again = explored.nodes[at].arcs.iter();
-            let again = again.map(|arc| &explored.steps[arc.step]).filter(|step| {
-                !step.is_by_user() && step.evidence.gates.contains(gate) && step.failure.is_none()
-            });
+            let second_steps = explored.nodes[at].arcs.iter();
+            let second_steps = second_steps
+                .map(|arc| &explored.steps[arc.step])
+                .filter(|step| {
+                    !step.is_by_user()
+                        && step.evidence.gates.contains(gate)
+                        && step.failure.is_none()
+                });
             // A death makes the better story, because it happens without a request.
-            let mut again: Vec<&Step> = again.collect();
-            again.sort_by_key(|step| !matches!(step.occurrence, Occurrence::Die { .. }));
-            again.into_iter().find_map(|step| {
+            let mut second_steps: Vec<&Step> = second_steps.collect();
+            second_steps.sort_by_key(|step| !matches!(step.occurrence, Occurrence::Die { .. }));
+            second_steps.into_iter().find_map(|step| {
                 let mut steps = steps.clone();
                 let mut last = with_kept_gate(step, gate);
                 // No role vouches for the old section again.
@@ -123,15 +127,15 @@ fn path_back(
     to: &Status,
     section: &SectionName,
 ) -> Option<(Vec<usize>, usize)> {
-    let mut came: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-    let mut waiting = VecDeque::from([from]);
-    while let Some(number) = waiting.pop_front() {
+    let mut predecessors: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    let mut queue = VecDeque::from([from]);
+    while let Some(number) = queue.pop_front() {
         let status = &explored.nodes[number].situation.status;
         if status == to {
             let mut steps = Vec::new();
             let mut at = number;
             while at != from {
-                let (before, step) = came.get(&at)?;
+                let (before, step) = predecessors.get(&at)?;
                 steps.push(*step);
                 at = *before;
             }
@@ -142,9 +146,9 @@ fn path_back(
             let next = &explored.nodes[arc.to].situation.status;
             let fails = explored.steps[arc.step].failure.is_some();
             let archived = archives(workflow, status, next, section);
-            if arc.to != from && !fails && !archived && !came.contains_key(&arc.to) {
-                came.insert(arc.to, (number, arc.step));
-                waiting.push_back(arc.to);
+            if arc.to != from && !fails && !archived && !predecessors.contains_key(&arc.to) {
+                predecessors.insert(arc.to, (number, arc.step));
+                queue.push_back(arc.to);
             }
         }
     }
@@ -163,10 +167,10 @@ fn archives(workflow: &Workflow, from: &Status, to: &Status, section: &SectionNa
 }
 
 fn last_step_takes(workflow: &Workflow, steps: &[Step], gate: &Gate) -> bool {
-    let mut playing = Replay::new(workflow);
+    let mut replay = Replay::new(workflow);
     let mut taken = false;
     for step in steps {
-        let Ok(played) = playing.take(step) else {
+        let Ok(played) = replay.take(step) else {
             return false;
         };
         taken = played.notices.iter().any(|notice| match notice {

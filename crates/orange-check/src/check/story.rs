@@ -35,15 +35,15 @@ pub struct StoryStep {
 }
 
 impl Story {
-    /// Tells these steps. Each is played again, so the story is what really happens.
+    /// The story of these steps. Each step is played again, so the story is what really happens.
     pub(super) fn from_steps(workflow: &Workflow, steps: Vec<Step>) -> Story {
-        let mut playing = Replay::new(workflow);
+        let mut replay = Replay::new(workflow);
         let mut lines = Vec::new();
         let mut old: Vec<&Gate> = Vec::new();
         for step in &steps {
             let what = as_narrated(step, &old).to_string();
             old.extend(&step.evidence.kept);
-            let effects = match playing.take(step) {
+            let effects = match replay.take(step) {
                 Ok(played) => {
                     let events = played.events.iter();
                     events
@@ -55,7 +55,7 @@ impl Story {
                 }
                 Err(_) => Vec::new(),
             };
-            if let Some(task) = &playing.task {
+            if let Some(task) = &replay.task {
                 lines.push(StoryStep {
                     what,
                     status: task.status.clone(),

@@ -39,28 +39,28 @@ fn unused_names(workflow: &Workflow) -> Vec<Finding> {
 fn verbs(workflow: &Workflow) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (verb, targets) in &workflow.verbs {
-        let written = workflow
+        let declared = workflow
             .declared
             .iter()
             .find(|it| it.what == NameKind::Verb && it.name == verb.as_str());
-        let Some(written) = written else { continue };
+        let Some(declared) = declared else { continue };
         for target in targets {
             let found = workflow
                 .edges
                 .iter()
-                .any(|edge| edge.to == *target && fits(workflow, *verb, edge));
+                .any(|edge| edge.to == *target && can_use(workflow, *verb, edge));
             if !found {
-                findings.push(missing_verb_target(*verb, target, written.at));
+                findings.push(missing_verb_target(*verb, target, declared.at));
             }
         }
     }
     findings
 }
 
-fn fits(workflow: &Workflow, verb: Verb, edge: &Edge) -> bool {
-    let is_asked =
+fn can_use(workflow: &Workflow, verb: Verb, edge: &Edge) -> bool {
+    let can_be_requested =
         edge.trigger == Trigger::Request || verb == Verb::Merge && edge.trigger == Trigger::Merged;
-    is_asked && workflow.is_verb_available(verb, &edge.from)
+    can_be_requested && workflow.is_verb_available(verb, &edge.from)
 }
 
 fn missing_verb_target(verb: Verb, target: &Target, at: Position) -> Finding {
@@ -75,7 +75,7 @@ fn missing_verb_target(verb: Verb, target: &Target, at: Position) -> Finding {
         }
     };
     Finding::new(
-        FindingCode::VerbLeadsNowhere,
+        FindingCode::VerbTargetMissing,
         Some(at),
         format!("the verb `{verb}` leads to `{target}`, but {place}"),
         format!("add such a transition, or remove `{target}` from `{verb}`"),
@@ -122,8 +122,8 @@ fn manual_starts(workflow: &Workflow) -> impl Iterator<Item = Finding> {
 /// leads.
 fn kinds(workflow: &Workflow) -> Vec<Finding> {
     let states = workflow.states.iter();
-    let wrong = states.filter_map(|state| Some((state, misfit(workflow, state)?)));
-    wrong
+    let mismatched = states.filter_map(|state| Some((state, mismatch(workflow, state)?)));
+    mismatched
         .map(|(state, (what, hint))| {
             let (name, kind) = (&state.name, kind_word(state.kind));
             Finding::new(
@@ -147,7 +147,7 @@ fn kind_word(kind: Kind) -> &'static str {
 }
 
 /// What does not fit the kind of a state, and how to fix it.
-fn misfit(workflow: &Workflow, state: &State) -> Option<(String, String)> {
+fn mismatch(workflow: &Workflow, state: &State) -> Option<(String, String)> {
     let edges = || workflow.edges_from(&state.name);
     let hint = |text: &str| String::from(text);
     let expected = state.expects.first();

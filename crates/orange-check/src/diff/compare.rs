@@ -19,16 +19,16 @@ const TRIED_IN_ORDER: [Trigger; 6] = [
 
 /// Every difference between the rows of a status.
 pub(super) fn compare(status: &Status, old: &[Row], new: &[Row]) -> Vec<WorkflowChange> {
-    let (mut found, nothing) = (Vec::new(), Row::default());
+    let (mut found, empty_row) = (Vec::new(), Row::default());
     let rules: [fn(&Row, &Row) -> bool; 3] = [
-        |one, two| one.way == two.way,
+        |one, two| one.route == two.route,
         |one, two| route_without_roles(one, true) == route_without_roles(two, true),
         |one, two| route_without_roles(one, false) == route_without_roles(two, false),
     ];
     for (before, now) in pair_up(old, new, &rules) {
-        let way = now.or(before).and_then(|row| row.way.as_ref());
+        let route = now.or(before).and_then(|row| row.route.as_ref());
         let differences = match (before, now) {
-            (None, _) | (_, None) if way.is_some_and(|way| *way != Route::Arrival) => {
+            (None, _) | (_, None) if route.is_some_and(|route| *route != Route::Arrival) => {
                 vec![WorkflowChange {
                     new: now.map(Row::summary),
                     old: before.map(Row::summary),
@@ -36,12 +36,12 @@ pub(super) fn compare(status: &Status, old: &[Row], new: &[Row]) -> Vec<Workflow
                 }]
             }
             _ => facts(
-                &before.unwrap_or(&nothing).facts,
-                &now.unwrap_or(&nothing).facts,
+                &before.unwrap_or(&empty_row).facts,
+                &now.unwrap_or(&empty_row).facts,
             ),
         };
         found.extend(differences.into_iter().map(|difference| WorkflowChange {
-            route: way.cloned(),
+            route: route.cloned(),
             ..difference
         }));
     }
@@ -56,19 +56,19 @@ pub(super) fn compare(status: &Status, old: &[Row], new: &[Row]) -> Vec<Workflow
     found
 }
 
-/// The row without its roles and, unless `keeps_guard`, without its guard.
+/// The row's route without its roles and, unless `keeps_guard`, without its guard.
 fn route_without_roles(row: &Row, keeps_guard: bool) -> Option<Route> {
-    let mut way = row.way.clone();
-    if let Some(Route::Transition { by, when, .. }) = &mut way {
+    let mut route = row.route.clone();
+    if let Some(Route::Transition { by, when, .. }) = &mut route {
         by.clear();
         *when = when.take().filter(|_| keeps_guard);
     }
-    way
+    route
 }
 
 /// The targets of a trigger, in the order in which they are tried.
 fn targets_of(rows: &[Row], wanted: Trigger) -> Vec<String> {
-    let targets = rows.iter().filter_map(|row| match &row.way {
+    let targets = rows.iter().filter_map(|row| match &row.route {
         Some(Route::Transition { to, trigger, .. }) if *trigger == wanted => {
             Some(format!("`{to}`"))
         }
@@ -79,7 +79,7 @@ fn targets_of(rows: &[Row], wanted: Trigger) -> Vec<String> {
     targets
 }
 
-/// The change of a list whose first open item is taken; `None` if the items that stay still come
+/// The change of a list whose first open item is taken; `None` if the remaining items still come
 /// first, in their old order.
 pub(super) fn order_change(
     subject: &str,
@@ -201,6 +201,6 @@ fn pair_up<'a, T>(
             *before = partner.map(|at| free.remove(at));
         }
     }
-    pairs.extend(free.into_iter().map(|gone| (Some(gone), None)));
+    pairs.extend(free.into_iter().map(|removed| (Some(removed), None)));
     pairs
 }

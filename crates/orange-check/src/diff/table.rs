@@ -20,9 +20,9 @@ use super::steps::{resolved_text, respawn, steps};
 /// A row: what can happen, and everything known about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Row {
-    /// Tells the row from the others of its status; absent for the row about the status itself and
-    /// for the row about the whole workflow.
-    pub(super) way: Option<Route>,
+    /// Distinguishes the row from the others of its status; absent for the row about the status
+    /// itself and for the row about the whole workflow.
+    pub(super) route: Option<Route>,
     pub(super) facts: Vec<Fact>,
 }
 
@@ -47,9 +47,9 @@ impl Fact {
 }
 
 impl Row {
-    fn new(way: Route, facts: Vec<Fact>) -> Row {
-        let way = Some(way);
-        Row { way, facts }
+    fn new(route: Route, facts: Vec<Fact>) -> Row {
+        let route = Some(route);
+        Row { route, facts }
     }
 }
 
@@ -95,7 +95,7 @@ pub(super) fn global_row(workflow: &Workflow) -> Row {
         Fact::new(ChangeKind::Prompt, format!("the prompt `{name}`"), text)
     });
     Row {
-        way: None,
+        route: None,
         facts: verbs.chain(fields).chain(prompts).collect(),
     }
 }
@@ -116,7 +116,7 @@ fn about_state(workflow: &Workflow, state: &State) -> Row {
     let rules = workflow.exit_rules.iter();
     let rules = rules.filter(|rule| rule.status == state.name);
     facts.extend(rules.map(exit_rule));
-    Row { way: None, facts }
+    Row { route: None, facts }
 }
 
 fn about_edge(workflow: &Workflow, edge: &Edge, roles: &BTreeSet<Role>) -> Row {
@@ -134,13 +134,13 @@ fn about_edge(workflow: &Workflow, edge: &Edge, roles: &BTreeSet<Role>) -> Row {
         facts.extend(question.map(|text| Fact::new(ChangeKind::Gate, "confirm", text)));
     }
     facts.extend(steps(workflow, &edge.set, &edge.hooks));
-    let way = Route::Transition {
+    let route = Route::Transition {
         to: edge.to.clone(),
         trigger: edge.trigger,
         by,
         when: edge.when.as_ref().map(guard_text),
     };
-    Row::new(way, facts)
+    Row::new(route, facts)
 }
 
 fn guard(when: Option<&When>) -> Option<Fact> {

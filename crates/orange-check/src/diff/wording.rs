@@ -13,8 +13,8 @@ use super::table::{Fact, Row};
 impl fmt::Display for WorkflowChange {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.route {
-            Some(way) if self.kind != ChangeKind::Transition => {
-                write!(formatter, "{way}: {}", self.sentence())
+            Some(route) if self.kind != ChangeKind::Transition => {
+                write!(formatter, "{route}: {}", self.sentence())
             }
             _ => formatter.write_str(&self.sentence()),
         }
@@ -32,11 +32,14 @@ impl WorkflowChange {
                 format!("the rule for {} is removed", self.subject())
             }
             (ChangeKind::Prompt, ..) => format!("{} has changed", self.subject()),
+            (ChangeKind::ExitRule, Some(old), None) => {
+                format!("the rule that {} means {old} is removed", self.subject())
+            }
             _ => self.claim(),
         }
     }
 
-    /// Which subject does what: now, no longer, or differently.
+    /// What a subject does now, does no longer, or does differently.
     fn claim(&self) -> String {
         let (subject, verb) = match self.kind {
             ChangeKind::Respawn if self.parameter.is_some() => (self.subject(), "respawns with"),
@@ -64,12 +67,12 @@ impl WorkflowChange {
             true => format!("{new}; was {old}"),
             false => format!("{new}, was {old}"),
         };
-        let (now, value) = match (&self.old, &self.new) {
+        let (adverb, value) = match (&self.old, &self.new) {
             (None, _) => ("now", new),
             (_, None) => ("no longer", old),
             _ => ("", changed),
         };
-        let words = [subject, now, verb, parameter, &value];
+        let words = [subject, adverb, verb, parameter, &value];
         let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
         let place = self.place.iter().map(|place| format!(", {place}"));
         words.join(" ") + &place.collect::<String>()
@@ -81,7 +84,7 @@ impl WorkflowChange {
 
     /// A row that was added or removed.
     fn transition(&self) -> String {
-        let (now, summary) = match (&self.new, &self.route) {
+        let (adverb, summary) = match (&self.new, &self.route) {
             (Some(summary), _) if summary.is_empty() => ("now", String::new()),
             (Some(summary), _) => ("now", format!("; {summary}")),
             (None, Some(Route::Transition { when, .. })) => ("no longer", condition(when.as_ref())),
@@ -91,10 +94,10 @@ impl WorkflowChange {
             Some(Route::Transition {
                 to, trigger, by, ..
             }) => match trigger {
-                Trigger::Request => format!("{} can {now} move it to `{to}`", roles_text(by)),
-                trigger => format!("{} {now} leads to `{to}`", cause(*trigger, by)),
+                Trigger::Request => format!("{} can {adverb} move it to `{to}`", roles_text(by)),
+                trigger => format!("{} {adverb} leads to `{to}`", cause(*trigger, by)),
             },
-            _ => format!("new tasks can {now} start here"),
+            _ => format!("new tasks can {adverb} start here"),
         };
         text + &summary
     }
@@ -175,7 +178,7 @@ impl Fact {
 impl Row {
     /// What it requires and what happens.
     pub(super) fn summary(&self) -> String {
-        let told = |lead: &str, change: ChangeKind| {
+        let clause = |lead: &str, change: ChangeKind| {
             let facts = self.facts.iter().filter(|fact| fact.change == change);
             let texts = join_and(facts.map(Fact::text));
             (!texts.is_empty()).then(|| format!("{lead}{texts}"))
@@ -187,8 +190,8 @@ impl Row {
         });
         let steps = steps.collect::<Vec<_>>().join(", ");
         let parts = [
-            told("only if ", ChangeKind::Guard),
-            told("needs ", ChangeKind::Gate),
+            clause("only if ", ChangeKind::Guard),
+            clause("needs ", ChangeKind::Gate),
             (!steps.is_empty()).then(|| format!("then {steps}")),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")

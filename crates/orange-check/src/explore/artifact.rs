@@ -28,29 +28,29 @@ struct SectionContent<'a> {
 /// A TASK.md that satisfies the section gates and has no other section that a gate reads.
 ///
 /// The number makes new content differ from everything that was shown before.
-pub(super) fn document(shown: &StepEvidence, number: usize) -> Option<Document> {
+pub(super) fn document(evidence: &StepEvidence, number: usize) -> Option<Document> {
     let mut text = String::new();
-    for (name, wanted) in sections(shown) {
-        let number = if wanted.kept { 0 } else { number };
-        let _ = writeln!(text, "{name}\n\n{}", content(&wanted, number));
+    for (name, section) in sections(evidence) {
+        let number = if section.kept { 0 } else { number };
+        let _ = writeln!(text, "{name}\n\n{}", content(&section, number));
     }
     Document::parse(text.as_bytes()).ok()
 }
 
 /// The same TASK.md with the new content in it; every other section stays.
-pub(super) fn write(document: &Document, shown: &StepEvidence, number: usize) -> Document {
+pub(super) fn write(document: &Document, evidence: &StepEvidence, number: usize) -> Document {
     let mut written = document.clone();
-    for (name, wanted) in sections(shown) {
-        if !wanted.kept {
-            written = written.with_section(name, &content(&wanted, number));
+    for (name, section) in sections(evidence) {
+        if !section.kept {
+            written = written.with_section(name, &content(&section, number));
         }
     }
     written
 }
 
-fn sections(shown: &StepEvidence) -> BTreeMap<&SectionName, SectionContent<'_>> {
+fn sections(evidence: &StepEvidence) -> BTreeMap<&SectionName, SectionContent<'_>> {
     let mut sections: BTreeMap<&SectionName, SectionContent<'_>> = BTreeMap::new();
-    for (gates, kept) in [(&shown.gates, false), (&shown.kept, true)] {
+    for (gates, kept) in [(&evidence.gates, false), (&evidence.kept, true)] {
         for gate in gates {
             if let GateKind::Section(gate) = &gate.kind {
                 add(sections.entry(&gate.section).or_default(), gate, kept);
@@ -60,41 +60,41 @@ fn sections(shown: &StepEvidence) -> BTreeMap<&SectionName, SectionContent<'_>> 
     sections
 }
 
-fn content(wanted: &SectionContent<'_>, number: usize) -> String {
+fn content(section: &SectionContent<'_>, number: usize) -> String {
     let mut text = String::new();
-    if let Some(verdict) = wanted.verdict {
+    if let Some(verdict) = section.verdict {
         let _ = writeln!(text, "Verdict: {verdict}\n");
     }
-    for field in &wanted.fields {
+    for field in &section.fields {
         let _ = writeln!(text, "{field}: said\n");
     }
     let _ = writeln!(text, "Written in step {number}.\n");
     text
 }
 
-fn add<'a>(wanted: &mut SectionContent<'a>, gate: &'a SectionGate, kept: bool) {
-    wanted.verdict = wanted.verdict.or(gate.verdict);
-    wanted
+fn add<'a>(section: &mut SectionContent<'a>, gate: &'a SectionGate, kept: bool) {
+    section.verdict = section.verdict.or(gate.verdict);
+    section
         .fields
         .extend(gate.fields.first().map(String::as_str));
-    wanted.kept |= kept;
+    section.kept |= kept;
 }
 
 /// A world in which these gates hold, and requirements of other gates do not.
-pub(super) fn facts(workflow: &Workflow, shown: &StepEvidence, entered: u64) -> Facts {
-    let mut holds = Vec::new();
+pub(super) fn facts(workflow: &Workflow, evidence: &StepEvidence, entered: u64) -> Facts {
+    let mut met_conditions = Vec::new();
     let mut pull_request = None;
     let mut commands = every_command(workflow);
-    for gate in &shown.gates {
+    for gate in &evidence.gates {
         match &gate.kind {
-            GateKind::Git(git) => holds.extend(git.conditions.iter().copied()),
+            GateKind::Git(git) => met_conditions.extend(git.conditions.iter().copied()),
             GateKind::PullRequest(gate) => {
-                let known: &mut PullRequestFacts = pull_request.get_or_insert(PullRequestFacts {
+                let facts: &mut PullRequestFacts = pull_request.get_or_insert(PullRequestFacts {
                     state: PullRequestState::Open,
                     checks: None,
                 });
-                known.state = gate.state.unwrap_or(known.state);
-                known.checks = gate.checks.or(known.checks);
+                facts.state = gate.state.unwrap_or(facts.state);
+                facts.checks = gate.checks.or(facts.checks);
             }
             GateKind::Command(gate) => {
                 commands.insert(gate.command.clone(), CommandResult::Exited(0));
@@ -107,7 +107,7 @@ pub(super) fn facts(workflow: &Workflow, shown: &StepEvidence, entered: u64) -> 
         git: Some(GitFacts {
             head: CommitId::new("head"),
             base: CommitId::new("base"),
-            met_conditions: holds,
+            met_conditions,
             uncommitted: UncommittedWork::default(),
             // The branch has a commit that a merge can take, whatever the gates require.
             named: Some(NamedCommit {
@@ -165,10 +165,10 @@ pub(super) fn of_outcome(outcome: Outcome) -> Report {
 }
 
 fn satisfy(report: &mut Report, gate: &ReportGate) {
-    let said = || String::from("said");
+    let filler = || String::from("said");
     let (word, filled) = match &gate.wanted {
         ReportCondition::Is(words) => (words.first().cloned().unwrap_or_default(), true),
-        ReportCondition::Empty(empty) => (said(), !empty),
+        ReportCondition::Empty(empty) => (filler(), !empty),
     };
     let text = || if filled { word.clone() } else { String::new() };
     let list = || {
@@ -183,7 +183,7 @@ fn satisfy(report: &mut Report, gate: &ReportGate) {
         ReportField::Outcome => {
             let outcome = Outcome::ALL
                 .into_iter()
-                .find(|known| known.as_str() == word);
+                .find(|outcome| outcome.as_str() == word);
             if let Some(outcome) = outcome {
                 *report = of_outcome(outcome);
             }

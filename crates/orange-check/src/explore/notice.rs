@@ -54,11 +54,11 @@ fn note_edge(workflow: &Workflow, task: &Task, changed: &StatusChange, found: &m
         return;
     };
     found.push(Notice::EdgeTaken { edge: index });
-    let asks_command = workflow.edges.get(index).is_some_and(|edge| {
+    let has_command_gate = workflow.edges.get(index).is_some_and(|edge| {
         let mut gates = edge.gates.iter();
         gates.any(|gate| matches!(gate.kind, GateKind::Command(_)))
     });
-    if asks_command && !task.workspace.is_held() {
+    if has_command_gate && !task.workspace.is_held() {
         found.push(Notice::GateWithoutWorkspace);
     }
 }
@@ -72,11 +72,11 @@ fn edge_taken(workflow: &Workflow, task: &Task, changed: &StatusChange) -> Optio
                 Target::Previous => task.entered.from.as_ref() == Some(&changed.to),
             }
     };
-    let by = |trigger: Trigger| {
+    let with_trigger = |trigger: Trigger| {
         let edges = workflow.edges.iter().enumerate();
         edges.filter(move |(_, edge)| edge.trigger == trigger && leads(edge))
     };
-    let trigger = match by(changed.trigger).next() {
+    let trigger = match with_trigger(changed.trigger).next() {
         Some(_) => changed.trigger,
         None => Trigger::Request,
     };
@@ -84,9 +84,9 @@ fn edge_taken(workflow: &Workflow, task: &Task, changed: &StatusChange) -> Optio
         let when = edge.when.as_ref();
         when.is_none_or(|when| when.holds(|field| task.value(field)))
     };
-    let mut all = by(trigger);
-    let open = by(trigger).find(|(_, edge)| edge.is_open_to(&changed.by) && holds(edge));
-    open.or_else(|| by(trigger).find(|(_, edge)| holds(edge)))
+    let mut all = with_trigger(trigger);
+    let open = with_trigger(trigger).find(|(_, edge)| edge.is_open_to(&changed.by) && holds(edge));
+    open.or_else(|| with_trigger(trigger).find(|(_, edge)| holds(edge)))
         .or_else(|| all.next())
         .map(|(index, _)| index)
 }

@@ -21,11 +21,11 @@ pub fn creation_steps(workflow: &Workflow, relevance: &Relevance) -> Vec<Step> {
     entries
         .flat_map(|entry| {
             relevance.summaries().iter().map(|summary| {
-                let happening = Occurrence::Create {
+                let occurrence = Occurrence::Create {
                     entry: entry.status.clone(),
                     summary: *summary,
                 };
-                Step::new(happening, StepEvidence::default())
+                Step::new(occurrence, StepEvidence::default())
             })
         })
         .collect()
@@ -65,18 +65,18 @@ struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    fn add(&mut self, happening: Occurrence, shown: StepEvidence) {
-        let step = Step::new(happening, shown);
+    fn add(&mut self, occurrence: Occurrence, evidence: StepEvidence) {
+        let step = Step::new(occurrence, evidence);
         if !self.found.contains(&step) {
             self.found.push(step);
         }
     }
 
-    /// Adds the happening once per edge of a trigger, with what that edge requires.
-    fn add_by_edge(&mut self, happening: &Occurrence, trigger: Trigger) {
+    /// Adds the occurrence once per edge with this trigger, with what that edge requires.
+    fn add_by_edge(&mut self, occurrence: &Occurrence, trigger: Trigger) {
         for edge in self.edges(trigger) {
-            let shown = self.evidence_for(edge.gates.iter(), None);
-            self.add(happening.clone(), shown);
+            let evidence = self.evidence_for(edge.gates.iter(), None);
+            self.add(occurrence.clone(), evidence);
         }
     }
 
@@ -112,9 +112,9 @@ impl<'a> Steps<'a> {
                 continue;
             };
             for by in self.requesters(edge) {
-                let shown = self.evidence_for(edge.gates.iter(), Some(&by));
+                let evidence = self.evidence_for(edge.gates.iter(), Some(&by));
                 let to = to.clone();
-                self.add(Occurrence::Request { by, to }, shown);
+                self.add(Occurrence::Request { by, to }, evidence);
             }
         }
     }
@@ -126,8 +126,8 @@ impl<'a> Steps<'a> {
                 let is_requested = matches!(edge.trigger, Trigger::Merged | Trigger::Request);
                 if edge.to == *target && is_requested {
                     for by in self.requesters(edge) {
-                        let shown = self.evidence_for(edge.gates.iter(), Some(&by));
-                        self.add(Occurrence::Merge { by }, shown);
+                        let evidence = self.evidence_for(edge.gates.iter(), Some(&by));
+                        self.add(Occurrence::Merge { by }, evidence);
                     }
                 }
             }
@@ -147,59 +147,59 @@ impl<'a> Steps<'a> {
     /// Adds deaths that leave nothing behind, and deaths that leave what each rule looks for.
     fn deaths(&mut self, relevance: &Relevance) {
         for (role, _) in &self.situation.alive {
-            let dying = |evidence: Evidence| Occurrence::Die {
+            let death = |evidence: Evidence| Occurrence::Die {
                 role: role.clone(),
                 evidence,
             };
-            let happening = dying(Evidence::Exit { code: 1 });
-            self.add(happening.clone(), StepEvidence::default());
+            let occurrence = death(Evidence::Exit { code: 1 });
+            self.add(occurrence.clone(), StepEvidence::default());
             // Where a guard counts equal errors in a row, a death with a different error is a
             // separate step.
-            if relevance.most_errors(&self.situation.status) > 0 {
-                self.add(dying(Evidence::Exit { code: 2 }), StepEvidence::default());
+            if relevance.max_errors(&self.situation.status) > 0 {
+                self.add(death(Evidence::Exit { code: 2 }), StepEvidence::default());
             }
             for rule in rules(self.workflow, &self.situation.status, role) {
                 if rule.has_artifact.is_empty() {
                     continue;
                 }
                 for to in rule_targets(rule) {
-                    let further = self.workflow.edges_from(&self.situation.status);
-                    let further = further
+                    let edge_gates = self.workflow.edges_from(&self.situation.status);
+                    let edge_gates = edge_gates
                         .filter(|edge| self.target(edge).as_ref() == Some(to))
                         .filter(|edge| edge.is_open_to(&Role::Engine))
                         .flat_map(|edge| &edge.gates)
                         .filter(|gate| agrees(gate, &rule.has_artifact));
-                    let all = rule.has_artifact.iter().chain(further);
-                    let shown = self.evidence_for(all, None);
-                    self.add(happening.clone(), shown);
+                    let all = rule.has_artifact.iter().chain(edge_gates);
+                    let evidence = self.evidence_for(all, None);
+                    self.add(occurrence.clone(), evidence);
                 }
-                let shown = self.evidence_for(rule.has_artifact.iter(), None);
-                self.add(happening.clone(), shown);
+                let evidence = self.evidence_for(rule.has_artifact.iter(), None);
+                self.add(occurrence.clone(), evidence);
             }
-            self.add(dying(Evidence::Environment), StepEvidence::default());
+            self.add(death(Evidence::Environment), StepEvidence::default());
         }
     }
 
-    /// What satisfies these gates. If a section must come from certain roles and the caller has
-    /// none of them, a live agent of such a role or the user brought the section.
+    /// What satisfies these gates. If a section must come from certain roles and the requester has
+    /// none of them, a live agent of such a role or the user submitted the section.
     fn evidence_for<'g>(
         &self,
         gates: impl Iterator<Item = &'g Gate>,
-        asker: Option<&Role>,
+        requester: Option<&Role>,
     ) -> StepEvidence {
-        let mut shown = StepEvidence::by_gates(gates);
-        let from = shown.gates.iter().find_map(|gate| match &gate.kind {
+        let mut evidence = StepEvidence::by_gates(gates);
+        let from = evidence.gates.iter().find_map(|gate| match &gate.kind {
             GateKind::Section(gate) if !gate.from_role.is_empty() => Some(&gate.from_role),
             _ => None,
         });
         if let Some(from) = from
-            && asker.is_none_or(|asker| !from.contains(asker))
+            && requester.is_none_or(|requester| !from.contains(requester))
         {
             let agent = from.iter().find(|role| self.situation.has(role));
-            let person = from.iter().find(|role| **role == Role::Human);
-            shown.submitted_by = agent.or(person).cloned();
+            let user = from.iter().find(|role| **role == Role::Human);
+            evidence.submitted_by = agent.or(user).cloned();
         }
-        shown
+        evidence
     }
 
     fn timeout(&mut self) {
@@ -231,23 +231,23 @@ impl<'a> Steps<'a> {
             reports.push(report);
             reports.push(other);
         }
-        let mut worlds: Vec<StepEvidence> = Vec::new();
+        let mut evidence_sets: Vec<StepEvidence> = Vec::new();
         for edge in &edges {
             let others = edge.gates.iter();
             let others = others.filter(|gate| !matches!(gate.kind, GateKind::Report(_)));
-            let shown = self.evidence_for(others, None);
-            if !worlds.contains(&shown) {
-                worlds.push(shown);
+            let evidence = self.evidence_for(others, None);
+            if !evidence_sets.contains(&evidence) {
+                evidence_sets.push(evidence);
             }
         }
         for (role, headless) in &self.situation.alive {
             for report in reports.iter().filter(|_| *headless) {
-                let happening = Occurrence::Report {
+                let occurrence = Occurrence::Report {
                     role: role.clone(),
                     report: Box::new(report.clone()),
                 };
-                for shown in &worlds {
-                    self.add(happening.clone(), shown.clone());
+                for evidence in &evidence_sets {
+                    self.add(occurrence.clone(), evidence.clone());
                 }
             }
         }
@@ -269,8 +269,8 @@ impl<'a> Steps<'a> {
 
     fn children(&mut self, relevance: &Relevance) {
         let status = &self.situation.status;
-        let fewer = self.situation.children() < relevance.most_children(status);
-        if fewer && relevance.wants_children(status) {
+        let has_room = self.situation.children() < relevance.max_children(status);
+        if has_room && relevance.wants_children(status) {
             self.add(Occurrence::AddChild, StepEvidence::default());
         }
         if self.situation.children() > 0 {

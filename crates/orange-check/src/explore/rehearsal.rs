@@ -13,7 +13,7 @@ use orange_engine::role::Role;
 use orange_engine::task::Task;
 
 use super::artifact;
-use super::replay::{StepOutcome, StepRefusal, begin, fails, inputs, new_task_of, play};
+use super::replay::{StepOutcome, StepRefusal, begin, failing_effect, inputs, new_task_of, play};
 use super::step::{Occurrence, Step};
 
 /// A task and its document, played step by step.
@@ -52,8 +52,8 @@ impl<'w> Rehearsal<'w> {
     pub fn take(&mut self, step: &Step) -> Result<StepOutcome, StepRefusal> {
         self.number += 1;
         let Some(task) = &self.task else {
-            let (new, known) = new_task_of(step).ok_or(StepRefusal::NoEffect)?;
-            let played = begin(self.workflow, &new, &known, fails(step))?;
+            let (new, context) = new_task_of(step).ok_or(StepRefusal::NoEffect)?;
+            let played = begin(self.workflow, &new, &context, failing_effect(step))?;
             self.settle(&played);
             return Ok(played);
         };
@@ -64,7 +64,7 @@ impl<'w> Rehearsal<'w> {
         for input in &mut inputs {
             input.context.document.clone_from(&self.document);
         }
-        match play(self.workflow, task, &inputs, fails(step)) {
+        match play(self.workflow, task, &inputs, failing_effect(step)) {
             Ok(played) => {
                 self.settle(&played);
                 Ok(played)
@@ -111,8 +111,8 @@ fn empty() -> Option<Document> {
     Document::parse(b"").ok()
 }
 
-fn requester(happening: &Occurrence) -> Option<&Role> {
-    match happening {
+fn requester(occurrence: &Occurrence) -> Option<&Role> {
+    match occurrence {
         Occurrence::Request { by, .. } | Occurrence::Merge { by } => Some(by),
         _ => None,
     }

@@ -19,16 +19,17 @@ type Fields = BTreeSet<FieldName>;
 pub struct Relevance {
     /// The fields that guards read and workflows set, with the value above which nothing differs.
     counters: Vec<(FieldName, i64)>,
+    /// The fields that may be read before they are set again, by status.
     live: BTreeMap<Status, Fields>,
-    /// Statuses that lead back to where they were entered from.
+    /// Statuses with an edge back to the status that they were entered from.
     returning: BTreeSet<Status>,
     /// Statuses in which a new child matters, and how many children matter.
     children: BTreeSet<Status>,
-    children_most: i64,
+    max_children: i64,
     /// How many crashes matter, by status.
     crashes: BTreeMap<Status, i64>,
     /// How many repeated errors matter.
-    errors_most: i64,
+    max_errors: i64,
     summaries: Vec<usize>,
 }
 
@@ -77,7 +78,7 @@ impl Relevance {
                 .filter(|status| waits(status) || reads_children(status))
                 .cloned()
                 .collect(),
-            children_most: most(language::CHILDREN_OPEN).max(1),
+            max_children: most(language::CHILDREN_OPEN).max(1),
             crashes: statuses()
                 .map(|status| {
                     let limits =
@@ -90,11 +91,11 @@ impl Relevance {
                                 }
                                 _ => None,
                             });
-                    let read = most(language::CRASH_COUNT);
-                    (status.clone(), limits.max().unwrap_or(0).max(read))
+                    let from_guards = most(language::CRASH_COUNT);
+                    (status.clone(), limits.max().unwrap_or(0).max(from_guards))
                 })
                 .collect(),
-            errors_most: most(language::SAME_ERRORS),
+            max_errors: most(language::SAME_ERRORS),
             summaries: summaries(&comparisons),
         }
     }
@@ -122,10 +123,10 @@ impl Relevance {
     }
 
     /// How many open children matter in this status or later.
-    pub(super) fn most_children(&self, status: &Status) -> i64 {
+    pub(super) fn max_children(&self, status: &Status) -> i64 {
         let live = self.live.get(status);
         if live.is_some_and(|live| live.contains(language::CHILDREN_OPEN)) {
-            self.children_most
+            self.max_children
         } else {
             0
         }
@@ -137,15 +138,15 @@ impl Relevance {
     }
 
     /// How many crashes matter in this status.
-    pub(super) fn most_crashes(&self, status: &Status) -> i64 {
+    pub(super) fn max_crashes(&self, status: &Status) -> i64 {
         self.crashes.get(status).copied().unwrap_or(0)
     }
 
     /// How many equal errors in a row matter in this status.
-    pub(super) fn most_errors(&self, status: &Status) -> i64 {
+    pub(super) fn max_errors(&self, status: &Status) -> i64 {
         let live = self.live.get(status);
         if live.is_some_and(|live| live.contains(language::SAME_ERRORS)) {
-            self.errors_most
+            self.max_errors
         } else {
             0
         }
@@ -232,11 +233,11 @@ fn live_fields(workflow: &Workflow) -> BTreeMap<Status, Fields> {
     loop {
         let mut changed = false;
         for edge in &workflow.edges {
-            let mut needed = reads(edge);
+            let mut needed = fields_read(edge);
             for to in targets(workflow, edge) {
-                let sets = kills(workflow, edge, to);
+                let sets = overwritten_fields(workflow, edge, to);
                 let mut after = live.get(to).cloned().unwrap_or_default();
-                if starts(workflow, edge, to) || edge.trigger == Trigger::SpawnFailed {
+                if starts_something(workflow, edge, to) || edge.trigger == Trigger::SpawnFailed {
                     after.extend(arriving.get(to).into_iter().flatten().cloned());
                 }
                 needed.extend(after.into_iter().filter(|field| !sets.contains(field)));
@@ -256,7 +257,7 @@ fn live_fields(workflow: &Workflow) -> BTreeMap<Status, Fields> {
     }
 }
 
-fn reads(edge: &Edge) -> Fields {
+fn fields_read(edge: &Edge) -> Fields {
     let comparisons = edge.when.iter().flat_map(When::comparisons);
     let fields = comparisons.map(|comparison| comparison.field.clone());
     let waits = edge.trigger == Trigger::ChildrenDone;
@@ -283,7 +284,7 @@ fn hooks<'a>(
     edge.hooks.iter().chain(on_enter)
 }
 
-fn kills(workflow: &Workflow, edge: &Edge, to: &Status) -> Fields {
+fn overwritten_fields(workflow: &Workflow, edge: &Edge, to: &Status) -> Fields {
     let by_hooks = hooks(workflow, edge, to).filter_map(|hook| match &hook.action {
         Action::SetField(change) => Some(change),
         _ => None,
@@ -293,7 +294,7 @@ fn kills(workflow: &Workflow, edge: &Edge, to: &Status) -> Fields {
     changes.map(|change| change.field.clone()).collect()
 }
 
-fn starts(workflow: &Workflow, edge: &Edge, to: &Status) -> bool {
+fn starts_something(workflow: &Workflow, edge: &Edge, to: &Status) -> bool {
     hooks(workflow, edge, to).any(|hook| {
         matches!(
             hook.action,

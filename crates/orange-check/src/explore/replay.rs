@@ -76,13 +76,13 @@ impl<'w> Replay<'w> {
         self.number += 1;
         let (inputs, played) = match &self.task {
             None => {
-                let (new, known) = new_task_of(step).ok_or(StepRefusal::NoEffect)?;
-                let played = begin(self.workflow, &new, &known, fails(step))?;
+                let (new, context) = new_task_of(step).ok_or(StepRefusal::NoEffect)?;
+                let played = begin(self.workflow, &new, &context, failing_effect(step))?;
                 (Vec::new(), played)
             }
             Some(task) => {
                 let inputs = inputs(self.workflow, task, step, self.number);
-                let played = play(self.workflow, task, &inputs, fails(step))?;
+                let played = play(self.workflow, task, &inputs, failing_effect(step))?;
                 (inputs, played)
             }
         };
@@ -93,8 +93,8 @@ impl<'w> Replay<'w> {
     }
 }
 
-pub(super) fn fails(step: &Step) -> Option<usize> {
-    step.failure.as_ref().map(|failing| failing.index)
+pub(super) fn failing_effect(step: &Step) -> Option<usize> {
+    step.failure.as_ref().map(|failure| failure.index)
 }
 
 /// The new task that a creation step asks for, and the context in which that is decided; `None` for
@@ -128,7 +128,7 @@ pub(super) fn begin(
     workflow: &Workflow,
     new: &NewTask,
     context: &DecisionContext,
-    fails: Option<usize>,
+    failing_effect: Option<usize>,
 ) -> Result<StepOutcome, StepRefusal> {
     match create(workflow, new, context) {
         Decision::Plan(plan) => {
@@ -141,7 +141,7 @@ pub(super) fn begin(
                 notices: Vec::new(),
             };
             record(workflow, &mut played, events);
-            settle(workflow, &mut played, fails);
+            settle(workflow, &mut played, failing_effect);
             Ok(played)
         }
         Decision::Refusal(refusal) => Err(StepRefusal::Refusal(Box::new(refusal))),
@@ -174,7 +174,7 @@ pub(super) fn inputs(workflow: &Workflow, task: &Task, step: &Step, number: usiz
         document: artifact::document(&step.evidence, number),
         facts,
     };
-    let brought = step.evidence.submitted_by.clone().map(|by| Input {
+    let submission = step.evidence.submitted_by.clone().map(|by| Input {
         context: context.clone(),
         cause: Cause::Observation(Observation::DocumentRead {
             by,
@@ -182,14 +182,14 @@ pub(super) fn inputs(workflow: &Workflow, task: &Task, step: &Step, number: usiz
         }),
     });
     let input = Input { context, cause };
-    brought.into_iter().chain([input]).collect()
+    submission.into_iter().chain([input]).collect()
 }
 
-fn cause(task: &Task, happening: &Occurrence) -> Option<Cause> {
-    let ask = |by: &Role, ask: RequestKind| {
+fn cause(task: &Task, occurrence: &Occurrence) -> Option<Cause> {
+    let request = |by: &Role, kind: RequestKind| {
         Cause::Request(Request {
             by: by.clone(),
-            kind: ask,
+            kind,
             is_confirmed: true,
             message: None,
             head: None,
@@ -204,15 +204,15 @@ fn cause(task: &Task, happening: &Occurrence) -> Option<Cause> {
         let open = children.find(|(_, end)| end.is_none());
         open.map(|(child, _)| child.clone())
     };
-    Some(match happening {
+    Some(match occurrence {
         Occurrence::Create { .. } => return None,
-        Occurrence::Request { by, to } => ask(by, RequestKind::Move { to: to.clone() }),
-        Occurrence::Merge { by } => ask(by, RequestKind::Verb(Verb::Merge)),
+        Occurrence::Request { by, to } => request(by, RequestKind::Move { to: to.clone() }),
+        Occurrence::Merge { by } => request(by, RequestKind::Verb(Verb::Merge)),
         Occurrence::Respawn { role } => {
             let role = Some(role.clone());
-            ask(&Role::Human, RequestKind::Respawn { role })
+            request(&Role::Human, RequestKind::Respawn { role })
         }
-        Occurrence::Summarize { length } => ask(
+        Occurrence::Summarize { length } => request(
             &Role::Human,
             RequestKind::Amend {
                 summary: Some("x".repeat(*length)),
@@ -256,7 +256,7 @@ pub(super) fn play(
     workflow: &Workflow,
     task: &Task,
     inputs: &[Input],
-    fails: Option<usize>,
+    failing_effect: Option<usize>,
 ) -> Result<StepOutcome, StepRefusal> {
     let mut played = StepOutcome {
         task: task.clone(),
@@ -274,7 +274,7 @@ pub(super) fn play(
     if played.events.is_empty() {
         return Err(StepRefusal::NoEffect);
     }
-    settle(workflow, &mut played, fails);
+    settle(workflow, &mut played, failing_effect);
     Ok(played)
 }
 
@@ -287,7 +287,7 @@ fn record(workflow: &Workflow, played: &mut StepOutcome, events: impl IntoIterat
 }
 
 /// Lets every pending effect succeed, except the one that is to fail, if any.
-fn settle(workflow: &Workflow, played: &mut StepOutcome, fails: Option<usize>) {
+fn settle(workflow: &Workflow, played: &mut StepOutcome, failing_effect: Option<usize>) {
     let mut index = 0;
     loop {
         let mut pending = played.task.pending.iter();
@@ -295,7 +295,7 @@ fn settle(workflow: &Workflow, played: &mut StepOutcome, fails: Option<usize>) {
             return;
         };
         let effect = next.planned.id;
-        let observation = if fails == Some(index) {
+        let observation = if failing_effect == Some(index) {
             let error = String::from("it failed");
             Observation::EffectFailed {
                 effect,

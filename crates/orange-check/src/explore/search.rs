@@ -25,7 +25,7 @@ pub const MAX_SITUATIONS: usize = 50_000;
 /// The most situations that are searched in this workflow.
 ///
 /// Each situation takes longer the more transitions there are to try, so a large workflow gets
-/// fewer: the answer should come within seconds.
+/// fewer situations: the answer should come within seconds.
 pub fn situation_limit(workflow: &Workflow) -> usize {
     MAX_SITUATIONS / (1 + workflow.edges.len() / 500)
 }
@@ -120,11 +120,15 @@ struct Search<'w, 'v> {
     /// The steps in which an effect fails, by the step without the failure and the effect's index.
     failing: BTreeMap<(usize, usize), usize>,
     watch: &'v mut dyn FnMut(&Visit<'_>),
-    most: usize,
+    max_situations: usize,
 }
 
 /// Explores a workflow and passes everything that is tried to `watch`.
-pub fn explore(workflow: &Workflow, most: usize, watch: &mut dyn FnMut(&Visit<'_>)) -> Exploration {
+pub fn explore(
+    workflow: &Workflow,
+    max_situations: usize,
+    watch: &mut dyn FnMut(&Visit<'_>),
+) -> Exploration {
     let relevance = Relevance::of(workflow);
     let silent = without_texts(workflow);
     let mut search = Search {
@@ -141,7 +145,7 @@ pub fn explore(workflow: &Workflow, most: usize, watch: &mut dyn FnMut(&Visit<'_
         endings: BTreeMap::new(),
         failing: BTreeMap::new(),
         watch,
-        most,
+        max_situations,
     };
     search.begin();
     let mut at = 0;
@@ -155,18 +159,18 @@ pub fn explore(workflow: &Workflow, most: usize, watch: &mut dyn FnMut(&Visit<'_
 impl Search<'_, '_> {
     fn begin(&mut self) {
         for step in creation_steps(self.workflow, &self.explored.relevance) {
-            let Some((new, known)) = replay::new_task_of(&step) else {
+            let Some((new, context)) = replay::new_task_of(&step) else {
                 continue;
             };
             let number = self.number(step.clone());
-            let Ok(played) = replay::begin(self.workflow, &new, &known, None) else {
+            let Ok(played) = replay::begin(self.workflow, &new, &context, None) else {
                 continue;
             };
             self.explored.entries.extend(new.status.clone());
             self.record_arrival(None, number, None, &played);
             for (index, label) in failures(&played.events) {
                 let number = self.number(step.with_failure(index, label));
-                if let Ok(played) = replay::begin(self.workflow, &new, &known, Some(index)) {
+                if let Ok(played) = replay::begin(self.workflow, &new, &context, Some(index)) {
                     self.record_arrival(None, number, None, &played);
                 }
             }
@@ -246,7 +250,7 @@ impl Search<'_, '_> {
             Target::Status(to) => edge.when.is_none() && self.workflow.is_terminal(to),
             Target::Previous => false,
         };
-        let asked = |edge: &&Edge| match &step.occurrence {
+        let is_requested = |edge: &&Edge| match &step.occurrence {
             Occurrence::Request { to, .. } => edge.to == Target::Status(to.clone()),
             Occurrence::Merge { .. } => edge.trigger == Trigger::Merged || ends(edge),
             _ => true,
@@ -254,7 +258,7 @@ impl Search<'_, '_> {
         let edges = self.workflow.edges_from(&situation.status);
         let mut edges = edges
             .filter(|edge| triggers.contains(&edge.trigger))
-            .filter(asked);
+            .filter(is_requested);
         edges.all(ends)
     }
 
@@ -300,7 +304,7 @@ impl Search<'_, '_> {
         let situation = Situation::of(&played.task, &self.explored.relevance);
         let to = match self.explored.index.get(&situation) {
             Some(known) => *known,
-            None if self.explored.nodes.len() >= self.most => {
+            None if self.explored.nodes.len() >= self.max_situations => {
                 self.explored.is_complete = false;
                 if let Some(from) = from {
                     self.explored.nodes[from].is_complete = false;
@@ -348,17 +352,17 @@ fn failures(events: &[Event]) -> Vec<(usize, &'static str)> {
             _ => None,
         })
         .collect();
-    let holds_up = |number: usize| {
+    let blocks_later = |number: usize| {
         let (this, later) = (planned[number], &planned[number + 1..]);
         let mut later = later.iter().filter(|other| other.plan == this.plan);
         this.on_error == OnError::Stop && later.any(|other| starts_or_ends(&other.effect))
     };
-    let makes_a_difference = |(number, planned): &(usize, &&PlannedEffect)| match planned.effect {
+    let matters = |(number, planned): &(usize, &&PlannedEffect)| match planned.effect {
         Effect::Spawn(_) | Effect::AcquireWorkspace { .. } => true,
         Effect::Kill(_) | Effect::ReleaseWorkspace { .. } | Effect::Merge(_) => false,
-        _ => holds_up(*number),
+        _ => blocks_later(*number),
     };
-    let all = planned.iter().enumerate().filter(makes_a_difference);
+    let all = planned.iter().enumerate().filter(matters);
     all.map(|(index, planned)| (index, planned.effect.label()))
         .collect()
 }

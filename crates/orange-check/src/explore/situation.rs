@@ -43,11 +43,11 @@ impl Situation {
             .map(|(role, run)| (role.clone(), run.headless))
             .collect();
         let open = task.children.values().filter(|end| end.is_none()).count();
-        let most_errors = relevance.most_errors(&status);
+        let max_errors = relevance.max_errors(&status);
         let crashes = if task.crash_count_is_stale {
             0
         } else {
-            task.crash_count.min(relevance.most_crashes(&status))
+            task.crash_count.min(relevance.max_crashes(&status))
         };
         let length = task.summary.chars().count();
         Situation {
@@ -63,11 +63,11 @@ impl Situation {
             errors: task
                 .last_error
                 .as_ref()
-                .filter(|_| most_errors > 0)
-                .map(|last| (last.error.clone(), last.times.min(most_errors))),
+                .filter(|_| max_errors > 0)
+                .map(|last| (last.error.clone(), last.times.min(max_errors))),
             children: i64::try_from(open)
                 .unwrap_or(i64::MAX)
-                .min(relevance.most_children(&status)),
+                .min(relevance.max_children(&status)),
             summary: if relevance.reads_summary(&status) {
                 length
             } else {

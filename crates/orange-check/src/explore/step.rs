@@ -13,14 +13,14 @@ use orange_engine::role::Role;
 pub struct Step {
     pub occurrence: Occurrence,
     pub evidence: StepEvidence,
-    /// The effect that fails for good, counted from zero among those that follow.
+    /// The effect that fails for good, if any.
     pub failure: Option<EffectFailure>,
 }
 
 /// An effect that fails for good.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EffectFailure {
-    /// Its index among the effects that follow.
+    /// Its index among the effects that follow from the step.
     pub index: usize,
     /// Its name in messages.
     pub label: &'static str,
@@ -48,7 +48,7 @@ pub enum Occurrence {
     Merge {
         by: Role,
     },
-    /// The user brings an agent back.
+    /// The user respawns an agent.
     Respawn {
         role: Role,
     },
@@ -89,13 +89,13 @@ pub struct StepEvidence {
 impl StepEvidence {
     /// Exactly what these gates require.
     pub fn by_gates<'a>(gates: impl IntoIterator<Item = &'a Gate>) -> StepEvidence {
-        let mut shown = StepEvidence::default();
+        let mut evidence = StepEvidence::default();
         for gate in gates {
-            if !shown.gates.contains(gate) {
-                shown.gates.push(gate.clone());
+            if !evidence.gates.contains(gate) {
+                evidence.gates.push(gate.clone());
             }
         }
-        shown
+        evidence
     }
 
     /// How a step names what a gate requires.
@@ -135,10 +135,10 @@ fn name_of(gate: &Gate) -> String {
 
 impl Step {
     /// A step in which nothing fails.
-    pub fn new(happening: Occurrence, shown: StepEvidence) -> Step {
+    pub fn new(occurrence: Occurrence, evidence: StepEvidence) -> Step {
         Step {
-            occurrence: happening,
-            evidence: shown,
+            occurrence,
+            evidence,
             failure: None,
         }
     }
@@ -234,19 +234,19 @@ impl fmt::Display for Occurrence {
 impl fmt::Display for Step {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.occurrence.fmt(formatter)?;
-        let mut shown = self.evidence.clone();
+        let mut evidence = self.evidence.clone();
         // The step is the report, so what its gates require is not listed again.
         if matches!(self.occurrence, Occurrence::Report { .. }) {
             let is_report = |gate: &Gate| matches!(gate.kind, GateKind::Report(_));
-            shown.gates.retain(|gate| !is_report(gate));
+            evidence.gates.retain(|gate| !is_report(gate));
         }
-        let names = shown.names();
+        let names = evidence.names();
         if !names.is_empty() {
-            let showing = match self.occurrence {
+            let connector = match self.occurrence {
                 Occurrence::Write { .. } => "",
                 _ => ", with",
             };
-            write!(formatter, "{showing} {}", names.join(" and "))?;
+            write!(formatter, "{connector} {}", names.join(" and "))?;
         }
         if let Some(role) = &self.evidence.submitted_by {
             write!(formatter, ", submitted earlier by the {role}")?;

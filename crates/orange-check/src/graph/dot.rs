@@ -30,8 +30,8 @@ pub fn draw(workflow: &Workflow) -> String {
         );
         // A state's name has no space in it, so this cannot clash with one.
         let start = quoted(&format!("start {}", node.name));
-        if let Some(opening) = &node.entry {
-            let shown = lines([label::opening(opening)]);
+        if let Some(entry) = &node.entry {
+            let shown = lines([label::entry(entry)]);
             let _ = writeln!(text, "  {start} [shape=point, width=0.15];");
             let _ = writeln!(text, "  {start} -> {name} [label={shown}];");
         }

@@ -55,8 +55,8 @@ pub(super) fn kind_word(kind: Kind) -> &'static str {
 }
 
 /// How a task begins in a state.
-pub(super) fn opening(opening: &EntryCondition) -> String {
-    match &opening.when {
+pub(super) fn entry(entry: &EntryCondition) -> String {
+    match &entry.when {
         None => "starts here".to_owned(),
         Some(when) => format!("starts here if {when}"),
     }

@@ -42,13 +42,13 @@ pub fn draw(workflow: &Workflow) -> String {
         let class = label::kind_word(node.kind);
         let _ = writeln!(text, "  {}{shape}:::{class}", id(&node.name));
     }
-    let openings = graph
+    let entries = graph
         .states
         .iter()
         .filter_map(|node| Some((node, node.entry.as_ref()?)));
-    for (number, (node, opening)) in openings.enumerate() {
+    for (number, (node, entry)) in entries.enumerate() {
         let to = id(&node.name);
-        let shown = lines([label::opening(opening)]);
+        let shown = lines([label::entry(entry)]);
         let _ = writeln!(text, "  start{number}((\" \")):::around -->|{shown}| {to}");
     }
     if graph.leads_to_previous() {

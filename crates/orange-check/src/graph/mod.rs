@@ -125,7 +125,7 @@ impl Graph {
                     name: state.name.clone(),
                     kind: state.kind,
                     expects: state.expects.clone(),
-                    entry: opening(workflow, &state.name),
+                    entry: entry_condition(workflow, &state.name),
                 })
                 .collect(),
             edges: Vec::new(),
@@ -157,20 +157,20 @@ impl Graph {
                 except: Vec::new(),
             });
         }
-        let way = ArrowTransition {
+        let transition = ArrowTransition {
             condition,
             from_any: edge.is_from_active,
             is_common: false,
         };
         let mut same = self.edges.iter_mut();
         match same.find(|arrow| arrow.from == edge.from && arrow.to == edge.to) {
-            Some(arrow) => arrow.transitions.push(way),
+            Some(arrow) => arrow.transitions.push(transition),
             None => self.edges.push(Arrow {
                 from: edge.from.clone(),
                 to: edge.to.clone(),
-                direction: self.course(edge),
+                direction: self.direction(edge),
                 on_shortest_path: false,
-                transitions: vec![way],
+                transitions: vec![transition],
             }),
         }
     }
@@ -190,9 +190,11 @@ impl Graph {
         for common in &mut self.common {
             let mut sources: Vec<&Status> = Vec::new();
             for arrow in self.edges.iter_mut().filter(|arrow| arrow.to == common.to) {
-                let mut ways = arrow.transitions.iter_mut();
-                if let Some(way) = ways.find(|way| way.condition == common.condition) {
-                    way.is_common = true;
+                let mut transitions = arrow.transitions.iter_mut();
+                if let Some(transition) =
+                    transitions.find(|transition| transition.condition == common.condition)
+                {
+                    transition.is_common = true;
                     sources.push(&arrow.from);
                 }
             }
@@ -205,7 +207,7 @@ impl Graph {
         }
     }
 
-    fn course(&self, edge: &Edge) -> Direction {
+    fn direction(&self, edge: &Edge) -> Direction {
         let mut from_here = self.states.iter().skip_while(|node| node.name != edge.from);
         let _from = from_here.next();
         if from_here.any(|node| node.is(&edge.to)) {
@@ -254,8 +256,11 @@ impl Arrow {
 
     /// The conditions of the transitions that are not common to every active state.
     fn own_conditions(&self) -> impl Iterator<Item = &Condition> {
-        let own = self.transitions.iter().filter(|way| !way.is_common);
-        own.map(|way| &way.condition)
+        let own = self
+            .transitions
+            .iter()
+            .filter(|transition| !transition.is_common);
+        own.map(|transition| &transition.condition)
     }
 }
 
@@ -271,7 +276,7 @@ impl Condition {
     }
 }
 
-fn opening(workflow: &Workflow, status: &Status) -> Option<EntryCondition> {
+fn entry_condition(workflow: &Workflow, status: &Status) -> Option<EntryCondition> {
     let mut entries = workflow.entries.iter();
     let entry = entries.find(|entry| entry.status == *status)?;
     Some(EntryCondition {

@@ -16,27 +16,27 @@ pub(super) fn find(workflow: &Workflow, graph: &Graph) -> Vec<Status> {
     let Some(entry) = workflow.entries.first() else {
         return Vec::new();
     };
-    let mut came_from: BTreeMap<&Status, Option<&Status>> = BTreeMap::new();
-    came_from.insert(&entry.status, None);
-    let mut open = VecDeque::from([&entry.status]);
-    while let Some(status) = open.pop_front() {
+    let mut predecessors: BTreeMap<&Status, Option<&Status>> = BTreeMap::new();
+    predecessors.insert(&entry.status, None);
+    let mut queue = VecDeque::from([&entry.status]);
+    while let Some(status) = queue.pop_front() {
         if workflow.is_terminal(status) {
-            let mut way = vec![status.clone()];
+            let mut path = vec![status.clone()];
             let mut step = status;
-            while let Some(Some(before)) = came_from.get(step) {
-                way.push((*before).clone());
+            while let Some(Some(before)) = predecessors.get(step) {
+                path.push((*before).clone());
                 step = before;
             }
-            way.reverse();
-            return way;
+            path.reverse();
+            return path;
         }
         let arrows = graph.edges.iter().filter(|arrow| arrow.from == *status);
         for arrow in arrows.filter(|arrow| is_usual(workflow, arrow)) {
             if let Some(to) = arrow.target()
-                && !came_from.contains_key(to)
+                && !predecessors.contains_key(to)
             {
-                came_from.insert(to, Some(status));
-                open.push_back(to);
+                predecessors.insert(to, Some(status));
+                queue.push_back(to);
             }
         }
     }

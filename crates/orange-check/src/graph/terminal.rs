@@ -43,14 +43,18 @@ pub fn draw(workflow: &Workflow, width: usize) -> String {
     let description = workflow.description.as_deref().unwrap_or_default();
     page.fold("", &format!("{}: {description}", workflow.name), "  ");
     if !graph.shortest_path.is_empty() {
-        let way: Vec<&str> = graph.shortest_path.iter().map(Status::as_str).collect();
+        let path: Vec<&str> = graph.shortest_path.iter().map(Status::as_str).collect();
         page.fold("", "", "");
-        page.fold("  ", &way.join(" ==> "), "  ");
+        page.fold("  ", &path.join(" ==> "), "  ");
     }
     page.fold("", "", "");
     for (place, node) in graph.states.iter().enumerate() {
         let is_last = place + 1 == graph.states.len();
-        page.fold(&marked(node), &words(node), &format!("{BESIDE}   "));
+        page.fold(
+            &state_symbol(node),
+            &state_text(node),
+            &format!("{BESIDE}   "),
+        );
         let mut arrows: Vec<_> = graph
             .drawn_arrows()
             .filter(|(arrow, _)| arrow.from == node.name)
@@ -105,7 +109,7 @@ fn head(arrow: &Arrow) -> &'static str {
 }
 
 /// The symbol before a state.
-fn marked(node: &Node) -> String {
+fn state_symbol(node: &Node) -> String {
     let entry = if node.entry.is_some() { "->" } else { "  " };
     let sign = if node.kind == Kind::Terminal {
         "x"
@@ -115,13 +119,13 @@ fn marked(node: &Node) -> String {
     format!("{entry}{sign} ")
 }
 
-fn words(node: &Node) -> String {
-    let words = format!("{}  ({})", node.name, label::kind(node));
+fn state_text(node: &Node) -> String {
+    let state_text = format!("{}  ({})", node.name, label::kind(node));
     match &node.entry {
-        Some(opening) if opening.when.is_some() => {
-            format!("{words}  {}", label::opening(opening))
+        Some(entry) if entry.when.is_some() => {
+            format!("{state_text}  {}", label::entry(entry))
         }
-        _ => words,
+        _ => state_text,
     }
 }
 
@@ -157,7 +161,7 @@ impl Page {
         }
     }
 
-    /// Adds a text after its first words, on as many lines as it needs.
+    /// Adds `start` and a text, on as many lines as they need; further lines begin with `below`.
     fn fold(&mut self, start: &str, text: &str, below: &str) {
         let mut line = start.to_owned();
         for (number, piece) in pieces(text).iter().enumerate() {

@@ -54,7 +54,7 @@ fn a_stopped_search_reports_that_it_is_incomplete() {
     assert_eq!(checked.coverage.situations, 3_000);
     let found: Vec<FindingCode> = checked.findings.iter().map(|it| it.code).collect();
     // Nothing may be reported as dead, lost or unreachable just because the search did not see it.
-    assert_eq!(found, [FindingCode::SearchBounded]);
+    assert_eq!(found, [FindingCode::SearchIncomplete]);
 }
 
 /// The search respects the documented bound.
@@ -65,6 +65,6 @@ fn the_search_stops_at_the_reported_number_of_situations() {
     assert!(situation_limit(&load_clean(&large())) < MAX_SITUATIONS);
     let checked = check_within(&workflow, 10);
     let bounded = &checked.findings[0];
-    assert_eq!(bounded.code, FindingCode::SearchBounded);
+    assert_eq!(bounded.code, FindingCode::SearchIncomplete);
     assert!(bounded.message.contains("after 10 situations"));
 }

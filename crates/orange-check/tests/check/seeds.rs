@@ -21,7 +21,7 @@ const KNOWN: [KnownFinding; 7] = [
     KnownFinding {
         document: MINIMAL,
         code: FindingCode::ExitTargetMissing,
-        message: "the exit rule of `working` counts crashes up to 2, but names no state to go to then",
+        message: "the exit rule of `working` counts crashes up to 2, but names no state to go to",
         story: &[],
     },
     KnownFinding {
@@ -56,8 +56,8 @@ const KNOWN: [KnownFinding; 7] = [
     },
     KnownFinding {
         document: LARGE,
-        code: FindingCode::JudgesItself,
-        message: "the worker can write the PASS that leads from `agent-review` to `reviewing`",
+        code: FindingCode::SelfReview,
+        message: "the worker can itself write the PASS that leads from `agent-review`",
         story: &[
             "the worker writes PASS in `## Review`",
             "the worker requests `agent-review`, with `## Handoff` and the old PASS in `## Review`",
@@ -66,7 +66,7 @@ const KNOWN: [KnownFinding; 7] = [
     },
     KnownFinding {
         document: LARGE,
-        code: FindingCode::AskerEnded,
+        code: FindingCode::RequesterKilled,
         message: "from `working` to `agent-review`, requested by the worker, kills the worker",
         story: &["the worker requests `agent-review`, with `## Handoff`"],
     },

@@ -157,7 +157,7 @@ pub fn is_true(workflow: &Workflow, finding: &Finding) {
     let there = match finding.code {
         FindingCode::WorkspaceLeaked => ended && holds && !last.has_failed_effect(),
         FindingCode::AgentLeaked => ended && !alive(task).is_empty() && !last.has_failed_effect(),
-        FindingCode::FailureKeepsHold => {
+        FindingCode::FailureLeaksResources => {
             ended && last.has_failed_effect() && (holds || !alive(task).is_empty())
         }
         FindingCode::HookWithoutWorkspace => last.has_planned(|task, effect| {
@@ -183,20 +183,20 @@ pub fn is_true(workflow: &Workflow, finding: &Finding) {
             let releases = matches!(effect, Effect::ReleaseWorkspace { .. });
             releases && task.workspace != Workspace::None && !alive(task).is_empty()
         }),
-        FindingCode::NobodyToTell => last.has_planned(|task, effect| match effect {
+        FindingCode::RecipientMissing => last.has_planned(|task, effect| match effect {
             Effect::NotifyRole(notify) => {
                 notify.spawn_if_absent.is_none() && !task.is_live(&notify.role)
             }
             _ => false,
         }),
-        FindingCode::AgentDoubled => last.has_planned(|task, effect| match effect {
+        FindingCode::AgentDuplicated => last.has_planned(|task, effect| match effect {
             Effect::Spawn(spawn) => task.is_live(&spawn.role),
             _ => false,
         }),
         FindingCode::AgentAbsent => {
             !last.has_failed_effect() && !ended && is_agent_missing(workflow, task)
         }
-        FindingCode::StartUnanswered => {
+        FindingCode::StartFailureUnhandled => {
             let waits = |state: &PendingState| *state == PendingState::Waiting;
             let mut pending = task.pending.iter().map(|pending| &pending.state);
             last.has_failed_effect() && is_agent_missing(workflow, task) && !pending.any(waits)
@@ -206,12 +206,12 @@ pub fn is_true(workflow: &Workflow, finding: &Finding) {
             died && last.statuses().next().is_none()
         }
         FindingCode::LimitExceeded => exceeds_limit(last, &finding.message),
-        FindingCode::JudgesItself => is_forged(workflow, last),
+        FindingCode::SelfReview => is_forged(workflow, last),
         FindingCode::StaleArtifact => is_decided_twice(&lives, &finding.message),
         FindingCode::AgentMayFinish => ended && last.asker().is_some_and(Role::is_agent),
-        FindingCode::AskerEnded => ends_asker(last),
+        FindingCode::RequesterKilled => ends_asker(last),
         FindingCode::EndlessLoop => is_cycle(workflow, story),
-        FindingCode::NoWayToEnd => !reaches_end(workflow, &story.played_steps),
+        FindingCode::EndUnreachable => !reaches_end(workflow, &story.played_steps),
         _ => false,
     };
     assert!(there, "the story does not end in `{}`", finding.message);

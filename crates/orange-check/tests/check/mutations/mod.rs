@@ -216,10 +216,10 @@ fn every_hint_leads_to_a_clean_file() {
 
 /// Findings without a fix to suggest: they are notes, or about the search.
 const WITHOUT_A_MISTAKE: [FindingCode; 4] = [
-    FindingCode::AskerEnded,
+    FindingCode::RequesterKilled,
     FindingCode::ManualStart,
     FindingCode::SettingIgnored,
-    FindingCode::SearchBounded,
+    FindingCode::SearchIncomplete,
 ];
 
 #[test]
@@ -270,5 +270,5 @@ fn mistakes_that_do_not_even_load_have_these_codes() {
 fn a_transition_that_kills_its_requester_is_noted() {
     let checked = findings_of(shipped_source("minimal"));
     let noted = checked.findings.iter().map(|finding| finding.code);
-    assert_eq!(noted.collect::<Vec<_>>(), [FindingCode::AskerEnded]);
+    assert_eq!(noted.collect::<Vec<_>>(), [FindingCode::RequesterKilled]);
 }
