@@ -61,7 +61,7 @@ impl Store {
 
     /// Like `open_read_only`, with a timeout for waiting until another process releases an
     /// exclusive lock.
-    pub fn open_read_only_within(home: &Home, patience: Duration) -> Result<Store, StoreError> {
+    pub fn open_read_only_within(home: &Home, timeout: Duration) -> Result<Store, StoreError> {
         let path = home.database();
         if !path.exists() {
             return Err(if is_lost(home)? {
@@ -74,7 +74,7 @@ impl Store {
         require_safe(home.path())?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&path, flags).map_err(failed("open"))?;
-        prepare(&connection, patience)?;
+        prepare(&connection, timeout)?;
         require_ours(&connection, &path)?;
         match migrations::schema(&connection, migrations::ALL)? {
             Schema::Present => {}
@@ -82,7 +82,7 @@ impl Store {
                 drop(connection);
                 // `Store::open` migrates or fails, so this recursion ends.
                 drop(Store::open(home)?);
-                return Store::open_read_only_within(home, patience);
+                return Store::open_read_only_within(home, timeout);
             }
             Schema::Newer(found) => return Err(newer(&path, found)),
         }
@@ -178,14 +178,14 @@ fn newer(path: &Path, found: u32) -> StoreError {
 
 /// Device and inode of a file.
 pub(super) fn identity(path: &Path) -> Result<(u64, u64), StoreError> {
-    let found = fs::metadata(path).map_err(|error| StoreError::file("look at", path, &error))?;
+    let found = fs::metadata(path).map_err(|error| StoreError::file("inspect", path, &error))?;
     Ok((found.dev(), found.ino()))
 }
 
 /// Connection settings that are not stored in the file.
-fn prepare(connection: &Connection, patience: Duration) -> Result<(), StoreError> {
+fn prepare(connection: &Connection, timeout: Duration) -> Result<(), StoreError> {
     connection
-        .busy_timeout(patience)
+        .busy_timeout(timeout)
         .map_err(failed("set the busy timeout"))?;
     connection
         .pragma_update(None, "foreign_keys", true)
@@ -248,9 +248,9 @@ pub(super) fn truncate_log(connection: &Connection) {
     let path = connection.path().unwrap_or_default();
     let is_long = fs::metadata(format!("{path}-wal")).is_ok_and(|log| log.len() > LOG_BYTES);
     if is_long && connection.busy_timeout(Duration::ZERO).is_ok() {
-        let cut = "PRAGMA wal_checkpoint(TRUNCATE)";
-        let _left_to_the_next_commit = connection.query_row(cut, [], |_| Ok(()));
-        let _writers_would_not_wait = connection.busy_timeout(BUSY_TIMEOUT);
+        let pragma = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let _left_to_the_next_commit = connection.query_row(pragma, [], |_| Ok(()));
+        let _ignored = connection.busy_timeout(BUSY_TIMEOUT);
     }
 }
 
@@ -309,24 +309,24 @@ fn require_safe(home: &Path) -> Result<(), StoreError> {
 
 /// Creates a directory that only its owner can access.
 pub(super) fn make_private(directory: &Path) -> Result<(), StoreError> {
-    let made = DirBuilder::new()
+    let result = DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(directory)
         .and_then(|()| tighten(directory, &fs::metadata(directory)?, 0o700));
-    made.map_err(|error| StoreError::file("create the directory", directory, &error))
+    result.map_err(|error| StoreError::file("create the directory", directory, &error))
 }
 
 /// Removes the permissions that the mode does not grant, and adds none.
 fn tighten(path: &Path, found: &fs::Metadata, mode: u32) -> io::Result<()> {
     const STICKY: u32 = 0o1000;
     let all = found.permissions().mode();
-    let has = all & 0o777;
+    let current = all & 0o777;
     // A directory that is shared on purpose, such as `/tmp`, keeps its permissions.
-    if has & !mode == 0 || all & STICKY != 0 {
+    if current & !mode == 0 || all & STICKY != 0 {
         return Ok(());
     }
-    fs::set_permissions(path, fs::Permissions::from_mode(has & mode))
+    fs::set_permissions(path, fs::Permissions::from_mode(current & mode))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub struct ProjectionReport {
     pub restored: bool,
     /// A status that was edited into TASK.md by hand and is now overwritten; it is kept until it is
     /// decided.
-    pub wish: Option<StatusEdit>,
+    pub status_edit: Option<StatusEdit>,
     /// Why the frontmatter could not be updated now; the next projection tries again.
     pub deferred: Option<UnreadableReason>,
 }
@@ -99,23 +99,23 @@ fn rewrite(
     task: &Task,
     change: &dyn Fn(&Document) -> Document,
 ) -> Result<ProjectionReport, StoreError> {
-    let mut projected = ProjectionReport::default();
+    let mut report = ProjectionReport::default();
     for _ in 0..ROUNDS {
         let old = match read_document(&file.live) {
             FileContent::Text(document) => document,
             FileContent::Unknown(unknown) => {
-                projected.deferred = Some(unknown);
-                return Ok(projected);
+                report.deferred = Some(unknown);
+                return Ok(report);
             }
             FileContent::Missing => {
                 restore(store, file)?;
-                projected.restored = true;
+                report.restored = true;
                 continue;
             }
         };
         let new = change(&old);
         if new.text() == old.text() {
-            return Ok(projected);
+            return Ok(report);
         }
         // A status that an earlier projection wrote was not edited by hand.
         if let Some(found) = status_edit(&old, task, file.bound)
@@ -123,7 +123,7 @@ fn rewrite(
             && store.status_at(&task.id, found.version)?.as_ref() != Some(&found.to)
         {
             status_edits::keep(&file.directory, &found)?;
-            projected.wish = Some(found);
+            report.status_edit = Some(found);
         }
         // If an agent wrote between the read and the swap, try again.
         if let Some(replaced) = file.replace(old.text(), &Text::from(&new))? {
@@ -131,8 +131,8 @@ fn rewrite(
             file.copy_over(vec![replaced], &mut keep)?;
         }
     }
-    projected.deferred = Some(UnreadableReason::Changing);
-    Ok(projected)
+    report.deferred = Some(UnreadableReason::Changing);
+    Ok(report)
 }
 
 /// The keys of the frontmatter that the engine owns.
@@ -148,8 +148,8 @@ fn fields(task: &Task) -> Vec<(&str, FieldValue)> {
         FieldValue::Text(task.attention.join("; "))
     };
     let version = i64::try_from(task.version).unwrap_or(i64::MAX);
-    let counted = task.fields.iter();
-    let mut fields: Vec<(&str, FieldValue)> = counted
+    let counters = task.fields.iter();
+    let mut fields: Vec<(&str, FieldValue)> = counters
         .map(|(name, value)| (name.as_str(), FieldValue::Integer(*value)))
         .collect();
     // These come last: a workflow's field with the same name must not hide one of them.

@@ -119,14 +119,14 @@ fn restore_all(store: &mut Store, report: &mut RebuildReport) -> Result<(), Stor
 
 /// The subdirectories of a directory, ordered by name.
 fn directories(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let listed = |error: io::Error| StoreError::file("list", path, &error);
+    let list_error = |error: io::Error| StoreError::file("list", path, &error);
     let entries = match fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(listed)?,
+        entries => entries.map_err(list_error)?,
     };
     let mut found = Vec::new();
     for entry in entries {
-        let path = entry.map_err(listed)?.path();
+        let path = entry.map_err(list_error)?.path();
         if path.is_dir() {
             found.push(path);
         }
@@ -152,7 +152,7 @@ fn restore_task(
     let history = history::read(&directory.history())
         .map_err(|reason| format!("`history.jsonl`: {reason}"))?;
     let mut remarks = Vec::new();
-    if history.torn {
+    if history.is_truncated {
         remarks.push(String::from(
             "the last line of `history.jsonl` was cut short and is left out",
         ));
@@ -253,7 +253,7 @@ fn last_import<'text, 'event>(
     document: &'text Document,
 ) -> Option<Import<'text>> {
     backwards.find_map(|event| {
-        let (by, asked) = match &event.fact {
+        let (by, is_request) = match &event.fact {
             Fact::DocumentImported { by, is_request, .. } => (by, *is_request),
             Fact::TaskCreated(created) => (&created.by, false),
             _ => return None,
@@ -261,7 +261,7 @@ fn last_import<'text, 'event>(
         Some(Import {
             version: event.version,
             by: by.clone(),
-            with_request: asked,
+            with_request: is_request,
             stray: false,
             text: document.text(),
             at: event.at,
@@ -352,15 +352,15 @@ fn put_in_place(new: &Path, path: &Path) -> Result<Option<PathBuf>, StoreError> 
 /// The new path of the old database. If an interrupted rebuild has already moved the old database,
 /// this is the path chosen then.
 fn backup_path(path: &Path) -> PathBuf {
-    let named = |number: u32| with_suffix(path, &format!(".before-rebuild-{number}"));
+    let numbered = |number: u32| with_suffix(path, &format!(".before-rebuild-{number}"));
     let mut number = 1;
-    while named(number).exists() {
+    while numbered(number).exists() {
         number += 1;
     }
     if !path.exists() && number > 1 {
         number -= 1;
     }
-    named(number)
+    numbered(number)
 }
 
 fn remove_database(path: &Path) -> Result<(), StoreError> {

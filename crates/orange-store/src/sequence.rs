@@ -26,10 +26,10 @@ impl Store {
     }
 
     /// Whether another process holds the write lock for longer than this; writes nothing.
-    pub fn is_locked_by_another(&mut self, patience: Duration) -> Result<bool, StoreError> {
+    pub fn is_locked_by_another(&mut self, timeout: Duration) -> Result<bool, StoreError> {
         let attempt = "check for another writer";
         self.connection
-            .busy_timeout(patience)
+            .busy_timeout(timeout)
             .map_err(failed(attempt))?;
         let behavior = TransactionBehavior::Immediate;
         let transaction = self.connection.transaction_with_behavior(behavior);
@@ -70,17 +70,17 @@ impl Store {
             .pragma_update(None, "synchronous", synchronous)
             .map_err(failed(attempt))?;
         let path = self.path();
-        let opened = self.identity();
+        let opened_identity = self.identity();
         // Only the compile-time check against nested transactions is skipped; the store stays
         // borrowed as long as the transaction lives, so there can be no nested one.
-        let begun = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
-        let transaction = match begun {
+        let result = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
+        let transaction = match result {
             Err(error) if is_busy(&error) => return Err(StoreError::Busy { attempt, path }),
-            begun => begun.map_err(failed(attempt))?,
+            result => result.map_err(failed(attempt))?,
         };
         // A rebuild holds the lock of the old file while it renames the new one into place, so from
         // here on the result of this check cannot change.
-        if !identity(&path).is_ok_and(|now| now == opened) {
+        if !identity(&path).is_ok_and(|now| now == opened_identity) {
             return Err(StoreError::Replaced { attempt, path });
         }
         self.require_known_schema()?;

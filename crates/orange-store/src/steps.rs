@@ -23,8 +23,8 @@ pub fn may_panic(step: &'static str) {
     let home = Home::resolve(&Environment::read());
     let orders = home.map(|home| home.path().join("crash-points/panics"));
     let orders = orders.map(std::fs::read_to_string);
-    let wanted = orders.is_ok_and(|it| it.is_ok_and(|it| it.lines().any(|line| line == step)));
-    assert!(!wanted, "a test wants a panic in {step}");
+    let is_listed = orders.is_ok_and(|it| it.is_ok_and(|it| it.lines().any(|line| line == step)));
+    assert!(!is_listed, "a test wants a panic in {step}");
 }
 
 #[cfg(test)]

@@ -14,13 +14,13 @@ use orange_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The longest payload that is kept with an event.
-const LONGEST_PAYLOAD: usize = 16 * 1024;
+/// The longest line, in bytes: an event whose line would be longer is stored without its payload.
+const MAX_LINE_BYTES: usize = 16 * 1024;
 
 /// Above this file size payloads are dropped and only the events are kept.
-const LARGEST: u64 = 16 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// How many bytes from the end of the file are read; they always hold several lines.
+/// How many bytes are read at once; they always hold several lines.
 const TAIL: u64 = 64 * 1024;
 
 #[derive(Serialize)]
@@ -31,7 +31,7 @@ struct Line<'a> {
     payload: Option<&'a Value>,
 }
 
-/// The file in the directory of a run.
+/// The events file in a run's directory.
 pub fn agent_events_file(run_directory: &Path) -> PathBuf {
     run_directory.join("events.jsonl")
 }
@@ -55,9 +55,9 @@ pub fn restart_event_clock(run_directory: &Path) -> io::Result<()> {
 
 /// Since when a run that should report events has reported nothing.
 pub fn silent_since(run_directory: &Path) -> Option<Timestamp> {
-    let found = fs::metadata(agent_events_file(run_directory)).ok()?;
-    let made = found.modified().ok().filter(|_| found.len() == 0);
-    made.map(clock::stamp)
+    let metadata = fs::metadata(agent_events_file(run_directory)).ok()?;
+    let modified = metadata.modified().ok().filter(|_| metadata.len() == 0);
+    modified.map(clock::stamp)
 }
 
 fn open_to_append(run_directory: &Path) -> io::Result<File> {
@@ -76,11 +76,11 @@ pub fn append_agent_event(
     payload: Option<&Value>,
 ) -> io::Result<()> {
     let mut file = open_to_append(run_directory)?;
-    let is_small = file.metadata()?.len() < LARGEST;
-    let with = |payload| serde_json::to_vec(&Line { event, payload });
-    let mut line = with(payload.filter(|_| is_small))?;
-    if line.len() > LONGEST_PAYLOAD {
-        line = with(None)?;
+    let is_small = file.metadata()?.len() < MAX_FILE_BYTES;
+    let encode = |payload| serde_json::to_vec(&Line { event, payload });
+    let mut line = encode(payload.filter(|_| is_small))?;
+    if line.len() > MAX_LINE_BYTES {
+        line = encode(None)?;
     }
     // The newline in front ends an incomplete line, if a writer left one; otherwise it only adds an
     // empty line.
@@ -229,8 +229,8 @@ mod tests {
     fn the_newest_event_is_found_in_a_long_file() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
-        let long = json!("x".repeat(LONGEST_PAYLOAD - 200));
-        let too_long = json!("y".repeat(LONGEST_PAYLOAD));
+        let long = json!("x".repeat(MAX_LINE_BYTES - 200));
+        let too_long = json!("y".repeat(MAX_LINE_BYTES));
         for sequence in 0..20 {
             let working = event(sequence, AgentEventKind::Working);
             append_agent_event(folder, &working, Some(&long)).unwrap();

@@ -28,16 +28,16 @@ pub(crate) fn exchange(new: &Path, live: &Path) -> io::Result<()> {
 
 /// The fallback where names cannot be swapped.
 fn replace(new: &Path, live: &Path) -> io::Result<()> {
-    let kept = kept_name(new);
-    fs::hard_link(live, &kept)?;
+    let second = second_name(new);
+    fs::hard_link(live, &second)?;
     reach("the old file has a second name");
     fs::rename(new, live)?;
     reach("the new file is in place");
-    fs::rename(&kept, new)
+    fs::rename(&second, new)
 }
 
 /// The second name of the old file while the new one replaces it.
-fn kept_name(new: &Path) -> PathBuf {
+fn second_name(new: &Path) -> PathBuf {
     let mut name = OsString::from(new);
     name.push(KEPT);
     PathBuf::from(name)

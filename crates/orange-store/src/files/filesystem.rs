@@ -45,7 +45,7 @@ const UNSAFE: [(u32, &str); 15] = [
 ];
 
 /// The kinds that do not keep data: magic number, name, and when the data disappears.
-const PASSING: [(u32, &str, &str); 3] = [
+const VOLATILE: [(u32, &str, &str); 3] = [
     (0x0102_1994, "tmpfs", "after a reboot"),
     (0x8584_58f6, "ramfs", "after a reboot"),
     (0x794c_7630, "an overlay", "with its container"),
@@ -53,11 +53,13 @@ const PASSING: [(u32, &str, &str); 3] = [
 
 /// Classifies the magic number that `statfs` reports on Linux.
 pub fn classify_magic(magic: u32) -> FileSystem {
-    let found = UNSAFE
+    let unsafe_kind = UNSAFE
         .iter()
         .find(|(unsafe_magic, _)| *unsafe_magic == magic);
-    let passing = PASSING.iter().find(|(passing, ..)| *passing == magic);
-    match (found, passing) {
+    let volatile = VOLATILE
+        .iter()
+        .find(|(volatile_magic, ..)| *volatile_magic == magic);
+    match (unsafe_kind, volatile) {
         (Some((_, kind)), _) => FileSystem::Unsafe { kind },
         (None, Some((_, kind, until))) => FileSystem::Volatile { kind, until },
         (None, None) => FileSystem::Local,

@@ -183,7 +183,7 @@ fn find_end(file: &mut File) -> io::Result<Option<End>> {
 pub(crate) struct History {
     pub(crate) lines: Vec<Line>,
     /// Whether the last line was incomplete and left out.
-    pub(crate) torn: bool,
+    pub(crate) is_truncated: bool,
 }
 
 /// Reads a whole history; only its last line may be damaged.
@@ -191,7 +191,7 @@ pub(crate) fn read(path: &Path) -> Result<History, String> {
     let text = std::fs::read(path).map_err(|error| orange_config::reason(&error))?;
     let mut history = History {
         lines: Vec::new(),
-        torn: false,
+        is_truncated: false,
     };
     let mut rest = text.split_inclusive(|byte| *byte == b'\n').peekable();
     let mut number = 0;
@@ -200,7 +200,7 @@ pub(crate) fn read(path: &Path) -> Result<History, String> {
         match renames::read(line) {
             // A line without its newline was still being written, even if it parses.
             Ok(line_read) if line.ends_with(b"\n") => history.lines.push(line_read),
-            _ if rest.peek().is_none() => history.torn = true,
+            _ if rest.peek().is_none() => history.is_truncated = true,
             Ok(_) => {}
             Err(error) => return Err(format!("line {number}: {error}")),
         }

@@ -1,4 +1,4 @@
-//! Copies over what agents wrote to replaced files.
+//! Copies what agents wrote to replaced files into the live file.
 //!
 //! An agent that had TASK.md open when it was replaced keeps writing to the old file. What it
 //! appends there is appended to the live file; if the agent rewrites the old file, its text
@@ -24,7 +24,7 @@ const READS: u64 = 2;
 
 /// How many seconds a replaced file is kept at least, because some agents keep a file open for
 /// long.
-const REST: i64 = 60;
+const MIN_AGE_SECONDS: i64 = 60;
 
 /// How many rounds of copying are made while agents keep writing.
 const ROUNDS: usize = 4;
@@ -33,7 +33,7 @@ const ROUNDS: usize = 4;
 pub(crate) type KeepText<'a> = dyn FnMut(&str) -> Result<(), StoreError> + 'a;
 
 impl TaskFile {
-    /// Copies over what was written to replaced files, until nothing new is found.
+    /// Copies what was written to replaced files into the live file, until nothing new is found.
     ///
     /// If agents keep writing to them, the rest is left for the next call.
     pub(crate) fn merge_replaced_files(&self, keep: &mut KeepText<'_>) -> Result<(), StoreError> {
@@ -45,7 +45,7 @@ impl TaskFile {
         Ok(())
     }
 
-    /// Copies over what was written to these files; returns whether there was anything.
+    /// Copies what was written to these files into the live file; returns whether there was any.
     pub(crate) fn copy_over(
         &self,
         files: Vec<ReplacedFile>,
@@ -54,15 +54,15 @@ impl TaskFile {
         let mut changed = false;
         let mut appended = Vec::new();
         for file in files {
-            let last_chance = file.mark.reads + 1 >= READS;
+            let is_last_read = file.mark.reads + 1 >= READS;
             match new_content(&file.path, &file.mark) {
                 None | Some(NewContent::Nothing) => {}
                 Some(NewContent::Rewritten(content)) => {
-                    changed |= self.adopt(&file, &content, last_chance, keep)?;
+                    changed |= self.adopt(&file, &content, is_last_read, keep)?;
                 }
                 Some(NewContent::Appended(mut tail)) => {
-                    // An incomplete line is left for the next time, if there is one.
-                    if !last_chance {
+                    // An incomplete line is left for the next read, if there is one.
+                    if !is_last_read {
                         tail.truncate(whole_lines(&tail));
                     }
                     if !tail.is_empty() {
@@ -89,7 +89,7 @@ impl TaskFile {
             .map(|(_, tail)| String::from_utf8_lossy(tail))
             .collect();
         let mut announced = Vec::new();
-        let brought_over = match read_document(&self.live) {
+        let is_copied = match read_document(&self.live) {
             FileContent::Text(live) if live.text().len() + text.len() < MAX_DOCUMENT_BYTES => {
                 announced = self.announce(appended)?;
                 let gap = if live.text().ends_with('\n') {
@@ -107,7 +107,7 @@ impl TaskFile {
         };
         // Take back the announcement: another replacement may get the announced number and would be
         // mistaken for this copy.
-        if !brought_over {
+        if !is_copied {
             announced = announced
                 .into_iter()
                 .map(|(file, tail)| Ok((without_announcement(&file)?, tail)))
@@ -119,7 +119,7 @@ impl TaskFile {
             &announced
         };
         for (file, tail) in appended {
-            if !brought_over {
+            if !is_copied {
                 // Keep it as a stray text, unless the file will be read once more.
                 if file.mark.reads + 1 < READS {
                     continue;
@@ -131,15 +131,15 @@ impl TaskFile {
                 .map_err(|error| StoreError::file("read", &file.path, &error))?;
             content.truncate(file.mark.length + tail.len());
             file.rename_to_mark(
-                &shelf_of(file),
+                &folder_of(file),
                 file.mark.clone().with_known_content(&content),
             )?;
         }
-        Ok(brought_over)
+        Ok(is_copied)
     }
 
     /// Records in the names of the files what is about to be copied over: the live file may already
-    /// contain the same text, so its content cannot tell whether the copy was made.
+    /// contain the same text, so its content does not show whether the copy was made.
     fn announce(
         &self,
         appended: &[(ReplacedFile, Vec<u8>)],
@@ -149,11 +149,11 @@ impl TaskFile {
         for (file, tail) in appended {
             let length = file.mark.length + tail.len();
             let mark = Mark {
-                over: Some(CopyProgress { number, length }),
+                copy: Some(CopyProgress { number, length }),
                 ..file.mark.clone()
             };
-            announced.push((file.rename_to_mark(&shelf_of(file), mark)?, tail.clone()));
-            reach("what is brought over is announced");
+            announced.push((file.rename_to_mark(&folder_of(file), mark)?, tail.clone()));
+            reach("a copy is announced");
         }
         Ok(announced)
     }
@@ -163,7 +163,7 @@ impl TaskFile {
     /// This must run before anything else that replaces a file and could take the announced number.
     pub(crate) fn resolve_announced(&self) -> Result<(), StoreError> {
         let all = self.replaced_files()?;
-        for file in all.iter().filter(|file| file.mark.over.is_some()) {
+        for file in all.iter().filter(|file| file.mark.copy.is_some()) {
             resolve(file, &all)?;
         }
         Ok(())
@@ -175,7 +175,7 @@ impl TaskFile {
         &self,
         file: &ReplacedFile,
         content: &[u8],
-        last_chance: bool,
+        is_last_read: bool,
         keep: &mut KeepText<'_>,
     ) -> Result<bool, StoreError> {
         let adopted = match (classify(content), read_document(&self.live)) {
@@ -185,8 +185,8 @@ impl TaskFile {
                 let text = Text::from(&new);
                 known || unchanged && self.replace(live.text(), &text)?.is_some()
             }
-            // An incomplete text is left for the next time, if there is one.
-            _ if !last_chance => return Ok(false),
+            // An incomplete text is left for the next read, if there is one.
+            _ if !is_last_read => return Ok(false),
             _ => false,
         };
         if !adopted {
@@ -194,7 +194,7 @@ impl TaskFile {
             reach("a stray text is kept");
         }
         file.rename_to_mark(
-            &shelf_of(file),
+            &folder_of(file),
             file.mark.clone().with_known_content(content),
         )?;
         Ok(true)
@@ -210,10 +210,12 @@ impl TaskFile {
             }
             let mut mark = file.mark.clone();
             mark.reads += 1;
-            let rested = self.now.millis() / 1000 - mark.at >= REST;
+            let is_old_enough = self.now.millis() / 1000 - mark.at >= MIN_AGE_SECONDS;
             if mark.reads < READS {
-                file.rename_to_mark(&shelf_of(&file), mark)?;
-            } else if rested && new_content(&file.path, &file.mark) == Some(NewContent::Nothing) {
+                file.rename_to_mark(&folder_of(&file), mark)?;
+            } else if is_old_enough
+                && new_content(&file.path, &file.mark) == Some(NewContent::Nothing)
+            {
                 whole_file::remove(&file.path)?;
                 reach("a replaced file is forgotten");
             }
@@ -224,26 +226,26 @@ impl TaskFile {
 
 /// Determines what became of the copy announced in the name of a file.
 fn resolve(file: &ReplacedFile, all: &[ReplacedFile]) -> Result<(), StoreError> {
-    let Some(over) = file.mark.over else {
+    let Some(copy) = file.mark.copy else {
         return Ok(());
     };
-    let mut made = all.iter().filter(|it| it.mark.number == over.number);
+    let mut copies = all.iter().filter(|it| it.mark.number == copy.number);
     // Before the swap the file with the announced number holds the new text, afterwards the old
     // one.
     let is_new = |it: &ReplacedFile| {
         let content = fs::read(&it.path).unwrap_or_default();
         it.mark.ours == Some(fingerprint(&content))
     };
-    let has_happened = made.clone().next().is_some() && !made.any(is_new);
-    if !has_happened {
+    let was_copied = copies.clone().next().is_some() && !copies.any(is_new);
+    if !was_copied {
         without_announcement(file)?;
         return Ok(());
     }
     let mut content =
         fs::read(&file.path).map_err(|error| StoreError::file("read", &file.path, &error))?;
-    content.truncate(over.length);
+    content.truncate(copy.length);
     file.rename_to_mark(
-        &shelf_of(file),
+        &folder_of(file),
         file.mark.clone().with_known_content(&content),
     )?;
     Ok(())
@@ -252,14 +254,14 @@ fn resolve(file: &ReplacedFile, all: &[ReplacedFile]) -> Result<(), StoreError> 
 /// Removes the announcement from the file's name.
 fn without_announcement(file: &ReplacedFile) -> Result<ReplacedFile, StoreError> {
     let mark = Mark {
-        over: None,
+        copy: None,
         ..file.mark.clone()
     };
-    file.rename_to_mark(&shelf_of(file), mark)
+    file.rename_to_mark(&folder_of(file), mark)
 }
 
 /// The folder and name prefix of a replaced file.
-fn shelf_of(file: &ReplacedFile) -> ReplacedFolder {
+fn folder_of(file: &ReplacedFile) -> ReplacedFolder {
     let name = file.path.file_name().unwrap_or_default().to_string_lossy();
     let prefix = name.rfind(".orange-").map_or(0, |at| at + ".orange-".len());
     ReplacedFolder {

@@ -20,9 +20,9 @@ use crate::steps::reach;
 
 /// How many requests of a run are kept after they have ended, so that a late answer can say why
 /// it is late.
-const KEPT: usize = 20;
+const MAX_ENDED: usize = 20;
 
-/// No file of a request is larger.
+/// Upper bound on the size of a request's files.
 const LARGEST_FILE: u64 = 1024 * 1024;
 
 /// A request that the caller has filed, and that is open until it is dropped.
@@ -114,13 +114,13 @@ pub fn answer_permission_request(
     outcome: &PermissionOutcome,
 ) -> io::Result<AnswerResult> {
     let folders = folders(&requests_folder(run_directory));
-    let is_it = |folder: &&PathBuf| folder.file_name().is_some_and(|it| it == id.as_str());
-    let Some(folder) = folders.iter().find(is_it) else {
+    let has_id = |folder: &&PathBuf| folder.file_name().is_some_and(|it| it == id.as_str());
+    let Some(folder) = folders.iter().find(has_id) else {
         return Ok(AnswerResult::TooLate(None));
     };
-    let ended = |folder: &Path| AnswerResult::TooLate(read(&folder.join("outcome.json")));
+    let too_late = |folder: &Path| AnswerResult::TooLate(read(&folder.join("outcome.json")));
     if !is_locked(folder) || !create_outcome(folder, outcome)? {
-        return Ok(ended(folder));
+        return Ok(too_late(folder));
     }
     reach("an answer is recorded");
     Ok(AnswerResult::Recorded)
@@ -143,8 +143,8 @@ fn requests_folder(run_directory: &Path) -> PathBuf {
 /// The folders of all requests; those that are still being written begin with a dot.
 fn folders(requests: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(requests).into_iter().flatten().flatten();
-    let is_whole = |it: &fs::DirEntry| !it.file_name().as_encoded_bytes().starts_with(b".");
-    entries.filter(is_whole).map(|it| it.path()).collect()
+    let is_complete = |it: &fs::DirEntry| !it.file_name().as_encoded_bytes().starts_with(b".");
+    entries.filter(is_complete).map(|it| it.path()).collect()
 }
 
 fn load(folder: &Path) -> Option<FoundRequest> {
@@ -168,7 +168,7 @@ fn is_locked(folder: &Path) -> bool {
     opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Creates the outcome, whole or not at all; returns whether there was none.
+/// Creates the outcome atomically; returns `false` if there already is one.
 fn create_outcome(folder: &Path, outcome: &impl Serialize) -> io::Result<bool> {
     let name = format!(".outcome-{}-{}", std::process::id(), clock::ticks());
     let new = folder.join(name);
@@ -193,7 +193,7 @@ fn create(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// The content of a file, if it is there and whole.
+/// The content of a file, if it exists and is complete.
 fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let mut bytes = Vec::new();
     let file = File::open(path).ok()?;
@@ -209,10 +209,10 @@ fn prune(requests: &Path) {
         .filter_map(|it| Some((fs::metadata(&it).ok()?.modified().ok()?, it)))
         .collect();
     ended.sort();
-    let surplus = ended.len().saturating_sub(KEPT);
+    let surplus = ended.len().saturating_sub(MAX_ENDED);
     for (_, folder) in ended.into_iter().take(surplus) {
-        // What stays is removed with the next request.
-        let _kept = fs::remove_dir_all(folder);
+        // A folder that cannot be removed now is removed with the next request.
+        let _left_for_later = fs::remove_dir_all(folder);
     }
 }
 
@@ -327,13 +327,13 @@ mod tests {
         let run = tempfile::tempdir().unwrap();
         let run = run.path();
         let first = FiledRequest::file(run, &request("first", 0)).unwrap();
-        for number in 1..=KEPT + 5 {
+        for number in 1..=MAX_ENDED + 5 {
             let id = format!("r{number}");
             let at = i64::try_from(number).unwrap();
             drop(FiledRequest::file(run, &request(&id, at)).unwrap());
         }
         assert_eq!(open(run), ["git push first"], "it is still waiting");
-        assert!(permission_requests(run).len() <= KEPT + 2);
+        assert!(permission_requests(run).len() <= MAX_ENDED + 2);
         drop(first);
     }
 }

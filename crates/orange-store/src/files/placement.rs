@@ -51,8 +51,8 @@ pub fn bind(
     let binding = file.directory.binding_link();
     // The link is written only while nothing exists at the path; so if the link exists, a file at
     // the path is our own copy.
-    let begun = fs::read_link(&binding).is_ok_and(|target| target == path);
-    if !begun {
+    let is_resumed = fs::read_link(&binding).is_ok_and(|target| target == path);
+    if !is_resumed {
         if fs::symlink_metadata(path).is_ok() || read_document::is_behind_link(path) {
             return Err(StoreError::PathOccupied {
                 task: task.clone(),
@@ -111,7 +111,7 @@ pub fn release(
         }
         _ => None,
     };
-    let (content, released) = match content {
+    let (content, outcome) = match content {
         Some(content) => (content, ReleaseOutcome::CopiedBack),
         None => (
             last_text(store, &directory)?.into_bytes(),
@@ -127,7 +127,7 @@ pub fn release(
     file.live = directory.task_file();
     file.bound = false;
     file.recover()?;
-    Ok(released)
+    Ok(outcome)
 }
 
 fn open(

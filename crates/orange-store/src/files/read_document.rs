@@ -14,7 +14,7 @@ use rustix::fs::{Mode, OFlags};
 /// How often, and with which pause, a file that seems half written is read again: agents finish a
 /// write within this time.
 const TRIES: u32 = 10;
-const REST: Duration = Duration::from_millis(3);
+const RETRY_PAUSE: Duration = Duration::from_millis(3);
 
 /// Why the content of a document is unknown. Nothing may be changed because of unknown content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,7 +38,7 @@ pub enum UnreadableReason {
     Failed(String),
 }
 
-/// The result of looking at a file.
+/// The result of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileContent {
     Text(Document),
@@ -53,7 +53,7 @@ pub(crate) fn read_document(path: &Path) -> FileContent {
     loop {
         let found = read_document_once(path);
         tries += 1;
-        let passing = matches!(
+        let is_transient = matches!(
             found,
             FileContent::Missing
                 | FileContent::Unknown(
@@ -63,10 +63,10 @@ pub(crate) fn read_document(path: &Path) -> FileContent {
                         | UnreadableReason::NotADocument(DocumentError::NotUtf8 { .. })
                 )
         );
-        if !passing || tries == TRIES {
+        if !is_transient || tries == TRIES {
             return found;
         }
-        thread::sleep(REST);
+        thread::sleep(RETRY_PAUSE);
     }
 }
 
@@ -108,9 +108,9 @@ pub(crate) fn classify(bytes: &[u8]) -> FileContent {
 
 /// Whether the frontmatter is not closed: then the parser takes its first line only.
 fn is_unclosed(document: &Document) -> bool {
-    let opening = document.text().len() - document.body().len();
-    let opening = document.text().get(..opening).unwrap_or_default();
-    matches!(document.frontmatter(), Frontmatter::Damaged(_)) && opening.lines().count() <= 1
+    let frontmatter = document.text().len() - document.body().len();
+    let frontmatter = document.text().get(..frontmatter).unwrap_or_default();
+    matches!(document.frontmatter(), Frontmatter::Damaged(_)) && frontmatter.lines().count() <= 1
 }
 
 /// The bytes of a regular file; `None` when it changed meanwhile, `InvalidInput` for other kinds.

@@ -44,7 +44,7 @@ pub(crate) struct Mark {
     /// unchanged.
     pub(crate) body: Option<String>,
     /// Set while more of this file is being copied over.
-    pub(crate) over: Option<CopyProgress>,
+    pub(crate) copy: Option<CopyProgress>,
 }
 
 /// What is being copied over to the live file.
@@ -100,7 +100,7 @@ impl Mark {
             known: None,
             ours: None,
             body: None,
-            over: None,
+            copy: None,
         }
     }
 
@@ -116,22 +116,22 @@ impl Mark {
         let known = self.known.as_deref().unwrap_or(NONE);
         let ours = self.ours.as_deref().unwrap_or(NONE);
         let body = self.body.as_deref().unwrap_or(NONE);
-        let over = self.over.map_or_else(String::new, |over| {
-            format!(".{}-{}", over.number, over.length)
+        let copy = self.copy.map_or_else(String::new, |copy| {
+            format!(".{}-{}", copy.number, copy.length)
         });
-        format!("{number:08}.{reads}.{at}.{length}.{known}.{ours}.{body}{over}")
+        format!("{number:08}.{reads}.{at}.{length}.{known}.{ours}.{body}{copy}")
     }
 
     fn read(name: &str) -> Option<Mark> {
         let name = name.strip_suffix(KEPT).unwrap_or(name);
         let parts: Vec<&str> = name.split('.').collect();
-        let [number, reads, at, length, known, ours, body, over @ ..] = parts.as_slice() else {
+        let [number, reads, at, length, known, ours, body, copy @ ..] = parts.as_slice() else {
             return None;
         };
-        let over = match over {
+        let copy = match copy {
             [] => None,
-            [over] => {
-                let (number, length) = over.split_once('-')?;
+            [copy] => {
+                let (number, length) = copy.split_once('-')?;
                 Some(CopyProgress {
                     number: number.parse().ok()?,
                     length: length.parse().ok()?,
@@ -148,7 +148,7 @@ impl Mark {
             known: print(known),
             ours: print(ours),
             body: print(body),
-            over,
+            copy,
         })
     }
 
@@ -157,7 +157,7 @@ impl Mark {
         Mark {
             length: content.len(),
             known: Some(fingerprint(content)),
-            over: None,
+            copy: None,
             ..self
         }
     }
@@ -184,7 +184,7 @@ impl ReplacedFolder {
     }
 
     /// The path of a file with this mark.
-    pub(crate) fn place(&self, mark: &Mark) -> PathBuf {
+    pub(crate) fn path_of(&self, mark: &Mark) -> PathBuf {
         self.directory
             .join(format!("{}{}", self.prefix, mark.name()))
     }
@@ -194,10 +194,10 @@ impl ReplacedFile {
     /// Renames the file to carry another mark.
     pub(crate) fn rename_to_mark(
         &self,
-        shelf: &ReplacedFolder,
+        folder: &ReplacedFolder,
         mark: Mark,
     ) -> Result<ReplacedFile, StoreError> {
-        let path = shelf.place(&mark);
+        let path = folder.path_of(&mark);
         whole_file::rename(&self.path, &path)?;
         Ok(ReplacedFile { path, mark })
     }
@@ -238,12 +238,12 @@ mod tests {
     #[test]
     fn a_mark_reads_back() {
         let mark = Mark::new(7, Timestamp::from_millis(5000));
-        let over = Some(CopyProgress {
+        let copy = Some(CopyProgress {
             number: 8,
             length: 9,
         });
         let bringing = Mark {
-            over,
+            copy,
             ..mark.clone()
         };
         for mark in [mark.clone(), mark.with_known_content(b"abc"), bringing] {

@@ -18,11 +18,11 @@ use crate::error::StoreError;
 use crate::steps::reach;
 
 /// Saves an edit that is about to be overwritten; the caller holds the lock of the task's files.
-pub(crate) fn keep(directory: &TaskDirectory, wish: &StatusEdit) -> Result<(), StoreError> {
-    let json = serde_json::to_vec(wish);
-    let json = json.map_err(|error| StoreError::json("a wish", directory.task(), &error))?;
+pub(crate) fn keep(directory: &TaskDirectory, edit: &StatusEdit) -> Result<(), StoreError> {
+    let json = serde_json::to_vec(edit);
+    let json = json.map_err(|error| StoreError::json("a status edit", directory.task(), &error))?;
     whole_file::write(&directory.status_edit_file(), &json, 0o600)?;
-    reach("a wish is kept");
+    reach("a status edit is kept");
     Ok(())
 }
 
@@ -43,10 +43,10 @@ impl Store {
     }
 
     /// Whether an edit was already rejected: a newer edit would carry a later version.
-    pub fn is_rejected(&self, task: &TaskId, wish: &StatusEdit) -> Result<bool, StoreError> {
-        let since = self.events(task, wish.version)?;
+    pub fn is_rejected(&self, task: &TaskId, edit: &StatusEdit) -> Result<bool, StoreError> {
+        let since = self.events(task, edit.version)?;
         Ok(since.iter().any(|recorded| {
-            matches!(&recorded.event.fact, Fact::EditRejected { to, .. } if *to == wish.to)
+            matches!(&recorded.event.fact, Fact::EditRejected { to, .. } if *to == edit.to)
         }))
     }
 
@@ -62,7 +62,7 @@ fn read(directory: &TaskDirectory) -> Result<Option<StatusEdit>, StoreError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         bytes => bytes.map_err(|error| StoreError::file("read", &path, &error))?,
     };
-    let wish = serde_json::from_slice(&bytes);
-    wish.map(Some)
-        .map_err(|error| StoreError::json("a wish", directory.task(), &error))
+    let edit = serde_json::from_slice(&bytes);
+    edit.map(Some)
+        .map_err(|error| StoreError::json("a status edit", directory.task(), &error))
 }

@@ -14,7 +14,7 @@ use crate::error::StoreError;
 use crate::open::make_private;
 
 /// How long to wait for the lock; no process holds it for longer than a few file operations.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskDirectory {
@@ -141,12 +141,12 @@ impl TaskDirectory {
             .mode(0o600)
             .open(&path)
             .map_err(|error| StoreError::file("open", &path, &error))?;
-        let mut taken = Ok(());
-        Deadline::after(PATIENCE).wait_for(|| {
-            taken = file.try_lock();
-            !matches!(taken, Err(TryLockError::WouldBlock))
+        let mut result = Ok(());
+        Deadline::after(LOCK_TIMEOUT).wait_for(|| {
+            result = file.try_lock();
+            !matches!(result, Err(TryLockError::WouldBlock))
         });
-        match taken {
+        match result {
             Ok(()) => Ok(FileLock { _file: file }),
             Err(TryLockError::WouldBlock) => Err(StoreError::Busy { attempt, path }),
             Err(TryLockError::Error(error)) => Err(StoreError::file("lock", &path, &error)),

@@ -96,10 +96,11 @@ impl TaskFile {
             // not.
             let imported = text_of(&self.directory.imported_file());
             mark.body = imported.and_then(|text| body_print(&text));
-            let kept = self.shelf().place(&mark);
+            let kept_path = self.own_folder().path_of(&mark);
             // Keep the file under a second name first, so that the link replaces the file
             // atomically.
-            fs::hard_link(&link, &kept).map_err(|error| StoreError::file("keep", &link, &error))?;
+            fs::hard_link(&link, &kept_path)
+                .map_err(|error| StoreError::file("keep", &link, &error))?;
             reach("the file beside the link is kept");
         }
         whole_file::write_link(&link, &self.live)
@@ -111,13 +112,13 @@ impl TaskFile {
             return Ok(());
         }
         whole_file::remove(&whole_file::temporary(left_behind))?;
-        for beside in shelf_beside(left_behind).files()? {
+        for replaced in folder_beside(left_behind).files()? {
             // Forget the announcement: copying a text over twice is better than never.
             let mark = Mark {
-                over: None,
-                ..beside.mark
+                copy: None,
+                ..replaced.mark
             };
-            self.shelve(&beside.path, &mark)?;
+            self.move_to_replaced(&replaced.path, &mark)?;
         }
         let Ok(Some(content)) = read_document::read(left_behind) else {
             // A missing file is already out. A link holds no text; anything else is not ours to
@@ -138,12 +139,12 @@ impl TaskFile {
         } else {
             mark
         };
-        self.shelve(left_behind, &mark)
+        self.move_to_replaced(left_behind, &mark)
     }
 
     /// Moves a file into the task's folder of replaced files, also across file systems.
-    fn shelve(&self, path: &Path, mark: &Mark) -> Result<(), StoreError> {
-        let place = self.shelf().place(mark);
+    fn move_to_replaced(&self, path: &Path, mark: &Mark) -> Result<(), StoreError> {
+        let place = self.own_folder().path_of(mark);
         match fs::rename(path, &place) {
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                 let content =
@@ -153,7 +154,7 @@ impl TaskFile {
             }
             moved => moved.map_err(|error| StoreError::file("move", path, &error))?,
         }
-        reach("a file is on the shelf");
+        reach("a file is in the folder of replaced files");
         Ok(())
     }
 
@@ -167,17 +168,18 @@ impl TaskFile {
         new: &Text<'_>,
     ) -> Result<Option<ReplacedFile>, StoreError> {
         let failed = |error: &io::Error| StoreError::file("replace", &self.live, error);
-        let Ok(found) = fs::symlink_metadata(&self.live) else {
+        let Ok(metadata) = fs::symlink_metadata(&self.live) else {
             return Ok(None);
         };
-        let mut shelf = self.shelf();
+        let mut folder = self.own_folder();
         // Names can be swapped only within one file system.
-        let same = fs::metadata(&shelf.directory).is_ok_and(|shelf| shelf.dev() == found.dev());
-        if !same {
-            shelf = shelf_beside(&self.live);
+        let is_same_file_system =
+            fs::metadata(&folder.directory).is_ok_and(|folder| folder.dev() == metadata.dev());
+        if !is_same_file_system {
+            folder = folder_beside(&self.live);
         }
-        let unnamed = shelf.directory.join(format!("{}new", shelf.prefix));
-        whole_file::write_synced(&unnamed, new.text.as_bytes(), found.mode() & 0o777)?;
+        let new_path = folder.directory.join(format!("{}new", folder.prefix));
+        whole_file::write_synced(&new_path, new.text.as_bytes(), metadata.mode() & 0o777)?;
         reach("a new text is written");
         let number = self.next_number()?;
         let mut known = old.as_bytes().to_vec();
@@ -185,18 +187,18 @@ impl TaskFile {
         let mut prints = [old, new.text, body].map(|text| Fingerprint::of(text.as_bytes()));
         for _ in 0..ATTEMPTS {
             let before = read_document::stamp(&self.live);
-            let Ok(Some(now)) = read_document::read(&self.live) else {
+            let Ok(Some(current)) = read_document::read(&self.live) else {
                 continue;
             };
-            let Some(tail) = now.strip_prefix(known.as_slice()) else {
+            let Some(tail) = current.strip_prefix(known.as_slice()) else {
                 break;
             };
             if !tail.is_empty() {
-                whole_file::append(&unnamed, tail)?;
+                whole_file::append(&new_path, tail)?;
                 for print in &mut prints {
                     print.extend(tail);
                 }
-                known = now;
+                known = current;
             }
             let [of_old, of_new, of_body] = prints.each_ref().map(|print| Some(print.digits()));
             let mark = Mark {
@@ -206,10 +208,10 @@ impl TaskFile {
                 body: of_body,
                 ..Mark::new(number, self.now)
             };
-            let path = shelf.place(&mark);
-            whole_file::rename(&unnamed, &path)?;
+            let path = folder.path_of(&mark);
+            whole_file::rename(&new_path, &path)?;
             if read_document::stamp(&self.live) != before {
-                whole_file::rename(&path, &unnamed)?;
+                whole_file::rename(&path, &new_path)?;
                 continue;
             }
             match exchange(&path, &self.live) {
@@ -226,15 +228,15 @@ impl TaskFile {
             whole_file::sync_directory_of(&self.live)?;
             return Ok(Some(ReplacedFile { path, mark }));
         }
-        whole_file::remove(&unnamed)?;
+        whole_file::remove(&new_path)?;
         Ok(None)
     }
 
     /// Every replaced file, in order.
     pub(crate) fn replaced_files(&self) -> Result<Vec<ReplacedFile>, StoreError> {
-        let mut files = self.shelf().files()?;
+        let mut files = self.own_folder().files()?;
         if self.bound && !read_document::is_behind_link(&self.live) {
-            files.extend(shelf_beside(&self.live).files()?);
+            files.extend(folder_beside(&self.live).files()?);
         }
         files.sort_by_key(|file| file.mark.number);
         Ok(files)
@@ -246,7 +248,7 @@ impl TaskFile {
         Ok(last.map_or(1, |last| last + 1))
     }
 
-    fn shelf(&self) -> ReplacedFolder {
+    fn own_folder(&self) -> ReplacedFolder {
         ReplacedFolder {
             directory: self.directory.replaced_folder(),
             prefix: String::new(),
@@ -266,9 +268,9 @@ pub(crate) fn locate(directory: &TaskDirectory) -> (PathBuf, bool) {
     }
 }
 
-/// The place for replaced files beside a TASK.md in a worktree on another file system; git ignores
+/// The folder for replaced files beside a TASK.md in a worktree on another file system; git ignores
 /// them like TASK.md.
-fn shelf_beside(live: &Path) -> ReplacedFolder {
+fn folder_beside(live: &Path) -> ReplacedFolder {
     let name = live.file_name().unwrap_or_default().to_string_lossy();
     ReplacedFolder {
         directory: live.parent().unwrap_or(Path::new("/")).to_owned(),

@@ -15,27 +15,27 @@ use crate::error::StoreError;
 use crate::open::make_private;
 
 /// How many trashed directories one task may have.
-const MOST: u32 = 1000;
+const MAX_DIRECTORIES: u32 = 1000;
 
 /// Moves the directory of a task into the trash; returns its path there.
 pub fn move_to_trash(store: &Store, task: &TaskId) -> Result<Option<PathBuf>, StoreError> {
-    let (directory, folder) = places(store, task)?;
+    let (directory, folder) = directories(store, task)?;
     if !directory.path().exists() {
         return Ok(latest(&folder, task));
     }
     let _lock = directory.lock("move the task into the trash")?;
     make_private(&folder)?;
     let mut names = names(&folder, task);
-    let free = names.find(|path| fs::symlink_metadata(path).is_err());
-    let free = free.unwrap_or_else(|| folder.join(task.as_str()));
-    whole_file::rename(directory.path(), &free)?;
-    whole_file::sync_directory_of(&free)?;
-    Ok(Some(free))
+    let target = names.find(|path| fs::symlink_metadata(path).is_err());
+    let target = target.unwrap_or_else(|| folder.join(task.as_str()));
+    whole_file::rename(directory.path(), &target)?;
+    whole_file::sync_directory_of(&target)?;
+    Ok(Some(target))
 }
 
 /// Moves the directory of a task out of the trash, unless it exists already.
 pub fn restore_from_trash(store: &Store, task: &TaskId) -> Result<(), StoreError> {
-    let (directory, folder) = places(store, task)?;
+    let (directory, folder) = directories(store, task)?;
     if directory.path().exists() {
         return Ok(());
     }
@@ -47,7 +47,7 @@ pub fn restore_from_trash(store: &Store, task: &TaskId) -> Result<(), StoreError
     whole_file::sync_directory_of(directory.path())
 }
 
-fn places(store: &Store, task: &TaskId) -> Result<(TaskDirectory, PathBuf), StoreError> {
+fn directories(store: &Store, task: &TaskId) -> Result<(TaskDirectory, PathBuf), StoreError> {
     let project = store.require(task)?.task.project;
     let directory = TaskDirectory::new(&store.home, &project, task)?;
     Ok((directory, store.home.trash().join(project.as_str())))
@@ -56,7 +56,7 @@ fn places(store: &Store, task: &TaskId) -> Result<(TaskDirectory, PathBuf), Stor
 fn names(folder: &Path, task: &TaskId) -> impl Iterator<Item = PathBuf> {
     let first = folder.join(task.as_str());
     let numbered = |number| first.with_file_name(format!("{task}-{number}"));
-    let numbered: Vec<PathBuf> = (2..=MOST).map(numbered).collect();
+    let numbered: Vec<PathBuf> = (2..=MAX_DIRECTORIES).map(numbered).collect();
     std::iter::once(first).chain(numbered)
 }
 

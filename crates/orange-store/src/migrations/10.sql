@@ -23,7 +23,7 @@ FROM pending;
 DROP TABLE pending;
 ALTER TABLE pending_effects RENAME TO pending;
 
--- A notification names its task, then its kind, then the rest; only the kind has another word.
+-- A notification names its task, then its kind, then the rest; only the word for the kind changes.
 UPDATE notified
 SET item = substr(item, 1, instr(item, '/') - 1) || '/failed/' || substr(item, instr(item, '/') + 9)
 WHERE substr(item, instr(item, '/'), 9) = '/gave up/';

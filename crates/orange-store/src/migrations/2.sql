@@ -1,4 +1,5 @@
--- Commands of gates, run outside the asker: wanted, then answered, then taken by who asks next.
+-- Commands of gates, run outside the requesting process: requested, then answered, then used by
+-- the next request.
 DROP TABLE facts;
 
 CREATE TABLE gate_commands (

@@ -1,2 +1,2 @@
--- Whoever watches asks again and again what has changed since.
+-- A watcher polls for the tasks that have changed since a commit.
 CREATE INDEX tasks_by_sequence ON tasks (sequence);

@@ -1,4 +1,5 @@
--- What a list shows of each task, apart from its snapshot, so that ten thousand are read quickly.
+-- What a list shows of each task, separate from its snapshot, so that ten thousand tasks are read
+-- quickly.
 CREATE TABLE task_rows (
     task TEXT PRIMARY KEY REFERENCES tasks (id) ON DELETE CASCADE,
     project TEXT NOT NULL,
@@ -13,7 +14,7 @@ CREATE TABLE task_rows (
     runs TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- A snapshot of another shape gets its row right with the task's next commit.
+-- The row of a snapshot in another format is corrected by the task's next commit.
 INSERT INTO task_rows
 SELECT id, project, status, workflow_hash,
        coalesce(json_extract(snapshot, '$.branch'), ''),

@@ -1,3 +1,3 @@
--- Of what a task is a part: the end of one is told to the other.
+-- The parent of a subtask: the parent learns of the subtask's end.
 ALTER TABLE tasks ADD COLUMN parent TEXT;
 CREATE INDEX tasks_by_parent ON tasks (parent) WHERE parent IS NOT NULL;

@@ -1,5 +1,5 @@
--- How far a message has come: in which run something was typed about it, when that was sent, when the
--- agent showed that it took it in, and what stands in the way.
+-- The progress of a message's delivery: the run in whose terminal a nudge was typed, when the nudge
+-- was sent, when the agent confirmed it, and what prevents the delivery.
 ALTER TABLE inbox ADD COLUMN typed_run TEXT;
 ALTER TABLE inbox ADD COLUMN typed_at TEXT;
 ALTER TABLE inbox ADD COLUMN told_at TEXT;
@@ -7,7 +7,7 @@ ALTER TABLE inbox ADD COLUMN confirmed_at TEXT;
 ALTER TABLE inbox ADD COLUMN problem TEXT;
 CREATE INDEX inbox_unread ON inbox (task) WHERE read_at IS NULL;
 
--- Of what a person was notified, so that nobody is notified twice.
+-- What the user was notified of, so that no notification is sent twice.
 CREATE TABLE notified (
     item TEXT PRIMARY KEY,
     at TEXT NOT NULL

@@ -1,5 +1,4 @@
--- One row is found by its branch, and the tasks that wait for another by that one, however many
--- tasks there are.
+-- Finds a row by its branch, and the tasks that wait for a task, quickly even among many tasks.
 CREATE INDEX task_rows_by_branch ON task_rows (branch);
 
 CREATE TABLE dependencies (
@@ -11,7 +10,7 @@ CREATE TABLE dependencies (
 INSERT INTO dependencies
 SELECT json_each.value, tasks.id FROM tasks, json_each(tasks.snapshot, '$.after');
 
--- What holds a place of a limit is found among thousands that only wait: by the statuses there are,
--- and by having agents.
+-- Finds the tasks that count towards a limit among thousands that only wait: by their status, and
+-- by whether they have agents.
 CREATE INDEX task_rows_by_status ON task_rows (status, workflow_hash);
 CREATE INDEX task_rows_with_runs ON task_rows (task) WHERE runs <> '{}';

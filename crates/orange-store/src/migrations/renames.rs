@@ -75,7 +75,7 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(json: &[u8]) -> serde_json::R
 
 /// Renames keys and values in every column that holds such JSON.
 pub(super) fn rewrite(connection: &Connection) -> Result<(), StoreError> {
-    let attempt = "rename what is stored";
+    let attempt = "rename stored keys";
     for (select, update) in [
         (
             "SELECT rowid, event FROM events WHERE rowid > ?1 ORDER BY rowid LIMIT 1",

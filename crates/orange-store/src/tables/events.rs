@@ -30,7 +30,7 @@ impl Store {
             .query_row(sql, params![task.as_str(), version], raw)
             .optional()
             .map_err(failed("read an event"))?;
-        Ok(found.map(recorded).transpose()?.map(|found| found.event))
+        Ok(found.map(parse_row).transpose()?.map(|found| found.event))
     }
 
     /// The time of a task's last event.
@@ -42,7 +42,10 @@ impl Store {
             .query_row(sql, [task.as_str()], raw)
             .optional()
             .map_err(failed("read an event"))?;
-        Ok(found.map(recorded).transpose()?.map(|found| found.event.at))
+        Ok(found
+            .map(parse_row)
+            .transpose()?
+            .map(|found| found.event.at))
     }
 
     /// The events of all tasks from commits after this one, in order.
@@ -56,7 +59,7 @@ impl Store {
         let rows = statement
             .query_map([sequence], raw)
             .map_err(failed("read events"))?;
-        rows.map(|row| recorded(row.map_err(failed("read events"))?))
+        rows.map(|row| parse_row(row.map_err(failed("read events"))?))
             .collect()
     }
 }
@@ -66,7 +69,7 @@ impl Store {
 pub struct AttentionEvent {
     pub task: TaskId,
     pub at: Timestamp,
-    /// Its message; the task's reason ends with it.
+    /// Its message; the task's reason for attention ends with it.
     pub text: String,
     /// Whether it is a failed effect.
     pub is_effect_failure: bool,
@@ -84,8 +87,8 @@ impl Store {
         let rows = statement.query_map([], raw).map_err(failed(attempt))?;
         let mut raised = Vec::new();
         for row in rows {
-            let found = recorded(row.map_err(failed(attempt))?)?;
-            let (told, is_given_up) = match found.event.fact {
+            let found = parse_row(row.map_err(failed(attempt))?)?;
+            let (text, is_effect_failure) = match found.event.fact {
                 Fact::AttentionRaised { reason } => (reason, false),
                 Fact::EffectFailed { error, .. } => (error, true),
                 _ => continue,
@@ -93,8 +96,8 @@ impl Store {
             raised.push(AttentionEvent {
                 task: found.task,
                 at: found.event.at,
-                text: told,
-                is_effect_failure: is_given_up,
+                text,
+                is_effect_failure,
             });
         }
         Ok(raised)
@@ -116,7 +119,7 @@ impl Store {
             .query_row(sql, params![task.as_str(), version], raw)
             .optional()
             .map_err(failed("read events"))?;
-        let found = found.map(recorded).transpose()?;
+        let found = found.map(parse_row).transpose()?;
         Ok(found.and_then(|found| match found.event.fact {
             Fact::StatusChanged(changed) => Some(changed.to),
             Fact::TaskCreated(created) => Some(created.status),
@@ -137,7 +140,7 @@ pub(crate) fn of_task(
     let rows = statement
         .query_map(params![task.as_str(), after], raw)
         .map_err(failed("read events"))?;
-    rows.map(|row| recorded(row.map_err(failed("read events"))?))
+    rows.map(|row| parse_row(row.map_err(failed("read events"))?))
         .collect()
 }
 
@@ -145,7 +148,7 @@ fn raw(row: &Row<'_>) -> rusqlite::Result<(String, u64, String)> {
     Ok((row.get(0)?, row.get(1)?, row.get(2)?))
 }
 
-fn recorded((task, sequence, event): (String, u64, String)) -> Result<RecordedEvent, StoreError> {
+fn parse_row((task, sequence, event): (String, u64, String)) -> Result<RecordedEvent, StoreError> {
     let task = TaskId::new(task);
     let event = serde_json::from_str(&event)
         .map_err(|error| StoreError::json("an event", &task, &error))?;

@@ -42,9 +42,9 @@ impl Store {
             )
             .map_err(failed("read the commands of gates"))?;
         let rows = statement
-            .query_map([task.as_str()], texts)
+            .query_map([task.as_str()], raw_command)
             .map_err(failed("read the commands of gates"))?;
-        let rows: Result<Vec<Texts>, _> = rows.collect();
+        let rows: Result<Vec<RawCommand>, _> = rows.collect();
         let rows = rows.map_err(failed("read the commands of gates"))?;
         rows.into_iter().map(|row| row.read(task)).collect()
     }
@@ -53,10 +53,10 @@ impl Store {
     pub fn request_gate_command(
         &mut self,
         task: &TaskId,
-        wanted: &GateCommand,
+        request: &GateCommand,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let command = text(task, &wanted.command)?;
+        let command = text(task, &request.command)?;
         let writing = self.write("request a gate's command")?;
         writing
             .transaction
@@ -70,8 +70,8 @@ impl Store {
                 params![
                     task.as_str(),
                     command,
-                    wanted.entered,
-                    wanted.timeout,
+                    request.entered,
+                    request.timeout,
                     now.to_string()
                 ],
             )
@@ -84,10 +84,10 @@ impl Store {
     pub fn record_gate_result(
         &mut self,
         task: &TaskId,
-        wanted: &GateCommand,
+        request: &GateCommand,
         answer: &GateResult,
     ) -> Result<(), StoreError> {
-        let command = text(task, &wanted.command)?;
+        let command = text(task, &request.command)?;
         let result = text(task, &answer.result)?;
         let writing = self.write("record the result of a gate's command")?;
         writing
@@ -95,7 +95,13 @@ impl Store {
             .execute(
                 "UPDATE gate_commands SET result = ?4, state = ?5
                  WHERE task = ?1 AND command = ?2 AND entered = ?3 AND result IS NULL",
-                params![task.as_str(), command, wanted.entered, result, answer.state],
+                params![
+                    task.as_str(),
+                    command,
+                    request.entered,
+                    result,
+                    answer.state
+                ],
             )
             .map_err(failed("record the result of a gate's command"))?;
         writing.commit()?;
@@ -120,20 +126,20 @@ fn take(
     connection: &Connection,
     task: &TaskId,
     command: &str,
-) -> Result<Option<Texts>, StoreError> {
+) -> Result<Option<RawCommand>, StoreError> {
     connection
         .query_row(
             "DELETE FROM gate_commands WHERE task = ?1 AND command = ?2
              RETURNING command, entered, timeout, result, state",
             params![task.as_str(), command],
-            texts,
+            raw_command,
         )
         .optional()
         .map_err(failed("claim a gate's command"))
 }
 
 /// A row as stored.
-struct Texts {
+struct RawCommand {
     command: String,
     entered: u64,
     timeout: u64,
@@ -141,8 +147,8 @@ struct Texts {
     state: Option<String>,
 }
 
-fn texts(row: &Row<'_>) -> rusqlite::Result<Texts> {
-    Ok(Texts {
+fn raw_command(row: &Row<'_>) -> rusqlite::Result<RawCommand> {
+    Ok(RawCommand {
         command: row.get(0)?,
         entered: row.get(1)?,
         timeout: row.get(2)?,
@@ -151,7 +157,7 @@ fn texts(row: &Row<'_>) -> rusqlite::Result<Texts> {
     })
 }
 
-impl Texts {
+impl RawCommand {
     fn read(self, task: &TaskId) -> Result<GateCommand, StoreError> {
         let garbled = |error| StoreError::json("a gate's command", task, &error);
         let result = self.result.map(|result| serde_json::from_str(&result));

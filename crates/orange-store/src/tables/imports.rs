@@ -32,7 +32,7 @@ pub struct StoredImport {
     /// The role whose call imported it.
     pub by: Role,
     /// Whether the call requested a status.
-    pub asked: bool,
+    pub with_request: bool,
     /// Whether it was found in a replaced file.
     pub stray: bool,
     /// The hash of the whole text.
@@ -51,7 +51,7 @@ impl Store {
         let attempt = "read imports";
         let mut statement = self.connection.prepare(&sql).map_err(failed(attempt))?;
         let rows = statement
-            .query_map([task.as_str()], stored)
+            .query_map([task.as_str()], read_import)
             .map_err(failed(attempt))?;
         rows.map(|row| row.map_err(failed(attempt))).collect()
     }
@@ -60,7 +60,7 @@ impl Store {
     pub fn last_import(&self, task: &TaskId) -> Result<Option<StoredImport>, StoreError> {
         let sql = format!("{SELECT} AND stray = 0 ORDER BY imports.id DESC LIMIT 1");
         self.connection
-            .query_row(&sql, [task.as_str()], stored)
+            .query_row(&sql, [task.as_str()], read_import)
             .optional()
             .map_err(failed("read the last import"))
     }
@@ -74,14 +74,14 @@ impl Store {
     }
 }
 
-fn stored(row: &Row<'_>) -> rusqlite::Result<StoredImport> {
+fn read_import(row: &Row<'_>) -> rusqlite::Result<StoredImport> {
     let by: String = row.get(1)?;
     let text: Vec<u8> = row.get(5)?;
     let at: String = row.get(6)?;
     Ok(StoredImport {
         version: row.get(0)?,
         by: Role::from_name(&by),
-        asked: row.get(2)?,
+        with_request: row.get(2)?,
         stray: row.get(3)?,
         hash: row.get(4)?,
         text: String::from_utf8_lossy(&text).into_owned(),

@@ -107,17 +107,18 @@ pub(crate) fn park_after_death(
     let Some(harness) = harness.map(HarnessName::new) else {
         return Ok(None);
     };
-    let Some(told) = Parking::from_evidence(&harness, evidence, output_line.as_ref(), event.at)
+    let Some(new_parking) =
+        Parking::from_evidence(&harness, evidence, output_line.as_ref(), event.at)
     else {
         return Ok(None);
     };
     let before = blocking_parking(connection, &harness, event.at)?;
     let is_new = before.is_none();
     let parking = match before {
-        Some(before) => before.combine(told),
-        None => told,
+        Some(before) => before.combine(new_parking),
+        None => new_parking,
     };
-    // One that expired before it was recorded holds nothing back.
+    // A parking that expired before it was recorded holds nothing back.
     if !parking.is_active(event.at) {
         return Ok(None);
     }

@@ -1,8 +1,9 @@
 //! Effects that are not done, with the performers' notes.
 //!
 //! Whether an effect waits, failed or was stopped follows from the events. That it was started, how
-//! often it was tried and when to retry are notes: losing them means that the world is checked
-//! again, except for an effect of the class *at most once*, which is marked before it starts.
+//! often it was tried and when to retry are notes: losing them means only that the world is
+//! checked again, except for an effect of the class *at most once*, which is marked before it
+//! starts.
 
 use std::collections::BTreeMap;
 
@@ -135,7 +136,7 @@ impl Store {
             }
             PendingProgress::Waiting | PendingProgress::Started { .. } => {}
         }
-        // A start that was already begun may have happened, which has to be checked.
+        // A start that was begun before may already have happened, so it has to be checked instead.
         if let (Effect::Spawn(spawn), PendingProgress::Waiting) =
             (&pending.planned.effect, &pending.mark)
             && let Some(parking) = parkings::blocking_parking(connection, &spawn.harness, now)?
@@ -183,7 +184,7 @@ impl Store {
         task: &TaskId,
         effect: EffectId,
         error: &str,
-        next_try_at: Timestamp,
+        next_attempt_at: Timestamp,
     ) -> Result<Option<u32>, StoreError> {
         let writing = self.write("record a failed attempt")?;
         let attempts = writing
@@ -193,7 +194,7 @@ impl Store {
                      next_attempt_at = ?4, started_at = NULL, started_by = NULL
                  WHERE task = ?1 AND effect = ?2 AND state IN ('waiting', 'started')
                  RETURNING attempts",
-                params![task.as_str(), effect.0, error, next_try_at.to_string()],
+                params![task.as_str(), effect.0, error, next_attempt_at.to_string()],
                 |row| row.get(0),
             )
             .optional()
@@ -229,12 +230,12 @@ pub(crate) fn keep(
             _ => None,
         })
         .collect();
-    for gone in planned(connection, &task.id)?.into_keys() {
-        if task.pending_effect(gone).is_none() || retried.contains(&gone) {
+    for effect in planned(connection, &task.id)?.into_keys() {
+        if task.pending_effect(effect).is_none() || retried.contains(&effect) {
             connection
                 .execute(
                     "DELETE FROM pending WHERE task = ?1 AND effect = ?2",
-                    params![task.id.as_str(), gone.0],
+                    params![task.id.as_str(), effect.0],
                 )
                 .map_err(failed("delete an effect"))?;
         }
@@ -320,7 +321,7 @@ struct RawPending {
     planned: String,
     state: String,
     attempts: u32,
-    next_try_at: Option<String>,
+    next_attempt_at: Option<String>,
     started_at: Option<String>,
     started_by: Option<String>,
     error: Option<String>,
@@ -333,7 +334,7 @@ impl RawPending {
             planned: row.get(1)?,
             state: row.get(2)?,
             attempts: row.get(3)?,
-            next_try_at: row.get(4)?,
+            next_attempt_at: row.get(4)?,
             started_at: row.get(5)?,
             started_by: row.get(6)?,
             error: row.get(7)?,
@@ -359,7 +360,7 @@ impl RawPending {
             planned,
             mark,
             attempts: self.attempts,
-            next_attempt_at: instant(self.next_try_at),
+            next_attempt_at: instant(self.next_attempt_at),
             error: self.error,
         })
     }

@@ -34,7 +34,7 @@ pub struct TaskRow {
     pub status: Status,
     /// The kind of the status; `None` when its workflow is no longer valid.
     pub kind: Option<Kind>,
-    /// What the user is asked for there.
+    /// What this status needs from the user.
     pub need: Option<Need>,
     pub branch: String,
     pub summary: String,
@@ -98,7 +98,7 @@ pub struct ChangedRows {
     pub removed: Vec<TaskId>,
 }
 
-/// A status, its kind, and what the user is asked for there.
+/// A status, its kind, and what it needs from the user.
 type KnownStatus = (Status, Option<Kind>, Option<Need>);
 
 /// The statuses of each workflow, by the hash of its text; both are few.
@@ -165,10 +165,10 @@ impl Store {
                    WHERE tasks.sequence > ?1";
         let mut statement = snapshot.prepare(sql).map_err(attempt())?;
         let mut found = statement.query([sequence]).map_err(attempt())?;
-        let (mut rows, mut gone) = (Vec::new(), Vec::new());
+        let (mut rows, mut removed) = (Vec::new(), Vec::new());
         while let Some(row) = found.next().map_err(attempt())? {
             if text(row, 10).is_empty() {
-                gone.push(TaskId::new(text(row, 0)));
+                removed.push(TaskId::new(text(row, 0)));
                 continue;
             }
             let status = kinds.find(&snapshot, text(row, 3), text(row, 2))?;
@@ -182,7 +182,7 @@ impl Store {
         Ok(ChangedRows {
             sequence: last,
             rows,
-            removed: gone,
+            removed,
         })
     }
 }
@@ -199,9 +199,9 @@ fn read(
     project: ProjectName,
     (status, kind, need): KnownStatus,
 ) -> rusqlite::Result<TaskRow> {
-    let (mut attention, attention_reads) = parsed::<Vec<String>>(text(row, 8), "[]");
-    let (runs, runs_read) = parsed(text(row, 9), "{}");
-    if !(attention_reads && runs_read) {
+    let (mut attention, is_attention_valid) = parse_column::<Vec<String>>(text(row, 8), "[]");
+    let (runs, are_runs_valid) = parse_column(text(row, 9), "{}");
+    if !(is_attention_valid && are_runs_valid) {
         // A task with unreadable data must not look as if it needed no attention.
         attention.push(String::from(DAMAGED));
     }
@@ -221,7 +221,7 @@ fn read(
     })
 }
 
-/// Few tasks wait, so the counts are looked up only for those.
+/// The subtasks that a waiting task waits for. Few tasks wait, so a lookup for each is cheap.
 fn children(connection: &Connection, row: &TaskRow) -> Result<ChildCount, StoreError> {
     if row.kind != Some(Kind::Waiting) {
         return Ok(ChildCount::default());
@@ -234,7 +234,7 @@ fn children(connection: &Connection, row: &TaskRow) -> Result<ChildCount, StoreE
 }
 
 /// The value of a column, and whether it could be parsed; most are empty, which is quick to check.
-fn parsed<T: DeserializeOwned + Default>(json: &str, empty: &str) -> (T, bool) {
+fn parse_column<T: DeserializeOwned + Default>(json: &str, empty: &str) -> (T, bool) {
     if json == empty {
         return (T::default(), true);
     }
@@ -303,7 +303,8 @@ pub(crate) fn keep(connection: &Connection, task: &Task) -> Result<(), StoreErro
             ],
         )
         .map_err(failed("write a task's row"))?;
-    // Separately, because naming the column would rewrite its index with every commit.
+    // The branch is updated separately, because naming it above would rewrite its index with every
+    // commit.
     let sql = "UPDATE task_rows SET branch = ?2 WHERE task = ?1 AND branch <> ?2";
     connection
         .execute(sql, params![task.id.as_str(), task.branch.as_str()])

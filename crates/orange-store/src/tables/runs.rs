@@ -235,8 +235,8 @@ pub(crate) fn derive<'effect>(
     effect: impl Fn(&EffectId) -> Option<&'effect Effect>,
 ) -> Result<(), StoreError> {
     match &event.fact {
-        Fact::EffectPlanned(planned) => match started_by(&planned.effect) {
-            Some(spawn) => plan(connection, task, spawn, event.at),
+        Fact::EffectPlanned(planned) => match spawn_of(&planned.effect) {
+            Some(spawn) => insert_run(connection, task, spawn, event.at),
             None => Ok(()),
         },
         Fact::EffectDone {
@@ -245,7 +245,7 @@ pub(crate) fn derive<'effect>(
         } => match effect(id) {
             Some(Effect::Kill(kill)) => {
                 for run in &kill.runs {
-                    end(connection, task, run, event.at, None)?;
+                    record_end(connection, task, run, event.at, None)?;
                 }
                 Ok(())
             }
@@ -258,19 +258,19 @@ pub(crate) fn derive<'effect>(
             Some(cancelled) => delete_unstarted(connection, task, cancelled),
             None => Ok(()),
         },
-        Fact::EffectRetried { effect: id } => match effect(id).and_then(started_by) {
-            Some(spawn) => plan(connection, task, spawn, event.at),
+        Fact::EffectRetried { effect: id } => match effect(id).and_then(spawn_of) {
+            Some(spawn) => insert_run(connection, task, spawn, event.at),
             None => Ok(()),
         },
         Fact::RunEnded { run, evidence, .. } => {
-            end(connection, task, run, event.at, Some(evidence))
+            record_end(connection, task, run, event.at, Some(evidence))
         }
         _ => Ok(()),
     }
 }
 
 /// The run that an effect may start.
-fn started_by(effect: &Effect) -> Option<&Spawn> {
+fn spawn_of(effect: &Effect) -> Option<&Spawn> {
     match effect {
         Effect::Spawn(spawn) => Some(spawn),
         Effect::NotifyRole(notify) => notify.spawn_if_absent.as_ref(),
@@ -278,7 +278,7 @@ fn started_by(effect: &Effect) -> Option<&Spawn> {
     }
 }
 
-fn plan(
+fn insert_run(
     connection: &Connection,
     task: &TaskId,
     spawn: &Spawn,
@@ -306,7 +306,7 @@ fn delete_unstarted(
     task: &TaskId,
     effect: &Effect,
 ) -> Result<(), StoreError> {
-    if let Some(spawn) = started_by(effect) {
+    if let Some(spawn) = spawn_of(effect) {
         connection
             .execute(
                 "DELETE FROM runs WHERE task = ?1 AND id = ?2
@@ -318,8 +318,8 @@ fn delete_unstarted(
     Ok(())
 }
 
-/// The first recorded end of a run stands.
-fn end(
+/// Records the end of a run; the first recorded end stands.
+fn record_end(
     connection: &Connection,
     task: &TaskId,
     run: &RunId,
@@ -340,8 +340,8 @@ fn end(
     Ok(())
 }
 
-fn select(statement: &mut Statement<'_>, of: &str) -> Result<Vec<RunRecord>, StoreError> {
-    let rows = statement.query_map([of], record).map_err(failed(READ))?;
+fn select(statement: &mut Statement<'_>, key: &str) -> Result<Vec<RunRecord>, StoreError> {
+    let rows = statement.query_map([key], record).map_err(failed(READ))?;
     rows.map(|row| row.map_err(failed(READ))).collect()
 }
 

@@ -155,7 +155,7 @@ impl Store {
         Ok(changed == 1)
     }
 
-    /// Takes a workspace off the list whose worktree was removed, unless a task has it.
+    /// Removes from the pool a workspace whose worktree is gone, unless a task has it.
     pub fn forget_workspace(&mut self, name: &WorkspaceName) -> Result<(), StoreError> {
         let attempt = "remove a workspace";
         let writing = self.write(attempt)?;

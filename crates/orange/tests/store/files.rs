@@ -274,33 +274,33 @@ fn a_hand_edited_status_is_a_request_with_its_version() {
     let text = fs::read_to_string(sandbox.task_file()).unwrap();
     let edited = text.replace("status: pending", "status: working");
     fs::write(sandbox.task_file(), &edited).unwrap();
-    let wish = StatusEdit {
+    let edit = StatusEdit {
         to: status("working"),
         version: 2,
         in_worktree: false,
     };
-    assert_eq!(import_now(&mut store, &id).status_edit, Some(wish.clone()));
+    assert_eq!(import_now(&mut store, &id).status_edit, Some(edit.clone()));
     // A projection that comes first passes it on instead of swallowing it.
     nudge(&mut store, &id);
     let projected = project(&mut store, &id, instant(1)).unwrap();
-    assert_eq!(projected.wish.as_ref(), Some(&wish));
+    assert_eq!(projected.status_edit.as_ref(), Some(&edit));
     assert_eq!(import_now(&mut store, &id).status_edit, None);
     // It is kept until it is decided, whatever else is written meanwhile.
     project(&mut store, &id, instant(2)).unwrap();
     assert_eq!(
         store.pending_status_edit(&id).unwrap().as_ref(),
-        Some(&wish)
+        Some(&edit)
     );
     let other = StatusEdit {
         to: status("done"),
-        ..wish.clone()
+        ..edit.clone()
     };
     store.clear_status_edit(&id, &other).unwrap();
     assert_eq!(
         store.pending_status_edit(&id).unwrap().as_ref(),
-        Some(&wish)
+        Some(&edit)
     );
-    store.clear_status_edit(&id, &wish).unwrap();
+    store.clear_status_edit(&id, &edit).unwrap();
     assert_eq!(store.pending_status_edit(&id).unwrap(), None);
     let text = fs::read_to_string(sandbox.task_file()).unwrap();
     assert_eq!(field(&text, "status").as_deref(), Some("pending"));

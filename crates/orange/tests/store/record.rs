@@ -341,7 +341,10 @@ fn every_import_is_kept_with_its_author() {
     assert_eq!(by, [Role::Human, Role::Worker, Role::Human]);
     assert_eq!(imports[1].hash, imports[2].hash);
     let last = store.last_import(&id).unwrap().unwrap();
-    assert_eq!((last.text.as_str(), last.asked), (text.as_str(), true));
+    assert_eq!(
+        (last.text.as_str(), last.with_request),
+        (text.as_str(), true)
+    );
     assert_eq!(document(&last.text).text(), text);
 }
 

@@ -47,7 +47,7 @@ fn an_edit_overwritten_by_a_killed_process_is_processed() {
     write_status(&stage, &id, "planning", "reviewing");
     // All that the dead process did: the copy is current, and nothing was decided.
     let projected = store::project(&mut stage.store(), &id, clock::now()).unwrap();
-    assert!(projected.wish.is_some());
+    assert!(projected.status_edit.is_some());
     assert!(stage.task_text(&id).contains("status: planning"));
     assert_eq!(rejections(&stage, &id), 0);
     for summary in ["Add two lines", "Add three lines"] {
