@@ -49,8 +49,10 @@ pub const ORANGE_BACKGROUND: &str = "ORANGE_BACKGROUND";
 /// The log level of `orange.log`; overrides `log.level` in `config.toml`.
 pub const ORANGE_LOG: &str = "ORANGE_LOG";
 
-/// How long commands wait; overrides `wait` in `config.toml`.
+/// The branch name of new tasks; overrides `branch` in `config.toml`.
 pub const ORANGE_BRANCH: &str = "ORANGE_BRANCH";
+
+/// How long commands wait; overrides `wait` in `config.toml`.
 pub const ORANGE_WAIT: &str = "ORANGE_WAIT";
 
 /// The user's home directory; its subdirectory `orange` is the default home of orange.
@@ -76,7 +78,7 @@ impl Environment {
     /// Reads every variable, once.
     #[expect(
         clippy::disallowed_methods,
-        reason = "this is the door to the environment"
+        reason = "this is the only place that reads the environment"
     )]
     pub fn read() -> Self {
         Self::of(std::env::vars_os())
@@ -85,7 +87,7 @@ impl Environment {
     /// The directory the program was started in.
     #[expect(
         clippy::disallowed_methods,
-        reason = "this is the door to the environment"
+        reason = "this is the only place that reads the environment"
     )]
     pub fn current_directory() -> Option<PathBuf> {
         std::env::current_dir().ok()
@@ -112,8 +114,8 @@ impl Environment {
     /// The locale that determines the character encoding; `None` when no locale is set.
     pub fn locale(&self) -> Option<Cow<'_, str>> {
         let names = ["LC_ALL", "LC_CTYPE", "LANG"];
-        let set = names.iter().find_map(|name| self.variable(name))?;
-        Some(set.to_string_lossy())
+        let locale = names.iter().find_map(|name| self.variable(name))?;
+        Some(locale.to_string_lossy())
     }
 
     pub fn variable(&self, name: &str) -> Option<&OsStr> {

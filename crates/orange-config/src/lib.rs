@@ -2,7 +2,7 @@
 //!
 //! Precedence, stated once: `ORANGE_HOME`, then `~/orange`; a workflow or harness in the home, then
 //! the shipped one with the same name; the module `settings` states it for settings. Reading
-//! creates nothing; `new_workflow` and `projects` are the only files here that write.
+//! creates nothing; `new_workflow` and `projects` are the only modules here that write.
 
 pub mod clock;
 mod env;

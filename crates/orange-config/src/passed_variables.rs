@@ -91,7 +91,9 @@ impl Environment {
         let more: Vec<&str> = more.into_iter().collect();
         let is_passed = |name: &OsStr| {
             let listed = PASSED_VARIABLES.iter().map(|(pattern, _)| *pattern);
-            listed.chain(more.iter().copied()).any(|it| fits(it, name))
+            listed
+                .chain(more.iter().copied())
+                .any(|it| matches_pattern(it, name))
         };
         let variables = self.variables().iter();
         let passed = variables.filter(|(name, _)| is_passed(name) && !is_agent_variable(name));
@@ -114,10 +116,10 @@ impl Environment {
 pub fn is_agent_variable(name: &OsStr) -> bool {
     AGENT_VARIABLES
         .iter()
-        .any(|(pattern, _)| fits(pattern, name))
+        .any(|(pattern, _)| matches_pattern(pattern, name))
 }
 
-fn fits(pattern: &str, name: &OsStr) -> bool {
+fn matches_pattern(pattern: &str, name: &OsStr) -> bool {
     match pattern.strip_suffix('*') {
         Some(start) => name.as_encoded_bytes().starts_with(start.as_bytes()),
         None => name == pattern,

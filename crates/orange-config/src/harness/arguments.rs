@@ -29,7 +29,7 @@ pub struct Values<'a> {
     /// The folder with the files of this run.
     pub run_folder: &'a Path,
     pub model: Option<&'a str>,
-    /// How hard to think.
+    /// The reasoning effort.
     pub effort: Option<&'a str>,
     /// The conversation that the agent begins.
     pub session_id: Option<&'a str>,
@@ -131,7 +131,8 @@ impl Argument {
                         let name = optional.name();
                         let message = format!("`{{{name}}}` may have no value");
                         let hint = format!(
-                            "put it into a group, which is then left out: [\"--flag\", \"{{{name}}}\"]"
+                            "put it into a group, which is left out without a value: \
+                             [\"--flag\", \"{{{name}}}\"]"
                         );
                         Err((message, hint))
                     }
@@ -165,7 +166,10 @@ impl Template {
             let Some(placeholder) = PLACEHOLDERS.into_iter().find(|it| it.name() == word) else {
                 let names = PLACEHOLDERS.map(|it| format!("`{{{}}}`", it.name()));
                 let message = format!("`{{{word}}}` is not a placeholder");
-                return Err((message, format!("there are {}", names.join(", "))));
+                return Err((
+                    message,
+                    format!("the placeholders are {}", names.join(", ")),
+                ));
             };
             pieces.push(Piece::Text(std::mem::take(&mut literal)));
             pieces.push(Piece::Value(placeholder));

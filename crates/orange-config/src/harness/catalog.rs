@@ -136,8 +136,8 @@ fn parse(path: &Path, stem: &str, text: &str) -> Result<Harness, HarnessError> {
     if harness.name.as_str() == stem {
         return Ok(harness);
     }
-    let named = |line: &str| line.trim_start().starts_with("name");
-    let line = text.lines().position(named).unwrap_or_default() + 1;
+    let is_name_line = |line: &str| line.trim_start().starts_with("name");
+    let line = text.lines().position(is_name_line).unwrap_or_default() + 1;
     let name = &harness.name;
     Err(HarnessError::Invalid {
         file,

@@ -8,7 +8,7 @@ use super::Problem;
 use crate::settings::value::{Kind, Value};
 
 /// How long to wait for quota by default, in seconds.
-const USUAL_WAIT: u64 = 15 * 60;
+const DEFAULT_WAIT: u64 = 15 * 60;
 
 /// The values that `means` may have.
 const MEANINGS: [&str; 6] = [
@@ -52,20 +52,20 @@ pub(crate) fn rule(written: Spanned<Death>) -> Result<Rule, Problem> {
         }
     }
     let is_quota = death.means.get_ref() == "quota";
-    let stray = death.resets.as_ref().and_then(|it| it.first());
-    let stray = stray.map(|it| ("resets", it.span()));
-    let stray = stray.or_else(|| death.wait.as_ref().map(|it| ("wait", it.span())));
-    if let Some((key, at)) = stray.filter(|_| !is_quota) {
+    let misplaced = death.resets.as_ref().and_then(|it| it.first());
+    let misplaced = misplaced.map(|it| ("resets", it.span()));
+    let misplaced = misplaced.or_else(|| death.wait.as_ref().map(|it| ("wait", it.span())));
+    if let Some((key, at)) = misplaced.filter(|_| !is_quota) {
         let message = format!("`{key}` is only for `quota`, but this death means something else");
         return Err((at, message, format!("remove `{key}`")));
     }
     let resets = match &death.resets {
         None => ResetFormat::ALL.to_vec(),
-        Some(forms) => forms.iter().map(form).collect::<Result<_, _>>()?,
+        Some(formats) => formats.iter().map(reset_format).collect::<Result<_, _>>()?,
     };
     let wait = death.wait.as_ref().map(seconds).transpose()?;
     Ok(Rule {
-        meaning: meaning(&death.means, resets, wait.unwrap_or(USUAL_WAIT))?,
+        meaning: meaning(&death.means, resets, wait.unwrap_or(DEFAULT_WAIT))?,
         patterns: death.says.into_iter().map(Spanned::into_inner).collect(),
         exit_codes: death.exit,
         signals: death.signal,
@@ -86,22 +86,22 @@ fn meaning(
         "crash" => Meaning::Crash,
         other => {
             let message = format!("`{}` is not a valid value of `means`", other.escape_debug());
-            let hint = format!("write one of {}", listed(MEANINGS.into_iter()));
+            let hint = format!("write one of {}", quoted_list(MEANINGS.into_iter()));
             return Err((written.span(), message, hint));
         }
     })
 }
 
-fn form(written: &Spanned<String>) -> Result<ResetFormat, Problem> {
-    let mut forms = ResetFormat::ALL.iter().copied();
-    let found = forms.find(|form| form.as_str() == written.get_ref());
+fn reset_format(written: &Spanned<String>) -> Result<ResetFormat, Problem> {
+    let mut formats = ResetFormat::ALL.iter().copied();
+    let found = formats.find(|it| it.as_str() == written.get_ref());
     found.ok_or_else(|| {
         let message = format!("`{}` is not a valid time format", written.get_ref());
-        let names = ResetFormat::ALL.iter().map(|form| form.as_str());
+        let names = ResetFormat::ALL.iter().map(|it| it.as_str());
         (
             written.span(),
             message,
-            format!("write some of {}", listed(names)),
+            format!("write some of {}", quoted_list(names)),
         )
     })
 }
@@ -117,7 +117,7 @@ fn seconds(written: &Spanned<String>) -> Result<u64, Problem> {
     }
 }
 
-fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {
+fn quoted_list<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let words: Vec<String> = words.map(|word| format!("`{word}`")).collect();
     words.join(", ")
 }

@@ -112,16 +112,16 @@ impl HarnessError {
                 names,
                 folder,
             } => {
-                let meant = nearest(name.as_str(), names.iter().map(String::as_str));
-                let meant = meant.map(|it| format!("did you mean `{it}`? "));
-                let meant = meant.unwrap_or_default();
+                let suggestion = nearest(name.as_str(), names.iter().map(String::as_str));
+                let suggestion = suggestion.map(|it| format!("did you mean `{it}`? "));
+                let suggestion = suggestion.unwrap_or_default();
                 let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-                let known = match names.as_slice() {
+                let available = match names.as_slice() {
                     [] => "none is defined".to_owned(),
                     names => format!("available: {}", names.join(", ")),
                 };
                 format!(
-                    "{meant}{known}; to add one, define it in `{}/NAME.toml`",
+                    "{suggestion}{available}; to add one, define it in `{}/NAME.toml`",
                     folder.display()
                 )
             }

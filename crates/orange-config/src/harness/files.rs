@@ -15,7 +15,7 @@ pub struct HarnessFile {
     pub path: String,
     /// The content, below a first line that says that orange wrote it.
     pub text: String,
-    /// Whether the agent may start without this file if orange did not write the file that is
+    /// Whether the agent may start without this file when a file that orange did not write is
     /// already at its path.
     #[serde(default)]
     pub optional: bool,
@@ -54,9 +54,9 @@ pub(crate) fn validate_files(
         let path = file.get_ref().path.as_str();
         let is_plain = |it: Component<'_>| matches!(it, Component::Normal(part) if part != ".git");
         let is_letter = |it: char| it.is_ascii_alphanumeric() || "._-/".contains(it);
-        let is_fine = path.chars().all(is_letter) && Path::new(path).components().all(is_plain);
+        let is_valid = path.chars().all(is_letter) && Path::new(path).components().all(is_plain);
         // A path at the root is rejected: it could be TASK.md or a file of the repository.
-        if !is_fine || !path.contains('/') || path.ends_with('/') {
+        if !is_valid || !path.contains('/') || path.ends_with('/') {
             let path = path.escape_debug();
             let message = format!("`{path}` is not a valid path for a file in a worktree");
             let hint = "write a path below a folder of the agent's own, such as `.agent/rules.toml`, \

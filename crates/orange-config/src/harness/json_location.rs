@@ -22,7 +22,7 @@ impl JsonLocation {
     /// Whether a value contains everything in `with`.
     pub fn matches(&self, value: &Value) -> bool {
         let mut with = self.with.iter();
-        with.all(|(key, wanted)| value.get(key).is_some_and(|found| has(found, wanted)))
+        with.all(|(key, expected)| value.get(key).is_some_and(|found| has(found, expected)))
     }
 
     /// What the keys lead to in a matching value.

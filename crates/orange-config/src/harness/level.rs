@@ -25,7 +25,7 @@ pub enum Level {
 /// How an agent is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartMode {
-    /// In its terminal, where it waits for more.
+    /// In its terminal, where it waits for more input.
     Interactive,
     /// For one prompt, after which it exits; if the definition lacks it, `Interactive` is used.
     Headless,
@@ -132,7 +132,7 @@ impl Lists {
     }
 
     /// Whether every level has a placeholder with this name.
-    pub fn take(&self, what: &str) -> bool {
+    pub fn all_take(&self, what: &str) -> bool {
         let levels = [&self.full, &self.reduced, &self.review];
         let takes = |level: &Vec<Argument>| level.iter().any(|argument| argument.takes(what));
         levels.into_iter().flatten().all(takes)

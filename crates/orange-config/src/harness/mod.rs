@@ -120,37 +120,40 @@ impl Harness {
             message,
             hint,
         };
-        let read: File = toml::from_str(text).map_err(|error| {
+        let definition: File = toml::from_str(text).map_err(|error| {
             let message = error.message().trim().replace('\n', ", ");
             let hint = "a definition has `name`, `binary`, and `[args]` with `full` or `reduced`; \
                         `[environment]` may hold `pass` and `set`, `[[files]]` a `path` and a \
                         `text`, and each `[[death]]` says what it `means`";
             invalid((error.span().unwrap_or(0..0), message, hint.to_owned()))
         })?;
-        Self::validate(read).map_err(invalid)
+        Self::validate(definition).map_err(invalid)
     }
 
-    fn validate(read: File) -> Result<Self, Problem> {
-        if !is_name(read.name.get_ref()) {
-            let message = format!("`{}` is not a valid harness name", read.name.get_ref());
+    fn validate(definition: File) -> Result<Self, Problem> {
+        if !is_name(definition.name.get_ref()) {
+            let message = format!(
+                "`{}` is not a valid harness name",
+                definition.name.get_ref()
+            );
             let hint = "a name has lower-case letters, digits, `-` and `_`, and begins with a \
                         letter or a digit";
-            return Err((read.name.span(), message, hint.to_owned()));
+            return Err((definition.name.span(), message, hint.to_owned()));
         }
-        let binary = read.binary.get_ref();
+        let binary = definition.binary.get_ref();
         if binary.is_empty() || binary.contains('\0') || is_relative(binary) {
             let message = format!(
                 "`{}` is neither an absolute path nor a program name",
                 binary.escape_debug()
             );
             let hint = "write an absolute path, or a name without `/` that is on the PATH";
-            return Err((read.binary.span(), message, hint.to_owned()));
+            return Err((definition.binary.span(), message, hint.to_owned()));
         }
-        let (interactive, headless) = Levels::read(read.args)?;
-        let result = read
+        let (interactive, headless) = Levels::read(definition.args)?;
+        let result = definition
             .result
             .map(|it| validate_result(it, headless.is_some()));
-        let variables = read.environment;
+        let variables = definition.environment;
         let set_at = BTreeMap::from([
             (Level::Reduced, validate_variables(variables.reduced)?),
             (Level::Review, validate_variables(variables.review)?),
@@ -161,26 +164,26 @@ impl Harness {
             pass.push(name.into_inner());
         }
         Ok(Self {
-            name: HarnessName::new(read.name.get_ref()),
-            binary: read.binary.into_inner(),
+            name: HarnessName::new(definition.name.get_ref()),
+            binary: definition.binary.into_inner(),
             interactive,
             headless,
             pass,
             set: validate_variables(variables.set)?,
             set_at,
-            files: validate_files(read.files)?,
-            run_files: validate_names(read.run_files)?,
-            transcript_error: read.transcript_error,
-            usage: read.usage.map(validate_usage).transpose()?,
+            files: validate_files(definition.files)?,
+            run_files: validate_names(definition.run_files)?,
+            transcript_error: definition.transcript_error,
+            usage: definition.usage.map(validate_usage).transpose()?,
             result: result.transpose()?,
-            ready: read.ready,
-            skills: read.skills.map(validate_skills).transpose()?,
-            deaths: read
+            ready: definition.ready,
+            skills: definition.skills.map(validate_skills).transpose()?,
+            deaths: definition
                 .death
                 .into_iter()
                 .map(death::rule)
                 .collect::<Result<_, _>>()?,
-            events: read.events,
+            events: definition.events,
         })
     }
 
@@ -228,15 +231,15 @@ impl Harness {
 
     /// Whether the arguments for this mode have a placeholder with this name at every level.
     pub fn accepts(&self, mode: StartMode, what: &str) -> bool {
-        self.lists(mode).take(what)
+        self.lists(mode).all_take(what)
     }
 
     /// Rejects a setting that lacks a placeholder at any level, and a value that cannot be an
     /// argument.
     pub fn require_setting(&self, what: &'static str, value: &str) -> Result<(), HarnessError> {
         let harness = self.name.clone();
-        let takes = |manner| self.accepts(manner, what);
-        if !takes(StartMode::Interactive) || !takes(StartMode::Headless) {
+        let accepts = |mode| self.accepts(mode, what);
+        if !accepts(StartMode::Interactive) || !accepts(StartMode::Headless) {
             return Err(HarnessError::NoSetting { harness, what });
         }
         let problem = if value.contains('\0') {
@@ -275,9 +278,9 @@ impl Harness {
     }
 }
 
-fn validate_variables(read: LevelVariables) -> Result<BTreeMap<String, String>, Problem> {
+fn validate_variables(variables: LevelVariables) -> Result<BTreeMap<String, String>, Problem> {
     let mut set = BTreeMap::new();
-    for (name, value) in read {
+    for (name, value) in variables {
         check_variable(&name, false)?;
         if value.get_ref().contains('\0') {
             let message = format!("the value of `{}` contains a NUL character", name.get_ref());

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::{Environment, reason};
 
 /// The size of the largest such file that is read.
-const LARGEST: u64 = 16 * 1024 * 1024;
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Something that must have happened before an agent works without asking.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -74,15 +74,15 @@ impl Readiness {
         if !self.applies(environment) || self.variables.iter().any(is_set) {
             return ReadyState::Yes;
         }
-        let mut ready = ReadyState::No;
+        let mut state = ReadyState::No;
         for place in &self.places {
             match place.check(environment, repository) {
                 ReadyState::Yes => return ReadyState::Yes,
                 ReadyState::No => {}
-                unknown @ ReadyState::Unknown(_) => ready = unknown,
+                unknown @ ReadyState::Unknown(_) => state = unknown,
             }
         }
-        ready
+        state
     }
 }
 
@@ -91,7 +91,7 @@ impl AnswerPlace {
         let Some(path) = resolve_path(&self.file, environment) else {
             return ReadyState::Unknown(String::from("HOME is not set"));
         };
-        let unknown = |why: String| ReadyState::Unknown(format!("`{}`: {why}", path.display()));
+        let unknown = |cause: String| ReadyState::Unknown(format!("`{}`: {cause}", path.display()));
         if self.keys.is_empty() {
             return match path.try_exists() {
                 Ok(true) => ReadyState::Yes,
@@ -101,15 +101,15 @@ impl AnswerPlace {
         }
         match read(&path) {
             Ok(Some(found)) => {
-                let is_there = has(&found, &self.keys, repository);
-                if is_there {
+                let is_recorded = has(&found, &self.keys, repository);
+                if is_recorded {
                     ReadyState::Yes
                 } else {
                     ReadyState::No
                 }
             }
             Ok(None) => ReadyState::No,
-            Err(why) => unknown(why),
+            Err(cause) => unknown(cause),
         }
     }
 }
@@ -117,11 +117,11 @@ impl AnswerPlace {
 /// The path with `~` and variables resolved; `None` when there is no home directory.
 pub(crate) fn resolve_path(file: &str, environment: &Environment) -> Option<PathBuf> {
     if let Some((variable, rest)) = file.strip_prefix("${").and_then(|it| it.split_once(":-")) {
-        let (usual, rest) = rest.split_once('}')?;
-        let set = environment.variable(variable);
-        let folder = match set.filter(|it| !it.is_empty()) {
-            Some(set) => PathBuf::from(set),
-            None => resolve_path(usual, environment)?,
+        let (default, rest) = rest.split_once('}')?;
+        let value = environment.variable(variable);
+        let folder = match value.filter(|it| !it.is_empty()) {
+            Some(value) => PathBuf::from(value),
+            None => resolve_path(default, environment)?,
         };
         return Some(folder.join(rest.trim_start_matches('/')));
     }
@@ -137,8 +137,8 @@ fn read(path: &Path) -> Result<Option<Value>, String> {
         Ok(found) if !found.is_file() => return Err(String::from("it is not a regular file")),
         Ok(found) => found.len(),
     };
-    if length > LARGEST {
-        return Err(format!("it has more than {LARGEST} bytes"));
+    if length > MAX_BYTES {
+        return Err(format!("it has more than {MAX_BYTES} bytes"));
     }
     let text = fs::read_to_string(path).map_err(|error| reason(&error))?;
     let is_toml = path.extension().is_some_and(|ending| ending == "toml");

@@ -118,27 +118,27 @@ pub(crate) fn validate_result(
 
 impl ResultLocations {
     /// Reads the output. `rules` say what kind of failure an error's text means.
-    pub fn read(&self, printed: &[u8], rules: &[Rule]) -> RunResult {
+    pub fn read(&self, output: &[u8], rules: &[Rule]) -> RunResult {
         let mut status = ResultStatus::Unclear;
         let mut error = None;
         let mut text: Option<String> = None;
-        let mut follows = false;
+        let mut follows_text = false;
         let mut session_id = None;
         let mut usage = RunUsage::default();
-        for value in (JsonObjects { left: printed }) {
-            for (places, meant) in [
+        for value in (JsonObjects { rest: output }) {
+            for (places, reported_status) in [
                 (&self.succeeded, ResultStatus::Succeeded),
                 (&self.failed, ResultStatus::Failed),
                 (&self.continued, ResultStatus::Unclear),
             ] {
                 if places.iter().any(|place| place.matches(&value)) {
-                    status = meant;
+                    status = reported_status;
                     error = reasons(&self.failed, &value);
                 }
             }
             let texts = first_text(&self.text, &value);
-            let is_piece = self.is_chunked && follows;
-            follows = texts.is_some();
+            let is_piece = self.is_chunked && follows_text;
+            follows_text = texts.is_some();
             text = match (text, texts) {
                 (Some(before), Some(texts)) if is_piece => Some(before + &texts),
                 (before, texts) => texts.or(before),
@@ -191,7 +191,7 @@ fn as_dollars<S: Serializer>(cost: &Option<Cost>, serializer: S) -> Result<S::Ok
 /// Anything between them, such as a log line, is skipped. Reading ends at an object that never
 /// closes.
 struct JsonObjects<'a> {
-    left: &'a [u8],
+    rest: &'a [u8],
 }
 
 impl Iterator for JsonObjects<'_> {
@@ -199,12 +199,12 @@ impl Iterator for JsonObjects<'_> {
 
     fn next(&mut self) -> Option<Value> {
         loop {
-            self.left = self.left.trim_ascii_start();
-            if self.left.first()? == &b'{' {
-                let mut values = Deserializer::from_slice(self.left).into_iter();
+            self.rest = self.rest.trim_ascii_start();
+            if self.rest.first()? == &b'{' {
+                let mut values = Deserializer::from_slice(self.rest).into_iter();
                 match values.next() {
                     Some(Ok(value)) => {
-                        self.left = self.left.get(values.byte_offset()..)?;
+                        self.rest = self.rest.get(values.byte_offset()..)?;
                         return Some(value);
                     }
                     // The object extends to the end of the output and is incomplete.
@@ -212,8 +212,8 @@ impl Iterator for JsonObjects<'_> {
                     _ => {}
                 }
             }
-            let end = self.left.iter().position(|byte| *byte == b'\n')?;
-            self.left = self.left.get(end..)?;
+            let end = self.rest.iter().position(|byte| *byte == b'\n')?;
+            self.rest = self.rest.get(end..)?;
         }
     }
 }

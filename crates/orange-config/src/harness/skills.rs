@@ -31,15 +31,17 @@ pub(crate) fn validate_skills(folder: Spanned<String>) -> Result<String, Problem
     Ok(folder.into_inner())
 }
 
-/// Whether a path is below `~`, or below a variable whose usual value is below `~`.
+/// Whether a path is below `~`, or below a variable whose default is below `~`.
 pub(super) fn is_below_home(text: &str) -> bool {
-    let usual = match text.strip_prefix("${").and_then(|it| it.split_once(":-")) {
-        Some((_, usual)) if usual.contains('}') => usual,
+    let default = match text.strip_prefix("${").and_then(|it| it.split_once(":-")) {
+        Some((_, default)) if default.contains('}') => default,
         Some(_) => "",
         None => text,
     };
-    let climbs = text.split('/').any(|part| part == "..");
-    (usual.starts_with("~/") || usual.starts_with("~}")) && !climbs && !text.contains('\0')
+    let has_parent_part = text.split('/').any(|part| part == "..");
+    (default.starts_with("~/") || default.starts_with("~}"))
+        && !has_parent_part
+        && !text.contains('\0')
 }
 
 #[cfg(test)]

@@ -18,8 +18,8 @@ use crate::{Environment, Harness};
 /// How many requests are remembered, to recognize a line that repeats one.
 const RECENT: usize = 32;
 
-/// The longest name of a request that is remembered; no agent's is nearly as long.
-const LONGEST_ID: usize = 200;
+/// The longest request id that is remembered, in bytes; no agent's ids are nearly as long.
+const MAX_ID_BYTES: usize = 200;
 
 /// `[usage]`: where each number is in a transcript of JSON lines.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -31,7 +31,8 @@ pub struct UsageLocations {
     run_file: Option<String>,
     /// Where a line says when it was written.
     at: JsonLocation,
-    /// Where a line names its request; of several lines about one, the largest numbers count.
+    /// Where a line names its request; of several lines about one request, the largest
+    /// numbers count.
     #[serde(default)]
     request: Vec<JsonLocation>,
     /// Whether each line has the totals of the conversation so far.
@@ -118,13 +119,13 @@ impl UsageLocations {
 
     fn add(&self, count: &mut UsageCount, line: &Value, usage: RunUsage) {
         let request = self.request.iter().find_map(|place| place.text(line));
-        let request = request.filter(|it| it.len() <= LONGEST_ID);
+        let request = request.filter(|it| it.len() <= MAX_ID_BYTES);
         let Some(request) = request else {
             count.sum = count.sum.plus(&usage);
             return;
         };
-        let known = count.recent.iter_mut().find(|(id, _)| *id == request);
-        if let Some((_, counted)) = known {
+        let entry = count.recent.iter_mut().find(|(id, _)| *id == request);
+        if let Some((_, counted)) = entry {
             let usage = usage.max(counted);
             count.sum = count.sum.plus(&usage.minus(counted));
             *counted = usage;
@@ -147,7 +148,7 @@ impl UsageLocations {
     }
 }
 
-/// The sum of the numbers in these places; negative ones and fractions are no counts.
+/// The sum of the numbers in these places; negative numbers and fractions are ignored.
 pub(super) fn sum(places: &[JsonLocation], value: &Value) -> Option<u64> {
     let found = places.iter().flat_map(|place| place.values(value));
     found.filter_map(Value::as_u64).reduce(u64::saturating_add)

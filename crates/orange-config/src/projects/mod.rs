@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 
 use super::{Home, reason};
 
-/// The longest name of a project.
-const LONGEST_NAME: usize = 64;
+/// The longest name of a project, in bytes.
+const MAX_NAME_BYTES: usize = 64;
 
 /// What happens to a start when no workspace is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -202,8 +202,8 @@ impl Projects {
 
     /// The innermost project whose checkout contains a directory.
     pub fn find_containing(&self, directory: &Path) -> Option<&Project> {
-        let holding = self.projects.iter();
-        holding
+        let projects = self.projects.iter();
+        projects
             .filter(|project| directory.starts_with(&project.path))
             .max_by_key(|project| project.path.components().count())
     }
@@ -216,8 +216,8 @@ impl Projects {
         let path = home.projects();
         let _lock = lock(home)?;
         let projects = Projects::load(home)?;
-        let taken = |it: &&Project| it.name == project.name || it.path == project.path;
-        if let Some(found) = projects.projects.iter().find(taken) {
+        let is_taken = |it: &&Project| it.name == project.name || it.path == project.path;
+        if let Some(found) = projects.projects.iter().find(is_taken) {
             if found.name == project.name && found.path == project.path {
                 return Ok((found.clone(), false));
             }
@@ -238,7 +238,7 @@ impl Projects {
         Ok((project, true))
     }
 
-    /// Changes keys of a project in the file, and no other byte of it.
+    /// Changes keys of a project in the file; every other byte stays the same.
     ///
     /// Returns the project as it is now. A text that would not read back correctly is not written.
     pub fn update(
@@ -254,8 +254,9 @@ impl Projects {
             text =
                 text::with_key(&text, index, key, value).map_err(|error| invalid(&path, &error))?;
         }
-        let read: Projects = serde_json::from_str(&text).map_err(|error| invalid(&path, &error))?;
-        let project = read.require(name)?.clone();
+        let updated: Projects =
+            serde_json::from_str(&text).map_err(|error| invalid(&path, &error))?;
+        let project = updated.require(name)?.clone();
         write(&path, &text)?;
         Ok(project)
     }
@@ -285,17 +286,17 @@ impl Projects {
 fn lock(home: &Home) -> Result<File, ProjectsError> {
     let folder = home.path();
     let mut folders = DirBuilder::new();
-    let made = folders.recursive(true).mode(0o700).create(folder);
-    made.map_err(|error| failed("create the directory", folder, &error))?;
-    let beside = home.projects().with_extension("lock");
+    let created = folders.recursive(true).mode(0o700).create(folder);
+    created.map_err(|error| failed("create the directory", folder, &error))?;
+    let lock_path = home.projects().with_extension("lock");
     let lock = OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(false)
         .mode(0o600)
-        .open(&beside);
+        .open(&lock_path);
     let lock = lock.and_then(|lock| lock.lock().map(|()| lock));
-    lock.map_err(|error| failed("lock", &beside, &error))
+    lock.map_err(|error| failed("lock", &lock_path, &error))
 }
 
 fn read(path: &Path) -> Result<String, ProjectsError> {
@@ -304,18 +305,18 @@ fn read(path: &Path) -> Result<String, ProjectsError> {
 
 /// Writes the file atomically.
 fn write(path: &Path, text: &str) -> Result<(), ProjectsError> {
-    let hidden = path.with_file_name(".projects.json.new");
+    let temporary = path.with_file_name(".projects.json.new");
     let written = OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(true)
         .mode(0o600)
-        .open(&hidden)
+        .open(&temporary)
         .and_then(|mut file| {
             file.write_all(text.as_bytes())?;
             file.sync_all()
         })
-        .and_then(|()| fs::rename(&hidden, path));
+        .and_then(|()| fs::rename(&temporary, path));
     written.map_err(|error| failed("write", path, &error))?;
     // Some file systems cannot sync a folder; the file is written anyway.
     let folder = path.parent().unwrap_or(Path::new("/"));
@@ -333,8 +334,8 @@ fn invalid(path: &Path, error: &serde_json::Error) -> ProjectsError {
 /// Rejects unusual characters, because a name becomes part of paths, session names and commands.
 fn require_name(name: &str) -> Result<(), ProjectsError> {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);
-    let starts = name.starts_with(|it: char| it.is_ascii_alphanumeric());
-    if starts && name.len() <= LONGEST_NAME && name.chars().all(is_plain) {
+    let has_plain_start = name.starts_with(|it: char| it.is_ascii_alphanumeric());
+    if has_plain_start && name.len() <= MAX_NAME_BYTES && name.chars().all(is_plain) {
         return Ok(());
     }
     Err(ProjectsError::NameInvalid(name.to_owned()))

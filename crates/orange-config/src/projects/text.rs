@@ -33,11 +33,11 @@ pub fn with_key(
     let value = serde_json::to_string(value)?;
     let mut edited = text.to_owned();
     if let Some(old) = keys.0.get(key) {
-        edited.replace_range(place(text, old), &value);
+        edited.replace_range(range_of(text, old), &value);
         return Ok(edited);
     }
-    let last = keys.0.values().map(|it| place(text, it).end).max();
-    let last = last.unwrap_or_else(|| place(text, project).start + 1);
+    let last = keys.0.values().map(|it| range_of(text, it).end).max();
+    let last = last.unwrap_or_else(|| range_of(text, project).start + 1);
     let name = serde_json::to_string(key)?;
     edited.insert_str(last, &format!(",{}{name}: {value}", lead(project.get())));
     Ok(edited)
@@ -49,22 +49,22 @@ pub fn with_project(text: &str, project: &Value) -> Result<String, serde_json::E
     let keys: Keys<'_> = serde_json::from_str(text)?;
     let mut edited = text.to_owned();
     if let Some(last) = top.projects.last() {
-        let place = place(text, last);
-        let margin = margin(text, place.start);
-        let more = match margin {
-            Some(margin) => format!(",\n{margin}{}", laid_out(project, margin)?),
+        let range = range_of(text, last);
+        let margin = margin(text, range.start);
+        let addition = match margin {
+            Some(margin) => format!(",\n{margin}{}", format_indented(project, margin)?),
             None => format!(", {}", serde_json::to_string(project)?),
         };
-        edited.insert_str(place.end, &more);
+        edited.insert_str(range.end, &addition);
         return Ok(edited);
     }
     // There are no projects yet: the list is empty or missing.
-    let list = format!("[\n    {}\n  ]", laid_out(project, "    ")?);
+    let list = format!("[\n    {}\n  ]", format_indented(project, "    ")?);
     if let Some(old) = keys.0.get("projects") {
-        edited.replace_range(place(text, old), &list);
+        edited.replace_range(range_of(text, old), &list);
         return Ok(edited);
     }
-    let last = keys.0.values().map(|it| place(text, it).end).max();
+    let last = keys.0.values().map(|it| range_of(text, it).end).max();
     match (last, text.find('{')) {
         (Some(last), _) => {
             edited.insert_str(last, &format!(",{}\"projects\": {list}", lead(text.trim())));
@@ -83,7 +83,7 @@ fn margin(text: &str, start: usize) -> Option<&str> {
 }
 
 /// A value with one line per key, all lines but the first indented by the margin.
-fn laid_out(value: &Value, margin: &str) -> Result<String, serde_json::Error> {
+fn format_indented(value: &Value, margin: &str) -> Result<String, serde_json::Error> {
     let text = serde_json::to_string_pretty(value)?;
     Ok(text.replace('\n', &format!("\n{margin}")))
 }
@@ -91,15 +91,15 @@ fn laid_out(value: &Value, margin: &str) -> Result<String, serde_json::Error> {
 /// The text without one project.
 pub fn without(text: &str, index: usize) -> Result<String, serde_json::Error> {
     let top: Top<'_> = serde_json::from_str(text)?;
-    let places: Vec<Range<usize>> = top.projects.iter().map(|it| place(text, it)).collect();
-    let Some(own) = places.get(index) else {
+    let ranges: Vec<Range<usize>> = top.projects.iter().map(|it| range_of(text, it)).collect();
+    let Some(removed) = ranges.get(index) else {
         return Ok(text.to_owned());
     };
-    let before = index.checked_sub(1).and_then(|it| places.get(it));
-    let range = match (places.get(index + 1), before) {
-        (Some(next), _) => own.start..next.start,
-        (None, Some(before)) => before.end..own.end,
-        (None, None) => own.clone(),
+    let before = index.checked_sub(1).and_then(|it| ranges.get(it));
+    let range = match (ranges.get(index + 1), before) {
+        (Some(next), _) => removed.start..next.start,
+        (None, Some(before)) => before.end..removed.end,
+        (None, None) => removed.clone(),
     };
     let mut edited = text.to_owned();
     edited.replace_range(range, "");
@@ -107,7 +107,7 @@ pub fn without(text: &str, index: usize) -> Result<String, serde_json::Error> {
 }
 
 /// The position of a value that was read from the text.
-fn place(text: &str, value: &RawValue) -> Range<usize> {
+fn range_of(text: &str, value: &RawValue) -> Range<usize> {
     let start = value.get().as_ptr().addr() - text.as_ptr().addr();
     start..start + value.get().len()
 }

@@ -104,7 +104,7 @@ fn read(path: &Path) -> io::Result<String> {
 }
 
 fn parse(text: &str) -> Result<GivenValues, Vec<SettingsProblem>> {
-    let mut reading = SettingsReader {
+    let mut reader = SettingsReader {
         text,
         given: GivenValues::new(),
         problems: Vec::new(),
@@ -112,17 +112,17 @@ fn parse(text: &str) -> Result<GivenValues, Vec<SettingsProblem>> {
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         let message = error.message().trim().replace('\n', ", ");
-        reading.wrong(&error.span().unwrap_or(0..0), message, None);
+        reader.report(&error.span().unwrap_or(0..0), message, None);
     }
     // After a syntax error the table is not read: it would only report the same mistake again.
-    if reading.problems.is_empty() {
-        reading.table("", table.get_ref());
+    if reader.problems.is_empty() {
+        reader.read_table("", table.get_ref());
     }
-    if reading.problems.is_empty() {
-        return Ok(reading.given);
+    if reader.problems.is_empty() {
+        return Ok(reader.given);
     }
-    reading.problems.sort_by_key(|it| (it.line, it.column));
-    Err(reading.problems)
+    reader.problems.sort_by_key(|it| (it.line, it.column));
+    Err(reader.problems)
 }
 
 struct SettingsReader<'text> {
@@ -132,27 +132,27 @@ struct SettingsReader<'text> {
 }
 
 impl SettingsReader<'_> {
-    fn table(&mut self, before: &str, table: &DeTable<'_>) {
+    fn read_table(&mut self, prefix: &str, table: &DeTable<'_>) {
         for (name, value) in table {
-            let full = current_name(format!("{before}{}", name.get_ref()));
+            let full = current_name(format!("{prefix}{}", name.get_ref()));
             match (key(&full), value.get_ref()) {
-                (Some(_), _) => self.leaf(&full, name.span(), value),
+                (Some(_), _) => self.read_value(&full, name.span(), value),
                 (None, DeValue::Table(inner)) if is_table(&full) => {
-                    self.table(&format!("{full}."), inner);
+                    self.read_table(&format!("{full}."), inner);
                 }
                 (None, _) if is_table(&full) => {
                     let message = format!("`{full}` is a table: write `[{full}]`");
-                    self.wrong(&value.span(), message, None);
+                    self.report(&value.span(), message, None);
                 }
                 (None, _) => {
-                    let nearest = nearest_key(before, name.get_ref());
-                    self.wrong(&name.span(), format!("unknown key `{full}`"), nearest);
+                    let nearest = nearest_key(prefix, name.get_ref());
+                    self.report(&name.span(), format!("unknown key `{full}`"), nearest);
                 }
             }
         }
     }
 
-    fn leaf(&mut self, full: &str, named: Range<usize>, value: &Spanned<DeValue<'_>>) {
+    fn read_value(&mut self, full: &str, name_span: Range<usize>, value: &Spanned<DeValue<'_>>) {
         let Some(key) = key(full) else { return };
         let text = match value.get_ref() {
             DeValue::String(text) if key.kind.is_text() => Some(text.to_string()),
@@ -164,16 +164,16 @@ impl SettingsReader<'_> {
         };
         let read = text.and_then(|text| key.kind.read(&text));
         if let Some(read) = read {
-            let (line, _) = self.place(named.start);
+            let (line, _) = self.position(name_span.start);
             self.given.insert(full.to_owned(), (read, line));
         } else {
             let message = format!("`{full}` must be {}", key.kind.expected());
-            self.wrong(&value.span(), message, None);
+            self.report(&value.span(), message, None);
         }
     }
 
-    fn wrong(&mut self, at: &Range<usize>, message: String, nearest: Option<String>) {
-        let (line, column) = self.place(at.start);
+    fn report(&mut self, at: &Range<usize>, message: String, nearest: Option<String>) {
+        let (line, column) = self.position(at.start);
         self.problems.push(SettingsProblem {
             line,
             column,
@@ -182,7 +182,7 @@ impl SettingsReader<'_> {
         });
     }
 
-    fn place(&self, at: usize) -> (usize, usize) {
+    fn position(&self, at: usize) -> (usize, usize) {
         let before = self.text.get(..at).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
         (before.matches('\n').count() + 1, line.chars().count() + 1)
@@ -190,16 +190,16 @@ impl SettingsReader<'_> {
 }
 
 /// The key or table that was probably meant: one of the same table, else one from elsewhere.
-fn nearest_key(before: &str, name: &str) -> Option<String> {
+fn nearest_key(prefix: &str, name: &str) -> Option<String> {
     let mut siblings: Vec<&str> = Vec::new();
     for key in KEYS {
-        if let Some(rest) = key.name.strip_prefix(before) {
+        if let Some(rest) = key.name.strip_prefix(prefix) {
             let sibling = rest.split('.').next().unwrap_or_default();
             siblings.push(sibling);
         }
     }
     if let Some(found) = nearest(name, siblings.into_iter().filter(|it| *it != "*")) {
-        return Some(format!("{before}{found}"));
+        return Some(format!("{prefix}{found}"));
     }
     let last = |full: &'static str| full.rsplit('.').next().unwrap_or_default();
     let elsewhere = KEYS.iter().find(|key| last(key.name) == name);

@@ -11,7 +11,7 @@ pub enum Kind {
     Name,
     /// A branch with `{summary}` or `{id}` in its name.
     Branch,
-    /// A line for a shell.
+    /// A command line for a shell.
     Command,
     /// A path; `~/` is the user's home directory.
     Path,
@@ -67,10 +67,10 @@ impl Kind {
             }
             Kind::Count => text.parse().ok().map(Value::Count),
             Kind::Duration => {
-                let millis = measured(text, DURATIONS)?;
+                let millis = parse_measure(text, DURATIONS)?;
                 Some(Value::Duration(Duration::from_millis(millis)))
             }
-            Kind::Size => measured(text, SIZES).map(Value::Size),
+            Kind::Size => parse_measure(text, SIZES).map(Value::Size),
             Kind::Switch => text.parse().ok().map(Value::Switch),
             Kind::Url => {
                 let host = host(text)?;
@@ -107,7 +107,7 @@ impl Kind {
 }
 
 /// A number greater than zero, with its unit.
-fn measured(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+fn parse_measure(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let end = text.find(|it: char| !it.is_ascii_digit())?;
     let (number, unit) = text.split_at(end);
     let (_, factor) = units.iter().find(|(name, _)| *name == unit)?;

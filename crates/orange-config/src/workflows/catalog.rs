@@ -105,8 +105,8 @@ fn own_source(path: PathBuf) -> Source {
     }
 }
 
-/// Whether the user would take the file for a workflow. A hidden file is none: editors keep such
-/// files next to the one they write.
+/// Whether the user would take the file for a workflow. A hidden file is not a workflow: editors
+/// keep such files next to the one they write.
 fn is_workflow(path: &Path) -> bool {
     let is_hidden = path
         .file_name()

@@ -1,4 +1,4 @@
-//! Writes a new workflow into the home, whole or not at all.
+//! Writes a new workflow into the home atomically.
 //!
 //! The text is written and synced under a hidden name, which no list shows. It then gets its final
 //! name by a hard link, which fails if that name exists. So even a crash leaves no incomplete file
@@ -47,9 +47,9 @@ impl NewWorkflowError {
                     "a name has lower-case letters, digits, `-` and `_`, begins with a letter, and \
                      has at most {LONGEST_NAME} characters"
                 );
-                let meant =
+                let suggestion =
                     suggested_name(name).map(|name| format!("run `orange workflow new {name}`"));
-                meant.into_iter().chain([rule]).collect()
+                suggestion.into_iter().chain([rule]).collect()
             }
             NewWorkflowError::NameShipped(name) => vec![format!(
                 "choose another name, such as `orange workflow new my-{name} --from {name}`"
@@ -59,9 +59,9 @@ impl NewWorkflowError {
                 "choose another name; nothing is overwritten".to_owned(),
             ],
             NewWorkflowError::NotWritten { path, .. } => {
-                let look = format!("ls -ld {}", path.display());
+                let command = format!("ls -ld {}", path.display());
                 vec![format!(
-                    "run `{look}`: it must be a directory you may write to"
+                    "run `{command}`: it must be a directory you may write to"
                 )]
             }
         }
