@@ -66,7 +66,7 @@ pub fn check(workflow: &Workflow) -> CheckReport {
 pub fn check_within(workflow: &Workflow, max_situations: usize) -> CheckReport {
     let mut incidents = Incidents::new(workflow);
     let explored = explore(workflow, max_situations, &mut |visit| {
-        incidents.check_visit(visit)
+        incidents.check_visit(visit);
     });
     let mut findings = structure::find(workflow);
     findings.extend(availability::find(workflow));

@@ -28,9 +28,6 @@ impl WorkflowChange {
             (ChangeKind::Transition, ..) => self.transition(),
             (ChangeKind::State, None, Some(kind)) => format!("new state of kind {kind}"),
             (ChangeKind::State, _, None) => String::from("the state is removed"),
-            (ChangeKind::ExitRule, Some(_), None) => {
-                format!("the rule for {} is removed", self.subject())
-            }
             (ChangeKind::Prompt, ..) => format!("{} has changed", self.subject()),
             (ChangeKind::ExitRule, Some(old), None) => {
                 format!("the rule that {} means {old} is removed", self.subject())

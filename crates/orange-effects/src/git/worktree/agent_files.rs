@@ -89,21 +89,21 @@ mod tests {
         assert!(one.starts_with("# Written"), "{one}");
         assert!(with_mark(Path::new("a/b.json"), "{}").starts_with("// Written"));
         for text in [&one, &one, &two] {
-            write_agent_files(&place, path, text).unwrap();
+            write_agent_file(&place, path, text).unwrap();
             assert_eq!(&read(path), text);
         }
         for torn in ["", "# Written"] {
             fs::write(root.path().join(path), torn).unwrap();
-            write_agent_files(&place, path, &one).unwrap();
+            write_agent_file(&place, path, &one).unwrap();
             assert_eq!(read(path), one);
         }
         fs::write(root.path().join(path), "mine").unwrap();
-        assert!(write_agent_files(&place, path, &one).is_err());
+        assert!(write_agent_file(&place, path, &one).is_err());
         assert_eq!(read(path), "mine");
         symlink(outside.path(), root.path().join("door")).unwrap();
-        assert!(write_agent_files(&place, Path::new("door/rules"), &one).is_err());
+        assert!(write_agent_file(&place, Path::new("door/rules"), &one).is_err());
         symlink("/etc/hostname", root.path().join(".agent/link")).unwrap();
-        assert!(write_agent_files(&place, Path::new(".agent/link"), &one).is_err());
+        assert!(write_agent_file(&place, Path::new(".agent/link"), &one).is_err());
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
     }
 }
