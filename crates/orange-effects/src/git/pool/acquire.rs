@@ -80,7 +80,8 @@ pub struct AcquiredWorkspace<'a> {
 struct AcquireTarget {
     base: Base,
     freshness: Freshness,
-    target: CommitId,
+    /// The commit to switch to.
+    commit: CommitId,
     is_new_branch: bool,
     /// Another worktree that has the branch checked out.
     elsewhere: Option<PathBuf>,
@@ -130,15 +131,15 @@ impl Git {
         let is_on_it = |it: &&ListedWorktree| it.branch.as_ref() == Some(acquire.branch);
         let elsewhere = listed.iter().filter(is_on_it);
         let mut elsewhere = elsewhere.filter(|it| !is_same_place(&it.path, worktree.path()));
-        let aim = AcquireTarget {
+        let target = AcquireTarget {
             freshness,
             is_new_branch: local.is_none(),
-            target: local.or(theirs).unwrap_or_else(|| base.commit.clone()),
+            commit: local.or(theirs).unwrap_or_else(|| base.commit.clone()),
             base,
             elsewhere: elsewhere.next().map(|it| it.path.clone()),
             early_status,
         };
-        worktree.take(acquire, aim)
+        worktree.take(acquire, target)
     }
 
     /// Fetches from the remote, and meanwhile reads the status of the workspace, if it is free. The
@@ -162,7 +163,7 @@ impl<'a> Worktree<'a> {
     fn take(
         self,
         acquire: &AcquireRequest<'_>,
-        mut aim: AcquireTarget,
+        mut target: AcquireTarget,
     ) -> Result<Result<AcquiredWorkspace<'a>, AcquireRefusal>, GitError> {
         let Some(mut marker) = self.marker()? else {
             let refusal = SlotRefusal::NotOurs(self.path().to_owned());
@@ -172,7 +173,7 @@ impl<'a> Worktree<'a> {
             return Ok(Err(AcquireRefusal::HasOtherTask(task.clone())));
         }
         if let Phase::Bound { .. } = marker.phase {
-            return self.keep_bound(acquire, aim, &mut marker);
+            return self.keep_bound(acquire, target, &mut marker);
         }
         if let Phase::Releasing { .. } = marker.phase {
             let release = ReleaseRequest {
@@ -185,26 +186,27 @@ impl<'a> Worktree<'a> {
                 other => return Ok(Err(AcquireRefusal::NotReleased(Box::new(other)))),
             }
         }
-        if let Some(path) = aim.elsewhere.take() {
+        if let Some(path) = target.elsewhere.take() {
             return Ok(Err(AcquireRefusal::CheckedOutElsewhere(path)));
         }
-        let early_status = aim.early_status.take();
-        let status = match self.require_clean(&marker, &aim, early_status)? {
+        let early_status = target.early_status.take();
+        let status = match self.require_clean(&marker, &target, early_status)? {
             Ok(status) => status,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let status = match self.switch_to_branch(acquire, &aim, &mut marker, status)? {
+        let status = match self.switch_to_branch(acquire, &target, &mut marker, status)? {
             Ok(status) => status,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        self.acquired_workspace(acquire, aim, status, false).map(Ok)
+        self.acquired_workspace(acquire, target, status, false)
+            .map(Ok)
     }
 
     /// A workspace that the task already has. Nothing in it is changed.
     fn keep_bound(
         self,
         acquire: &AcquireRequest<'_>,
-        aim: AcquireTarget,
+        target: AcquireTarget,
         marker: &mut Marker,
     ) -> Result<Result<AcquiredWorkspace<'a>, AcquireRefusal>, GitError> {
         let status = self.status()?;
@@ -223,7 +225,8 @@ impl<'a> Worktree<'a> {
         if marker.phase != phase {
             self.set_phase(marker, phase)?;
         }
-        self.acquired_workspace(acquire, aim, status, true).map(Ok)
+        self.acquired_workspace(acquire, target, status, true)
+            .map(Ok)
     }
 
     /// Makes sure that the workspace is clean: what a killed attempt left is repaired; anything
@@ -231,7 +234,7 @@ impl<'a> Worktree<'a> {
     fn require_clean(
         &self,
         marker: &Marker,
-        aim: &AcquireTarget,
+        target: &AcquireTarget,
         early_status: Option<WorktreeStatus>,
     ) -> Result<Result<WorktreeStatus, AcquireRefusal>, GitError> {
         self.require_unlocked()?;
@@ -263,7 +266,7 @@ impl<'a> Worktree<'a> {
             (Phase::Acquiring { branch, .. }, Some(on)) => branch == on,
             (_, on) => on.is_none(),
         };
-        let known = [&aim.base.commit, &aim.target];
+        let known = [&target.base.commit, &target.commit];
         let is_known = |commit: &CommitId| known.contains(&commit);
         let is_clean = paths.is_empty()
             && status.operations.is_empty()
@@ -296,27 +299,27 @@ impl<'a> Worktree<'a> {
     fn switch_to_branch(
         &self,
         acquire: &AcquireRequest<'_>,
-        aim: &AcquireTarget,
+        target: &AcquireTarget,
         marker: &mut Marker,
         mut status: WorktreeStatus,
     ) -> Result<Result<WorktreeStatus, AcquireRefusal>, GitError> {
         let changing = || GitError::FilesChanging(self.path().to_owned());
         let name = branch_ref(acquire.branch)?;
-        let target = aim.target.as_str();
+        let commit = target.commit.as_str();
         if status.head.branch() != Some(acquire.branch) {
             let from = status.head.commit().ok_or_else(changing)?.clone();
             let phase = Phase::Acquiring {
                 task: acquire.task.clone(),
                 branch: acquire.branch.clone(),
                 from,
-                to: aim.target.clone(),
+                to: target.commit.clone(),
             };
             self.set_phase(marker, phase)?;
-            if !(status.is_at(&aim.target) && self.is_head(&status.head)) {
+            if !(status.is_at(&target.commit) && self.is_head(&status.head)) {
                 let switch = ["switch", "--quiet", "--no-overwrite-ignore", "--detach"];
                 if let Some(words) = self
                     .call(switch)
-                    .with_arguments([target])
+                    .with_arguments([commit])
                     .with_long_timeout()
                     .refusal()?
                 {
@@ -327,18 +330,18 @@ impl<'a> Worktree<'a> {
                 // written again here. Files that differ otherwise were ignored before, or have just
                 // appeared, and stay.
                 status = self
-                    .reset_to_head(&aim.target, || self.switch_contents(marker))?
+                    .reset_to_head(&target.commit, || self.switch_contents(marker))?
                     .1;
             }
-            if aim.is_new_branch {
-                self.create_branch(&name, &aim.target)?;
+            if target.is_new_branch {
+                self.create_branch(&name, &target.commit)?;
             } else {
-                if self.git().branch(acquire.branch)?.as_ref() != Some(&aim.target) {
+                if self.git().branch(acquire.branch)?.as_ref() != Some(&target.commit) {
                     return Err(changing());
                 }
                 self.set_head(&name)?;
             }
-            status.head = self.head_at(&name, acquire.branch, &aim.target)?;
+            status.head = self.head_at(&name, acquire.branch, &target.commit)?;
         }
         if status.head.branch() != Some(acquire.branch) {
             return Err(changing());
@@ -380,7 +383,7 @@ impl<'a> Worktree<'a> {
     fn acquired_workspace(
         self,
         acquire: &AcquireRequest<'_>,
-        aim: AcquireTarget,
+        target: AcquireTarget,
         status: WorktreeStatus,
         was_acquired: bool,
     ) -> Result<AcquiredWorkspace<'a>, GitError> {
@@ -389,10 +392,10 @@ impl<'a> Worktree<'a> {
             is_task_file_tracked: status.has(acquire.task_file),
             worktree: self,
             empty_submodules,
-            base: aim.base,
-            freshness: aim.freshness,
+            base: target.base,
+            freshness: target.freshness,
             was_acquired,
-            is_new_branch: aim.is_new_branch && !was_acquired,
+            is_new_branch: target.is_new_branch && !was_acquired,
             operations: status.operations,
             changes: status.changes.into_keys().collect(),
             stale_submodules: status.moved_submodules,
