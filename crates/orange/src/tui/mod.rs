@@ -36,14 +36,13 @@ use std::time::Duration;
 use gather::Gatherers;
 use input::Input;
 use model::Model;
-use model::drafts::Drafts;
 use model::list::List;
 use model::message::Message;
 use orange_config::clock;
 use orange_driver::Driver;
 use orange_engine::names::ProjectName;
 use panic_hook::PanicRecord;
-use run::Runner;
+use run::{Runner, load_drafts};
 use screen::Screen;
 use supervisor_thread::SupervisorThread;
 use theme::Theme;
@@ -82,7 +81,7 @@ pub fn open(
     let panic_record = PanicRecord::watch(driver, &sender);
     let gatherers = Gatherers::start(driver, theme, &sender);
     let mut model = Model::new(theme, List::new(project, shows_all_projects), clock::now());
-    model.drafts = Drafts::load(driver);
+    model.drafts = load_drafts(driver);
     let result = catch_unwind(AssertUnwindSafe(|| {
         show(driver, model, gatherers, (sender, receiver))
     }));

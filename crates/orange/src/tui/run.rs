@@ -77,7 +77,7 @@ impl Runner {
             }
             Command::SaveDrafts(drafts) => {
                 let before = self.known_drafts.replace(drafts.clone());
-                let merged = drafts.merge_into(Drafts::load(&self.driver), &before);
+                let merged = drafts.merge_into(load_drafts(&self.driver), &before);
                 // A draft that cannot be saved is still in the dashboard.
                 if let Ok(json) = serde_json::to_string(&merged) {
                     let _unsaved = self.driver.requests.save_drafts(&json);
@@ -216,4 +216,11 @@ fn choices(driver: &Driver) -> Choices {
         workflows: workflows.unwrap_or_default(),
         here: here.map(|it| it.name.to_string()),
     }
+}
+
+/// The drafts that were saved last, by any dashboard.
+pub fn load_drafts(driver: &Driver) -> Drafts {
+    let json = driver.requests.load_drafts();
+    let drafts = json.and_then(|json| serde_json::from_str(&json).ok());
+    drafts.unwrap_or_default()
 }

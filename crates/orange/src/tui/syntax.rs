@@ -24,138 +24,54 @@ pub struct Language {
     comments: &'static [&'static str],
     /// The characters that begin and end a string.
     quotes: &'static [char],
-    keywords: &'static [&'static str],
+    /// Separated by spaces.
+    keywords: &'static str,
 }
 
 const C_LIKE: Language = Language {
     comments: &["//", "/*"],
     quotes: &['"', '\'', '`'],
-    keywords: &[
-        "abstract",
-        "as",
-        "async",
-        "await",
-        "boolean",
-        "break",
-        "case",
-        "catch",
-        "chan",
-        "char",
-        "class",
-        "const",
-        "continue",
-        "default",
-        "defer",
-        "delete",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "export",
-        "extends",
-        "false",
-        "final",
-        "float",
-        "for",
-        "from",
-        "func",
-        "function",
-        "go",
-        "goto",
-        "if",
-        "implements",
-        "import",
-        "in",
-        "instanceof",
-        "int",
-        "interface",
-        "let",
-        "long",
-        "map",
-        "namespace",
-        "new",
-        "nil",
-        "null",
-        "of",
-        "override",
-        "package",
-        "private",
-        "protected",
-        "public",
-        "range",
-        "return",
-        "select",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "super",
-        "switch",
-        "template",
-        "this",
-        "throw",
-        "throws",
-        "true",
-        "try",
-        "type",
-        "typedef",
-        "typeof",
-        "undefined",
-        "union",
-        "unsigned",
-        "using",
-        "var",
-        "virtual",
-        "void",
-        "volatile",
-        "while",
-        "yield",
-    ],
+    keywords: "abstract as async await boolean break case catch chan char class const continue \
+        default defer delete do double else enum export extends false final float for from \
+        func function go goto if implements import in instanceof int interface let long \
+        map namespace new nil null of override package private protected public range \
+        return select short signed sizeof static struct super switch template this throw \
+        throws true try type typedef typeof undefined union unsigned using var virtual \
+        void volatile while yield",
 };
 
 /// In Rust, `'` also begins a lifetime.
 const RUST: Language = Language {
     comments: &["//", "/*"],
     quotes: &['"'],
-    keywords: &[
-        "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum",
-        "extern", "false", "fn", "for", "if", "impl", "in", "let", "loop", "match", "mod", "move",
-        "mut", "pub", "ref", "return", "self", "Self", "static", "struct", "super", "trait",
-        "true", "type", "union", "unsafe", "use", "where", "while",
-    ],
+    keywords: "as async await break const continue crate dyn else enum extern false fn for if \
+        impl in let loop match mod move mut pub ref return self Self static struct super \
+        trait true type union unsafe use where while",
 };
 
 const SCRIPT: Language = Language {
     comments: &["#"],
     quotes: &['"', '\''],
-    keywords: &[
-        "and", "as", "assert", "async", "await", "begin", "break", "case", "class", "continue",
-        "def", "del", "do", "done", "elif", "else", "elsif", "end", "ensure", "esac", "except",
-        "export", "false", "False", "fi", "finally", "for", "from", "function", "global", "if",
-        "import", "in", "is", "lambda", "local", "module", "nil", "None", "nonlocal", "not", "or",
-        "pass", "raise", "require", "rescue", "return", "self", "set", "then", "true", "True",
-        "try", "unless", "until", "when", "while", "with", "yield",
-    ],
+    keywords: "and as assert async await begin break case class continue def del do done elif \
+        else elsif end ensure esac except export false False fi finally for from function \
+        global if import in is lambda local module nil None nonlocal not or pass raise \
+        require rescue return self set then true True try unless until when while with \
+        yield",
 };
 
 const DATA: Language = Language {
     comments: &["#"],
     quotes: &['"', '\''],
-    keywords: &["true", "false", "null", "yes", "no", "on", "off"],
+    keywords: "true false null yes no on off",
 };
 
 const QUERY: Language = Language {
     comments: &["--"],
     quotes: &['"', '\''],
-    keywords: &[
-        "and", "as", "by", "create", "delete", "drop", "end", "false", "from", "function", "group",
-        "if", "index", "insert", "into", "join", "local", "nil", "not", "null", "on", "or",
-        "order", "return", "select", "set", "table", "then", "true", "union", "update", "values",
-        "where", "while", "AND", "AS", "BY", "CREATE", "DELETE", "DROP", "FROM", "GROUP", "INDEX",
-        "INSERT", "INTO", "JOIN", "NOT", "NULL", "ON", "OR", "ORDER", "SELECT", "SET", "TABLE",
-        "UNION", "UPDATE", "VALUES", "WHERE",
-    ],
+    keywords: "and as by create delete drop end false from function group if index insert into \
+        join local nil not null on or order return select set table then true union update \
+        values where while AND AS BY CREATE DELETE DROP FROM GROUP INDEX INSERT INTO JOIN \
+        NOT NULL ON OR ORDER SELECT SET TABLE UNION UPDATE VALUES WHERE",
 };
 
 /// The language of a file, by its name; `None` if its lines are shown plain.
@@ -212,7 +128,7 @@ pub fn tokens(language: &Language, line: &str) -> Vec<(usize, Token)> {
                 let word = &rest[..length];
                 let token = match first {
                     '0'..='9' => Token::Number,
-                    _ if language.keywords.contains(&word) => Token::Keyword,
+                    _ if language.keywords.split(' ').any(|it| it == word) => Token::Keyword,
                     _ => Token::Plain,
                 };
                 (length, token)

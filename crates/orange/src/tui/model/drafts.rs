@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use orange_driver::Driver;
 use orange_engine::names::TaskId;
 use serde::{Deserialize, Serialize};
 
@@ -27,13 +26,6 @@ pub struct Drafts {
 }
 
 impl Drafts {
-    /// The drafts that were saved last, by any dashboard.
-    pub fn load(driver: &Driver) -> Drafts {
-        let json = driver.requests.load_drafts();
-        let drafts = json.and_then(|json| serde_json::from_str(&json).ok());
-        drafts.unwrap_or_default()
-    }
-
     /// Copies what is being typed in this mode.
     pub fn note(&mut self, mode: &Mode) {
         match mode {

@@ -1,4 +1,4 @@
-//! What the user has marked and commented in the diff of a task.
+//! The user's marks and comments in the diff of a task.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

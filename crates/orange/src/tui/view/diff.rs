@@ -1,4 +1,4 @@
-//! Draws a diff; its first line is the heading of the current file.
+//! Draws a diff below the heading of the file on screen.
 
 use std::ops::Range;
 
