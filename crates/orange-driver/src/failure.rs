@@ -19,8 +19,8 @@ pub(crate) struct Failure {
     pub(crate) feedback: Option<String>,
 }
 
-/// Poll interval for blocks only the user can clear.
-const BLOCKED_POLL_INTERVAL: Duration = Duration::from_mins(1);
+/// How often to retry a start on a harness that stays parked until the user unparks it.
+const PARKED_RETRY_INTERVAL: Duration = Duration::from_mins(1);
 
 impl Failure {
     /// A retry may help.
@@ -40,7 +40,7 @@ impl Failure {
 
     /// A start has to wait, because its harness is parked.
     pub(crate) fn parked(parking: &Parking) -> Failure {
-        let until = parking.until.unwrap_or(clock::after(BLOCKED_POLL_INTERVAL));
+        let until = parking.until.unwrap_or(clock::after(PARKED_RETRY_INTERVAL));
         Failure {
             retry_at: Some(until),
             ..Failure::temporary(parking)

@@ -63,7 +63,8 @@ fn note_edge(workflow: &Workflow, task: &Task, changed: &StatusChange, found: &m
     }
 }
 
-/// The edge by which a status changed; load rule 7 leaves one per source, target and trigger.
+/// The edge by which a status changed. Of the edges with the same source, target and trigger, at
+/// most one is open to a role while its guard holds (load rule 7).
 fn edge_taken(workflow: &Workflow, task: &Task, changed: &StatusChange) -> Option<usize> {
     let leads = |edge: &Edge| {
         edge.from == changed.from

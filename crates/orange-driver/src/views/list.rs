@@ -89,6 +89,14 @@ impl Views {
         // An agent that is found dead does nothing, whatever it reported last.
         let is_alive = |row: &&TaskRow| agent_states.get(&row.id) == Some(&AgentState::Alive);
         let activity_states = self.activity_states(tasks.iter().filter(is_alive));
+        // Without a supervisor, nothing has noticed the exit yet. It needs the user now.
+        if !self.context.is_supervised() {
+            for row in &mut tasks {
+                if agent_states.get(&row.id) == Some(&AgentState::Dead) {
+                    row.attention.push(String::from("its agent has exited"));
+                }
+            }
+        }
         // Rows come sorted by id, and the sort is stable, so ties stay in that order.
         tasks.sort_by_cached_key(|row| (rank(row), since(row)));
         Ok(Overview {

@@ -2,6 +2,7 @@
 
 use orange_effects::git::{BranchDiff, DiffRequest, DiffSize};
 use orange_engine::event::Fact;
+use orange_engine::language::workflow::Trigger;
 use orange_engine::names::{CommitId, TaskId};
 use orange_store::Store;
 
@@ -16,10 +17,14 @@ impl Workspaces {
         let task = store.require(task)?.task;
         let workspace = store.workspace_of(&task.id)?;
         let (project, git) = self.repository_of(&task)?;
+        let merged = match task.entered.trigger {
+            Some(Trigger::Merged) => last_merge(&store, &task.id)?,
+            _ => None,
+        };
         let request = DiffRequest {
             branch: &task.branch,
             default: &project.default_branch,
-            merged: None,
+            merged: merged.as_ref().map(|(base, head)| (base, head)),
             stat: true,
             colour: false,
         };

@@ -314,7 +314,15 @@ pub fn start_detached(orange: &Path, program: &Invocation) -> Result<u32, Comman
     detacher.directory.clone_from(&program.directory);
     // A process group leader cannot create a session.
     detacher.has_own_group = false;
-    let finished = detacher.require_success()?;
+    let mut finished = detacher.run()?;
+    if finished.ending == CommandExit::Signal(Signal::INT.as_raw()) {
+        // Until it has its own session, the terminal's interrupt key ends it too. It starts nothing
+        // before that, so it can be run again.
+        finished = detacher.run()?;
+    }
+    if finished.ending != CommandExit::Code(0) {
+        return Err(detacher.error_for(finished));
+    }
     let output = String::from_utf8_lossy(&finished.stdout.bytes);
     let pid = output.trim().parse();
     pid.map_err(|_| detacher.error_for(finished))

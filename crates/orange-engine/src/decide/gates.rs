@@ -211,9 +211,13 @@ fn check_git(gate: &GitGate, steps: &PlanBuilder<'_>) -> GateResult {
         })
         .collect();
     GateResult::from_failures(failures, || {
-        let names = gate.conditions.iter().map(|condition| condition.name());
-        let names = names.collect::<Vec<_>>().join("`, `");
-        format!("the git gate `{names}` passes at {}", git.head)
+        let names = gate.conditions.iter();
+        let names = names.map(|condition| format!("`{}`", condition.name()));
+        format!(
+            "git at {}: {}",
+            git.head,
+            names.collect::<Vec<_>>().join(", ")
+        )
     })
 }
 

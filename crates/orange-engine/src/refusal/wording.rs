@@ -120,10 +120,7 @@ impl fmt::Display for Blocker {
                 )
             }
             Blocker::NoRespawn { role: Some(role) } => {
-                write!(
-                    formatter,
-                    "this status has no prompt to respawn the {role} with"
-                )
+                write!(formatter, "in this status, no {role} can be respawned")
             }
             Blocker::NoRespawn { role: None } => {
                 formatter.write_str("this status has no agent to respawn")

@@ -7,6 +7,7 @@
 mod ansi;
 mod buttons;
 mod diff_keys;
+mod draft_saver;
 mod fit;
 mod frames;
 mod fuzzy;
@@ -27,12 +28,12 @@ mod theme;
 mod update;
 mod view;
 
-use std::cell::RefCell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
+use draft_saver::DraftSaver;
 use gather::Gatherers;
 use input::Input;
 use model::Model;
@@ -42,7 +43,7 @@ use orange_config::clock;
 use orange_driver::Driver;
 use orange_engine::names::ProjectName;
 use panic_hook::PanicRecord;
-use run::{Runner, load_drafts};
+use run::Runner;
 use screen::Screen;
 use supervisor_thread::SupervisorThread;
 use theme::Theme;
@@ -81,7 +82,7 @@ pub fn open(
     let panic_record = PanicRecord::watch(driver, &sender);
     let gatherers = Gatherers::start(driver, theme, &sender);
     let mut model = Model::new(theme, List::new(project, shows_all_projects), clock::now());
-    model.drafts = load_drafts(driver);
+    model.drafts = draft_saver::load(driver);
     let result = catch_unwind(AssertUnwindSafe(|| {
         show(driver, model, gatherers, (sender, receiver))
     }));
@@ -108,7 +109,7 @@ fn show(
         input: Input::start(&sender)?,
         gatherers,
         sender: sender.clone(),
-        known_drafts: RefCell::new(model.drafts.clone()),
+        draft_saver: DraftSaver::start(driver, model.drafts.clone())?,
     };
     let supervisor = SupervisorThread::start(driver, &sender);
     let result = run_loop(&mut model, &mut screen, &runner, &receiver);

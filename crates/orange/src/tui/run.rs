@@ -1,6 +1,5 @@
 //! Runs the commands that `update` returns.
 
-use std::cell::RefCell;
 use std::io;
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -11,10 +10,10 @@ use orange_engine::names::TaskId;
 use signal_hook::consts::SIGTSTP;
 use signal_hook::low_level::emulate_default_handler;
 
+use super::draft_saver::DraftSaver;
 use super::gather::Gatherers;
 use super::input::Input;
 use super::model::command::{Action, Command};
-use super::model::drafts::Drafts;
 use super::model::message::{ActionResult, Message};
 use super::model::mode::Alert;
 use super::model::{Choices, TaskDefaults};
@@ -27,8 +26,7 @@ pub struct Runner {
     pub sender: Sender<Message>,
     pub gatherers: Gatherers,
     pub input: Input,
-    /// The drafts of this dashboard when it last loaded or saved them.
-    pub known_drafts: RefCell<Drafts>,
+    pub draft_saver: DraftSaver,
 }
 
 impl Runner {
@@ -75,14 +73,7 @@ impl Runner {
                 let driver = self.driver.clone();
                 self.spawn(move || Message::Choices(choices(&driver)));
             }
-            Command::SaveDrafts(drafts) => {
-                let before = self.known_drafts.replace(drafts.clone());
-                let merged = drafts.merge_into(load_drafts(&self.driver), &before);
-                // A draft that cannot be saved is still in the dashboard.
-                if let Ok(json) = serde_json::to_string(&merged) {
-                    let _unsaved = self.driver.requests.save_drafts(&json);
-                }
-            }
+            Command::SaveDrafts(drafts) => self.draft_saver.save(drafts),
             Command::ForecastMerge(task) => {
                 let driver = self.driver.clone();
                 self.spawn(move || {
@@ -216,11 +207,4 @@ fn choices(driver: &Driver) -> Choices {
         workflows: workflows.unwrap_or_default(),
         here: here.map(|it| it.name.to_string()),
     }
-}
-
-/// The drafts that were saved last, by any dashboard.
-pub fn load_drafts(driver: &Driver) -> Drafts {
-    let json = driver.requests.load_drafts();
-    let drafts = json.and_then(|json| serde_json::from_str(&json).ok());
-    drafts.unwrap_or_default()
 }

@@ -11,6 +11,7 @@ const TUI: &str = "crates/orange/src/tui/";
 
 /// The parts of `tui/` that gather, listen and carry out.
 const OTHERS: &[&str] = &[
+    "draft_saver.rs",
     "perform.rs",
     "frames.rs",
     "gather/",

@@ -172,6 +172,8 @@ fn two_slow_gates_each_run_once() {
         let commands = stage.store().gate_commands(&id).unwrap();
         commands.len() == 2 && commands.iter().all(|it| it.answer.is_some())
     });
+    let mut close = close;
+    close[6] = "60";
     stage.run_ok(&close);
     assert_eq!(gate_calls(&stage), 2);
     assert_eq!(stage.task(&id).status.as_str(), "closed");

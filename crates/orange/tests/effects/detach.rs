@@ -1,6 +1,7 @@
 //! A program that outlives its caller.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use orange_effects::command::{Invocation, start_detached};
@@ -48,4 +49,18 @@ fn a_detached_start_that_fails_is_reported() {
     let program = Invocation::new("no-such-program", variables(&[]));
     let error = start_detached(orange, &program).unwrap_err().to_string();
     assert!(error.contains("the program was not found"), "{error}");
+}
+
+/// `^C` reaches the program that detaches as long as it has no session of its own.
+#[test]
+fn an_interrupted_start_is_repeated() {
+    let root = tempfile::tempdir().unwrap();
+    let (detacher, mark) = (root.path().join("detacher"), root.path().join("mark"));
+    let mark = mark.display();
+    let script =
+        format!("#!/bin/sh\nif [ -e {mark} ]; then echo 42; else : > {mark}; kill -INT $$; fi\n");
+    fs::write(&detacher, script).unwrap();
+    fs::set_permissions(&detacher, fs::Permissions::from_mode(0o755)).unwrap();
+    let program = Invocation::new("sh", variables(&[]));
+    assert_eq!(start_detached(&detacher, &program).unwrap(), 42);
 }

@@ -73,12 +73,14 @@ pub(super) fn run(
         }
     }
     let has_failed = lines.iter().any(|it| it.problem.is_some());
-    let first = lines.iter().find_map(|it| it.task.clone());
+    let mut created = lines.iter().filter_map(|it| it.task.clone());
+    let first = created.next();
+    let is_comparable = created.next().is_some();
     if output.is_json() {
         SHAPE.print(&Body { tasks: lines }, output)?;
     } else {
         output.answer(&text(&lines, output.answer_width()))?;
-        if let Some(task) = first {
+        if let Some(task) = first.filter(|_| is_comparable) {
             let hint = format!(
                 "`orange task compare {task}` shows them side by side; `orange task keep TASK` \
                  cancels the others"

@@ -54,7 +54,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let kept = driver.callers.resolve_task(Some(&args.task))?;
     let members = driver.views.group_of(&kept)?;
     if members.len() < 2 {
-        let message = format!("cannot keep only `{kept}`: it was not created with `--each`");
+        let message =
+            format!("cannot keep only `{kept}`: no other task was created with it by `--each`");
         let error = Error::new(Exit::Refused, "no-group", message);
         return Err(error.hint("cancel other tasks with `orange cancel TASK`"));
     }

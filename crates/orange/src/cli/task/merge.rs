@@ -22,9 +22,9 @@ use crate::output::Output;
 
 /// Merge the reviewed commit.
 ///
-/// Merges exactly the commit that was handed over and reviewed into the default branch. If the
-/// workflow wants a confirmation in this status, pass `--yes` to confirm, or `--force` to be asked
-/// at the terminal; the shipped workflows want one everywhere but in `reviewing`. If the worktree has uncommitted files, or the branch
+/// Merges exactly the commit that was handed over and reviewed into the default branch. The
+/// shipped workflows want a confirmation if the task is not in `reviewing`: pass `--yes` to confirm,
+/// or `--force` to be asked at the terminal. If the worktree has uncommitted files, or the branch
 /// has commits after the reviewed one, nothing is merged; the error names the files or counts the
 /// commits. If the project has `"push": true`, orange pushes the merge to the remote before it moves your local branch; if
 /// the push is rejected, nothing is merged.

@@ -26,7 +26,7 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.check/1");
 /// column.
 ///
 /// Then tries everything that a workflow can do, with the same code that runs tasks: every status,
-/// with every value of the counters that guards read, with every combination of live agents, with
+/// with every value of the counters that a `when` compares, with every combination of live agents, with
 /// and without a workspace, and with each agent start succeeding or failing. It assumes that an
 /// agent may write anything into TASK.md. For each problem, such as a workspace that is never
 /// released, a loop that never ends or an agent that passes its own review, prints the shortest

@@ -16,7 +16,7 @@ use crate::tui::model::message::Message;
 /// How often the usage of live agents is read; many idle agents must cost next to nothing.
 const TICK: Duration = Duration::from_secs(10);
 
-/// How long after the start it is first read, so that the first frame is drawn before.
+/// The delay of the first reading, so that the first frame does not wait for it.
 const DELAY: Duration = Duration::from_millis(300);
 
 pub(super) fn follow(
@@ -33,7 +33,7 @@ pub(super) fn follow(
         if receive(receiver, tick.remaining()).is_none() {
             return;
         }
-        // Other threads get the same requests; this one keeps its pace.
+        // A request wakes this thread too, but usage is read only once per tick.
         if !tick.has_passed() {
             continue;
         }

@@ -122,7 +122,7 @@ impl Entry {
 
     /// Whether work has been started and its worktree is not released yet.
     pub fn has_worktree(&self) -> bool {
-        !self.row.runs.is_empty() && !self.is_ended()
+        !matches!(self.row.kind, Some(Kind::Queued | Kind::Terminal))
     }
 
     pub fn is_ended(&self) -> bool {
