@@ -54,3 +54,25 @@ fn tasks_are_compared_side_by_side() {
         .unwrap();
     assert!(row.contains("1.2k  $0.25"), "{text}");
 }
+
+#[test]
+fn a_merged_task_keeps_its_size() {
+    let stage = Stage::new("minimal");
+    stage.script(
+        "worker-1",
+        "commit one; echo 'DONE: it' | section Handoff; ask task update --status reviewing",
+    );
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_status(&id, "reviewing");
+    let changes = || {
+        let (_, compared) = stage.json(&["task", "compare", id.as_str(), "--json"]);
+        compared["tasks"][0]["changes"].clone()
+    };
+    let before = changes();
+    assert_eq!(before["commits"], 1, "{before}");
+    stage.run_ok(&["task", "merge", "fix", "--wait", "60"]);
+    let after = changes();
+    assert_eq!(after["files"], before["files"], "{after}");
+    assert_eq!(after["added"], before["added"], "{after}");
+}

@@ -254,3 +254,22 @@ fn the_cost_of_each_task_and_the_total_say_what_is_unknown() {
     assert!(plain.get("usage").is_none() && plain["tasks"][0].get("usage").is_none());
     assert!(!agent.stage.run_ok(&["ls"]).contains("TOKENS"));
 }
+
+#[test]
+fn an_agent_that_exited_without_a_supervisor_puts_its_task_first() {
+    let stage = Stage::new("minimal");
+    stage.script("worker-1", "echo hello");
+    stage.script("worker-2", "exit 7");
+    let healthy = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", healthy.as_str()]);
+    stage.wait_for_turn("worker-1");
+    let exited = stage.create(&["Add another line"]);
+    stage.run_ok(&["task", "spawn", exited.as_str()]);
+    wait_for("the exit", || {
+        let (_, listed) = stage.json(&["task", "list", "--json"]);
+        let first = &listed["tasks"][0];
+        first["id"] == exited.as_str() && first["attention"][0] == "its agent has exited"
+    });
+    // Reading changes nothing.
+    assert_eq!(stage.task(&exited).attention, [""; 0]);
+}
