@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use orange_config::Project;
 use orange_config::clock;
-use orange_effects::git::{Git, ReleaseRequest, ReleaseResult};
+use orange_effects::git::{Git, ReleaseRequest, ReleaseResult, Worktree};
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use orange_engine::task::RunState;
 use orange_store::{Store, StoreError, TaskDirectory, WorkspaceRecord, WorkspaceState};
@@ -241,22 +241,21 @@ impl Admin {
         project: &Project,
         record: &WorkspaceRecord,
     ) -> Result<Result<(), String>, DriverError> {
-        let worktree = match git.existing_workspace(&slot(record))? {
-            Ok(Some(worktree)) => worktree,
+        let (worktree, task) = match retired_worktree(git, record)? {
+            Ok(Some(found)) => found,
             Ok(None) => return Ok(Ok(())),
-            Err(refusal) => return Ok(Err(refusal.to_string())),
+            Err(reason) => return Ok(Err(reason)),
         };
-        let marker = worktree.marker()?;
-        let Some(task) = marker.as_ref().and_then(|marker| marker.phase.task()) else {
+        let Some(task) = task else {
             let condition = worktree.condition()?;
             let is_at_rest = condition.is_clean() && condition.head.branch().is_none();
             let reason = "it holds changes or a branch: clean it and detach HEAD";
             return Ok(is_at_rest.then_some(()).ok_or_else(|| reason.to_owned()));
         };
-        if let Some(reason) = self.reason_in_use(store, task, record)? {
+        if let Some(reason) = self.reason_in_use(store, &task, record)? {
             return Ok(Err(reason));
         }
-        release_retired(git, project, record)
+        release(git, project, record, &task)
     }
 
     /// Why a workspace whose marker names this task may still be in use. Even a retired workspace
@@ -347,15 +346,39 @@ pub(super) fn release_retired(
     project: &Project,
     record: &WorkspaceRecord,
 ) -> Result<Result<(), String>, DriverError> {
-    let worktree = match git.existing_workspace(&slot(record))? {
-        Ok(Some(worktree)) => worktree,
-        Ok(None) => return Ok(Ok(())),
-        Err(refusal) => return Ok(Err(refusal.to_string())),
-    };
-    let marker = worktree.marker()?;
-    let Some(task) = marker.as_ref().and_then(|marker| marker.phase.task()) else {
-        return Ok(Ok(()));
-    };
+    match retired_worktree(git, record)? {
+        Ok(Some((_, Some(task)))) => release(git, project, record, &task),
+        Ok(_) => Ok(Ok(())),
+        Err(reason) => Ok(Err(reason)),
+    }
+}
+
+/// A worktree and the task it is marked for.
+type MarkedWorktree<'git> = (Worktree<'git>, Option<TaskId>);
+
+/// The worktree of a retired workspace; `None` if it is gone. The inner error says why it cannot be
+/// used.
+fn retired_worktree<'git>(
+    git: &'git Git,
+    record: &WorkspaceRecord,
+) -> Result<Result<Option<MarkedWorktree<'git>>, String>, DriverError> {
+    Ok(match git.existing_workspace(&slot(record))? {
+        Ok(Some(worktree)) => {
+            let marker = worktree.marker()?;
+            let task = marker.and_then(|marker| marker.phase.task().cloned());
+            Ok(Some((worktree, task)))
+        }
+        Ok(None) => Ok(None),
+        Err(refusal) => Err(refusal.to_string()),
+    })
+}
+
+fn release(
+    git: &Git,
+    project: &Project,
+    record: &WorkspaceRecord,
+    task: &TaskId,
+) -> Result<Result<(), String>, DriverError> {
     let released = git.release(&ReleaseRequest {
         slot: slot(record),
         task,

@@ -1,7 +1,7 @@
 //! Tasks that do the same work with different agents.
 
 use orange_engine::Task;
-use orange_engine::language::workflow::Kind;
+use orange_engine::language::workflow::{Kind, Trigger};
 use orange_engine::names::{GroupName, TaskId};
 use orange_store::{RowFilter, Store};
 
@@ -15,6 +15,8 @@ pub struct GroupMember {
     pub task: Task,
     /// Whether it has ended.
     pub is_finished: bool,
+    /// Whether it was merged.
+    pub is_merged: bool,
 }
 
 /// A name that no group has.
@@ -40,6 +42,7 @@ impl Views {
             let group = &stored.task.queueing.group;
             if row.id == *id || group.is_some() && *group == task.queueing.group {
                 members.push(GroupMember {
+                    is_merged: stored.task.entered.trigger == Some(Trigger::Merged),
                     task: stored.task,
                     is_finished: row.kind == Some(Kind::Terminal),
                 });

@@ -61,7 +61,8 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         Blocker::GuardFailed { when, .. } => guard_hint(when, refusal),
         Blocker::GateFailed { failure } => return gate_hint(failure, &same_command),
         Blocker::ConfirmationNeeded { .. } if refusal.by == Role::Human => {
-            format!("to confirm, run `{same_command} --yes`")
+            let head = named_head(&refusal.attempt);
+            format!("to confirm, run `{same_command}{head} --yes`")
         }
         Blocker::ConfirmationNeeded { .. } => ask_user_hint(refusal),
         Blocker::UnknownStatus { .. } | Blocker::NoPrevious | Blocker::VerbUnavailable { .. } => {
@@ -184,6 +185,18 @@ fn options(attempt: &Attempt) -> String {
     let strategy = strategy.map(|it| format!(" --strategy {}", it.as_str()));
     let local = if *local { " --local" } else { "" };
     strategy.unwrap_or_default() + local
+}
+
+/// The commit that was named with a merge.
+fn named_head(attempt: &Attempt) -> String {
+    match attempt {
+        Attempt::Verb {
+            head: Some(head),
+            is_head_named: true,
+            ..
+        } => format!(" --head {}", head.short()),
+        _ => String::new(),
+    }
 }
 
 /// Names another agent before the user: its turn will come, so the user need not be asked.

@@ -19,6 +19,7 @@ pub fn refuse_start(task: &Task, request: &Request, waits: Vec<Wait>) -> Refusal
             strategy: None,
             local: false,
             head: None,
+            is_head_named: false,
         },
         RequestKind::Move { to } | RequestKind::HandEdit { to, .. } => Attempt::Move {
             from,

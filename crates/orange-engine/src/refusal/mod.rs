@@ -60,6 +60,9 @@ pub enum Attempt {
         /// The commit that a merge would have taken, if known.
         #[serde(skip_serializing_if = "Option::is_none")]
         head: Option<CommitId>,
+        /// Whether the request named that commit.
+        #[serde(skip)]
+        is_head_named: bool,
     },
     /// Respawning an agent.
     Respawn {

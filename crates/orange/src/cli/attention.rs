@@ -18,7 +18,7 @@ use super::request::progress::{WaitMode, run_with_progress};
 use super::request::requests::{Extras, driver, print_with};
 use crate::cli::answer::words::age;
 use crate::cli::{Error, Exit, Shape};
-use crate::output::{Alignment, Column, Grid, Output, Style, Text, with_local_times};
+use crate::output::{Column, Grid, Output, Style, Text, with_local_times};
 
 /// Poll interval of `--follow`.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -233,17 +233,9 @@ fn push_request(text: &mut Text, item: &Item) {
 }
 
 fn grid(items: &[AttentionEntry], in_one_project: bool) -> Grid<'_, 6> {
-    let column = |heading, narrowest| Column {
-        heading,
-        alignment: Alignment::Left,
-        narrowest,
-    };
+    let column = Column::text;
     let mut grid = Grid::new([
-        Column {
-            heading: "AGE",
-            alignment: Alignment::Right,
-            narrowest: None,
-        },
+        Column::number("AGE"),
         column("TASK", None),
         column("WHAT", None),
         column("PROJECT", Some(8)),

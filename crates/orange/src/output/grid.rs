@@ -22,6 +22,24 @@ pub struct Column {
     pub narrowest: Option<usize>,
 }
 
+impl Column {
+    pub const fn text(heading: &'static str, narrowest: Option<usize>) -> Column {
+        Column {
+            heading,
+            alignment: Alignment::Left,
+            narrowest,
+        }
+    }
+
+    pub const fn number(heading: &'static str) -> Column {
+        Column {
+            heading,
+            alignment: Alignment::Right,
+            narrowest: None,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Grid<'text, const N: usize> {
     columns: [Column; N],

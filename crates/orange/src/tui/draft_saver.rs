@@ -1,8 +1,8 @@
 //! Saves drafts in a thread of its own.
 
+use std::io;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
-use std::{io, mem};
 
 use orange_driver::Driver;
 
@@ -24,8 +24,11 @@ impl DraftSaver {
             let mut before = loaded;
             for drafts in &receiver {
                 let drafts = receiver.try_iter().last().unwrap_or(drafts);
-                let before = mem::replace(&mut before, drafts.clone());
-                save(&driver, &drafts.merge_into(load(&driver), &before));
+                // Drafts that could not be saved are still in the dashboard, and are part of the
+                // next attempt.
+                if save(&driver, &drafts.merge_into(load(&driver), &before)) {
+                    before = drafts;
+                }
             }
         })?;
         Ok(DraftSaver {
@@ -58,9 +61,8 @@ pub fn load(driver: &Driver) -> Drafts {
     drafts.unwrap_or_default()
 }
 
-/// Drafts that cannot be saved are still in the dashboard.
-fn save(driver: &Driver, drafts: &Drafts) {
-    if let Ok(json) = serde_json::to_string(drafts) {
-        let _unsaved = driver.requests.save_drafts(&json);
-    }
+/// Returns whether they were saved.
+fn save(driver: &Driver, drafts: &Drafts) -> bool {
+    let json = serde_json::to_string(drafts);
+    json.is_ok_and(|json| driver.requests.save_drafts(&json).is_ok())
 }

@@ -137,17 +137,15 @@ fn new_task(driver: &Driver, draft: &TaskDraft) -> Result<NewTaskRequest, Driver
 fn answer_result(answer: Answer, action: &Action) -> ActionResult {
     match answer {
         Answer::Refused(refusal) => refusal_result(&refusal, action),
-        Answer::AlreadyDone(task) if matches!(action, Action::Ask { comments, .. } if !comments.is_empty()) => {
-            ActionResult::Failed(Alert {
-                title: format!("Not sent: {}", task.id),
-                lines: vec![format!(
-                    "{} is already in `{}`; your comments are kept",
-                    task.id, task.status
-                )],
-                hints: Vec::new(),
-                offer: None,
-            })
-        }
+        Answer::AlreadyDone(task) if action.has_text() => ActionResult::Failed(Alert {
+            title: format!("Not sent: {}", task.id),
+            lines: vec![format!(
+                "{} is already in `{}`; your text is kept",
+                task.id, task.status
+            )],
+            hints: Vec::new(),
+            offer: None,
+        }),
         Answer::AlreadyDone(task) => ActionResult::Done {
             text: format!("{}: already in `{}`", task.id, task.status),
             task: Some(task.id),

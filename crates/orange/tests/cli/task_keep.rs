@@ -60,6 +60,11 @@ fn one_task_is_kept_and_the_work_of_the_others_is_saved() {
     // Repeating it changes nothing.
     let (code, again) = stage.json(&keep);
     assert_eq!((code, again["others"].as_array().unwrap().len()), (0, 0));
+    // A cancelled task cannot be kept in place of the open one.
+    let (code, refused) = stage.json(&["task", "keep", second.as_str(), "--json"]);
+    let expected = (3, &"kept-task-ended".into());
+    assert_eq!((code, &refused["error"]["code"]), expected);
+    assert_ne!(stage.task(&first).status.as_str(), "cancelled");
     let (code, refused) = stage.json(&["task", "keep", "alone", "--json"]);
     assert_eq!((code, &refused["error"]["code"]), (3, &"no-group".into()));
 }
@@ -69,11 +74,11 @@ fn a_repeated_command_completes_its_group() {
     let stage = Stage::new("default");
     stage.add_agent("other");
     let words = ["greet", "Greet in French", "--no-spawn"];
-    let (code, begun) = stage.create_each("script,nobody", &words);
-    assert_eq!(code, 3, "{begun:?}");
+    let (code, created) = stage.create_each("script,missing", &words);
+    assert_eq!(code, 3, "{created:?}");
     assert!(
-        begun[1]["problem"].as_str().unwrap().contains("nobody"),
-        "{begun:?}"
+        created[1]["problem"].as_str().unwrap().contains("missing"),
+        "{created:?}"
     );
     let (_, completed) = stage.create_each("script,other", &words);
     assert!(
@@ -81,7 +86,7 @@ fn a_repeated_command_completes_its_group() {
         "its branch is taken: {completed:?}"
     );
     let group = |line: &Value| stage.task(&id(line)).queueing.group;
-    assert_eq!(group(&begun[0]), group(&completed[1]));
+    assert_eq!(group(&created[0]), group(&completed[1]));
     for wrong in ["script", "script,script"] {
         let (code, _) = stage.call(&["new", "--each", wrong, "Greet in French"]);
         assert_eq!(code, 2, "{wrong}");

@@ -350,6 +350,10 @@ fn unreviewed_work_is_merged_only_after_confirmation() {
     assert_eq!(stage.protected_state(), before);
     assert_eq!(stage.task(&id).status.as_str(), "working");
     let head = stage.git_output("repo", &format!("rev-parse {}", stage.task(&id).branch));
+    // The command that confirms merges the commit that was named.
+    let (code, text) = stage.merge(&id, &["--head", &head]);
+    let hint = format!("--head {} --yes", &head[..12]);
+    assert!(code == 3 && text.contains(&hint), "{text}");
     // At a terminal the user gets a prompt, and may say no.
     for (typed, status) in [("n", "working"), ("y", "done")] {
         // The old server, while exiting, must not get in the way of the next one.

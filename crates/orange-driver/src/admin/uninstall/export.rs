@@ -126,8 +126,7 @@ pub(super) fn empty_home(home: &Home, export: &Path) -> Result<Vec<PathBuf>, Dri
         remove(&path, fs::remove_dir_all(&path))?;
     }
     for name in EMPTIED {
-        // Fails if something is left in it, which is then reported.
-        let _left = fs::remove_dir(home.path().join(name));
+        remove_empty(&home.path().join(name));
     }
     let left: Vec<PathBuf> = entries(home.path())
         .into_iter()
@@ -146,6 +145,17 @@ pub(super) fn empty_home(home: &Home, export: &Path) -> Result<Vec<PathBuf>, Dri
     }
     let _none = fs::remove_file(export.join(UNFINISHED));
     Ok(left)
+}
+
+/// Removes a directory and those below it, as far as no file is in them. What is left is reported
+/// later.
+fn remove_empty(folder: &Path) {
+    for path in entries(folder) {
+        if path.is_dir() && !path.is_symlink() {
+            remove_empty(&path);
+        }
+    }
+    let _left = fs::remove_dir(folder);
 }
 
 /// The paths in a directory, sorted; none if it cannot be read.

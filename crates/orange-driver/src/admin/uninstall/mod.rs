@@ -194,7 +194,6 @@ impl Admin {
     }
 }
 
-/// The branches of a project's tasks.
 /// The branches of a project's tasks, each once: a task can take over the branch of an ended one.
 fn task_branches(
     store: &Store,

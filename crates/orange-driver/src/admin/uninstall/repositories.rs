@@ -56,8 +56,10 @@ impl Admin {
             return Ok(());
         }
         self.report_progress(&format!("saving the work of {}", task.id));
-        // A failed teardown blocks nothing; its output is in `teardown.log`.
-        let _notice = self.workspaces.tear_down(store, task, None);
+        // A teardown script that failed blocks nothing; its output is in `teardown.log`. A process
+        // that could not be ended may still write, so it keeps the worktree.
+        let torn_down = self.workspaces.tear_down(store, task, None);
+        let _notice = torn_down.map_err(|failure| failure.error)?;
         let released = self.workspaces.release(store, task, None);
         released.map_err(|failure| failure.error)?;
         if let Some(held) = store.workspace_of(&task.id).map_err(text)? {

@@ -29,9 +29,11 @@ const NUMBERS: [&str; 6] = [
 ];
 
 impl Git {
-    /// The size of the changes in the branch's commits; zero if the branch does not exist.
+    /// The size of the changes in the branch's commits; zero if the branch does not exist and was
+    /// not merged.
     pub fn diff_size(&self, request: &DiffRequest<'_>) -> Result<DiffSize, GitError> {
-        let Some(head) = self.branch(request.branch)? else {
+        let merged = || request.merged.map(|(_, head)| head.clone());
+        let Some(head) = self.branch(request.branch)?.or_else(merged) else {
             return Ok(DiffSize::default());
         };
         let base = self.fork_point(request, &head)?;

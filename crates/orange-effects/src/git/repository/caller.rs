@@ -24,6 +24,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("submodule.recurse", "false"),
+    ("diff.suppressBlankEmpty", "false"),
     // git compares files thoroughly, so that it misses no change, and reads history from commits
     // only.
     ("core.commitGraph", "false"),

@@ -354,6 +354,7 @@ impl<'a> RequestDecision<'a> {
             strategy: strategy.filter(|it| *it != MergeStrategy::default()),
             local,
             head: submission::merge_candidate(&self.steps, self.request, verb),
+            is_head_named: self.request.head.is_some(),
         }
     }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
-use crate::output::{Alignment, Column, Grid, Output, Style};
+use crate::output::{Column, Grid, Output, Style};
 
 pub const SHAPE: Shape = Shape::of::<Body>("orange.task.compare/1");
 
@@ -123,16 +123,7 @@ fn changes(size: &DiffSize) -> Option<Changes> {
 }
 
 fn grid(tasks: &[TaskBody]) -> Grid<'_, 8> {
-    let text = |heading, narrowest| Column {
-        heading,
-        alignment: Alignment::Left,
-        narrowest,
-    };
-    let number = |heading| Column {
-        heading,
-        alignment: Alignment::Right,
-        narrowest: None,
-    };
+    let (text, number) = (Column::text, Column::number);
     let mut grid = Grid::new([
         text("TASK", None),
         text("STATUS", Some(6)),

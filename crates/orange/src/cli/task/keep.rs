@@ -43,7 +43,7 @@ struct Body {
 struct Line {
     task: String,
     branch: String,
-    /// Why it is not cancelled.
+    /// What prevented all or part of the cancellation.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
 }
@@ -59,6 +59,15 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let error = Error::new(Exit::Refused, "no-group", message);
         return Err(error.hint("cancel other tasks with `orange cancel TASK`"));
     }
+    let is_given_up = |it: &&GroupMember| it.task.id == kept && it.is_finished && !it.is_merged;
+    if let Some(member) = members.iter().find(is_given_up) {
+        let status = &member.task.status;
+        let message = format!("cannot keep only `{kept}`: it has ended in `{status}`");
+        let error = Error::new(Exit::Refused, "kept-task-ended", message);
+        return Err(error.hint(format!(
+            "name a task that is open; `orange task compare {kept}` lists them"
+        )));
+    }
     let is_other = |it: &GroupMember| it.task.id != kept && !it.is_finished;
     let others: Vec<GroupMember> = members.into_iter().filter(is_other).collect();
     if !args.yes && !others.is_empty() {
@@ -72,8 +81,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let problem = match cancel(args, &other.task.id, environment, output) {
             Ok(problem) => problem,
             // The user wants to stop, not to continue with the next task.
-            Err(error) if error.exit == Exit::Interrupted => return Err(error),
-            Err(error) => Some(error.message),
+            Err(error) if matches!(error.exit, Exit::Interrupted | Exit::Terminated) => {
+                return Err(error);
+            }
+            Err(error) => Some(format!("not cancelled: {}", error.message)),
         };
         lines.push(Line {
             task: other.task.id.to_string(),
@@ -110,8 +121,14 @@ fn cancel(
     let draft = RequestDraft::plain(RequestKind::Verb(Verb::Cancel));
     Ok(
         match request_without_confirmation(&target, draft, environment, output)? {
-            Answer::Done(_) | Answer::AlreadyDone(_) => None,
-            Answer::StillRunning(_) => Some(String::from("its agents are still being stopped")),
+            Answer::Done(report) => {
+                let failed = report.failed_effects.first();
+                failed.map(|it| format!("cancelled, but {} failed: {}", it.effect, it.error))
+            }
+            Answer::AlreadyDone(_) => None,
+            Answer::StillRunning(_) => Some(String::from(
+                "cancelled; its agents are still being stopped",
+            )),
             Answer::Refused(refusal) => return Err(refusal.into()),
         },
     )
@@ -135,7 +152,7 @@ fn text(kept: &TaskId, lines: &[Line], width: Option<usize>) -> Text {
     text.push_line(&[(Style::Good, &first)], 4, width);
     for line in lines {
         let message = match &line.problem {
-            Some(problem) => format!(": not cancelled: {problem}"),
+            Some(problem) => format!(": {problem}"),
             None => format!(": cancelled; its work stays on `{}`", line.branch),
         };
         let style = if line.problem.is_some() {

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::cli::answer::words::age;
 use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
-use crate::output::{Alignment, Column, Grid, Output, Style, Text};
+use crate::output::{Column, Grid, Output, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.list/1");
 
@@ -178,16 +178,7 @@ fn grid<'a>(
     is_narrow: bool,
 ) -> Grid<'a, 13> {
     let now = clock::now();
-    let column = |heading, narrowest| Column {
-        heading,
-        alignment: Alignment::Left,
-        narrowest,
-    };
-    let number = |heading| Column {
-        heading,
-        alignment: Alignment::Right,
-        narrowest: None,
-    };
+    let (column, number) = (Column::text, Column::number);
     let mut grid = Grid::new([
         column("", None),
         column("TASK", None),

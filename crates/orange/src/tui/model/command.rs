@@ -122,6 +122,11 @@ impl Action {
         matches!(self, Action::Ask { ask: it, .. } if *it == ask)
     }
 
+    /// Whether it sends something that the user has typed.
+    pub fn has_text(&self) -> bool {
+        matches!(self, Action::Ask { message, comments, .. } if message.is_some() || !comments.is_empty())
+    }
+
     #[must_use]
     pub fn with_comments(mut self, all: &[Comment]) -> Action {
         if let Action::Ask { comments, .. } = &mut self {

@@ -84,7 +84,8 @@ pub struct DiffView {
     pub column: usize,
     /// The files that the user folded or unfolded, by path.
     folded: BTreeMap<String, bool>,
-    /// The viewed files, which are folded unless the user unfolded them.
+    /// The digests of the viewed files, which are folded unless the user unfolded them. Two files
+    /// can have the same path: a file that became a link is removed and added.
     viewed: BTreeSet<String>,
     /// The lines of all comments.
     comment_lines: Vec<String>,
@@ -123,7 +124,7 @@ impl DiffView {
     }
 
     pub fn is_viewed(&self, file: &File) -> bool {
-        self.viewed.contains(&file.path)
+        self.viewed.contains(&file.digest)
     }
 
     pub fn viewed_count(&self) -> usize {
@@ -139,7 +140,7 @@ impl DiffView {
     pub fn arrange(&mut self, old_files: &[File], files: &[File], review: &Review) {
         let old_row = self.rows.get(self.cursor).copied();
         let viewed = files.iter().filter(|it| review.is_viewed(it));
-        self.viewed = viewed.map(|it| it.path.clone()).collect();
+        self.viewed = viewed.map(|it| it.digest.clone()).collect();
         let row_count = self.rows.len();
         self.rows.clear();
         self.comment_lines.clear();

@@ -92,8 +92,38 @@ impl Drafts {
             task: newer(&self.task, saved.task, &before.task),
             sent_tasks: newer(&self.sent_tasks, saved.sent_tasks, &before.sent_tasks),
             messages: newer_entries(&self.messages, saved.messages, &before.messages),
-            reviews: newer_entries(&self.reviews, saved.reviews, &before.reviews),
+            reviews: self.merge_reviews(saved.reviews, before),
         }
+    }
+
+    /// Two dashboards may comment on the same diff, so each comment is merged on its own.
+    fn merge_reviews(
+        &self,
+        mut saved: BTreeMap<String, Review>,
+        before: &Drafts,
+    ) -> BTreeMap<String, Review> {
+        let none = Review::default();
+        for task in self.reviews.keys().chain(before.reviews.keys()) {
+            let ours = self.reviews.get(task).unwrap_or(&none);
+            let before = before.reviews.get(task).unwrap_or(&none);
+            let theirs = saved.remove(task).unwrap_or_default();
+            let is_wanted =
+                |it: &Comment| ours.comments.contains(it) || !before.comments.contains(it);
+            let mut comments = theirs.comments;
+            comments.retain(is_wanted);
+            let is_new = |it: &&Comment| !before.comments.contains(it);
+            for comment in ours.comments.iter().filter(is_new) {
+                if !comments.contains(comment) {
+                    comments.push(comment.clone());
+                }
+            }
+            let viewed = newer_entries(&ours.viewed, theirs.viewed, &before.viewed);
+            let review = Review { viewed, comments };
+            if !review.is_empty() {
+                saved.insert(task.clone(), review);
+            }
+        }
+        saved
     }
 
     /// Forgets what has been sent.

@@ -120,7 +120,7 @@ impl Entry {
         open.or_else(|| self.ways().find(means))
     }
 
-    /// Whether work has been started and its worktree is not released yet.
+    /// Whether its status is one in which a task has a worktree.
     pub fn has_worktree(&self) -> bool {
         !matches!(self.row.kind, Some(Kind::Queued | Kind::Terminal))
     }

@@ -11,6 +11,7 @@ use crate::tui::model::command::{Action, Command};
 use crate::tui::model::drafts::Drafts;
 use crate::tui::model::message::{ActionResult, Message};
 use crate::tui::model::mode::{Alert, Mode};
+use crate::tui::model::review::{Comment, CommentPlace, Review};
 use crate::tui::update::update;
 
 fn failed() -> ActionResult {
@@ -69,6 +70,40 @@ fn two_dashboards_keep_each_others_drafts() {
         expected.map(|(key, it)| (text(key), text(it))).into()
     );
     assert_eq!(merged.task, saved.task);
+}
+
+#[test]
+fn two_dashboards_comment_on_the_same_diff() {
+    let comment = |text: &str| Comment {
+        place: CommentPlace {
+            path: String::from("a.rs"),
+            numbers: (1, 1),
+            is_old: false,
+            count: 1,
+            quote: vec![String::from("+x")],
+        },
+        text: text.to_owned(),
+    };
+    let drafts = |texts: &[&str]| {
+        let mut drafts = Drafts::default();
+        let comments = texts.iter().map(|it| comment(it)).collect();
+        let review = Review {
+            comments,
+            ..Review::default()
+        };
+        drafts.reviews.insert(String::from("k3f9"), review);
+        drafts
+    };
+    let before = drafts(&["kept", "deleted here", "deleted there", "old"]);
+    let ours = drafts(&["kept", "deleted there", "changed here", "new here"]);
+    let saved = drafts(&["kept", "deleted here", "old", "new there"]);
+    let merged = ours.merge_into(saved, &before);
+    let texts = merged.reviews["k3f9"]
+        .comments
+        .iter()
+        .map(|it| it.text.as_str());
+    let expected = ["kept", "new there", "changed here", "new here"];
+    assert_eq!(texts.collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -231,7 +231,10 @@ fn cancel_question(entry: &Entry, then: Action) -> Question {
             format!("`orange task restore {}` restores saved work.", row.id),
         ]);
     } else {
-        consequences.push(String::from("No work has been started for it."));
+        consequences.push(format!(
+            "It has no worktree now. Commits on `{}` and saved work are kept.",
+            row.branch
+        ));
     }
     Question {
         text: question.map_or_else(|| format!("Cancel {}?", row.id), str::to_owned),
