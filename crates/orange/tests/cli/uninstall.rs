@@ -211,3 +211,15 @@ fn a_home_behind_a_link_to_another_disk_is_removed() {
     let text = fs::read_to_string(other_disk.path().join(task)).unwrap();
     assert!(text.contains("Fix it"), "{text}");
 }
+
+#[test]
+fn folders_that_only_orange_emptied_do_not_keep_the_home() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "cancel", "fix", "--yes", "--wait", "60"]);
+    stage.wait_until_idle(&id);
+    stage.run_ok(&["task", "delete", id.as_str(), "--yes"]);
+    stage.run_ok(&["task", "delete", id.as_str(), "--undo"]);
+    let output = stage.run_ok(&["uninstall", "--yes"]);
+    assert!(!stage.path("home").exists(), "{output}");
+}

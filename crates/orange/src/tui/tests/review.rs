@@ -74,6 +74,21 @@ fn a_viewed_file_is_folded_until_it_changes() {
     assert_eq!(model.drafts, Drafts::default());
 }
 
+/// A file that became a link is removed and added under the same path.
+#[test]
+fn a_mark_belongs_to_one_of_two_files_with_the_same_path() {
+    let mut model = reading(vec![
+        diff_file("config", "-contents"),
+        diff_file("config", "+target"),
+    ]);
+    press(&mut model, key(KeyCode::Char('j')));
+    press(&mut model, key(KeyCode::Char('V')));
+    let lines = screen(&model);
+    assert!(lines[0].contains("✓ viewed"), "{lines:?}");
+    assert!(lines[1].starts_with("▾ config"), "{lines:?}");
+    assert!(!lines[1].contains("✓ viewed"), "{lines:?}");
+}
+
 /// Moves to the line with `new()` and comments on it and the line above.
 fn comment_on_range(model: &mut Model) -> Vec<Command> {
     press(model, key(KeyCode::Char('}')));
