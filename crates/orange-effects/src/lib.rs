@@ -1,10 +1,11 @@
-//! Performs effects: git, tmux, processes, files, notifications, and starting programs.
+//! Performs effects: git, tmux, processes, files, notifications, the forge, starting programs.
 //!
 //! Nothing here decides or keeps state. A function that inspects the world returns either what it
 //! found or why the inspection failed; a failed inspection never counts as an observation.
 
 pub mod command;
 pub mod disk_usage;
+pub mod forge;
 pub mod git;
 pub mod notice;
 pub mod private_file;

@@ -13,6 +13,7 @@ pub mod document;
 pub mod effect;
 pub mod event;
 pub mod evidence;
+pub mod forge;
 pub mod history;
 pub mod input;
 pub mod language;

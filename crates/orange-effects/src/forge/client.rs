@@ -1,0 +1,474 @@
+//! Sends requests to the forge, one at a time.
+//!
+//! Reads follow a redirect on the same host and the links to further pages. Writes are sent once,
+//! whatever comes back: only the caller can find out whether one has taken effect.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::mem;
+use std::time::Duration;
+
+use orange_engine::forge::pace::Quota;
+use orange_engine::time::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use ureq::http::Method;
+
+use super::classify::{classify, reset_time};
+use super::error::{ForgeError, Trouble};
+use super::host::{ApiBase, Host};
+use super::http::{Http, HttpRequest, HttpResponse, Kept};
+use super::link::next_page;
+use super::pacing::{Clock, Pacer};
+use super::token::{Token, TokenSource};
+
+/// The version of the interface that orange was written for; without it, answers change in time.
+const API_VERSION: &str = "2022-11-28";
+
+/// The forge gives up after ten seconds; the rest is for slow networks.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The most bytes of an answer.
+const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
+
+/// The most bytes of a log that are read, and how many of its end are kept.
+const LARGEST_LOG: usize = 256 * 1024 * 1024;
+const LOG_TAIL: usize = 256 * 1024;
+
+/// How many redirects of one read are followed.
+const REDIRECTS: usize = 3;
+
+/// How many different notices are remembered.
+const MAX_NOTICES: usize = 20;
+
+/// Talks to one host.
+pub struct Client {
+    http: Http,
+    base: ApiBase,
+    source: TokenSource,
+    token: Option<Token>,
+    pacer: Pacer,
+    quotas: BTreeMap<String, Quota>,
+    notices: BTreeSet<String>,
+}
+
+/// A value that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched<T> {
+    pub value: T,
+    /// The address that the forge redirected to: the repository was renamed or moved.
+    pub moved_to: Option<String>,
+}
+
+/// The answer to a read that names what the caller has already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Conditional<T> {
+    Unchanged,
+    Changed(T),
+}
+
+/// The pages of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pages<T> {
+    pub pages: Vec<T>,
+    /// Whether there was no further page; a list that is not complete proves no absence.
+    pub is_complete: bool,
+    /// Identifies this answer. Only a list of one page has one: the first of several pages can stay
+    /// the same while a later one changes.
+    pub etag: Option<String>,
+    pub moved_to: Option<String>,
+}
+
+/// The end of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogTail {
+    pub text: String,
+    pub is_cut: bool,
+}
+
+/// One request to the forge.
+pub(super) struct Call {
+    pub method: Method,
+    pub address: String,
+    pub body: Option<Vec<u8>>,
+    pub etag: Option<String>,
+    pub is_write: bool,
+}
+
+impl Call {
+    fn read(address: String) -> Call {
+        Call {
+            method: Method::GET,
+            address,
+            body: None,
+            etag: None,
+            is_write: false,
+        }
+    }
+
+    /// The method and the path, for messages; a query may hold what a message should not.
+    fn describe(&self) -> String {
+        let path = self.address.split_once("://").map_or("", |it| it.1);
+        let path = path.find('/').map_or("/", |at| &path[at..]);
+        let path = path.split('?').next().unwrap_or_default();
+        format!("{} {path}", self.method)
+    }
+
+    pub(super) fn error(&self, trouble: Trouble) -> ForgeError {
+        ForgeError {
+            request: self.describe(),
+            trouble,
+        }
+    }
+}
+
+impl Client {
+    pub fn new(source: TokenSource, base: ApiBase, clock: Clock) -> Client {
+        Client::with_timeout(source, base, clock, ANSWER_TIMEOUT)
+    }
+
+    /// A client whose requests have to be answered within this time.
+    pub fn with_timeout(
+        source: TokenSource,
+        base: ApiBase,
+        clock: Clock,
+        timeout: Duration,
+    ) -> Client {
+        Client {
+            http: Http::new(&source.environment, timeout),
+            base,
+            source,
+            token: None,
+            pacer: Pacer::new(clock),
+            quotas: BTreeMap::new(),
+            notices: BTreeSet::new(),
+        }
+    }
+
+    pub fn host(&self) -> &Host {
+        &self.source.host
+    }
+
+    /// The time by the client's clock.
+    pub fn now(&mut self) -> Timestamp {
+        self.pacer.clock.now()
+    }
+
+    pub(super) fn base(&self) -> &ApiBase {
+        &self.base
+    }
+
+    /// The token, which is read when it is needed first.
+    pub fn token(&mut self) -> Result<&Token, Trouble> {
+        let token = match self.token.take() {
+            Some(token) => token,
+            None => self.source.read()?,
+        };
+        Ok(self.token.insert(token))
+    }
+
+    /// The quota of each kind, as the last answer of that kind stated it.
+    pub fn quotas(&self) -> &BTreeMap<String, Quota> {
+        &self.quotas
+    }
+
+    /// What the forge announced about requests that will stop to work; each is returned once.
+    pub fn take_notices(&mut self) -> BTreeSet<String> {
+        mem::take(&mut self.notices)
+    }
+
+    /// Reads a value.
+    pub fn fetch<T: DeserializeOwned>(&mut self, path: &str) -> Result<Fetched<T>, ForgeError> {
+        let call = Call::read(format!("{}{path}", self.base.rest));
+        let (call, response, moved_to) = self.send_read(call)?;
+        let value = parse(&call, &response)?;
+        Ok(Fetched { value, moved_to })
+    }
+
+    /// Reads a list to its end, but at most this many pages, unless the forge says that it is still
+    /// what `etag` identifies.
+    pub fn fetch_pages<T: DeserializeOwned>(
+        &mut self,
+        path: &str,
+        etag: Option<&str>,
+        max_pages: usize,
+    ) -> Result<Conditional<Pages<T>>, ForgeError> {
+        let mut call = Call::read(format!("{}{path}", self.base.rest));
+        call.etag = etag.map(str::to_owned);
+        let mut found = Pages {
+            pages: Vec::new(),
+            is_complete: false,
+            etag: None,
+            moved_to: None,
+        };
+        loop {
+            let (sent, response, moved_to) = self.send_read(call)?;
+            if response.status == 304 {
+                return Ok(Conditional::Unchanged);
+            }
+            found.pages.push(parse(&sent, &response)?);
+            found.moved_to = found.moved_to.or(moved_to);
+            let next = response.header("link").and_then(next_page);
+            let Some(next) = next else {
+                found.is_complete = true;
+                let is_single = found.pages.len() == 1;
+                let etag = response.header("etag").filter(|_| is_single);
+                found.etag = etag.map(str::to_owned);
+                return Ok(Conditional::Changed(found));
+            };
+            if found.pages.len() >= max_pages {
+                return Ok(Conditional::Changed(found));
+            }
+            let next = next.to_owned();
+            self.require_same_host(&sent, &next)?;
+            call = Call::read(next);
+        }
+    }
+
+    /// Reads the end of a log, which the forge keeps on another host. The token stays here.
+    pub fn fetch_log(&mut self, path: &str) -> Result<LogTail, ForgeError> {
+        let call = Call::read(format!("{}{path}", self.base.rest));
+        let mut response = self.send_once(&call)?;
+        if matches!(response.status, 301 | 302 | 307 | 308) {
+            let to = self.location(&call, &response)?;
+            let request = HttpRequest {
+                method: Method::GET,
+                address: to,
+                headers: Vec::new(),
+                body: None,
+                kept: Kept::Tail {
+                    kept: LOG_TAIL,
+                    read: LARGEST_LOG,
+                },
+            };
+            self.pacer.wait(false);
+            let started = self.pacer.clock.now();
+            let sent = self.http.send(request);
+            self.pacer.record(false, started);
+            response = sent.map_err(|trouble| call.error(trouble))?;
+        }
+        let now = self.now();
+        classify(&response, self.host(), now).map_err(|trouble| call.error(trouble))?;
+        Ok(LogTail {
+            text: String::from_utf8_lossy(&response.body).into_owned(),
+            is_cut: response.is_cut,
+        })
+    }
+
+    /// Writes, once, and reads what the forge made of it.
+    pub fn write<T: DeserializeOwned>(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ForgeError> {
+        let (call, response) = self.send_write(method, path, Some(body))?;
+        parse(&call, &response)
+    }
+
+    /// Writes, once, where the answer says nothing.
+    pub fn write_silent(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: Option<&impl Serialize>,
+    ) -> Result<(), ForgeError> {
+        self.send_write(method, path, body)?;
+        Ok(())
+    }
+
+    fn send_write(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: Option<&impl Serialize>,
+    ) -> Result<(Call, HttpResponse), ForgeError> {
+        let mut call = Call {
+            method,
+            address: format!("{}{path}", self.base.rest),
+            body: None,
+            etag: None,
+            is_write: true,
+        };
+        if let Some(body) = body {
+            call.body = Some(encode_body(&call, body)?);
+        }
+        let response = self.send_once(&call)?;
+        let response = self.require_success(&call, response)?;
+        Ok((call, response))
+    }
+
+    /// Sends a read and follows redirects on the same host; returns the last request and, after a
+    /// redirect, where it went.
+    fn send_read(
+        &mut self,
+        mut call: Call,
+    ) -> Result<(Call, HttpResponse, Option<String>), ForgeError> {
+        let mut moved_to = None;
+        for _ in 0..REDIRECTS {
+            let response = self.send_once(&call)?;
+            if !matches!(response.status, 301 | 302 | 307 | 308) {
+                let response = self.require_success(&call, response)?;
+                return Ok((call, response, moved_to));
+            }
+            let to = self.location(&call, &response)?;
+            self.require_same_host(&call, &to)?;
+            moved_to = Some(to.clone());
+            call.address = to;
+        }
+        Err(call.error(Trouble::Malformed {
+            reason: format!("it redirects more than {REDIRECTS} times"),
+        }))
+    }
+
+    /// Sends a request with the token. When the forge rejects the token, it is read again, since
+    /// it may have been renewed; a read is then sent again if the token is another one.
+    pub(super) fn send_once(&mut self, call: &Call) -> Result<HttpResponse, ForgeError> {
+        let old = self.token().map_err(|trouble| call.error(trouble))?.clone();
+        let response = self.send_with(call, &old)?;
+        if response.status != 401 {
+            return Ok(response);
+        }
+        self.token = None;
+        let new = self.token().map_err(|trouble| call.error(trouble))?.clone();
+        if new == old || call.is_write {
+            return Ok(response);
+        }
+        self.send_with(call, &new)
+    }
+
+    fn send_with(&mut self, call: &Call, token: &Token) -> Result<HttpResponse, ForgeError> {
+        let mut headers = vec![
+            ("accept", "application/vnd.github+json".to_owned()),
+            ("x-github-api-version", API_VERSION.to_owned()),
+            ("authorization", token.header()),
+        ];
+        if let Some(etag) = &call.etag {
+            headers.push(("if-none-match", etag.clone()));
+        }
+        if call.body.is_some() {
+            headers.push(("content-type", "application/json".to_owned()));
+        }
+        let request = HttpRequest {
+            method: call.method.clone(),
+            address: call.address.clone(),
+            headers,
+            body: call.body.clone(),
+            kept: Kept::AtMost(LARGEST_ANSWER),
+        };
+        self.pacer.wait(call.is_write);
+        let started = self.pacer.clock.now();
+        let sent = self.http.send(request);
+        self.pacer.record(call.is_write, started);
+        let response = sent.map_err(|trouble| call.error(trouble))?;
+        self.note_headers(call, &response);
+        Ok(response)
+    }
+
+    /// Remembers the quota and announcements that an answer states.
+    fn note_headers(&mut self, call: &Call, response: &HttpResponse) {
+        let number = |name: &str| response.header(name)?.trim().parse::<u64>().ok();
+        let quota = (
+            number("x-ratelimit-limit"),
+            number("x-ratelimit-remaining"),
+            reset_time(response),
+        );
+        if let (Some(limit), Some(remaining), Some(resets)) = quota {
+            let kind = response.header("x-ratelimit-resource").unwrap_or("core");
+            let quota = Quota {
+                limit,
+                remaining,
+                resets,
+            };
+            self.quotas.insert(kind.to_owned(), quota);
+        }
+        let announced = ["deprecation", "sunset"].map(|name| (name, response.header(name)));
+        let announced = announced.into_iter().filter_map(|(name, value)| {
+            let value: String = value?.chars().take(100).collect();
+            Some(format!("{name}: {value}"))
+        });
+        let announced: Vec<String> = announced.collect();
+        if !announced.is_empty() && self.notices.len() < MAX_NOTICES {
+            let notice = format!("{}: {}", call.describe(), announced.join(", "));
+            self.notices.insert(notice);
+        }
+    }
+
+    fn require_success(
+        &mut self,
+        call: &Call,
+        response: HttpResponse,
+    ) -> Result<HttpResponse, ForgeError> {
+        let now = self.now();
+        let sorted = classify(&response, self.host(), now);
+        sorted.map_err(|trouble| call.error(trouble))?;
+        Ok(response)
+    }
+
+    /// Where a redirect leads; a path alone is on the same host.
+    fn location(&self, call: &Call, response: &HttpResponse) -> Result<String, ForgeError> {
+        let Some(to) = response.header("location").filter(|it| !it.is_empty()) else {
+            let reason = String::from("a redirect without a target");
+            return Err(call.error(Trouble::Malformed { reason }));
+        };
+        if to.starts_with('/') && !to.starts_with("//") {
+            return Ok(format!("{}{to}", origin(&self.base.rest)));
+        }
+        Ok(to.to_owned())
+    }
+
+    /// Refuses an address on another host, because the token must not be sent there.
+    fn require_same_host(&self, call: &Call, address: &str) -> Result<(), ForgeError> {
+        if origin(address) == origin(&self.base.rest) {
+            return Ok(());
+        }
+        let to: String = origin(address).chars().take(200).collect();
+        Err(call.error(Trouble::Moved { to }))
+    }
+}
+
+/// The scheme and authority of an address.
+fn origin(address: &str) -> &str {
+    let Some(start) = address.find("://").map(|at| at + 3) else {
+        return "";
+    };
+    let rest = &address[start..];
+    let length = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    &address[..start + length]
+}
+
+pub(super) fn encode_body(call: &Call, body: &impl Serialize) -> Result<Vec<u8>, ForgeError> {
+    serde_json::to_vec(body).map_err(|error| {
+        call.error(Trouble::Malformed {
+            reason: format!("the request cannot be written: {error}"),
+        })
+    })
+}
+
+pub(super) fn parse<T: DeserializeOwned>(
+    call: &Call,
+    response: &HttpResponse,
+) -> Result<T, ForgeError> {
+    serde_json::from_slice(&response.body).map_err(|error| {
+        call.error(Trouble::Malformed {
+            reason: error.to_string(),
+        })
+    })
+}
+
+/// A part of a path or the value of a query, with everything escaped that could end it.
+pub fn encode(part: &str) -> String {
+    let mut encoded = String::new();
+    for byte in part.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            encoded.push(char::from(byte));
+        } else {
+            let _never_fails = write!(encoded, "%{byte:02X}");
+        }
+    }
+    // A part of dots alone would be taken for a directory.
+    if encoded.trim_matches('.').is_empty() {
+        encoded = encoded.replace('.', "%2E");
+    }
+    encoded
+}

@@ -1,0 +1,199 @@
+//! The cheap look at many pull requests: one point per request.
+
+use std::collections::BTreeMap;
+
+use orange_engine::forge::checks::Rollup;
+use orange_engine::forge::knowledge::Knowledge;
+use orange_engine::forge::pace::{ChunkSize, Quota};
+use orange_engine::forge::pull_request::{Mergeability, PullRequest, ReviewDecision};
+use orange_engine::language::gates::PullRequestState;
+use orange_engine::names::{BranchName, CommitId};
+use orange_engine::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::wire::{is_blocked, or_default};
+use crate::forge::client::Client;
+use crate::forge::error::ForgeError;
+
+/// What is asked about a pull request, without a connection, so that it costs nothing extra.
+pub(super) const FIELDS: &str = "id number state isDraft headRefOid baseRefName mergeable \
+     mergeStateStatus reviewDecision updatedAt isInMergeQueue statusCheckRollup{state}";
+
+#[derive(Serialize)]
+struct Ids<'a> {
+    ids: &'a [String],
+}
+
+/// What the looks showed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Glance {
+    /// The pull requests that were seen, by id.
+    pub seen: BTreeMap<String, PullRequest>,
+    /// The ids about which nothing is known: absent, not allowed, or not answered.
+    pub unknown: Vec<String>,
+    /// The points that it cost.
+    pub cost: u64,
+    pub requests: u64,
+    pub quota: Knowledge<Quota>,
+    /// The error that ended the looks early.
+    pub failure: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct GlanceData {
+    nodes: Vec<Option<MaybePullRequest>>,
+    #[serde(default, rename = "rateLimit")]
+    quota: Option<QuotaAnswer>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct QuotaAnswer {
+    #[serde(default, deserialize_with = "or_default")]
+    cost: u64,
+    remaining: u64,
+    reset_at: Timestamp,
+    #[serde(default)]
+    limit: Option<u64>,
+}
+
+/// An id can name something else than a pull request; such an object has no fields here.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum MaybePullRequest {
+    PullRequest(Box<PullRequestNode>),
+    Other(serde::de::IgnoredAny),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PullRequestNode {
+    id: String,
+    number: u64,
+    state: String,
+    #[serde(default, deserialize_with = "or_default")]
+    is_draft: bool,
+    pub(super) head_ref_oid: CommitId,
+    base_ref_name: String,
+    #[serde(default)]
+    mergeable: Option<String>,
+    #[serde(default)]
+    merge_state_status: Option<String>,
+    #[serde(default)]
+    review_decision: Option<String>,
+    updated_at: Timestamp,
+    #[serde(default, deserialize_with = "or_default")]
+    is_in_merge_queue: bool,
+    #[serde(default)]
+    status_check_rollup: Option<RollupNode>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct RollupNode {
+    pub(super) state: String,
+}
+
+impl PullRequestNode {
+    pub(super) fn into_facts(self) -> PullRequest {
+        PullRequest {
+            id: self.id,
+            number: self.number,
+            state: match self.state.as_str() {
+                "MERGED" => PullRequestState::Merged,
+                "CLOSED" => PullRequestState::Closed,
+                _ => PullRequestState::Open,
+            },
+            is_draft: self.is_draft,
+            head: self.head_ref_oid,
+            base: BranchName::new(self.base_ref_name),
+            mergeability: match self.mergeable.as_deref() {
+                Some("MERGEABLE") => Knowledge::Known(Mergeability::Clean),
+                Some("CONFLICTING") => Knowledge::Known(Mergeability::Conflicting),
+                _ => Knowledge::Unknown,
+            },
+            is_blocked: is_blocked(self.merge_state_status.as_deref()),
+            review: match self.review_decision.as_deref() {
+                None => Knowledge::None,
+                Some("APPROVED") => Knowledge::Known(ReviewDecision::Approved),
+                Some("CHANGES_REQUESTED") => Knowledge::Known(ReviewDecision::ChangesRequested),
+                Some("REVIEW_REQUIRED") => Knowledge::Known(ReviewDecision::Required),
+                Some(_) => Knowledge::Unknown,
+            },
+            rollup: rollup(self.status_check_rollup.map(|it| it.state).as_deref()),
+            is_queued: self.is_in_merge_queue,
+            updated: self.updated_at,
+        }
+    }
+}
+
+pub(super) fn rollup(state: Option<&str>) -> Knowledge<Rollup> {
+    match state {
+        None => Knowledge::None,
+        Some("SUCCESS") => Knowledge::Known(Rollup::Success),
+        Some("FAILURE" | "ERROR") => Knowledge::Known(Rollup::Failure),
+        Some("PENDING") => Knowledge::Known(Rollup::Pending),
+        Some("EXPECTED") => Knowledge::Known(Rollup::Expected),
+        Some(_) => Knowledge::Unknown,
+    }
+}
+
+/// Looks at these pull requests, a chunk at a time. A chunk that is too much is halved; any other
+/// error ends the looks, and what was not seen is unknown.
+pub fn fetch_glance(client: &mut Client, ids: &[String], chunk: &mut ChunkSize) -> Glance {
+    let query = format!(
+        "query($ids:[ID!]!){{nodes(ids:$ids){{...on PullRequest{{{FIELDS}}}}} \
+         rateLimit{{cost limit remaining resetAt}}}}"
+    );
+    let mut glance = Glance::default();
+    let mut rest = ids;
+    while !rest.is_empty() {
+        let now = client.now();
+        let (asked, later) = rest.split_at(chunk.current(now).min(rest.len()));
+        glance.requests += 1;
+        match client.query::<GlanceData>(&query, Ids { ids: asked }) {
+            Ok(answer) => {
+                glance.add(asked, answer.data);
+                rest = later;
+            }
+            Err(error) if error.is_too_much() && chunk.halve(client.now()) => {}
+            Err(error) => {
+                glance.fail(&error);
+                break;
+            }
+        }
+    }
+    glance.unknown.extend(rest.iter().cloned());
+    glance
+}
+
+impl Glance {
+    fn add(&mut self, asked: &[String], data: GlanceData) {
+        let mut seen = BTreeMap::new();
+        for node in data.nodes.into_iter().flatten() {
+            if let MaybePullRequest::PullRequest(node) = node {
+                let facts = node.into_facts();
+                seen.insert(facts.id.clone(), facts);
+            }
+        }
+        for id in asked {
+            match seen.remove(id) {
+                Some(facts) => {
+                    self.seen.insert(id.clone(), facts);
+                }
+                None => self.unknown.push(id.clone()),
+            }
+        }
+        if let Some(quota) = data.quota {
+            self.cost = self.cost.saturating_add(quota.cost);
+            self.quota = Knowledge::Known(Quota {
+                limit: quota.limit.unwrap_or(quota.remaining),
+                remaining: quota.remaining,
+                resets: quota.reset_at,
+            });
+        }
+    }
+
+    fn fail(&mut self, error: &ForgeError) {
+        self.failure = Some(error.to_string());
+    }
+}

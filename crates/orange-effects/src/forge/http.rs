@@ -1,0 +1,221 @@
+//! The only place that opens a network connection.
+//!
+//! It sends one request and returns one answer, whatever its status. It follows no redirect, so a
+//! header with a token goes to the address that the caller named and nowhere else.
+
+use std::io::Read as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use orange_config::Environment;
+use ureq::http::{Method, Request, Uri};
+use ureq::tls::{RootCerts, TlsConfig, TlsProvider};
+use ureq::{Agent, Body, Timeout};
+
+use super::error::Trouble;
+use super::host::is_loopback;
+use super::proxy::Proxies;
+
+/// The name by which orange introduces itself; the forge rejects requests without one.
+const USER_AGENT: &str = concat!("orange/", env!("CARGO_PKG_VERSION"));
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long an unused connection is kept; a forge that closes it first would cost a request.
+const IDLE: Duration = Duration::from_secs(15);
+
+/// How much of an answer is read at once.
+const PIECE: usize = 64 * 1024;
+
+/// Keeps the connections of one process.
+pub struct Http {
+    agent: Agent,
+    timeout: Duration,
+    proxies: Proxies,
+}
+
+/// One request.
+pub struct HttpRequest {
+    pub method: Method,
+    pub address: String,
+    pub headers: Vec<(&'static str, String)>,
+    pub body: Option<Vec<u8>>,
+    pub kept: Kept,
+}
+
+/// Which part of an answer is kept.
+#[derive(Clone, Copy)]
+pub enum Kept {
+    /// All of it; a longer answer is an error.
+    AtMost(usize),
+    /// Its end, of an answer that may have `read` bytes.
+    Tail { kept: usize, read: usize },
+}
+
+/// One answer.
+#[derive(Debug)]
+pub struct HttpResponse {
+    pub status: u16,
+    headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+    /// Whether bytes were left out because only the end was to be kept.
+    pub is_cut: bool,
+}
+
+impl HttpResponse {
+    #[cfg(test)]
+    pub fn new(status: u16, headers: &[(&str, &str)], body: &str) -> Self {
+        let headers = headers.iter();
+        Self {
+            status,
+            headers: headers
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            body: body.as_bytes().to_vec(),
+            is_cut: false,
+        }
+    }
+
+    /// The value of a header; the name is in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut found = self.headers.iter().filter(|(key, _)| key == name);
+        found.next().map(|(_, value)| value.as_str())
+    }
+}
+
+impl Http {
+    /// Each request has to be answered within the timeout.
+    pub fn new(environment: &Environment, timeout: Duration) -> Http {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = TlsConfig::builder()
+            .provider(TlsProvider::Rustls)
+            .root_certs(RootCerts::PlatformVerifier)
+            .unversioned_rustls_crypto_provider(provider)
+            .build();
+        let config = Agent::config_builder()
+            .tls_config(tls)
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .proxy(None)
+            .user_agent(USER_AGENT)
+            .max_idle_age(IDLE)
+            .timeout_connect(Some(CONNECT_TIMEOUT.min(timeout)))
+            .timeout_global(Some(timeout))
+            .build();
+        Http {
+            agent: Agent::new_with_config(config),
+            timeout,
+            proxies: Proxies::new(environment),
+        }
+    }
+
+    /// Sends a request, once.
+    pub fn send(&self, request: HttpRequest) -> Result<HttpResponse, Trouble> {
+        let uri: Uri = request.address.parse().map_err(malformed)?;
+        let authority = uri.authority().map_or("", |it| it.as_str());
+        let is_local = is_loopback(authority);
+        if uri.scheme_str() != Some("https") && !(uri.scheme_str() == Some("http") && is_local) {
+            return Err(Trouble::Malformed {
+                reason: format!("`{}://` is not encrypted", uri.scheme_str().unwrap_or("")),
+            });
+        }
+        let proxy = match uri.host() {
+            Some(host) if !is_local => self.proxies.proxy_for(host),
+            _ => None,
+        };
+        let mut built = Request::builder().method(request.method).uri(uri);
+        for (name, value) in request.headers {
+            built = built.header(name, value);
+        }
+        let answer = if let Some(body) = request.body {
+            let built = built.body(body).map_err(malformed)?;
+            let built = self.agent.configure_request(built).proxy(proxy).build();
+            self.agent.run(built)
+        } else {
+            let built = built.body(()).map_err(malformed)?;
+            let built = self.agent.configure_request(built).proxy(proxy).build();
+            self.agent.run(built)
+        };
+        let answer = answer.map_err(|error| trouble(&error, self.timeout))?;
+        let (parts, body) = answer.into_parts();
+        let headers = parts.headers.iter().filter_map(|(name, value)| {
+            let value = value.to_str().ok()?;
+            Some((name.as_str().to_owned(), value.to_owned()))
+        });
+        let headers = headers.collect();
+        let (body, is_cut) = read(body, request.kept, self.timeout)?;
+        Ok(HttpResponse {
+            status: parts.status.as_u16(),
+            headers,
+            body,
+            is_cut,
+        })
+    }
+}
+
+/// Reads an answer after decompression, so that a small one cannot unfold without bound.
+fn read(body: Body, kept: Kept, timeout: Duration) -> Result<(Vec<u8>, bool), Trouble> {
+    let mut reader = body.into_reader();
+    let mut piece = vec![0; PIECE];
+    let mut bytes = Vec::new();
+    let (mut total, mut is_cut) = (0, false);
+    loop {
+        let count = match reader.read(&mut piece) {
+            Ok(0) => return Ok((bytes, is_cut)),
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(trouble(&ureq::Error::from(error), timeout)),
+        };
+        total += count;
+        bytes.extend_from_slice(&piece[..count]);
+        let (limit, tail) = match kept {
+            Kept::AtMost(limit) => (limit, None),
+            Kept::Tail { kept, read } => (read, Some(kept)),
+        };
+        if total > limit {
+            return Err(Trouble::Malformed {
+                reason: format!("it has more than {limit} bytes"),
+            });
+        }
+        if let Some(tail) = tail.filter(|it| bytes.len() > it + PIECE) {
+            bytes.drain(..bytes.len() - tail);
+            is_cut = true;
+        }
+    }
+}
+
+fn malformed(error: impl std::fmt::Display) -> Trouble {
+    Trouble::Malformed {
+        reason: format!("the address cannot be used: {error}"),
+    }
+}
+
+/// What a failure of the connection means.
+fn trouble(error: &ureq::Error, timeout: Duration) -> Trouble {
+    let unreachable = |may_have_arrived| Trouble::Unreachable {
+        reason: error.to_string(),
+        may_have_arrived,
+    };
+    match error {
+        ureq::Error::Timeout(phase) => Trouble::TimedOut {
+            seconds: timeout.as_secs(),
+            may_have_arrived: !matches!(phase, Timeout::Connect | Timeout::Resolve),
+        },
+        ureq::Error::HostNotFound
+        | ureq::Error::ConnectionFailed
+        | ureq::Error::ConnectProxyFailed(_)
+        | ureq::Error::InvalidProxyUrl
+        | ureq::Error::Tls(_)
+        | ureq::Error::Rustls(_) => unreachable(false),
+        ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+            unreachable(false)
+        }
+        ureq::Error::Protocol(_)
+        | ureq::Error::Decompress(..)
+        | ureq::Error::LargeResponseHeader(..) => Trouble::Malformed {
+            reason: error.to_string(),
+        },
+        _ => unreachable(true),
+    }
+}

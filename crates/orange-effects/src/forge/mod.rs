@@ -1,0 +1,22 @@
+//! The forge, over the network: GitHub for now.
+//!
+//! `http.rs` is the only place that opens a connection. A [`client::Client`] sends one request at a
+//! time and sorts every answer into a value or a [`error::ForgeError`]; it never repeats a write.
+//! What leaves orange as text is an [`redact::Outbound`], which only the redactor makes.
+
+mod classify;
+pub mod client;
+pub mod error;
+pub mod github;
+pub mod graph;
+pub mod host;
+mod http;
+mod link;
+pub mod pacing;
+mod proxy;
+pub mod redact;
+mod secret_formats;
+pub mod token;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! What is known about a pull request.
+
+use super::checks::Rollup;
+use super::knowledge::Knowledge;
+use crate::language::gates::PullRequestState;
+use crate::names::{BranchName, CommitId};
+use crate::time::Timestamp;
+
+/// What one cheap look at a pull request shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PullRequest {
+    /// The forge's own id, which survives a renamed repository.
+    pub id: String,
+    pub number: u64,
+    pub state: PullRequestState,
+    pub is_draft: bool,
+    pub head: CommitId,
+    pub base: BranchName,
+    pub mergeability: Knowledge<Mergeability>,
+    /// Whether a rule of the forge keeps it from being merged, whatever the reason.
+    pub is_blocked: Knowledge<bool>,
+    /// `None` when no review is required.
+    pub review: Knowledge<ReviewDecision>,
+    /// `None` when the head has no checks so far.
+    pub rollup: Knowledge<Rollup>,
+    /// Whether it waits in the forge's own merge queue.
+    pub is_queued: bool,
+    pub updated: Timestamp,
+}
+
+/// Whether the head can be merged without conflicts; drafts and missing approvals are other facts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mergeability {
+    Clean,
+    Conflicting,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReviewDecision {
+    Approved,
+    ChangesRequested,
+    /// A review is required and has not been given.
+    Required,
+}
+
+/// A pull request as a candidate for a branch: which repository and branch its head is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeadSource {
+    /// `owner/name`; absent when the fork was deleted.
+    pub repository: Option<String>,
+    pub branch: BranchName,
+}
+
+/// The open pull request of a branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BranchMatch<'a> {
+    One(&'a PullRequest),
+    None,
+    /// More than one, by number.
+    Ambiguous(Vec<u64>),
+}
+
+/// Finds the open pull request whose head is this branch of this repository. A branch of the same
+/// name in a fork is another branch.
+pub fn find_for_branch<'a>(
+    candidates: &'a [(HeadSource, PullRequest)],
+    repository: &str,
+    branch: &BranchName,
+) -> BranchMatch<'a> {
+    let matches: Vec<&PullRequest> = candidates
+        .iter()
+        .filter(|(source, pull_request)| {
+            let in_repository = source.repository.as_deref();
+            in_repository.is_some_and(|it| it.eq_ignore_ascii_case(repository))
+                && source.branch == *branch
+                && pull_request.state == PullRequestState::Open
+        })
+        .map(|(_, pull_request)| pull_request)
+        .collect();
+    match matches.as_slice() {
+        [] => BranchMatch::None,
+        [one] => BranchMatch::One(one),
+        several => BranchMatch::Ambiguous(several.iter().map(|it| it.number).collect()),
+    }
+}
