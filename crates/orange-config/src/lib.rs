@@ -1,8 +1,8 @@
 //! Reads the user's configuration: environment, home, settings, workflows, harnesses, projects.
 //!
-//! Precedence, stated once: `ORANGE_HOME`, then `~/orange`; a workflow or harness in the home, then
-//! the shipped one with the same name; the module `settings` states it for settings. Reading
-//! creates nothing; `new_workflow` and `projects` are the only modules here that write.
+//! Precedence: `ORANGE_HOME`, then `~/orange`; a workflow or harness in orange's home, then the
+//! shipped one with the same name; for settings, see the module `settings`. Reading creates nothing;
+//! `new_workflow` and `projects` are the only modules here that write.
 
 pub mod clock;
 mod env;
@@ -45,7 +45,7 @@ pub use workflows::source::{Origin, ReadError, Source};
 
 use std::io;
 
-/// What went wrong, in lower case and without the system's error number.
+/// The kind of the error if the library has a name for it, otherwise the system's message.
 pub fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::Other => error.to_string(),

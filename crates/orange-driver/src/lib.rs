@@ -55,6 +55,7 @@ pub use perform::confirm_starts::StartConfirmation;
 pub use request::answer::{Answer, ChangeReport, FailedEffect};
 pub use request::ask::TaskRequest;
 pub use request::delete::DeleteResult;
+pub use request::drafts::DraftsFile;
 pub use request::permission::AnsweredRequest;
 pub use request::recover::RespawnReport;
 pub use request::retry::UnblockResult;
@@ -71,10 +72,12 @@ pub use views::list::{AgentState, ListFilter, Overview};
 pub use views::queries::{Outlook, TaskDetails};
 pub use views::summary::{SummaryReader, TaskSummary};
 pub use views::watch::{Change, WatchedRun, WatchedTask, Watcher};
+pub use workspaces::kept::KeptWorktree;
 pub use workspaces::list::WorkspaceInfo;
 pub use workspaces::merge_forecast::MergeForecast;
 pub use workspaces::open::Tool;
 pub use workspaces::rescues::{Destination, RescueInfo};
+pub use workspaces::test_run::TestResult;
 
 pub use orange_effects::command::{Invocation, create_session};
 pub use orange_effects::git::{

@@ -73,6 +73,16 @@ pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError>
     write_file(path, bytes, false)
 }
 
+/// Replaces a file atomically; the new one has the mode of the old one from the beginning.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
+    let failed = |error: io::Error| PrivateFileError::system("write", path, &error);
+    let mode = fs::metadata(path).map_err(failed)?.permissions();
+    replace_with(path, |temporary| {
+        fill(temporary, bytes, true)?;
+        fs::set_permissions(temporary, mode.clone())
+    })
+}
+
 /// Opens the file for appending, and creates it when it is missing.
 pub fn append(path: &Path) -> Result<File, PrivateFileError> {
     let failed = |error: io::Error| PrivateFileError::system("write", path, &error);
@@ -92,11 +102,19 @@ pub fn append(path: &Path) -> Result<File, PrivateFileError> {
 }
 
 fn write_file(path: &Path, bytes: &[u8], is_synced: bool) -> Result<(), PrivateFileError> {
+    replace_with(path, |temporary| fill(temporary, bytes, is_synced))
+}
+
+/// Lets `write` create a file under a temporary name, and renames that.
+fn replace_with(
+    path: &Path,
+    write: impl FnOnce(&Path) -> io::Result<()>,
+) -> Result<(), PrivateFileError> {
     let failed = |error: io::Error| PrivateFileError::system("write", path, &error);
     let folder = make_folder(path)?;
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let temporary = folder.join(format!(".{}-{number}.new", std::process::id()));
-    let written = fill(&temporary, bytes, is_synced).and_then(|()| fs::rename(&temporary, path));
+    let written = write(&temporary).and_then(|()| fs::rename(&temporary, path));
     if let Err(error) = written {
         let _absent = fs::remove_file(&temporary);
         return Err(failed(error));
@@ -197,4 +215,33 @@ fn read_within(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, PrivateFi
         return Err(PrivateFileError::TooLarge { path, limit });
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    /// A process may be killed at any time, so what an observer sees in between must be complete.
+    #[test]
+    fn a_replaced_file_has_its_mode_at_every_moment() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("exclude");
+        fs::write(&path, "0").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                for number in 0..200 {
+                    replace(&path, number.to_string().as_bytes()).unwrap();
+                }
+            });
+            while !writer.is_finished() {
+                let mode = fs::metadata(&path).unwrap().mode();
+                assert_eq!(mode & 0o777, 0o644);
+            }
+        });
+        assert_eq!(fs::read(&path).unwrap(), b"199");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }

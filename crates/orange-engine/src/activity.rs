@@ -12,6 +12,9 @@ use crate::time::Timestamp;
 /// How long an agent may take to report that it has started, in milliseconds.
 const START_TIMEOUT_MILLIS: i64 = 120_000;
 
+/// How long an agent may be idle while its status waits for its work, in milliseconds.
+const IDLE_TIMEOUT_MILLIS: i64 = 60_000;
+
 /// What an agent can report about itself.
 #[derive(
     Clone,
@@ -121,6 +124,8 @@ pub enum ActivityState {
     Failed,
     /// It should have reported its start by now, and has not.
     Silent,
+    /// It has been idle for a while, although its status waits for its work.
+    Stalled,
     /// Its reports do not say.
     Unknown,
 }
@@ -134,6 +139,7 @@ impl ActivityState {
             ActivityState::Idle => "idle",
             ActivityState::Failed => "failed",
             ActivityState::Silent => "silent",
+            ActivityState::Stalled => "stalled",
             ActivityState::Unknown => "",
         }
     }
@@ -146,6 +152,7 @@ impl ActivityState {
                 | ActivityState::WaitingForInput
                 | ActivityState::Failed
                 | ActivityState::Silent
+                | ActivityState::Stalled
         )
     }
 }
@@ -159,6 +166,7 @@ impl fmt::Display for ActivityState {
             ActivityState::Idle => "idle",
             ActivityState::Failed => "unable to continue",
             ActivityState::Silent => "silent",
+            ActivityState::Stalled => "stalled",
             ActivityState::Unknown => "unknown",
         })
     }
@@ -174,6 +182,9 @@ pub struct Activity {
     /// When a silent agent was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_since: Option<Timestamp>,
+    /// Since when a stalled agent has kept its status waiting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled_since: Option<Timestamp>,
 }
 
 impl Activity {
@@ -185,6 +196,7 @@ impl Activity {
             state: silent_since.map_or(ActivityState::Unknown, |_| ActivityState::Silent),
             evidence: None,
             silent_since,
+            stalled_since: None,
         }
     }
 
@@ -204,6 +216,21 @@ impl Activity {
             state,
             evidence: newest.cloned(),
             silent_since: None,
+            stalled_since: None,
+        }
+    }
+
+    /// Marks an idle agent as stalled if its status, entered at `entered_at`, has waited for its
+    /// work for too long. Being idle in an earlier status does not count.
+    pub fn expect_work(&mut self, entered_at: Timestamp, now: Timestamp) {
+        let Some(event) = &self.evidence else {
+            return;
+        };
+        let since = event.at.max(entered_at);
+        let waited = now.millis().saturating_sub(since.millis());
+        if self.state == ActivityState::Idle && waited >= IDLE_TIMEOUT_MILLIS {
+            self.state = ActivityState::Stalled;
+            self.stalled_since = Some(since);
         }
     }
 }
@@ -268,6 +295,30 @@ mod tests {
         assert!(silent.state.is_waiting(), "a person should look");
         // A clock that was set back makes no agent look silent.
         assert_eq!(after(-5000).state, ActivityState::Unknown);
+    }
+
+    #[test]
+    fn an_idle_agent_whose_status_waits_for_it_becomes_stalled() {
+        let after = |kind, entered_at, waited| {
+            let mut activity = Activity::from_events(&[event(1, kind)]);
+            activity.expect_work(
+                Timestamp::from_millis(entered_at),
+                Timestamp::from_millis(entered_at + waited),
+            );
+            activity
+        };
+        let early = after(AgentEventKind::Idle, 5000, IDLE_TIMEOUT_MILLIS - 1);
+        assert_eq!(early.state, ActivityState::Idle, "the status is new");
+        let stalled = after(AgentEventKind::Idle, 5000, IDLE_TIMEOUT_MILLIS);
+        assert_eq!(stalled.state, ActivityState::Stalled);
+        assert_eq!(stalled.stalled_since, Some(Timestamp::from_millis(5000)));
+        assert!(stalled.state.is_waiting(), "a person should look");
+        for kind in [AgentEventKind::Working, AgentEventKind::PermissionWait] {
+            let activity = after(kind, 5000, 10 * IDLE_TIMEOUT_MILLIS);
+            assert_eq!(activity, Activity::from_events(&[event(1, kind)]));
+        }
+        // A clock that was set back makes no agent look stalled.
+        assert_eq!(after(AgentEventKind::Idle, 5000, -9000).state, early.state);
     }
 
     #[test]

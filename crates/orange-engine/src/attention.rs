@@ -10,7 +10,7 @@ use crate::document::{Document, SectionName};
 use crate::language::Workflow;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Kind, State, Target, Trigger};
-use crate::names::{HarnessName, RunId, TaskId};
+use crate::names::{HarnessName, RunId, Status, TaskId};
 use crate::parking::{self, Parking};
 use crate::permission::PermissionRequest;
 use crate::role::Role;
@@ -76,6 +76,20 @@ pub fn need(workflow: &Workflow, state: &State) -> Option<Need> {
     })
 }
 
+/// The roles whose agents have to work for the task to leave a state. An agent that only the user
+/// or its own exit moves on may be idle.
+pub fn working_roles(workflow: &Workflow, state: &State) -> Vec<Role> {
+    if state.kind != Kind::Agent {
+        return Vec::new();
+    }
+    let moves_task = |role: &&Role| {
+        let mut edges = workflow.edges_from(&state.name);
+        edges.any(|edge| edge.trigger == Trigger::Request && edge.is_open_to(role))
+    };
+    let expected = state.expects.iter().filter(moves_task);
+    expected.cloned().collect()
+}
+
 /// The question that an agent has written into the task's text.
 pub fn question(document: &Document) -> Option<String> {
     let section = document.section(&SectionName::from_title(QUESTIONS))?;
@@ -125,8 +139,12 @@ pub enum ItemKind {
     Input,
     /// An agent was started and has reported nothing.
     Silent,
+    /// An agent is idle although its status waits for its work.
+    Stalled,
     /// An agent has exited, and no process has reacted yet.
     Exited,
+    /// The user has stopped an agent.
+    Stopped,
     /// Nothing is started on a harness.
     Parked,
 }
@@ -144,7 +162,9 @@ impl ItemKind {
             ItemKind::Permission => "permission",
             ItemKind::Input => "input",
             ItemKind::Silent => "silent",
+            ItemKind::Stalled => "stalled",
             ItemKind::Exited => "exited",
+            ItemKind::Stopped => "stopped",
             ItemKind::Parked => "parked",
         }
     }
@@ -216,6 +236,7 @@ impl Item {
 #[derive(Clone, Debug)]
 pub struct TaskAttention<'a> {
     pub task: &'a TaskId,
+    pub status: &'a Status,
     /// When the task entered its status.
     pub entered_at: Timestamp,
     /// What the user is asked for in this status.
@@ -224,6 +245,8 @@ pub struct TaskAttention<'a> {
     pub question: Option<String>,
     /// Whether the task waits in a queue for its work to start.
     pub is_queued: bool,
+    /// Whether an agent that the status expects has ended and can be respawned.
+    pub is_agent_missing: bool,
     /// Other reasons why the user should look.
     pub reasons: Vec<Reason<'a>>,
     /// Messages that have not reached an agent.
@@ -241,6 +264,8 @@ pub struct Reason<'a> {
     pub since: Timestamp,
     /// Whether it is an effect that failed.
     pub is_failed_effect: bool,
+    /// Whether it is that the user stopped an agent.
+    pub is_stop: bool,
 }
 
 /// A message that no agent has read.
@@ -284,7 +309,9 @@ pub fn items(attention: &TaskAttention<'_>, now: Timestamp) -> Vec<Item> {
         items.extend(requests.map(|it| attention.request_item(agent.role, it)));
     }
     items.extend(attention.exited.iter().map(|(role, run)| {
-        let text = format!("the {role} has exited; orange reacts at your next command");
+        let text = format!(
+            "the {role} has exited; orange reacts at the next command that changes the task"
+        );
         attention.item(ItemKind::Exited, run.as_str(), attention.entered_at, text)
     }));
     items
@@ -302,13 +329,19 @@ impl TaskAttention<'_> {
             ItemKind::Review => "diff",
             // For a queued task, the failed effect is its start, which `spawn` retries.
             ItemKind::EffectFailed if self.is_queued => "spawn",
+            // Without its agent, the task cannot continue, and no terminal can be opened.
+            ItemKind::Question | ItemKind::Stuck | ItemKind::Trouble if self.is_agent_missing => {
+                "respawn"
+            }
             ItemKind::Question
             | ItemKind::Undelivered
             | ItemKind::Permission
             | ItemKind::Input
-            | ItemKind::Silent => "attach",
+            | ItemKind::Silent
+            | ItemKind::Stalled => "attach",
             // `respawn` also finishes what the exited agent has left ready.
             ItemKind::Exited => "respawn",
+            ItemKind::Stopped => "restart",
             ItemKind::Stuck
             | ItemKind::Decision
             | ItemKind::Trouble
@@ -369,6 +402,8 @@ impl TaskAttention<'_> {
         }
         let kind = if reason.is_failed_effect {
             ItemKind::EffectFailed
+        } else if reason.is_stop {
+            ItemKind::Stopped
         } else {
             ItemKind::Trouble
         };
@@ -399,6 +434,7 @@ impl TaskAttention<'_> {
             ActivityState::WaitingForInput => ItemKind::Input,
             ActivityState::Failed => ItemKind::Trouble,
             ActivityState::Silent => return self.silent_item(agent),
+            ActivityState::Stalled => return self.stalled_item(agent),
             ActivityState::Working | ActivityState::Idle | ActivityState::Unknown => return None,
         };
         // Each request is an item of its own.
@@ -432,6 +468,18 @@ impl TaskAttention<'_> {
         let text =
             format!("the {role} has reported nothing since it was started; check its terminal");
         Some(self.item(ItemKind::Silent, run, agent.activity.silent_since?, text))
+    }
+
+    fn stalled_item(&self, agent: &Agent<'_>) -> Option<Item> {
+        let (role, status, since) = (agent.role, self.status, agent.activity.stalled_since?);
+        // A message that is on its way will wake the agent, or get an item of its own.
+        let mut unread = self.unread.iter();
+        if unread.any(|it| it.to == role && !it.is_confirmed) {
+            return None;
+        }
+        let text = format!("the {role} is idle, but `{status}` waits for its work");
+        let key_suffix = format!("{}/{since}", agent.run);
+        Some(self.item(ItemKind::Stalled, &key_suffix, since, text))
     }
 }
 

@@ -80,6 +80,16 @@ pub enum Fact {
         /// The role that requested it.
         by: Role,
     },
+    /// A cancelled task continues: the status change before this event left its end.
+    #[serde(rename = "task.reopened")]
+    TaskReopened {
+        /// The role that requested it.
+        by: Role,
+        /// The status from which the task had entered the one it continues in; absent if it was
+        /// created there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        previous: Option<Status>,
+    },
     /// An agent that was not running is started again in the same status.
     #[serde(rename = "agent.respawned")]
     AgentRespawned {
@@ -239,6 +249,12 @@ pub enum Fact {
         child: TaskId,
         /// The status it ended in.
         status: Status,
+    },
+    /// A child task that had ended was reopened.
+    #[serde(rename = "child.reopened")]
+    ChildReopened {
+        /// The child.
+        child: TaskId,
     },
     /// The forge reported the state of the pull request.
     #[serde(rename = "pull_request.observed")]

@@ -38,6 +38,8 @@ pub enum Evidence {
     Overloaded,
     /// The harness's program does not exist.
     MissingProgram,
+    /// The user stopped it with orange.
+    Stopped,
 }
 
 impl Evidence {
@@ -75,6 +77,7 @@ impl fmt::Display for Evidence {
             Evidence::Login => formatter.write_str("is not logged in"),
             Evidence::Overloaded => formatter.write_str("was rejected by an overloaded service"),
             Evidence::MissingProgram => formatter.write_str("is not installed"),
+            Evidence::Stopped => formatter.write_str("was stopped by the user"),
         }
     }
 }

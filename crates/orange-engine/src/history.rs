@@ -30,6 +30,7 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         }
         Fact::TaskDeleted { by } => format!("the {by} deleted it"),
         Fact::TaskRestored { by } => format!("the {by} restored it"),
+        Fact::TaskReopened { by, .. } => format!("the {by} reopened it"),
         Fact::AgentRespawned { by, role } => format!("the {by} respawned the {role}"),
         Fact::DocumentImported { by, is_request, .. } => {
             let cause = if *is_request { "request" } else { "call" };
@@ -86,6 +87,7 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         },
         Fact::ChildAdded { child } => format!("child `{child}` was created"),
         Fact::ChildEnded { child, status } => format!("child `{child}` ended as `{status}`"),
+        Fact::ChildReopened { child } => format!("child `{child}` was reopened"),
         Fact::PullRequestObserved { .. } => {
             String::from("the forge reported the state of the pull request")
         }

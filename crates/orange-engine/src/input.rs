@@ -89,6 +89,19 @@ pub enum RequestKind {
         /// The agent's role; if absent, the first role whose agent is not running.
         role: Option<Role>,
     },
+    /// Stop agents that are running; the status stays.
+    Stop {
+        /// The agent's role; if absent, every running agent.
+        role: Option<Role>,
+    },
+    /// Stop agents that are running and start them again, or start those that are stopped or gone.
+    Restart {
+        /// The agent's role; if absent, every agent that is running or stopped, else the one that
+        /// `Respawn` would choose.
+        role: Option<Role>,
+    },
+    /// Continue a cancelled task where it was.
+    Reopen,
     /// A status that was written into TASK.md by hand. In a worktree it counts as the worker's
     /// request; elsewhere it counts as the user's and is never followed.
     HandEdit {
@@ -186,6 +199,10 @@ pub enum Observation {
         child: TaskId,
         status: Status,
     },
+    /// A child task that had ended was reopened.
+    ChildReopened {
+        child: TaskId,
+    },
 }
 
 /// What is known about the world, gathered while the task was in its status.
@@ -203,6 +220,19 @@ pub struct Facts {
     pub commands: BTreeMap<Vec<String>, CommandResult>,
     /// The report of each run; `None` for a run that left no report.
     pub reports: BTreeMap<RunId, Option<Report>>,
+    /// Where the task was before it entered its status.
+    pub origin: Option<Origin>,
+}
+
+/// The status that a task has left for its current one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// `None` if the task was created in its current status.
+    pub status: Option<Status>,
+    /// The status before that one.
+    pub previous: Option<Status>,
+    /// Whether the task held a workspace there.
+    pub had_workspace: bool,
 }
 
 /// What is known about branch and worktree.
@@ -268,6 +298,8 @@ pub enum FactNeeded {
     Report {
         run: RunId,
     },
+    /// Where the task was before it entered its status, from its events.
+    Origin,
     /// How a command exits.
     Command {
         command: Vec<String>,

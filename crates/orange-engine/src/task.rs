@@ -59,7 +59,7 @@ pub struct Task {
     pub last_error: Option<LastError>,
     /// The workspace it holds, if any.
     pub workspace: Workspace,
-    /// The latest run of each role that orange did not end.
+    /// The latest run of each role that orange did not end, or that the user stopped.
     pub runs: BTreeMap<Role, Run>,
     /// What gates remember of each section they read.
     pub sections: BTreeMap<SectionName, SectionRecord>,
@@ -209,7 +209,7 @@ pub enum RunState {
     Alive,
     /// Orange is ending it, so its exit means nothing.
     Ending,
-    /// It ended by itself, and the exit rules were applied.
+    /// It ended by itself, and the exit rules were applied; or the user stopped it.
     Ended {
         /// How the process ended.
         evidence: Evidence,
@@ -220,6 +220,12 @@ impl RunState {
     /// Whether it runs or is about to.
     pub fn is_live(&self) -> bool {
         matches!(self, RunState::Starting | RunState::Alive)
+    }
+
+    /// Whether the user stopped it.
+    pub fn is_stopped(&self) -> bool {
+        let stopped = Evidence::Stopped;
+        matches!(self, RunState::Ended { evidence } if *evidence == stopped)
     }
 }
 
@@ -347,7 +353,7 @@ impl fmt::Display for Submission {
         let commit = self.commit.short();
         match &self.passed_by {
             Some(role) => write!(formatter, "{commit}, passed by the {role}"),
-            None => write!(formatter, "{commit}, submitted and not reviewed"),
+            None => write!(formatter, "{commit}, submitted; no agent has reviewed it"),
         }
     }
 }

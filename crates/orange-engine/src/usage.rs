@@ -234,10 +234,7 @@ impl Usage {
 
     /// The cost in US dollars, for a column; empty if nothing has run.
     pub fn cost_cell(&self) -> String {
-        match cell(self.cost, |it| format!("${}", cents(it))) {
-            unknown if unknown == "?" => String::from("$?"),
-            cost => cost,
-        }
+        cell(self.cost, |it| format!("${}", cents(it)))
     }
 
     /// Tokens, cost and time for one column; empty if nothing has run.
@@ -245,8 +242,12 @@ impl Usage {
         if self.runs == 0 {
             return String::new();
         }
-        let cells = [self.tokens_cell(), self.cost_cell(), self.time_cell()];
-        cells.join(" ")
+        let time = self.time_cell();
+        match (self.tokens_cell(), self.cost_cell()) {
+            (tokens, cost) if tokens == "?" && cost == "?" => format!("? {time}"),
+            (tokens, cost) if cost == "?" => format!("{tokens} $? {time}"),
+            (tokens, cost) => format!("{tokens} {cost} {time}"),
+        }
     }
 
     /// The time its runs lived, for a column; empty if nothing has run.
@@ -273,6 +274,9 @@ impl Usage {
         };
         let cost = self.cost.words(|it| format!("{} USD", Cost(it)));
         let time = duration(self.run_seconds);
+        if tokens == "tokens unknown" && self.cost.known.is_none() {
+            return format!("tokens and cost unknown; agents ran for {time}");
+        }
         format!("{tokens}; cost {cost}; agents ran for {time}")
     }
 }
@@ -366,9 +370,9 @@ mod tests {
         usage.add_run(&RunUsage::default(), 61, false);
         assert_eq!(
             usage.sentence(),
-            "tokens unknown; cost unknown; agents ran for 1m"
+            "tokens and cost unknown; agents ran for 1m"
         );
-        assert_eq!(usage.short(), "? $? 1m");
+        assert_eq!(usage.short(), "? 1m");
         usage.add_run(&run(Some(1000), Some(0.25)), 3600, false);
         assert_eq!(
             usage.sentence(),
@@ -389,7 +393,8 @@ mod tests {
         let mut usage = Usage::default();
         usage.add_run(&run(Some(10), None), 5, true);
         assert_eq!(usage.tokens_cell(), "≥11");
-        assert_eq!(usage.cost_cell(), "$?");
+        assert_eq!(usage.cost_cell(), "?");
+        assert_eq!(usage.short(), "≥11 $? 5s");
         let mut total = Usage::default();
         total.add(&usage);
         total.add_unknown();

@@ -96,9 +96,11 @@ fn describe_if_relevant(fact: &Fact, events: &[Event]) -> Option<String> {
             | Fact::ReportReceived { .. }
             | Fact::ChildEnded { .. }
             | Fact::ChildAdded { .. }
+            | Fact::ChildReopened { .. }
             | Fact::WorkflowChanged { .. }
             | Fact::TaskDeleted { .. }
             | Fact::TaskRestored { .. }
+            | Fact::TaskReopened { .. }
     );
     is_relevant.then(|| describe(fact, events))
 }

@@ -167,6 +167,7 @@ fn require_free_branch(
                 branch: Some(branch),
                 ..
             } => branch,
+            Fact::TaskReopened { .. } => &task.branch,
             _ => continue,
         };
         if let Some(other) = tasks::on_branch(connection, task, branch)? {

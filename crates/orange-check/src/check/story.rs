@@ -71,7 +71,8 @@ impl Story {
     }
 }
 
-/// A kept section counts as new the first time it is shown.
+/// The step as the story tells it. The search treats a section that was written earlier as kept; a
+/// story says that it was written, in the first step that mentions it.
 fn as_narrated(step: &Step, old: &[&Gate]) -> Step {
     let mut step = step.clone();
     let (kept, new) = step

@@ -2,7 +2,7 @@
 //!
 //! Each workflow becomes a table of what can happen in a status, which roles may request it, what
 //! it requires and what follows. Workflows with equal tables behave the same; where the tables
-//! differ, each difference is data with one sentence.
+//! differ, each difference is a value that prints as one sentence.
 
 mod change;
 mod compare;
@@ -21,7 +21,7 @@ use orange_engine::language::workflow::State;
 use orange_engine::role::Role;
 
 /// Every difference in behaviour: status by status in the order of the new workflow, then removed
-/// states, then what concerns the whole workflow.
+/// statuses, then what concerns the whole workflow.
 pub fn diff(old: &Workflow, new: &Workflow) -> Vec<WorkflowChange> {
     let built_in = [Role::Human, Role::Engine, Role::Worker, Role::Reviewer];
     let own = old.roles.iter().chain(&new.roles).cloned();
@@ -35,7 +35,8 @@ pub fn diff(old: &Workflow, new: &Workflow) -> Vec<WorkflowChange> {
     }
     let states = old.states.iter();
     for gone in states.filter(|it| new.state(&it.name).is_none()) {
-        // Removing a state removes everything that could happen there.
+        // Removing a state removes everything that could happen there, so only the removal itself is
+        // reported.
         let found = compare::compare(&gone.name, &rows(old, gone), &[]);
         differences.extend(found.into_iter().filter(|it| it.kind == ChangeKind::State));
     }
@@ -43,7 +44,8 @@ pub fn diff(old: &Workflow, new: &Workflow) -> Vec<WorkflowChange> {
     differences
 }
 
-/// What concerns no single status. A prompt that only one workflow has shows up where it is used.
+/// What concerns no single status. If only one workflow has a prompt, the difference is
+/// reported at the status that uses it.
 fn global_changes(old: &Workflow, new: &Workflow) -> Vec<WorkflowChange> {
     let entries = |workflow: &Workflow| -> Vec<String> {
         let entries = workflow.entries.iter();

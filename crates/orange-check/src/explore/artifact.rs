@@ -119,6 +119,7 @@ pub(super) fn facts(workflow: &Workflow, evidence: &StepEvidence, entered: u64) 
         pull_request: Some(pull_request),
         commands,
         reports: BTreeMap::new(),
+        origin: None,
     }
 }
 

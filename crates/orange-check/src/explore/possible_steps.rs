@@ -32,6 +32,10 @@ pub fn creation_steps(workflow: &Workflow, relevance: &Relevance) -> Vec<Step> {
 }
 
 /// Everything that may happen next, whether or not anything comes of it.
+///
+/// Three requests of the user add no situation, so they are no steps. A stopped agent is as absent
+/// as one that was lost with its tmux server, and a restart is a respawn of it. A cancelled task
+/// that is reopened is where it was, with the agents that the status expects.
 pub fn possible_steps(
     workflow: &Workflow,
     relevance: &Relevance,

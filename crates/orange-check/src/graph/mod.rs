@@ -85,7 +85,8 @@ pub struct ArrowTransition {
     pub condition: Condition,
     /// Whether its source was written as `"*active"`.
     pub from_any: bool,
-    /// Whether it looks the same from every active state; its hooks may still differ.
+    /// Whether every active state has this transition with the same condition; hooks are not
+    /// compared.
     #[serde(skip)]
     is_common: bool,
 }
@@ -105,7 +106,8 @@ pub struct Condition {
     pub confirm: Option<String>,
 }
 
-/// A transition that is the same for every active state, so a drawing shows it once.
+/// A transition that is the same from all active states but those in `except`, so that a drawing
+/// shows it once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommonTransition {
     pub to: Target,
@@ -198,12 +200,12 @@ impl Graph {
                     sources.push(&arrow.from);
                 }
             }
-            let active = self.states.iter().filter(|node| {
+            let missing = self.states.iter().filter(|node| {
                 node.kind != Kind::Terminal
                     && !node.is(&common.to)
                     && !sources.contains(&&node.name)
             });
-            common.except = active.map(|node| node.name.clone()).collect();
+            common.except = missing.map(|node| node.name.clone()).collect();
         }
     }
 
@@ -239,7 +241,7 @@ impl Graph {
 }
 
 impl Node {
-    /// Whether an arrow leads here.
+    /// Whether `target` is this state.
     fn is(&self, target: &Target) -> bool {
         matches!(target, Target::Status(status) if *status == self.name)
     }

@@ -57,7 +57,8 @@ pub(crate) fn rule(written: Spanned<Death>) -> Result<Rule, Problem> {
     let misplaced = misplaced.or_else(|| death.wait.as_ref().map(|it| ("wait", it.span())));
     if let Some((key, at)) = misplaced.filter(|_| !is_quota) {
         let message = format!("`{key}` is only for `quota`, but this death means something else");
-        return Err((at, message, format!("remove `{key}`")));
+        let hint = format!("remove `{key}`, or write `means = \"quota\"` in this `[[death]]`");
+        return Err((at, message, hint));
     }
     let resets = match &death.resets {
         None => ResetFormat::ALL.to_vec(),

@@ -13,7 +13,7 @@ use super::Problem;
 pub struct HarnessFile {
     /// The path, relative to the root of the worktree.
     pub path: String,
-    /// The content, below a first line that says that orange wrote it.
+    /// The content; orange adds a first line that says that it wrote the file.
     pub text: String,
     /// Whether the agent may start without this file when a file that orange did not write is
     /// already at its path.
@@ -36,8 +36,8 @@ pub(crate) fn validate_names(
 ) -> Result<Vec<RunFileText>, Problem> {
     for file in &files {
         let name = file.get_ref().name.as_str();
-        let is_letter = |it: char| it.is_ascii_alphanumeric() || "._-".contains(it);
-        if name.is_empty() || name.starts_with('.') || !name.chars().all(is_letter) {
+        let is_allowed = |it: char| it.is_ascii_alphanumeric() || "._-".contains(it);
+        if name.is_empty() || name.starts_with('.') || !name.chars().all(is_allowed) {
             let message = format!("`{}` is not a valid file name", name.escape_debug());
             let hint = "write a name of letters, digits, `.`, `-` and `_` that does not begin with `.`, such as `hooks.json`";
             return Err((file.span(), message, hint.to_owned()));
@@ -53,8 +53,8 @@ pub(crate) fn validate_files(
     for file in &files {
         let path = file.get_ref().path.as_str();
         let is_plain = |it: Component<'_>| matches!(it, Component::Normal(part) if part != ".git");
-        let is_letter = |it: char| it.is_ascii_alphanumeric() || "._-/".contains(it);
-        let is_valid = path.chars().all(is_letter) && Path::new(path).components().all(is_plain);
+        let is_allowed = |it: char| it.is_ascii_alphanumeric() || "._-/".contains(it);
+        let is_valid = path.chars().all(is_allowed) && Path::new(path).components().all(is_plain);
         // A path at the root is rejected: it could be TASK.md or a file of the repository.
         if !is_valid || !path.contains('/') || path.ends_with('/') {
             let path = path.escape_debug();

@@ -15,7 +15,7 @@ use crate::{Environment, reason};
 /// The size of the largest such file that is read.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Something that must have happened before an agent works without asking.
+/// A condition that must hold so that an agent starts without asking a question.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Readiness {
@@ -26,7 +26,7 @@ pub struct Readiness {
     pub fix: String,
     /// The condition matters only when this variable is set.
     pub when_set: Option<String>,
-    /// The condition holds if one of these variables is set.
+    /// The condition holds if one of these variables is set and not empty.
     #[serde(default)]
     pub variables: Vec<String>,
     /// The condition holds if one of these places records it.
@@ -129,7 +129,7 @@ pub(crate) fn resolve_path(file: &str, environment: &Environment) -> Option<Path
     Some(home.join(file.strip_prefix('~')?.trim_start_matches('/')))
 }
 
-/// The content of a file as JSON, whatever its format; `None` when the file does not exist.
+/// The content of a TOML or JSON file as a JSON value; `None` when the file does not exist.
 fn read(path: &Path) -> Result<Option<Value>, String> {
     let length = match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -150,7 +150,7 @@ fn read(path: &Path) -> Result<Option<Value>, String> {
     Ok(Some(read?))
 }
 
-/// Whether the keys lead to something that is not empty and not `false`.
+/// Whether the keys lead to a value other than `null`, `false`, an empty string or an empty list.
 fn has(found: &Value, keys: &[String], repository: Option<&Path>) -> bool {
     let Some((key, rest)) = keys.split_first() else {
         return match found {

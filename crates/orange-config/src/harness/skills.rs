@@ -9,8 +9,8 @@ use super::readiness::resolve_path;
 use crate::{Environment, Harness};
 
 impl Harness {
-    /// The folder of the user's skills for this agent; `None` when the definition names none, or
-    /// when there is no home directory.
+    /// The folder in which this agent looks for the user's skills. `None` if its definition names no
+    /// folder, or if the home directory is unknown.
     pub fn skills(&self, environment: &Environment) -> Option<PathBuf> {
         let folder = resolve_path(self.skills.as_deref()?, environment)?;
         // A variable may set a relative path, which could mean any folder.
@@ -18,8 +18,8 @@ impl Harness {
     }
 }
 
-/// Rejects a folder that is not below `~`: a relative path would mean a different folder in every
-/// directory.
+/// Accepts only folders below `~`. A relative path would be a different folder in each directory
+/// that orange runs in.
 pub(crate) fn validate_skills(folder: Spanned<String>) -> Result<String, Problem> {
     let text = folder.get_ref();
     if !is_below_home(text) {

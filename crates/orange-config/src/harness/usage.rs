@@ -25,14 +25,14 @@ const MAX_ID_BYTES: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UsageLocations {
-    /// The folder with the transcripts, whose paths the agent reports.
+    /// The folder that contains the transcripts; the agent reports the path of each.
     transcripts: Option<String>,
-    /// The name of a file that the agent's plugin writes, in the run's own directory.
+    /// The name of a file that the agent's plugin writes, in the run's own folder.
     run_file: Option<String>,
     /// Where a line says when it was written.
     at: JsonLocation,
-    /// Where a line names its request; of several lines about one request, the largest
-    /// numbers count.
+    /// Where a line has its request id. If several lines have the same id, the largest numbers
+    /// count.
     #[serde(default)]
     request: Vec<JsonLocation>,
     /// Whether each line has the totals of the conversation so far.
@@ -56,7 +56,7 @@ pub struct UsageLocations {
 pub enum UsageSource {
     /// In files below this folder.
     Transcripts(PathBuf),
-    /// In this file of the run's directory.
+    /// In this file of the run's folder.
     RunFile(String),
 }
 
@@ -87,7 +87,7 @@ impl Harness {
             return Some(UsageSource::RunFile(name.clone()));
         }
         let folder = resolve_path(usage.transcripts.as_deref()?, environment)?;
-        // A variable may set a relative path, which could mean any folder.
+        // A relative path depends on the current directory, so it is ignored.
         folder
             .is_absolute()
             .then_some(UsageSource::Transcripts(folder))
@@ -95,8 +95,8 @@ impl Harness {
 }
 
 impl UsageLocations {
-    /// Counts a line; one from before `since`, when the run began, belongs to an earlier run of the
-    /// conversation. A line that is not understood is skipped.
+    /// Adds a line to the count. Lines older than `since`, the start of the run, belong to an
+    /// earlier run of the conversation. A line that cannot be read is skipped.
     pub fn count(&self, count: &mut UsageCount, line: &[u8], since: Timestamp) {
         let Ok(line) = serde_json::from_slice::<Value>(line) else {
             return;
@@ -160,7 +160,7 @@ pub(super) fn costs(places: &[JsonLocation], value: &Value) -> Option<Cost> {
     costs.reduce(Cost::plus)
 }
 
-/// Rejects a source that could be any file.
+/// Rejects a source outside the user's home and the run's folder.
 pub(super) fn validate_usage(written: Spanned<UsageLocations>) -> Result<UsageLocations, Problem> {
     let usage = written.get_ref();
     let problem = match (&usage.transcripts, &usage.run_file) {
@@ -184,8 +184,8 @@ pub(super) fn validate_usage(written: Spanned<UsageLocations>) -> Result<UsageLo
 }
 
 fn is_file_name(name: &str) -> bool {
-    let is_usual = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
-    !name.starts_with('.') && !name.is_empty() && name.chars().all(is_usual)
+    let is_allowed = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
+    !name.starts_with('.') && !name.is_empty() && name.chars().all(is_allowed)
 }
 
 #[cfg(test)]

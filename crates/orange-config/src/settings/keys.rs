@@ -76,7 +76,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "wait",
         kind: Kind::Duration,
-        meaning: "How long a command waits for a start or a merge to finish, unless you pass `--wait`.",
+        meaning: "How long a command waits for a start, a merge or a gate; after that it exits with 5, and orange continues. `--wait` overrides it.",
         // Short, because the shell tool of an agent has a timeout of its own.
         default: || Some(Value::Duration(Duration::from_secs(8))),
         variable: Some(ORANGE_WAIT),

@@ -247,8 +247,7 @@ impl Admin {
             Err(reason) => return Ok(Err(reason)),
         };
         let Some(task) = task else {
-            let condition = worktree.condition()?;
-            let is_at_rest = condition.is_clean() && condition.head.branch().is_none();
+            let is_at_rest = worktree.condition()?.is_at_rest();
             let reason = "it holds changes or a branch: clean it and detach HEAD";
             return Ok(is_at_rest.then_some(()).ok_or_else(|| reason.to_owned()));
         };

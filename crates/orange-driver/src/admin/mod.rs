@@ -2,6 +2,7 @@
 
 pub(crate) mod checkup;
 pub(crate) mod gc;
+mod move_project;
 pub(crate) mod projects;
 pub(crate) mod read_log;
 pub(crate) mod rebuild;

@@ -16,6 +16,8 @@ use crate::steps::pinned_workflow;
 /// The project settings that the user may change; absent ones stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProjectSettings {
+    /// The directory that the repository was moved to.
+    pub path: Option<PathBuf>,
     /// The branch that work starts from and is merged into.
     pub default_branch: Option<BranchName>,
     /// The workflow of new tasks.
@@ -102,12 +104,21 @@ impl Admin {
     ) -> Result<Project, DriverError> {
         self.callers.require_user("change a project")?;
         let projects = self.context.projects()?;
-        let project = projects.require(name)?;
-        self.check_settings(project, settings)?;
+        let mut project = projects.require(name)?.clone();
+        let mut settings = settings.clone();
+        if let Some(directory) = &settings.path {
+            project.path = self.find_moved_repository(&projects, &project, directory)?;
+            settings.path = Some(project.path.clone());
+        }
+        self.check_settings(&project, &settings)?;
+        // Before the path is recorded: if this fails or is interrupted, the command can be repeated.
+        if settings.path.is_some() {
+            self.repair_worktrees(&project)?;
+        }
         Ok(Projects::update(
             &self.context.home,
             name,
-            &changes(settings),
+            &changes(&settings),
         )?)
     }
 
@@ -178,6 +189,7 @@ fn changes(settings: &ProjectSettings) -> Vec<(&'static str, Value)> {
         (None, _, _) => Some(Value::Null),
     };
     let all = [
+        ("path", settings.path.as_ref().map(|it| json!(it))),
         (
             "default_branch",
             settings.default_branch.as_ref().map(|it| json!(it)),

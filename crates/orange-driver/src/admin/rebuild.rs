@@ -42,8 +42,8 @@ impl Admin {
     }
 
     /// Adds the worktrees that orange created for the project, and that belong to no task, to the
-    /// pool again. A worktree that is not marked as idle is retired until `workspace gc` has
-    /// checked it.
+    /// pool again. A worktree that is not marked as idle, or is not clean, is retired until
+    /// `workspace gc` has checked it.
     fn find_workspaces(
         &self,
         store: &mut Store,
@@ -68,7 +68,10 @@ impl Admin {
             let Ok(Some(worktree)) = git.existing_workspace(&slot(&record))? else {
                 continue;
             };
-            let is_idle = worktree.marker()?.is_some_and(|it| it.phase == Phase::Idle);
+            // Nothing may have appeared in it since it was released. If it cannot be read, `workspace
+            // gc` says why.
+            let is_clean = worktree.condition().is_ok_and(|it| it.is_at_rest());
+            let is_idle = worktree.marker()?.is_some_and(|it| it.phase == Phase::Idle) && is_clean;
             self.workspaces.add_to_pool(store, project, number)?;
             if is_idle {
                 rebuilt.workspaces.push(record.name);

@@ -23,6 +23,9 @@ pub struct RemovedWorkspace {
     pub path: PathBuf,
     /// Where ignored files that were in it are now.
     pub moved_to: Option<PathBuf>,
+    /// Where the git directories of its submodules are now, if they may have commits that none of
+    /// their remotes has.
+    pub submodules: Option<PathBuf>,
 }
 
 impl Admin {
@@ -70,23 +73,25 @@ impl Admin {
             let checked = self.check_retired(store, git, project, record)?;
             checked.map_err(not_removed)?;
         }
-        let moved_to = self.remove_worktree(git, &slot(record), not_removed)?;
+        let (moved_to, submodules) = self.remove_worktree(git, &slot(record), not_removed)?;
         self.workspaces.free_port_offset(name)?;
         store.forget_workspace(name)?;
         Ok(RemovedWorkspace {
             workspace: name.clone(),
             path: record.path.clone(),
             moved_to,
+            submodules,
         })
     }
 
-    /// Removes the worktree of a released workspace; returns where its ignored files are.
+    /// Removes the worktree of a released workspace; returns where its ignored files are, and where
+    /// the git directories of its submodules are.
     pub(crate) fn remove_worktree(
         &self,
         git: &Git,
         slot: &Slot<'_>,
         not_removed: impl FnOnce(String) -> DriverError,
-    ) -> Result<Option<PathBuf>, DriverError> {
+    ) -> Result<(Option<PathBuf>, Option<PathBuf>), DriverError> {
         let folder = format!("{}-{}", slot.name, clock::now().millis());
         let aside = self.context.home.set_aside().join(folder);
         let removed = git.remove_workspace(&RemoveRequest {
@@ -94,11 +99,11 @@ impl Admin {
             trash: &self.context.home.removed().join(slot.name.as_str()),
             aside: &aside,
         })?;
-        match removed {
-            RemoveResult::Removed { .. } | RemoveResult::Absent => {
-                Ok(Some(aside).filter(|it| it.exists()))
-            }
-            RemoveResult::Kept { reason } => Err(not_removed(reason)),
-        }
+        let submodules = match removed {
+            RemoveResult::Removed { submodules } => submodules,
+            RemoveResult::Absent => None,
+            RemoveResult::Kept { reason } => return Err(not_removed(reason)),
+        };
+        Ok((Some(aside).filter(|it| it.exists()), submodules))
     }
 }

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use orange_config::clock;
-use orange_engine::Task;
 use orange_engine::activity::{Activity, ActivityState, AgentEvent};
+use orange_engine::attention::working_roles;
 use orange_engine::names::{ProjectName, RunId, TaskId};
 use orange_engine::permission::PermissionRequest;
 use orange_engine::role::Role;
 use orange_engine::task::{Run, RunState};
 use orange_engine::time::Timestamp;
-use orange_store::{latest_agent_events, silent_since};
+use orange_engine::{Task, Workflow};
+use orange_store::{TaskRow, latest_agent_events, silent_since};
 
 use crate::agents::Agents;
 
@@ -24,24 +25,55 @@ pub struct RunActivity {
     pub requests: Vec<PermissionRequest>,
 }
 
+/// The agents of a task, and what its status expects of them.
+struct LiveAgents<'a> {
+    project: &'a ProjectName,
+    task: &'a TaskId,
+    runs: &'a BTreeMap<Role, Run>,
+    /// The roles for whose work the status waits.
+    working_roles: &'a [Role],
+    /// When the task entered its status.
+    entered_at: Timestamp,
+}
+
 impl Agents {
     /// What the live agents of a task seem to be doing.
-    pub(crate) fn activities(&self, task: &Task) -> Vec<RunActivity> {
-        self.activities_of(&task.project, &task.id, &task.runs)
+    pub(crate) fn activities(&self, task: &Task, workflow: Option<&Workflow>) -> Vec<RunActivity> {
+        let working_roles = workflow.and_then(|workflow| {
+            let state = workflow.state(&task.status)?;
+            Some(working_roles(workflow, state))
+        });
+        self.activities_of(&LiveAgents {
+            project: &task.project,
+            task: &task.id,
+            runs: &task.runs,
+            working_roles: &working_roles.unwrap_or_default(),
+            entered_at: task.entered.at,
+        })
     }
 
-    /// Like `activities`, for a caller that has only the runs.
-    pub(crate) fn activities_of(
-        &self,
-        project: &ProjectName,
-        task: &TaskId,
-        runs: &BTreeMap<Role, Run>,
-    ) -> Vec<RunActivity> {
+    /// Like `activities`, for a caller that has only the task's row.
+    pub(crate) fn row_activities(&self, row: &TaskRow) -> Vec<RunActivity> {
+        self.activities_of(&LiveAgents {
+            project: &row.project,
+            task: &row.id,
+            runs: &row.runs,
+            working_roles: &row.working_roles,
+            entered_at: row.entered_at.unwrap_or_default(),
+        })
+    }
+
+    fn activities_of(&self, agents: &LiveAgents<'_>) -> Vec<RunActivity> {
+        let (project, task) = (agents.project, agents.task);
         let now = clock::now();
-        let live = runs.iter().filter(|(_, run)| run.state.is_live());
+        let live = agents.runs.iter().filter(|(_, run)| run.state.is_live());
         live.map(|(role, run)| {
             let requests = self.open_requests(project, task, &run.id);
             let mut activity = self.activity(project, task, run, now);
+            // A headless run exits when it has nothing left to do.
+            if agents.working_roles.contains(role) && !run.headless {
+                activity.expect_work(agents.entered_at, now);
+            }
             if !requests.is_empty() {
                 // Another tool of the same agent may have reported something since the request.
                 activity.state = ActivityState::WaitingForPermission;

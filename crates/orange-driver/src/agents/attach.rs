@@ -67,6 +67,10 @@ impl Agents {
                 hint,
             ));
         };
+        if run.state.is_stopped() {
+            let reason = format!("its agent {}", Evidence::Stopped);
+            return Err(no_agent(reason, hint));
+        }
         let (observation, pane) = self.check_run(&mut store, &stored.task, &run.id)?;
         match (observation, pane) {
             // tmux has nothing left to show.

@@ -85,14 +85,22 @@ impl Agents {
             },
         };
         if let Some(captured) = self.context.tmux.pane_output(&run.id)? {
-            return Ok(output(captured.text, captured.is_running));
+            let text = if captured.is_running {
+                captured.text
+            } else {
+                without_death_notice(&captured.text)
+            };
+            return Ok(output(text, captured.is_running));
         }
         let folder = self
             .context
             .launch_directory(&project, &run.task, &run.id)?;
         let path = output_file(&folder);
         match fs::read(&path) {
-            Ok(bytes) => Ok(output(String::from_utf8_lossy(&bytes).into_owned(), false)),
+            Ok(bytes) => {
+                let text = without_death_notice(&String::from_utf8_lossy(&bytes));
+                Ok(output(text, false))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let message_only = output(String::new(), false);
                 if !message_only.text.is_empty() {
@@ -121,5 +129,33 @@ impl Agents {
         let texts = [result.text, result.error].into_iter().flatten();
         let texts: Vec<String> = texts.collect();
         (!texts.is_empty()).then(|| texts.join("\n"))
+    }
+}
+
+/// The output of a dead pane without the line that tmux writes at its bottom, and without the empty
+/// lines above that.
+fn without_death_notice(text: &str) -> String {
+    let text = text.trim_end();
+    let last = text.lines().next_back().unwrap_or_default();
+    let is_notice = last.starts_with("Pane is dead (") && last.ends_with(')');
+    let rest = text.strip_suffix(last).filter(|_| is_notice);
+    let text = rest.unwrap_or(text).trim_end();
+    if text.is_empty() {
+        return String::new();
+    }
+    format!("{text}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_notice_of_tmux_is_not_output() {
+        let dead = "one\n\ntwo\n\n\nPane is dead (status 7, Tue Nov 17 10:00:00 2026)\n";
+        assert_eq!(without_death_notice(dead), "one\n\ntwo\n");
+        assert_eq!(without_death_notice("Pane is dead (status 7)\n"), "");
+        let quoted = "it says\nPane is dead (x), it seems\n";
+        assert_eq!(without_death_notice(quoted), quoted);
     }
 }

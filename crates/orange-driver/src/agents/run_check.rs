@@ -22,6 +22,18 @@ pub struct RunObservation {
     pub observation: Observation,
 }
 
+/// Whether a run was found dead.
+pub(crate) fn is_dead(observations: &[RunObservation], run: &RunId) -> bool {
+    let mut dead = observations.iter().filter(|it| it.is_dead());
+    dead.any(|it| it.run == *run)
+}
+
+impl RunObservation {
+    pub fn is_dead(&self) -> bool {
+        matches!(self.observation, Observation::Dead(_))
+    }
+}
+
 /// The result of checking a run, and its pane.
 pub(crate) struct RunCheck {
     pub(crate) observation: Observation,

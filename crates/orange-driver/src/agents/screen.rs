@@ -78,7 +78,7 @@ impl ScreenViewer {
         }
         let screen = self.screens.as_mut().map(|it| it.screen(&pane, before));
         match screen {
-            Some(Ok(Some(screen))) => {
+            Some(Ok(Some(screen))) if screen.is_running || !is_blank(&screen.lines) => {
                 return Ok(Some(AgentScreen {
                     role,
                     is_running: screen.is_running,
@@ -91,7 +91,9 @@ impl ScreenViewer {
             // Keep the client: one that disconnects and reconnects with every call could take the
             // server down. tmux 3.3 crashes when it reports a client that leaves while another is
             // only half connected.
-            Some(Ok(None)) | None => {}
+            //
+            // If an agent has cleared its screen before it exited, its output may show more.
+            Some(Ok(_)) | None => {}
         }
         let output = match self.agents.logs_of(task, &run) {
             Ok(output) => output,
@@ -130,6 +132,20 @@ impl ScreenViewer {
         });
         Ok(agent)
     }
+}
+
+/// Whether lines show nothing: only spaces and escape sequences.
+fn is_blank(lines: &[String]) -> bool {
+    let is_blank = |line: &String| {
+        let mut parts = line.split('\u{1b}');
+        let start = parts.next().unwrap_or_default();
+        let after_escapes = parts.map(|part| {
+            let end = part.find(|it: char| it.is_ascii_alphabetic());
+            end.map_or("", |end| &part[end + 1..])
+        });
+        start.trim().is_empty() && after_escapes.map(str::trim).all(str::is_empty)
+    };
+    lines.iter().all(is_blank)
 }
 
 impl Agents {

@@ -49,6 +49,9 @@ struct UsageRecord {
     is_resumed: bool,
     #[serde(default)]
     transcripts: Vec<TranscriptCount>,
+    /// Whether transcripts were left out, or nothing says which there were.
+    #[serde(default)]
+    has_omissions: bool,
     /// What a headless run printed about itself, once it has ended.
     #[serde(default)]
     printed: Option<RunUsage>,
@@ -66,7 +69,7 @@ struct TranscriptCount {
     is_partial: bool,
     /// Whether lines were too long to be counted.
     has_gaps: bool,
-    /// Whether the file was longer than could be read at once.
+    /// Whether the file was longer than could be read at once, or could not be read.
     has_more: bool,
     count: UsageCount,
 }
@@ -78,6 +81,7 @@ impl UsageRecord {
             since,
             is_resumed,
             transcripts: Vec::new(),
+            has_omissions: false,
             printed: None,
         }
     }
@@ -107,11 +111,30 @@ impl UsageRecord {
         usage
     }
 
-    /// Whether the run may have used more than was counted.
+    /// Whether the run may have used more than was counted. What it printed is complete, unless a
+    /// number is missing there and comes from the transcripts.
     fn is_minimum(&self) -> bool {
         let mut transcripts = self.transcripts.iter();
-        let is_incomplete = |it: &TranscriptCount| it.is_partial || it.has_gaps || it.has_more;
-        self.printed.is_none() && transcripts.any(is_incomplete)
+        let is_incomplete = self.has_omissions || transcripts.any(TranscriptCount::is_incomplete);
+        let is_printed = self.printed.as_ref().is_some_and(|it| *it == self.usage());
+        is_incomplete && !is_printed
+    }
+
+    /// Adds the transcripts that are not counted yet, as far as there is room.
+    fn add_transcripts(&mut self, paths: Vec<PathBuf>) {
+        for path in paths {
+            if self.transcripts.iter().any(|it| it.path == path) {
+                continue;
+            }
+            if self.transcripts.len() >= MAX_TRANSCRIPTS {
+                self.has_omissions = true;
+                return;
+            }
+            self.transcripts.push(TranscriptCount {
+                path,
+                ..TranscriptCount::default()
+            });
+        }
     }
 }
 
@@ -168,9 +191,12 @@ impl Agents {
         let directory = self.context.run_directory(project, &run.task, &run.id);
         let directory = directory.ok()?;
         let record = UsageRecord::load(&directory);
-        // A run of an earlier version has no record, and nothing says whether it was resumed.
-        let mut record =
-            record.unwrap_or_else(|| UsageRecord::new(run.harness.clone(), since, true));
+        // Without a record, as for a run of an earlier version, nothing says whether the run was
+        // resumed and which conversations it had.
+        let mut record = record.unwrap_or_else(|| UsageRecord {
+            has_omissions: true,
+            ..UsageRecord::new(run.harness.clone(), since, true)
+        });
         self.continue_count(&mut record, harnesses, project, &run.task, &run.id);
         if record.printed.is_none() && run.headless {
             record.printed = self.printed_usage(project, run, record.is_resumed);
@@ -243,45 +269,34 @@ impl Agents {
         else {
             return;
         };
-        let Some((folder, path)) = self.transcript_of(harness, project, task, run) else {
+        let Some((folder, paths)) = self.transcripts_of(harness, project, task, run) else {
             return;
         };
-        let known = record.transcripts.iter().position(|it| it.path == path);
-        if known.is_none() && record.transcripts.len() >= MAX_TRANSCRIPTS {
-            return;
-        }
-        let index = known.unwrap_or_else(|| {
-            record.transcripts.push(TranscriptCount {
-                path,
-                ..TranscriptCount::default()
-            });
-            record.transcripts.len() - 1
-        });
-        let since = record.since;
-        if let Some(count) = record.transcripts.get_mut(index) {
-            // A transcript that is gone or is not a file of the agent adds nothing.
-            let _unreadable = count.advance(&folder, locations, since);
+        record.add_transcripts(paths);
+        // Also earlier ones: a conversation may have grown between the last count and its end.
+        for count in &mut record.transcripts {
+            count.try_advance(&folder, locations, record.since);
         }
     }
 
-    /// The transcript that a run reported, and the folder that it must be in.
-    fn transcript_of(
+    /// The transcripts that a run reported lately, and the folder that they must be in.
+    fn transcripts_of(
         &self,
         harness: &Harness,
         project: &ProjectName,
         task: &TaskId,
         run: &RunId,
-    ) -> Option<(PathBuf, PathBuf)> {
+    ) -> Option<(PathBuf, Vec<PathBuf>)> {
         match harness.usage_source(&self.context.environment)? {
             UsageSource::RunFile(name) => {
                 let directory = self.context.run_directory(project, task, run).ok()?;
                 let path = directory.join(name);
-                Some((directory, path))
+                Some((directory, vec![path]))
             }
             UsageSource::Transcripts(folder) => {
                 let events = self.events_of(project, task, run);
-                let path = events.into_iter().rev().find_map(|it| it.transcript)?;
-                Some((folder, PathBuf::from(path)))
+                let paths = events.into_iter().filter_map(|it| it.transcript);
+                Some((folder, paths.map(PathBuf::from).collect()))
             }
         }
     }
@@ -305,6 +320,19 @@ impl Agents {
 }
 
 impl TranscriptCount {
+    /// Whether the agent may have used more than was counted.
+    fn is_incomplete(&self) -> bool {
+        self.is_partial || self.has_gaps || self.has_more
+    }
+
+    fn try_advance(&mut self, folder: &Path, locations: &UsageLocations, since: Timestamp) {
+        let read = self.advance(folder, locations, since);
+        // An agent creates a transcript with its first message, and may delete an old one.
+        if read.is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
+            self.has_more = true;
+        }
+    }
+
     fn advance(
         &mut self,
         folder: &Path,
@@ -384,6 +412,45 @@ mod tests {
 
     fn line(tokens: u64) -> String {
         format!("{{\"at\":\"2026-11-15T10:00:00Z\",\"in\":{tokens}}}\n")
+    }
+
+    #[test]
+    fn what_is_left_out_makes_the_count_a_minimum() {
+        let new = || UsageRecord::new(HarnessName::new("a"), Timestamp::default(), false);
+        let paths = |count: usize| (0..count).map(|it| PathBuf::from(it.to_string())).collect();
+        let mut record = new();
+        record.add_transcripts(paths(MAX_TRANSCRIPTS));
+        record.add_transcripts(paths(MAX_TRANSCRIPTS));
+        assert!(!record.is_minimum(), "all of them are counted");
+        record.add_transcripts(paths(MAX_TRANSCRIPTS + 1));
+        assert_eq!(record.transcripts.len(), MAX_TRANSCRIPTS);
+        assert!(record.is_minimum());
+        let json = serde_json::to_vec(&record).unwrap();
+        let read: UsageRecord = serde_json::from_slice(&json).unwrap();
+        assert!(read.is_minimum(), "also after it was kept on disk");
+        // A printed sum is complete, as far as it goes.
+        let known = |tokens| RunUsage {
+            input_tokens: Some(tokens),
+            ..RunUsage::default()
+        };
+        record.printed = Some(known(5));
+        assert!(!record.is_minimum());
+        // A transcript that is not there yet adds nothing; one that is not a file is left out.
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("u.jsonl");
+        let mut record = new();
+        record.add_transcripts(vec![path.clone()]);
+        let advance = |record: &mut UsageRecord| {
+            let since = Timestamp::default();
+            record.transcripts[0].try_advance(folder.path(), &locations(), since);
+            record.is_minimum()
+        };
+        assert!(!advance(&mut record));
+        fs::create_dir(&path).unwrap();
+        assert!(advance(&mut record));
+        fs::remove_dir(&path).unwrap();
+        fs::write(&path, line(5)).unwrap();
+        assert!(!advance(&mut record), "it can be read again");
     }
 
     #[test]

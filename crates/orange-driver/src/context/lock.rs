@@ -1,4 +1,4 @@
-//! Locks for one process at a time: performing, gathering, a workspace.
+//! Locks for one process at a time: performing, gathering, a workspace, drafts.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -15,6 +15,9 @@ use crate::context::Context;
 /// How long to wait for a workspace that another process holds. A slow setup script may hold it
 /// longer; the caller then tries again later.
 const WORKSPACE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long to wait for another dashboard that saves its drafts.
+const DRAFTS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a process that only checks for another holder may hold the lock.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(20);
@@ -97,5 +100,16 @@ impl Context {
         let path: PathBuf = self.home.workspaces().join(".locks").join(name.as_str());
         let taken = Lock::take(&path, WORKSPACE_TIMEOUT)?;
         taken.ok_or_else(|| DriverError::WorkspaceBusy(name.clone()))
+    }
+
+    /// Waits for the lock on the drafts, which all dashboards of the home share.
+    pub(crate) fn lock_drafts(&self) -> Result<Lock, DriverError> {
+        let path = self.home.path().join("drafts.lock");
+        let taken = Lock::take(&path, DRAFTS_TIMEOUT)?;
+        taken.ok_or_else(|| DriverError::File {
+            attempt: "lock",
+            path,
+            reason: String::from("another process holds it"),
+        })
     }
 }

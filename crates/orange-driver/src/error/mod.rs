@@ -119,8 +119,25 @@ pub enum DriverError {
         path: PathBuf,
         problem: RepositoryProblem,
     },
+    #[error(
+        "cannot find the repository of project `{project}`: `{}` is no longer a git repository; if \
+         you moved it, run `orange project update {project} --path DIRECTORY`",
+        .path.display()
+    )]
+    RepositoryMissing { project: ProjectName, path: PathBuf },
+    #[error("cannot use `{}` as the repository of project `{project}`: {reason}", .path.display())]
+    NotThisRepository {
+        project: ProjectName,
+        path: PathBuf,
+        reason: String,
+    },
     #[error("cannot find branch `{branch}` in `{}`", .path.display())]
     NoBranch { path: PathBuf, branch: BranchName },
+    #[error("cannot use branch `{branch}` for a task: {problem}")]
+    BranchUnusable {
+        branch: BranchName,
+        problem: BranchProblem,
+    },
     #[error("cannot remove project `{project}`: {}", list_uses(.tasks, .workspaces))]
     ProjectInUse {
         project: ProjectName,
@@ -154,7 +171,7 @@ pub enum DriverError {
     #[error("cannot read TASK.md of task `{task}`: {reason}")]
     DocumentUnknown { task: TaskId, reason: String },
     /// The task's branch was never created.
-    #[error("task `{task}` has no branch: {}", explain_no_branch(.next_step))]
+    #[error("the branch of task `{task}` does not exist: {}", explain_no_branch(.next_step))]
     NotStarted { task: TaskId, next_step: NextStep },
     #[error("task `{task}` has no worktree")]
     NoWorktree { task: TaskId, next_step: NextStep },
@@ -267,6 +284,15 @@ pub enum NextStep {
     Diff,
     /// The next step depends on the task's state, which the user should look at.
     Inspect,
+}
+
+/// Why no task can start on a branch.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BranchProblem {
+    #[error("it is the default branch, which tasks are merged into")]
+    Default,
+    #[error("it is checked out in `{}`, and git checks a branch out only once", .0.display())]
+    CheckedOut(PathBuf),
 }
 
 /// Why a directory cannot be registered as a project.

@@ -7,7 +7,7 @@ use orange_engine::names::{Status, TaskId};
 use serde_json::{Value, json};
 
 use super::lower::{home, projects, registered, settings, store};
-use super::{Candidate, DriverError, NextStep, RepositoryProblem};
+use super::{BranchProblem, Candidate, DriverError, NextStep, RepositoryProblem};
 
 /// The kind of error, which alone determines the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,6 +136,18 @@ impl DriverError {
 
             DriverError::NameInvalid { .. } => Report::new(Kind::Usage, "name-invalid")
                 .hint("check the name with `git check-ref-format --branch NAME`"),
+            DriverError::BranchUnusable { branch, problem } => {
+                Report::new(Kind::Refused, "branch-unusable")
+                    .hint(match problem {
+                        BranchProblem::Default => String::from("choose another branch name"),
+                        BranchProblem::CheckedOut(path) => format!(
+                            "choose another branch name, or leave the branch with `git -C '{}' \
+                             switch --detach`",
+                            path.display()
+                        ),
+                    })
+                    .details(json!({ "branch": branch }))
+            }
             DriverError::HasNul(_) => Report::new(Kind::Usage, "text-has-nul"),
             DriverError::NoRescue { task, number } => {
                 Report::new(Kind::NotFound, "rescue-not-found")
@@ -220,6 +232,18 @@ impl DriverError {
             }
             DriverError::NoRepository { path, problem } => {
                 Report::new(Kind::Refused, "project-unusable").hint(repository_hint(path, *problem))
+            }
+            DriverError::RepositoryMissing { project, path } => {
+                Report::new(Kind::NotFound, "repository-missing")
+                    .details(json!({ "project": project, "path": path.to_string_lossy() }))
+            }
+            DriverError::NotThisRepository { project, path, .. } => {
+                Report::new(Kind::Refused, "other-repository")
+                    .hint(
+                        "name the directory that the repository was moved to; register another \
+                         repository with `orange project add`",
+                    )
+                    .details(json!({ "project": project, "path": path.to_string_lossy() }))
             }
             DriverError::NoBranch { path, .. } => Report::new(Kind::NotFound, "branch-not-found")
                 .hint(format!(

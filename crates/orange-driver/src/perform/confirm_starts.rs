@@ -37,7 +37,7 @@ impl Performer {
             is_recorded: performer.confirm_start(&mut store, task),
         };
         let mut confirmed: Vec<StartConfirmation> = tasks.iter().map(confirm).collect();
-        // The copies are written once everything is recorded.
+        // Write the task files only after all starts are recorded.
         for it in &mut confirmed {
             if matches!(it.is_recorded, Ok(true)) {
                 let synced = self.steps.sync_files(&mut store, &it.task);

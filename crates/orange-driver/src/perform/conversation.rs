@@ -1,7 +1,7 @@
 //! Which conversation an agent starts or resumes.
 //!
-//! An agent that died on its own is restarted in its conversation. An agent that was ended on
-//! purpose is not: the next reviewer judges afresh. An agent exits if its conversation cannot be
+//! An agent that died on its own, or that the user stopped, is restarted in its conversation. An
+//! agent that the workflow ended is not: the next reviewer judges afresh. An agent exits if its conversation cannot be
 //! resumed. So if a resumed conversation ends too, the next start begins a new one, unless the
 //! harness was the cause.
 
@@ -13,7 +13,7 @@ use orange_effects::private_file::{self, PrivateFileError};
 use orange_engine::Task;
 use orange_engine::effect::Spawn;
 use orange_engine::evidence::Evidence;
-use orange_store::Store;
+use orange_store::{RunRecord, Store};
 use serde::{Deserialize, Serialize};
 
 use super::spawn::start_mode;
@@ -62,8 +62,14 @@ impl Performer {
         harness: &Harness,
     ) -> Result<Conversation, Failure> {
         let runs = store.runs(&task.id).map_err(Failure::temporary)?;
-        let mut earlier = runs.iter().rev();
-        let last = earlier.find(|run| run.role == spawn.role && run.id != spawn.run);
+        let earlier = runs.iter().rev();
+        let stopped = Evidence::Stopped;
+        // A run that the user stopped before it was started has begun no conversation.
+        let has_begun =
+            |run: &&RunRecord| run.place.is_some() || run.evidence.as_ref() != Some(&stopped);
+        let last = earlier
+            .filter(|run| has_begun(run))
+            .find(|run| run.role == spawn.role && run.id != spawn.run);
         let last = last.filter(|run| run.evidence.is_some() && run.harness == spawn.harness);
         let can_resume = harness.accepts(start_mode(spawn.headless), "resumed_id");
         if let Some(last) = last.filter(|_| can_resume) {
@@ -71,9 +77,9 @@ impl Performer {
                 .context
                 .launch_directory(&task.project, &task.id, &last.id);
             let folder = folder.map_err(Failure::permanent)?;
-            // If the harness caused the end, the conversation can be resumed again.
+            // If the harness or the user caused the end, the conversation can be resumed again.
             let evidence = last.evidence.as_ref();
-            let is_blameless = evidence.is_some_and(Evidence::is_harness_failure);
+            let is_blameless = evidence.is_some_and(|it| it.is_harness_failure() || *it == stopped);
             let saved = Conversation::load(&folder).filter(|it| is_blameless || !it.is_resumed);
             // The id that the agent reported takes precedence: some agents choose it, and the user
             // may have started another conversation.

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use orange_engine::effect::EffectId;
+use orange_engine::effect::{Effect, EffectId};
 use orange_engine::event::{Event, Fact};
 use orange_engine::names::TaskId;
 use orange_engine::{Refusal, Task};
 use orange_store::Store;
 
 use crate::DriverError;
+use crate::workspaces::kept::KeptWorktree;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -50,6 +51,8 @@ pub struct ChangeReport {
     /// Why the files in the task directory could not be updated, if so. The change is recorded all
     /// the same.
     pub copies_failed: Option<String>,
+    /// The worktrees that could not be released without losing work, if the request releases any.
+    pub kept_worktrees: Vec<KeptWorktree>,
 }
 
 /// A planned effect that failed.
@@ -86,8 +89,17 @@ impl ChangeReport {
             events,
             failed_effects,
             copies_failed: None,
+            kept_worktrees: Vec::new(),
         })
     }
+}
+
+/// Whether these events planned a release, directly or at the end of a merge.
+pub(crate) fn releases(events: &[Event]) -> bool {
+    events.iter().any(|event| {
+        matches!(&event.fact, Fact::EffectPlanned(planned)
+            if matches!(planned.effect, Effect::ReleaseWorkspace { .. } | Effect::Merge(_)))
+    })
 }
 
 /// The effects that were planned or retried, failed, and have not been retried since.

@@ -16,9 +16,6 @@ use crate::request::Requests;
 /// The default editor.
 const DEFAULT_EDITOR: &str = "vi";
 
-/// A drafts file of this size or larger is not read.
-const MAX_DRAFTS: u64 = 16 * 1024 * 1024;
-
 impl Requests {
     /// The current text of TASK.md; `None` when it cannot be read.
     pub fn task_text(&self, task: &TaskId) -> Result<Option<String>, DriverError> {
@@ -71,23 +68,6 @@ impl Requests {
                 reason: error.to_string(),
             }),
         }
-    }
-
-    /// Saves what the user has typed and not sent.
-    pub fn save_drafts(&self, drafts: &str) -> Result<(), DriverError> {
-        let path = self.context.home.drafts();
-        private_file::write(&path, drafts.as_bytes()).map_err(|error| DriverError::File {
-            attempt: "write",
-            path,
-            reason: error.to_string(),
-        })
-    }
-
-    /// The drafts that were saved last; `None` if they cannot be read.
-    pub fn load_drafts(&self) -> Option<String> {
-        let path = self.context.home.drafts();
-        let is_small = fs::metadata(&path).is_ok_and(|it| it.is_file() && it.len() < MAX_DRAFTS);
-        is_small.then(|| fs::read_to_string(path).ok())?
     }
 
     fn draft(&self) -> PathBuf {

@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod ask;
 pub(crate) mod delete;
+pub(crate) mod drafts;
 pub(crate) mod edit;
 pub(crate) mod merge_feedback;
 pub(crate) mod permission;

@@ -9,7 +9,7 @@ use orange_engine::names::TaskId;
 use orange_store::{Pending, Store};
 use serde_json::json;
 
-use super::answer::{Answer, ChangeReport};
+use super::answer::{self, Answer, ChangeReport};
 use crate::DriverError;
 use crate::context::background::StartedProcess;
 use crate::due::{is_awaited, is_waiting};
@@ -64,13 +64,39 @@ impl Requests {
             }
             WaitPolicy::Skip => {}
         }
-        let changed = Box::new(ChangeReport::since(store, id, events)?);
+        let releases = answer::releases(&events);
+        let mut changed = Box::new(ChangeReport::since(store, id, events)?);
+        if releases {
+            // A failure to read the repository does not change what has happened.
+            let kept = self
+                .workspaces
+                .kept_worktrees(store, id, &changed.task.project);
+            changed.kept_worktrees = kept.unwrap_or_default();
+        }
         let answer = if is_settled(store, id, last)? {
             Answer::Done(changed)
         } else {
             Answer::StillRunning(changed)
         };
         Ok(answer.with_copies(&copies))
+    }
+
+    /// Waits for the effects that a recorded change has planned, and reports on them.
+    pub fn await_effects(
+        &self,
+        change: ChangeReport,
+        bound: Duration,
+    ) -> Result<Answer, DriverError> {
+        let mut store = self.context.store()?;
+        let performer = StartedProcess::started_elsewhere();
+        let waiting = WaitPolicy::Detached(bound);
+        self.settle(
+            &mut store,
+            &change.task.id,
+            change.events,
+            waiting,
+            performer,
+        )
     }
 
     /// Adds to an answer whether the copies of the recorded events could be written. Retries failed

@@ -5,6 +5,7 @@ use orange_effects::git::{GitError, branch_words, default_task_branch, require_b
 use orange_engine::names::{BranchName, TaskId};
 
 use crate::steps::Steps;
+use crate::steps::create::NewTaskRequest;
 
 /// A branch name with the summary filled in, but not the id.
 pub(crate) struct BranchPattern {
@@ -45,9 +46,15 @@ impl Steps {
         &self,
         project: &Project,
         template: &str,
-        summary: &str,
+        new: &NewTaskRequest,
     ) -> BranchPattern {
-        let mut pattern = BranchPattern::new(template, summary);
+        // The tasks of a group have the same summary, and differ in their agent.
+        let agent = new.queueing.group.as_ref().and(new.harness.as_ref());
+        let template = match agent {
+            Some(agent) => format!("{template}-{agent}"),
+            None => template.to_owned(),
+        };
+        let mut pattern = BranchPattern::new(&template, &new.summary);
         let name = pattern.pattern.as_ref().filter(|it| !it.contains("{id}"));
         if let Some(name) = name {
             let branch = BranchName::new(name);

@@ -1,6 +1,7 @@
 //! Informs parents and waiting tasks about created and ended tasks.
 
 use orange_config::LogLevel;
+use orange_engine::event::{Event, Fact};
 use orange_engine::input::{Cause, Observation};
 use orange_engine::names::TaskId;
 use orange_engine::schedule::{SchedulePlace, ScheduledTask, Wait, find_cycle};
@@ -13,8 +14,8 @@ use super::{StepResult, Steps, pinned_workflow};
 use crate::DriverError;
 
 impl Steps {
-    /// Informs a task about every created or ended child that it does not know of yet; returns
-    /// whether there was one.
+    /// Informs a task about every created, reopened or ended child that it does not know of yet;
+    /// returns whether there was one.
     ///
     /// Reports created children first, so that the parent does not wake up before it knows all its
     /// children.
@@ -33,6 +34,14 @@ impl Steps {
             let child = child.task.clone();
             Observation::ChildAdded { child }
         });
+        let is_reopened = |child: &&ScheduledTask| {
+            let was_reported = matches!(known.get(&child.task), Some(Some(_)));
+            was_reported && !matches!(child.place, SchedulePlace::Ended { .. })
+        };
+        let reopened = children.iter().filter(is_reopened).map(|child| {
+            let child = child.task.clone();
+            Observation::ChildReopened { child }
+        });
         let is_unreported_end = |child: &&ScheduledTask| {
             let was_reported = matches!(known.get(&child.task), Some(Some(_)));
             matches!(child.place, SchedulePlace::Ended { .. }) && !was_reported
@@ -42,7 +51,7 @@ impl Steps {
             Observation::ChildEnded { child, status }
         });
         let mut has_changed = false;
-        for observation in added.chain(ended) {
+        for observation in added.chain(reopened).chain(ended) {
             let step_result = self.step(store, parent, &Cause::Observation(observation))?;
             has_changed |= matches!(step_result, StepResult::Recorded { .. });
         }
@@ -53,10 +62,24 @@ impl Steps {
         Ok(has_changed)
     }
 
-    /// Informs other tasks if this task has ended.
-    pub(crate) fn handle_end(&self, store: &mut Store, workflow: &Workflow, task: &Task) {
+    /// Informs other tasks if this task has ended or was reopened; a reopened task also learns what
+    /// its children did in the meantime.
+    pub(crate) fn inform_others(
+        &self,
+        store: &mut Store,
+        workflow: &Workflow,
+        task: &Task,
+        events: &[Event],
+    ) {
         if workflow.is_terminal(&task.status) {
             self.notify_of_end(store, &ScheduledTask::of(workflow, task));
+        }
+        let is_reopening = |event: &Event| matches!(event.fact, Fact::TaskReopened { .. });
+        if events.iter().any(is_reopening) {
+            for related in task.queueing.parent.iter().chain([&task.id]) {
+                let result = self.notify_of_children(store, related);
+                self.log_failure(related, result.map(|_| ()));
+            }
         }
     }
 

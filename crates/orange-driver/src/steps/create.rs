@@ -16,6 +16,7 @@ use super::Steps;
 use super::children::resolve_queueing;
 use crate::DriverError;
 use crate::context::ids;
+use crate::workspaces::repository::require_usable;
 
 /// How many ids of one length are tried before the length grows.
 const TRIES: usize = 8;
@@ -118,6 +119,10 @@ impl Steps {
         }
         let harnesses = self.context.harnesses()?;
         let (project, is_new) = self.project_for_new(new, &harnesses)?;
+        if let Some(branch) = &new.branch {
+            let git = self.workspaces.open_repository(&project)?;
+            require_usable(&project, &git, branch)?;
+        }
         let settings = self.context.settings(Some(&project))?;
         let workflow_name = new.workflow.as_ref().unwrap_or(&settings.workflow);
         let (workflow, workflow_text) = self.context.safe_workflow(workflow_name)?;
@@ -163,7 +168,7 @@ impl Steps {
         self.context
             .variables_for(&[&prepared.harness, &prepared.review_harness])?;
         let template = &prepared.branch_template;
-        let mut pattern = self.branch_pattern(&prepared.project, template, &new.summary);
+        let mut pattern = self.branch_pattern(&prepared.project, template, new);
         for attempt in 0.. {
             let length = (ids::SHORTEST + attempt / TRIES).min(LONGEST);
             let id = ids::task_id(length)?;

@@ -2,7 +2,9 @@
 
 use orange_effects::private_file::{self, PrivateFileError};
 use orange_engine::Task;
+use orange_engine::apply::origin;
 use orange_engine::decision::Needs;
+use orange_engine::event::Event;
 use orange_engine::input::{FactNeeded, GitFacts, UncommittedWork};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::names::{BranchName, CommitId, RunId};
@@ -60,6 +62,16 @@ impl Steps {
                         }
                         Err(error) => return Err(error),
                     });
+                }
+                FactNeeded::Origin => {
+                    let events = store.events(&task.id, 0)?.into_iter();
+                    let events: Vec<Event> = events.map(|recorded| recorded.event).collect();
+                    let origin = origin(&events).map_err(|error| DriverError::FactUnknown {
+                        task: task.id.clone(),
+                        what: "its history",
+                        reason: error.to_string(),
+                    })?;
+                    known.facts.origin = Some(origin);
                 }
                 // No forge is supported yet, so there is no pull request.
                 FactNeeded::PullRequest => known.facts.pull_request = Some(None),

@@ -38,7 +38,8 @@ impl Steps {
         Ok(limits)
     }
 
-    /// The limits that apply to a plan, if it starts the work of a task.
+    /// The limits that apply to a plan, if it starts the work of a task, or continues the work of
+    /// one that had ended.
     pub(crate) fn limits_of_start(
         &self,
         workflow: &Workflow,
@@ -51,7 +52,7 @@ impl Steps {
         let kind = |status: &Status| workflow.state(status).map(|state| state.kind);
         let is_start = |event: &Event| match &event.fact {
             Fact::StatusChanged(changed) => {
-                kind(&changed.from) == Some(Kind::Queued)
+                matches!(kind(&changed.from), Some(Kind::Queued | Kind::Terminal))
                     && matches!(kind(&changed.to), Some(Kind::Agent | Kind::Human))
             }
             _ => false,

@@ -209,7 +209,7 @@ impl Steps {
                             }
                             let events = plan.events;
                             if recorded.task.entered.version > task.version {
-                                self.handle_end(store, workflow, &recorded.task);
+                                self.inform_others(store, workflow, &recorded.task, &events);
                             }
                             Some(StepResult::Recorded { events })
                         }

@@ -4,23 +4,23 @@
 //! of live agents are read agent by agent, each from the end of a small file.
 
 use orange_config::clock;
-use orange_engine::activity::ActivityState;
 use orange_engine::attention::{
     Agent, Item, Need, Reason, TaskAttention, WaitingMessage, items, question, sort_items,
 };
+use orange_engine::evidence::Evidence;
 use orange_engine::language::workflow::Kind;
-use orange_engine::names::ProjectName;
-use orange_engine::task::RunState;
+use orange_engine::names::{ProjectName, TaskId};
 use orange_engine::time::Timestamp;
 use orange_store::{
     AttentionEvent, ImportResult, RowFilter, Store, StoreError, TaskRow, UnreadMessage,
 };
 
-use super::list::AgentState;
 use crate::DriverError;
 use crate::agents::activity::RunActivity;
+use crate::agents::run_check::is_dead;
 use crate::perform::warn_unperformed::add_warnings;
 use crate::views::Views;
+use crate::workspaces::kept::KeptWorktree;
 
 /// Everything that needs the user, longest waiting first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,13 +51,20 @@ impl Views {
             opened => opened?,
         };
         let unperformed = self.performer.unperformed_tasks(&store).unwrap_or_default();
+        let kept = self.kept_worktrees(&store, project)?;
+        let mut shown = unperformed.clone();
+        shown.extend(kept.iter().map(|(task, _)| task.clone()));
         let mut listed = store.rows(&RowFilter {
             project: project.cloned(),
             status: None,
             without_ended: true,
-            extra_tasks: unperformed.clone(),
+            extra_tasks: shown,
         })?;
         add_warnings(&mut listed.rows, &unperformed);
+        for row in &mut listed.rows {
+            let own = kept.iter().filter(|(task, _)| *task == row.id);
+            row.attention.extend(own.map(|(_, kept)| kept.notice()));
+        }
         let (raised, unread) = (store.attention_events()?, store.all_unread()?);
         let now = clock::now();
         let mut all: Vec<Item> = store
@@ -65,32 +72,22 @@ impl Views {
             .iter()
             .map(Item::from_parking)
             .collect();
-        let activities =
-            |row: &TaskRow| self.agents.activities_of(&row.project, &row.id, &row.runs);
-        let mut activities: Vec<Vec<RunActivity>> = listed.rows.iter().map(activities).collect();
-        let agent_states = self.agents_in(&store, &listed.rows);
+        let observations = self.observations_in(&store, &listed.rows);
         let is_supervised = self.context.is_supervised();
-        for (row, activities) in listed.rows.iter().zip(&mut activities) {
-            let is_dead = agent_states.get(&row.id) == Some(&AgentState::Dead);
-            if is_dead {
-                // A dead agent is silent too, so its silence needs no entry of its own.
-                activities.retain(|it| it.activity.state != ActivityState::Silent);
-                for activity in activities.iter_mut() {
-                    activity.requests.clear();
-                }
-            }
-            let mut task_attention = attention_of(row, &raised, &unread, activities);
+        for row in &listed.rows {
+            let observations = observations.get(&row.id).map_or(&[][..], Vec::as_slice);
+            let mut activities = self.agents.row_activities(row);
+            // An agent that is found dead waits for nothing, whatever it reported last.
+            activities.retain(|it| !is_dead(observations, &it.run));
+            let mut task_attention = attention_of(row, &raised, &unread, &activities);
             if row.need == Some(Need::Question)
                 && let ImportResult::Read(imported) = orange_store::peek(&store, &row.id)?
             {
                 task_attention.question = question(&imported.document);
             }
-            if is_dead && !is_supervised {
-                let alive = row
-                    .runs
-                    .iter()
-                    .filter(|(_, run)| run.state == RunState::Alive);
-                task_attention.exited = alive.map(|(role, run)| (role, &run.id)).collect();
+            if !is_supervised {
+                let dead = observations.iter().filter(|it| it.is_dead());
+                task_attention.exited = dead.map(|it| (&it.role, &it.run)).collect();
             }
             all.extend(items(&task_attention, now));
         }
@@ -111,6 +108,24 @@ impl Views {
     }
 }
 
+impl Views {
+    /// The worktrees that could not be released without losing work, in one project or in all.
+    fn kept_worktrees(
+        &self,
+        store: &Store,
+        project: Option<&ProjectName>,
+    ) -> Result<Vec<(TaskId, KeptWorktree)>, DriverError> {
+        let mut projects = self.context.projects()?.projects;
+        projects.retain(|it| project.is_none_or(|project| it.name == *project));
+        let kept = projects.iter().map(|it| {
+            let kept = self.workspaces.kept_in_project(store, &it.name, None);
+            // A repository that cannot be read must not hide everything else.
+            kept.unwrap_or_default()
+        });
+        Ok(kept.flatten().collect())
+    }
+}
+
 fn attention_of<'a>(
     row: &'a TaskRow,
     raised: &'a [AttentionEvent],
@@ -124,10 +139,12 @@ fn attention_of<'a>(
         .filter(|it| it.task == row.id && row.kind != Some(Kind::Terminal));
     TaskAttention {
         task: &row.id,
+        status: &row.status,
         entered_at,
         need: row.need,
         question: None,
         is_queued: row.kind == Some(Kind::Queued),
+        is_agent_missing: row.is_agent_missing(),
         reasons: row
             .attention
             .iter()
@@ -164,11 +181,15 @@ fn since<'a>(
 ) -> Reason<'a> {
     let own = raised.iter().filter(|it| it.task == row.id);
     let mut own = own.filter(|it| text.ends_with(&it.text)).peekable();
+    let mut runs = row.runs.iter();
     Reason {
         text,
         since: own.peek().map_or(entered_at, |it| it.at),
         // Check all events, not only the latest: a failed start is raised again in the status that
         // it leads back to.
         is_failed_effect: own.any(|it| it.is_effect_failure),
+        is_stop: runs.any(|(role, run)| {
+            run.state.is_stopped() && text == format!("the {role} {}", Evidence::Stopped)
+        }),
     }
 }

@@ -57,7 +57,7 @@ impl Overview {
 /// The result of checking a task's agents; the worst one if there are several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AgentState {
-    /// There is no agent, or it is being started or ended.
+    /// There is no agent, or it is being started or ended, or the user has stopped it.
     None,
     /// The agent is running.
     Alive,
@@ -98,7 +98,11 @@ impl Views {
             }
         }
         // Rows come sorted by id, and the sort is stable, so ties stay in that order.
-        tasks.sort_by_cached_key(|row| (rank(row), since(row)));
+        tasks.sort_by_cached_key(|row| {
+            let activity = activity_states.get(&row.id);
+            let needs_user = activity.is_some_and(|state| state.is_waiting());
+            (if needs_user { 0 } else { rank(row) }, since(row))
+        });
         Ok(Overview {
             sequence: listed.sequence,
             tasks,
@@ -131,27 +135,36 @@ impl Views {
         Ok(self.agents_in(&Store::open_read_only(&self.context.home)?, tasks))
     }
 
-    pub(crate) fn agents_in(
+    fn agents_in(&self, store: &Store, tasks: &[TaskRow]) -> BTreeMap<TaskId, AgentState> {
+        let observations = self.observations_in(store, tasks);
+        let alive = tasks.iter().filter(|row| is_believed_alive(row));
+        let states = alive.map(|row| {
+            let observations = observations.get(&row.id);
+            let state = observations.map(|it| worst_state(row, it));
+            (row.id.clone(), state.unwrap_or(AgentState::Unknown))
+        });
+        states.collect()
+    }
+
+    /// The agents that these tasks believe alive, from one tmux listing. A task whose agents cannot
+    /// be checked is left out, because that must not prevent a listing.
+    pub(super) fn observations_in(
         &self,
         store: &Store,
         tasks: &[TaskRow],
-    ) -> BTreeMap<TaskId, AgentState> {
-        let mut alive = tasks.iter().filter(|row| is_believed_alive(row)).peekable();
-        let mut states = BTreeMap::new();
-        if alive.peek().is_some() {
-            let alive: Vec<&TaskRow> = alive.collect();
-            let listing = self.context.tmux.list();
-            // The state of runs that cannot be read is unknown; this must not prevent the listing.
-            let runs = store.runs_of(alive.iter().map(|row| &row.id));
-            let runs = runs.unwrap_or_default();
-            let checked = alive.into_iter().map(|row| {
-                let records = runs.get(&row.id);
-                let state = records.map(|records| self.agent_states(records, row, &listing));
-                (row.id.clone(), state.unwrap_or(AgentState::Unknown))
-            });
-            states.extend(checked);
+    ) -> BTreeMap<TaskId, Vec<RunObservation>> {
+        let alive: Vec<&TaskRow> = tasks.iter().filter(|row| is_believed_alive(row)).collect();
+        if alive.is_empty() {
+            return BTreeMap::new();
         }
-        states
+        let listing = self.context.tmux.list();
+        let runs = store.runs_of(alive.iter().map(|row| &row.id));
+        let runs = runs.unwrap_or_default();
+        let checked = alive.into_iter().filter_map(|row| {
+            let observations = self.observe_row(runs.get(&row.id)?, row, &listing);
+            Some((row.id.clone(), observations.ok()?))
+        });
+        checked.collect()
     }
 
     /// What the agents that these tasks believe alive seem to be doing.
@@ -185,7 +198,7 @@ impl Views {
     }
 
     fn worst_activity(&self, row: &TaskRow) -> ActivityState {
-        let activities = self.agents.activities_of(&row.project, &row.id, &row.runs);
+        let activities = self.agents.row_activities(row);
         let activities = activities.into_iter().map(|it| it.activity.state);
         activities
             .max_by_key(|state| match state {
@@ -195,17 +208,18 @@ impl Views {
                 ActivityState::WaitingForInput
                 | ActivityState::WaitingForPermission
                 | ActivityState::Failed
-                | ActivityState::Silent => 3,
+                | ActivityState::Silent
+                | ActivityState::Stalled => 3,
             })
             .unwrap_or(ActivityState::Unknown)
     }
 
-    fn agent_states(
+    fn observe_row(
         &self,
         records: &[RunRecord],
         row: &TaskRow,
         listing: &Result<Listing, TmuxError>,
-    ) -> AgentState {
+    ) -> Result<Vec<RunObservation>, DriverError> {
         let alive = row.runs.iter().filter(|(_, run)| is_alive(run));
         let observe = |run: &RunId| {
             self.agents
@@ -218,11 +232,7 @@ impl Views {
                 observation: observe(&run.id)?,
             })
         });
-        let observations: Result<Vec<RunObservation>, DriverError> = observations.collect();
-        // A failed check makes the state unknown and must not prevent the listing.
-        observations.map_or(AgentState::Unknown, |observations| {
-            worst_state(row, &observations)
-        })
+        observations.collect()
     }
 }
 
@@ -245,6 +255,7 @@ impl AgentState {
 fn worst_state(row: &TaskRow, observations: &[RunObservation]) -> AgentState {
     let states = row.runs.values().map(|run| match &run.state {
         RunState::Starting | RunState::Ending => AgentState::None,
+        state @ RunState::Ended { .. } if state.is_stopped() => AgentState::None,
         RunState::Ended { .. } => AgentState::Dead,
         RunState::Alive => match observations.iter().find(|it| it.run == run.id) {
             Some(found) => match found.observation {
@@ -293,6 +304,8 @@ mod tests {
             status: Status::new("x"),
             kind: Some(kind),
             need: None,
+            working_roles: Vec::new(),
+            respawnable: Vec::new(),
             branch: String::new(),
             summary: String::new(),
             round: 0,

@@ -8,6 +8,7 @@ pub(crate) mod inbox;
 pub(crate) mod list;
 pub(crate) mod notify;
 pub(crate) mod queries;
+pub(crate) mod recorded_tests;
 pub(crate) mod summary;
 pub(crate) mod usage;
 pub(crate) mod watch;

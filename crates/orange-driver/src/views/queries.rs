@@ -16,10 +16,11 @@ use orange_store::{
 
 use crate::DriverError;
 use crate::agents::activity::RunActivity;
-use crate::agents::run_check::RunObservation;
+use crate::agents::run_check::{RunObservation, is_dead};
 use crate::context::ids;
 use crate::steps::pinned_workflow;
 use crate::views::Views;
+use crate::workspaces::kept::KeptWorktree;
 use crate::workspaces::repository::BranchQuestion;
 
 /// A task with everything there is to show.
@@ -32,12 +33,16 @@ pub struct TaskDetails {
     /// Its runs, in order.
     pub runs: Vec<RunRecord>,
     pub workspace: Option<WorkspaceRecord>,
+    /// The worktrees that it could not release without losing work.
+    pub kept_worktrees: Vec<KeptWorktree>,
     /// Its messages, including read ones.
     pub inbox: Vec<InboxEntry>,
     /// The observed state of each agent that is recorded as alive; observing changes nothing.
     pub seen: Vec<RunObservation>,
     /// What its live agents seem to be doing, from their events.
     pub activities: Vec<RunActivity>,
+    /// The roles whose agents can be respawned in its status.
+    pub respawnable: Vec<Role>,
     /// What its start waits for, if it is queued, and what the starts of its agents wait for.
     pub waits: Vec<Wait>,
     /// Whether effects are due that no process performs.
@@ -74,6 +79,8 @@ pub struct Outlook {
     pub ways: Vec<NextStep>,
     /// What could not be determined, one sentence each.
     pub unknown: Vec<String>,
+    /// Whether the task was cancelled, so that it can be reopened.
+    pub is_cancelled: bool,
 }
 
 impl Views {
@@ -87,8 +94,21 @@ impl Views {
         let stored = store.require(task)?;
         let runs = store.runs(task)?;
         let seen = self.agents.check_runs(&stored.task, &runs)?;
+        let project = &stored.task.project;
+        let kept = self.workspaces.kept_worktrees(&store, task, project);
+        // An invalid workflow must not prevent showing a task.
+        let workflow = pinned_workflow(&stored).ok();
+        let mut activities = self.agents.activities(&stored.task, workflow.as_ref());
+        // An agent that is found dead does nothing, whatever it reported last.
+        activities.retain(|it| !is_dead(&seen, &it.run));
         Ok(TaskDetails {
-            activities: self.agents.activities(&stored.task),
+            // A repository that cannot be read must not prevent showing a task.
+            kept_worktrees: kept.unwrap_or_default(),
+            activities,
+            respawnable: workflow
+                .and_then(|it| it.state(&stored.task.status).map(|it| it.respawn.clone()))
+                .map(|respawn| respawn.into_keys().collect())
+                .unwrap_or_default(),
             stored,
             pending: store.pending(task)?,
             is_unperformed: self.performer.is_unperformed(&store, task)?,
@@ -159,7 +179,12 @@ impl Views {
             }
             ways = next_steps(&workflow, &stored.task, &context);
         }
-        Ok(Outlook { ways, unknown })
+        let is_cancelled = workflow.is_cancelled(&stored.task.status);
+        Ok(Outlook {
+            ways,
+            unknown,
+            is_cancelled,
+        })
     }
 
     /// The messages of a task, including read ones.

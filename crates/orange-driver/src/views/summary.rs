@@ -34,6 +34,8 @@ pub struct TaskSummary {
     pub rounds: Option<i64>,
     /// The agent that can be respawned.
     pub respawn: Option<Role>,
+    /// Whether it was cancelled, so that it can be reopened.
+    pub is_cancelled: bool,
     /// What its agent asks the user.
     pub question: Option<String>,
     /// The number of unread messages.
@@ -103,6 +105,7 @@ impl SummaryReader {
             ways: next_steps(workflow, task, &context),
             rounds: rounds(workflow),
             respawn: missing_agent(workflow, task),
+            is_cancelled: workflow.is_cancelled(&task.status),
             question: question.filter(|_| asks_user),
             unread,
             submission: stored.task.submission.clone(),

@@ -256,13 +256,5 @@ fn checkout_warnings(acquired: &AcquiredWorkspace<'_>) -> Vec<String> {
             "the local `{branch}` and the remote's have diverged; the work starts from the remote's"
         ));
     }
-    if let Some(first) = acquired.empty_submodules.first() {
-        messages.push(format!(
-            "{} submodules are empty (`{}`); let `setup` in projects.json run `git submodule \
-             update --init`",
-            acquired.empty_submodules.len(),
-            first.to_string_lossy().escape_debug()
-        ));
-    }
     messages
 }

@@ -3,7 +3,7 @@
 use orange_config::clock;
 use orange_effects::git::{GitError, MergePreview, MergeRequest};
 use orange_engine::effect::MergeStrategy;
-use orange_engine::names::{BranchName, TaskId};
+use orange_engine::names::{BranchName, CommitId, TaskId};
 use orange_store::Store;
 
 use crate::DriverError;
@@ -17,6 +17,11 @@ pub struct MergeForecast {
     pub into: BranchName,
     pub strategy: MergeStrategy,
     pub preview: MergePreview,
+    /// The branch's commit, if it is not the submitted one: only a merge that names it is not
+    /// refused, and the preview is about it.
+    pub new_head: Option<CommitId>,
+    /// How many commits it has after the submitted one; `None` if it does not contain that.
+    pub new_commits: Option<u64>,
     /// The command that has to succeed on the result.
     pub verify: Option<String>,
 }
@@ -33,7 +38,12 @@ impl Workspaces {
             branch_error(&store, &task, GitError::NoCommit { branch })
         })?;
         let submitted = task.submission.as_ref().map(|it| &it.commit);
-        let head = submitted.unwrap_or(&tip);
+        let submitted = submitted.filter(|submitted| **submitted != tip);
+        let new_commits = match submitted {
+            Some(submitted) => git.commits_since(submitted, &tip)?,
+            None => None,
+        };
+        let head = &tip;
         let preview = git.preview_merge(&MergeRequest {
             task: &task.id,
             summary: &task.summary,
@@ -54,6 +64,8 @@ impl Workspaces {
             into: project.default_branch,
             strategy: settings.strategy,
             preview,
+            new_head: submitted.map(|_| tip.clone()),
+            new_commits,
             verify: settings.verify,
         })
     }

@@ -3,6 +3,7 @@
 pub(crate) mod command;
 pub(crate) mod describe_project;
 pub(crate) mod diff;
+pub(crate) mod kept;
 pub(crate) mod lifecycle;
 pub(crate) mod list;
 pub(crate) mod merge_forecast;
@@ -16,6 +17,7 @@ pub(crate) mod rename;
 pub(crate) mod repository;
 pub(crate) mod rescues;
 pub(crate) mod restore;
+pub(crate) mod test_run;
 pub(crate) mod verification;
 
 use std::sync::Arc;

@@ -3,13 +3,14 @@
 use orange_config::Project;
 use orange_effects::git::{FactsRequest, Git, GitError};
 use orange_engine::Task;
-use orange_engine::input::GitFacts;
+use orange_engine::input::{GitFacts, UncommittedWork};
+use orange_engine::language::gates::GitCondition;
 use orange_engine::names::{BranchName, CommitId, TaskId};
 use orange_store::Store;
 
 use super::registered_remote::with_registered_remote;
 use crate::DriverError;
-use crate::error::NextStep;
+use crate::error::{BranchProblem, NextStep};
 use crate::workspaces::Workspaces;
 
 /// A question about a branch, beyond what is recorded for the task.
@@ -34,7 +35,17 @@ impl Workspaces {
 
     /// The repository of a project as configured now.
     pub(crate) fn open_repository(&self, project: &Project) -> Result<Git, DriverError> {
-        let git = Git::open("git", &project.path, &self.context.environment)?;
+        let git = match Git::open("git", &project.path, &self.context.environment) {
+            Err(GitError::NotARepository { .. })
+                if matches!(project.path.join(".git").try_exists(), Ok(false)) =>
+            {
+                return Err(DriverError::RepositoryMissing {
+                    project: project.name.clone(),
+                    path: project.path.clone(),
+                });
+            }
+            git => git?,
+        };
         Ok(with_registered_remote(git, project))
     }
 
@@ -93,9 +104,28 @@ impl Workspaces {
             commit: question.head.or(submitted),
         };
         let Some(workspace) = store.workspace_of(&task.id)? else {
-            return git
-                .facts(&request)
-                .map_err(|error| branch_error(store, task, error));
+            let is_renamed = *branch != task.branch;
+            if is_renamed && *branch != project.default_branch {
+                require_usable(&project, &git, branch)?;
+            }
+            return match git.facts(&request) {
+                Err(GitError::NoCommit { branch: missing })
+                    if is_renamed && missing == branch.as_str() =>
+                {
+                    let current = &task.branch;
+                    // A run is recorded before its worktree and branch are created.
+                    let has_started = !store.runs(&task.id)?.is_empty();
+                    if !has_started || git.branch(current)?.is_none() {
+                        return Ok(facts_of_new_branch(&request));
+                    }
+                    let reason = format!(
+                        "its work is on `{current}`, and there is no branch `{branch}`; run `git \
+                         branch -m {current} {branch}` in the repository first"
+                    );
+                    Err(unknown("the branch", reason))
+                }
+                facts => facts.map_err(|error| branch_error(store, task, error)),
+            };
         };
         let worktree = git.worktree(&workspace.path)?;
         let found = worktree.branch()?;
@@ -116,6 +146,40 @@ impl Workspaces {
         worktree
             .facts(&request)
             .map_err(|error| branch_error(store, task, error))
+    }
+}
+
+/// Refuses a branch on which no task could start.
+pub(crate) fn require_usable(
+    project: &Project,
+    git: &Git,
+    branch: &BranchName,
+) -> Result<(), DriverError> {
+    let problem = if *branch == project.default_branch {
+        BranchProblem::Default
+    } else if let Some(path) = git.user_checkout_of(branch)? {
+        BranchProblem::CheckedOut(path)
+    } else {
+        return Ok(());
+    };
+    Err(DriverError::BranchUnusable {
+        branch: branch.clone(),
+        problem,
+    })
+}
+
+/// The facts about a branch that will be created when the work of its task starts.
+fn facts_of_new_branch(request: &FactsRequest<'_>) -> GitFacts {
+    let mut met_conditions = vec![GitCondition::TaskFileUntracked];
+    if request.branch != request.default {
+        met_conditions.push(GitCondition::BranchNotDefault);
+    }
+    GitFacts {
+        head: CommitId::new(""),
+        base: CommitId::new(""),
+        met_conditions,
+        uncommitted: UncommittedWork::default(),
+        named: None,
     }
 }
 

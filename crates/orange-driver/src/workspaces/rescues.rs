@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use orange_config::reason;
 use orange_effects::git::{Git, Operation, Rescue, RestoreRefusal, RestoreResult};
 use orange_engine::names::{BranchName, CommitId, ProjectName, TaskId};
+use orange_engine::time::Timestamp;
 use orange_store::{Store, StoreError, WorkspaceState};
 use serde::Serialize;
 
@@ -24,6 +25,8 @@ pub struct RescueInfo {
     pub reference: String,
     /// The commit that contains it.
     pub commit: CommitId,
+    /// When it was saved.
+    pub saved_at: Timestamp,
     /// The branch that was checked out.
     pub branch: Option<BranchName>,
     /// The commit that it is based on.
@@ -160,6 +163,7 @@ fn rescue_info(git: &Git, rescued: &Rescue) -> Result<RescueInfo, DriverError> {
         number: rescued.number,
         reference: rescued.reference(),
         commit: rescued.commit.clone(),
+        saved_at: git.commit_time(&rescued.commit)?,
         branch: about.branch.clone(),
         head: about.head.clone(),
         operations: about.operations.clone(),

@@ -1,4 +1,4 @@
-//! Runs the user's verification command on a merged result.
+//! Runs a verification command of the user on a commit.
 //!
 //! The command comes from the user's own configuration; the code it runs comes from agents, as in
 //! any worktree of a task. The command may run twice, because the process that runs it may be
@@ -6,7 +6,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -37,13 +37,57 @@ pub(crate) struct Verification<'a> {
     pub(crate) is_cancelled: &'a dyn Fn() -> bool,
 }
 
+/// How a verification ended.
+pub(super) enum VerificationRun {
+    Exited {
+        ending: CommandExit,
+        log: PathBuf,
+        /// Where its output begins in the log.
+        start: u64,
+    },
+    Cancelled,
+    /// The command could not be run.
+    NotRun {
+        log: PathBuf,
+        reason: String,
+    },
+}
+
 impl Workspaces {
-    /// Runs the command on a commit.
+    /// Runs the command on a merged result.
     pub(crate) fn verify(
         &self,
         verification: &Verification<'_>,
         commit: &CommitId,
     ) -> Result<Result<(), MergeObstacle>, GitError> {
+        let command = verification.command.to_owned();
+        Ok(match self.run_on(verification, commit)? {
+            VerificationRun::Exited {
+                ending: CommandExit::Code(0),
+                ..
+            } => Ok(()),
+            VerificationRun::Exited { ending, log, start } => Err(MergeObstacle::NotVerified {
+                command,
+                ending: ending.to_string(),
+                output: log_tail(&log, start),
+                log,
+            }),
+            VerificationRun::Cancelled => Err(MergeObstacle::Cancelled),
+            VerificationRun::NotRun { log, reason } => Err(MergeObstacle::NotVerified {
+                command,
+                ending: format!("could not be run: {reason}"),
+                log,
+                output: String::new(),
+            }),
+        })
+    }
+
+    /// Runs the command on a commit. The caller holds the merge lock.
+    pub(super) fn run_on(
+        &self,
+        verification: &Verification<'_>,
+        commit: &CommitId,
+    ) -> Result<VerificationRun, GitError> {
         let Verification {
             task,
             project,
@@ -57,7 +101,16 @@ impl Workspaces {
         let title = format!("{command}, on {commit}");
         let (log, file) = match self.script_log(VERIFY, task, &title) {
             Ok(opened) => opened,
-            Err(failure) => return Ok(Err(not_run(verification, Path::new(""), &failure.error))),
+            Err(failure) => {
+                return Ok(VerificationRun::NotRun {
+                    log: PathBuf::new(),
+                    reason: failure.error,
+                });
+            }
+        };
+        let not_run = |reason: String| VerificationRun::NotRun {
+            log: log.clone(),
+            reason,
         };
         let start = fs::metadata(&log).map_or(0, |it| it.len());
         let name = WorkspaceName::new(project.name.as_str());
@@ -67,24 +120,19 @@ impl Workspaces {
             path: &path,
         };
         if let Err(error) = self.end_verifications(project) {
-            return Ok(Err(not_run(verification, &log, &error.to_string())));
+            return Ok(not_run(error.to_string()));
         }
         let directory = match git.check_out_for_verification(&slot, commit)? {
             Ok(directory) => directory,
-            Err(refusal) => return Ok(Err(not_run(verification, &log, &refusal.to_string()))),
+            Err(refusal) => return Ok(not_run(refusal.to_string())),
         };
-        let ending = match self.run_verification(verification, &directory, file) {
-            Ok(Some(CommandExit::Code(0))) => return Ok(Ok(())),
-            Ok(Some(ending)) => ending.to_string(),
-            Ok(None) => return Ok(Err(MergeObstacle::Cancelled)),
-            Err(reason) => return Ok(Err(not_run(verification, &log, &reason))),
-        };
-        Ok(Err(MergeObstacle::NotVerified {
-            command: command.to_owned(),
-            ending,
-            output: log_tail(&log, start),
-            log,
-        }))
+        Ok(
+            match self.run_verification(verification, &directory, file) {
+                Ok(Some(ending)) => VerificationRun::Exited { ending, log, start },
+                Ok(None) => VerificationRun::Cancelled,
+                Err(reason) => not_run(reason),
+            },
+        )
     }
 
     /// Ends the processes that earlier verifications of a project left running, for any of its
@@ -138,16 +186,6 @@ impl Workspaces {
         });
         end_remaining()?;
         Ok(Some(ending?).filter(|_| !was_cancelled))
-    }
-}
-
-/// The obstacle for a command that could not be run.
-fn not_run(verification: &Verification<'_>, log: &Path, reason: &str) -> MergeObstacle {
-    MergeObstacle::NotVerified {
-        command: verification.command.to_owned(),
-        ending: format!("could not be run: {reason}"),
-        log: log.to_owned(),
-        output: String::new(),
     }
 }
 

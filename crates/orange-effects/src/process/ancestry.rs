@@ -33,9 +33,9 @@ impl Ancestor {
     }
 }
 
-/// Every ancestor, the nearest first.
+/// The parent of this process, its parent, and so on.
 ///
-/// Fails when one of them cannot be read: its own ancestors could be anything.
+/// Fails if one of them cannot be read, because then the ancestors above it are unknown.
 pub fn ancestors() -> Result<Vec<Ancestor>, ProcessError> {
     for _ in 0..TRIES {
         if let Some(found) = walk()? {
@@ -52,15 +52,16 @@ fn walk() -> Result<Option<Vec<Ancestor>>, ProcessError> {
     let Some(mut child) = system::stat(std::process::id())? else {
         return Ok(None);
     };
-    // A process outside this container has no pid here.
+    // The parent pid is 0 for the first process, and for one whose parent is outside this container.
     while child.parent > 0 {
         if found.len() == MAX_ANCESTORS {
             return Err(unreadable("there are too many parent processes"));
         }
         let stat = match system::stat(child.parent)? {
-            // A child older than its parent was reparented while we looked.
+            // If the child is older than its parent, the real parent has exited in the meantime, and
+            // its pid now belongs to another process.
             Some(stat) if stat.start <= child.start => stat,
-            // Init may be hidden, and has no parent.
+            // Process 1 has no parent, so the chain is complete even if it cannot be read.
             None if child.parent == 1 => break,
             _ => return Ok(None),
         };

@@ -1,7 +1,7 @@
 //! How effects change a task, from the plan to the outcome.
 
 use super::{add_child, raise_attention};
-use crate::effect::{Effect, EffectId, EffectOutcome, Kill, PlannedEffect, Spawn};
+use crate::effect::{Effect, EffectId, EffectOutcome, Kill, KillScope, PlannedEffect, Spawn};
 use crate::names::RunId;
 use crate::role::Role;
 use crate::task::{PendingEffect, PendingState, Run, RunState, Task, Workspace};
@@ -100,8 +100,12 @@ fn set_alive(task: &mut Task, role: &Role, id: &RunId) {
     }
 }
 
+/// A run that the user stopped is remembered until it is replaced, or until every agent of its role
+/// is killed: the task has to say why no agent is running.
 fn forget_killed(task: &mut Task, kill: &Kill) {
-    task.runs.retain(|_, run| !kill.runs.contains(&run.id));
+    let is_remembered = |run: &Run| kill.scope == KillScope::Runs && run.state.is_stopped();
+    task.runs
+        .retain(|_, run| !kill.runs.contains(&run.id) || is_remembered(run));
 }
 
 pub(super) fn fail_effect(task: &mut Task, id: EffectId, error: &str) {

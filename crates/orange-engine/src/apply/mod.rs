@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::document::{SectionHash, SectionName};
 use crate::event::{Event, Fact, StatusChange, TaskCreation};
+use crate::input::Origin;
 use crate::names::TaskId;
 use crate::role::Role;
 use crate::task::{LastError, Run, RunState, SectionRecord, StatusEntry, Task, Workspace};
@@ -56,6 +57,8 @@ pub fn fold(task: &mut Task, event: &Event) {
         }
         Fact::TaskDeleted { .. } => task.is_deleted = true,
         Fact::TaskRestored { .. } => task.is_deleted = false,
+        // `@previous` leads where it led before the task ended, never back to the end.
+        Fact::TaskReopened { previous, .. } => task.entered.from.clone_from(previous),
         Fact::DocumentImported {
             by,
             is_request,
@@ -105,6 +108,9 @@ pub fn fold(task: &mut Task, event: &Event) {
         Fact::ChildEnded { child, status } => {
             task.children.insert(child.clone(), Some(status.clone()));
         }
+        Fact::ChildReopened { child } => {
+            task.children.insert(child.clone(), None);
+        }
         // These change nothing in the task; they are recorded to explain its history.
         Fact::MergeStarted { .. }
         | Fact::AgentRespawned { .. }
@@ -147,6 +153,24 @@ pub fn replay<'event>(
         task = apply(task, event);
     }
     Ok(task)
+}
+
+/// Where a task was before it entered its status, by its whole history.
+pub fn origin(events: &[Event]) -> Result<Origin, ReplayError> {
+    let is_entry = |event: &Event| matches!(event.fact, Fact::StatusChanged(_));
+    let Some(entry) = events.iter().rposition(is_entry) else {
+        return Ok(Origin {
+            status: None,
+            previous: None,
+            had_workspace: false,
+        });
+    };
+    let before = replay(&events[..entry])?;
+    Ok(Origin {
+        had_workspace: before.workspace.is_held(),
+        previous: before.entered.from,
+        status: Some(before.status),
+    })
 }
 
 /// The task that a `task.created` event creates.

@@ -1,10 +1,14 @@
 //! Which items follow from a task's state.
 
+use std::sync::LazyLock;
+
 use super::*;
 use crate::activity::{AgentEvent, AgentEventKind};
 use crate::language::load;
 use crate::names::RequestId;
 use crate::shipped_workflows;
+
+static STATUS: LazyLock<Status> = LazyLock::new(|| Status::new("building"));
 
 #[test]
 fn the_requested_action_follows_from_the_workflow() {
@@ -54,6 +58,7 @@ fn every_reason_is_an_item_with_a_command() {
         text: item_texts,
         since: Timestamp::from_millis(3000),
         is_failed_effect: is_given_up,
+        is_stop: false,
     };
     let message = |id, problem, is_confirmed| WaitingMessage {
         id,
@@ -64,14 +69,20 @@ fn every_reason_is_an_item_with_a_command() {
     };
     let standing = TaskAttention {
         task: &task,
+        status: &STATUS,
         entered_at: Timestamp::from_millis(2000),
         need: Some(Need::Review),
         question: None,
         is_queued: false,
+        is_agent_missing: false,
         reasons: vec![
             reason("the worker crashed", false),
             reason("push_branch: no remote", true),
             reason("notify_worker: the pane is scrolled back", true),
+            Reason {
+                is_stop: true,
+                ..reason("the worker was stopped by the user", false)
+            },
         ],
         unread: vec![
             message(1, Some("the pane is scrolled back"), false),
@@ -96,23 +107,26 @@ fn every_reason_is_an_item_with_a_command() {
     let expected = [
         "review; the work is ready for your review; orange task diff k3f9",
         "failed; push_branch: no remote; orange task why k3f9",
+        "stopped; the worker was stopped by the user; orange task restart k3f9",
         "trouble; the worker crashed; orange task why k3f9",
         "undelivered; a message to the worker: the pane is scrolled back; orange task attach k3f9",
         "permission; the worker is waiting for permission: May I?; orange task attach k3f9",
     ];
     assert_eq!(item_texts(6000), expected);
     let later = item_texts(4000 + READ_TIMEOUT_MILLIS);
-    assert_eq!(later.len(), 6, "{later:?}");
-    assert!(later[4].contains("has not read the message"), "{later:?}");
+    assert_eq!(later.len(), 7, "{later:?}");
+    assert!(later[5].contains("has not read the message"), "{later:?}");
 }
 
 fn with_reason<'a>(task: &'a TaskId, need: Option<Need>, reason: Reason<'a>) -> TaskAttention<'a> {
     TaskAttention {
         task,
+        status: &STATUS,
         entered_at: Timestamp::from_millis(2000),
         need,
         question: None,
         is_queued: need.is_none(),
+        is_agent_missing: false,
         reasons: vec![reason],
         unread: Vec::new(),
         agents: Vec::new(),
@@ -127,6 +141,7 @@ fn the_item_says_why_the_task_needs_you() {
         text: "the run reported `blocked`: no key",
         since: Timestamp::from_millis(since),
         is_failed_effect: false,
+        is_stop: false,
     };
     let item_texts = |since| {
         let standing = with_reason(&task, Some(Need::Review), reason(since));
@@ -154,6 +169,7 @@ fn a_question_is_shown_as_the_agent_wrote_it() {
         text: "the worker crashed",
         since: Timestamp::from_millis(3000),
         is_failed_effect: false,
+        is_stop: false,
     };
     let mut standing = with_reason(&task, Some(Need::Question), reason);
     standing.question = asked(text);
@@ -176,6 +192,7 @@ fn a_failed_start_names_the_command_to_retry() {
         text: "spawn_agent: `nonexistent` is not installed",
         since: Timestamp::from_millis(2000),
         is_failed_effect: true,
+        is_stop: false,
     };
     let standing = with_reason(&task, None, reason);
     let items = items(&standing, Timestamp::from_millis(6000));
@@ -188,10 +205,12 @@ fn a_failed_start_names_the_command_to_retry() {
 fn with_agent<'a>(task: &'a TaskId, need: Option<Need>, agent: Agent<'a>) -> TaskAttention<'a> {
     TaskAttention {
         task,
+        status: &STATUS,
         entered_at: Timestamp::default(),
         need,
         question: None,
         is_queued: false,
+        is_agent_missing: false,
         reasons: Vec::new(),
         unread: Vec::new(),
         agents: vec![agent],
@@ -225,6 +244,89 @@ fn an_agent_that_never_reported_its_start_needs_attention() {
     assert_eq!(silent[0].kind, ItemKind::Silent);
     assert_eq!(silent[0].since, since);
     assert_eq!(silent[0].command, "orange task attach k3f9");
+}
+
+#[test]
+fn only_a_status_that_the_agent_itself_leaves_waits_for_its_work() {
+    let mut found = Vec::new();
+    for shipped in shipped_workflows::ALL {
+        let workflow = load(shipped.source).workflow.unwrap();
+        for state in &workflow.states {
+            for role in working_roles(&workflow, state) {
+                found.push(format!("{}: {} {role}", shipped.name, state.name));
+            }
+        }
+    }
+    found.sort();
+    // In `session`, the user talks to the agent and ends the work.
+    assert_eq!(
+        found,
+        [
+            "default: agent-review reviewer",
+            "default: planning worker",
+            "default: working worker",
+            "minimal: working worker",
+            "respawn: agent-review reviewer",
+            "respawn: working worker",
+        ]
+    );
+}
+
+#[test]
+fn an_idle_agent_that_its_status_waits_for_needs_attention() {
+    let (task, role, run) = (TaskId::new("k3f9"), Role::Worker, RunId::new("r1"));
+    let mut activity = waiting(AgentEventKind::Idle);
+    let since = Timestamp::from_millis(9000);
+    activity.expect_work(since, Timestamp::from_millis(1_000_000));
+    let agent = Agent {
+        role: &role,
+        run: &run,
+        activity: &activity,
+        requests: &[],
+    };
+    let mut attention = with_agent(&task, None, agent);
+    let items = |attention: &TaskAttention<'_>| items(attention, since);
+    let found = items(&attention);
+    let [item] = found.as_slice() else {
+        panic!("{found:?}");
+    };
+    let text = "the worker is idle, but `building` waits for its work";
+    assert_eq!((item.kind, item.text.as_str()), (ItemKind::Stalled, text));
+    assert_eq!(item.command, "orange task attach k3f9");
+    assert_eq!(item.since, since);
+    // A message that was written just now will wake the agent.
+    attention.unread = vec![WaitingMessage {
+        id: 1,
+        to: &role,
+        written_at: since,
+        problem: None,
+        is_confirmed: false,
+    }];
+    assert_eq!(items(&attention), []);
+    attention.unread[0].is_confirmed = true;
+    assert_eq!(items(&attention).len(), 1, "it has seen the message");
+}
+
+#[test]
+fn a_task_without_its_agent_names_respawn() {
+    let task = TaskId::new("k3f9");
+    let reason = Reason {
+        text: "the worker crashed",
+        since: Timestamp::from_millis(3000),
+        is_failed_effect: false,
+        is_stop: false,
+    };
+    for need in [None, Some(Need::Question), Some(Need::Stuck)] {
+        let mut attention = with_reason(&task, need, reason);
+        let commands = |attention: &TaskAttention<'_>| {
+            let items = items(attention, Timestamp::default()).into_iter();
+            items.map(|it| it.command).collect::<Vec<_>>()
+        };
+        let respawn = "orange task respawn k3f9";
+        assert!(commands(&attention).iter().all(|it| it != respawn));
+        attention.is_agent_missing = true;
+        assert!(commands(&attention).iter().all(|it| it == respawn));
+    }
 }
 
 #[test]

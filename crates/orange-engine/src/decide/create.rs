@@ -16,6 +16,7 @@ use crate::language::hooks::Hook;
 use crate::language::workflow::Entry;
 use crate::names::{FieldName, Status};
 use crate::refusal::{Attempt, Blocker, Refusal};
+use crate::role::Role;
 use crate::task::Task;
 
 /// Decides whether and where a task begins; its plan starts with `task.created`.
@@ -129,6 +130,7 @@ fn enter(
         &hooks::Context {
             plan,
             message: "",
+            by: &Role::Engine,
             known: &[],
         },
     );

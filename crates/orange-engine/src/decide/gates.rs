@@ -211,13 +211,14 @@ fn check_git(gate: &GitGate, steps: &PlanBuilder<'_>) -> GateResult {
         })
         .collect();
     GateResult::from_failures(failures, || {
-        let names = gate.conditions.iter();
-        let names = names.map(|condition| format!("`{}`", condition.name()));
-        format!(
-            "git at {}: {}",
-            git.head,
-            names.collect::<Vec<_>>().join(", ")
-        )
+        let met = gate.conditions.iter().map(|condition| match condition {
+            GitCondition::Clean => "everything is committed",
+            GitCondition::CommitsAhead => "the branch has new commits",
+            GitCondition::BranchNotDefault => "the branch is not the default branch",
+            GitCondition::TaskFileUntracked => "the branch does not contain TASK.md",
+        });
+        let met = met.collect::<Vec<_>>().join(", ");
+        format!("{met} (at {})", git.head.short())
     })
 }
 
@@ -251,9 +252,7 @@ fn check_command(gate: &CommandGate, steps: &PlanBuilder<'_>) -> GateResult {
         .facts()
         .and_then(|facts| facts.commands.get(&gate.command));
     match known {
-        Some(CommandResult::Exited(0)) => {
-            GateResult::Passes(format!("`{}` succeeded", gate.command.join(" ")))
-        }
+        Some(CommandResult::Exited(0)) => GateResult::Passes(gate.evidence()),
         Some(result) => GateResult::Fails(vec![GateFailure::Command {
             command: gate.command.clone(),
             result: *result,

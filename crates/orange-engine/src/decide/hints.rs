@@ -26,11 +26,15 @@ pub(super) fn hints_for(refusal: &Refusal) -> Vec<String> {
 
 fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
     let task = &refusal.task;
-    let same_command = repeat_command(refusal);
+    let is_confirmation = |it: &Blocker| matches!(it, Blocker::ConfirmationNeeded { .. });
+    let needs_yes = refusal.by == Role::Human && refusal.missing.iter().any(is_confirmation);
+    let confirmation = if needs_yes { " --yes" } else { "" };
+    let same_command = repeat_command(refusal) + confirmation;
     Some(match missing {
-        Blocker::Terminal { .. } => {
-            String::from("create a new task for further work with `orange task create`")
-        }
+        Blocker::Terminal { .. }
+        | Blocker::NotCancelled {
+            has_ended: true, ..
+        } => String::from("create a new task for further work with `orange task create`"),
         Blocker::UnknownStatus { allowed, .. }
             if matches!(refusal.attempt, Attempt::Create { .. }) =>
         {
@@ -59,10 +63,10 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         }
         Blocker::NotAllowed { by, .. } => not_allowed(by, refusal),
         Blocker::GuardFailed { when, .. } => guard_hint(when, refusal),
-        Blocker::GateFailed { failure } => return gate_hint(failure, &same_command),
+        Blocker::GateFailed { failure } => return gate_hint(failure, &same_command, task),
         Blocker::ConfirmationNeeded { .. } if refusal.by == Role::Human => {
             let head = named_head(&refusal.attempt);
-            format!("to confirm, run `{same_command}{head} --yes`")
+            format!("to confirm, run `{}{head} --yes`", repeat_command(refusal))
         }
         Blocker::ConfirmationNeeded { .. } => ask_user_hint(refusal),
         Blocker::UnknownStatus { .. } | Blocker::NoPrevious | Blocker::VerbUnavailable { .. } => {
@@ -77,6 +81,7 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         | Blocker::NotByRequest { .. }
         | Blocker::AlreadyStarting { .. }
         | Blocker::Merging
+        | Blocker::NotCancelled { .. }
         | Blocker::EffectsRunning => {
             format!("see what the task waits for with `orange task why {task}`")
         }
@@ -97,6 +102,13 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         Blocker::NoRespawn { .. } => {
             format!("see which agents should run with `orange task show {task}`")
         }
+        Blocker::NoAgentRunning { .. } if matches!(refusal.attempt, Attempt::Stop { .. }) => {
+            format!("see its agents with `orange task show {task}`")
+        }
+        Blocker::NoAgentRunning { .. } if refusal.attempt == Attempt::Tell => format!(
+            "see what you can do now with `orange task why {task}`; where the status has an agent, \
+             `orange task respawn {task}` starts it"
+        ),
         Blocker::NoAgentRunning { .. } => {
             format!("respawn it first with `orange task respawn {task}`")
         }
@@ -152,6 +164,9 @@ fn repeat_command(refusal: &Refusal) -> String {
             format!("orange task {verb}{}", options(&refusal.attempt))
         }
         Attempt::Respawn { .. } => format!("orange task respawn {task}"),
+        Attempt::Stop { .. } => format!("orange task stop {task}"),
+        Attempt::Restart { .. } => format!("orange task restart {task}"),
+        Attempt::Reopen => format!("orange task reopen {task}"),
         Attempt::Amend => String::from("orange task update"),
         Attempt::Tell => format!("orange task tell {task} --message TEXT"),
         Attempt::RetryEffects => format!("orange task retry {task}"),
@@ -227,6 +242,9 @@ fn ask_user_hint(refusal: &Refusal) -> String {
                 format!("orange task {verb} {task}{}", options(&refusal.attempt))
             }
             Attempt::Respawn { .. } => format!("orange task respawn {task}"),
+            Attempt::Stop { .. } => format!("orange task stop {task}"),
+            Attempt::Restart { .. } => format!("orange task restart {task}"),
+            Attempt::Reopen => format!("orange task reopen {task}"),
             Attempt::Amend => format!("orange task update {task}"),
             Attempt::Tell => format!("orange task tell {task} --message TEXT"),
             Attempt::RetryEffects => format!("orange task retry {task}"),
@@ -241,7 +259,7 @@ fn ask_user_hint(refusal: &Refusal) -> String {
     )
 }
 
-fn gate_hint(failure: &GateFailure, same_command: &str) -> Option<String> {
+fn gate_hint(failure: &GateFailure, same_command: &str, task: &TaskId) -> Option<String> {
     Some(match failure {
         GateFailure::SectionMissing {
             section,
@@ -282,16 +300,23 @@ fn gate_hint(failure: &GateFailure, same_command: &str) -> Option<String> {
         GateFailure::NotFresh { section, .. } => {
             format!("update `{section}` in TASK.md, then run `{same_command}`")
         }
-        GateFailure::BranchMoved { to, .. } => format!(
-            "check what is new with `orange task diff`, then run `{same_command} --head {}`; or \
-             have the new commits reviewed",
-            to.short()
-        ),
+        GateFailure::BranchMoved {
+            from, to, commits, ..
+        } => {
+            let (from, to) = (from.short(), to.short());
+            // A branch that was rewritten has no range of new commits.
+            let look = match commits {
+                Some(_) => format!("git log -p {from}..{to}"),
+                None => format!("orange task diff {task}"),
+            };
+            format!("check what is new with `{look}`, then run `{same_command} --head {to}`")
+        }
         GateFailure::Uncommitted { files, .. } if files.is_empty() => {
             format!("fix that (see `git status`), then run `{same_command}`")
         }
         GateFailure::Uncommitted { .. } => format!(
-            "commit them with `git add` and `git commit`, or list them in .gitignore, then run \
+            "commit them with `git add` and `git commit`; undo a change that is not wanted with \
+             `git restore FILE`, and list a new file that is not wanted in .gitignore; then run \
              `{same_command}`"
         ),
         GateFailure::Git { condition } => match condition {

@@ -18,6 +18,8 @@ pub(super) struct Context<'a> {
     /// The plan their effects belong to.
     pub(super) plan: u64,
     pub(super) message: &'a str,
+    /// The role that requested the transition, and wrote the message.
+    pub(super) by: &'a Role,
     /// The runs that were known before the transition.
     pub(super) known: &'a [KnownRun],
 }
@@ -94,7 +96,7 @@ fn effect(steps: &mut PlanBuilder<'_>, hook: &Hook, context: &Context<'_>) -> Op
         Action::KillSession => Effect::Kill(kill(KillScope::Session, context)),
         Action::KillRole { role } => Effect::Kill(kill(KillScope::Role(role.clone()), context)),
         Action::NotifyWorker { message } => {
-            let message = fill(message, steps, context.message);
+            let message = with_message(message, fill(message, steps, context.message), context);
             let spawn_if_absent = respawn::spawn(steps, &Role::Worker, 0, context.message);
             steps.end_leftovers(context.plan, &Role::Worker);
             Effect::NotifyRole(NotifyRole {
@@ -169,7 +171,10 @@ fn start(steps: &mut PlanBuilder<'_>, hook: &SpawnHook, context: &Context<'_>) -
             .workflow
             .prompts
             .get(&hook.prompt)
-            .map(|prompt| instructions(prompt, steps, context.message))
+            .map(|prompt| {
+                let text = instructions(prompt, steps, context.message);
+                with_message(prompt, text, context)
+            })
             .unwrap_or_default(),
         headless: hook.headless,
         delay: 0,
@@ -214,6 +219,31 @@ pub(super) fn agent(steps: &PlanBuilder<'_>, choice: HarnessChoice) -> Agent {
             }
         }
     }
+}
+
+/// Appends the message of the request, unless the prompt contains it.
+fn with_message(prompt: &Prompt, mut text: String, context: &Context<'_>) -> String {
+    let is_named = prompt.variables().any(|variable| variable == "message");
+    if !is_named && let Some(message) = attributed(context.by, context.message) {
+        begin_paragraph(&mut text);
+        let _ = writeln!(text, "{message}");
+    }
+    text
+}
+
+/// A message with its author. What an agent wrote is quoted, because it must not look like
+/// instructions of the workflow or of the user.
+pub(super) fn attributed(by: &Role, message: &str) -> Option<String> {
+    let message = message.trim();
+    if message.is_empty() {
+        return None;
+    }
+    if *by == Role::Human {
+        return Some(format!("The user says: {message}"));
+    }
+    let quoted = message.lines().map(|line| format!("> {line}"));
+    let quoted = quoted.collect::<Vec<_>>().join("\n");
+    Some(format!("The {by} says:\n{quoted}"))
 }
 
 /// The text an agent is started with: its prompt, plus the related tasks unless the prompt names

@@ -3,15 +3,16 @@
 use super::edges::{self, Caller};
 use super::plan_builder::PlanBuilder;
 use super::request::checks::running_agent;
+use super::submission;
 use crate::input::{DecisionContext, FactNeeded};
 use crate::language::Workflow;
 use crate::language::hooks::Action;
 use crate::language::prompt::Prompt;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Kind, Target, Trigger};
-use crate::names::Status;
+use crate::names::{CommitId, Status};
 use crate::next_step::NextStep;
-use crate::refusal::describe_trigger;
+use crate::refusal::{Blocker, describe_trigger};
 use crate::role::Role;
 use crate::task::Task;
 
@@ -39,9 +40,24 @@ fn next_step(edge: &Edge, steps: &PlanBuilder<'_>) -> NextStep {
         confirmed: role == Role::Engine,
     };
     let found = edges::survey(edge, caller, &trial);
-    let missing = found.guard.into_iter().chain(found.missing);
+    let mut missing: Vec<Blocker> = found.guard.into_iter().chain(found.missing).collect();
     let commands = found.commands.iter().map(edges::command_text);
     let mut needs = found.needs;
+    let mut new_head = None;
+    if edge.trigger == Trigger::Merged && steps.task.submission.is_some() {
+        match steps.facts().and_then(|facts| facts.git.as_ref()) {
+            None => needs.push(FactNeeded::Git),
+            Some(git) => {
+                if let Some(failure) = submission::check_moved(steps, git) {
+                    new_head = Some(&git.head);
+                    let moved = Blocker::GateFailed { failure };
+                    if !missing.contains(&moved) {
+                        missing.push(moved);
+                    }
+                }
+            }
+        }
+    }
     needs.sort();
     needs.dedup();
     let facts = needs.iter().map(describe_fact);
@@ -51,9 +67,11 @@ fn next_step(edge: &Edge, steps: &PlanBuilder<'_>) -> NextStep {
         trigger: edge.trigger,
         by: edge.by.clone(),
         passed: found.evidence,
-        missing: missing.collect(),
+        missing,
         unchecked: facts.chain(commands).collect(),
-        command: to.as_ref().and_then(|to| command(edge, to, steps)),
+        command: to
+            .as_ref()
+            .and_then(|to| command(edge, to, new_head, steps)),
         verbs: to.as_ref().map_or(Vec::new(), |to| verbs(edge, to, steps)),
         accepts_message: edge.hooks.iter().any(|hook| passes_message(&hook.action)),
         to,
@@ -100,11 +118,18 @@ fn describe_fact(fact: &FactNeeded) -> String {
         FactNeeded::PullRequest => "the pull request",
         FactNeeded::Report { .. } => "the report of the run",
         FactNeeded::Command { .. } => "a command",
+        FactNeeded::Origin => "the history of the task",
     })
 }
 
-/// The command that requests the edge, with a verb where one is usual.
-fn command(edge: &Edge, to: &Status, steps: &PlanBuilder<'_>) -> Option<String> {
+/// The command that requests the edge, with a verb where one is usual. It names the branch's commit
+/// if that is not the submitted one: without it, the merge would be refused.
+fn command(
+    edge: &Edge,
+    to: &Status,
+    new_head: Option<&CommitId>,
+    steps: &PlanBuilder<'_>,
+) -> Option<String> {
     if edge.by.iter().all(|role| *role == Role::Engine) && !edge.by.is_empty() {
         return None;
     }
@@ -119,7 +144,9 @@ fn command(edge: &Edge, to: &Status, steps: &PlanBuilder<'_>) -> Option<String> 
     let yes = if needs_confirmation { " --yes" } else { "" };
     match edge.trigger {
         Trigger::Merged if leads_there(Verb::Merge) => {
-            Some(format!("orange task merge {task}{yes}"))
+            let head = new_head.map(|head| format!(" --head {}", head.short()));
+            let head = head.unwrap_or_default();
+            Some(format!("orange task merge {task}{head}{yes}"))
         }
         Trigger::Request if kind == Some(Kind::Queued) && leads_there(Verb::Spawn) => {
             Some(format!("orange task spawn {task}{yes}"))

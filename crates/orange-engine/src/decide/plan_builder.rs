@@ -156,9 +156,17 @@ impl<'a> PlanBuilder<'a> {
             matches!(&pending.planned.effect, Effect::Kill(kill) if kill.runs.contains(&run.id))
         });
         if is_dead && !is_named {
+            let runs = vec![run.id.clone()];
+            self.kill_runs(plan, runs);
+        }
+    }
+
+    /// Plans to kill these runs, if there are any.
+    pub(super) fn kill_runs(&mut self, plan: u64, runs: Vec<RunId>) {
+        if !runs.is_empty() {
             let kill = Kill {
                 scope: KillScope::Runs,
-                runs: vec![run.id.clone()],
+                runs,
             };
             self.plan_effect(plan, Effect::Kill(kill), OnError::Stop);
         }

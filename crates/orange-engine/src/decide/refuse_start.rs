@@ -25,6 +25,7 @@ pub fn refuse_start(task: &Task, request: &Request, waits: Vec<Wait>) -> Refusal
             from,
             to: to.clone(),
         },
+        RequestKind::Reopen => Attempt::Reopen,
         _ => Attempt::Respawn { from },
     };
     let waits = waits.into_iter().map(|wait| Blocker::HeldBack { wait });

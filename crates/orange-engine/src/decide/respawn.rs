@@ -1,21 +1,26 @@
 //! Brings an agent back without a status change.
 
+use std::collections::BTreeSet;
+
 use super::hooks;
 use super::plan_builder::PlanBuilder;
-use crate::effect::{Effect, Spawn};
+use crate::effect::{Effect, NotifyRole, Spawn};
 use crate::event::Fact;
+use crate::evidence::Evidence;
 use crate::language::defaults;
 use crate::language::hooks::OnError;
+use crate::names::RunId;
 use crate::refusal::Blocker;
 use crate::role::Role;
 use crate::task::{PendingState, RunState};
 
-/// Plans the start of an agent that is gone, or returns what is missing.
+/// Plans the start of an agent that is gone, or returns what is missing. Kills these runs first.
 pub(super) fn respawn(
     steps: &mut PlanBuilder<'_>,
     by: &Role,
     role: Option<&Role>,
     delay: u64,
+    stopped_runs: Vec<RunId>,
 ) -> Result<(), Vec<Blocker>> {
     let Some(role) = missing_role(steps, role) else {
         return Err(vec![Blocker::NoRespawn {
@@ -42,6 +47,7 @@ pub(super) fn respawn(
     });
     let spawn = spawn(steps, &role, delay, "");
     let plan = steps.next_version();
+    steps.kill_runs(plan, stopped_runs);
     steps.end_leftovers(plan, &role);
     if let Some(spawn) = spawn {
         steps.plan_effect(plan, Effect::Spawn(spawn), OnError::Stop);
@@ -52,16 +58,7 @@ pub(super) fn respawn(
 /// Whether the agent is already being brought back, for example because an exit rule has just
 /// respawned it.
 pub(super) fn is_starting(steps: &PlanBuilder<'_>, requested_role: Option<&Role>) -> bool {
-    let is_starting = |role: &Role| {
-        let run = steps.task.runs.get(role);
-        let run = run.filter(|run| run.state == RunState::Starting);
-        run.is_some_and(|run| {
-            steps.task.pending.iter().any(|pending| {
-                matches!(&pending.planned.effect, Effect::Spawn(spawn) if spawn.run == run.id)
-                    && pending.state == PendingState::Waiting
-            })
-        })
-    };
+    let is_starting = |role: &Role| pending_spawn(steps, role).is_some();
     let Some(state) = steps.workflow.state(&steps.task.status) else {
         return false;
     };
@@ -72,9 +69,92 @@ pub(super) fn is_starting(steps: &PlanBuilder<'_>, requested_role: Option<&Role>
     }
 }
 
+/// Whether the agent is being started and nothing but its harness delays that.
+pub(super) fn starts_now(steps: &PlanBuilder<'_>, role: &Role) -> bool {
+    pending_spawn(steps, role).is_some_and(|spawn| spawn.delay == 0)
+}
+
+fn pending_spawn<'a>(steps: &'a PlanBuilder<'_>, role: &Role) -> Option<&'a Spawn> {
+    let run = steps.task.runs.get(role);
+    let run = run.filter(|run| run.state == RunState::Starting)?;
+    let pending = steps.task.pending.iter();
+    let mut waiting = pending.filter(|it| it.state == PendingState::Waiting);
+    waiting.find_map(|pending| match &pending.planned.effect {
+        Effect::Spawn(spawn) if spawn.run == run.id => Some(spawn),
+        _ => None,
+    })
+}
+
+/// The roles whose agents run or are about to, also because of a message to them.
+pub(super) fn running_roles(steps: &PlanBuilder<'_>) -> Vec<Role> {
+    let task = &steps.task;
+    let state = steps.workflow.state(&task.status);
+    let known = state.into_iter().flat_map(|state| state.respawn.keys());
+    let all: BTreeSet<&Role> = task.runs.keys().chain(known).collect();
+    let running = all
+        .into_iter()
+        .filter(|role| task.is_live(role) || task.is_being_notified(role));
+    running.cloned().collect()
+}
+
+/// What is left of agents that were marked as stopped.
+pub(super) struct StoppedAgents {
+    /// The runs to kill.
+    pub(super) runs: Vec<RunId>,
+    /// Messages that were on their way to them. They go to the inbox, but start no agent.
+    pub(super) messages: Vec<NotifyRole>,
+}
+
+/// Records that the user stopped the agents of these roles, and cancels what would start them.
+pub(super) fn mark_stopped(steps: &mut PlanBuilder<'_>, roles: &[Role]) -> StoppedAgents {
+    let mut stopped = StoppedAgents {
+        runs: Vec::new(),
+        messages: Vec::new(),
+    };
+    for role in roles {
+        let run = steps.task.runs.get(role);
+        if let Some(run) = run
+            .filter(|run| run.state.is_live())
+            .map(|run| run.id.clone())
+        {
+            stopped.runs.push(run.clone());
+            steps.record(Fact::RunEnded {
+                run,
+                role: role.clone(),
+                evidence: Evidence::Stopped,
+                output_line: None,
+            });
+        }
+    }
+    let pending = steps.task.pending.iter();
+    for pending in pending.filter(|it| it.state == PendingState::Waiting) {
+        if let Effect::NotifyRole(notify) = &pending.planned.effect
+            && let Some(start) = notify.spawn_if_absent.as_ref()
+            && roles.contains(&notify.role)
+        {
+            stopped.runs.push(start.run.clone());
+            stopped.messages.push(NotifyRole {
+                spawn_if_absent: None,
+                ..notify.clone()
+            });
+        }
+    }
+    steps.cancel_pending(|effect, state| {
+        let starts = match effect {
+            Effect::Spawn(spawn) => roles.contains(&spawn.role),
+            Effect::NotifyRole(notify) => {
+                notify.spawn_if_absent.is_some() && roles.contains(&notify.role)
+            }
+            _ => false,
+        };
+        starts && *state == PendingState::Waiting
+    });
+    stopped
+}
+
 /// The requested role, if it can be respawned. If none is requested: the first role that can be
 /// respawned and whose agent is gone, else the first role that can be respawned.
-fn missing_role(steps: &PlanBuilder<'_>, requested_role: Option<&Role>) -> Option<Role> {
+pub(super) fn missing_role(steps: &PlanBuilder<'_>, requested_role: Option<&Role>) -> Option<Role> {
     let state = steps.workflow.state(&steps.task.status)?;
     let can_respawn = |role: &&Role| state.respawn.contains_key(*role);
     if let Some(role) = requested_role {

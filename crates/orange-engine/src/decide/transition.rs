@@ -4,7 +4,7 @@ use super::edges::{self, Caller, Choice};
 use super::hooks;
 use super::plan_builder::{NeededFacts, PlanBuilder};
 use super::submission;
-use crate::effect::{Effect, Kill, KillScope};
+use crate::effect::{Effect, KillScope, NotifyRole};
 use crate::event::{Fact, StatusChange};
 use crate::input::FactNeeded;
 use crate::language::hooks::{Action, Hook, OnError};
@@ -76,7 +76,7 @@ pub(super) fn take(
         from: steps.task.status.clone(),
         to: taken.to.clone(),
         trigger: taken.trigger,
-        by: taken.by,
+        by: taken.by.clone(),
         evidence: taken.because,
         message: taken.message,
         submission,
@@ -85,14 +85,14 @@ pub(super) fn take(
     let state = workflow.state(&taken.to);
     let on_enter = state.map_or(&[] as &[Hook], |state| &state.on_enter);
     let all: Vec<&Hook> = taken.edge.hooks.iter().chain(on_enter).collect();
-    cancel_stale(steps, plan, state, &all);
-    change_fields(steps, &taken.edge.set);
     let context = hooks::Context {
         plan,
         message: &message,
+        by: &taken.by,
         known: &known,
     };
-    hooks::plan(steps, &all, &context);
+    plan_entry(steps, &all, &taken.edge.set, &context);
+    pass_message_on(steps, state, &all, &context);
     if cancels_merge {
         steps.raise_attention(String::from(
             "the merge was cancelled: the task changed its status",
@@ -101,6 +101,50 @@ pub(super) fn take(
     report_absent_agents(steps);
     steps.settle();
     Ok(())
+}
+
+/// Sends the message to the agents that stay, if no agent gets it with its start or from a hook.
+/// An agent that is expected but gone finds it in its inbox once it is respawned.
+fn pass_message_on(
+    steps: &mut PlanBuilder<'_>,
+    state: Option<&State>,
+    hooks: &[&Hook],
+    context: &hooks::Context<'_>,
+) {
+    let is_carried = hooks.iter().any(|hook| {
+        matches!(
+            hook.action,
+            Action::SpawnAgent(_) | Action::NotifyWorker { .. }
+        )
+    });
+    let Some(message) = hooks::attributed(context.by, context.message).filter(|_| !is_carried)
+    else {
+        return;
+    };
+    for role in state.into_iter().flat_map(|state| &state.expects) {
+        if role == context.by {
+            continue;
+        }
+        let notify = Effect::NotifyRole(NotifyRole {
+            role: role.clone(),
+            message: message.clone(),
+            spawn_if_absent: None,
+        });
+        steps.plan_effect(context.plan, notify, OnError::Continue);
+    }
+}
+
+/// Plans the hooks of the status that was just entered, in place of what was planned before.
+pub(super) fn plan_entry(
+    steps: &mut PlanBuilder<'_>,
+    hooks: &[&Hook],
+    set: &[Change],
+    context: &hooks::Context<'_>,
+) {
+    let state = steps.workflow.state(&steps.task.status);
+    cancel_stale(steps, context.plan, state, hooks);
+    change_fields(steps, set);
+    hooks::plan(steps, hooks, context);
 }
 
 /// Whether the task is in a status that asks the user.
@@ -184,13 +228,7 @@ fn cancel_stale(steps: &mut PlanBuilder<'_>, plan: u64, state: Option<&State>, h
             _ => failed,
         }
     });
-    if !leftover_runs.is_empty() {
-        let kill = Kill {
-            scope: KillScope::Runs,
-            runs: leftover_runs,
-        };
-        steps.plan_effect(plan, Effect::Kill(kill), OnError::Stop);
-    }
+    steps.kill_runs(plan, leftover_runs);
 }
 
 fn touches(action: &Action, role: &Role) -> bool {

@@ -253,3 +253,10 @@ pub struct CommandGate {
     /// Its timeout in seconds.
     pub timeout: u64,
 }
+
+impl CommandGate {
+    /// The recorded evidence that the command succeeded.
+    pub fn evidence(&self) -> String {
+        format!("`{}` succeeded", self.command.join(" "))
+    }
+}

@@ -77,6 +77,16 @@ impl fmt::Display for Verb {
 }
 
 impl Workflow {
+    /// Whether a task in this status was cancelled: it has ended, the verb `cancel` leads here, and
+    /// `merge` does not.
+    pub fn is_cancelled(&self, status: &Status) -> bool {
+        let leads_here = |verb: Verb| {
+            let mut targets = self.verbs.get(&verb).into_iter().flatten();
+            targets.any(|target| *target == Target::Status(status.clone()))
+        };
+        self.is_terminal(status) && leads_here(Verb::Cancel) && !leads_here(Verb::Merge)
+    }
+
     /// Whether a verb can be used in a status.
     ///
     /// Only queued work can be spawned, and only in a status that asks the user can changes be

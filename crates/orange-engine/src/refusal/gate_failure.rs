@@ -1,4 +1,4 @@
-//! Why a gate does not pass, as data with one wording.
+//! Why a gate does not pass; prints as one sentence.
 
 use std::fmt;
 
@@ -110,11 +110,11 @@ pub enum GateFailure {
         /// The value that this edge needs.
         wanted: ReportCondition,
     },
-    /// The branch is not at the commit that was submitted or named.
+    /// The branch is not at the commit that was submitted, reviewed or named.
     BranchMoved {
         /// The branch.
         branch: BranchName,
-        /// The commit that was submitted or named.
+        /// The commit that was submitted, reviewed or named.
         from: CommitId,
         /// The branch's commit now.
         to: CommitId,

@@ -69,6 +69,18 @@ pub enum Attempt {
         /// The current status.
         from: Status,
     },
+    /// Stopping an agent.
+    Stop {
+        /// The current status.
+        from: Status,
+    },
+    /// Restarting an agent.
+    Restart {
+        /// The current status.
+        from: Status,
+    },
+    /// Reopening the task.
+    Reopen,
     /// A change of summary, branch or priority.
     Amend,
     /// A change of the workflow.
@@ -212,6 +224,13 @@ pub enum Blocker {
         /// Its status.
         status: Status,
     },
+    /// The task was not cancelled.
+    NotCancelled {
+        /// Its status.
+        status: Status,
+        /// Whether it has ended in another way.
+        has_ended: bool,
+    },
     /// The task still holds a workspace.
     HoldsWorkspace,
     /// The other workflow has no such status.
@@ -265,6 +284,7 @@ impl Blocker {
             Blocker::NothingToDo => "nothing-to-do",
             Blocker::HeldBack { .. } => "held-back",
             Blocker::NotEnded { .. } => "not-ended",
+            Blocker::NotCancelled { .. } => "not-cancelled",
             Blocker::HoldsWorkspace => "holds-workspace",
             Blocker::StatusAbsent { .. } => "status-absent",
             Blocker::KindDiffers { .. } => "kind-differs",

@@ -41,6 +41,19 @@ impl fmt::Display for Refusal {
                     "cannot respawn an agent of task `{task}` in `{from}`"
                 )?;
             }
+            Attempt::Stop { from } => {
+                write!(
+                    formatter,
+                    "cannot stop an agent of task `{task}` in `{from}`"
+                )?;
+            }
+            Attempt::Restart { from } => {
+                write!(
+                    formatter,
+                    "cannot restart an agent of task `{task}` in `{from}`"
+                )?;
+            }
+            Attempt::Reopen => write!(formatter, "cannot reopen task `{task}`")?,
             Attempt::Amend => write!(formatter, "cannot change task `{task}`")?,
             Attempt::ChangeWorkflow { workflow } => {
                 write!(
@@ -63,9 +76,9 @@ impl fmt::Display for Refusal {
             Attempt::Create {
                 status: Some(status),
             } => {
-                write!(formatter, "cannot create task `{task}` in `{status}`")?;
+                write!(formatter, "cannot create a task in `{status}`")?;
             }
-            Attempt::Create { status: None } => write!(formatter, "cannot create task `{task}`")?,
+            Attempt::Create { status: None } => formatter.write_str("cannot create the task")?,
         }
         for (index, missing) in self.missing.iter().enumerate() {
             let separator = if index == 0 { ": " } else { "; " };
@@ -104,7 +117,7 @@ impl fmt::Display for Blocker {
             Blocker::GuardFailed { when, values } => fmt_guard(formatter, when, values),
             Blocker::GateFailed { failure } => failure.fmt(formatter),
             Blocker::ConfirmationNeeded { question } => {
-                write!(formatter, "it needs confirmation (\"{question}\")")
+                write!(formatter, "this needs your confirmation (\"{question}\")")
             }
             Blocker::NothingToMerge { branch } => write!(
                 formatter,
@@ -149,6 +162,16 @@ impl fmt::Display for Blocker {
             Blocker::HeldBack { wait } => wait.fmt(formatter),
             Blocker::NotEnded { status } => {
                 write!(formatter, "it has not ended; it is in `{status}`")
+            }
+            Blocker::NotCancelled {
+                status,
+                has_ended: true,
+            } => write!(
+                formatter,
+                "it has ended as `{status}`, and only a cancelled task can be reopened"
+            ),
+            Blocker::NotCancelled { status, .. } => {
+                write!(formatter, "it was not cancelled; it is in `{status}`")
             }
             Blocker::HoldsWorkspace => formatter.write_str("it still holds a workspace"),
             Blocker::StatusAbsent {

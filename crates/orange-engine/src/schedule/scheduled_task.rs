@@ -85,7 +85,7 @@ impl ScheduledTask {
         let place = match kind {
             Some(Kind::Queued) => SchedulePlace::Queued(queue_entry(workflow, task)),
             Some(Kind::Terminal) => SchedulePlace::Ended {
-                cancelled: is_cancelled(workflow, task),
+                cancelled: workflow.is_cancelled(&task.status),
             },
             _ => SchedulePlace::Active,
         };
@@ -164,15 +164,6 @@ fn spawn_target(workflow: &Workflow, task: &Task) -> Option<Status> {
         edges.any(|edge| is_open(edge, to))
     });
     found.cloned()
-}
-
-/// Whether the verb `cancel` leads here and `merge` does not.
-fn is_cancelled(workflow: &Workflow, task: &Task) -> bool {
-    let leads_here = |verb: Verb| {
-        let mut targets = workflow.verbs.get(&verb).into_iter().flatten();
-        targets.any(|target| *target == Target::Status(task.status.clone()))
-    };
-    leads_here(Verb::Cancel) && !leads_here(Verb::Merge)
 }
 
 /// The agents that run or will run. A task whose agent is between two runs keeps its slot.

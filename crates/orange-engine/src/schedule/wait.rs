@@ -115,7 +115,11 @@ impl Wait {
             Wait::Dependency { task, .. } => {
                 format!("finish `{task}` first: `orange task show {task}` shows its progress")
             }
-            Wait::Cancelled { task, .. } | Wait::UnknownTask { task } => format!(
+            Wait::Cancelled { task, .. } => format!(
+                "reopen `{task}` with `orange task reopen {task}`; or cancel this task and create \
+                 it again without `--after {task}`"
+            ),
+            Wait::UnknownTask { task } => format!(
                 "`{task}` will never be done: cancel this task and create it again without \
                  `--after {task}`"
             ),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use orange_engine::apply::origin;
 use orange_engine::decision::Decision;
 use orange_engine::document::Document;
 use orange_engine::effect::{Effect, EffectOutcome};
@@ -207,6 +208,9 @@ impl<'a> World<'a> {
         decision_context.document = self.file.as_deref().map(document);
         decision_context.facts = self.facts.clone();
         decision_context.facts.entered = self.task.entered.version;
+        if self.workflow.is_terminal(&self.task.status) {
+            decision_context.facts.origin = origin(&self.events).ok();
+        }
         decision_context
     }
 

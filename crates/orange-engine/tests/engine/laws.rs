@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use orange_engine::decision::Decision;
 use orange_engine::event::{Event, Fact};
-use orange_engine::input::Cause;
+use orange_engine::input::{Cause, RequestKind};
 use orange_engine::language::workflow::{Target, Trigger};
 use orange_engine::names::RunId;
 use orange_engine::role::Role;
@@ -63,11 +63,42 @@ fn apply(world: &mut World<'_>, happening: &Happening) -> Result<Option<Decision
             prop_assert!((before.version + 1..=event.version).contains(&planned.plan));
         }
     }
+    if is_reopening(&cause) && !new.is_empty() {
+        reopens_what_the_user_cancelled(world, &before, new, &cause)?;
+        return Ok(Some(decision));
+    }
     one_edge_fires(world.workflow, &before, new, &cause)?;
+    // A terminal state stays terminal, unless the user reopens the task.
     if world.workflow.is_terminal(&before.status) {
         prop_assert_eq!(&world.task.status, &before.status);
     }
     Ok(Some(decision))
+}
+
+fn is_reopening(cause: &Cause) -> bool {
+    matches!(cause, Cause::Request(request) if request.kind == RequestKind::Reopen)
+}
+
+/// Only a cancelled task leaves its end, not by an agent, and its event says so.
+fn reopens_what_the_user_cancelled(
+    world: &World<'_>,
+    before: &Task,
+    new: &[Event],
+    cause: &Cause,
+) -> Result<(), TestCaseError> {
+    let workflow = world.workflow;
+    prop_assert!(workflow.is_cancelled(&before.status));
+    prop_assert!(!workflow.is_terminal(&world.task.status));
+    prop_assert!(matches!(cause, Cause::Request(request) if !request.by.is_agent()));
+    let reopenings = new.iter().zip(&new[1..]).filter(|(change, reopening)| {
+        matches!(change.fact, Fact::StatusChanged(_))
+            && matches!(reopening.fact, Fact::TaskReopened { .. })
+    });
+    prop_assert_eq!(reopenings.count(), 1);
+    // `@previous` never leads back to the end.
+    let previous = world.task.entered.from.as_ref();
+    prop_assert!(previous.is_none_or(|status| !workflow.is_terminal(status)));
+    Ok(())
 }
 
 /// At most one status change per decision, along an open edge.

@@ -29,6 +29,9 @@ pub(crate) enum Happening {
     Move(Role, Index, bool),
     Verb(Role, Verb, bool),
     Respawn(Role, Option<Role>),
+    Stop(Role, Option<Role>),
+    Restart(Role, Option<Role>),
+    Reopen(Role),
     /// A hand edit; the version is off by this much.
     HandEdit(Role, Index, u64),
     Amend(Role, String),
@@ -146,6 +149,9 @@ pub(crate) fn any_step() -> BoxedStrategy<Happening> {
         4 => (any_role(), any::<Index>(), any::<bool>()).prop_map(|(role, to, yes)| Happening::Move(role, to, yes)),
         3 => (any_role(), any_verb(), any::<bool>()).prop_map(|(role, verb, yes)| Happening::Verb(role, verb, yes)),
         1 => (any_role(), proptest::option::of(agent())).prop_map(|(by, role)| Happening::Respawn(by, role)),
+        1 => (any_role(), proptest::option::of(agent())).prop_map(|(by, role)| Happening::Stop(by, role)),
+        1 => (any_role(), proptest::option::of(agent())).prop_map(|(by, role)| Happening::Restart(by, role)),
+        2 => any_role().prop_map(Happening::Reopen),
         1 => (any_role(), ".{0,12}").prop_map(|(role, text)| Happening::Amend(role, text)),
         1 => (any_role(), any::<bool>()).prop_map(|(by, all)| Happening::Retry(by, all)),
         1 => (any_role(), any::<bool>()).prop_map(|(by, away)| Happening::PutAway(by, away)),
@@ -189,6 +195,11 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
         Happening::Respawn(by, role) => {
             request(by, RequestKind::Respawn { role: role.clone() }, false)
         }
+        Happening::Stop(by, role) => request(by, RequestKind::Stop { role: role.clone() }, false),
+        Happening::Restart(by, role) => {
+            request(by, RequestKind::Restart { role: role.clone() }, false)
+        }
+        Happening::Reopen(by) => request(by, RequestKind::Reopen, false),
         Happening::HandEdit(by, to, off) => {
             let version = world.task.version.saturating_sub(*off);
             request(
@@ -319,6 +330,9 @@ pub(crate) fn any_worker_step() -> BoxedStrategy<Happening> {
         1 => any_evidence().prop_map(|evidence| Happening::Ends(Role::Reviewer, evidence)),
         3 => any::<Index>().prop_map(Happening::Done),
         1 => Just(Happening::Respawn(Role::Worker, None)),
+        1 => Just(Happening::Stop(Role::Worker, None)),
+        1 => Just(Happening::Restart(Role::Worker, None)),
+        1 => Just(Happening::Reopen(Role::Worker)),
         1 => Just(Happening::Retry(Role::Worker, true)),
         1 => any_report().prop_map(Happening::Report),
         1 => Just(Happening::Later),

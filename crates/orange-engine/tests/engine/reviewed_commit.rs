@@ -108,6 +108,15 @@ fn a_merge_takes_the_reviewed_commit_and_no_other() {
     let refusal = refusal_of(world.step(merge(None)));
     let text = refusal.to_string();
     assert!(text.contains("3 commits after head"), "{text}");
+    assert_eq!(
+        refusal.hints,
+        [
+            "check what is new with `git log -p head..later`, then run `orange task merge k3f9 \
+             --strategy ff --head later`",
+            "or have the agent submit the new commits: `orange task request-changes k3f9 \
+             --message TEXT`",
+        ]
+    );
     // If the user names either commit, that one is merged, and the left-out commits are reported.
     world.step(merge(Some("head")));
     let planned = planned(&world);

@@ -353,7 +353,7 @@ fn a_task_starts_in_an_entry_state_of_its_workflow() {
     let refusal = refused("x", "clarification");
     assert_eq!(
         refusal.to_string(),
-        "cannot create task `k3f9` in `clarification`: this is only for a task without a summary, \
+        "cannot create a task in `clarification`: this is only for a task without a summary, \
          but it has one"
     );
     assert_eq!(

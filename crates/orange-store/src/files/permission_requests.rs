@@ -4,6 +4,8 @@
 //! waits, so a request is open only while its hook lives, whatever ends the hook. The first to
 //! create `outcome.json` decides how the request ends: the user's answer, or the hook when it stops
 //! waiting. The hook creates `taken` after it has passed the outcome on.
+//!
+//! An agent can write here, so no link is followed, and only regular files are opened.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -13,6 +15,7 @@ use std::path::{Path, PathBuf};
 use orange_config::clock;
 use orange_engine::names::RequestId;
 use orange_engine::permission::{PermissionOutcome, PermissionRequest};
+use rustix::fs::OFlags;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -142,9 +145,33 @@ fn requests_folder(run_directory: &Path) -> PathBuf {
 
 /// The folders of all requests; those that are still being written begin with a dot.
 fn folders(requests: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(requests).into_iter().flatten().flatten();
-    let is_complete = |it: &fs::DirEntry| !it.file_name().as_encoded_bytes().starts_with(b".");
-    entries.filter(is_complete).map(|it| it.path()).collect()
+    let is_complete = |it: &PathBuf| {
+        let name = it.file_name().unwrap_or_default();
+        !name.as_encoded_bytes().starts_with(b".")
+    };
+    all_folders(requests).filter(is_complete).collect()
+}
+
+/// The directories in a directory; links are left out, and a link has none.
+fn all_folders(requests: &Path) -> impl Iterator<Item = PathBuf> {
+    let is_real = fs::symlink_metadata(requests).is_ok_and(|it| it.is_dir());
+    let entries = is_real.then(|| fs::read_dir(requests).ok()).flatten();
+    let entries = entries.into_iter().flatten().flatten();
+    let folders = entries.filter(|it| it.file_type().is_ok_and(|it| it.is_dir()));
+    folders.map(|it| it.path())
+}
+
+fn open_regular(path: &Path) -> io::Result<File> {
+    // Non-blocking, since opening a pipe could block forever.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(io::Error::other("it is not a regular file"))
 }
 
 fn load(folder: &Path) -> Option<FoundRequest> {
@@ -164,7 +191,7 @@ fn load(folder: &Path) -> Option<FoundRequest> {
 /// Whether a hook holds the request. The check takes the lock for a moment, shared with other
 /// checks.
 fn is_locked(folder: &Path) -> bool {
-    let opened = File::open(folder.join("request.json"));
+    let opened = open_regular(&folder.join("request.json"));
     opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
@@ -196,15 +223,14 @@ fn create(path: &Path) -> io::Result<File> {
 /// The content of a file, if it exists and is complete.
 fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let mut bytes = Vec::new();
-    let file = File::open(path).ok()?;
+    let file = open_regular(path).ok()?;
     file.take(LARGEST_FILE).read_to_end(&mut bytes).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 
 /// Removes the oldest requests that have ended, and what a killed hook left half-written.
 fn prune(requests: &Path) {
-    let entries = fs::read_dir(requests).into_iter().flatten().flatten();
-    let ended = entries.map(|it| it.path()).filter(|it| !is_locked(it));
+    let ended = all_folders(requests).filter(|it| !is_locked(it));
     let mut ended: Vec<_> = ended
         .filter_map(|it| Some((fs::metadata(&it).ok()?.modified().ok()?, it)))
         .collect();
@@ -218,7 +244,10 @@ fn prune(requests: &Path) {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use orange_engine::time::Timestamp;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     use super::*;
 
@@ -320,6 +349,48 @@ mod tests {
         let outside = RequestId::new("../requests/one");
         let late = answer_permission_request(run, &outside, &PermissionOutcome::Allowed).unwrap();
         assert_eq!(late, AnswerResult::TooLate(None));
+    }
+
+    #[test]
+    fn links_and_pipes_are_neither_followed_nor_waited_for() {
+        let root = tempfile::tempdir().unwrap();
+        let run = root.path().join("run");
+        let requests = requests_folder(&run);
+        let outside = root.path().join("outside");
+        let _locked = FiledRequest::file(&outside, &request("linked", 1)).unwrap();
+        let real = requests_folder(&outside).join("linked");
+        // A folder that is a link, and a file that is one.
+        fs::create_dir_all(requests.join("file")).unwrap();
+        symlink(&real, requests.join("linked")).unwrap();
+        symlink(
+            real.join("request.json"),
+            requests.join("file/request.json"),
+        )
+        .unwrap();
+        fs::create_dir_all(requests.join("pipe")).unwrap();
+        let pipe = requests.join("pipe/request.json");
+        let mode = Mode::RUSR | Mode::WUSR;
+        mknodat(CWD, &pipe, FileType::Fifo, mode, 0).unwrap();
+        let (send, answer) = std::sync::mpsc::channel();
+        let reader = run.clone();
+        std::thread::spawn(move || {
+            let id = RequestId::new("linked");
+            let allowed = PermissionOutcome::Allowed;
+            let answered = answer_permission_request(&reader, &id, &allowed).unwrap();
+            send.send((permission_requests(&reader), answered)).unwrap();
+        });
+        let (found, answered) = answer
+            .recv_timeout(std::time::Duration::from_secs(20))
+            .expect("a pipe must not block");
+        assert_eq!(found, []);
+        assert_eq!(answered, AnswerResult::TooLate(None));
+        assert!(!real.join("outcome.json").exists());
+        // If all requests are behind a link, nothing there is read or removed.
+        fs::remove_dir_all(&requests).unwrap();
+        symlink(requests_folder(&outside), &requests).unwrap();
+        assert_eq!(permission_requests(&run), []);
+        prune(&requests);
+        assert!(real.exists());
     }
 
     #[test]

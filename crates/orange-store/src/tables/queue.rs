@@ -181,7 +181,14 @@ pub(crate) fn start_blockers(
     if task.queueing.after.is_empty() && limits == Limits::default() {
         return Ok(Vec::new());
     }
-    let all = standings(connection)?;
+    let mut all = standings(connection)?;
+    // A task that has ended may be missing there, and what it once waited for.
+    let mut reader = Reader::new(connection)?;
+    for id in task.queueing.after.iter().chain([&task.id]) {
+        if all.iter().all(|it| it.task != *id) {
+            all.extend(reader.standing(id)?);
+        }
+    }
     let own = all.iter().find(|it| it.task == task.id);
     Ok(own.map_or_else(Vec::new, |own| find_waits(own, &all, &limits)))
 }

@@ -4,14 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use orange_engine::Task;
-use orange_engine::attention::{Need, need};
+use orange_engine::attention::{Need, need, working_roles};
 use orange_engine::language::load;
-use orange_engine::language::workflow::Kind;
+use orange_engine::language::workflow::{Kind, State};
 use orange_engine::names::{FieldName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
-use orange_engine::task::Run;
+use orange_engine::task::{Run, RunState};
 use orange_engine::time::Timestamp;
+use orange_engine::{Task, Workflow};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params};
 use serde::de::DeserializeOwned;
@@ -36,6 +36,10 @@ pub struct TaskRow {
     pub kind: Option<Kind>,
     /// What this status needs from the user.
     pub need: Option<Need>,
+    /// The roles for whose work this status waits.
+    pub working_roles: Vec<Role>,
+    /// The roles that this status expects and whose agents can be respawned in it.
+    pub respawnable: Vec<Role>,
     pub branch: String,
     pub summary: String,
     /// The number of reviews so far.
@@ -65,6 +69,16 @@ impl TaskRow {
             0 => self.status.to_string(),
             _ => format!("{} ({ended}/{all} done)", self.status),
         }
+    }
+
+    /// Whether an agent that the status expects has ended and can be respawned, although the user
+    /// did not stop it.
+    pub fn is_agent_missing(&self) -> bool {
+        let is_gone = |role: &Role| match self.runs.get(role) {
+            None => true,
+            Some(run) => matches!(run.state, RunState::Ended { .. }) && !run.state.is_stopped(),
+        };
+        self.respawnable.iter().any(is_gone)
     }
 }
 
@@ -98,8 +112,15 @@ pub struct ChangedRows {
     pub removed: Vec<TaskId>,
 }
 
-/// A status, its kind, and what it needs from the user.
-type KnownStatus = (Status, Option<Kind>, Option<Need>);
+/// What a workflow says about a status; only the name if the workflow is no longer valid.
+#[derive(Clone, Debug)]
+struct KnownStatus {
+    name: Status,
+    kind: Option<Kind>,
+    need: Option<Need>,
+    working_roles: Vec<Role>,
+    respawnable: Vec<Role>,
+}
 
 /// The statuses of each workflow, by the hash of its text; both are few.
 #[derive(Debug, Default)]
@@ -126,7 +147,7 @@ impl Store {
         let mut rows = Vec::new();
         while let Some(row) = found.next().map_err(attempt())? {
             let status = kinds.find(&snapshot, text(row, 3), text(row, 2))?;
-            let is_ended = status.1 == Some(Kind::Terminal) && text(row, 8) == "[]";
+            let is_ended = status.kind == Some(Kind::Terminal) && text(row, 8) == "[]";
             let is_left_out = filter.without_ended && is_ended;
             if !is_left_out || filter.extra_tasks.contains(&TaskId::new(text(row, 0))) {
                 let last = rows.last().map(|it: &TaskRow| &it.project);
@@ -194,11 +215,7 @@ fn text<'row>(row: &'row Row<'_>, column: usize) -> &'row str {
     }
 }
 
-fn read(
-    row: &Row<'_>,
-    project: ProjectName,
-    (status, kind, need): KnownStatus,
-) -> rusqlite::Result<TaskRow> {
+fn read(row: &Row<'_>, project: ProjectName, status: KnownStatus) -> rusqlite::Result<TaskRow> {
     let (mut attention, is_attention_valid) = parse_column::<Vec<String>>(text(row, 8), "[]");
     let (runs, are_runs_valid) = parse_column(text(row, 9), "{}");
     if !(is_attention_valid && are_runs_valid) {
@@ -208,9 +225,11 @@ fn read(
     Ok(TaskRow {
         id: TaskId::new(text(row, 0)),
         project,
-        status,
-        kind,
-        need,
+        status: status.name,
+        kind: status.kind,
+        need: status.need,
+        working_roles: status.working_roles,
+        respawnable: status.respawnable,
         branch: text(row, 4).to_owned(),
         summary: text(row, 5).to_owned(),
         round: row.get(6)?,
@@ -259,15 +278,34 @@ impl StatusKinds {
             let workflow = load(&source).workflow;
             let states = workflow.iter().flat_map(|workflow| {
                 let states = workflow.states.iter();
-                states.map(|it| (it.name.clone(), Some(it.kind), need(workflow, it)))
+                states.map(|it| KnownStatus::new(workflow, it))
             });
             self.0.push((hash.to_owned(), states.collect()));
             self.0.len() - 1
         };
         let mut states = self.0[at].1.iter();
-        let found = states.find(|(name, ..)| name.as_str() == status);
-        let unknown = || (Status::new(status), None, None);
-        Ok(found.cloned().unwrap_or_else(unknown))
+        let found = states.find(|it| it.name.as_str() == status);
+        Ok(found.cloned().unwrap_or_else(|| KnownStatus {
+            name: Status::new(status),
+            kind: None,
+            need: None,
+            working_roles: Vec::new(),
+            respawnable: Vec::new(),
+        }))
+    }
+}
+
+impl KnownStatus {
+    fn new(workflow: &Workflow, state: &State) -> KnownStatus {
+        let expected = state.expects.iter();
+        let respawnable = expected.filter(|role| state.respawn.contains_key(*role));
+        KnownStatus {
+            name: state.name.clone(),
+            kind: Some(state.kind),
+            need: need(workflow, state),
+            working_roles: working_roles(workflow, state),
+            respawnable: respawnable.cloned().collect(),
+        }
     }
 }
 

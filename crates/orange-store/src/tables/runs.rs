@@ -18,7 +18,7 @@ use crate::error::{StoreError, failed};
 /// One start of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct RunRecord {
-    /// Its identity within the task.
+    /// Its id; the store's key is the task and this id.
     pub id: RunId,
     /// The task.
     pub task: TaskId,
@@ -34,13 +34,13 @@ pub struct RunRecord {
     pub setup: Option<RunSetup>,
     /// Where it runs; absent until it is started.
     pub place: Option<RunPlace>,
-    /// The evidence that it exited by itself.
+    /// How it ended; absent if orange killed it or it has not ended.
     pub evidence: Option<Evidence>,
     /// When it exited or was killed.
     pub ended_at: Option<Timestamp>,
 }
 
-/// How a run is started. Of secrets and variables only hashes and names are kept.
+/// How a run is started. Of its secret only the hash is kept, of its variables only the names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct RunSetup {
     /// The program and its arguments.
@@ -111,7 +111,7 @@ impl Store {
             .collect()
     }
 
-    /// The runs with this id; ids are unique, so there is at most one in all tasks.
+    /// The runs with this id. New ids are unique across tasks, so there is normally at most one.
     pub fn runs_named(&self, run: &RunId) -> Result<Vec<RunRecord>, StoreError> {
         let sql = format!("{SELECT} WHERE id = ?1 ORDER BY task");
         let mut statement = self.connection.prepare(&sql).map_err(failed(READ))?;
@@ -216,7 +216,7 @@ fn text_of(path: &std::path::Path) -> Result<&str, StoreError> {
         .ok_or_else(|| StoreError::PathNotText(path.to_owned()))
 }
 
-/// Writes the performers' notes about a run that the events mention.
+/// Restores the setup and the place of a run; the run itself is derived from the events.
 pub(crate) fn restore(connection: &Connection, record: &RunRecord) -> Result<(), StoreError> {
     if let Some(setup) = &record.setup {
         write_setup(connection, &record.task, &record.id, setup)?;

@@ -31,8 +31,8 @@ pub const CHANGE_SHAPE: Shape = Shape::of::<Change<'static>>("orange.attention.c
 ///
 /// One queue for all tasks, the longest wait first: questions from agents, work to review,
 /// decisions, tasks that are stuck or in trouble, failed effects, undelivered messages, agents that
-/// wait for permission or an answer, silent agents (started, but nothing reported), agents that
-/// exited while no supervisor is running, and parked harnesses (out of quota or not logged in, so
+/// wait for permission or an answer, silent agents (started, but nothing reported), stalled agents
+/// (idle, although the status waits for their work), agents that exited while no supervisor is running, and parked harnesses (out of quota or not logged in, so
 /// that no agent is started with them). Each entry says what to run next; a request for permission
 /// is shown in full.
 ///

@@ -27,7 +27,7 @@ pub fn run(
     let driver = driver(environment)?;
     driver.callers.require_user("open the dashboard")?;
     let project = driver.callers.project_here(None)?.map(|it| it.name);
-    let result = dashboard(&driver, project, arguments.all, output);
+    let result = dashboard(&driver, project, arguments.all, &[], output);
     result.map_err(Error::dashboard)?;
     Ok(Exit::Ok)
 }

@@ -157,11 +157,12 @@ impl Signals {
 
 /// Opens the dashboard, which also supervises, until the user quits it.
 fn show(demo: &Demo, dashboard: Dashboard, output: &Output) -> Result<(), Error> {
+    let mut tasks = Vec::new();
     for task in TASKS {
-        create_task(demo, task, true)?;
+        tasks.push(create_task(demo, task, true)?);
     }
     create_task(demo, &WAITING, false)?;
-    let result = dashboard(demo.driver(), Some(demo.project()), false, output);
+    let result = dashboard(demo.driver(), Some(demo.project()), false, &tasks, output);
     result.map_err(Error::dashboard)
 }
 

@@ -39,13 +39,14 @@ use answer::schemas::Shape;
 use arguments::{Arguments, EarlyExit};
 use orange_config::Environment;
 use orange_driver::Driver;
-use orange_engine::names::ProjectName;
+use orange_engine::names::{ProjectName, TaskId};
 
 use crate::output::{Glyphs, Output};
 
 /// Shows the dashboard. The program's root passes it in, so that `cli` and `tui` do not depend on
 /// each other.
-pub type Dashboard = fn(&Driver, Option<ProjectName>, bool, &Output) -> Result<(), String>;
+pub type Dashboard =
+    fn(&Driver, Option<ProjectName>, bool, &[TaskId], &Output) -> Result<(), String>;
 
 /// Runs the command that this process was started with.
 pub fn main(dashboard: Dashboard) -> ExitCode {

@@ -6,7 +6,7 @@ use orange_config::Environment;
 use orange_driver::{UninstallPlan, UninstallReport};
 use serde::Serialize;
 
-use super::answer::words::count_noun;
+use super::answer::words::{SUBMODULES_KEPT, count_noun};
 use super::request::progress::{WaitMode, run_with_progress};
 use super::request::requests::{Consent, ask_consent, driver};
 use crate::cli::{Error, Exit, Shape};
@@ -135,8 +135,17 @@ fn plan_text(plan: &UninstallPlan, width: Option<usize>) -> Text {
         list.line(Style::Plain, &format!("skill {}", skill.display()));
     }
     let home = plan.home.display();
-    list.line(Style::Plain, &format!("the home {home}"));
+    if plan.kept_worktrees.is_empty() {
+        list.line(Style::Plain, &format!("the home {home}"));
+    }
     list.heading("Will keep:");
+    for kept in &plan.kept_worktrees {
+        list.line(Style::Warn, &format!("worktree {kept}"));
+    }
+    if !plan.kept_worktrees.is_empty() {
+        let line = format!("the home {home}, until these worktrees can be removed");
+        list.line(Style::Warn, &line);
+    }
     for kept in &plan.kept_branches {
         let commits = count_noun(
             usize::try_from(kept.commits).unwrap_or(usize::MAX),
@@ -151,6 +160,11 @@ fn plan_text(plan: &UninstallPlan, width: Option<usize>) -> Text {
         "every other branch, and refs/orange (saved work)",
     );
     let export = plan.export.display();
+    for worktree in &plan.moved_worktrees {
+        let worktree = worktree.display();
+        let line = format!("worktree {worktree}, moved to {export}: its repository is gone");
+        list.line(Style::Plain, &line);
+    }
     let moved = format!("tasks, workflows, settings and ignored files, moved to {export}");
     list.line(Style::Plain, &moved);
     for problem in &plan.problems {
@@ -170,6 +184,10 @@ fn report_text(
     for saved in &report.saved_branches {
         let (branch, repository) = (&saved.branch, saved.repository.display());
         let line = format!("uncommitted work is on branch `{branch}` in {repository}");
+        list.line(Style::Plain, &line);
+    }
+    for kept in &report.kept_submodules {
+        let line = format!("{SUBMODULES_KEPT} {}", kept.display());
         list.line(Style::Plain, &line);
     }
     if let Some(export) = &report.export {

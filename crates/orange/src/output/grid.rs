@@ -10,6 +10,9 @@ use super::{Alignment, Style};
 
 const GAP: usize = 2;
 
+/// To how many columns a text is padded at most if lines are not cut.
+const WIDEST_PADDED: usize = 60;
+
 /// Marks text that was cut off.
 const CUT: char = '…';
 
@@ -101,6 +104,12 @@ impl<'text, const N: usize> Grid<'text, N> {
             Some(widest.max(display_width(self.columns[column].heading)))
         });
         let Some(room) = width else {
+            // Nothing is cut without a terminal, but one long text must not pad every other row.
+            for (width, column) in widths.iter_mut().zip(&self.columns) {
+                if let (Some(width), Some(_)) = (width, column.narrowest) {
+                    *width = (*width).min(WIDEST_PADDED);
+                }
+            }
             return widths;
         };
         for (column, index) in self.columns.iter().zip(0..N).rev() {
@@ -153,7 +162,7 @@ impl Line {
         if cell.width > 0 {
             self.write_pending_spaces();
             let truncated;
-            let text = if cell.width > width {
+            let text = if cell.width > width && self.options.width.is_some() {
                 truncated = truncate(&cell.text, width);
                 truncated.as_str()
             } else {
@@ -254,6 +263,23 @@ mod tests {
              bcd  12  漢字漢字漢字漢字漢字漢字漢字\n\
              e\n"
         );
+    }
+
+    #[test]
+    fn a_long_text_does_not_pad_the_other_rows() {
+        let mut grid = Grid::new([
+            Column::text("WHAT", Some(8)),
+            Column::text("RUN", None),
+            Column::text("", None),
+        ]);
+        let plain = |text: &str| (Style::Plain, Cow::from(text.to_owned()));
+        let long = "x".repeat(450);
+        grid.push([plain(&long), plain("a"), plain("")]);
+        grid.push([plain("short"), plain("b"), plain("")]);
+        let text = text(&grid, None, false);
+        assert!(text.contains(&format!("{long}  a\n")), "{text}");
+        let longest = text.lines().filter(|line| !line.starts_with('x'));
+        assert!(longest.map(str::len).max() < Some(80), "{text}");
     }
 
     #[test]

@@ -61,6 +61,7 @@ pub fn footer(model: &Model) -> Vec<Button> {
             all.extend(fixed(&[("n", "no", letter('n'))]));
             all
         }
+        Mode::DemoOver => fixed(&[("Esc", "look around", escape), ("q", "leave", letter('q'))]),
         Mode::Permission(dialog) if dialog.is_over => fixed(&[("Esc", "back", escape)]),
         Mode::Permission(dialog) => {
             let mut all: Vec<Button> = Vec::new();

@@ -14,7 +14,7 @@ use super::diff_keys;
 use super::fuzzy::match_cost;
 use super::model::Model;
 use super::model::detail::Tab;
-use super::model::entry::EnterAction;
+use super::model::entry::{EnterAction, Entry};
 
 /// What a key does while browsing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,15 @@ pub enum KeyAction {
     Create,
     Verb(Verb),
     Move,
+    /// Marks the selected task, or removes its mark.
+    Mark,
     Tell,
+    /// Ends the agents; the status stays.
+    Stop,
+    /// Ends the agents and starts them again.
+    Restart,
+    /// Continues a cancelled task.
+    Reopen,
     /// Shows what the agent asks the user to permit.
     Permission,
     /// Shows the view instead of the list, or the list again.
@@ -110,6 +118,7 @@ pub fn bindings(model: &Model) -> Vec<Binding> {
     add_task_keys(model, &mut table);
     add_list_keys(model, &mut table);
     add_view_keys(model, &mut table);
+    add_back_key(model, &mut table);
     let quit = &[(KeyCode::Char('q'), NONE), (KeyCode::Char('c'), CONTROL)];
     table.add(quit, "q", "quit", KeyAction::Quit, Some(1));
     let suspend = &[(KeyCode::Char('z'), CONTROL)];
@@ -138,19 +147,19 @@ impl Table {
     }
 }
 
-/// What can be done with the selected task, according to its workflow.
+/// What can be done with the marked tasks or else the selected task, according to its workflow.
 fn add_task_keys(model: &Model, table: &mut Table) {
-    let Some(entry) = model.list.selected() else {
-        return;
+    let marked = model.list.marked();
+    let name = |label: &'static str| match marked.len() {
+        0 => Cow::from(label),
+        count => Cow::from(format!("{label} {count}")),
     };
-    let enter_label = match entry.enter_action() {
-        EnterAction::Attach => "attach",
-        EnterAction::Spawn => "spawn",
-        EnterAction::Respawn => "respawn",
-        EnterAction::View => "view",
+    let selected = model.list.selected();
+    let targets = match marked.as_slice() {
+        [] => selected.into_iter().collect(),
+        marked => marked.to_vec(),
     };
-    let enter = keys![KeyCode::Enter];
-    table.add(enter, "Enter", enter_label, KeyAction::Enter, Some(10));
+    add_enter_key(&marked, selected, table);
     let verbs: [(&'static [_], &'static str, &'static str, Verb, u8); 3] = [
         (keys![KeyCode::Char('m')], "m", "merge", Verb::Merge, 9),
         (
@@ -163,7 +172,7 @@ fn add_task_keys(model: &Model, table: &mut Table) {
         (keys![KeyCode::Char('x')], "x", "cancel", Verb::Cancel, 5),
     ];
     for (keys, key_label, label, verb, priority) in verbs {
-        if let Some(way) = entry.way(verb) {
+        if let Some(way) = targets.iter().find_map(|entry| entry.way(verb)) {
             // A step that the workflow asks to confirm is possible, but not the usual one.
             let priority = if way.question().is_some() {
                 3
@@ -173,28 +182,72 @@ fn add_task_keys(model: &Model, table: &mut Table) {
             table.add(
                 keys,
                 key_label,
-                label,
+                name(label),
                 KeyAction::Verb(verb),
                 Some(priority),
             );
         }
     }
-    if entry.ways().next().is_some() {
+    if selected.is_some_and(|entry| entry.ways().next().is_some()) {
         let keys = keys![KeyCode::Char('t')];
         table.add(keys, "t", "move to", KeyAction::Move, Some(6));
     }
-    if !entry.requests.is_empty() {
+    if selected.is_some_and(|entry| !entry.requests.is_empty()) {
         let keys = keys![KeyCode::Char('p')];
         table.add(keys, "p", "permission", KeyAction::Permission, Some(11));
     }
-    if entry.has_agent() {
+    if targets.iter().any(|entry| entry.has_agent()) {
         let keys = keys![KeyCode::Char('i')];
-        let (label, priority) = match entry.row.need {
-            Some(Need::Question) => ("answer", 9),
+        let (label, priority) = match selected.and_then(|entry| entry.row.need) {
+            Some(Need::Question) if marked.is_empty() => ("answer", 9),
             _ => ("message", 7),
         };
-        table.add(keys, "i", label, KeyAction::Tell, Some(priority));
+        table.add(keys, "i", name(label), KeyAction::Tell, Some(priority));
     }
+    if let Some(entry) = selected.filter(|_| marked.is_empty()) {
+        add_agent_keys(entry, table);
+    }
+    if let Some(entry) = selected {
+        add_file_keys(entry, table);
+    }
+    if targets.iter().any(|entry| entry.is_ended()) {
+        let keys = keys![KeyCode::Char('d')];
+        table.add(keys, "d", name("delete"), KeyAction::Delete, Some(8));
+    }
+}
+
+fn add_enter_key(marked: &[&Entry], selected: Option<&Entry>, table: &mut Table) {
+    let can_start = |entry: &&&Entry| entry.can_start();
+    let label = match (marked.iter().filter(can_start).count(), selected) {
+        (0, None) => return,
+        (0, Some(entry)) => Cow::from(match entry.enter_action() {
+            EnterAction::Attach => "attach",
+            EnterAction::Spawn => "spawn",
+            EnterAction::Respawn => "respawn",
+            EnterAction::View => "view",
+        }),
+        (count, _) => Cow::from(format!("start {count}")),
+    };
+    let enter = keys![KeyCode::Enter];
+    table.add(enter, "Enter", label, KeyAction::Enter, Some(10));
+}
+
+/// The keys that stop or restart an agent, or continue a cancelled task.
+fn add_agent_keys(entry: &Entry, table: &mut Table) {
+    if entry.has_agent() {
+        let keys = keys![KeyCode::Char('X')];
+        table.add(keys, "X", "stop agent", KeyAction::Stop, None);
+        let keys = keys![KeyCode::Char('S')];
+        table.add(keys, "S", "restart agent", KeyAction::Restart, None);
+    }
+    if entry.glance.as_ref().is_some_and(|it| it.is_cancelled) {
+        let keys = keys![KeyCode::Char('O')];
+        table.add(keys, "O", "reopen", KeyAction::Reopen, Some(7));
+    }
+}
+
+/// The keys that open or copy something of the selected task.
+fn add_file_keys(entry: &Entry, table: &mut Table) {
     let keys = keys![KeyCode::Char('e')];
     table.add(keys, "e", "edit TASK.md", KeyAction::Edit, None);
     for (keys, key_label, label, tool) in [
@@ -208,10 +261,6 @@ fn add_task_keys(model: &Model, table: &mut Table) {
     }
     let keys = keys![KeyCode::Char('y')];
     table.add(keys, "y", "copy id", KeyAction::Copy, Some(2));
-    if entry.is_ended() {
-        let keys = keys![KeyCode::Char('d')];
-        table.add(keys, "d", "delete", KeyAction::Delete, Some(8));
-    }
 }
 
 fn add_list_keys(model: &Model, table: &mut Table) {
@@ -231,6 +280,7 @@ fn add_list_keys(model: &Model, table: &mut Table) {
     } else {
         add_selection_keys(table);
     }
+    add_mark_key(model, table);
     for (keys, key_label, label, action) in [
         (keys![KeyCode::Char('o')], "o", "order", KeyAction::Sort),
         (
@@ -320,6 +370,25 @@ fn add_selection_keys(table: &mut Table) {
     }
 }
 
+/// The key that marks tasks, while the list is on screen. In the diff, `Space` folds files.
+fn add_mark_key(model: &Model, table: &mut Table) {
+    let Some(entry) = model.list.selected().filter(|_| !model.detail.is_zoomed) else {
+        return;
+    };
+    let label = if model.list.is_marked(&entry.row.id) {
+        "unmark"
+    } else {
+        "mark"
+    };
+    if model.detail.shows_diff() {
+        let keys = keys![KeyCode::Char('M')];
+        table.add(keys, "M", label, KeyAction::Mark, Some(2));
+    } else {
+        let keys = keys![KeyCode::Char(' '), KeyCode::Char('M')];
+        table.add(keys, "Space", label, KeyAction::Mark, Some(2));
+    }
+}
+
 /// Whether the diff is on screen and the list is not, so that keys move in the diff.
 fn is_diff_alone(model: &Model) -> bool {
     model.detail.is_zoomed && model.detail.shows_diff()
@@ -383,8 +452,18 @@ fn add_view_keys(model: &Model, table: &mut Table) {
     if model.detail.shows_diff() {
         diff_keys::add(model, table);
     }
+}
+
+fn add_back_key(model: &Model, table: &mut Table) {
     let keys = keys![KeyCode::Esc];
-    table.add(keys, "Esc", "back", KeyAction::Back, None);
+    let has_selection = model.detail.shows_diff() && model.detail.diff.has_selection();
+    let leaves_other = has_selection || model.detail.is_zoomed || !model.list.search.is_empty();
+    let (label, priority) = if leaves_other || model.list.marked().is_empty() {
+        ("back", None)
+    } else {
+        ("clear marks", Some(8))
+    };
+    table.add(keys, "Esc", label, KeyAction::Back, priority);
 }
 
 pub fn key_action(model: &Model, key: KeyEvent) -> Option<KeyAction> {

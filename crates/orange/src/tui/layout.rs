@@ -13,6 +13,19 @@ const SIDE_BY_SIDE: u16 = 150;
 const BOTH_WIDTH: u16 = 70;
 const BOTH_HEIGHT: u16 = 22;
 
+/// The maximum width of a popup.
+const WIDEST_POPUP: u16 = 76;
+
+/// The width of a popup on a screen of this width, with its frame.
+pub fn popup_frame_width(screen: u16) -> u16 {
+    screen.saturating_sub(2).min(WIDEST_POPUP)
+}
+
+/// The width inside the frame.
+pub fn popup_width(screen: u16) -> usize {
+    usize::from(popup_frame_width(screen).saturating_sub(4))
+}
+
 /// The area of each part; `None` if it has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
@@ -43,7 +56,8 @@ pub fn layout(model: &Model) -> Layout {
             ..area
         });
     };
-    if model.list.is_empty() {
+    // Without a task in the list, there is no task to show beside it.
+    if model.list.lines().is_empty() {
         layout.list = Some(body);
     } else if model.detail.is_zoomed {
         detail(body);

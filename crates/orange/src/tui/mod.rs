@@ -37,11 +37,13 @@ use draft_saver::DraftSaver;
 use gather::Gatherers;
 use input::Input;
 use model::Model;
+use model::demo::Demo;
 use model::list::List;
 use model::message::Message;
+use model::mode::Mode;
 use orange_config::clock;
 use orange_driver::Driver;
-use orange_engine::names::ProjectName;
+use orange_engine::names::{ProjectName, TaskId};
 use panic_hook::PanicRecord;
 use run::Runner;
 use screen::Screen;
@@ -57,11 +59,13 @@ const TICK: Duration = Duration::from_secs(1);
 /// How many messages are applied at most before the next frame is drawn.
 const MAX_MESSAGES_PER_FRAME: usize = 256;
 
-/// Shows the dashboard until the user quits it; the error says why it failed.
+/// Shows the dashboard until the user quits it; the error says why it failed. In the demo, it also
+/// leads the user through the demo's tasks.
 pub fn open(
     driver: &Driver,
     project: Option<ProjectName>,
     shows_all_projects: bool,
+    demo_tasks: &[TaskId],
     output: &Output,
 ) -> Result<(), String> {
     // Ignore a mistake in the settings here: the dashboard works without this setting, and every
@@ -82,7 +86,10 @@ pub fn open(
     let panic_record = PanicRecord::watch(driver, &sender);
     let gatherers = Gatherers::start(driver, theme, &sender);
     let mut model = Model::new(theme, List::new(project, shows_all_projects), clock::now());
-    model.drafts = draft_saver::load(driver);
+    model.demo = (!demo_tasks.is_empty()).then(|| Demo::new(demo_tasks));
+    let (drafts, problem) = draft_saver::load(driver);
+    model.drafts = drafts;
+    model.mode = problem.map_or(Mode::Browse, Mode::Alert);
     let result = catch_unwind(AssertUnwindSafe(|| {
         show(driver, model, gatherers, (sender, receiver))
     }));
@@ -109,7 +116,7 @@ fn show(
         input: Input::start(&sender)?,
         gatherers,
         sender: sender.clone(),
-        draft_saver: DraftSaver::start(driver, model.drafts.clone())?,
+        draft_saver: DraftSaver::start(driver, model.drafts.clone(), &sender)?,
     };
     let supervisor = SupervisorThread::start(driver, &sender);
     let result = run_loop(&mut model, &mut screen, &runner, &receiver);

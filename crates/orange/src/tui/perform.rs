@@ -25,11 +25,47 @@ use super::model::review;
 /// How long to wait for a gate's command.
 const GATE_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long to wait for what several requests have planned. A merge waits for those before it, and
+/// its verification may be slow.
+const SEVERAL_TIMEOUT: Duration = Duration::from_hours(24);
+
+/// What a first attempt has led to.
+enum Attempt {
+    Over(Box<ActionResult>),
+    /// The change is recorded, and its effects are still being performed.
+    InFlight(Box<ChangeReport>),
+}
+
 pub fn perform(driver: &Driver, action: &Action) -> ActionResult {
-    match attempt(driver, action) {
-        Ok(result) => result,
+    if let Action::Several(actions) = action {
+        return perform_each(driver, actions);
+    }
+    match attempt(driver, action, driver.context.default_wait()) {
+        Ok(Attempt::Over(result)) => *result,
+        Ok(Attempt::InFlight(report)) => change_result(&report, ", effects in progress", action),
         Err(error) => ActionResult::Failed(failure_alert(&error, action)),
     }
+}
+
+/// Records every request before it waits for the effects of the first: what the user has confirmed
+/// happens even if the dashboard is closed meanwhile.
+fn perform_each(driver: &Driver, actions: &[Action]) -> ActionResult {
+    let attempts = actions.iter();
+    let attempts: Vec<_> = attempts
+        .map(|action| (action, attempt(driver, action, Duration::ZERO)))
+        .collect();
+    let results = attempts.into_iter().map(|(action, attempt)| {
+        let result = attempt.and_then(|attempt| match attempt {
+            Attempt::Over(result) => Ok(*result),
+            Attempt::InFlight(report) => {
+                let answer = driver.requests.await_effects(*report, SEVERAL_TIMEOUT)?;
+                Ok(answer_result(answer, action))
+            }
+        });
+        let failed = |error| ActionResult::Failed(failure_alert(&error, action));
+        (action.clone(), result.unwrap_or_else(failed))
+    });
+    ActionResult::Several(results.collect())
 }
 
 pub fn failure_alert(error: &DriverError, action: &Action) -> Alert {
@@ -41,8 +77,9 @@ pub fn failure_alert(error: &DriverError, action: &Action) -> Alert {
     }
 }
 
-fn attempt(driver: &Driver, action: &Action) -> Result<ActionResult, DriverError> {
-    Ok(match action {
+fn attempt(driver: &Driver, action: &Action, wait: Duration) -> Result<Attempt, DriverError> {
+    let waiting = WaitPolicy::Detached(wait);
+    let result = match action {
         Action::Ask {
             task,
             ask,
@@ -61,25 +98,26 @@ fn attempt(driver: &Driver, action: &Action) -> Result<ActionResult, DriverError
             let waiting_driver = driver
                 .clone()
                 .with_gathering(GatherPolicy::Detached(GATE_TIMEOUT));
-            let answer = waiting_driver.requests.ask_as_caller(
-                task,
-                request,
-                WaitPolicy::Detached(driver.context.default_wait()),
-            )?;
-            answer_result(answer, action)
+            let requests = &waiting_driver.requests;
+            match requests.ask_as_caller(task, request, waiting)? {
+                Answer::StillRunning(report) => return Ok(Attempt::InFlight(report)),
+                answer => answer_result(answer, action),
+            }
         }
+        Action::Several(actions) => perform_each(driver, actions),
         Action::Create(draft) => {
             let created = driver.requests.create_and_start(
                 &new_task(driver, draft)?,
                 draft.starts_now,
-                WaitPolicy::Detached(driver.context.default_wait()),
+                waiting,
             )?;
             creation_result(created, action)
         }
         Action::SendMergeFailure(task) => {
             let message = driver.requests.merge_feedback(task)?;
             let ask = RequestKind::Verb(Verb::RequestChanges);
-            return attempt(driver, &Action::ask(task, ask).with_message(&message));
+            let action = Action::ask(task, ask).with_message(&message);
+            return attempt(driver, &action, wait);
         }
         Action::Delete(task) => {
             deletion_result(driver.requests.delete(task, true)?, task, "deleted", action)
@@ -105,7 +143,8 @@ fn attempt(driver: &Driver, action: &Action) -> Result<ActionResult, DriverError
         Action::Undelete(task) => {
             deletion_result(driver.requests.undelete(task)?, task, "restored", action)
         }
-    })
+    };
+    Ok(Attempt::Over(Box::new(result)))
 }
 
 fn new_task(driver: &Driver, draft: &TaskDraft) -> Result<NewTaskRequest, DriverError> {
@@ -211,7 +250,7 @@ fn refusal_result(refusal: &Refusal, action: &Action) -> ActionResult {
             then: action.clone(),
         };
     }
-    ActionResult::Failed(Alert {
+    ActionResult::Refused(Alert {
         title: format!("Refused: {}", action.description()),
         lines: vec![refusal.to_string()],
         hints: refusal.hints.clone(),

@@ -61,8 +61,6 @@ impl Screen {
     /// Takes the terminal back, and clears what another program left on it.
     pub fn reclaim(&mut self) -> io::Result<()> {
         enter_terminal()?;
-        let mut terminal = output::terminal();
-        execute!(terminal, Clear(ClearType::All))?;
         // A new `Terminal` forgets what was drawn, so that the next frame is written in full. Its
         // method `clear` would instead ask for the cursor's position, and wait for an answer that
         // may never come.
@@ -92,6 +90,8 @@ fn enter_terminal() -> io::Result<()> {
     let result = execute!(
         terminal,
         EnterAlternateScreen,
+        // A dashboard that was killed leaves its frame there, and only differences are drawn.
+        Clear(ClearType::All),
         EnableMouseCapture,
         EnableBracketedPaste,
         Hide

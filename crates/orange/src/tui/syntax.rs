@@ -1,7 +1,8 @@
 //! Finds comments, strings, keywords and numbers in a line of code.
 //!
 //! A diff shows parts of files, so each line is read on its own: a parser would also need lines
-//! that are not shown. That is quick enough for every frame, and needs no grammars.
+//! that are not shown. That is quick enough for every frame, and needs no grammars. Only a line that
+//! begins with `*` needs its neighbours: it may be part of a comment, or code.
 
 use std::path::Path;
 
@@ -94,6 +95,44 @@ pub fn language(path: &str) -> Option<&'static Language> {
     })
 }
 
+/// How many lines around a line are read.
+const MAX_NEIGHBOURS: usize = 200;
+
+/// Whether a line that begins with `*` is part of a comment of several lines, by the nearest lines
+/// above and below that do not. If the hunk has no such lines, it is, unless it ends like code.
+pub fn continues_comment<'a>(
+    language: &Language,
+    line: &str,
+    above: impl Iterator<Item = &'a str>,
+    below: impl Iterator<Item = &'a str>,
+) -> bool {
+    if !language.comments.contains(&"/*") || !begins_with_star(line) {
+        return false;
+    }
+    let is_other = |line: &&str| !begins_with_star(line);
+    let opens = |line: &str| {
+        line.rfind("/*")
+            .is_some_and(|at| !line[at..].contains("*/"))
+    };
+    let closes = |line: &str| {
+        let end = line.find("*/");
+        end.is_some_and(|end| !line[..end].contains("/*"))
+    };
+    let is_opened = above.take(MAX_NEIGHBOURS).find(is_other).map(opens);
+    let is_closed = below.take(MAX_NEIGHBOURS).find(is_other).map(closes);
+    match (is_opened, is_closed) {
+        _ if closes(line) => true,
+        (Some(true), _) | (_, Some(true)) => true,
+        (None, None) => !line.trim_end().ends_with(['{', '}', ';', ',']),
+        _ => false,
+    }
+}
+
+fn begins_with_star(line: &str) -> bool {
+    let start = line.trim_start();
+    start == "*" || start.starts_with("* ")
+}
+
 /// The tokens of a line, in order, with the byte at which each ends.
 pub fn tokens(language: &Language, line: &str) -> Vec<(usize, Token)> {
     let mut tokens: Vec<(usize, Token)> = Vec::new();
@@ -101,11 +140,6 @@ pub fn tokens(language: &Language, line: &str) -> Vec<(usize, Token)> {
         Some((last, same)) if *same == token => *last = end,
         _ => tokens.push((end, token)),
     };
-    // Inside a comment of several lines, most lines begin like this.
-    let start = line.trim_start();
-    if language.comments.contains(&"/*") && (start == "*" || start.starts_with("* ")) {
-        return vec![(line.len(), Token::Comment)];
-    }
     let mut at = 0;
     while let Some(first) = line[at..].chars().next() {
         if at > MAX_READ {
@@ -193,13 +227,43 @@ mod tests {
         assert_eq!(only("x.sh", "echo ${#a} # b", Token::Comment), ["# b"]);
         assert_eq!(only("x.js", "a /* b */ c", Token::Comment), ["/* b */"]);
         assert_eq!(
-            only("x.js", "  * part of a comment", Token::Comment).len(),
-            1
-        );
-        assert_eq!(
             only("x.yml (not committed)", "a: true", Token::Keyword),
             ["true"]
         );
+    }
+
+    /// Which lines of a hunk are parts of a comment.
+    fn comments(path: &str, hunk: &[&str]) -> Vec<usize> {
+        let is_comment = |at: &usize| {
+            let above = hunk[..*at].iter().rev().copied();
+            let below = hunk[at + 1..].iter().copied();
+            continues_comment(language(path).unwrap(), hunk[*at], above, below)
+        };
+        (0..hunk.len()).filter(is_comment).collect()
+    }
+
+    #[test]
+    fn a_line_that_begins_with_a_star_is_a_comment_only_inside_one() {
+        let none: [usize; 0] = [];
+        for (path, hunk, expected) in [
+            (
+                "x.js",
+                &["/**", " * one", " *", " * two", " */"][..],
+                &[1, 2, 3][..],
+            ),
+            ("x.js", &[" * one", " * two"], &[0, 1]),
+            ("x.js", &[" * the end */", "x"], &[0]),
+            ("x.js", &[" * one", " */", "let x;"], &[0]),
+            ("x.c", &["int f() {", "  * p = 3;", "}"], &none),
+            ("x.c", &["/* a */ x = y", "  * z", "  * 2;"], &none),
+            ("x.css", &["* {", "  margin: 0;", "}"], &none),
+            ("x.css", &["/* all */", "* { margin: 0 }"], &none),
+            ("x.css", &["* { margin: 0 }"], &none),
+            ("x.py", &["* one"], &none),
+        ] {
+            assert_eq!(comments(path, hunk), expected, "{path}: {hunk:?}");
+        }
+        assert_eq!(only("x.css", "* { a: 1 }", Token::Comment), [""; 0]);
     }
 
     #[test]

@@ -39,6 +39,23 @@ const DOORS: &[Door] = &[
         ],
     },
     Door {
+        place: "crates/orange-effects/src/forge/http.rs",
+        behind: &[
+            &["ureq", "Agent"],
+            &["ureq", "agent"],
+            &["ureq", "get"],
+            &["ureq", "post"],
+            &["ureq", "run"],
+            &["std", "net", "TcpStream"],
+            &["std", "net", "UdpSocket"],
+            &["TcpStream", "connect"],
+        ],
+    },
+    Door {
+        place: "crates/orange-effects/src/forge/",
+        behind: &[&["ureq"], &["rustls"]],
+    },
+    Door {
         place: "crates/orange/src/output/",
         behind: &[
             &["std", "io", "stdout"],
@@ -106,6 +123,10 @@ mod tests {
             "fn f() { io::stderr(); }",
             "use anstream::AutoStream;",
             "fn f() { anstream::stdout(); }",
+            "use ureq::http::Method;",
+            "use std::net::TcpStream;",
+            "fn f() { net::TcpStream::connect(x); }",
+            "fn f() { TcpStream::connect(x); }",
         ] {
             assert_eq!(
                 lines(ELSEWHERE, &format!("//! A.\n{planted}")),
@@ -139,6 +160,18 @@ mod tests {
                 "orange-config/src/clock.rs",
                 "fn f() { std::time::SystemTime::now(); }"
             ),
+            0
+        );
+        assert_eq!(
+            at("orange-effects/src/forge/http.rs", "use ureq::Agent;"),
+            0
+        );
+        assert_eq!(
+            at("orange-effects/src/forge/client.rs", "use ureq::Agent;"),
+            1
+        );
+        assert_eq!(
+            at("orange-effects/src/forge/client.rs", "use ureq::http::Uri;"),
             0
         );
         assert_eq!(

@@ -62,6 +62,18 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "a headless run's own claim, compared by gates and never with a status",
     },
     Exception {
+        law: Law::Statuses,
+        path: "crates/orange-effects/src/forge/github/wire.rs",
+        what: "\"pending\"",
+        reason: "the state of a commit status, in the forge's words",
+    },
+    Exception {
+        law: Law::Statuses,
+        path: "crates/orange-effects/src/forge/github/wire.rs",
+        what: "\"cancelled\"",
+        reason: "the conclusion of a check, in the forge's words",
+    },
+    Exception {
         law: Law::Doors,
         path: "crates/orange-store/src/tests/mod.rs",
         what: "Command",

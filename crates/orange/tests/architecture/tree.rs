@@ -93,7 +93,14 @@ fn is_ours(path: &str, name: &str) -> bool {
 
 fn is_text(path: &str) -> bool {
     has_ending(path, &["rs", "toml", "yml", "yaml", "sh"])
-        || [".ci/agents", ".ci/pictures", ".ci/run", "justfile"].contains(&path)
+        || [
+            ".ci/agents",
+            ".ci/forge",
+            ".ci/pictures",
+            ".ci/run",
+            "justfile",
+        ]
+        .contains(&path)
 }
 
 fn has_ending(path: &str, endings: &[&str]) -> bool {

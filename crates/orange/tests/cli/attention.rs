@@ -7,7 +7,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use orange_config::clock;
 use orange_engine::names::TaskId;
+use orange_engine::time::Timestamp;
 use serde_json::Value;
 
 use crate::support::{ReportingAgent, SOON, Stage, Terminal, start_with_gate, wait_for};
@@ -122,6 +124,94 @@ fn an_agent_that_died_early_is_not_silent() {
         queue(&agent.stage),
         [expected("exited", &agent.id, "respawn")]
     );
+}
+
+/// Moves what the agent reported, and the task's last status change, three minutes into the past.
+fn age_by_three_minutes(agent: &ReportingAgent) {
+    let earlier = clock::now().millis() - 180_000;
+    let earlier = Timestamp::from_millis(earlier).to_string();
+    let lines = agent.text();
+    let lines = lines.lines().filter(|line| !line.is_empty()).map(|line| {
+        let mut event: Value = serde_json::from_str(line).unwrap();
+        event["at"] = Value::from(earlier.as_str());
+        format!("{event}\n")
+    });
+    fs::write(agent.file(), lines.collect::<String>()).unwrap();
+    let database = rusqlite::Connection::open(agent.stage.home().database()).unwrap();
+    for sql in [
+        "UPDATE task_rows SET entered_at = ?1",
+        "UPDATE tasks SET snapshot = json_set(snapshot, '$.entered.at', ?1)",
+    ] {
+        assert_eq!(database.execute(sql, [&earlier]).unwrap(), 1);
+    }
+}
+
+#[test]
+fn an_agent_that_stops_midway_is_stalled() {
+    let agent = ReportingAgent::new();
+    let (stage, id) = (&agent.stage, agent.id.as_str());
+    let why = || stage.run_ok(&["task", "why", id]);
+    let activity = || stage.json(&["task", "list", "--json"]).1["tasks"][0]["activity"].clone();
+    agent.tell(&["idle"]);
+    assert_eq!(queue(stage), [], "it may continue at once");
+    assert_eq!(activity(), "idle");
+    age_by_three_minutes(&agent);
+    assert_eq!(queue(stage), [expected("stalled", &agent.id, "attach")]);
+    assert_eq!(activity(), "stalled");
+    let listed = stage.run_ok(&["task", "list"]);
+    assert!(listed.contains("stalled"), "{listed}");
+    for shown in [why(), stage.run_ok(&["task", "show", id])] {
+        assert!(shown.contains("has been idle for 3m"), "{shown}");
+        assert!(shown.contains("`planning` waits for its work"), "{shown}");
+        let command = format!("orange task tell {id} -m MESSAGE");
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(shown.contains(&command), "{shown}");
+    }
+    // It disappears when the agent works again, and when the task moves on.
+    agent.tell(&["working"]);
+    assert_eq!(queue(stage), []);
+    assert!(!why().contains("has been idle"), "{}", why());
+    agent.tell(&["idle"]);
+    age_by_three_minutes(&agent);
+    assert_eq!(queue(stage).len(), 1);
+    stage.run_ok(&["task", "update", id, "--status", "clarification"]);
+    let kinds: Vec<String> = queue(stage).into_iter().map(|it| it.0).collect();
+    assert_eq!(kinds, ["question"], "here the agent waits for you");
+}
+
+#[test]
+fn a_finished_agent_in_a_status_that_waits_for_you_is_not_stalled() {
+    let agent = ReportingAgent::in_review();
+    agent.tell(&["idle"]);
+    age_by_three_minutes(&agent);
+    assert_eq!(
+        queue(&agent.stage),
+        [expected("review", &agent.id, "diff")],
+        "the user reviews, so the worker has nothing to do"
+    );
+    assert_eq!(agent.activity()["state"], "idle");
+}
+
+#[test]
+fn a_dead_agent_is_respawned_not_said_to_work() {
+    let agent = ReportingAgent::with_stage(Stage::new("minimal"));
+    let (stage, id) = (&agent.stage, agent.id.as_str());
+    agent.tell(&["working"]);
+    let show = || stage.run_ok(&["task", "show", id]);
+    let why = || stage.run_ok(&["task", "why", id]);
+    let respawn = format!("run: orange task respawn {id}");
+    assert!(show().contains("seems to be working"), "{}", show());
+    assert!(!why().contains(&respawn), "{}", why());
+    stage.tmux(&["kill-server"]);
+    assert!(!show().contains("seems to be"), "{}", show());
+    assert!(why().contains(&respawn), "{}", why());
+    // The next command records the exit, which this workflow only marks.
+    let (_, _) = stage.call(&["task", "update", id, "--summary", "Add two lines"]);
+    wait_for("the recorded exit", || {
+        !stage.task(&agent.id).attention.is_empty()
+    });
+    assert!(why().contains(&respawn), "{}", why());
+    assert_eq!(queue(stage), [expected("trouble", &agent.id, "respawn")]);
 }
 
 #[test]

@@ -297,6 +297,11 @@ fn at_a_terminal_the_demo_opens_the_dashboard_and_the_user_merges() {
     let terminal = Terminal::start(&stage, "demo", 100, "orange demo --pause 0");
     terminal.wait_for("NEEDS YOU 2");
     terminal.wait_for("press Enter to start it");
+    // Before any key, the first task that needs the user is selected.
+    wait_for("a key for what to do first", || {
+        let screen = terminal.screen();
+        screen.contains("i answer") || screen.contains("m merge")
+    });
     // Reviewers have come and gone, and the remaining agents are shown as running.
     wait_for_row(&terminal, &["●", "reviewing", "Greet in French", "idle"]);
     wait_for_row(
@@ -382,13 +387,17 @@ fn a_new_user_creates_answers_requests_changes_and_merges_at_80_by_24() {
     wait_for("the first merge", || {
         has_merged("Fix the spelling of Bonjour")
     });
-    // The default branch has moved, and a key says what to do about that.
+    // The default branch has moved, and the first key that is offered still merges.
     choose(&terminal, "polite");
     terminal.press(&["m"]);
-    terminal.wait_for("c merge commit");
-    terminal.press(&["c"]);
+    terminal.wait_for("conflicts: none");
+    terminal.wait_for("y merge   c merge commit");
+    terminal.press(&["y"]);
     wait_for("the second merge", || {
         has_merged("Make the requested change")
     });
+    terminal.wait_for("The demo is over");
+    terminal.wait_for("orange doctor");
+    terminal.wait_for("q   leave the demo");
     quit(&terminal, &temporary.0);
 }

@@ -72,7 +72,11 @@ mod task_logs;
 mod task_merge;
 mod task_path;
 #[cfg(target_os = "linux")]
+mod task_reopen;
+#[cfg(target_os = "linux")]
 mod task_respawn;
+#[cfg(target_os = "linux")]
+mod task_restart;
 #[cfg(target_os = "linux")]
 mod task_retry;
 mod task_shell;
@@ -80,6 +84,8 @@ mod task_shell;
 mod task_show;
 #[cfg(target_os = "linux")]
 mod task_spawn;
+#[cfg(target_os = "linux")]
+mod task_stop;
 #[cfg(target_os = "linux")]
 mod task_stuck;
 #[cfg(target_os = "linux")]

@@ -6,6 +6,7 @@ use orange_engine::names::ProjectName;
 use orange_store::WorkspaceState;
 
 use crate::support::Stage;
+use crate::task_retry::create_reviewed_task;
 
 #[test]
 fn a_project_is_changed_and_the_rest_of_the_file_stays() {
@@ -142,4 +143,66 @@ fn a_pool_that_was_made_smaller_stays_small() {
         stage.call(&["task", "spawn", branch, "--wait", "60"]);
     }
     assert_eq!(bound(), 1);
+}
+
+#[test]
+fn a_moved_repository_is_found_again() {
+    let stage = Stage::new("minimal");
+    let id = create_reviewed_task(&stage);
+    fs::write(stage.worktree(&id).join("unsaved.txt"), "work").unwrap();
+    stage.git("clone -q . ../clone");
+    let update =
+        |directory: &str| ["project", "update", "app", "--path", directory].map(String::from);
+    let call = |here: &str, words: &[&str]| {
+        let output = stage.orange(words).current_dir(stage.path(here)).output();
+        let output = output.unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8(text).unwrap();
+        (output.status.code().unwrap(), text)
+    };
+    let update =
+        |here: &str, directory: &str| call(here, &update(directory).each_ref().map(String::as_str));
+    // A copy is refused while the repository is at its old place.
+    let (code, output) = update("clone", ".");
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains("the repository is still at"), "{output}");
+    fs::rename(stage.path("repo"), stage.path("moved")).unwrap();
+    for command in ["diff", "merge"] {
+        let (code, output) = call("moved", &["task", command, "fix"]);
+        assert_ne!(code, 0, "{command}: {output}");
+        assert!(!output.contains("git init"), "{output}");
+        let fix = "orange project update app --path DIRECTORY";
+        assert!(output.contains(fix), "{output}");
+    }
+    let (_, output) = call("moved", &["doctor"]);
+    assert!(
+        output.contains("orange project update app --path"),
+        "{output}"
+    );
+    // Another repository is refused, because it does not know the worktree.
+    let (code, output) = update("clone", ".");
+    assert_eq!(code, 3, "{output}");
+    assert!(
+        output.contains("it has no record of the worktree"),
+        "{output}"
+    );
+    let (code, output) = update("moved", ".");
+    assert_eq!(code, 0, "{output}");
+    let (code, output) = call("moved", &["task", "diff", "fix", "--stat"]);
+    assert_eq!(code, 0, "{output}");
+    assert!(output.contains("unsaved.txt"), "{output}");
+    // Repeating it changes nothing.
+    let (code, output) = update("moved", "../moved");
+    assert_eq!(code, 0, "{output}");
+    let worktree = stage.worktree(&id);
+    assert!(stage.git_in(&worktree, "status").status.success());
+    let (code, output) = call("moved", &["task", "cancel", "fix", "--wait", "60"]);
+    assert_eq!(code, 0, "{output}");
+    assert!(output.contains("saved as number 1"), "{output}");
+    // A project that is registered there already is not replaced.
+    fs::rename(stage.path("moved"), stage.path("repo")).unwrap();
+    stage.run_ok(&["project", "add", "--name", "second"]);
+    let (code, output) = update("repo", ".");
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains("orange project remove second"), "{output}");
 }

@@ -114,3 +114,23 @@ fn live_agents_continue_after_a_rebuild() {
     assert_eq!(log(&stage, &other), ["other"]);
     assert_eq!(log(&stage, &id), ["one", "two"]);
 }
+
+#[test]
+fn a_workspace_that_is_not_clean_does_not_return_to_the_pool() {
+    let stage = Stage::new("default");
+    stage.run_ok(&["workspace", "init", "2"]);
+    let worktree = stage.home().workspaces().join("app--1");
+    fs::write(worktree.join("mine"), "mine").unwrap();
+    stage.lose_database();
+    let (code, answer) = stage.json(&["rebuild", "--json"]);
+    assert_eq!(code, 0, "{answer}");
+    assert_eq!(answer["workspaces"], serde_json::json!(["app--2"]));
+    let (_, listed) = stage.json(&["workspace", "list", "--json"]);
+    let states = listed["workspaces"].as_array().unwrap().iter();
+    let states: Vec<&str> = states.filter_map(|it| it["state"].as_str()).collect();
+    assert_eq!(states, ["retired", "free"]);
+    assert!(worktree.join("mine").exists());
+    fs::remove_file(worktree.join("mine")).unwrap();
+    let (_, answer) = stage.json(&["workspace", "gc", "--json"]);
+    assert_eq!(answer["freed_workspaces"], serde_json::json!(["app--1"]));
+}

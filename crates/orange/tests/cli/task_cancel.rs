@@ -1,5 +1,7 @@
 //! `orange task cancel`.
 
+use std::fs;
+
 use crate::support::{Stage, Terminal};
 
 #[test]
@@ -69,4 +71,134 @@ fn one_question_lists_every_task_to_cancel() {
     for id in [&one, &two] {
         assert_eq!(stage.task(id).status.as_str(), "pending");
     }
+}
+
+#[test]
+fn a_nested_repository_is_kept_and_every_answer_says_where() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["fix", "Add a line"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_until_idle(&id);
+    let worktree = stage.worktree(&id);
+    stage.git_in(&worktree, "init -q vendored");
+    fs::write(worktree.join("vendored/work"), "only here").unwrap();
+    let (_, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
+    assert_eq!(shown["kept_worktrees"].as_array().unwrap().len(), 0);
+
+    let output = stage.run_ok(&["task", "cancel", "fix", "--yes", "--wait", "60"]);
+    let output = output.replace("\n    ", " ");
+    assert_eq!(stage.task(&id).status.as_str(), "cancelled");
+    assert!(worktree.join("vendored/work").exists());
+    let place = worktree.display().to_string();
+    let reason = "`vendored` is a nested repository";
+    assert!(
+        output.contains(&place) && output.contains(reason),
+        "{output}"
+    );
+    let (_, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
+    let kept = &shown["kept_worktrees"][0];
+    assert_eq!(kept["path"], place, "{shown}");
+    assert_eq!(kept["reasons"][0], reason, "{shown}");
+    for words in [["task", "show"], ["task", "restore"]] {
+        let output = stage.run_ok(&[&words[..], &[id.as_str()]].concat());
+        assert!(
+            output.contains(&place) && output.contains(reason),
+            "{output}"
+        );
+    }
+    let (_, listed) = stage.json(&["task", "restore", id.as_str(), "--json"]);
+    assert_eq!(listed["kept_worktrees"][0]["path"], place, "{listed}");
+
+    // Once the repository is moved out, the rest is saved, and nothing is kept.
+    fs::rename(worktree.join("vendored"), stage.path("vendored")).unwrap();
+    let (_, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
+    let reason = shown["kept_worktrees"][0]["reasons"][0].as_str().unwrap();
+    assert!(reason.contains("orange workspace gc"), "{reason}");
+    stage.run_ok(&["workspace", "gc"]);
+    let (_, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
+    assert_eq!(
+        shown["kept_worktrees"].as_array().unwrap().len(),
+        0,
+        "{shown}"
+    );
+}
+
+#[test]
+fn kept_worktrees_are_named_when_several_tasks_are_cancelled() {
+    let stage = Stage::new("default");
+    let one = stage.create(&["one", "First"]);
+    stage.create(&["two", "Second"]);
+    stage.run_ok(&["task", "spawn", "one", "--wait", "60"]);
+    stage.wait_until_idle(&one);
+    let worktree = stage.worktree(&one);
+    // A worktree inside the worktree is a repository of its own, too.
+    stage.git_in(&worktree, "worktree add -q inner");
+    let words = [
+        "task", "cancel", "one", "two", "--yes", "--wait", "60", "--json",
+    ];
+    let (code, answer) = stage.json(&words);
+    assert_eq!(code, 0, "{answer}");
+    let text = answer["tasks"][0]["text"].as_str().unwrap();
+    assert!(text.contains(&worktree.display().to_string()), "{text}");
+    assert!(text.contains("`inner` is a nested repository"), "{text}");
+    assert!(
+        !answer["tasks"][1]["text"]
+            .as_str()
+            .unwrap()
+            .contains("kept")
+    );
+    let (_, why) = stage.json(&["task", "cancel", "one", "--json"]);
+    assert_eq!(why["outcome"], "already");
+}
+
+#[test]
+fn saved_work_is_named_when_several_tasks_are_cancelled() {
+    let stage = Stage::new("default");
+    let one = stage.create(&["one", "First"]);
+    stage.create(&["two", "Second"]);
+    stage.run_ok(&["task", "spawn", "one", "--wait", "60"]);
+    stage.wait_until_idle(&one);
+    fs::write(stage.worktree(&one).join("unsaved.txt"), "work").unwrap();
+    let words = ["task", "cancel", "one", "two", "--yes", "--wait", "60"];
+    let text = stage.run_ok(&words);
+    let saved = format!("orange task restore {one} 1 --branch NAME");
+    assert!(text.contains(&saved), "{text}");
+    assert_eq!(text.matches("is saved as").count(), 1, "{text}");
+    let listed = stage.run_ok(&["task", "restore", "one"]);
+    assert!(listed.starts_with("1  one, 1 file, saved "), "{listed}");
+    let restored = stage.run_ok(&["task", "restore", "one", "1", "--branch", "again"]);
+    assert!(restored.contains("1 file, on branch `again`"), "{restored}");
+}
+
+#[test]
+fn a_worktree_that_lost_its_repository_is_kept_and_named() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["fix", "Add a line"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_until_idle(&id);
+    let worktree = stage.worktree(&id);
+    fs::write(worktree.join("wip"), "only here").unwrap();
+    // As after the repository was moved.
+    let link = fs::read_to_string(worktree.join(".git")).unwrap();
+    fs::write(
+        worktree.join(".git"),
+        "gitdir: /nowhere/.git/worktrees/app--1\n",
+    )
+    .unwrap();
+    stage.run_ok(&["task", "cancel", "fix", "--yes", "--wait", "60"]);
+    let place = worktree.display().to_string();
+    for words in [
+        &["task", "show", id.as_str(), "--json"][..],
+        &["task", "restore", id.as_str(), "--json"],
+        &["attention", "--json"],
+    ] {
+        let (_, output) = stage.call(words);
+        let repair = format!("worktree repair '{place}'");
+        assert!(output.contains(&repair), "{output}");
+    }
+    fs::write(worktree.join(".git"), link).unwrap();
+    stage.run_ok(&["workspace", "gc"]);
+    let (_, shown) = stage.json(&["task", "restore", id.as_str(), "--json"]);
+    assert_eq!(shown["rescues"].as_array().unwrap().len(), 1, "{shown}");
+    assert_eq!(shown["kept_worktrees"].as_array().unwrap().len(), 0);
 }

@@ -554,7 +554,7 @@ fn without_a_description_the_editor_opens_and_nothing_written_is_lost() {
     let stage = Stage::new("default");
     let (code, output) = stage.call(&["new", "--no-spawn"]);
     assert_eq!(code, 2, "{output}");
-    assert!(output.contains("say what to do"), "{output}");
+    assert!(output.contains("no summary was given"), "{output}");
     let editor = stage.path("editor");
     let write = |script: &str| {
         fs::write(&editor, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -591,4 +591,21 @@ fn without_a_description_the_editor_opens_and_nothing_written_is_lost() {
     let path = screen.split("your text is in `").nth(1).unwrap();
     let path = path.split('`').next().unwrap().replace('\n', "");
     assert_eq!(fs::read_to_string(path).unwrap(), "Fix the logout");
+}
+
+#[test]
+fn a_branch_on_which_no_task_can_start_is_refused_before_there_is_a_task() {
+    let stage = Stage::new("default");
+    stage.git("worktree add -q -b own ../own");
+    for branch in ["main", "own"] {
+        let (code, answer) = stage.json(&["new", branch, "Fix it", "--json"]);
+        let expected = (3, &"branch-unusable".into());
+        assert_eq!((code, &answer["error"]["code"]), expected, "{answer}");
+        assert_eq!(answer["error"]["details"]["branch"], branch, "{answer}");
+    }
+    let (_, list) = stage.json(&["task", "list", "--json"]);
+    assert_eq!(list["tasks"].as_array().unwrap().len(), 0, "{list}");
+    // A branch that is checked out nowhere can be used.
+    stage.git("branch free");
+    stage.create(&["free", "Fix it"]);
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use orange_engine::names::TaskId;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Stage, wait_for};
 
@@ -46,11 +46,22 @@ fn one_task_is_kept_and_the_work_of_the_others_is_saved() {
         has(&first) && has(&second)
     });
     fs::write(stage.worktree(&second).join("unsaved.txt"), "work").unwrap();
-    let keep = ["task", "keep", first.as_str(), "--wait", "60", "--json"];
+    // Without a terminal, orange cannot ask.
+    let unconfirmed = ["task", "keep", first.as_str(), "--wait", "60", "--json"];
+    let (code, refused) = stage.json(&unconfirmed);
+    let expected = (3, &"not-confirmed".into());
+    assert_eq!((code, &refused["error"]["code"]), expected, "{refused}");
+    assert_ne!(stage.task(&second).status.as_str(), "cancelled");
+    let keep = [&unconfirmed[..], &["--yes"]].concat();
     let (code, kept) = stage.json(&keep);
     assert_eq!(code, 0, "{kept}");
     assert_eq!(kept["others"][0]["task"], second.as_str());
     assert_eq!(kept["others"].as_array().unwrap().len(), 1);
+    let work = kept["others"][0]["work"].as_str().unwrap();
+    let restore = format!("orange task restore {second} 1 --branch NAME");
+    assert!(work.contains("saved as number 1"), "{work}");
+    assert!(work.contains(&restore), "{work}");
+    assert!(!work.contains("stay"), "it has no commits: {work}");
     stage.wait_for_status(&second, "cancelled");
     stage.wait_until_idle(&second);
     let (_, saved) = stage.json(&["task", "restore", second.as_str(), "--json"]);
@@ -110,4 +121,62 @@ fn an_agent_may_not_choose() {
     let calls = stage.calls();
     assert_eq!(calls.matches("only the user").count(), 2, "{calls}");
     assert_ne!(stage.task(&id(&tasks[1])).status.as_str(), "cancelled");
+}
+
+#[test]
+fn every_agent_has_its_own_branch_and_problem() {
+    let stage = Stage::new("default");
+    stage.add_agent("other");
+    let words = ["Greet in French", "--no-spawn"];
+    let (code, created) = stage.create_each("script, other", &words);
+    assert_eq!(code, 0, "{created:?}");
+    for (line, ending) in created.iter().zip(["-script", "-other"]) {
+        let branch = line["branch"].as_str().unwrap();
+        assert!(branch.ends_with(ending), "{created:?}");
+    }
+    let (code, text) = stage.call(&[
+        "new",
+        "--each",
+        "script,nope",
+        "greet",
+        "Greet",
+        "--no-spawn",
+    ]);
+    assert_eq!(code, 3, "{text}");
+    assert!(text.contains("nope: no task was created: "), "{text}");
+    // A start that fails is a problem of that agent, and the task is kept.
+    stage.configure("setup", &json!(["sh", "-c", "exit 7"]));
+    let (code, created) = stage.create_each("script,other", &["again", "Greet again"]);
+    assert_eq!(code, 3, "{created:?}");
+    for line in &created {
+        let problem = line["problem"].as_str().unwrap_or_default();
+        assert!(problem.contains("failed"), "{created:?}");
+        assert!(line["task"].is_string(), "{created:?}");
+    }
+}
+
+#[test]
+fn keeping_one_says_where_the_work_of_the_others_is() {
+    let stage = Stage::new("default");
+    stage.add_agent("other");
+    stage.run_ok(&["workspace", "init", "2"]);
+    let words = ["greet", "Greet in French", "--no-spawn"];
+    let (_, tasks) = stage.create_each("script,other", &words);
+    let [first, second] = [id(&tasks[0]), id(&tasks[1])];
+    let text = stage.run_ok(&["task", "keep", first.as_str(), "--yes"]);
+    let expected = format!("{second}: cancelled; it had not started\n");
+    assert!(text.contains(&expected), "{text}");
+    let (_, tasks) = stage.create_each("script,other", &["again", "Greet in Greek"]);
+    let [first, second] = [id(&tasks[0]), id(&tasks[1])];
+    wait_for("the worktree", || {
+        stage.call(&["task", "path", second.as_str()]).0 == 0
+    });
+    let worktree = stage.worktree(&second);
+    fs::write(worktree.join("work.txt"), "work\n").unwrap();
+    for arguments in ["add work.txt", "commit -qm work"] {
+        assert!(stage.git_in(&worktree, arguments).status.success());
+    }
+    let text = stage.run_ok(&["task", "keep", first.as_str(), "--yes", "--wait", "60"]);
+    let expected = format!("{second}: cancelled; its commits stay on `again-other`\n");
+    assert!(text.contains(&expected), "{text}");
 }

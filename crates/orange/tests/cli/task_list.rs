@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use orange_engine::names::TaskId;
 
-use crate::support::{ReportingAgent, Stage, wait_for};
+use crate::support::{ReportingAgent, Stage, Terminal, wait_for};
 
 /// A workflow with a status that waits for the user.
 const ASKING: &str = "
@@ -245,7 +245,10 @@ fn the_cost_of_each_task_and_the_total_say_what_is_unknown() {
     assert!(text.contains("TOKENS"), "{text}");
     assert!(row(&agent.id).contains("13.3k"), "{text}");
     assert!(row(&agent.id).contains("$1.50"), "{text}");
-    assert!(row(&silent).contains("$?"), "{text}");
+    assert!(
+        row(&silent).contains("?  ") && !text.contains("$?"),
+        "{text}"
+    );
     assert!(!row(&never).contains('?'), "{text}");
     let total = "total: tokens read at least 12345 (from a cache at least 5), tokens written at least \
                  1000; cost at least 1.5 USD; agents ran for";
@@ -272,4 +275,41 @@ fn an_agent_that_exited_without_a_supervisor_puts_its_task_first() {
     });
     // Reading changes nothing.
     assert_eq!(stage.task(&exited).attention, [""; 0]);
+}
+
+#[test]
+fn the_list_fits_eighty_columns() {
+    let stage = Stage::new("default");
+    let id = stage.create(&[
+        "a-branch-with-quite-a-long-name",
+        "A summary that is rather long",
+    ]);
+    let review = [
+        "other-branch-name",
+        "Something else to do",
+        "--status",
+        "agent-review",
+    ];
+    stage.create(&review);
+    let database = rusqlite::Connection::open(stage.home().database()).unwrap();
+    let sql = "UPDATE task_rows SET round = 2, attention = '[\"push_branch: there is no remote\"]'";
+    assert_eq!(database.execute(sql, []).unwrap(), 2);
+    drop(database);
+    for line in [
+        "orange ls",
+        "orange ls --all",
+        "orange ls --cost",
+        "orange ls --all --cost",
+    ] {
+        let name = line.replace([' ', '-'], "");
+        let terminal = Terminal::start(&stage, &name, 80, line);
+        terminal.finish();
+        let shown = terminal.unwrapped_screen();
+        terminal.close();
+        for row in shown.lines() {
+            let width = row.chars().count();
+            assert!(width <= 80, "{line}: {width} columns: {row}");
+        }
+        assert!(shown.contains(id.as_str()), "{shown}");
+    }
 }

@@ -71,3 +71,18 @@ fn logs_follow_an_agent_until_it_exits() {
         assert_eq!(text.lines().filter(|it| *it == line).count(), 1, "{text}");
     }
 }
+
+#[test]
+fn the_output_of_a_dead_agent_ends_with_its_own_last_line() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "clear; echo last words; exit 7");
+    stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    wait_for("the death", || {
+        let (_, answer) = stage.json(&["task", "logs", "fix", "--json"]);
+        answer["is_running"] == false
+    });
+    let (_, answer) = stage.json(&["task", "logs", "fix", "--json"]);
+    let text = answer["text"].as_str().unwrap();
+    assert!(text.ends_with("last words\n"), "{text:?}");
+}

@@ -827,6 +827,12 @@ fn named_tasks_are_merged_in_the_given_order() {
     let tasks = &answer["tasks"];
     assert_eq!(tasks[0]["task"], two, "{answer}");
     assert_eq!(tasks[0]["outcome"], "succeeded", "{answer}");
+    let commit = stage.git_output("repo", "rev-parse main");
+    let text = format!("merged as {} into `main`", &commit[..12]);
+    assert!(
+        tasks[0]["text"].as_str().unwrap().starts_with(&text),
+        "{answer}"
+    );
     assert_eq!(tasks[1]["error"]["code"], "merge-failed", "{answer}");
     assert_eq!(stage.git_output("repo", "show main:same.txt"), "two");
     let statuses = ids.iter().map(|id| stage.task(id).status.to_string());

@@ -85,7 +85,7 @@ fn what_an_agent_used_is_read_from_its_transcript() {
     let show = ["task", "show", agent.id.as_str()];
     let shown = agent.stage.run_ok(&show);
     assert!(
-        shown.contains("tokens unknown; cost unknown; agents ran for"),
+        shown.contains("tokens and cost unknown; agents ran for"),
         "{shown}"
     );
     // The conversation was resumed: its first line is from an earlier run.

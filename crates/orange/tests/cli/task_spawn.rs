@@ -62,10 +62,11 @@ fn a_blocked_start_says_why() {
     assert_eq!(stage.task(&second).status.as_str(), "pending");
 
     stage.configure("pool_size", &4.into());
-    let third = stage.create(&["Add a third", "--branch", "main"]);
+    let third = stage.create(&["Add a third", "--branch", "late"]);
+    stage.git("worktree add -q -b late ../late");
     let (code, output) = stage.call(&["task", "spawn", third.as_str(), "--wait", "60"]);
     assert_eq!(code, 6, "{output}");
-    assert!(output.contains("`main` is the default branch"), "{output}");
+    assert!(output.contains("the branch is checked out in"), "{output}");
 }
 
 pub const ABSENT: &str = "name = \"gone\"\nbinary = \"/nowhere/agent\"\n[args]\nfull = [\"a\"]\n\

@@ -201,3 +201,24 @@ fn several_tasks_get_the_same_message() {
     assert_eq!(stage.store().inbox(&id).unwrap().len(), 1);
     assert_eq!(stage.store().inbox(&other).unwrap().len(), 0);
 }
+
+#[test]
+fn an_empty_message_is_not_sent() {
+    let stage = Stage::new("minimal");
+    let id = stage.create(&["fix", "Fix it"]);
+    let (code, text) = stage.call(&["tell", id.as_str(), "-m", " "]);
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("the message is empty"), "{text}");
+}
+
+#[test]
+fn a_task_under_review_is_not_said_to_be_unstarted() {
+    let stage = Stage::new("minimal");
+    let id = stage.create(&["fix", "Fix it", "--status", "reviewing"]);
+    let (code, text) = stage.call(&["tell", id.as_str(), "-m", "Hello"]);
+    assert_eq!(code, 3, "{text}");
+    assert!(!text.contains("has not started"), "{text}");
+    let queued = stage.create(&["other", "Fix it too"]);
+    let (_, text) = stage.call(&["tell", queued.as_str(), "-m", "Hello"]);
+    assert!(text.contains("has not started"), "{text}");
+}

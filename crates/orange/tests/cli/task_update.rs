@@ -156,3 +156,99 @@ fn an_update_of_nothing_lists_what_can_be_updated() {
     let options = "one of `--status`, `--branch`, `--summary`, `--priority`, `--workflow`";
     assert!(said.contains(options), "{said}");
 }
+
+#[test]
+fn the_branch_of_a_task_that_has_not_started_can_be_changed() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["fix", "Fix it"]);
+    let output = stage.run_ok(&["task", "update", id.as_str(), "--branch", "repair"]);
+    assert!(output.contains("on branch `repair`"), "{output}");
+    assert_eq!(stage.task(&id).branch.as_str(), "repair");
+    assert!(stage.task_text(&id).contains("branch: repair"));
+    // Nothing is created before the work starts.
+    assert_eq!(stage.git_output("repo", "branch --list repair"), "");
+    let refusal = |branch: &str| {
+        let words = ["task", "update", id.as_str(), "--branch", branch, "--json"];
+        let (code, answer) = stage.json(&words);
+        assert_eq!(code, 3, "{answer}");
+        answer["error"]["code"].as_str().unwrap().to_owned()
+    };
+    // `main` is the default branch, `own` is checked out by the user.
+    stage.git("worktree add -q -b own ../own");
+    assert_eq!(refusal("main"), "refused");
+    assert_eq!(refusal("own"), "branch-unusable");
+    stage.create(&["other", "Something else"]);
+    assert_eq!(refusal("other"), "branch-taken");
+    assert_eq!(stage.task(&id).branch.as_str(), "repair");
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    let worktree = stage.worktree(&id);
+    let output = stage.git_in(&worktree, "branch --show-current");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "repair\n");
+}
+
+#[test]
+fn the_branch_of_work_that_was_released_is_not_replaced_by_a_new_one() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "commit one");
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let child = ["child", "A part of it", "--parent", id.as_str()];
+    stage.create(&child);
+    stage.json(&[
+        "task",
+        "update",
+        "fix",
+        "--status",
+        "clarification",
+        "--json",
+    ]);
+    let text = stage.task_text(&id);
+    let plan = format!("{text}\n## Plan\n\nAPPROACH: a\nTOUCHING: b\n");
+    fs::write(stage.worktree(&id).join("TASK.md"), plan).unwrap();
+    stage.run_ok(&[
+        "task", "update", "fix", "--status", "working", "--wait", "60",
+    ]);
+    stage.run_ok(&[
+        "task",
+        "update",
+        "fix",
+        "--status",
+        "delegated",
+        "--wait",
+        "60",
+    ]);
+    stage.wait_until_idle(&id);
+    let words = ["task", "update", "fix", "--branch", "repair", "--json"];
+    let (code, answer) = stage.json(&words);
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (3, &"fact-unknown".into())
+    );
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("git branch -m fix repair"), "{message}");
+    // Once the user has renamed it, the task follows.
+    stage.git("branch -m fix repair");
+    stage.run_ok(&["task", "update", id.as_str(), "--branch", "repair"]);
+    assert_eq!(stage.task(&id).branch.as_str(), "repair");
+}
+
+#[test]
+fn a_message_reaches_the_agent_that_stays() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.run_ok(&["task", "update", "fix", "--status", "clarification"]);
+    let words = [
+        "task", "update", "fix", "--status", "planning", "--wait", "60",
+    ];
+    stage.run_ok(&[&words[..], &["-m", "Use the new API"]].concat());
+    let inbox = stage.store().inbox(&id).unwrap();
+    let texts: Vec<&str> = inbox.iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(texts, ["The user says: Use the new API"]);
+    // A second request changes nothing and sends nothing, and says so.
+    let output = stage.transcript(&[&words[..], &["-m", "And test it"]].concat());
+    assert!(output.contains("this message was not sent"), "{output}");
+    assert!(output.contains("orange task tell"), "{output}");
+    assert_eq!(stage.store().inbox(&id).unwrap().len(), 1);
+}

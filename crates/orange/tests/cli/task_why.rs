@@ -79,3 +79,28 @@ fn why_gives_the_evidence_for_a_dead_agent() {
     assert!(output.contains("crash 1 of the worker"), "{output}");
     assert_eq!(stage.task(&id).status.as_str(), "planning");
 }
+
+#[test]
+fn why_names_the_merge_that_is_not_refused_because_of_later_commits() {
+    let stage = Stage::new("default");
+    let id = stage.create_reviewed_task();
+    let worktree = stage.worktree(&id);
+    fs::write(worktree.join("later.txt"), "later\n").unwrap();
+    for arguments in ["add later.txt", "commit -qm later"] {
+        assert!(stage.git_in(&worktree, arguments).status.success());
+    }
+    let head = stage.git_output("repo", &format!("rev-parse orange-tasks/{id}"));
+    let why = stage.run_ok(&["task", "why", id.as_str()]);
+    let command = format!("orange task merge {id} --head {}", &head[..12]);
+    assert!(why.contains("has 1 commit after"), "{why}");
+    assert!(why.contains("not yet: "), "{why}");
+    assert!(why.contains(&format!("\n    run: {command}\n")), "{why}");
+    // It is not silently left out of `--all`.
+    let (code, output) = stage.call(&["merge", "--all"]);
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains("has 1 commit after"), "{output}");
+    assert!(output.contains("orange task request-changes"), "{output}");
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    stage.run_ok(&[&words[..], &["--wait", "60"]].concat());
+    assert_eq!(stage.git_output("repo", "rev-parse main"), head);
+}

@@ -8,6 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use orange_engine::names::TaskId;
+use orange_engine::role::Role;
+use serde_json::json;
 
 use crate::support::{Stage, Terminal};
 
@@ -134,6 +136,16 @@ fn what_cannot_be_saved_keeps_its_worktree_and_the_home() {
     let nested = worktree.join("nested");
     stage.git_in(&worktree, "init -q nested");
     fs::write(nested.join("work"), "only here\n").unwrap();
+    // The plan promises nothing that the uninstall does not do.
+    let listed = stage.orange(&["uninstall"]).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let (removed, kept) = listed.split_once("Will keep:").unwrap();
+    let path = worktree.display().to_string();
+    assert!(!removed.contains(&path), "{listed}");
+    assert!(!removed.contains("the home "), "{listed}");
+    let reason = format!("worktree {path}: `nested` is a nested repository");
+    assert!(kept.contains(&reason), "{listed}");
+    assert!(kept.contains("the home "), "{listed}");
     let (code, answer) = stage.json(&["uninstall", "--yes", "--json"]);
     assert_eq!(code, 6, "{answer}");
     let problem = answer["report"]["problems"][0].as_str().unwrap();
@@ -222,4 +234,176 @@ fn folders_that_only_orange_emptied_do_not_keep_the_home() {
     stage.run_ok(&["task", "delete", id.as_str(), "--undo"]);
     let output = stage.run_ok(&["uninstall", "--yes"]);
     assert!(!stage.path("home").exists(), "{output}");
+}
+
+#[test]
+fn the_worktree_of_an_agent_that_cannot_be_stopped_is_kept() {
+    let (stage, id) = stage_with_work();
+    let worktree = stage.worktree(&id);
+    // A directory in the place of a file that is removed when a run ends.
+    let run = stage.task(&id).runs[&Role::Worker].id.clone();
+    let task = stage.home().tasks().join("app").join(id.as_str());
+    let obstacle = task.join("runs").join(run.as_str()).join("launch/run.json");
+    fs::create_dir(&obstacle).unwrap();
+    let (code, answer) = stage.json(&["uninstall", "--yes", "--json"]);
+    assert_eq!(code, 6, "{answer}");
+    let problems = answer["report"]["problems"].to_string();
+    assert!(problems.contains("cannot stop the worker"), "{problems}");
+    assert!(problems.contains("its worktree is kept"), "{problems}");
+    assert!(worktree.join("untracked").exists(), "{problems}");
+    assert!(stage.home().database().exists());
+    fs::remove_dir(&obstacle).unwrap();
+    stage.run_ok(&["uninstall", "--yes"]);
+    assert_gone_and_saved(&stage, &id);
+}
+
+#[test]
+fn a_repository_that_cannot_be_opened_is_not_taken_for_gone() {
+    let (stage, id) = stage_with_work();
+    let worktree = stage.worktree(&id);
+    let config = stage.path("repo/.git/config");
+    let text = fs::read(&config).unwrap();
+    fs::write(&config, "[broken").unwrap();
+    let uninstall = |arguments: &[&str]| {
+        let mut command = stage.orange(arguments);
+        let output = command.current_dir(stage.path("")).output().unwrap();
+        let code = output.status.code();
+        (code, String::from_utf8(output.stdout).unwrap())
+    };
+    let (_, listed) = uninstall(&["uninstall"]);
+    let (removed, kept) = listed.split_once("Will keep:").unwrap();
+    let path = worktree.display().to_string();
+    assert!(!removed.contains(&path), "{listed}");
+    assert!(kept.contains(&path), "{listed}");
+    assert!(kept.contains("could not be opened: "), "{listed}");
+    let (code, report) = uninstall(&["uninstall", "--yes"]);
+    assert_eq!(code, Some(6), "{report}");
+    let (_, report) = report.split_once("Not removed:").unwrap();
+    assert!(report.contains("could not be opened: "), "{report}");
+    assert!(worktree.join("untracked").exists());
+    assert!(stage.home().database().exists());
+    fs::write(&config, text).unwrap();
+    stage.run_ok(&["uninstall", "--yes"]);
+    assert_gone_and_saved(&stage, &id);
+}
+
+#[test]
+fn a_worktree_that_cannot_be_read_is_not_shown_as_clean() {
+    let (stage, id) = stage_with_work();
+    let worktree = stage.worktree(&id);
+    let index = stage.git_in(&worktree, "rev-parse --absolute-git-dir");
+    let index = String::from_utf8(index.stdout).unwrap();
+    let index = Path::new(index.trim()).join("index");
+    let bytes = fs::read(&index).unwrap();
+    fs::write(&index, "broken").unwrap();
+    let listed = stage.orange(&["uninstall"]).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let (removed, kept) = listed.split_once("Will keep:").unwrap();
+    let path = worktree.display().to_string();
+    assert!(!removed.contains(&path), "{listed}");
+    assert!(kept.contains(&path) && kept.contains("unknown"), "{listed}");
+    let (code, answer) = stage.json(&["uninstall", "--yes", "--json"]);
+    assert_eq!(code, 6, "{answer}");
+    assert!(worktree.join("untracked").exists());
+    fs::write(&index, bytes).unwrap();
+    stage.run_ok(&["uninstall", "--yes"]);
+    assert_gone_and_saved(&stage, &id);
+}
+
+#[test]
+fn the_verification_worktree_of_a_removed_project_is_removed() {
+    let stage = Stage::new("default");
+    stage.configure("merge_verify", &json!("true"));
+    stage.script("worker-1", "commit one");
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    stage.run_ok(&["task", "merge", "fix", "--yes", "--wait", "60"]);
+    stage.wait_until_idle(&id);
+    assert!(stage.home().verification().join("app").exists());
+    stage.run_ok(&["project", "remove", "app"]);
+    let output = stage.run_ok(&["uninstall", "--yes"]);
+    assert!(!stage.home().path().exists(), "{output}");
+    let worktrees = stage.git_output("repo", "worktree list --porcelain");
+    assert_eq!(worktrees.matches("worktree ").count(), 1, "{worktrees}");
+}
+
+#[test]
+fn saved_work_never_hides_behind_a_branch_that_exists() {
+    let (stage, id) = stage_with_work();
+    stage.git(&format!("branch orange-saved/{id}-1"));
+    let (code, answer) = stage.json(&["uninstall", "--yes", "--json"]);
+    assert_eq!(code, 0, "{answer}");
+    let saved = format!("orange-saved/{id}-1-2");
+    let branches = answer["report"]["saved_branches"].as_array().unwrap();
+    assert_eq!(branches.len(), 1, "{answer}");
+    assert_eq!(branches[0]["branch"], saved, "{answer}");
+    let text = stage.git_output("repo", &format!("show {saved}:untracked"));
+    assert_eq!(text, "new");
+    let old = stage.git_output("repo", &format!("rev-parse orange-saved/{id}-1"));
+    assert_eq!(old, stage.git_output("repo", "rev-parse main"));
+}
+
+#[test]
+fn the_plan_keeps_the_exclude_line_that_another_home_needs() {
+    let (stage, _) = stage_with_work();
+    let plan = |home: &str| {
+        let mut orange = stage.orange(&["uninstall"]);
+        let output = orange.env("ORANGE_HOME", stage.path(home)).output();
+        let output = output.unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    assert!(plan("home").contains("info/exclude"), "{}", plan("home"));
+    let second = |words: &[&str]| {
+        let mut orange = stage.orange(words);
+        let output = orange.env("ORANGE_HOME", stage.path("second")).output();
+        assert!(output.unwrap().status.success(), "{words:?}");
+    };
+    second(&["project", "add"]);
+    second(&["workspace", "init", "1"]);
+    for home in ["home", "second"] {
+        let plan = plan(home);
+        assert!(plan.contains("worktree "), "{plan}");
+        assert!(!plan.contains("info/exclude"), "{plan}");
+    }
+}
+
+#[test]
+fn submodules_do_not_block_an_uninstall_and_their_commits_stay() {
+    let stage = Stage::new("default");
+    let git = |directory: &Path, arguments: &str| {
+        let identity = "-c user.name=ada -c user.email=ada@example.invalid";
+        let output = stage.git_in(directory, &format!("{identity} {arguments}"));
+        assert!(output.status.success(), "{arguments}: {output:?}");
+    };
+    let repo = stage.path("repo");
+    git(&repo, "init -q -b main ../library");
+    git(&stage.path("library"), "commit -q --allow-empty -m one");
+    git(
+        &repo,
+        "-c protocol.file.allow=always submodule add -q ../library lib",
+    );
+    git(&repo, "commit -qm submodule");
+    stage.run_ok(&["workspace", "init", "2"]);
+    for name in ["app--1", "app--2"] {
+        let worktree = stage.home().workspaces().join(name);
+        let update = "-c protocol.file.allow=always submodule update --init -q";
+        git(&worktree, update);
+    }
+    // A commit that only the submodule's reflog and a branch of its own have.
+    let lib = stage.home().workspaces().join("app--2/lib");
+    git(&lib, "switch -qc own");
+    git(&lib, "commit -q --allow-empty -m own");
+    git(&lib, "switch -q --detach HEAD~1");
+    let (code, answer) = stage.json(&["uninstall", "--yes", "--json"]);
+    assert_eq!(code, 0, "{answer}");
+    assert_eq!(answer["report"]["is_removed"], true, "{answer}");
+    let kept = answer["report"]["kept_submodules"].as_array().unwrap();
+    assert_eq!(kept.len(), 1, "{answer}");
+    let place = Path::new(kept[0].as_str().unwrap());
+    let log = stage.git_in(
+        &place.join("lib"),
+        "--git-dir=. --work-tree=. log --format=%s own",
+    );
+    assert!(String::from_utf8(log.stdout).unwrap().contains("own"));
 }

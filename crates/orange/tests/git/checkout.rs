@@ -187,6 +187,28 @@ fn a_branch_that_is_checked_out_elsewhere_is_refused() {
 }
 
 #[test]
+fn a_branch_in_another_workspace_is_not_taken_from_its_agent() {
+    let repo = RepoFixture::new();
+    let git = repo.open();
+    repo.acquire(&git, "t1", "fix");
+    // As another home has it.
+    fs::create_dir(repo.path("other")).unwrap();
+    let other = repo.path("other").join("app--1");
+    let (slot, other) = (repo.slot(), other.to_str().unwrap());
+    let slot = slot.to_str().unwrap();
+    // Twice `--force`, because it is locked; the lock stays.
+    let words = ["worktree", "move", "--force", "--force", slot, other];
+    repo.git(&repo.app(), &words);
+    let refusal = repo.refusal(&git, "t2", "fix");
+    assert_eq!(refusal, AcquireRefusal::HasOtherWorkspace(other.into()));
+    assert!(
+        !refusal.hint().contains("switch --detach"),
+        "{}",
+        refusal.hint()
+    );
+}
+
+#[test]
 fn lesson_32_a_branch_that_is_being_rebased_is_checked_out_there() {
     let repo = RepoFixture::new();
     repo.git(&repo.app(), &["switch", "-q", "-c", "mine"]);

@@ -33,6 +33,8 @@ mod planted_programs;
 mod pool;
 mod repo_fixture;
 #[cfg(target_os = "linux")]
+mod submodules;
+#[cfg(target_os = "linux")]
 mod tampered_config;
 #[cfg(target_os = "linux")]
 mod working_copy;

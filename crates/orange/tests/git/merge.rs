@@ -625,7 +625,7 @@ fn a_merge_works_in_a_bare_repository() {
 }
 
 #[test]
-fn a_submodule_that_moved_is_an_uncommitted_change() {
+fn a_submodule_with_a_commit_of_its_own_blocks_a_merge_and_an_outdated_one_does_not() {
     let repo = RepoFixture::new();
     branch(&repo);
     let inner = repo.path("inner");
@@ -644,14 +644,29 @@ fn a_submodule_that_moved_is_an_uncommitted_change() {
     repo.git(&repo.app(), &["commit", "-q", "-m", "sub"]);
     let parameters = MergeParameters::now(&repo, MergeStrategy::Merge);
     repo.commit(&repo.app().join("sub"), "inside", "inside\n");
-    let MergeObstacle::UncommittedChanges { files, .. } = parameters.obstacle(&repo.open()) else {
-        panic!("it was not seen");
+    let moved = |parameters: &MergeParameters| {
+        let MergeObstacle::MovedSubmodules { submodules, .. } = parameters.obstacle(&repo.open())
+        else {
+            panic!("it was not seen");
+        };
+        assert_eq!(submodules, [Path::new("sub")]);
     };
-    assert_eq!(files, [Path::new("sub")]);
+    moved(&parameters);
+    // A commit of the submodule that is staged is an uncommitted change, wherever it comes from.
+    repo.git(&repo.app(), &["add", "sub"]);
+    moved(&parameters);
+    repo.git(&repo.app(), &["commit", "-q", "-m", "bump"]);
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Merge);
+    // Now it is at the commit that the branch recorded before, as after a merge of that bump.
     repo.git(
         &repo.app(),
         &["-C", "sub", "reset", "-q", "--hard", "HEAD~1"],
     );
+    repo.git(&repo.app(), &["add", "sub"]);
+    moved(&parameters);
+    repo.git(&repo.app(), &["reset", "-q"]);
+    let status = repo.git(&repo.app(), &["status", "--short"]);
+    assert!(status.contains("M sub"), "{status}");
     // Changes inside the submodule are none of the merge's business.
     fs::write(repo.app().join("sub/README"), "mine\n").unwrap();
     parameters.merge(&repo.open());

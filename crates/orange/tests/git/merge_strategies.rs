@@ -322,3 +322,20 @@ fn a_merge_is_signed_if_the_users_own_configuration_signs() {
         ));
     }
 }
+
+#[test]
+fn a_dirty_checkout_is_reported_before_the_verification() {
+    let repo = RepoFixture::new();
+    branch(&repo);
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Auto);
+    fs::write(repo.app().join("README"), "mine\n").unwrap();
+    let git = repo.open();
+    let has_run = RefCell::new(false);
+    let verify = |_: &CommitId| {
+        *has_run.borrow_mut() = true;
+        Ok(Ok(()))
+    };
+    let merged = parameters.with_request(Some(&verify), |merge| git.merge(merge));
+    assert!(matches!(merged.unwrap(), MergeOutcome::Refused(_)));
+    assert!(!has_run.into_inner());
+}

@@ -41,7 +41,7 @@ const KINDS: &[&str] = &[
 ];
 
 /// How many paths there are; the test below counts cells.
-const PATHS: usize = 13;
+const PATHS: usize = 15;
 
 #[test]
 fn the_table_of_paths_is_large_enough() {
@@ -86,6 +86,39 @@ impl Case<'_> {
             let listed = fixture.driver().workspaces.workspaces(None).unwrap();
             assert_eq!(listed[0].state, "retired");
         }
+    }
+
+    /// Asserts that the task holds a workspace again, with its work or a notice that says where it
+    /// is kept.
+    fn assert_back_or_reported(&self) {
+        let fixture = self.fixture;
+        let task = fixture.task(self.task);
+        if self.is_retired() {
+            let workspace = fixture.store().workspace_of(self.task).unwrap();
+            // The branch is still checked out in the workspace that was left as it is.
+            assert!(workspace.is_none(), "{}", fixture.diagnostics(self.task));
+            return;
+        }
+        assert_eq!(
+            task.status.as_str(),
+            "held",
+            "{}",
+            fixture.diagnostics(self.task)
+        );
+        let now = files_without_task(&fixture.repo.slot());
+        let lasting = self.before.iter();
+        let mut lasting = lasting.filter(|(path, _)| path.to_str() != self.changing);
+        let is_back = lasting.all(|(path, it)| now.get(path) == Some(it));
+        let is_said = task
+            .attention
+            .iter()
+            .any(|it| it.contains("orange task restore"));
+        assert!(
+            is_back != is_said,
+            "back {is_back}, said {is_said}: {:?}",
+            task.attention
+        );
+        assert!(is_back || !self.comes_back, "{:?}", task.attention);
     }
 
     fn is_retired(&self) -> bool {
@@ -374,38 +407,59 @@ fn unsaved_work_is_restored_with_its_task_or_reported_as_kept() {
         let fixture = cell.fixture;
         fixture.move_to(cell.task, "open");
         fixture.unwrap_git();
-        let task = fixture.move_to(cell.task, "held");
+        fixture.move_to(cell.task, "held");
+        cell.assert_back_or_reported();
         if cell.is_retired() {
-            let workspace = fixture.store().workspace_of(cell.task).unwrap();
-            // The branch is still checked out in the workspace that was left as it is.
-            assert!(workspace.is_none(), "{}", fixture.diagnostics(cell.task));
             return;
         }
-        assert_eq!(
-            task.status.as_str(),
-            "held",
-            "{}",
-            fixture.diagnostics(cell.task)
-        );
-        let now = files_without_task(&fixture.repo.slot());
-        let lasting = cell.before.iter();
-        let mut lasting = lasting.filter(|(path, _)| path.to_str() != cell.changing);
-        let is_back = lasting.all(|(path, it)| now.get(path) == Some(it));
-        let is_said = task
-            .attention
-            .iter()
-            .any(|it| it.contains("orange task restore"));
-        assert!(
-            is_back != is_said,
-            "back {is_back}, said {is_said}: {:?}",
-            task.attention
-        );
-        assert!(is_back || !cell.comes_back, "{:?}", task.attention);
         // Once: releasing and acquiring again finds the newer rescue, not the older one twice.
         let first = cell.rescues().len();
         fixture.move_to(cell.task, "open");
         fixture.move_to(cell.task, "held");
         assert!(cell.rescues().len() <= first + 1);
+    });
+}
+
+#[test]
+fn a_reopened_task_has_its_unsaved_work_or_says_where_it_is() {
+    for_every_state(|cell| {
+        let fixture = cell.fixture;
+        cancel(cell);
+        cell.assert_released();
+        fixture.unwrap_git();
+        let answer = fixture.ask(cell.task, RequestKind::Reopen);
+        assert!(!matches!(answer, Answer::Refused(_)), "{answer:?}");
+        let driver = fixture.driver();
+        driver.performer.perform_until_done(cell.task).unwrap();
+        cell.assert_back_or_reported();
+    });
+}
+
+/// The performer of a reopened task is killed at a git call, and everything is repeated.
+#[test]
+fn a_reopening_that_is_killed_loses_nothing() {
+    for_every_state(|cell| {
+        let fixture = cell.fixture;
+        cancel(cell);
+        fixture.unwrap_git();
+        let count = fixture.repo.path("calls");
+        // Another call in every cell.
+        let at = 2 + cell.before.len() * 5 % 30;
+        begin_count(&count);
+        fixture.wrap_git(&format!(
+            "{}if [ $n = {at} ]; then kill -9 $PPID; exit 1; fi\nexec $real \"$@\"",
+            numbering_script(&count)
+        ));
+        let answer = fixture.ask_waiting(cell.task, RequestKind::Reopen, WaitPolicy::Skip);
+        assert!(matches!(answer, Answer::StillRunning(_)), "{answer:?}");
+        let mut perform = fixture.orange(&["perform", cell.task.as_str()]);
+        let status = perform.status().unwrap();
+        let calls = counted(&count);
+        assert_eq!(status.signal() == Some(9), calls >= at, "{status}, {calls}");
+        fixture.unwrap_git();
+        let driver = fixture.driver();
+        driver.performer.perform_until_done(cell.task).unwrap();
+        cell.assert_back_or_reported();
     });
 }
 

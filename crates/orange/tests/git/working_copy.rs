@@ -335,7 +335,7 @@ fn an_unreachable_remote_is_reported() {
 }
 
 #[test]
-fn lesson_46_empty_submodules_are_reported_and_setup_can_fill_them() {
+fn lesson_46_empty_submodules_are_no_trouble_and_setup_can_fill_them() {
     let fixture = HomeFixture::new(1);
     let repo = &fixture.repo;
     let library = repo.path("library");
@@ -347,17 +347,19 @@ fn lesson_46_empty_submodules_are_reported_and_setup_can_fill_them() {
     repo.git(&repo.app(), &add);
     repo.git(&repo.app(), &["commit", "-q", "-m", "with a submodule"]);
     let id = fixture.create_with_workspace();
-    let attention = fixture.task(&id).attention.join("\n");
-    assert!(
-        attention.contains("`lib`") && attention.contains("git submodule"),
-        "{attention}"
-    );
+    assert_eq!(fixture.task(&id).attention, [] as [&str; 0]);
+    let advice = "orange project update app --setup 'git submodule update --init'";
+    let (_, output) = fixture.call(&["doctor", "--json"]);
+    assert!(output.contains(advice), "{output}");
     fixture.move_to(&id, "open");
     let line = format!("git -c {allow} submodule update --init --quiet");
     fixture.configure_script("setup", &line);
     let task = fixture.move_to(&id, "held");
     assert_eq!(task.status.as_str(), "held", "{}", fixture.diagnostics(&id));
     assert!(repo.slot().join("lib/lib.rs").is_file());
+    assert_eq!(fixture.task(&id).attention, [] as [&str; 0]);
+    let (_, output) = fixture.call(&["doctor", "--json"]);
+    assert!(!output.contains("has submodules"), "{output}");
     // A clean submodule does not prevent the release of the workspace.
     fixture.move_to(&id, "open");
     assert_eq!(

@@ -285,12 +285,17 @@ impl Stage {
         // The server first, so that nothing new starts in it.
         self.tmux(&["kill-server"]);
         let marker = format!("ORANGE_HOME={}", self.home().path().display());
+        // tmux 3.3 does not end while a control client has output that nothing reads any more, so
+        // its processes are found by their socket.
+        let socket = self.home().tmux_socket().display().to_string();
         let mut own = Vec::new();
         for entry in fs::read_dir("/proc").unwrap().flatten() {
-            let environ = fs::read(entry.path().join("environ")).unwrap_or_default();
-            let has = environ
-                .split(|byte| *byte == 0)
-                .any(|it| it == marker.as_bytes());
+            let has = |file: &str, wanted: &str| {
+                let bytes = fs::read(entry.path().join(file)).unwrap_or_default();
+                let mut parts = bytes.split(|byte| *byte == 0);
+                parts.any(|it| it == wanted.as_bytes())
+            };
+            let has = has("environ", &marker) || has("cmdline", &socket);
             let pid = entry.file_name().to_string_lossy().parse::<i32>();
             if let (true, Ok(pid)) = (has, pid) {
                 own.push(pid);

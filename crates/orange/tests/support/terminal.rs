@@ -117,7 +117,6 @@ impl<'a> Terminal<'a> {
     }
 
     /// A property of the pane, as a tmux format.
-    #[cfg(feature = "crash-points")]
     pub fn mode(&self, format: &str) -> String {
         let output = self.tmux(&["display-message", "-p", format]);
         output.trim().to_owned()

@@ -79,8 +79,9 @@ fn is_part(it: char) -> bool {
     it.is_ascii_alphanumeric()
 }
 
+/// A commit in full, or shortened as in sentences.
 fn is_commit(word: &str) -> bool {
-    word.len() == 40 && word.chars().all(|it| it.is_ascii_hexdigit())
+    [40, 12].contains(&word.len()) && word.chars().all(|it| it.is_ascii_hexdigit())
 }
 
 /// Timestamps, as programs and as users see them.

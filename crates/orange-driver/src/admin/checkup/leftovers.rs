@@ -27,7 +27,8 @@ impl Admin {
     /// Looks for things that nothing uses any more. Adds one finding per kind, or one that says
     /// there are none.
     pub(crate) fn check_leftovers(&self, found: &mut Vec<Checkup>) {
-        let mut left = vec![self.drafts(), self.set_aside_files()];
+        let mut left = vec![self.drafts()];
+        left.extend(self.set_aside_files());
         // Another check reports problems with the database.
         if let Ok(store) = Store::open_read_only(&self.context.home) {
             match self.find_leftovers(&store) {
@@ -102,13 +103,39 @@ impl Admin {
         }
     }
 
-    fn set_aside_files(&self) -> Leftovers {
+    /// What was moved aside. Earlier versions also moved the git directories of submodules there,
+    /// which may have the only copy of a commit.
+    fn set_aside_files(&self) -> [Leftovers; 2] {
         let folder = self.context.home.set_aside();
-        Leftovers {
-            names: texts(entries(&folder).into_iter()),
-            description: "files that git ignores, moved aside by `orange workspace gc --yes`",
-            fix: format!("if you need none of them, run `rm -r {}`", folder.display()),
-        }
+        // Submodules may lie at any depth, by their names.
+        let has_repository = |it: &PathBuf| it.join("modules").is_dir();
+        let (repositories, files): (Vec<PathBuf>, Vec<PathBuf>) =
+            entries(&folder).into_iter().partition(has_repository);
+        let files = texts(files.into_iter());
+        let quoted = |path: &str| format!("'{}'", path.replace('\'', r"'\''"));
+        let rm = if repositories.is_empty() {
+            quoted(&folder.display().to_string())
+        } else {
+            let files: Vec<String> = files.iter().map(|it| quoted(it)).collect();
+            files.join(" ")
+        };
+        [
+            Leftovers {
+                names: files,
+                description: "files that git ignores, moved aside when a worktree was cleaned or \
+                              removed",
+                fix: format!("if you need none of them, run `rm -r {rm}`"),
+            },
+            Leftovers {
+                names: texts(repositories.into_iter()),
+                description: "repositories of submodules, moved aside when a worktree was removed",
+                fix: String::from(
+                    "they may have commits that are nowhere else: for each git directory \
+                     DIR below `modules`, see `git --work-tree=. --git-dir=DIR log HEAD --all --not \
+                     --remotes`",
+                ),
+            },
+        ]
     }
 
     /// Task directories that the database does not know.

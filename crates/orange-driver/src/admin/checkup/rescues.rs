@@ -25,7 +25,8 @@ impl Admin {
                     let what = format!("project {}", project.name);
                     let name = &project.name;
                     let fix = format!(
-                        "restore `{}`, or run `orange project remove {name}`",
+                        "restore `{}`, or run `orange project update {name} --path DIRECTORY` if \
+                         you moved it, or `orange project remove {name}`",
                         project.path.display()
                     );
                     let gone = Checkup::new(what, Health::Error, error.to_string());

@@ -7,7 +7,8 @@ use std::time::Duration;
 use orange_config::clock::Deadline;
 use orange_effects::process::{marked_runs, terminate};
 use orange_effects::tmux::TmuxError;
-use orange_engine::names::RunId;
+use orange_engine::Task;
+use orange_engine::names::{RunId, TaskId};
 use orange_store::{Store, StoredTask, TaskFilter};
 
 use super::{UninstallPlan, UninstallReport, export};
@@ -43,15 +44,16 @@ impl Admin {
         let store = has_database.then(|| self.context.store());
         let mut store = store.transpose()?;
         let mut locks = Vec::new();
+        let mut kept = BTreeSet::new();
         if let Some(store) = &mut store {
             let tasks = stored_tasks(store)?;
             for stored in &tasks {
                 locks.extend(lock_task(stored)?);
             }
-            self.stop_agents(store, &tasks, &mut report);
-            self.clear_projects(store, &tasks, &mut report)?;
+            let unstopped = self.stop_agents(store, &tasks, &mut report);
+            kept = self.clear_projects(store, &tasks, &unstopped, &mut report)?;
         }
-        self.clear_leftovers(&plan.export, &mut report)?;
+        self.clear_leftovers(&plan.export, &kept, &mut report)?;
         self.stop_tmux(&mut report);
         if report.problems.is_empty() {
             self.report_progress("removing the home");
@@ -88,29 +90,61 @@ impl Admin {
         }
     }
 
-    /// Ends every agent, and the processes that earlier agents left running.
-    fn stop_agents(&self, store: &Store, tasks: &[StoredTask], report: &mut UninstallReport) {
+    /// Ends every agent, and the processes that earlier agents left running. Returns the tasks with
+    /// an agent that may still be running; their worktrees must stay.
+    fn stop_agents(
+        &self,
+        store: &Store,
+        tasks: &[StoredTask],
+        report: &mut UninstallReport,
+    ) -> BTreeSet<TaskId> {
+        let mut unstopped = BTreeSet::new();
         let home = self.context.home.path().as_os_str();
-        let marked = marked_runs().unwrap_or_default().into_iter();
+        let marked = match marked_runs() {
+            Ok(marked) => marked.into_iter(),
+            Err(error) => {
+                let problem = format!("running agents are unknown, so worktrees are kept: {error}");
+                report.problems.push(problem);
+                return tasks.iter().map(|it| it.task.id.clone()).collect();
+            }
+        };
         let marked = marked.filter(|(_, of_home)| of_home.as_deref() == Some(home));
         let marked: BTreeSet<RunId> = marked.map(|(run, _)| run).collect();
         for stored in tasks {
             let task = &stored.task;
             self.report_progress(&format!("stopping the agents of {}", task.id));
-            let runs = store.runs(&task.id).unwrap_or_default();
-            let runs = runs.iter().filter(|run| {
-                run.ended_at.is_none() && run.place.is_some() || marked.contains(&run.id)
-            });
-            for run in runs {
-                if let Err(failure) = self.agents.end_run(store, task, &run.id) {
-                    let (id, role) = (&task.id, &run.role);
-                    let error = failure.error;
-                    report
-                        .problems
-                        .push(format!("task `{id}`: cannot stop the {role}: {error}"));
-                }
+            let stopped = self.stop_agents_of(store, task, &marked);
+            if let Err(reason) = stopped {
+                let id = &task.id;
+                report
+                    .problems
+                    .push(format!("task `{id}`: {reason}; its worktree is kept"));
+                unstopped.insert(id.clone());
             }
         }
+        unstopped
+    }
+
+    fn stop_agents_of(
+        &self,
+        store: &Store,
+        task: &Task,
+        marked: &BTreeSet<RunId>,
+    ) -> Result<(), String> {
+        let runs = store.runs(&task.id).map_err(|error| error.to_string())?;
+        let runs = runs.iter().filter(|run| {
+            run.ended_at.is_none() && run.place.is_some() || marked.contains(&run.id)
+        });
+        let mut problems = Vec::new();
+        for run in runs {
+            if let Err(failure) = self.agents.end_run(store, task, &run.id) {
+                problems.push(format!("cannot stop the {}: {}", run.role, failure.error));
+            }
+        }
+        if problems.is_empty() {
+            return Ok(());
+        }
+        Err(problems.join("; "))
     }
 
     fn stop_tmux(&self, report: &mut UninstallReport) {

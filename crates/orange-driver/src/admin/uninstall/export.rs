@@ -24,7 +24,7 @@ const MOVED: [&str; 7] = [
 ];
 
 /// Entries that only orange reads.
-const DELETED_FILES: [&str; 9] = [
+const DELETED_FILES: [&str; 10] = [
     "orange.db",
     "orange.db-wal",
     "orange.db-shm",
@@ -32,6 +32,7 @@ const DELETED_FILES: [&str; 9] = [
     "environment.json",
     "tmux.sock",
     "projects.lock",
+    "drafts.lock",
     "supervisor.wanted",
     "supervisor.lock",
 ];
@@ -156,6 +157,21 @@ fn remove_empty(folder: &Path) {
         }
     }
     let _left = fs::remove_dir(folder);
+}
+
+/// The directories of worktrees in the home; orange's own ones there begin with a dot.
+pub(super) fn worktrees(home: &Home) -> Vec<PathBuf> {
+    unhidden(&home.workspaces())
+}
+
+/// The paths in a directory that do not begin with a dot, sorted.
+pub(super) fn unhidden(folder: &Path) -> Vec<PathBuf> {
+    let mut paths = entries(folder);
+    paths.retain(|it| {
+        let name = it.file_name().unwrap_or_default();
+        !name.as_encoded_bytes().starts_with(b".")
+    });
+    paths
 }
 
 /// The paths in a directory, sorted; none if it cannot be read.

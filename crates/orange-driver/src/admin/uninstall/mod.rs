@@ -9,10 +9,14 @@ mod export;
 mod repositories;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
-use orange_config::Project;
-use orange_effects::git::Git;
+use orange_config::{Environment, Project};
+use orange_effects::git::{Git, GitError};
+use orange_effects::private_file;
 use orange_effects::skill_file::{self, SkillState};
 use orange_engine::names::{BranchName, ProjectName, TaskId};
 use orange_engine::role::Role;
@@ -22,6 +26,11 @@ use serde::Serialize;
 use crate::DriverError;
 use crate::admin::Admin;
 use crate::admin::skills::SkillAction;
+use crate::workspaces::Workspaces;
+use crate::workspaces::kept::KeptWorktree;
+
+/// The largest `.git` file of a worktree that is read, in bytes.
+const LARGEST_LINK: u64 = 64 * 1024;
 
 /// What `orange uninstall` will stop, remove and keep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -38,6 +47,11 @@ pub struct UninstallPlan {
     pub agents: Vec<LiveAgent>,
     /// Worktrees to remove; their uncommitted work is saved first.
     pub worktrees: Vec<WorktreeToRemove>,
+    /// Worktrees that hold something that cannot be saved, or that cannot be read; they stay, and
+    /// so does the home.
+    pub kept_worktrees: Vec<KeptWorktree>,
+    /// Worktrees whose repository is gone; they are moved with your own files.
+    pub moved_worktrees: Vec<PathBuf>,
     /// Lines to remove from `.git/info/exclude`.
     pub excludes: Vec<ExcludedLines>,
     /// Skills to remove.
@@ -97,6 +111,8 @@ pub struct UninstallReport {
     pub export: Option<PathBuf>,
     /// Branches that were created for uncommitted work.
     pub saved_branches: Vec<KeptBranch>,
+    /// Where the git directories of submodules are that may have commits of their own.
+    pub kept_submodules: Vec<PathBuf>,
     /// What is left in the home, because orange did not put it there.
     pub left: Vec<PathBuf>,
     /// What could not be removed; the home stays until this is solved.
@@ -115,6 +131,8 @@ impl Admin {
             tmux_server: self.context.tmux.list().is_ok(),
             agents: Vec::new(),
             worktrees: Vec::new(),
+            kept_worktrees: Vec::new(),
+            moved_worktrees: Vec::new(),
             excludes: Vec::new(),
             skills: self.own_skills()?,
             kept_branches: Vec::new(),
@@ -122,7 +140,10 @@ impl Admin {
         };
         let store = match Store::open_read_only(home) {
             Ok(store) => store,
-            Err(StoreError::Missing { .. } | StoreError::DatabaseLost { .. }) => return Ok(plan),
+            Err(StoreError::Missing { .. } | StoreError::DatabaseLost { .. }) => {
+                self.plan_leftovers(&mut plan);
+                return Ok(plan);
+            }
             Err(error) => return Err(error.into()),
         };
         for summary in store.list(&TaskFilter::default())?.tasks {
@@ -141,6 +162,7 @@ impl Admin {
                 plan.problems.push(format!("project `{name}`: {error}"));
             }
         }
+        self.plan_leftovers(&mut plan);
         Ok(plan)
     }
 
@@ -150,24 +172,29 @@ impl Admin {
         project: &Project,
         plan: &mut UninstallPlan,
     ) -> Result<(), DriverError> {
-        let git = self.workspaces.open_repository(project)?;
-        for record in store.workspaces(&project.name)? {
-            let task = match record.state {
-                WorkspaceState::Bound(task) | WorkspaceState::Reserved(task) => Some(task),
-                WorkspaceState::Free | WorkspaceState::Retired => None,
-            };
-            if !record.path.exists() {
-                continue;
+        let mut records = store.workspaces(&project.name)?;
+        records.retain(|it| it.path.exists());
+        let git = match open_repository(&self.workspaces, project) {
+            Ok(Some(git)) => git,
+            // `plan_leftovers` finds the worktrees of a repository that is gone.
+            Ok(None) => return Ok(()),
+            Err(reason) => {
+                let kept = records.into_iter().map(|it| KeptWorktree {
+                    path: it.path,
+                    reasons: vec![reason.clone()],
+                });
+                plan.kept_worktrees.extend(kept);
+                plan.problems.push(reason);
+                return Ok(());
             }
-            let condition = git.worktree(&record.path).and_then(|it| it.condition());
-            plan.worktrees.push(WorktreeToRemove {
-                path: record.path,
-                task,
-                uncommitted: condition.map_or(0, |it| it.changes.len()),
-            });
+        };
+        for record in records {
+            let is_released = record.state != WorkspaceState::Free;
+            plan_worktree(plan, &git, record.path, is_released);
         }
         let lines = git.added_excludes()?;
-        if !lines.is_empty() {
+        // Another home that has worktrees there needs the lines.
+        if !lines.is_empty() && !git.has_workspaces_outside(&self.context.home.workspaces())? {
             plan.excludes.push(ExcludedLines {
                 repository: project.path.clone(),
                 lines,
@@ -181,6 +208,26 @@ impl Admin {
         Ok(())
     }
 
+    /// Adds the worktrees that belong to no registered project.
+    fn plan_leftovers(&self, plan: &mut UninstallPlan) {
+        for path in export::worktrees(&self.context.home) {
+            let worktrees = plan.worktrees.iter().map(|it| &it.path);
+            let kept = plan.kept_worktrees.iter().map(|it| &it.path);
+            let real = real_path(&path);
+            if worktrees.chain(kept).any(|it| real_path(it) == real) {
+                continue;
+            }
+            match open_worktree(&path, &self.context.environment) {
+                Ok(Some(git)) => plan_worktree(plan, &git, path, false),
+                Ok(None) => plan.moved_worktrees.push(path),
+                Err(reason) => plan.kept_worktrees.push(KeptWorktree {
+                    path,
+                    reasons: vec![reason],
+                }),
+            }
+        }
+    }
+
     /// The skills that orange has written and that were not changed since.
     fn own_skills(&self) -> Result<Vec<PathBuf>, DriverError> {
         let folders = match self.skill_folders(None, SkillAction::Remove) {
@@ -192,6 +239,85 @@ impl Admin {
             .filter(|(_, skills)| matches!(skill_file::inspect(skills), Ok(SkillState::Own(_))));
         Ok(own.map(|(_, skills)| skill_file::path(&skills)).collect())
     }
+}
+
+/// Adds a worktree to what is removed or to what is kept, by the rules of the removal itself.
+/// `is_released` says whether its work is saved first.
+fn plan_worktree(plan: &mut UninstallPlan, git: &Git, path: PathBuf, is_released: bool) {
+    let read = || -> Result<Result<WorktreeToRemove, Vec<String>>, GitError> {
+        let worktree = git.worktree(&path)?;
+        let marker = worktree.marker()?;
+        let task = marker.and_then(|it| it.phase.task().cloned());
+        let reasons: Vec<String> = if is_released && task.is_some() {
+            let obstacles = worktree.release_obstacles()?;
+            if obstacles.is_empty() {
+                worktree.embedded_submodules()?
+            } else {
+                obstacles.iter().map(ToString::to_string).collect()
+            }
+        } else {
+            worktree.unsaved_reason()?.into_iter().collect()
+        };
+        if !reasons.is_empty() {
+            return Ok(Err(reasons));
+        }
+        Ok(Ok(WorktreeToRemove {
+            path: path.clone(),
+            task,
+            uncommitted: worktree.condition()?.changes.len(),
+        }))
+    };
+    let reasons = match read() {
+        Ok(Ok(worktree)) => {
+            plan.worktrees.push(worktree);
+            return;
+        }
+        Ok(Err(reasons)) => reasons,
+        Err(error) => vec![format!("what is uncommitted in it is unknown: {error}")],
+    };
+    plan.kept_worktrees.push(KeptWorktree { path, reasons });
+}
+
+/// The repository of a project; `None` if it is gone. The error says that it exists and could not
+/// be opened.
+fn open_repository(workspaces: &Workspaces, project: &Project) -> Result<Option<Git>, String> {
+    match workspaces.open_repository(project) {
+        Ok(git) => Ok(Some(git)),
+        Err(_) if matches!(project.path.join(".git").try_exists(), Ok(false)) => Ok(None),
+        Err(error) => {
+            let (name, path) = (&project.name, project.path.display());
+            Err(format!(
+                "the repository `{path}` of project `{name}` could not be opened: {error}"
+            ))
+        }
+    }
+}
+
+/// The repository of a worktree; `None` if it is gone, or is the directory itself. The error says
+/// that it exists and could not be opened.
+fn open_worktree(path: &Path, environment: &Environment) -> Result<Option<Git>, String> {
+    let error = match Git::open("git", path, environment) {
+        Ok(git) => return Ok(Some(git)),
+        Err(error) => error,
+    };
+    let link = path.join(".git");
+    if fs::symlink_metadata(&link).is_ok_and(|it| it.is_dir()) {
+        return Ok(None);
+    }
+    // An agent may have put a pipe or a huge file there.
+    let link = private_file::read_from_agent(&link, LARGEST_LINK).map_err(|it| it.to_string())?;
+    let link = link.unwrap_or_default();
+    let record = link.trim_ascii_end().strip_prefix(b"gitdir: ");
+    let record = record.map(|it| path.join(OsStr::from_bytes(it)));
+    match record.map(|it| it.try_exists()) {
+        None | Some(Ok(false)) => Ok(None),
+        Some(_) => Err(format!("its repository could not be opened: {error}")),
+    }
+}
+
+/// A path without links, for comparing; the home may be behind one.
+fn real_path(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// The branches of a project's tasks, each once: a task can take over the branch of an ended one.

@@ -1,50 +1,66 @@
 //! Saves the work in worktrees, and removes what orange put into repositories.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use orange_config::Project;
 use orange_effects::git::{Git, RemoveRequest, RemoveResult, Rescue, Slot};
-use orange_engine::names::{BranchName, WorkspaceName};
+use orange_engine::names::{BranchName, TaskId, WorkspaceName};
 use orange_store::{Store, StoredTask, WorkspaceState};
 
-use super::{KeptBranch, UninstallReport, export};
+use super::{KeptBranch, UninstallReport, export, open_repository, open_worktree, real_path};
 use crate::DriverError;
 use crate::admin::Admin;
 use crate::admin::gc::release_retired;
 
 impl Admin {
-    /// Saves and removes the worktrees of every registered project.
+    /// Saves and removes the worktrees of every registered project, except those of tasks with an
+    /// agent that may be running. Returns the worktrees that stay.
     pub(super) fn clear_projects(
         &self,
         store: &mut Store,
         tasks: &[StoredTask],
+        unstopped: &BTreeSet<TaskId>,
         report: &mut UninstallReport,
-    ) -> Result<(), DriverError> {
-        for stored in tasks {
-            if let Err(reason) = self.release_for_good(store, stored) {
+    ) -> Result<BTreeSet<PathBuf>, DriverError> {
+        let mut kept = BTreeSet::new();
+        // Also where the repository or the project is gone.
+        for task in unstopped {
+            kept.extend(store.workspace_of(task)?.map(|it| real_path(&it.path)));
+        }
+        for project in self.context.projects()?.projects {
+            let git = match open_repository(&self.workspaces, &project) {
+                Ok(Some(git)) => git,
                 // A repository that is gone cannot save anything; its worktrees are moved whole.
-                let project = &stored.task.project;
-                let known = self.context.projects()?;
-                let known = known.require(project).ok();
-                let is_there = known.is_some_and(|it| self.workspaces.open_repository(it).is_ok());
-                if is_there {
+                Ok(None) => continue,
+                Err(reason) => {
+                    let worktrees = store.workspaces(&project.name)?.into_iter();
+                    kept.extend(worktrees.map(|it| real_path(&it.path)));
+                    report.problems.push(reason);
+                    continue;
+                }
+            };
+            let is_stopped = |it: &&StoredTask| !unstopped.contains(&it.task.id);
+            let of_project = tasks.iter().filter(|it| it.task.project == project.name);
+            for stored in of_project.filter(is_stopped) {
+                if let Err(reason) = self.release_for_good(store, stored) {
                     let id = &stored.task.id;
                     report.problems.push(format!("task `{id}`: {reason}"));
                 }
             }
-        }
-        for project in self.context.projects()?.projects {
-            let Ok(git) = self.workspaces.open_repository(&project) else {
-                continue;
-            };
             self.report_progress(&format!("removing the worktrees of {}", project.name));
-            let cleared = self.clear_project(store, &git, &project, report);
-            if let Err(error) = cleared {
-                let name = &project.name;
-                report.problems.push(format!("project `{name}`: {error}"));
+            let cleared = self.clear_project(store, &git, &project, unstopped, report);
+            match cleared {
+                Ok(worktrees) => kept.extend(worktrees.iter().map(|it| real_path(it))),
+                Err(error) => {
+                    let worktrees = store.workspaces(&project.name)?.into_iter();
+                    kept.extend(worktrees.map(|it| real_path(&it.path)));
+                    let name = &project.name;
+                    report.problems.push(format!("project `{name}`: {error}"));
+                }
             }
         }
-        Ok(())
+        Ok(kept)
     }
 
     /// Releases the workspace of a task, as at the task's end: teardown, saving the work,
@@ -68,17 +84,33 @@ impl Admin {
         Ok(())
     }
 
+    /// Removes the worktrees of a project; returns those that stay, each with a problem in the
+    /// report.
     fn clear_project(
         &self,
         store: &mut Store,
         git: &Git,
         project: &Project,
+        unstopped: &BTreeSet<TaskId>,
         report: &mut UninstallReport,
-    ) -> Result<(), DriverError> {
+    ) -> Result<Vec<PathBuf>, DriverError> {
+        let mut kept = Vec::new();
         for record in store.workspaces(&project.name)? {
+            let marked_task = git.worktree(&record.path).and_then(|it| it.marker());
+            let marked_task = marked_task
+                .ok()
+                .flatten()
+                .and_then(|it| it.phase.task().cloned());
             let removed = match &record.state {
                 // Its work could not be saved, which is already reported as a problem.
-                WorkspaceState::Bound(_) | WorkspaceState::Reserved(_) => continue,
+                WorkspaceState::Bound(_) | WorkspaceState::Reserved(_) => {
+                    kept.push(record.path);
+                    continue;
+                }
+                _ if marked_task.is_some_and(|it| unstopped.contains(&it)) => {
+                    kept.push(record.path);
+                    continue;
+                }
                 // The agents have ended, so the obstacle that retired it may be gone.
                 WorkspaceState::Retired => release_retired(git, project, &record)?,
                 WorkspaceState::Free => Ok(()),
@@ -87,12 +119,16 @@ impl Admin {
                 let removed = self.remove_idle(store, git, project, &record);
                 removed.map_err(|error| error.to_string())
             });
-            if let Err(reason) = removed {
-                let path = record.path.display();
-                report.problems.push(format!("`{path}`: {reason}"));
+            match removed {
+                Ok(removed) => report.kept_submodules.extend(removed.submodules),
+                Err(reason) => {
+                    let path = record.path.display();
+                    report.problems.push(format!("`{path}`: {reason}"));
+                    kept.push(record.path);
+                }
             }
         }
-        self.remove_verification(git, project)?;
+        self.remove_verification(git, project.name.as_str())?;
         for rescued in git.all_rescues()? {
             // Another home may have tasks in this repository.
             if store.require(&rescued.about.task).is_ok() {
@@ -101,11 +137,13 @@ impl Admin {
                     .extend(create_branch(git, project, &rescued)?);
             }
         }
-        remove_traces(git)
+        remove_traces(git)?;
+        Ok(kept)
     }
 
-    fn remove_verification(&self, git: &Git, project: &Project) -> Result<(), DriverError> {
-        let name = WorkspaceName::new(project.name.as_str());
+    /// Removes the worktree in which merges into a project were verified.
+    fn remove_verification(&self, git: &Git, project: &str) -> Result<(), DriverError> {
+        let name = WorkspaceName::new(project);
         let folder = self.context.home.verification();
         let path = folder.join(name.as_str());
         if !path.exists() && !folder.exists() {
@@ -135,35 +173,71 @@ impl Admin {
     pub(super) fn clear_leftovers(
         &self,
         export: &Path,
+        kept: &BTreeSet<PathBuf>,
         report: &mut UninstallReport,
     ) -> Result<(), DriverError> {
-        for path in export::entries(&self.context.home.workspaces()) {
+        for path in export::worktrees(&self.context.home) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let is_reported = report
-                .problems
-                .iter()
-                .any(|it| it.contains(&*path.to_string_lossy()));
-            if name.starts_with('.') || is_reported {
+            if kept.contains(&real_path(&path)) {
                 continue;
             }
-            let Ok(git) = Git::open("git", &path, &self.context.environment) else {
-                export::move_into(export, &path, &format!("worktrees/{name}"))?;
-                continue;
+            let git = match open_worktree(&path, &self.context.environment) {
+                Ok(Some(git)) => git,
+                Ok(None) => {
+                    export::move_into(export, &path, &format!("worktrees/{name}"))?;
+                    continue;
+                }
+                Err(reason) => {
+                    let path = path.display();
+                    report.problems.push(format!("`{path}`: {reason}"));
+                    continue;
+                }
             };
             let workspace = WorkspaceName::new(&*name);
             let slot = Slot {
                 name: &workspace,
                 path: &path,
             };
-            let kept = |reason| DriverError::WorkspaceNotRemoved {
+            let not_removed = |reason| DriverError::WorkspaceNotRemoved {
                 workspace: workspace.clone(),
                 path: path.clone(),
                 reason,
             };
-            let removed = self.remove_worktree(&git, &slot, kept);
-            if let Err(error) = removed.and_then(|_| remove_traces(&git)) {
+            let removed = self.remove_worktree(&git, &slot, not_removed);
+            let removed = removed.and_then(|(_, submodules)| {
+                report.kept_submodules.extend(submodules);
+                remove_traces(&git)
+            });
+            if let Err(error) = removed {
                 let path = path.display();
                 report.problems.push(format!("`{path}`: {error}"));
+            }
+        }
+        self.clear_verification(export, report)
+    }
+
+    /// Removes the worktrees for verification of projects that are no longer registered.
+    fn clear_verification(
+        &self,
+        export: &Path,
+        report: &mut UninstallReport,
+    ) -> Result<(), DriverError> {
+        for path in export::unhidden(&self.context.home.verification()) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let removed = match open_worktree(&path, &self.context.environment) {
+                Ok(Some(git)) => self
+                    .remove_verification(&git, &name)
+                    .and_then(|()| remove_traces(&git))
+                    .map_err(|error| error.to_string()),
+                Ok(None) => {
+                    export::move_into(export, &path, &format!("verification/{name}"))?;
+                    continue;
+                }
+                Err(reason) => Err(reason),
+            };
+            if let Err(reason) = removed {
+                let path = path.display();
+                report.problems.push(format!("`{path}`: {reason}"));
             }
         }
         Ok(())
@@ -183,10 +257,17 @@ fn create_branch(
         return Ok(None);
     }
     let name = format!("orange-saved/{task}-{}", rescued.number);
-    let branch = BranchName::new(name);
-    // A branch of that name with other content stays, and so does the ref of the saved work.
-    let _exists = git.restore_to_branch(rescued, &branch)?;
-    super::kept_branch(git, project, branch)
+    // A branch of that name with other content stays as it is.
+    for attempt in 1.. {
+        let branch = BranchName::new(match attempt {
+            1 => name.clone(),
+            _ => format!("{name}-{attempt}"),
+        });
+        if git.restore_to_branch(rescued, &branch)?.is_ok() {
+            return super::kept_branch(git, project, branch);
+        }
+    }
+    Ok(None)
 }
 
 /// Removes orange's exclude lines and its merge lock, unless another home has worktrees in the

@@ -17,10 +17,10 @@ use crate::git::{Git, GitError, Worktree};
 use crate::safe_directory::EntryKind;
 
 /// How many uncommitted new files are shown.
-const NEW_SHOWN: usize = 1000;
+pub(super) const NEW_SHOWN: usize = 1000;
 
 /// The largest such file that is shown.
-const NEW_LARGEST: u64 = 8 * 1024 * 1024;
+pub(super) const NEW_LARGEST: u64 = 8 * 1024 * 1024;
 
 /// Which diff to make.
 #[derive(Clone, Copy, Debug)]

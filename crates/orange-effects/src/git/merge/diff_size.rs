@@ -1,10 +1,18 @@
 //! The size of a branch's changes, in numbers.
 
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+
 use orange_engine::names::CommitId;
 
-use super::diff::DiffRequest;
-use crate::git::repository::call::split_zero_terminated;
+use super::diff::{DiffRequest, NEW_LARGEST, NEW_SHOWN};
+use crate::git::repository::call::{path, split_zero_terminated};
+use crate::git::worktree::status::HELD_FOLDER;
 use crate::git::{Git, GitError, Worktree};
+use crate::private_file;
+
+/// Like git, a NUL among the first bytes means that a file is binary.
+const BINARY_CHECK: usize = 8000;
 
 /// The size of a branch's changes since it forked from the default branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +52,7 @@ impl Git {
 }
 
 impl Worktree<'_> {
-    /// The size of the committed and uncommitted changes in tracked files.
+    /// The size of the committed and uncommitted changes, including new files.
     pub fn diff_size(&self, request: &DiffRequest<'_>) -> Result<DiffSize, GitError> {
         let git = self.git();
         let Some(head) = git.branch(request.branch)? else {
@@ -55,8 +63,54 @@ impl Worktree<'_> {
             .call(NUMBERS)
             .with_arguments([base.as_str(), "--"])
             .bytes()?;
-        Ok(parse_numstat(git.count(&base, &head)?, head, &numbers))
+        let mut size = parse_numstat(git.count(&base, &head)?, head, &numbers);
+        self.add_new_files(&mut size)?;
+        Ok(size)
     }
+
+    /// Adds the files that git neither tracks nor ignores. A file that is large, binary or not
+    /// readable counts without its lines. Little is read, because the dashboard asks often.
+    fn add_new_files(&self, size: &mut DiffSize) -> Result<(), GitError> {
+        let words = ["ls-files", "-z", "--others", "--exclude-standard"];
+        let found = self.call(words).bytes()?;
+        let mut room = NEW_LARGEST;
+        let mut seen = 0;
+        for name in split_zero_terminated(&found) {
+            let name = path(name);
+            // A name that ends with a slash is a nested repository, which cannot be committed.
+            if name.as_os_str().as_bytes().ends_with(b"/") || name.starts_with(HELD_FOLDER) {
+                continue;
+            }
+            size.files += 1;
+            seen += 1;
+            if seen > NEW_SHOWN {
+                continue;
+            }
+            let file = self.path().join(name);
+            let Ok(metadata) = fs::symlink_metadata(&file) else {
+                continue;
+            };
+            if metadata.is_symlink() {
+                size.added += 1;
+            } else if metadata.len() <= room
+                && let Ok(Some(content)) = private_file::read_from_agent(&file, room)
+            {
+                room = room.saturating_sub(metadata.len());
+                size.added += count_lines(&content);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The lines of a file; zero for a binary one.
+fn count_lines(content: &[u8]) -> u64 {
+    let start = content.get(..BINARY_CHECK).unwrap_or(content);
+    if start.contains(&0) {
+        return 0;
+    }
+    let lines = content.split_inclusive(|byte| *byte == b'\n').count();
+    u64::try_from(lines).unwrap_or(u64::MAX)
 }
 
 fn parse_numstat(commits: u64, head: CommitId, numbers: &[u8]) -> DiffSize {

@@ -144,9 +144,21 @@ impl Worktree<'_> {
         let changed = status.changes.iter();
         let changed = changed.filter(|(path, it)| it.is_staged || tracked.contains(path.as_path()));
         let changed = changed.map(|(path, _)| path.clone());
-        let files: Vec<PathBuf> = changed.chain(status.moved_submodules.clone()).collect();
+        let files: Vec<PathBuf> = changed.collect();
         if !files.is_empty() {
             return Ok(Some(MergeObstacle::UncommittedChanges { checkout, files }));
+        }
+        let mut submodules = Vec::new();
+        for path in &status.moved_submodules {
+            if !self.is_outdated_submodule(path, from)? {
+                submodules.push(path.clone());
+            }
+        }
+        if !submodules.is_empty() {
+            return Ok(Some(MergeObstacle::MovedSubmodules {
+                checkout,
+                submodules,
+            }));
         }
         let files = self.occupied_paths(&status, &tracked, from, to)?;
         if !files.is_empty() {
@@ -173,6 +185,32 @@ impl Worktree<'_> {
             checkout,
             reason: error.to_string(),
         }))
+    }
+
+    /// Whether a submodule is merely not updated yet: it is at a commit that the branch recorded
+    /// for it earlier. A merge does not touch what is in it, and git itself does not mind.
+    fn is_outdated_submodule(&self, path: &Path, branch: &CommitId) -> Result<bool, GitError> {
+        let staged = [
+            "diff-index",
+            "--cached",
+            "--quiet",
+            "--ignore-submodules=dirty",
+        ];
+        let staged = self.call(staged).with_arguments([branch.as_str(), "--"]);
+        if staged.with_arguments([path]).answer()?.is_none() {
+            return Ok(false);
+        }
+        let Some(commit) = self.submodule_commit(path) else {
+            return Ok(false);
+        };
+        let words = ["log", "--max-count=1", "--format=%H", "--no-show-signature"];
+        let recorded = self.git().call(words).with_arguments([
+            "--ignore-submodules=none",
+            &format!("--find-object={commit}"),
+            branch.as_str(),
+            "--",
+        ]);
+        Ok(!recorded.with_arguments([path]).bytes()?.is_empty())
     }
 
     /// Untracked files, including ignored ones, where the new commit has files.

@@ -149,6 +149,15 @@ impl Git {
             if to != *tip
                 && let Some(verify) = merge.verify
             {
+                // Checked before the verification, because that may take long, and again after it.
+                let forward = FastForward {
+                    branch: merge.default,
+                    from: tips.local.as_ref(),
+                    to: &to,
+                };
+                if let Some(obstacle) = self.find_obstacle(&forward)? {
+                    return Ok(Err(obstacle.into()));
+                }
                 if let Err(obstacle) = verify(&to)? {
                     return Ok(Err(obstacle.into()));
                 }
@@ -263,7 +272,7 @@ impl Git {
     }
 
     /// Takes the lock of merges, and waits for merges that are in progress.
-    fn lock_merges(&self) -> Result<File, GitError> {
+    pub fn lock_merges(&self) -> Result<File, GitError> {
         let path = self.directory().join(LOCK);
         let mut options = OpenOptions::new();
         let options = options.write(true).create(true).truncate(false);

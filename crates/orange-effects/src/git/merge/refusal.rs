@@ -55,6 +55,11 @@ pub enum MergeObstacle {
         checkout: PathBuf,
         files: Vec<PathBuf>,
     },
+    /// In a checkout of the default branch, submodules are at commits that it has not recorded.
+    MovedSubmodules {
+        checkout: PathBuf,
+        submodules: Vec<PathBuf>,
+    },
     /// A checkout of the default branch has untracked files where the merge would write.
     UntrackedFiles {
         checkout: PathBuf,
@@ -129,7 +134,7 @@ impl fmt::Display for MergeRefusal {
             ),
             MergeObstacle::NotFastForward => write!(
                 formatter,
-                "run `{retry} --strategy merge`, or `git rebase {default}` in the task's worktree"
+                "run `orange task merge {task} --strategy merge` or `--strategy rebase`"
             ),
             MergeObstacle::Conflicts(_) | MergeObstacle::NotVerified { .. } => write!(
                 formatter,
@@ -145,6 +150,12 @@ impl fmt::Display for MergeRefusal {
             MergeObstacle::UncommittedChanges { checkout, .. } => write!(
                 formatter,
                 "commit them, or stash them with `git -C '{}' stash`, then run `{retry}`",
+                checkout.display()
+            ),
+            MergeObstacle::MovedSubmodules { checkout, .. } => write!(
+                formatter,
+                "commit the new state, or return to the recorded one with `git -C '{}' submodule \
+                 update --init`, then run `{retry}`",
                 checkout.display()
             ),
             MergeObstacle::UntrackedFiles { .. } => {
@@ -214,6 +225,15 @@ impl fmt::Display for MergeObstacle {
                 "the checkout `{}` has uncommitted changes in {}",
                 checkout.display(),
                 file_list(files)
+            ),
+            Self::MovedSubmodules {
+                checkout,
+                submodules,
+            } => write!(
+                formatter,
+                "in the checkout `{}`, submodules are at other commits than its branch records: {}",
+                checkout.display(),
+                file_list(submodules)
             ),
             Self::UntrackedFiles { checkout, files } => write!(
                 formatter,

@@ -38,10 +38,6 @@ pub struct AcquireRequest<'a> {
 
 /// The result of acquiring a workspace.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one is made per start and taken apart at once"
-)]
 pub enum AcquireResult<'a> {
     /// The workspace is on the branch.
     Acquired(AcquiredWorkspace<'a>),
@@ -70,8 +66,6 @@ pub struct AcquiredWorkspace<'a> {
     pub changes: Vec<PathBuf>,
     /// Submodules that are not at the branch's commit.
     pub stale_submodules: Vec<PathBuf>,
-    /// Submodules that are not checked out; git does not check them out on its own.
-    pub empty_submodules: Vec<PathBuf>,
     /// Whether the branch tracks the task's file, which must not be merged.
     pub is_task_file_tracked: bool,
 }
@@ -187,7 +181,11 @@ impl<'a> Worktree<'a> {
             }
         }
         if let Some(path) = target.elsewhere.take() {
-            return Ok(Err(AcquireRefusal::CheckedOutElsewhere(path)));
+            return Ok(Err(if self.git().is_workspace(&path)? {
+                AcquireRefusal::HasOtherWorkspace(path)
+            } else {
+                AcquireRefusal::CheckedOutElsewhere(path)
+            }));
         }
         let early_status = target.early_status.take();
         let status = match self.require_clean(&marker, &target, early_status)? {
@@ -198,8 +196,7 @@ impl<'a> Worktree<'a> {
             Ok(status) => status,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        self.acquired_workspace(acquire, target, status, false)
-            .map(Ok)
+        Ok(Ok(self.acquired_workspace(acquire, target, status, false)))
     }
 
     /// A workspace that the task already has. Nothing in it is changed.
@@ -225,8 +222,7 @@ impl<'a> Worktree<'a> {
         if marker.phase != phase {
             self.set_phase(marker, phase)?;
         }
-        self.acquired_workspace(acquire, target, status, true)
-            .map(Ok)
+        Ok(Ok(self.acquired_workspace(acquire, target, status, true)))
     }
 
     /// Makes sure that the workspace is clean: what a killed attempt left is repaired; anything
@@ -386,12 +382,10 @@ impl<'a> Worktree<'a> {
         target: AcquireTarget,
         status: WorktreeStatus,
         was_acquired: bool,
-    ) -> Result<AcquiredWorkspace<'a>, GitError> {
-        let empty_submodules = self.empty_submodules(&status)?;
-        Ok(AcquiredWorkspace {
+    ) -> AcquiredWorkspace<'a> {
+        AcquiredWorkspace {
             is_task_file_tracked: status.has(acquire.task_file),
             worktree: self,
-            empty_submodules,
             base: target.base,
             freshness: target.freshness,
             was_acquired,
@@ -400,6 +394,6 @@ impl<'a> Worktree<'a> {
             changes: status.changes.into_keys().collect(),
             stale_submodules: status.moved_submodules,
             head: status.head,
-        })
+        }
     }
 }

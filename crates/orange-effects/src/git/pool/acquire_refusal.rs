@@ -20,6 +20,8 @@ pub enum AcquireRefusal {
     },
     /// The branch is checked out in another worktree, which was not changed.
     CheckedOutElsewhere(PathBuf),
+    /// The branch is checked out in a worktree of orange, perhaps of another home.
+    HasOtherWorkspace(PathBuf),
     /// Another task has the workspace.
     HasOtherTask(TaskId),
     /// The task's agent switched to another branch.
@@ -64,6 +66,11 @@ impl AcquireRefusal {
             ),
             Self::CheckedOutElsewhere(path) => format!(
                 "the branch is checked out in `{0}`: run `git -C '{0}' switch --detach`",
+                path.display()
+            ),
+            Self::HasOtherWorkspace(path) => format!(
+                "a task of orange, perhaps of another home, has the branch in `{}`: choose another \
+                 with `orange task update --branch <name>`, or finish that task first",
                 path.display()
             ),
             Self::HasOtherTask(task) => {

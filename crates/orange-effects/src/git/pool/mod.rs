@@ -10,6 +10,7 @@ pub(crate) mod marker;
 pub(crate) mod release;
 pub(crate) mod remove;
 pub(crate) mod remove_files;
+pub(crate) mod remove_submodules;
 pub(crate) mod saved_contents;
 pub(crate) mod settle;
 pub(crate) mod verification;
@@ -165,6 +166,33 @@ impl Git {
         let worktree = self.worktree(&path)?;
         worktree.refill()?;
         Ok(Ok(Some(worktree)))
+    }
+
+    /// Makes every worktree point to this repository again, after the repository was moved.
+    pub fn repair_worktrees(&self) -> Result<(), GitError> {
+        self.call_recording(["worktree", "repair"]).succeed()
+    }
+
+    /// Whether a directory is a worktree that any home of orange created for its tasks.
+    pub(super) fn is_workspace(&self, path: &Path) -> Result<bool, GitError> {
+        let mut listed = self.worktrees()?.into_iter();
+        Ok(listed.any(|it| is_locked_by_us(&it) && is_same_place(&it.path, path)))
+    }
+
+    /// The marker of the worktree that git has on record at a path, even if the directory there no
+    /// longer refers to that record.
+    pub fn marker_of(&self, path: &Path) -> Result<Option<Marker>, GitError> {
+        match self.record_at(path)? {
+            Some(record) => Marker::read(&record),
+            None => Ok(None),
+        }
+    }
+
+    /// The user's own checkout that is on a branch; git checks a branch out only once.
+    pub fn user_checkout_of(&self, branch: &BranchName) -> Result<Option<PathBuf>, GitError> {
+        let mut own = self.worktrees()?.into_iter();
+        let found = own.find(|it| !is_locked_by_us(it) && it.branch.as_ref() == Some(branch));
+        Ok(found.map(|it| it.path))
     }
 
     fn slot_state(

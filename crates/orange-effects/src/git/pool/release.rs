@@ -113,18 +113,10 @@ impl Worktree<'_> {
         for _round in 0..ROUNDS {
             self.require_unlocked()?;
             self.restore_held(|| self.saved_so_far(marker))?;
-            let status = match self.status() {
-                Err(GitError::NotRegularFile(path)) => {
-                    let path = path.strip_prefix(self.path()).unwrap_or(&path).to_owned();
-                    let obstacles = vec![Obstacle::NotRegularFile(path)];
-                    return Ok(ReleaseResult::Retired { obstacles, rescues });
-                }
-                status => status?,
+            let status = match self.releasable_status()? {
+                Ok(status) => status,
+                Err(obstacles) => return Ok(ReleaseResult::Retired { obstacles, rescues }),
             };
-            let obstacles = self.obstacles(&status)?;
-            if !obstacles.is_empty() {
-                return Ok(ReleaseResult::Retired { obstacles, rescues });
-            }
             let Some(target) = self.detach_commit(&status, release.default) else {
                 let obstacles = vec![Obstacle::NoCommit];
                 return Ok(ReleaseResult::Retired { obstacles, rescues });
@@ -190,6 +182,28 @@ impl Worktree<'_> {
             }
             _ => Ok(false),
         }
+    }
+
+    /// Why it cannot be cleaned without losing something; changes nothing.
+    pub fn release_obstacles(&self) -> Result<Vec<Obstacle>, GitError> {
+        Ok(self.releasable_status()?.err().unwrap_or_default())
+    }
+
+    /// Its status, or what a rescue cannot save.
+    fn releasable_status(&self) -> Result<Result<WorktreeStatus, Vec<Obstacle>>, GitError> {
+        let status = match self.status() {
+            Err(GitError::NotRegularFile(path)) => {
+                let path = path.strip_prefix(self.path()).unwrap_or(&path).to_owned();
+                return Ok(Err(vec![Obstacle::NotRegularFile(path)]));
+            }
+            status => status?,
+        };
+        let obstacles = self.obstacles(&status)?;
+        Ok(if obstacles.is_empty() {
+            Ok(status)
+        } else {
+            Err(obstacles)
+        })
     }
 
     fn obstacles(&self, status: &WorktreeStatus) -> Result<Vec<Obstacle>, GitError> {

@@ -9,11 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{SlotState, is_locked_by_us};
-use crate::git::{Git, GitError, Marker, Phase, Slot, Worktree};
+use crate::git::{Git, GitError, Marker, Obstacle, Phase, Slot, Worktree};
 use crate::private_file;
-
-/// The part of git's record that holds the repositories of submodules.
-const SUBMODULES: &str = "modules";
 
 /// A workspace to remove.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +18,7 @@ pub struct RemoveRequest<'a> {
     pub slot: Slot<'a>,
     /// Where its directory goes before it is deleted; on the same disk, and used for nothing else.
     pub trash: &'a Path,
-    /// Where ignored files and the repositories of submodules are moved; on the same disk.
+    /// Where ignored files are moved; on the same disk.
     pub aside: &'a Path,
 }
 
@@ -29,8 +26,9 @@ pub struct RemoveRequest<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RemoveResult {
     Removed {
-        /// The ignored files that were moved aside.
-        moved: Vec<PathBuf>,
+        /// Where the git directories of its submodules are now, if they may have commits of their
+        /// own.
+        submodules: Option<PathBuf>,
     },
     /// There was no workspace.
     Absent,
@@ -55,8 +53,10 @@ impl Git {
                 if let Some(reason) = Marker::read(&record)?.and_then(|it| held_by_task(&it)) {
                     return kept(reason);
                 }
+                // Without the directory it is unknown what its submodules have.
+                let submodules = self.keep_submodules(remove.slot.name.as_str(), &record)?;
                 self.remove_record(&path)?;
-                return Ok(RemoveResult::Absent);
+                return Ok(RemoveResult::Removed { submodules });
             }
             SlotState::Ready => {}
         }
@@ -64,21 +64,24 @@ impl Git {
         if let Some(reason) = worktree.unsaved_reason()? {
             return kept(reason);
         }
-        let entries = worktree.ignored_entries()?;
-        let mut moved = Vec::new();
-        if !entries.is_empty() {
-            moved = worktree.move_aside(&entries, remove.aside)?;
-        }
-        worktree.move_submodules_aside(remove.aside)?;
+        worktree.move_all_ignored(remove.aside)?;
         // Something may have been written meanwhile, or could not be moved.
-        if let Some(reason) = worktree.unsaved_reason()? {
+        let reason = match worktree.unsaved_reason()? {
+            None if worktree.has_ignored()? => {
+                Some(String::from("ignored files keep appearing in it"))
+            }
+            reason => reason,
+        };
+        if let Some(mut reason) = reason {
+            if remove.aside.exists() {
+                let aside = remove.aside.display();
+                reason = format!("{reason}; its ignored files are in `{aside}`");
+            }
             return kept(reason);
         }
-        if !worktree.ignored_entries()?.is_empty() {
-            return kept(String::from("ignored files keep appearing in it"));
-        }
-        self.discard(remove, &path)?;
-        Ok(RemoveResult::Removed { moved })
+        let record = worktree.has_submodule_work()?.then(|| worktree.directory());
+        let submodules = self.discard(remove, &path, record)?;
+        Ok(RemoveResult::Removed { submodules })
     }
 
     /// Removes the worktree in which merged results were verified; everything in it comes from a
@@ -103,8 +106,8 @@ impl Git {
                 Ok(RemoveResult::Absent)
             }
             SlotState::Ready => {
-                self.discard(remove, &path)?;
-                Ok(RemoveResult::Removed { moved: Vec::new() })
+                let submodules = self.discard(remove, &path, None)?;
+                Ok(RemoveResult::Removed { submodules })
             }
         }
     }
@@ -114,11 +117,31 @@ impl Git {
         Ok(self.worktrees()?.iter().any(is_locked_by_us))
     }
 
-    fn discard(&self, remove: &RemoveRequest<'_>, path: &Path) -> Result<(), GitError> {
+    /// Whether another home of orange than the one with this directory has a worktree of this
+    /// repository.
+    pub fn has_workspaces_outside(&self, directory: &Path) -> Result<bool, GitError> {
+        let real = directory.canonicalize();
+        let real = real.unwrap_or_else(|_| directory.to_owned());
+        let mut ours = self.worktrees()?.into_iter().filter(is_locked_by_us);
+        Ok(ours.any(|it| !it.path.starts_with(&real)))
+    }
+
+    /// Deletes a worktree and git's record of it, except for the submodules in that record if the
+    /// record is given; returns where these are now.
+    fn discard(
+        &self,
+        remove: &RemoveRequest<'_>,
+        path: &Path,
+        kept_record: Option<&Path>,
+    ) -> Result<Option<PathBuf>, GitError> {
         private_file::make_folder(remove.trash)?;
         fs::rename(path, remove.trash).map_err(GitError::system("move", path))?;
+        let workspace = remove.slot.name.as_str();
+        let submodules = kept_record.map(|record| self.keep_submodules(workspace, record));
+        let submodules = submodules.transpose()?.flatten();
         self.remove_record(path)?;
-        clear_trash(remove)
+        clear_trash(remove)?;
+        Ok(submodules)
     }
 
     /// Removes git's record of a worktree whose directory is gone.
@@ -129,8 +152,8 @@ impl Git {
 }
 
 impl Worktree<'_> {
-    /// What would be lost with it, besides ignored files.
-    fn unsaved_reason(&self) -> Result<Option<String>, GitError> {
+    /// What would be lost with it, besides ignored files; changes nothing.
+    pub fn unsaved_reason(&self) -> Result<Option<String>, GitError> {
         if let Some(reason) = self.marker()?.and_then(|it| held_by_task(&it)) {
             return Ok(Some(reason));
         }
@@ -143,11 +166,15 @@ impl Worktree<'_> {
             }
             status => status?,
         };
-        let submodules = self.dirty_submodules(&status)?;
-        let mut nested = status.repositories.iter().chain(&submodules);
-        if let Some(path) = nested.next() {
-            let shown = path.to_string_lossy();
-            let reason = format!("`{}` is a repository of its own", shown.escape_debug());
+        let submodules = self.dirty_submodules(&status)?.into_iter();
+        let nested = status.repositories.iter().cloned();
+        let mut nested = nested
+            .map(Obstacle::Repository)
+            .chain(submodules.map(Obstacle::DirtySubmodule));
+        if let Some(obstacle) = nested.next() {
+            return Ok(Some(obstacle.to_string()));
+        }
+        if let Some(reason) = self.embedded_submodules()?.into_iter().next() {
             return Ok(Some(reason));
         }
         if self.is_unsaved(&status)? {
@@ -155,17 +182,6 @@ impl Worktree<'_> {
             return Ok(Some(reason.to_owned()));
         }
         Ok(None)
-    }
-
-    /// Moves the repositories of submodules aside, because they may have commits of their own.
-    fn move_submodules_aside(&self, aside: &Path) -> Result<(), GitError> {
-        let from = self.directory().join(SUBMODULES);
-        if !from.is_dir() {
-            return Ok(());
-        }
-        let to = aside.join(SUBMODULES);
-        private_file::make_folder(&to)?;
-        fs::rename(&from, &to).map_err(GitError::system("move aside", &from))
     }
 }
 

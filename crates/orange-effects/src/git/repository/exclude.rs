@@ -53,16 +53,13 @@ impl Git {
     /// Removes the lines that `exclude` added; every other line stays.
     pub fn remove_excludes(&self) -> Result<(), GitError> {
         let path = self.directory().join("info").join("exclude");
-        let failed = GitError::system("write", &path);
         let text = read_file(&path, LIMIT).map_err(GitError::system("read", &path))?;
         let text = text.unwrap_or_default();
         let (rest, added) = split_added(&text);
         if added.is_empty() {
             return Ok(());
         }
-        let metadata = fs::metadata(&path).map_err(&failed)?;
-        private_file::write(&path, &rest)?;
-        fs::set_permissions(&path, metadata.permissions()).map_err(&failed)
+        Ok(private_file::replace(&path, &rest)?)
     }
 }
 

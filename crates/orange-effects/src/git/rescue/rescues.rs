@@ -146,6 +146,16 @@ impl Git {
         Ok(times.collect())
     }
 
+    /// When a commit was made.
+    pub fn commit_time(&self, commit: &CommitId) -> Result<Timestamp, GitError> {
+        let words = ["rev-list", "--no-walk", "--timestamp", commit.as_str()];
+        let call = self.call(words);
+        let text = call.text()?;
+        let seconds = text.split(' ').next().and_then(|it| it.parse::<i64>().ok());
+        let seconds = seconds.ok_or_else(|| call.malformed_output(text.as_bytes()))?;
+        Ok(Timestamp::from_millis(seconds.saturating_mul(1000)))
+    }
+
     pub fn require_rescue(&self, task: &TaskId, number: u32) -> Result<Rescue, GitError> {
         let found = self.rescues(task)?.into_iter();
         let mut found = found.filter(|rescued| rescued.number == number);
@@ -200,7 +210,8 @@ impl Git {
         Ok(found)
     }
 
-    /// Creates the ref of a rescue, unless the task's newest rescue is the same.
+    /// Creates the ref of a rescue, unless the task's newest rescue is the same; that one then
+    /// counts as not restored, because its work is about to leave the worktree again.
     pub(crate) fn create_rescue_ref(&self, mut rescued: Rescue) -> Result<Rescue, GitError> {
         let known = self.rescues(&rescued.about.task)?;
         let mut number = known.iter().map(|it| it.number).max().unwrap_or(0) + 1;
@@ -208,6 +219,7 @@ impl Git {
             && newest.about == rescued.about
             && self.is_same_rescue(newest, &rescued)?
         {
+            self.mark_unrestored(newest)?;
             return Ok(newest.clone());
         }
         let nothing = self.null_id();

@@ -21,6 +21,12 @@ impl Git {
         call.with_arguments([rescued.commit.as_str()]).succeed()
     }
 
+    /// Records that the work of a rescue is in no worktree any more.
+    pub(crate) fn mark_unrestored(&self, rescued: &Rescue) -> Result<(), GitError> {
+        let name = reference(rescued);
+        self.call(["update-ref", "-d", &name]).succeed()
+    }
+
     /// The numbers of a task's restored rescues.
     pub fn restored_numbers(&self, task: &TaskId) -> Result<BTreeSet<u32>, GitError> {
         let prefix = format!("{REFS}/{}/", task_part(task)?);
@@ -65,8 +71,7 @@ impl Git {
         if !self.has_rescue(rescued, base)? {
             return Ok(false);
         }
-        let note = reference(rescued);
-        self.call(["update-ref", "-d", &note]).succeed()?;
+        self.mark_unrestored(rescued)?;
         let call = self.call(["update-ref", "-d", &rescued.reference()]);
         call.with_arguments([rescued.commit.as_str()]).succeed()?;
         Ok(true)

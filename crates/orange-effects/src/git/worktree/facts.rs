@@ -51,6 +51,11 @@ impl Condition {
             && self.repositories.is_empty()
     }
 
+    /// Whether it is clean and on no branch, as a workspace is that no task has.
+    pub fn is_at_rest(&self) -> bool {
+        self.is_clean() && self.head.branch().is_none()
+    }
+
     /// What the worktree has beyond a branch's commit.
     fn unclean_parts(&self, branch: &BranchName, commit: &CommitId) -> UncommittedWork {
         let shown = |path: &PathBuf| path.to_string_lossy().escape_debug().to_string();
@@ -175,18 +180,25 @@ impl Git {
         base: &CommitId,
     ) -> Result<NamedCommit, GitError> {
         let exists = self.commit_named(commit.as_str())?.is_some();
-        let commits_since = if exists && self.contains(head, commit)? {
-            let range = format!("{commit}..{head}");
-            let call = self.call(["rev-list", "--count", &range, "--"]);
-            Some(call.text()?.trim().parse().unwrap_or(u64::MAX))
-        } else {
-            None
-        };
         Ok(NamedCommit {
             commit: commit.clone(),
-            commits_since,
+            commits_since: self.commits_since(commit, head)?,
             is_in_base: exists && self.contains(base, commit)?,
         })
+    }
+
+    /// How many commits a branch has after a commit; `None` if the commit is not part of it.
+    pub fn commits_since(
+        &self,
+        commit: &CommitId,
+        head: &CommitId,
+    ) -> Result<Option<u64>, GitError> {
+        if self.commit_named(commit.as_str())?.is_none() || !self.contains(head, commit)? {
+            return Ok(None);
+        }
+        let range = format!("{commit}..{head}");
+        let call = self.call(["rev-list", "--count", &range, "--"]);
+        Ok(Some(call.text()?.trim().parse().unwrap_or(u64::MAX)))
     }
 
     pub fn commit_named(&self, text: &str) -> Result<Option<CommitId>, GitError> {

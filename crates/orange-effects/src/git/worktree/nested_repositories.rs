@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use orange_engine::names::CommitId;
+
 use super::status::WorktreeStatus;
 use crate::git::{Git, GitError, Worktree};
 use crate::safe_directory::EntryKind;
@@ -9,30 +11,75 @@ use crate::safe_directory::EntryKind;
 /// How deep submodules are followed; deeper ones count as dirty.
 const MAX_DEPTH: usize = 8;
 
+/// A submodule that is checked out.
+pub(crate) struct Submodule {
+    /// Its path below the outermost worktree.
+    pub path: PathBuf,
+    pub git: Git,
+}
+
+impl Submodule {
+    /// Whether it has commits that no branch of its remotes had; `true` when in doubt.
+    pub fn has_own_commits(&self) -> bool {
+        let own = ["rev-list", "--max-count=1", "--all", "--reflog", "HEAD"];
+        let call = self.git.call(own).with_arguments(["--not", "--remotes"]);
+        call.bytes().map_or(true, |found| !found.is_empty())
+    }
+}
+
 impl Worktree<'_> {
+    /// The submodules that are checked out, and those that are checked out inside them.
+    pub(crate) fn checked_out_submodules(
+        &self,
+        status: &WorktreeStatus,
+    ) -> Result<Vec<Submodule>, GitError> {
+        self.checked_out_below(status, MAX_DEPTH)
+    }
+
+    fn checked_out_below(
+        &self,
+        status: &WorktreeStatus,
+        depth: usize,
+    ) -> Result<Vec<Submodule>, GitError> {
+        let place = self.place()?;
+        let mut found = Vec::new();
+        for submodule in status.submodules() {
+            let path = &submodule.path;
+            let names = place.names(path).map_err(self.file_error("list", path))?;
+            if names.is_empty() {
+                continue;
+            }
+            let inside = self.path().join(path);
+            let git = self.git().open_submodule(&inside)?;
+            if depth > 0 {
+                let inner = git.assumed_worktree(&inside);
+                for mut below in inner.checked_out_below(&inner.status()?, depth - 1)? {
+                    below.path = path.join(&below.path);
+                    found.push(below);
+                }
+            }
+            found.push(Submodule {
+                path: path.clone(),
+                git,
+            });
+        }
+        Ok(found)
+    }
+
+    /// The commit that is checked out in a submodule; `None` when it cannot be read.
+    pub(crate) fn submodule_commit(&self, path: &Path) -> Option<CommitId> {
+        let inside = self.path().join(path);
+        let git = self.git().open_submodule(&inside).ok()?;
+        let head = git.assumed_worktree(&inside).head().ok()?;
+        head.commit().cloned()
+    }
+
     /// The submodules with uncommitted work; one that cannot be read counts as dirty.
     pub(crate) fn dirty_submodules(
         &self,
         status: &WorktreeStatus,
     ) -> Result<Vec<PathBuf>, GitError> {
         self.dirty_below(status, MAX_DEPTH)
-    }
-
-    /// The submodules that are not checked out.
-    pub(crate) fn empty_submodules(
-        &self,
-        status: &WorktreeStatus,
-    ) -> Result<Vec<PathBuf>, GitError> {
-        let place = self.place()?;
-        let mut empty = Vec::new();
-        for submodule in status.submodules() {
-            let path = &submodule.path;
-            let names = place.names(path).map_err(self.file_error("list", path))?;
-            if names.is_empty() {
-                empty.push(path.clone());
-            }
-        }
-        Ok(empty)
     }
 
     fn dirty_below(&self, status: &WorktreeStatus, depth: usize) -> Result<Vec<PathBuf>, GitError> {

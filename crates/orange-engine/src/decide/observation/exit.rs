@@ -53,7 +53,8 @@ pub(super) fn judge(steps: &mut PlanBuilder<'_>, death: &Death<'_>) -> Result<()
         }
         return Ok(());
     }
-    let respawned = expected.then(|| respawn::respawn(steps, &Role::Engine, Some(role), 0));
+    let respawned =
+        expected.then(|| respawn::respawn(steps, &Role::Engine, Some(role), 0, Vec::new()));
     if respawned != Some(Ok(())) {
         // An agent that reported it cannot continue may still be running.
         let plan_version = steps.next_version();
@@ -201,7 +202,8 @@ fn count_crash(
         },
         (None, true) => Some(Vec::new()),
         (_, false) if rule.on_crash == OnCrash::Respawn => {
-            match respawn::respawn(steps, &Role::Engine, Some(role), delay(rule, crash_count)) {
+            let delay = delay(rule, crash_count);
+            match respawn::respawn(steps, &Role::Engine, Some(role), delay, Vec::new()) {
                 Ok(()) => return Ok(()),
                 Err(missing) => Some(missing),
             }

@@ -59,6 +59,14 @@ pub(super) fn decide(
             Ok(())
         }
         Observation::ChildEnded { child, status } => end_child(&mut steps, child, status),
+        Observation::ChildReopened { child } => {
+            let is_known_as_ended = matches!(steps.task.children.get(child), Some(Some(_)));
+            if is_known_as_ended && !has_ended(&steps) {
+                let child = child.clone();
+                steps.record(Fact::ChildReopened { child });
+            }
+            Ok(())
+        }
     };
     match needed {
         Ok(()) => steps.finish(),

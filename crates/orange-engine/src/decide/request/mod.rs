@@ -3,6 +3,8 @@
 mod adopt;
 pub(super) mod checks;
 mod delete;
+mod reopen;
+mod stop;
 mod tell;
 
 use crate::decide::edges::{self, Caller, Choice, ClosedEdge};
@@ -43,6 +45,9 @@ pub(super) fn decide(
             strategy, local, ..
         } => decision.merge(strategy.unwrap_or_default(), *local),
         RequestKind::Respawn { role } => decision.respawn(role.as_ref()),
+        RequestKind::Stop { role } => decision.stop(role.as_ref()),
+        RequestKind::Restart { role } => decision.restart(role.as_ref()),
+        RequestKind::Reopen => decision.reopen(),
         RequestKind::HandEdit { to, version } => decision.hand_edit(to, *version),
         RequestKind::Amend {
             summary,
@@ -180,7 +185,7 @@ impl<'a> RequestDecision<'a> {
         if respawn::is_starting(&self.steps, role) {
             return already_done();
         }
-        match respawn::respawn(&mut self.steps, &self.request.by, role, 0) {
+        match respawn::respawn(&mut self.steps, &self.request.by, role, 0, Vec::new()) {
             Ok(()) => self.steps.finish(),
             Err(missing) => self.refuse(
                 attempt,
@@ -379,7 +384,40 @@ impl<'a> RequestDecision<'a> {
             hints: Vec::new(),
         };
         refusal.hints = hints::hints_for(&refusal);
+        refusal.hints.extend(self.resubmit_hint(&refusal));
         Decision::Refusal(refusal)
+    }
+
+    /// How the user has new commits submitted and reviewed, where the workflow allows it.
+    fn resubmit_hint(&self, refusal: &Refusal) -> Option<String> {
+        let is_moved = |missing: &Blocker| {
+            matches!(
+                missing,
+                Blocker::GateFailed {
+                    failure: GateFailure::BranchMoved { .. }
+                }
+            )
+        };
+        let workflow = self.steps.workflow;
+        let (task, status) = (&self.steps.task.id, &self.steps.task.status);
+        let is_open = |to: &Status| {
+            let mut edges = workflow.edges_from(status);
+            edges.any(|edge| {
+                edge.trigger == Trigger::Request
+                    && edge.to == Target::Status(to.clone())
+                    && edge.is_open_to(&Role::Human)
+            })
+        };
+        let can_send_back = workflow.is_verb_available(Verb::RequestChanges, status)
+            && self.targets(Verb::RequestChanges).iter().any(is_open);
+        (refusal.by == Role::Human && refusal.missing.iter().any(is_moved) && can_send_back).then(
+            || {
+                format!(
+                    "or have the agent submit the new commits: `orange task request-changes {task} \
+                     --message TEXT`"
+                )
+            },
+        )
     }
 }
 

@@ -4,6 +4,7 @@ use super::{RequestDecision, blocked_by};
 use crate::decision::Decision;
 use crate::effect::{Effect, NotifyRole};
 use crate::language::hooks::OnError;
+use crate::language::workflow::Kind;
 use crate::refusal::{Attempt, Blocker};
 use crate::role::Role;
 
@@ -15,7 +16,9 @@ impl RequestDecision<'_> {
             return self.refuse(Attempt::Tell, blocked_by(missing));
         }
         let Some(role) = self.recipient(role) else {
-            let missing = if self.steps.task.runs.is_empty() {
+            // Where the work has ended, as for a review, a task has no runs either.
+            let state = self.steps.workflow.state(&self.steps.task.status);
+            let missing = if state.is_some_and(|state| state.kind == Kind::Queued) {
                 Blocker::NotStarted
             } else {
                 let role = role.cloned();

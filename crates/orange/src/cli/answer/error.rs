@@ -66,6 +66,11 @@ impl Error {
         Error { details, ..self }
     }
 
+    /// Whether the user or another process stopped the command.
+    pub fn is_interruption(&self) -> bool {
+        matches!(self.exit, Exit::Interrupted | Exit::Terminated)
+    }
+
     pub fn usage(message: impl Display) -> Error {
         Error::new(Exit::Usage, "usage", message)
     }

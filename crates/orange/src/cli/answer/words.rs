@@ -1,6 +1,8 @@
 //! Wording and small JSON bodies that several answers share.
 
+use orange_config::clock;
 use orange_driver::{Message, RunActivity};
+use orange_engine::Task;
 use orange_engine::activity::Activity;
 use orange_engine::names::RunId;
 use orange_engine::schedule::Wait;
@@ -13,6 +15,9 @@ pub fn count_noun(count: usize, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{ending}")
 }
+
+/// Introduces the place of the git directories of a removed worktree's submodules.
+pub const SUBMODULES_KEPT: &str = "submodules with commits that no remote has are in";
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -47,8 +52,8 @@ pub fn undelivered_reason(message: &Message) -> Option<String> {
     }
     Some(match (&delivery.problem, delivery.sent_at) {
         (Some(problem), _) => problem.clone(),
-        (None, Some(at)) => format!("the agent was nudged at {at}, but has not read it"),
-        (None, None) => String::from("the agent has not been nudged yet"),
+        (None, Some(at)) => format!("the agent was last prompted at {at}, but has not read it"),
+        (None, None) => String::from("the agent has not been prompted yet"),
     })
 }
 
@@ -72,8 +77,16 @@ pub fn activity_bodies(activities: &[RunActivity]) -> Vec<ActivityBody<'_>> {
 }
 
 /// What one agent seems to be doing, in words; `None` if that is not known.
-pub fn activity_text(activities: &[RunActivity], run: &RunId, now: Timestamp) -> Option<String> {
+pub fn activity_text(activities: &[RunActivity], task: &Task, run: &RunId) -> Option<String> {
+    let now = clock::now();
     let found = activities.iter().find(|it| it.run == *run)?;
+    if let Some(since) = found.activity.stalled_since {
+        let (waited, status, id) = (age(now, since), &task.status, &task.id);
+        return Some(format!(
+            "has been idle for {waited}, but `{status}` waits for its work; run `orange task tell \
+             {id} -m MESSAGE` or `orange task attach {id}`"
+        ));
+    }
     if let Some(since) = found.activity.silent_since {
         let when = ago(now, since);
         return Some(format!("has reported nothing since it was started {when}"));

@@ -18,7 +18,7 @@ pub enum Command {
     Add(add::Args),
     List(list::Args),
     Show(show::Args),
-    Update(update::Args),
+    Update(Box<update::Args>),
     Remove(remove::Args),
 }
 

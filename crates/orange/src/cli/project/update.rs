@@ -1,5 +1,7 @@
 //! `orange project update`.
 
+use std::path::PathBuf;
+
 use orange_config::{Environment, Project};
 use orange_driver::ProjectSettings;
 use orange_engine::names::{BranchName, HarnessName, ProjectName};
@@ -23,6 +25,9 @@ pub struct Args {
     /// The project [default: that of this directory, else the only registered one].
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
+    /// The directory that the repository was moved to; repairs its worktrees.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub path: Option<PathBuf>,
     /// The workflow of new tasks.
     #[arg(long, value_name = "NAME")]
     pub workflow: Option<String>,
@@ -84,6 +89,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         text.map(|text| script(option, text)).transpose()
     };
     let settings = ProjectSettings {
+        path: args.path.clone(),
         default_branch: args.default_branch.as_deref().map(BranchName::new),
         workflow: args.workflow.clone(),
         harness: args.harness.as_deref().map(HarnessName::new),

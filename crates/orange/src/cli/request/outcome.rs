@@ -1,8 +1,10 @@
 //! The outcome of a request, in words.
 
 use orange_driver::ChangeReport;
+use orange_engine::Task;
 use orange_engine::effect::Effect;
 use orange_engine::event::Fact;
+use orange_engine::evidence::Evidence;
 use orange_engine::role::Role;
 
 use crate::cli::hint_paragraph;
@@ -36,9 +38,10 @@ impl Outcome {
         });
         let mut text = match (self, moves.next()) {
             (Outcome::Already, _) => format!("already in `{status}`"),
-            (_, None) => match recipient(report) {
-                Some(role) => format!("the message is in the {role}'s inbox"),
-                None => format!("in `{status}`"),
+            (_, None) => match (agent_text(report), recipient(report)) {
+                (Some(text), _) => format!("{text}, in `{status}`"),
+                (None, Some(role)) => format!("the message is in the {role}'s inbox"),
+                (None, None) => format!("in `{status}`"),
             },
             (_, Some(moved)) if moved.to == *status => {
                 format!("from `{}` to `{status}`", moved.from)
@@ -56,6 +59,21 @@ impl Outcome {
         }
         text
     }
+}
+
+/// The agents that were stopped or restarted.
+fn agent_text(report: &ChangeReport) -> Option<String> {
+    let facts = || report.events.iter().map(|event| &event.fact);
+    let stopped: Vec<&Role> = facts()
+        .filter_map(|fact| match fact {
+            Fact::RunEnded { role, evidence, .. } if *evidence == Evidence::Stopped => Some(role),
+            _ => None,
+        })
+        .collect();
+    let is_restart = facts().any(|fact| matches!(fact, Fact::AgentRespawned { .. }));
+    let verb = if is_restart { "restarted" } else { "stopped" };
+    let roles: Vec<String> = stopped.iter().map(|role| format!("the {role}")).collect();
+    (!roles.is_empty()).then(|| format!("{verb} {}", roles.join(" and ")))
 }
 
 /// The role that a message was sent to.
@@ -87,6 +105,23 @@ fn amendment_text(fact: &Fact) -> String {
         Fact::WorkflowChanged { to, .. } => format!(", with the workflow `{to}`"),
         _ => String::new(),
     }
+}
+
+/// A warning that the message of a request was not sent, because there was nothing to do. It may be
+/// the message of an earlier attempt, which was sent.
+pub fn unsent_message_warning(task: &Task, width: Option<usize>) -> Text {
+    let (id, status) = (&task.id, &task.status);
+    let mut text = Text::new();
+    let warning = Paragraph {
+        lead: &[(Style::Warn, "warning:")],
+        body: &format!("this message was not sent: the task was already in `{status}`"),
+        margin: 0,
+        indent: "warning: ".len(),
+    };
+    text.push_paragraph(&warning, width);
+    let hint = format!("if it is a new message, run `orange task tell {id} -m TEXT`");
+    text.push_paragraph(&hint_paragraph(&hint, 0), width);
+    text
 }
 
 /// A warning if the task's files could not be written after the change was recorded.

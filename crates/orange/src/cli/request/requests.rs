@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use orange_config::Environment;
 use orange_driver::{
-    Answer, ChangeReport, Driver, DriverError, FailedEffect, GatherPolicy, WaitPolicy,
+    Answer, ChangeReport, Driver, DriverError, FailedEffect, GatherPolicy, KeptWorktree, WaitPolicy,
 };
 use orange_engine::Task;
 use orange_engine::event::Event;
@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::interruption::WaitSubject;
-use super::outcome::{Outcome, stale_files_warning};
+use super::outcome::{Outcome, stale_files_warning, unsent_message_warning};
 use super::progress::{WaitMode, run_with_progress};
 use crate::cli::answer::words::{WaitBody, wait_bodies};
 use crate::cli::{Error, Exit, Shape, hint_paragraph, push_error};
@@ -101,6 +101,9 @@ struct Body<'a> {
     /// Why the files in the task directory are not up to date; the change itself is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     files_error: Option<&'a str>,
+    /// The worktrees that could not be released without losing work, and why.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    kept_worktrees: &'a [KeptWorktree],
 }
 
 /// What to print in addition to the result of a request.
@@ -141,6 +144,11 @@ pub fn request_with_confirmation(
 ) -> Result<Answer, Error> {
     let result = send_request(target, draft.clone(), target.yes, environment, output)?;
     let Some((question, head)) = question(&result) else {
+        if let (Answer::AlreadyDone(task), Some(_)) = (&result, &draft.message)
+            && !output.is_json()
+        {
+            output.print_error(&unsent_message_warning(task, output.narration_width()));
+        }
         return Ok(result);
     };
     let text = match &head {
@@ -268,6 +276,7 @@ pub fn require_outcome(answer: Answer) -> Result<(Outcome, Box<ChangeReport>, Ex
                 events: Vec::new(),
                 failed_effects: Vec::new(),
                 copies_failed: None,
+                kept_worktrees: Vec::new(),
             };
             (Outcome::Already, Box::new(report), Exit::Ok)
         }
@@ -293,6 +302,7 @@ pub fn print_with(answer: Answer, extras: &Extras<'_>, output: &mut Output) -> R
             waits: wait_bodies(extras.waits),
             merged: extras.merged,
             files_error: report.copies_failed.as_deref(),
+            kept_worktrees: &report.kept_worktrees,
         };
         SHAPE.print(&body, output)?;
         return Ok(exit);
@@ -311,6 +321,10 @@ pub fn print_with(answer: Answer, extras: &Extras<'_>, output: &mut Output) -> R
     }
     for wait in extras.waits {
         text.push_line(&[(Style::Plain, &format!("  waits: {wait}"))], 4, width);
+    }
+    for kept in &report.kept_worktrees {
+        let line = format!("  {}", kept.notice());
+        text.push_line(&[(Style::Warn, &line)], 4, width);
     }
     output.answer(&text)?;
     output.print_error(&stale_files_warning(&report, output.narration_width()));

@@ -62,7 +62,7 @@ struct Line {
     task: Option<TaskId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<Status>,
-    /// `succeeded`, `already`, `in_flight`, `failed` or `refused`.
+    /// `succeeded`, `already`, `in_flight`, `failed`, `refused` or `interrupted`.
     outcome: &'static str,
     /// What happened, in words.
     text: String,
@@ -86,6 +86,9 @@ impl TaskResult {
         let mut text = outcome.describe(&report);
         for failed in &report.failed_effects {
             let _infallible = write!(text, "; {} failed: {}", failed.effect, failed.error);
+        }
+        for kept in &report.kept_worktrees {
+            let _infallible = write!(text, "; {}", kept.notice());
         }
         Ok(TaskResult {
             task: report.task.id,
@@ -119,7 +122,12 @@ pub fn for_each(
     mut act: impl FnMut(&String, &mut Output) -> Result<TaskResult, Error>,
 ) -> Result<Exit, Error> {
     let mut lines = Vec::new();
+    let mut interruption = None;
     for name in names {
+        // The user wants to stop, not to continue with the next task.
+        if interruption.is_some() {
+            break;
+        }
         lines.push(match act(name, output) {
             Ok(result) => Line {
                 name: name.clone(),
@@ -129,22 +137,23 @@ pub fn for_each(
                 text: result.text,
                 error: None,
             },
-            // The user wants to stop, not to continue with the next task.
-            Err(error) if matches!(error.exit, Exit::Interrupted | Exit::Terminated) => {
-                return Err(error);
+            Err(error) => {
+                interruption = error.is_interruption().then_some(error.exit);
+                Line {
+                    name: name.clone(),
+                    task: None,
+                    status: None,
+                    outcome: interruption.map_or("refused", |_| "interrupted"),
+                    text: error.message.clone(),
+                    error: Some(error),
+                }
             }
-            Err(error) => Line {
-                name: name.clone(),
-                task: None,
-                status: None,
-                outcome: "refused",
-                text: error.message.clone(),
-                error: Some(error),
-            },
         });
     }
     let has = |codes: &[&str]| lines.iter().any(|line| codes.contains(&line.outcome));
-    let exit = if has(&["refused", Outcome::Failed.code()]) {
+    let exit = if let Some(exit) = interruption {
+        exit
+    } else if has(&["refused", Outcome::Failed.code()]) {
         Exit::Refused
     } else if has(&[Outcome::InFlight.code()]) {
         Exit::Busy
@@ -154,7 +163,7 @@ pub fn for_each(
     if output.is_json() {
         SHAPE.print(&Body { tasks: lines }, output)?;
     } else {
-        output.answer(&text(&lines, output.answer_width()))?;
+        output.answer(&text(&lines, names.len(), output.answer_width()))?;
     }
     Ok(exit)
 }
@@ -176,7 +185,7 @@ pub fn ask_each(
     })
 }
 
-fn text(lines: &[Line], width: Option<usize>) -> Text {
+fn text(lines: &[Line], all: usize, width: Option<usize>) -> Text {
     let mut text = Text::new();
     for line in lines {
         let label = line
@@ -191,12 +200,43 @@ fn text(lines: &[Line], width: Option<usize>) -> Text {
             text.push_line(&[(Style::Plain, &format!("  hint: {hint}"))], 4, width);
         }
     }
-    let done = lines.iter().filter(|line| line.error.is_none()).count();
-    let failed = lines.len() - done;
-    if failed > 0 {
-        let summary = format!("{done} of {} done, {failed} not", lines.len());
+    if let Some(summary) = summary(lines, all) {
         text.push(Style::Bold, &summary);
         text.end_line();
     }
     text
+}
+
+/// How many of all tasks are done; `None` if all are.
+fn summary(lines: &[Line], all: usize) -> Option<String> {
+    let codes = [Outcome::Done.code(), Outcome::Already.code()];
+    let is_done = |line: &&Line| codes.contains(&line.outcome);
+    let done = lines.iter().filter(is_done).count();
+    (done < all).then(|| format!("{done} of {all} done, {} not", all - done))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_succeeded_counts_as_done() {
+        let line = |outcome| Line {
+            name: String::from("one"),
+            task: None,
+            status: None,
+            outcome,
+            text: String::new(),
+            error: None,
+        };
+        let lines = [
+            line(Outcome::Done.code()),
+            line(Outcome::Already.code()),
+            line(Outcome::Failed.code()),
+            line(Outcome::InFlight.code()),
+        ];
+        assert_eq!(summary(&lines[..2], 2), None);
+        let expected = "2 of 5 done, 3 not";
+        assert_eq!(summary(&lines, 5).as_deref(), Some(expected));
+    }
 }

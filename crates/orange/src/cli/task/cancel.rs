@@ -1,7 +1,7 @@
 //! `orange task cancel`.
 
 use orange_config::Environment;
-use orange_driver::{Answer, Driver, RescueInfo};
+use orange_driver::{Answer, Driver};
 use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
@@ -10,15 +10,15 @@ use crate::cli::answer::words::count_noun;
 use crate::cli::request::requests::{
     Consent, RequestDraft, ask_consent, driver, print, request_with_confirmation,
 };
-use crate::cli::request::several::{Targets, ask_each, describe_each};
+use crate::cli::request::several::{Targets, TaskResult, describe_each, for_each};
 use crate::cli::{Error, Exit, hint_paragraph};
 use crate::output::{Output, Text};
 
 /// Cancel tasks.
 ///
 /// Stops the agents of each task and releases its worktree. Its commits stay on the branch.
-/// Uncommitted work is saved first; `orange task restore` restores it. At a terminal you are asked,
-/// unless you pass `--yes`.
+/// Uncommitted work is saved first: `orange task reopen` continues the task with it, and `orange
+/// task restore` restores only the work. At a terminal you are asked, unless you pass `--yes`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -44,18 +44,27 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         _ => None,
     };
     let exit = print(result, output)?;
-    if let Some(task) = cancelled_task.filter(|_| !output.is_json()) {
-        // The task is cancelled; a failure to read the repository does not change that.
-        let rescues = driver(environment)?
-            .workspaces
-            .rescues_of(&task, None)
-            .unwrap_or_default();
-        let unrestored: Vec<&RescueInfo> = rescues.iter().filter(|it| !it.is_restored).collect();
-        if let Some(last) = unrestored.last() {
-            output.narrate(&rescue_hint(&task, last, output.narration_width()));
-        }
+    if let Some(task) = cancelled_task.filter(|_| !output.is_json())
+        && let Some(hint) = saved_work(&driver(environment)?, &task)
+    {
+        let mut text = Text::new();
+        text.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
+        output.narrate(&text);
     }
     Ok(exit)
+}
+
+/// Says that a cancelled task's uncommitted work was saved, and how to restore it; `None` if there
+/// was none.
+pub(super) fn saved_work(driver: &Driver, task: &TaskId) -> Option<String> {
+    // The task is cancelled; a failure to read the repository does not change that.
+    let rescues = driver.workspaces.rescues_of(task, None).unwrap_or_default();
+    let last = rescues.iter().rfind(|it| !it.is_restored)?;
+    let (number, count) = (last.number, count_noun(last.paths.len(), "file"));
+    Some(format!(
+        "uncommitted work in {count} is saved as number {number}; restore it with `orange task \
+         restore {task} {number} --branch NAME`"
+    ))
 }
 
 /// Asks once for all of the tasks, then cancels each.
@@ -77,7 +86,16 @@ fn cancel_each(
         }
     }
     let draft = RequestDraft::plain(RequestKind::Verb(Verb::Cancel));
-    ask_each(targets, &draft, environment, output)
+    for_each(&targets.tasks, output, |name, output| {
+        let target = targets.target(Some(name));
+        let answer = request_with_confirmation(&target, draft.clone(), environment, output)?;
+        let is_cancelled = matches!(answer, Answer::Done(_));
+        let mut result = TaskResult::of(answer)?;
+        if is_cancelled && let Some(saved) = saved_work(&driver(environment)?, &result.task) {
+            result.text = format!("{}; {saved}", result.text);
+        }
+        Ok(result)
+    })
 }
 
 /// Says what will happen to the task.
@@ -88,16 +106,4 @@ fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
         "Cancel {id}, `{summary}`? Its agents are stopped; branch `{branch}` is kept, and \
          uncommitted work is saved."
     ))
-}
-
-/// Says that uncommitted work was saved, and how to restore it.
-fn rescue_hint(task: &TaskId, rescue: &RescueInfo, width: Option<usize>) -> Text {
-    let (number, count) = (rescue.number, count_noun(rescue.paths.len(), "file"));
-    let hint = format!(
-        "uncommitted work in {count} is saved as number {number}; restore it with `orange task \
-         restore {task} {number} --branch NAME`"
-    );
-    let mut text = Text::new();
-    text.push_paragraph(&hint_paragraph(&hint, 0), width);
-    text
 }

@@ -225,7 +225,9 @@ fn branch_and_summary(args: &Args) -> Result<(Option<&str>, String), Error> {
 /// Lets the user describe the task in their editor: the summary, and the context below it.
 fn describe_in_editor(driver: &Driver, output: &Output) -> Result<(String, Option<String>), Error> {
     if output.is_json() || !output.is_interactive() {
-        return Err(usage_error("say what to do"));
+        return Err(usage_error(
+            "no summary was given, and there is no terminal for your editor",
+        ));
     }
     let (text, failure) = driver.requests.edit_text(TEMPLATE)?;
     let text = text.split(SEPARATOR).next().unwrap_or_default().trim();
@@ -247,7 +249,7 @@ fn describe_in_editor(driver: &Driver, output: &Output) -> Result<(String, Optio
 }
 
 fn usage_error(message: &str) -> Error {
-    let usage = "usage: `orange task create [BRANCH] \"SUMMARY\"`; quote the summary";
+    let usage = "usage: `orange new [BRANCH] \"SUMMARY\"`; quote the summary";
     Error::usage(format!("cannot create a task: {message}")).hint(usage)
 }
 

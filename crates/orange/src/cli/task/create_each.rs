@@ -8,7 +8,9 @@ use serde::Serialize;
 
 use super::create::Args;
 use crate::cli::request::interruption::WaitSubject;
+use crate::cli::request::outcome::Outcome;
 use crate::cli::request::progress::{WaitMode, run_with_progress};
+use crate::cli::request::requests::require_outcome;
 use crate::cli::{Error, Exit, Shape, narrate_hint};
 use crate::output::{Output, Style, Text};
 
@@ -25,6 +27,8 @@ struct Line {
     /// The task, if it was created.
     task: Option<String>,
     branch: Option<String>,
+    /// Whether its work is still being started.
+    in_flight: bool,
     /// Why it was not created or not started.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
@@ -40,8 +44,10 @@ pub(super) fn run(
     driver
         .callers
         .require_user("start a task with several agents")?;
-    let names: BTreeSet<&String> = args.each.iter().collect();
-    if names.len() < 2 || names.len() < args.each.len() {
+    let agents = args.each.iter().map(|it| it.trim());
+    let agents: Vec<&str> = agents.filter(|it| !it.is_empty()).collect();
+    let names: BTreeSet<&str> = agents.iter().copied().collect();
+    if names.len() < 2 || names.len() < agents.len() {
         let message = "cannot create the tasks: `--each` needs at least two different agents";
         let usage = "usage: `orange new --each claude,codex \"SUMMARY\"`";
         return Err(Error::usage(message).hint(usage));
@@ -53,7 +59,8 @@ pub(super) fn run(
         None => new_group_name()?,
     };
     let mut lines = Vec::new();
-    for harness in &args.each {
+    let mut interruption = None;
+    for harness in agents {
         let mut new = new.clone();
         new.harness = Some(HarnessName::new(harness));
         new.branch = new
@@ -69,13 +76,15 @@ pub(super) fn run(
         });
         lines.push(line(harness, created.map_err(Error::from)));
         if let Some(signal) = signal {
-            return Err(signal.interruption_error(&WaitSubject::Creation));
+            interruption = Some(signal);
+            break;
         }
     }
     let has_failed = lines.iter().any(|it| it.problem.is_some());
     let mut created = lines.iter().filter_map(|it| it.task.clone());
     let first = created.next();
     let is_comparable = created.next().is_some();
+    let is_starting = lines.iter().any(|it| it.in_flight);
     if output.is_json() {
         SHAPE.print(&Body { tasks: lines }, output)?;
     } else {
@@ -88,7 +97,18 @@ pub(super) fn run(
             narrate_hint(&hint, output);
         }
     }
-    Ok(if has_failed { Exit::Refused } else { Exit::Ok })
+    if let Some(signal) = interruption {
+        let error = signal.interruption_error(&WaitSubject::Creation);
+        output.print_error(&error.to_text(output.narration_width()));
+        return Ok(error.exit);
+    }
+    Ok(if has_failed {
+        Exit::Refused
+    } else if is_starting {
+        Exit::Busy
+    } else {
+        Exit::Ok
+    })
 }
 
 fn line(harness: &str, created: Result<CreatedTask, Error>) -> Line {
@@ -96,6 +116,7 @@ fn line(harness: &str, created: Result<CreatedTask, Error>) -> Line {
         harness: harness.to_owned(),
         task: None,
         branch: None,
+        in_flight: false,
         problem: None,
     };
     match created {
@@ -111,10 +132,16 @@ fn line(harness: &str, created: Result<CreatedTask, Error>) -> Line {
             }
             match created.start {
                 Start::Requested(Err(error)) => line.problem = Some(error.to_string()),
-                Start::Requested(Ok(Answer::Refused(refusal))) => {
-                    line.problem = Some(refusal.to_string());
-                }
-                Start::NotRequested | Start::UserOnly | Start::Waits(_) | Start::Requested(_) => {}
+                Start::Requested(Ok(answer)) => match require_outcome(answer) {
+                    Err(error) => line.problem = Some(error.message),
+                    Ok((outcome, report, _)) => {
+                        let failed = report.failed_effects.first();
+                        line.problem =
+                            failed.map(|it| format!("{} failed: {}", it.effect, it.error));
+                        line.in_flight = matches!(outcome, Outcome::InFlight);
+                    }
+                },
+                Start::NotRequested | Start::UserOnly | Start::Waits(_) => {}
             }
         }
     }
@@ -124,14 +151,28 @@ fn line(harness: &str, created: Result<CreatedTask, Error>) -> Line {
 fn text(lines: &[Line], width: Option<usize>) -> Text {
     let mut text = Text::new();
     for line in lines {
-        let name = line.task.as_deref().unwrap_or("-");
+        let harness = &line.harness;
+        let Some(task) = &line.task else {
+            let problem = line.problem.as_deref().unwrap_or("unknown");
+            let message = format!(": no task was created: {problem}");
+            text.push_line(&[(Style::Bold, harness), (Style::Bad, &message)], 4, width);
+            continue;
+        };
         let branch = line.branch.as_deref();
         let branch = branch.map(|it| format!(" on `{it}`")).unwrap_or_default();
         let (style, message) = match &line.problem {
-            Some(problem) => (Style::Bad, format!(": {}: {problem}", line.harness)),
-            None => (Style::Plain, format!(": {}{branch}", line.harness)),
+            Some(problem) => (
+                Style::Bad,
+                format!(
+                    ": {harness}{branch} was not started: {problem}; run `orange task spawn {task}`"
+                ),
+            ),
+            None if line.in_flight => {
+                (Style::Plain, format!(": {harness}{branch}, still starting"))
+            }
+            None => (Style::Plain, format!(": {harness}{branch}")),
         };
-        text.push_line(&[(Style::Bold, name), (style, &message)], 4, width);
+        text.push_line(&[(Style::Bold, task), (style, &message)], 4, width);
     }
     text
 }

@@ -1,12 +1,13 @@
 //! `orange task keep`.
 
 use orange_config::Environment;
-use orange_driver::{Answer, GroupMember};
+use orange_driver::{Answer, Driver, GroupMember, KeptWorktree};
 use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 use serde::Serialize;
 
+use super::cancel::saved_work;
 use crate::cli::request::requests::{
     Consent, RequestDraft, Target, WaitArgs, ask_consent, driver, request_without_confirmation,
 };
@@ -43,6 +44,8 @@ struct Body {
 struct Line {
     task: String,
     branch: String,
+    /// Where its work is, in words.
+    work: String,
     /// What prevented all or part of the cancellation.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
@@ -72,28 +75,37 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let others: Vec<GroupMember> = members.into_iter().filter(is_other).collect();
     if !args.yes && !others.is_empty() {
         let question = question(&kept, &others);
-        if ask_consent(&question, output)? == Consent::Denied {
-            return Err(Error::denied("keep", &kept));
+        match ask_consent(&question, output)? {
+            Consent::Given => {}
+            Consent::Denied => return Err(Error::denied("keep", &kept)),
+            Consent::NotAsked => return Err(not_confirmed(&kept, &others)),
         }
     }
     let mut lines = Vec::new();
+    let mut interruption = None;
     for other in others {
+        // The user wants to stop, not to continue with the next task.
+        if interruption.is_some() {
+            break;
+        }
         let problem = match cancel(args, &other.task.id, environment, output) {
             Ok(problem) => problem,
-            // The user wants to stop, not to continue with the next task.
-            Err(error) if matches!(error.exit, Exit::Interrupted | Exit::Terminated) => {
-                return Err(error);
+            Err(error) if error.is_interruption() => {
+                interruption = Some(error.exit);
+                Some(format!("{}; it continues in the background", error.message))
             }
             Err(error) => Some(format!("not cancelled: {}", error.message)),
         };
         lines.push(Line {
+            work: work(&driver, &other),
             task: other.task.id.to_string(),
             branch: other.task.branch.to_string(),
             problem,
         });
     }
     let has_failed = lines.iter().any(|line| line.problem.is_some());
-    let exit = if has_failed { Exit::Refused } else { Exit::Ok };
+    let failed = if has_failed { Exit::Refused } else { Exit::Ok };
+    let exit = interruption.unwrap_or(failed);
     if output.is_json() {
         let kept = kept.to_string();
         let others = lines;
@@ -104,7 +116,23 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(exit)
 }
 
-/// Cancels a task; returns a reason if the task is not fully cancelled yet.
+fn not_confirmed(kept: &TaskId, others: &[GroupMember]) -> Error {
+    let others: Vec<String> = others
+        .iter()
+        .map(|it| format!("`{}`", it.task.id))
+        .collect();
+    let message = format!(
+        "cannot keep only `{kept}`: cancelling {} needs your confirmation",
+        others.join(", ")
+    );
+    let hint = format!(
+        "run `orange task keep {kept} --yes` to confirm; branches are kept, and uncommitted work \
+         is saved"
+    );
+    Error::new(Exit::Refused, "not-confirmed", message).hint(hint)
+}
+
+/// Cancels a task, which the user has confirmed; returns a reason if the task is not fully cancelled yet.
 fn cancel(
     args: &Args,
     task: &TaskId,
@@ -123,7 +151,9 @@ fn cancel(
         match request_without_confirmation(&target, draft, environment, output)? {
             Answer::Done(report) => {
                 let failed = report.failed_effects.first();
-                failed.map(|it| format!("cancelled, but {} failed: {}", it.effect, it.error))
+                let failed = failed.map(|it| format!("{} failed: {}", it.effect, it.error));
+                let kept = report.kept_worktrees.first().map(KeptWorktree::notice);
+                failed.or(kept).map(|it| format!("cancelled, but {it}"))
             }
             Answer::AlreadyDone(_) => None,
             Answer::StillRunning(_) => Some(String::from(
@@ -132,6 +162,27 @@ fn cancel(
             Answer::Refused(refusal) => return Err(refusal.into()),
         },
     )
+}
+
+/// Says where the work of a task is.
+fn work(driver: &Driver, member: &GroupMember) -> String {
+    let task = &member.task;
+    let commits = driver.workspaces.diff_size(&task.id).map(|it| it.commits);
+    let branch = match commits {
+        Ok(0) => None,
+        Ok(_) => Some(format!("its commits stay on `{}`", task.branch)),
+        // Reading failed, so this says no more than what cancelling does.
+        Err(_) => Some(format!("commits, if any, stay on `{}`", task.branch)),
+    };
+    let parts = branch.into_iter().chain(saved_work(driver, &task.id));
+    let parts: Vec<String> = parts.collect();
+    if !parts.is_empty() {
+        parts.join("; ")
+    } else if task.runs.is_empty() {
+        String::from("it had not started")
+    } else {
+        String::from("it had no work")
+    }
 }
 
 fn question(kept: &TaskId, others: &[GroupMember]) -> String {
@@ -153,7 +204,7 @@ fn text(kept: &TaskId, lines: &[Line], width: Option<usize>) -> Text {
     for line in lines {
         let message = match &line.problem {
             Some(problem) => format!(": {problem}"),
-            None => format!(": cancelled; its work stays on `{}`", line.branch),
+            None => format!(": cancelled; {}", line.work),
         };
         let style = if line.problem.is_some() {
             Style::Bad

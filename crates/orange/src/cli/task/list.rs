@@ -24,14 +24,21 @@ type Usages = BTreeMap<TaskId, Usage>;
 
 /// On a narrower terminal the branch column is left out, and a reason for attention replaces the
 /// summary.
-const WIDE: usize = 80;
+const WIDE: usize = 100;
+
+/// The width that the columns of `--cost` need in addition.
+const COST_WIDTH: usize = 24;
+
+/// The width that the project's column needs in addition.
+const PROJECT_WIDTH: usize = 10;
 
 /// List the tasks.
 ///
 /// Tasks that need you come first, then those that agents work on, then those that wait; within
 /// each group, the longest wait comes first. A sign shows the state of the agent: ● running, ✗
 /// exited, ○ none, ? unknown. DOING is what the agent reports; `silent` means that the agent was
-/// started but has reported nothing. AGE is the time since the task entered its status.
+/// started but has reported nothing, `stalled` that it is idle although its status waits for its
+/// work. AGE is the time since the task entered its status.
 ///
 /// Inside a project only its tasks are listed. Finished tasks are left out unless they need your
 /// attention.
@@ -132,7 +139,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         };
         return SHAPE.print(&body, output);
     }
-    let is_narrow = output.answer_width().is_some_and(|width| width < WIDE);
+    let mut wide = WIDE;
+    if args.cost {
+        wide += COST_WIDTH;
+    }
+    if project.is_none() {
+        wide += PROJECT_WIDTH;
+    }
+    let is_narrow = output.answer_width().is_some_and(|width| width < wide);
     let grid = grid(&overview, usages.as_ref(), project.is_some(), is_narrow);
     if overview.tasks.is_empty() {
         let width = output.narration_width();
@@ -189,7 +203,7 @@ fn grid<'a>(
         number("TOKENS"),
         number("COST"),
         number("RAN"),
-        column("PROJECT", Some(8)),
+        column("PROJECT", Some(4)),
         column("BRANCH", Some(12)),
         column("SUMMARY", Some(12)),
         column("ATTENTION", Some(24)),
@@ -253,7 +267,8 @@ fn activity_cell(state: ActivityState) -> (Style, Cow<'static, str>) {
         ActivityState::WaitingForPermission
         | ActivityState::WaitingForInput
         | ActivityState::Failed
-        | ActivityState::Silent => Style::Warn,
+        | ActivityState::Silent
+        | ActivityState::Stalled => Style::Warn,
         ActivityState::Idle | ActivityState::Unknown => Style::Dim,
     };
     (style, Cow::from(state.label()))

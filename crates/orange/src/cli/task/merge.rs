@@ -22,9 +22,11 @@ use crate::output::Output;
 
 /// Merge the reviewed commit.
 ///
-/// Merges exactly the commit that was handed over and reviewed into the default branch. The
-/// shipped workflows want a confirmation if the task is not in `reviewing`: pass `--yes` to confirm,
-/// or `--force` to be asked at the terminal. If the worktree has uncommitted files, or the branch
+/// Merges exactly the submitted commit into the default branch: the reviewed one, if the workflow
+/// has an agent review. The shipped workflows ask for confirmation if the task is not in
+/// `reviewing`: `--yes` confirms without a question, for example in a script; with `--force` orange
+/// asks you at the terminal; without either, such a merge is refused. If the worktree has
+/// uncommitted files, or the branch
 /// has commits after the reviewed one, nothing is merged; the error names the files or counts the
 /// commits. If the project has `"push": true`, orange pushes the merge to the remote before it moves your local branch; if
 /// the push is rejected, nothing is merged.
@@ -33,7 +35,7 @@ use crate::output::Output;
 /// merged. Checkouts on other branches are not touched.
 ///
 /// The status changes after the merge. The output names the merged commit and says whether it was
-/// pushed and what was left out.
+/// pushed and which commits were not merged.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -51,8 +53,8 @@ pub struct Args {
     /// Do not push, even if the project has `"push": true`.
     #[arg(long)]
     pub local: bool,
-    /// If the workflow wants a confirmation, for example because the review is missing, ask me at
-    /// the terminal. Without `--force` or `--yes` such a merge is refused.
+    /// If the workflow wants a confirmation, for example because the review is missing, ask for it
+    /// at the terminal; `--yes` confirms without a question.
     #[arg(long)]
     pub force: bool,
 }
@@ -146,10 +148,22 @@ fn merge_each(args: &Args, environment: &Environment, output: &mut Output) -> Re
         } else {
             request_without_confirmation(&target, draft.clone(), environment, output)?
         };
-        if let Answer::Done(changed) = &answer {
-            require_merged(&changed.task)?;
+        let is_done = match &answer {
+            Answer::Done(changed) => {
+                require_merged(&changed.task)?;
+                true
+            }
+            _ => false,
+        };
+        let mut result = TaskResult::of(answer)?;
+        if is_done {
+            // The merge has happened, even if its event cannot be read now.
+            let events = driver(environment)?.views.history(&result.task, 0);
+            if let Some(merged) = last_merge(&events.unwrap_or_default()) {
+                result.text = format!("{merged}; {}", result.text);
+            }
         }
-        TaskResult::of(answer)
+        Ok(result)
     })
 }
 

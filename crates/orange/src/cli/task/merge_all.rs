@@ -10,6 +10,7 @@ use orange_engine::next_step::NextStep;
 use serde::Serialize;
 
 use super::merge::{Args, last_merge, require_merged};
+use super::why::is_moved_branch;
 use crate::cli::request::requests::{
     RequestDraft, Target, WaitArgs, driver, request_without_confirmation,
 };
@@ -94,7 +95,10 @@ fn mergeable_tasks(driver: &Driver) -> Result<Vec<TaskRow>, Error> {
     let mut mergeable = Vec::new();
     for row in rows {
         let outlook = driver.views.outlook(&row.id)?;
-        let can_merge = |way: &NextStep| way.verbs.contains(&Verb::Merge) && way.missing.is_empty();
+        // A branch with later commits is tried too, so that its refusal is reported.
+        let can_merge = |way: &NextStep| {
+            way.verbs.contains(&Verb::Merge) && way.missing.iter().all(is_moved_branch)
+        };
         if outlook.ways.iter().any(can_merge) {
             mergeable.push(row);
         }

@@ -15,13 +15,16 @@ pub(super) mod logs;
 mod merge;
 pub(super) mod merge_all;
 pub(super) mod path;
+mod reopen;
 pub(super) mod respawn;
+mod restart;
 pub(super) mod restore;
 mod retry;
 mod shell;
 mod short;
 pub(super) mod show;
 mod spawn;
+mod stop;
 pub(super) mod unblock;
 mod update;
 mod verbs;
@@ -54,6 +57,8 @@ pub enum Command {
     Update(update::Args),
     Spawn(spawn::Args),
     Respawn(respawn::Args),
+    Stop(stop::Args),
+    Restart(restart::Args),
     Attach(attach::Args),
     Diff(diff::Args),
     Compare(compare::Args),
@@ -67,6 +72,7 @@ pub enum Command {
     Tell(verbs::Tell),
     Merge(merge::Args),
     Cancel(cancel::Args),
+    Reopen(reopen::Args),
     Restore(restore::Args),
     Retry(retry::Args),
     Unblock(unblock::Args),
@@ -86,6 +92,8 @@ impl Command {
             Command::Update(args) => update::run(args, environment, output),
             Command::Spawn(args) => spawn::run(args, environment, output),
             Command::Respawn(args) => respawn::run(args, environment, output),
+            Command::Stop(args) => stop::run(args, environment, output),
+            Command::Restart(args) => restart::run(args, environment, output),
             Command::Attach(args) => attach::run(args, environment, output),
             Command::Diff(args) => diff::run(args, environment, output),
             Command::Compare(args) => compare::run(args, environment, output),
@@ -105,6 +113,7 @@ impl Command {
             Command::Tell(args) => verbs::tell(args, environment, output),
             Command::Merge(args) => merge::run(args, environment, output),
             Command::Cancel(args) => cancel::run(args, environment, output),
+            Command::Reopen(args) => reopen::run(args, environment, output),
             Command::Restore(args) => restore::run(args, environment, output),
             Command::Retry(args) => retry::run(args, environment, output),
             Command::Unblock(args) => unblock::run(args, environment, output),

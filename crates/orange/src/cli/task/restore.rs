@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use orange_config::Environment;
-use orange_driver::{Destination, DriverError, RescueInfo};
+use orange_config::{Environment, clock};
+use orange_driver::{Destination, DriverError, KeptWorktree, RescueInfo};
 use orange_engine::names::{BranchName, ProjectName};
 use serde::Serialize;
 
-use crate::cli::answer::words::count_noun;
+use crate::cli::answer::words::{ago, count_noun};
 use crate::cli::request::requests::TaskArg;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
@@ -45,18 +45,25 @@ pub struct Args {
 #[derive(Serialize, schemars::JsonSchema)]
 struct RescueList<'a> {
     rescues: &'a [RescueInfo],
+    /// The worktrees that hold work which could not be saved, and why.
+    kept_worktrees: &'a [KeptWorktree],
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct RestoredRescue<'a> {
     number: u32,
     paths: &'a [String],
+    /// The worktrees that hold work which could not be saved, and why.
+    kept_worktrees: &'a [KeptWorktree],
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (driver, task) = args.task.find(environment)?;
     driver.callers.identify_for(&task)?;
     let project = args.project.as_deref().map(ProjectName::new);
+    // A task that orange no longer knows has no workspace on record.
+    let details = driver.views.show(&task);
+    let kept = details.map_or_else(|_| Vec::new(), |it| it.kept_worktrees);
     if let (Some(to), Some(number)) = (destination(args), args.number) {
         let paths = driver
             .workspaces
@@ -65,17 +72,24 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             let body = RestoredRescue {
                 number,
                 paths: &paths,
+                kept_worktrees: &kept,
             };
             return RESTORED_SHAPE.print(&body, output);
         }
         let mut text = Text::new();
         text.push(Style::Bold, task.as_str());
         let count = count_noun(paths.len(), "file");
+        let place = match &to {
+            Destination::Branch(branch) => format!("on branch `{branch}`"),
+            Destination::Directory(directory) => format!("in `{}`", directory.display()),
+            Destination::Worktree => String::from("in its worktree"),
+        };
         text.push(
             Style::Plain,
-            &format!(": restored saved work {number}, {count}"),
+            &format!(": restored saved work {number}, {count}, {place}"),
         );
         text.end_line();
+        push_kept(&mut text, &kept, output.answer_width());
         output.answer(&text)?;
         return Ok(Exit::Ok);
     }
@@ -87,11 +101,23 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         }
     }
     if output.is_json() {
-        return SHAPE.print(&RescueList { rescues: &rescues }, output);
+        let body = RescueList {
+            rescues: &rescues,
+            kept_worktrees: &kept,
+        };
+        return SHAPE.print(&body, output);
     }
     let width = output.answer_width();
-    output.answer(&text(&rescues, args.number.is_some(), width))?;
+    let mut text = text(&rescues, args.number.is_some(), width);
+    push_kept(&mut text, &kept, width);
+    output.answer(&text)?;
     Ok(Exit::Ok)
+}
+
+fn push_kept(text: &mut Text, kept: &[KeptWorktree], width: Option<usize>) {
+    for kept in kept {
+        text.push_line(&[(Style::Warn, &kept.notice())], 4, width);
+    }
 }
 
 fn destination(args: &Args) -> Option<Destination> {
@@ -106,7 +132,9 @@ fn text(rescues: &[RescueInfo], with_files: bool, width: Option<usize>) -> Text 
     for rescue in rescues {
         let branch = rescue.branch.as_ref().map(ToString::to_string);
         let branch = branch.unwrap_or_else(|| String::from("no branch"));
-        let mut message = format!("  {branch}, {}", count_noun(rescue.paths.len(), "file"));
+        let count = count_noun(rescue.paths.len(), "file");
+        let when = ago(clock::now(), rescue.saved_at);
+        let mut message = format!("  {branch}, {count}, saved {when}");
         for operation in &rescue.operations {
             message.push_str(", in progress: ");
             message.push_str(&operation.to_string());

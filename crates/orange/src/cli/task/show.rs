@@ -2,11 +2,13 @@
 
 use orange_config::Environment;
 use orange_config::clock;
-use orange_driver::{Explanation, Observation, ResultOfRun, RunObservation, TaskDetails};
+use orange_driver::{
+    Explanation, KeptWorktree, Observation, ResultOfRun, RunObservation, TaskDetails,
+};
 use orange_engine::Task;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
-use orange_engine::task::Run;
+use orange_engine::task::{Run, RunState};
 use orange_engine::usage::Usage;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -37,6 +39,8 @@ struct Body<'a> {
     directory: String,
     as_of: u64,
     workspace: Option<Value>,
+    /// The worktrees that it could not release without losing work, and why.
+    kept_worktrees: &'a [KeptWorktree],
     effects: Vec<Value>,
     /// Whether effects are due and no process performs them; `orange task retry` performs them.
     unperformed: bool,
@@ -92,6 +96,7 @@ fn body<'a>(
         directory: details.stored.directory.display().to_string(),
         as_of: details.stored.sequence,
         workspace,
+        kept_worktrees: &details.kept_worktrees,
         effects: effects.collect(),
         unperformed: details.is_unperformed,
         runs: serde_json::to_value(&details.runs)?,
@@ -133,23 +138,34 @@ fn observation_json(it: &RunObservation) -> Value {
 }
 
 /// The recorded state of an agent, and the latest observation of it, if there is one.
-fn agent_text(role: &Role, run: &Run, seen: &[RunObservation]) -> String {
+fn agent_text(task: &TaskId, role: &Role, run: &Run, seen: &[RunObservation]) -> String {
+    if let RunState::Ended { evidence } = &run.state
+        && run.state.is_stopped()
+    {
+        return format!(
+            "{role} {evidence}; `orange task restart {task}` starts it again; run {}",
+            run.id
+        );
+    }
     let seen = seen.iter().find(|it| it.run == run.id);
     let state = match seen.map(|it| &it.observation) {
         Some(Observation::Dead(evidence)) => {
             return format!(
                 "{role} dead ({evidence}), not handled yet: the next command that changes the task \
-                 handles it; run {}",
+                 handles it (run id {})",
                 run.id
             );
         }
         Some(Observation::Unknown(reason)) => {
-            return format!("{role} unknown ({reason}), assumed alive; run {}", run.id);
+            return format!(
+                "{role} unknown ({reason}), assumed alive (run id {})",
+                run.id
+            );
         }
         Some(Observation::Alive) | None => serde_json::to_value(&run.state).unwrap_or_default(),
     };
     let state = state.get("state").and_then(Value::as_str);
-    format!("{role} {}, run {}", state.unwrap_or_default(), run.id)
+    format!("{role} {} (run id {})", state.unwrap_or_default(), run.id)
 }
 
 /// The messages, each with whether it has been delivered, and if not, why.
@@ -202,9 +218,12 @@ fn text(
     if let Some(workspace) = &details.workspace {
         line("workspace", &workspace.path.display().to_string());
     }
+    for kept in &details.kept_worktrees {
+        line("kept", &kept.to_string());
+    }
     for (role, run) in &task.runs {
-        line("agent", &agent_text(role, run, &details.seen));
-        if let Some(doing) = activity_text(&details.activities, &run.id, now) {
+        line("agent", &agent_text(&task.id, role, run, &details.seen));
+        if let Some(doing) = activity_text(&details.activities, task, &run.id) {
             line("", &doing);
         }
     }

@@ -42,7 +42,7 @@ pub struct Args {
     /// handoff.
     #[arg(long, value_name = "COMMIT", requires = "status")]
     pub head: Option<String>,
-    /// A message for the agent, if the transition sends one (`{message}` in the workflow).
+    /// A message for the agent that continues with the task.
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
 }

@@ -27,7 +27,7 @@ pub struct Complete {
 pub struct Stuck {
     #[command(flatten)]
     pub target: Target,
-    /// A message for the agent, if the transition sends one (`{message}` in the workflow).
+    /// A message for the agent that continues with the task.
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
 }
@@ -59,6 +59,8 @@ pub struct RequestChanges {
 /// read the inbox. The status does not change; to send work back, use `orange task
 /// request-changes`.
 #[derive(Debug, clap::Args)]
+// A message never needs a confirmation, but scripts may pass `--yes` to every command.
+#[command(mut_arg("yes", |it| it.hide(true)))]
 pub struct Tell {
     #[command(flatten)]
     pub targets: Targets,
@@ -94,6 +96,10 @@ pub fn request_changes(
 
 /// Sends the message.
 pub fn tell(args: &Tell, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    if args.message.trim().is_empty() {
+        let error = Error::usage("cannot send the message: the message is empty");
+        return Err(error.hint("usage: `orange task tell TASK -m \"TEXT\"`"));
+    }
     let role = args.role.as_deref().map(Role::from_name);
     let draft = RequestDraft {
         message: Some(args.message.clone()),

@@ -1,10 +1,10 @@
 //! `orange task why`.
 
 use orange_config::Environment;
-use orange_config::clock;
 use orange_driver::{Explanation, Observation, Outlook, RunObservation, TaskDetails};
+use orange_engine::names::TaskId;
 use orange_engine::next_step::NextStep;
-use orange_engine::refusal::Blocker;
+use orange_engine::refusal::{Blocker, GateFailure};
 use orange_engine::role::Role;
 use orange_engine::task::{Run, RunState};
 use serde::Serialize;
@@ -75,7 +75,7 @@ fn body<'a>(
 ) -> Result<Body<'a>, Error> {
     let task = &details.stored.task;
     let agents = task.runs.iter().map(|(role, run)| {
-        let text = agent(role, run, &details.seen);
+        let text = agent(&task.id, role, run, &details.seen);
         json!({ "role": role, "run": run.id, "text": text })
     });
     let mut ways = Vec::new();
@@ -158,11 +158,17 @@ fn text(
     for (role, run) in &task.runs {
         line(
             Style::Plain,
-            &format!("  {}", agent(role, run, &details.seen)),
+            &format!("  {}", agent(&task.id, role, run, &details.seen)),
         );
-        if let Some(doing) = activity_text(&details.activities, &run.id, clock::now()) {
+        if let Some(doing) = activity_text(&details.activities, task, &run.id) {
             line(Style::Plain, &format!("    {doing}"));
         }
+    }
+    if has_dead_agent(details) {
+        line(
+            Style::Plain,
+            &format!("    {RUN}orange task respawn {}", task.id),
+        );
     }
     if !details.pending.is_empty() {
         line(Style::Bold, "effects");
@@ -183,7 +189,13 @@ fn text(
             line(Style::Bad, &sentence);
         }
     }
-    if outlook.ways.is_empty() {
+    if outlook.is_cancelled {
+        let sentence = format!(
+            "it was cancelled; `orange task reopen {}` continues it",
+            task.id
+        );
+        line(Style::Plain, &sentence);
+    } else if outlook.ways.is_empty() {
         line(Style::Plain, "it has ended; there is no next step");
     } else {
         line(Style::Bold, "next");
@@ -220,11 +232,12 @@ fn push_next_step(way: &NextStep, line: &mut impl FnMut(Style, &str)) {
         line(Style::Plain, &format!("    not checked here: {unchecked}"));
     }
     if let Some(command) = &way.command {
-        let is_confirmation =
-            |missing: &Blocker| matches!(missing, Blocker::ConfirmationNeeded { .. });
-        // The command includes the confirmation; everything else that is missing must be fixed
-        // first.
-        let then = if way.missing.iter().all(is_confirmation) {
+        let is_in_command = |missing: &Blocker| {
+            matches!(missing, Blocker::ConfirmationNeeded { .. }) || is_moved_branch(missing)
+        };
+        // The command includes the confirmation and names the new commit; everything else that is
+        // missing must be fixed first.
+        let then = if way.missing.iter().all(is_in_command) {
             ""
         } else {
             "then "
@@ -233,13 +246,38 @@ fn push_next_step(way: &NextStep, line: &mut impl FnMut(Style, &str)) {
     }
 }
 
+/// Whether an agent is dead that can be respawned in this status.
+fn has_dead_agent(details: &TaskDetails) -> bool {
+    let mut roles = details.respawnable.iter();
+    roles.any(|role| {
+        details.stored.task.runs.get(role).is_some_and(|run| {
+            let is_found_dead = |it: &RunObservation| it.run == run.id && it.is_dead();
+            let has_ended = matches!(run.state, RunState::Ended { .. });
+            (has_ended && !run.state.is_stopped()) || details.seen.iter().any(is_found_dead)
+        })
+    })
+}
+
+/// Whether a merge would be refused only because the branch has other commits than the submitted.
+pub(super) fn is_moved_branch(missing: &Blocker) -> bool {
+    matches!(
+        missing,
+        Blocker::GateFailed {
+            failure: GateFailure::BranchMoved { .. }
+        }
+    )
+}
+
 /// Why an agent counts as alive, dead or unknown.
-fn agent(role: &Role, run: &Run, seen: &[RunObservation]) -> String {
+fn agent(task: &TaskId, role: &Role, run: &Run, seen: &[RunObservation]) -> String {
     let seen = seen.iter().find(|it| it.run == run.id);
     let text = match (&run.state, seen.map(|it| &it.observation)) {
         (RunState::Starting, _) => String::from("is starting"),
         (RunState::Ending, _) => {
             String::from("is being stopped by orange, so its exit changes nothing")
+        }
+        (RunState::Ended { evidence }, _) if run.state.is_stopped() => {
+            format!("{evidence}; `orange task restart {task}` starts it again")
         }
         (RunState::Ended { evidence }, _) => {
             format!("is dead: it {evidence}; that was handled")

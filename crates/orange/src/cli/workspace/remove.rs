@@ -5,6 +5,7 @@ use orange_driver::RemovedWorkspace;
 use orange_engine::names::WorkspaceName;
 use serde::Serialize;
 
+use crate::cli::answer::words::SUBMODULES_KEPT;
 use crate::cli::request::requests::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
@@ -14,8 +15,9 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.workspace.remove/1");
 /// Remove worktrees that no task uses.
 ///
 /// Deletes the worktree and git's record of it; orange creates one again when a task needs it.
-/// Branches stay, and ignored files are moved to `workspaces/.set-aside` in the home of orange. A
-/// worktree with work that is saved nowhere is left as it is.
+/// Branches stay, and ignored files are moved to `workspaces/.set-aside` in the home of orange;
+/// submodules with commits of their own are moved to `.git/orange-submodules`. A worktree with work
+/// that is saved nowhere is left as it is.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The workspaces, as `orange workspace list` names them.
@@ -73,7 +75,10 @@ fn text(lines: &[Line], width: Option<usize>) -> Text {
                 let moved = removed.as_ref().and_then(|it| it.moved_to.as_ref());
                 let moved = moved.map(|it| format!("; ignored files are in `{}`", it.display()));
                 let moved = moved.unwrap_or_default();
-                (Style::Plain, format!("removed{moved}"))
+                let kept = removed.as_ref().and_then(|it| it.submodules.as_ref());
+                let kept = kept.map(|it| format!("; {SUBMODULES_KEPT} `{}`", it.display()));
+                let kept = kept.unwrap_or_default();
+                (Style::Plain, format!("removed{moved}{kept}"))
             }
         };
         let message = format!(": {message}");

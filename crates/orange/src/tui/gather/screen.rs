@@ -17,8 +17,8 @@ use crate::tui::theme::Theme;
 const SHORTEST: Duration = Duration::from_millis(60);
 const LONGEST: Duration = Duration::from_millis(400);
 
-/// The longest poll interval after the agent has ended: then only a commit changes anything, and a
-/// commit wakes this thread.
+/// The longest poll interval while no agent is running: only a change in the database can then
+/// change anything, and that wakes this thread.
 const ENDED: Duration = Duration::from_secs(2);
 
 /// How long to wait while no terminal is shown.
@@ -87,6 +87,7 @@ fn content(loaded: &Result<Option<AgentScreen>, String>, theme: Theme) -> Conten
                 lines: lines.collect(),
                 cursor: screen.cursor,
                 caption: format!("{}{ended}", screen.role),
+                is_running: screen.is_running,
             })
         }
     }

@@ -76,6 +76,8 @@ pub enum Action {
         request: RequestId,
         is_allowed: bool,
     },
+    /// The same action for several tasks, in this order.
+    Several(Vec<Action>),
 }
 
 impl Action {
@@ -109,17 +111,38 @@ impl Action {
 
     #[must_use]
     pub fn with_message(mut self, text: &str) -> Action {
-        if let Action::Ask { message, .. } = &mut self {
-            let text = text.trim();
-            *message = (!text.is_empty()).then(|| text.to_owned());
+        match &mut self {
+            Action::Ask { message, .. } => {
+                let text = text.trim();
+                *message = (!text.is_empty()).then(|| text.to_owned());
+            }
+            Action::Several(all) => {
+                let all = std::mem::take(all).into_iter();
+                return Action::Several(all.map(|it| it.with_message(text)).collect());
+            }
+            _ => {}
         }
         self
     }
 
-    /// Whether it sends the comments on the diff.
-    pub fn sends_comments(&self) -> bool {
-        let ask = RequestKind::Verb(Verb::RequestChanges);
-        matches!(self, Action::Ask { ask: it, .. } if *it == ask)
+    /// The same action; a request for changes also sends the comments on the diff of its task.
+    #[must_use]
+    pub fn with_review(self, drafts: &Drafts) -> Action {
+        match self {
+            Action::Ask {
+                ref task,
+                ask: RequestKind::Verb(Verb::RequestChanges),
+                ..
+            } => {
+                let review = drafts.review(task);
+                self.with_comments(&review.comments)
+            }
+            Action::Several(all) => {
+                let all = all.into_iter().map(|it| it.with_review(drafts));
+                Action::Several(all.collect())
+            }
+            other => other,
+        }
     }
 
     /// Whether it sends something that the user has typed.
@@ -137,20 +160,54 @@ impl Action {
 
     /// What is being done, in a few words.
     pub fn description(&self) -> String {
+        self.describe(&self.subject())
+    }
+
+    /// The name of the draft of the text that it sends. Texts for several tasks share one: after a
+    /// refusal, the user tries again with fewer.
+    pub fn draft_name(&self) -> String {
         match self {
-            Action::Ask { task, ask, .. } => match ask {
-                RequestKind::Move { to } => format!("moving {task} to {to}"),
-                RequestKind::Verb(verb) => format!("{verb} {task}"),
-                RequestKind::Merge { .. } => format!("merging {task}"),
-                RequestKind::Tell { .. } => format!("sending a message to {task}"),
-                RequestKind::Respawn { .. } => format!("respawning the agent of {task}"),
-                _ => format!("updating {task}"),
+            Action::Several(_) => self.describe("several tasks"),
+            action => action.description(),
+        }
+    }
+
+    /// The task, or how many there are.
+    pub fn subject(&self) -> String {
+        match self {
+            Action::Ask { task, .. }
+            | Action::SendMergeFailure(task)
+            | Action::Delete(task)
+            | Action::Undelete(task)
+            | Action::Permit { task, .. } => task.to_string(),
+            Action::Several(all) if all.len() == 1 => String::from("1 task"),
+            Action::Several(all) => format!("{} tasks", all.len()),
+            Action::Create(_) => String::from("a task"),
+        }
+    }
+
+    fn describe(&self, subject: &str) -> String {
+        match self {
+            Action::Ask { ask, .. } => match ask {
+                RequestKind::Move { to } => format!("moving {subject} to {to}"),
+                RequestKind::Verb(verb) => format!("{verb} {subject}"),
+                RequestKind::Merge { .. } => format!("merging {subject}"),
+                RequestKind::Tell { .. } => format!("sending a message to {subject}"),
+                RequestKind::Respawn { .. } => format!("respawning the agent of {subject}"),
+                RequestKind::Stop { .. } => format!("stopping the agent of {subject}"),
+                RequestKind::Restart { .. } => format!("restarting the agent of {subject}"),
+                RequestKind::Reopen => format!("reopening {subject}"),
+                _ => format!("updating {subject}"),
             },
-            Action::Create(_) => String::from("creating a task"),
-            Action::SendMergeFailure(task) => format!("sending {task} back to its agent"),
-            Action::Delete(task) => format!("deleting {task}"),
-            Action::Undelete(task) => format!("restoring {task}"),
-            Action::Permit { task, .. } => format!("answering the agent of {task}"),
+            Action::Create(_) => format!("creating {subject}"),
+            Action::SendMergeFailure(_) => format!("sending {subject} back to its agent"),
+            Action::Delete(_) => format!("deleting {subject}"),
+            Action::Undelete(_) => format!("restoring {subject}"),
+            Action::Permit { .. } => format!("answering the agent of {subject}"),
+            Action::Several(all) => match all.first() {
+                Some(first) => first.describe(subject),
+                None => String::new(),
+            },
         }
     }
 
@@ -163,6 +220,9 @@ impl Action {
                 RequestKind::Merge { .. } => format!("Merge failed: {task}"),
                 RequestKind::Tell { .. } => format!("Message not delivered: {task}"),
                 RequestKind::Respawn { .. } => format!("Respawn failed: {task}"),
+                RequestKind::Stop { .. } => format!("Stop failed: {task}"),
+                RequestKind::Restart { .. } => format!("Restart failed: {task}"),
+                RequestKind::Reopen => format!("Reopen failed: {task}"),
                 _ => format!("Update failed: {task}"),
             },
             Action::Create(_) => String::from("Task not created"),
@@ -170,6 +230,7 @@ impl Action {
             Action::Delete(task) => format!("Delete failed: {task}"),
             Action::Undelete(task) => format!("Restore failed: {task}"),
             Action::Permit { task, .. } => format!("Not answered: {task}"),
+            Action::Several(_) => format!("Failed: {}", self.description()),
         }
     }
 }

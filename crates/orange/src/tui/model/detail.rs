@@ -58,8 +58,9 @@ pub struct Screen {
     pub lines: Vec<Line<'static>>,
     /// Column and line of the cursor.
     pub cursor: Option<(u16, u16)>,
-    /// Which agent it is, and whether it has ended.
+    /// Which agent it is, and whether it has exited.
     pub caption: String,
+    pub is_running: bool,
 }
 
 #[derive(Clone, Debug, Default)]

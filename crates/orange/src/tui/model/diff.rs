@@ -225,6 +225,10 @@ impl DiffView {
         self.selection_start.get_or_insert(self.cursor);
     }
 
+    pub fn has_selection(&self) -> bool {
+        self.selection_start.is_some()
+    }
+
     /// Selects nothing; returns whether something was selected.
     pub fn end_selection(&mut self) -> bool {
         self.selection_start.take().is_some()

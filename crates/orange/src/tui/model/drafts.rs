@@ -35,7 +35,7 @@ impl Drafts {
             }
             Mode::Write(message) => {
                 let text = message.text.text();
-                let key = message.action.description();
+                let key = message.action.draft_name();
                 if text.trim().is_empty() {
                     self.messages.remove(&key);
                 } else {
@@ -80,7 +80,7 @@ impl Drafts {
 
     /// The text that was typed for an action.
     pub fn message_for(&self, action: &Action) -> &str {
-        let text = self.messages.get(&action.description());
+        let text = self.messages.get(&action.draft_name());
         text.map(String::as_str).unwrap_or_default()
     }
 
@@ -139,17 +139,25 @@ impl Drafts {
                 comments,
                 ..
             } => {
-                let key = sent.description();
-                let typed = self.messages.get(&key).map(|it| it.trim());
-                if typed.is_some() && typed == message.as_deref() {
-                    self.messages.remove(&key);
-                }
+                self.forget_message(&sent.draft_name(), message.as_deref());
                 if !comments.is_empty() {
                     let is_kept = |it: &Comment| !comments.contains(it);
                     self.change_review(task, |review| review.comments.retain(is_kept));
                 }
             }
+            Action::Several(all) => {
+                if let Some(Action::Ask { message, .. }) = all.first() {
+                    self.forget_message(&sent.draft_name(), message.as_deref());
+                }
+            }
             _ => {}
+        }
+    }
+
+    fn forget_message(&mut self, name: &str, sent: Option<&str>) {
+        let typed = self.messages.get(name).map(|it| it.trim());
+        if typed.is_some() && typed == sent {
+            self.messages.remove(name);
         }
     }
 }

@@ -108,6 +108,14 @@ impl Entry {
         }
     }
 
+    /// Whether `Enter` starts an agent.
+    pub fn can_start(&self) -> bool {
+        matches!(
+            self.enter_action(),
+            EnterAction::Spawn | EnterAction::Respawn
+        )
+    }
+
     pub fn ways(&self) -> impl Iterator<Item = &NextStep> {
         let ways = self.glance.iter().flat_map(|glance| &glance.ways);
         ways.filter(|way| way.is_open_to_user() && way.to.is_some())
@@ -118,6 +126,15 @@ impl Entry {
         let means = |way: &&NextStep| way.verbs.contains(&verb);
         let open = self.ways().filter(means).find(|way| way.missing.is_empty());
         open.or_else(|| self.ways().find(means))
+    }
+
+    /// Whether its branch is at another commit than the submitted one, so that a merge is refused.
+    pub fn has_new_commits(&self) -> bool {
+        let submission = self.glance.as_ref().and_then(|it| it.submission.as_ref());
+        let head = self.extent.as_ref().and_then(|it| it.head.as_ref());
+        submission
+            .zip(head)
+            .is_some_and(|(submission, head)| submission.commit != *head)
     }
 
     /// Whether its status is one in which a task has a worktree.

@@ -58,10 +58,12 @@ pub struct TaskDraft {
 impl TaskDraft {
     /// Whether the user has typed anything.
     pub fn has_text(&self) -> bool {
-        !self.summary.is_empty()
-            || self.context.is_some()
-            || self.branch.is_some()
-            || !self.after.is_empty()
+        self.has_content() || !self.after.is_empty()
+    }
+
+    /// Whether it says anything about the work; an agent asks for the rest.
+    pub fn has_content(&self) -> bool {
+        !self.summary.is_empty() || self.context.is_some() || self.branch.is_some()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The tasks in their zones: filtered, sorted, selected.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use orange_driver::ListChange;
 use orange_engine::language::workflow::Kind;
@@ -60,6 +60,8 @@ pub struct List {
     pub by_project: bool,
     lines: Vec<Line>,
     selected: Option<TaskId>,
+    /// The tasks that the next action is for, shown or not.
+    marked: BTreeSet<TaskId>,
     /// The position of the selected task, so that a neighbour can be selected when it disappears.
     position: usize,
     pub top: usize,
@@ -122,6 +124,7 @@ impl List {
             by_project: false,
             lines: Vec::new(),
             selected: None,
+            marked: BTreeSet::new(),
             position: 0,
             top: 0,
         }
@@ -142,6 +145,7 @@ impl List {
         for id in change.gone {
             self.tasks.remove(&id);
         }
+        self.marked.retain(|id| self.tasks.contains_key(id));
         (self.sequence, self.is_loaded) = (change.sequence, true);
         self.arrange();
     }
@@ -189,6 +193,34 @@ impl List {
         let selected = self.selected.as_ref()?;
         let is_selected = |line: &Line| matches!(line, Line::Task(id) if id == selected);
         self.lines.iter().position(is_selected)
+    }
+
+    /// Marks the selected task, or removes its mark.
+    pub fn toggle_mark(&mut self) {
+        if let Some(id) = self.selected.clone()
+            && !self.marked.remove(&id)
+        {
+            self.marked.insert(id);
+        }
+    }
+
+    pub fn is_marked(&self, id: &TaskId) -> bool {
+        self.marked.contains(id)
+    }
+
+    pub fn clear_marks(&mut self) {
+        self.marked.clear();
+    }
+
+    /// The marked tasks in the order of the list, then those that it does not show.
+    pub fn marked(&self) -> Vec<&Entry> {
+        if self.marked.is_empty() {
+            return Vec::new();
+        }
+        let shown: Vec<&TaskId> = self.shown_tasks().filter(|id| self.is_marked(id)).collect();
+        let hidden = self.marked.iter().filter(|id| !shown.contains(id));
+        let all = shown.iter().copied().chain(hidden);
+        all.filter_map(|id| self.tasks.get(id)).collect()
     }
 
     pub fn select(&mut self, id: &TaskId) {

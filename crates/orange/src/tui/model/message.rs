@@ -52,6 +52,8 @@ pub enum Message {
     Answered(u64, ActionResult),
     /// The text from the user's editor, if there is one, and how the editor failed, if it did.
     Edited(Option<String>, Option<String>),
+    /// Why the drafts could not be read or saved.
+    DraftsProblem(String),
     /// How to show an agent of a task, or why that is not possible.
     AgentFound(TaskId, Result<Box<AgentTerminal>, Alert>),
     /// The dashboard has the terminal again; or why the other program failed.
@@ -72,6 +74,9 @@ pub enum ActionResult {
         question: String,
         then: Action,
     },
+    Refused(Alert),
     /// All or part of it failed.
     Failed(Alert),
+    /// What became of each of several actions.
+    Several(Vec<(Action, ActionResult)>),
 }

@@ -1,6 +1,7 @@
 //! Everything a frame is drawn from.
 
 pub mod command;
+pub mod demo;
 pub mod detail;
 pub mod diff;
 pub mod drafts;
@@ -19,6 +20,7 @@ use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 
 use self::command::{Action, Viewport};
+use self::demo::Demo;
 use self::detail::Detail;
 use self::drafts::Drafts;
 use self::list::List;
@@ -51,6 +53,8 @@ pub struct Model {
     pub choices: Choices,
     /// What the user has typed and not sent.
     pub drafts: Drafts,
+    /// The demo, if this is one.
+    pub demo: Option<Demo>,
     /// What was requested last, so that nothing is requested twice.
     pub viewport: Viewport,
 }
@@ -117,6 +121,7 @@ impl Model {
             deleted: Vec::new(),
             choices: Choices::default(),
             drafts: Drafts::default(),
+            demo: None,
             viewport: Viewport::default(),
         }
     }

@@ -28,6 +28,8 @@ pub enum Mode {
     Filter(usize),
     Workspaces(Option<Vec<WorkspaceInfo>>, usize),
     Alert(Alert),
+    /// Reading that the demo is over.
+    DemoOver,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +75,8 @@ impl Choice {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageDraft {
     pub title: String,
-    pub task: TaskId,
+    /// What is sent where, if it is sent to several tasks.
+    pub explanation: Vec<String>,
     pub action: Action,
     pub is_optional: bool,
     pub text: Field,

@@ -49,6 +49,23 @@ fn describe(model: &mut Model) -> Drafts {
 }
 
 #[test]
+fn an_empty_form_says_what_is_missing() {
+    let mut model = model();
+    press(&mut model, key(KeyCode::Char('c')));
+    press(&mut model, key(KeyCode::Tab));
+    assert_eq!(press(&mut model, control('s')), []);
+    let notice = model.notice.as_ref().unwrap();
+    assert_eq!(
+        notice.text,
+        "nothing to create yet: type what to do into `summary`"
+    );
+    enter(&mut model, "Fix it");
+    assert_eq!(summary(&model), "Fix it", "the summary has the focus");
+    let commands = press(&mut model, control('s'));
+    assert!(matches!(commands[..], [Command::Act(..)]), "{commands:?}");
+}
+
+#[test]
 fn two_dashboards_keep_each_others_drafts() {
     let text = |text: &str| text.to_owned();
     let mut before = Drafts::default();

@@ -130,6 +130,7 @@ fn an_agent_that_asks_for_permission_needs_you() {
         (ActivityState::Working, [3, 1, 1]),
         (ActivityState::WaitingForInput, [4, 0, 1]),
         (ActivityState::Silent, [4, 0, 1]),
+        (ActivityState::Stalled, [4, 0, 1]),
         (ActivityState::Idle, [3, 1, 1]),
         (ActivityState::Unknown, [3, 1, 1]),
     ] {

@@ -101,6 +101,10 @@ fn effect(before: &Model, key: KeyEvent) -> Option<String> {
             list.filter, list.sort, list.search, list.shows_all_projects, list.by_project
         )
     };
+    let marks = |model: &Model| model.list.marked().len();
+    if marks(&after) != marks(before) {
+        write!(message, " marked {}", marks(&after)).unwrap();
+    }
     if list(&after) != list(before) {
         write!(message, " list {}", list(&after)).unwrap();
     }
@@ -161,6 +165,7 @@ fn samples() -> Vec<Sample> {
         choose(&mut model, id);
         add(&format!("browse_{id}"), &model, false);
     }
+    add("browse_marked", &model_with_marks(), false);
     let mut ended = model();
     press(&mut ended, key(KeyCode::Char('f')));
     press(&mut ended, key(KeyCode::Char('G')));
@@ -209,6 +214,8 @@ fn samples() -> Vec<Sample> {
         offer: None,
     });
     add("told", &model, false);
+    model.mode = Mode::DemoOver;
+    add("demo_over", &model, false);
     for (name, letter) in [("moves", 't'), ("filter", 'f'), ("workspaces", 'w')] {
         model.mode = Mode::Browse;
         press(&mut model, key(KeyCode::Char(letter)));
@@ -244,6 +251,14 @@ fn samples() -> Vec<Sample> {
     }
     add("create_choice", &model, false);
     samples
+}
+
+fn model_with_marks() -> Model {
+    let mut model = model();
+    choose(&mut model, "k3f9");
+    press(&mut model, key(KeyCode::Char(' ')));
+    press(&mut model, key(KeyCode::Char(' ')));
+    model
 }
 
 fn model_with_diff() -> Model {

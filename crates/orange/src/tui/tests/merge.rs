@@ -3,6 +3,7 @@
 use orange_driver::{MergeForecast, MergeObstacle, MergePreview};
 use orange_engine::effect::MergeStrategy;
 use orange_engine::input::RequestKind;
+use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, CommitId, TaskId};
 use ratatui::crossterm::event::KeyCode;
 
@@ -11,6 +12,7 @@ use crate::tui::model::Model;
 use crate::tui::model::command::{Action, Command};
 use crate::tui::model::message::Message;
 use crate::tui::model::mode::{Alert, Choice, Mode};
+use crate::tui::model::review::{Comment, CommentPlace};
 use crate::tui::update::update;
 
 #[test]
@@ -48,8 +50,51 @@ fn forecast(behind: u64, obstacle: Option<MergeObstacle>) -> Box<MergeForecast> 
             is_merged: false,
             obstacle,
         },
+        new_head: None,
+        new_commits: None,
         verify: Some(String::from("cargo test")),
     })
+}
+
+#[test]
+fn the_merge_dialog_counts_comments_that_are_not_sent_and_sends_them() {
+    let task = TaskId::new("k3f9");
+    let comment = |text: &str| Comment {
+        place: CommentPlace {
+            path: String::from(text),
+            numbers: (1, 1),
+            is_old: false,
+            count: 1,
+            quote: vec![String::from("+x")],
+        },
+        text: text.to_owned(),
+    };
+    let comments = vec![comment("why"), comment("how")];
+    let mut model = model();
+    choose(&mut model, "k3f9");
+    let all = comments.clone();
+    model.drafts.change_review(&task, |it| it.comments = all);
+    press(&mut model, key(KeyCode::Char('m')));
+    let conflicts = MergeObstacle::Conflicts(vec!["a.rs".into()]);
+    for forecast in [None, Some(None), Some(Some(conflicts))] {
+        if let Some(obstacle) = forecast {
+            let message = Message::MergeForecast(task.clone(), Ok(self::forecast(1, obstacle)));
+            update(&mut model, message);
+        }
+        let Mode::Confirm(dialog) = &model.mode else {
+            panic!("{:?}", model.mode);
+        };
+        let text = dialog.consequences.join("\n");
+        assert!(
+            text.contains("2 comments on the diff are not sent. `f` sends them"),
+            "{text}"
+        );
+        let mut sending = model.clone();
+        let commands = press(&mut sending, key(KeyCode::Char('f')));
+        let ask = RequestKind::Verb(Verb::RequestChanges);
+        let action = Action::ask(&task, ask).with_comments(&comments);
+        assert_eq!(commands, [Command::Act(1, action)]);
+    }
 }
 
 #[test]
@@ -108,6 +153,31 @@ fn the_merge_dialog_shows_what_would_happen_and_offers_what_works() {
     assert_eq!(
         commands,
         [Command::Act(1, Action::SendMergeFailure(task.clone()))]
+    );
+    // Commits that were not submitted are merged only by a key of their own.
+    let mut moved = forecast(0, None);
+    let head = CommitId::new("9a1fd90c0ffee");
+    (moved.new_head, moved.new_commits) = (Some(head.clone()), Some(1));
+    let ((letters, text), mut model) = shown(moved);
+    assert_eq!(letters, "h");
+    let expected = "A merge would be refused: the branch has 1 commit after it. `h` merges";
+    assert!(text.contains(expected), "{text}");
+    assert_eq!(press(&mut model, key(KeyCode::Char('y'))), []);
+    let ask = RequestKind::Merge {
+        strategy: None,
+        local: false,
+        only_head: false,
+    };
+    let action = Action::ask(&task, ask).for_commit(Some(&head));
+    let commands = press(&mut model, key(KeyCode::Char('h')));
+    assert_eq!(commands, [Command::Act(1, action)]);
+    let mut moved = forecast(1, Some(MergeObstacle::NotFastForward));
+    (moved.new_head, moved.new_commits) = (Some(head), Some(2));
+    let ((letters, text), _) = shown(moved);
+    assert_eq!(letters, "");
+    assert!(
+        text.contains("Run `orange merge k3f9 --head 9a1fd90c0ffe --strategy merge`"),
+        "{text}"
     );
     // One that comes too late changes nothing.
     let mut model = open();

@@ -1,9 +1,11 @@
 //! The dashboard without a terminal: keys, messages and views.
 
+mod demo;
 mod diff;
 mod drafts;
 mod incoming;
 mod keys;
+mod marks;
 mod merge;
 mod permission;
 mod review;

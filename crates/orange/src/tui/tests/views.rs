@@ -15,6 +15,7 @@ use ratatui::text::{Line, Span};
 
 use super::permission::{receive, request};
 use super::sample::{choose, control, diff_file, enter, glance, key, model, press};
+use crate::tui::model::demo::Demo;
 use crate::tui::model::detail::{Content, Screen, Tab};
 use crate::tui::model::list::List;
 use crate::tui::model::message::{ActionResult, Message};
@@ -142,12 +143,70 @@ fn the_list_and_a_terminal() {
         lines,
         cursor: Some((2, 3)),
         caption: String::from("worker"),
+        is_running: true,
     });
     update(
         &mut model,
         Message::Loaded(TaskId::new("k3f9"), Tab::Terminal, screen),
     );
     snapshot("terminal", &model);
+}
+
+#[test]
+fn an_agent_that_has_exited_says_which_key_starts_it_again() {
+    let shown = |lines: &[&str]| {
+        let mut model = model();
+        choose(&mut model, "t0rn");
+        let mut glance = glance(Vec::new());
+        glance.respawn = Some(orange_engine::role::Role::Worker);
+        let task = TaskId::new("t0rn");
+        update(&mut model, Message::Glance(task.clone(), Box::new(glance)));
+        let screen = Content::Screen(Screen {
+            lines: plain(lines),
+            cursor: None,
+            caption: String::from("worker, exited"),
+            is_running: false,
+        });
+        update(&mut model, Message::Loaded(task, Tab::Terminal, screen));
+        text(&render(&model))
+    };
+    let blank = shown(&["", "   ", ""]);
+    assert!(blank.contains("left nothing on its screen."), "{blank}");
+    assert!(blank.contains("\n Enter starts it again."), "{blank}");
+    let written = shown(&["the last words", ""]);
+    assert!(written.contains("the last words"), "{written}");
+    let sentence = "The agent has exited. Enter starts it again.";
+    assert!(written.contains(sentence), "{written}");
+}
+
+#[test]
+fn without_a_task_in_the_list_nothing_is_loading() {
+    let mut model = model_in_review();
+    update(&mut model, Message::Resized(80, 24));
+    press(&mut model, key(KeyCode::Char('/')));
+    enter(&mut model, "nothing like this");
+    let shown = text(&render(&model));
+    assert!(shown.contains("Nothing matches."), "{shown}");
+    assert!(!shown.contains("loading"), "{shown}");
+}
+
+#[test]
+fn the_end_of_the_demo() {
+    let mut model = model_in_review();
+    model.demo = Some(Demo::new(&[TaskId::new("d0ne")]));
+    update(&mut model, Message::Tick(super::sample::now()));
+    snapshot("demo_over", &model);
+    press(&mut model, key(KeyCode::Esc));
+    let all = super::sample::rows().into_iter();
+    let gone = all.map(|row| row.id).filter(|id| id.as_str() != "d0ne");
+    let change = ListChange {
+        sequence: 8,
+        is_whole: false,
+        rows: Vec::new(),
+        gone: gone.collect(),
+    };
+    update(&mut model, Message::Changed(change));
+    snapshot("demo_over_list", &model);
 }
 
 #[test]
@@ -159,6 +218,7 @@ fn a_terminal_has_its_own_colours() {
         lines: vec![line],
         cursor: None,
         caption: String::new(),
+        is_running: true,
     });
     update(
         &mut model,
@@ -229,6 +289,21 @@ fn the_first_run() {
     };
     update(&mut model, Message::Changed(nothing));
     snapshot("first_run", &model);
+}
+
+#[test]
+fn marked_tasks() {
+    let mut model = model_in_review();
+    press(&mut model, key(KeyCode::Char(' ')));
+    choose(&mut model, "q1q1");
+    press(&mut model, key(KeyCode::Char(' ')));
+    snapshot("marked", &model);
+    press(&mut model, key(KeyCode::Char('m')));
+    snapshot("merge_marked", &model);
+    press(&mut model, key(KeyCode::Esc));
+    press(&mut model, key(KeyCode::Char('i')));
+    enter(&mut model, "Rebase, please");
+    snapshot("write_marked", &model);
 }
 
 #[test]
@@ -404,10 +479,16 @@ fn agent_activity_views() {
         Message::Activity(activities.into_iter().collect()),
     );
     snapshot("said", &model);
-    let silent = [(TaskId::new("w0rk"), ActivityState::Silent)];
-    update(&mut model, Message::Activity(silent.into_iter().collect()));
-    let shown = text(&render(&model));
-    assert!(shown.contains("silent"), "{shown}");
+    for (state, note) in [
+        (ActivityState::Silent, "silent"),
+        (ActivityState::Stalled, "stalled"),
+    ] {
+        let activities = [(TaskId::new("w0rk"), state)];
+        let activities = Message::Activity(activities.into_iter().collect());
+        update(&mut model, activities);
+        let shown = text(&render(&model));
+        assert!(shown.contains(note), "{shown}");
+    }
 }
 
 #[test]
@@ -440,7 +521,7 @@ fn what_agents_used_is_shown_where_there_is_room() {
         wide.lines().find(|it| it.contains(&row)).unwrap()
     };
     assert!(line("k3f9").contains("12.3k $0.50 12m"), "{wide}");
-    assert!(line("w0rk").contains("? $? 12m"), "{wide}");
+    assert!(line("w0rk").contains("? 12m"), "{wide}");
     // The finished task is not shown, so it is not in the total.
     let header = wide.lines().next().unwrap();
     assert!(header.contains("used ≥12.3k ≥$0.50 24m"), "{wide}");

@@ -5,7 +5,7 @@ use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 use ratatui::crossterm::event::KeyEvent;
 
-use super::{diff, merge, permission, start_action};
+use super::{diff, marked, merge, permission, start_action};
 use crate::tui::keys::{KeyAction, key_action};
 use crate::tui::layout::layout;
 use crate::tui::model::Model;
@@ -27,11 +27,17 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
 
 /// Does what a key or a command of the palette stands for.
 pub(super) fn perform(model: &mut Model, action: KeyAction) -> Vec<Command> {
+    if marked::open_dialog(model, action) {
+        return Vec::new();
+    }
     match action {
         KeyAction::Quit => return vec![Command::Quit],
         KeyAction::Suspend => return vec![Command::Suspend],
         KeyAction::Enter => return enter(model),
         KeyAction::Verb(verb) => return request_verb(model, verb),
+        KeyAction::Stop => return request(model, RequestKind::Stop { role: None }),
+        KeyAction::Restart => return request(model, RequestKind::Restart { role: None }),
+        KeyAction::Reopen => return request(model, RequestKind::Reopen),
         KeyAction::Undo => return undo(model),
         KeyAction::Create => return create(model),
         KeyAction::Copy => return copy(model),
@@ -42,6 +48,10 @@ pub(super) fn perform(model: &mut Model, action: KeyAction) -> Vec<Command> {
             model.list.move_selection(pages * height);
         }
         KeyAction::Move => model.mode = Mode::Moves(0),
+        KeyAction::Mark => {
+            model.list.toggle_mark();
+            model.list.move_selection(1);
+        }
         KeyAction::Tell => open_message_editor(model),
         KeyAction::Permission => permission::open(model),
         KeyAction::Zoom => model.detail.is_zoomed = !model.detail.is_zoomed,
@@ -71,21 +81,16 @@ pub(super) fn perform(model: &mut Model, action: KeyAction) -> Vec<Command> {
         }
         KeyAction::Delete => delete(model),
         KeyAction::Edit => {
-            let selected = model.list.selected();
-            return selected
-                .map(|entry| Command::EditTask(entry.row.id.clone()))
-                .into_iter()
-                .collect();
+            let selected = model.list.selected().map(|entry| entry.row.id.clone());
+            return selected.map(Command::EditTask).into_iter().collect();
         }
         KeyAction::Open(tool) => {
-            let selected = model.list.selected();
-            return selected
-                .map(|entry| Command::Open(entry.row.id.clone(), tool))
-                .into_iter()
-                .collect();
+            let selected = model.list.selected().map(|entry| entry.row.id.clone());
+            let open = selected.map(|task| Command::Open(task, tool));
+            return open.into_iter().collect();
         }
         KeyAction::Refresh => {
-            model.set_notice(Tone::Dim, "refreshing");
+            model.set_notice(Tone::Dim, "redrawn");
             return vec![Command::Refresh, Command::Redraw];
         }
         KeyAction::Search => model.mode = Mode::Search(Field::of(model.list.search.clone())),
@@ -152,6 +157,8 @@ fn back(model: &mut Model) {
     } else if !model.list.search.is_empty() {
         model.list.search.clear();
         model.list.arrange();
+    } else if !model.list.marked().is_empty() {
+        model.list.clear_marks();
     } else {
         model.notice = None;
     }
@@ -180,16 +187,26 @@ pub(super) fn enter(model: &mut Model) -> Vec<Command> {
     }
 }
 
+/// Makes a request to the selected task, without a question.
+fn request(model: &mut Model, kind: RequestKind) -> Vec<Command> {
+    let selected = model.list.selected();
+    match selected.map(|entry| Action::ask(&entry.row.id, kind)) {
+        Some(action) => start_action(model, action),
+        None => Vec::new(),
+    }
+}
+
 /// Requests a verb. Asks first if it merges or cancels the task; opens an editor if it needs a
 /// message.
-fn request_verb(model: &mut Model, verb: Verb) -> Vec<Command> {
+pub(super) fn request_verb(model: &mut Model, verb: Verb) -> Vec<Command> {
     let Some(entry) = model.list.selected() else {
         return Vec::new();
     };
     let id = entry.row.id.clone();
     match verb {
         Verb::Merge => {
-            model.mode = Mode::Confirm(merge::question(entry, None));
+            let comments = model.drafts.review(&id).into_owned().comments;
+            model.mode = Mode::Confirm(merge::question(entry, &comments, None));
             return vec![Command::ForecastMerge(id)];
         }
         Verb::Cancel => {
@@ -208,7 +225,7 @@ fn request_verb(model: &mut Model, verb: Verb) -> Vec<Command> {
                 },
                 text: Field::of(model.drafts.message_for(&action)),
                 action,
-                task: id,
+                explanation: Vec::new(),
                 is_optional: comments > 0,
             });
         }
@@ -281,7 +298,7 @@ fn open_message_editor(model: &mut Model) {
             },
             text: Field::of(model.drafts.message_for(&action)),
             action,
-            task: id,
+            explanation: Vec::new(),
             is_optional: false,
         });
     }

@@ -88,7 +88,7 @@ fn take_transition(model: &mut Model, way: &NextStep) -> Vec<Command> {
     let id = entry.row.id.clone();
     for verb in [Verb::Merge, Verb::Cancel] {
         if way.verbs.contains(&verb) {
-            return browse::perform(model, crate::tui::keys::KeyAction::Verb(verb));
+            return browse::request_verb(model, verb);
         }
     }
     let action = Action::ask(&id, RequestKind::Move { to: to.clone() });
@@ -101,9 +101,9 @@ fn take_transition(model: &mut Model, way: &NextStep) -> Vec<Command> {
     } else if way.accepts_message {
         model.mode = Mode::Write(MessageDraft {
             title: format!("What should the agent of {id} know in `{to}`?"),
-            task: id,
             text: Field::of(model.drafts.message_for(&action)),
             action,
+            explanation: Vec::new(),
             is_optional: true,
         });
     } else {

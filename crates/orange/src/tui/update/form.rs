@@ -8,6 +8,7 @@ use crate::tui::model::Model;
 use crate::tui::model::command::{Action, Command};
 use crate::tui::model::form::Part;
 use crate::tui::model::mode::Mode;
+use crate::tui::theme::Tone;
 
 pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     let Mode::Create(form) = &mut model.mode else {
@@ -15,6 +16,12 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     };
     if is_send_key(key) {
         let draft = form.draft();
+        if !draft.has_content() {
+            form.focus = Part::Summary;
+            let text = "nothing to create yet: type what to do into `summary`";
+            model.set_notice(Tone::Warn, text);
+            return Vec::new();
+        }
         model.mode = Mode::Browse;
         return start_action(model, Action::Create(Box::new(draft)));
     }

@@ -4,7 +4,7 @@ use orange_driver::AgentTerminal;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::TaskId;
 
-use super::{merge, permission};
+use super::{marked, merge, permission};
 use crate::tui::model::Model;
 use crate::tui::model::command::{Action, Command};
 use crate::tui::model::message::{ActionResult, Message};
@@ -107,6 +107,8 @@ pub(super) fn receive(model: &mut Model, message: Message) -> Vec<Command> {
                 model.set_notice(Tone::Bad, format!("your text is kept; {failure}"));
             }
         }
+        // A dialog would take keys that the user means for something else.
+        Message::DraftsProblem(problem) => model.set_notice(Tone::Bad, problem),
         Message::AgentFound(task, found) => return show_agent(model, &task, found),
         Message::TerminalReturned(Ok(())) => return vec![Command::Refresh],
         Message::TerminalReturned(Err(alert)) => model.mode = Mode::Alert(alert),
@@ -123,14 +125,12 @@ fn handle_answer(model: &mut Model, number: u64, result: ActionResult) -> Vec<Co
         ActionResult::Done { task, text } => {
             model.set_notice(Tone::Good, text);
             if let Some(action) = &action {
-                model.drafts.forget(action);
+                note_done(model, action, task.as_ref());
             }
-            match (&action, &task) {
-                (Some(Action::Delete(task)), _) => model.deleted.push(task.clone()),
-                (Some(Action::Undelete(restored)), _) => model.deleted.retain(|it| it != restored),
-                // The user most likely continues with the new task.
-                (Some(Action::Create(_)), Some(task)) => model.list.select(task),
-                _ => {}
+        }
+        ActionResult::Several(results) => {
+            if let Some(action) = &action {
+                marked::show_results(model, action, results);
             }
         }
         ActionResult::NeedsConfirmation { question, then } => {
@@ -145,7 +145,7 @@ fn handle_answer(model: &mut Model, number: u64, result: ActionResult) -> Vec<Co
                 model.set_notice(Tone::Warn, question);
             }
         }
-        ActionResult::Failed(alert) => {
+        ActionResult::Refused(alert) | ActionResult::Failed(alert) => {
             if model.mode == Mode::Browse {
                 model.mode = Mode::Alert(alert);
             } else {
@@ -154,6 +154,18 @@ fn handle_answer(model: &mut Model, number: u64, result: ActionResult) -> Vec<Co
         }
     }
     Vec::new()
+}
+
+/// Updates what depends on an action that was done.
+pub(super) fn note_done(model: &mut Model, action: &Action, task: Option<&TaskId>) {
+    model.drafts.forget(action);
+    match (action, task) {
+        (Action::Delete(task), _) => model.deleted.push(task.clone()),
+        (Action::Undelete(restored), _) => model.deleted.retain(|it| it != restored),
+        // The user most likely continues with the new task.
+        (Action::Create(_), Some(task)) => model.list.select(task),
+        _ => {}
+    }
 }
 
 /// Shows the agent, unless the user has turned to something else meanwhile.

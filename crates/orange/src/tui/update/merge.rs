@@ -10,6 +10,7 @@ use crate::tui::model::Model;
 use crate::tui::model::command::Action;
 use crate::tui::model::entry::Entry;
 use crate::tui::model::mode::{Choice, Mode, Question};
+use crate::tui::model::review::Comment;
 
 /// What a merge would do, or why that is unknown.
 type Forecast<'a> = Result<&'a MergeForecast, &'a str>;
@@ -27,13 +28,45 @@ pub(super) fn show_forecast(model: &mut Model, task: &TaskId, forecast: Forecast
         && let Some(entry) = model.list.selected()
         && entry.row.id == *task
     {
-        model.mode = Mode::Confirm(question(entry, Some(forecast)));
+        let comments = model.drafts.review(task).into_owned().comments;
+        model.mode = Mode::Confirm(question(entry, &comments, Some(forecast)));
     }
 }
 
 /// Asks whether to merge a task, and how; if it would conflict, whether the agent should resolve
-/// it.
-pub(super) fn question(entry: &Entry, forecast: Option<Forecast<'_>>) -> Question {
+/// it. `comments` are those on its diff, which are not sent yet.
+pub(super) fn question(
+    entry: &Entry,
+    comments: &[Comment],
+    forecast: Option<Forecast<'_>>,
+) -> Question {
+    let mut question = merge_question(entry, forecast);
+    if comments.is_empty() {
+        return question;
+    }
+    let mut line = unsent(comments.len());
+    if entry.way(Verb::RequestChanges).is_some() {
+        line += " `f` sends them to the agent and merges nothing.";
+        let ask = RequestKind::Verb(Verb::RequestChanges);
+        question.choices.push(Choice {
+            key: 'f',
+            label: "send comments",
+            action: Action::ask(&entry.row.id, ask).with_comments(comments),
+        });
+    }
+    question.consequences.insert(1, line);
+    question
+}
+
+/// Says that comments on the diff are not sent.
+pub(super) fn unsent(count: usize) -> String {
+    match count {
+        1 => String::from("1 comment on the diff is not sent."),
+        count => format!("{count} comments on the diff are not sent."),
+    }
+}
+
+fn merge_question(entry: &Entry, forecast: Option<Forecast<'_>>) -> Question {
     let row = &entry.row;
     if let Some(Ok(forecast)) = forecast
         && let Some(obstacle @ MergeObstacle::Conflicts(_)) = &forecast.preview.obstacle
@@ -110,7 +143,10 @@ fn consequences(entry: &Entry, forecast: Option<Forecast<'_>>) -> Vec<String> {
     match forecast {
         None => lines.push(String::from("Checking for conflicts …")),
         Some(Err(reason)) => lines.push(format!("What would happen is unknown: {reason}")),
-        Some(Ok(forecast)) => lines.extend(outcome(forecast)),
+        Some(Ok(forecast)) => {
+            lines.extend(refusal(entry, forecast));
+            lines.extend(outcome(forecast));
+        }
     }
     lines.extend([
         String::from(
@@ -121,6 +157,27 @@ fn consequences(entry: &Entry, forecast: Option<Forecast<'_>>) -> Vec<String> {
         String::from("Then the agents are stopped and the worktree is released."),
     ]);
     lines
+}
+
+/// Says that a merge of the submitted commit would be refused, and what can be merged instead.
+fn refusal(entry: &Entry, forecast: &MergeForecast) -> Option<String> {
+    let head = forecast.new_head.as_ref()?.short();
+    let why = match forecast.new_commits {
+        Some(1) => String::from("the branch has 1 commit after it"),
+        Some(count) => format!("the branch has {count} commits after it"),
+        None => String::from("the branch does not contain it any more"),
+    };
+    let instead = if can_merge_as_configured(forecast) {
+        format!("`h` merges the branch as it is now, at {head}:")
+    } else {
+        let id = &entry.row.id;
+        format!("Run `orange merge {id} --head {head} --strategy merge` to merge the branch:")
+    };
+    Some(format!("A merge would be refused: {why}. {instead}"))
+}
+
+fn can_merge_as_configured(forecast: &MergeForecast) -> bool {
+    forecast.preview.obstacle != Some(MergeObstacle::NotFastForward)
 }
 
 /// What the configured strategy would do.
@@ -152,37 +209,55 @@ fn outcome(forecast: &MergeForecast) -> Vec<String> {
 
 /// The ways to merge; the one that works is first.
 fn choices(entry: &Entry, forecast: Option<Forecast<'_>>) -> Vec<Choice> {
+    let forecast = forecast.and_then(Result::ok);
+    let can_use_default = forecast.is_none_or(can_merge_as_configured);
+    let new_head = forecast.and_then(|forecast| forecast.new_head.as_ref());
+    // Commits that were not submitted are merged only by a key of their own.
+    let ways: &[_] = if new_head.is_some() {
+        &[('h', "merge the new head", None)]
+    } else {
+        &WAYS
+    };
+    let ways = ways
+        .iter()
+        .copied()
+        .filter(|(_, _, strategy)| strategy.is_some() || can_use_default);
     let question = entry.way(Verb::Merge).and_then(|way| way.question());
-    let submission = entry.glance.as_ref().and_then(|it| it.submission.as_ref());
-    // Without a handoff, yes applies to the commit that is shown here.
-    let head = entry.extent.as_ref().and_then(|it| it.head.as_ref());
-    let head = head.filter(|_| submission.is_none());
-    let choice = |key, label, strategy| {
-        let ask = RequestKind::Merge {
-            strategy,
-            local: false,
-            only_head: false,
+    let choice = |(key, label, strategy)| {
+        let action = request(entry, strategy);
+        let action = match new_head {
+            Some(head) => action.for_commit(Some(head)),
+            None => action,
         };
-        let action = Action::ask(&entry.row.id, ask).for_commit(head);
-        // The edge's question counts as answered only if it is part of this one: the task may
-        // have just entered another status, which may ask a different question.
+        // The edge's question counts as answered only if it is part of this one: the task may have
+        // just entered another status, which may ask a different question.
         let action = match question {
             Some(_) => action.with_confirmation(),
             None => action,
         };
         Choice { key, label, action }
     };
-    let obstacle = match forecast {
-        Some(Ok(forecast)) => forecast.preview.obstacle.as_ref(),
-        _ => None,
+    ways.map(choice).collect()
+}
+
+/// The keys of the ways to merge, the configured one first.
+pub(super) const WAYS: [(char, &str, Option<MergeStrategy>); 4] = [
+    ('y', "merge", None),
+    ('c', "merge commit", Some(MergeStrategy::Merge)),
+    ('r', "rebase", Some(MergeStrategy::Rebase)),
+    ('s', "squash", Some(MergeStrategy::Squash)),
+];
+
+/// The request to merge a task as it is shown.
+pub(super) fn request(entry: &Entry, strategy: Option<MergeStrategy>) -> Action {
+    let submission = entry.glance.as_ref().and_then(|it| it.submission.as_ref());
+    // Without a handoff, yes applies to the commit that is shown here.
+    let head = entry.extent.as_ref().and_then(|it| it.head.as_ref());
+    let head = head.filter(|_| submission.is_none());
+    let ask = RequestKind::Merge {
+        strategy,
+        local: false,
+        only_head: false,
     };
-    let mut choices = vec![
-        choice('c', "merge commit", Some(MergeStrategy::Merge)),
-        choice('r', "rebase", Some(MergeStrategy::Rebase)),
-        choice('s', "squash", Some(MergeStrategy::Squash)),
-    ];
-    if obstacle != Some(&MergeObstacle::NotFastForward) {
-        choices.insert(0, choice('y', "merge", None));
-    }
-    choices
+    Action::ask(&entry.row.id, ask).for_commit(head)
 }

@@ -1,10 +1,12 @@
 //! Changes the model: pure, without a clock or I/O.
 
 mod browse;
+mod demo;
 mod dialogs;
 mod diff;
 mod form;
 mod incoming;
+mod marked;
 mod merge;
 mod mouse;
 mod permission;
@@ -23,6 +25,13 @@ use super::model::mode::Mode;
 /// Applies a message; returns what is to be done outside of the model.
 pub fn update(model: &mut Model, message: Message) -> Vec<Command> {
     let old_drafts = model.drafts.clone();
+    let is_input = matches!(
+        message,
+        Message::Key(_) | Message::Mouse(_) | Message::Paste(_)
+    );
+    if let Some(demo) = &mut model.demo {
+        demo.is_begun |= is_input;
+    }
     let mut commands = match message {
         Message::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
         Message::Key(key) => press(model, key),
@@ -71,11 +80,13 @@ fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         Mode::Permission(_) => permission::press(model, key),
         Mode::Help(_) => dialogs::help(model, key),
         Mode::Alert(_) => dialogs::handle_alert_key(model, key),
+        Mode::DemoOver => demo::press(model, key),
     }
 }
 
 /// Updates everything that depends on other state, and requests what is visible now.
 fn update_derived(model: &mut Model, commands: &mut Vec<Command>) {
+    demo::lead(model);
     let selected = model.list.selected().map(|entry| entry.row.id.clone());
     if selected.is_none() {
         model.detail.is_zoomed = false;
@@ -107,6 +118,12 @@ fn viewport(model: &Model, height: usize, selected: Option<TaskId>) -> Viewport 
     if let Some(id) = selected.as_ref().filter(|id| !visible.contains(id)) {
         visible.insert(0, id.clone());
     }
+    // The dialog about marked tasks says what can be done with each of them.
+    for entry in model.list.marked() {
+        if !visible.contains(&entry.row.id) {
+            visible.push(entry.row.id.clone());
+        }
+    }
     let detail = layout(model).detail;
     let scrollback = match model.detail.tab {
         Tab::Terminal if model.detail.scroll() > 0 => MAX_SCROLLBACK,
@@ -129,6 +146,9 @@ fn start_action(model: &mut Model, action: super::model::command::Action) -> Vec
     let number = model.next_number;
     model.next_number += 1;
     model.notice = None;
+    if matches!(action, super::model::command::Action::Several(_)) {
+        model.list.clear_marks();
+    }
     model.pending.push(super::model::PendingAction {
         number,
         action: action.clone(),

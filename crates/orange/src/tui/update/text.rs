@@ -92,18 +92,15 @@ pub(super) fn write(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     if key.code == KeyCode::Esc {
         model.mode = Mode::Browse;
     } else if is_discard_key(key) {
-        model.drafts.messages.remove(&draft.action.description());
+        model.drafts.messages.remove(&draft.action.draft_name());
         model.mode = Mode::Browse;
     } else if is_send_key(key) {
         if draft.text.is_blank() && !draft.is_optional {
             model.set_notice(Tone::Warn, "write something first, or close it with Esc");
             return Vec::new();
         }
-        let mut action = draft.action.clone().with_message(draft.text.text());
-        if action.sends_comments() {
-            let review = model.drafts.review(&draft.task);
-            action = action.with_comments(&review.comments);
-        }
+        let action = draft.action.clone().with_message(draft.text.text());
+        let action = action.with_review(&model.drafts);
         model.mode = Mode::Browse;
         return start_action(model, action);
     } else if is_editor_key(key) {

@@ -9,7 +9,8 @@ use super::{cursor, diff};
 use crate::tui::fit::{fold, put};
 use crate::tui::layout::tab_columns;
 use crate::tui::model::Model;
-use crate::tui::model::detail::{Content, Screen};
+use crate::tui::model::detail::{Content, Screen, Tab};
+use crate::tui::model::entry::EnterAction;
 use crate::tui::theme::Tone;
 
 /// Draws the tabs, and which task they belong to.
@@ -57,8 +58,14 @@ pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     let scroll = model.detail.scroll();
     match model.detail.content() {
         Content::Pending => draw_text(model, "loading …", area, buffer),
-        Content::Nothing(why) => draw_text(model, why, area, buffer),
-        Content::Screen(screen) => draw_screen(model, screen, scroll, area, buffer),
+        Content::Nothing(why) => match start_hint(model) {
+            Some(hint) => draw_text(model, &format!("{why}\n{hint}"), area, buffer),
+            None => draw_text(model, why, area, buffer),
+        },
+        Content::Screen(screen) if screen.is_running => {
+            draw_screen(model, screen, scroll, area, buffer);
+        }
+        Content::Screen(screen) => draw_last_screen(model, screen, scroll, area, buffer),
         Content::Lines(lines) => {
             let shown = lines.iter().skip(scroll).take(area.height.into());
             for (y, line) in (area.y..).zip(shown) {
@@ -67,6 +74,52 @@ pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
         }
         Content::Files(_) => diff::draw(model, area, buffer),
     }
+}
+
+/// Draws what an agent that has exited left on its screen, and how to start it again.
+fn draw_last_screen(
+    model: &Model,
+    screen: &Screen,
+    scroll: usize,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let hint = start_hint(model).unwrap_or_default();
+    if screen.lines.iter().all(is_blank) {
+        let text = format!("The agent has exited and left nothing on its screen.\n{hint}");
+        return draw_text(model, &text, area, buffer);
+    }
+    let last = Rect {
+        y: area.bottom().saturating_sub(1),
+        height: area.height.min(1),
+        ..area
+    };
+    let rest = Rect {
+        height: area.height.saturating_sub(1),
+        ..area
+    };
+    draw_screen(model, screen, scroll, rest, buffer);
+    draw_text(
+        model,
+        &format!("The agent has exited. {hint}"),
+        last,
+        buffer,
+    );
+}
+
+/// How to start an agent for the selected task, while its terminal is shown.
+fn start_hint(model: &Model) -> Option<&'static str> {
+    let entry = model.list.selected();
+    let entry = entry.filter(|_| model.detail.tab == Tab::Terminal)?;
+    match entry.enter_action() {
+        EnterAction::Spawn => Some("Enter starts the work."),
+        EnterAction::Respawn => Some("Enter starts it again."),
+        EnterAction::Attach | EnterAction::View => None,
+    }
+}
+
+fn is_blank(line: &Line<'_>) -> bool {
+    line.spans.iter().all(|it| it.content.trim().is_empty())
 }
 
 fn draw_text(model: &Model, text: &str, area: Rect, buffer: &mut Buffer) {
@@ -79,12 +132,11 @@ fn draw_text(model: &Model, text: &str, area: Rect, buffer: &mut Buffer) {
 
 /// Draws the end of an agent's screen, as much as there is room for.
 fn draw_screen(model: &Model, screen: &Screen, scroll: usize, area: Rect, buffer: &mut Buffer) {
-    let is_blank = |line: &Line<'_>| line.width() == 0;
     let blank = screen
         .lines
         .iter()
         .rev()
-        .take_while(|it| is_blank(it))
+        .take_while(|it| it.width() == 0)
         .count();
     let cursor_line = screen.cursor.map(|(_, line)| usize::from(line));
     let end = screen.lines.len() - blank;

@@ -10,9 +10,9 @@ use crate::output::display_width;
 use crate::tui::fit::{from_column, put, wrap};
 use crate::tui::layout::diff_room;
 use crate::tui::model::Model;
-use crate::tui::model::diff::{DiffLine, LineKind, Row};
+use crate::tui::model::diff::{DiffLine, File, LineKind, Row};
 use crate::tui::model::review::Comment;
-use crate::tui::syntax::{Token, language, tokens};
+use crate::tui::syntax::{Token, continues_comment, language, tokens};
 use crate::tui::theme::Tone;
 
 /// Marks the line of the cursor, the selected lines and the lines of comments.
@@ -39,9 +39,7 @@ pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
                 let first = y;
                 y += match row {
                     Row::Line(file, line) => {
-                        let file = &files[file];
-                        let line = (file.path.as_str(), &file.lines[line]);
-                        draw_line(model, line, hidden, (area, y), buffer)
+                        draw_line(model, (&files[file], line), hidden, (area, y), buffer)
                     }
                     Row::Comment(_, _, line) => {
                         let text = diff.comment_line(line);
@@ -126,13 +124,14 @@ fn draw_heading(
 /// Draws a line without the parts that are above the screen; returns how many screen lines it took.
 fn draw_line(
     model: &Model,
-    (path, line): (&str, &DiffLine),
+    (file, number): (&File, usize),
     hidden: usize,
     (area, y): (Rect, u16),
     buffer: &mut Buffer,
 ) -> u16 {
     let (diff, room) = (&model.detail.diff, diff_room(model));
-    let code = Code::new(model, path, line);
+    let line = &file.lines[number];
+    let code = Code::new(model, file, number);
     let sign = line.kind.sign();
     let x = area.x + 1 + u16::from(sign.is_some());
     let width = area.right().saturating_sub(x);
@@ -172,10 +171,22 @@ struct Code<'a> {
 }
 
 impl<'a> Code<'a> {
-    fn new(model: &Model, path: &str, line: &'a DiffLine) -> Code<'a> {
+    fn new(model: &Model, file: &'a File, number: usize) -> Code<'a> {
+        let line = &file.lines[number];
         let style = model.theme.style(tone(line.kind));
-        let language = language(path).filter(|_| line.kind.sign().is_some());
+        let language = language(&file.path).filter(|_| line.kind.sign().is_some());
+        let in_hunk = |it: &&DiffLine| it.kind.sign().is_some();
+        let above = file.lines[..number].iter().rev().take_while(in_hunk);
+        let below = file.lines[number + 1..].iter().take_while(in_hunk);
+        let is_comment = language.is_some_and(|language| {
+            let (above, below) = (above.map(text), below.map(text));
+            continues_comment(language, &line.text, above, below)
+        });
         let parts = match language {
+            Some(_) if is_comment => {
+                let style = token_style(model, line.kind, Token::Comment);
+                vec![(line.text.len(), style)]
+            }
             Some(language) => {
                 let tokens = tokens(language, &line.text).into_iter();
                 tokens
@@ -220,6 +231,10 @@ impl<'a> Code<'a> {
             );
         }
     }
+}
+
+fn text(line: &DiffLine) -> &str {
+    &line.text
 }
 
 /// On a changed line the colour shows the change, so that only bold and dim are left for syntax.

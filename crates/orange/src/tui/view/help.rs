@@ -10,7 +10,8 @@ use crate::tui::model::Model;
 use crate::tui::theme::Tone;
 
 /// What the signs in the list mean.
-const SIGNS: [(&str, &str); 6] = [
+const SIGNS: [(&str, &str); 7] = [
+    ("*", "marked: a key acts on all marked tasks"),
     ("●  ✗  ○", "an agent is running; it has exited; none"),
     ("?", "unknown whether it runs, or what it does"),
     ("waiting", "what an agent reports: working, waiting, idle"),

@@ -9,6 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
+use super::demo;
 use crate::output::display_width;
 use crate::tui::fit::{fold, put};
 use crate::tui::model::Model;
@@ -19,6 +20,9 @@ use crate::tui::theme::Tone;
 
 /// On a narrower list, what agents used is left out.
 const WIDE_FOR_USAGE: u16 = 90;
+
+/// Marks a task that the next action is for.
+const MARK: &str = "*";
 
 /// The width of each column; 0 if there is no room for it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -134,6 +138,9 @@ fn row(model: &Model, entry: &Entry, widths: &Widths, area: Rect, buffer: &mut B
     };
     let y = area.y;
     let mut x = area.x + 1;
+    if model.list.is_marked(&entry.row.id) {
+        put(buffer, (area.x, y), 1, MARK, style(Tone::Key));
+    }
     let (tone, sign) = sign(entry.agent());
     put(buffer, (x, y), 1, sign, style(tone));
     x += 2;
@@ -184,6 +191,9 @@ fn summary(
         }
         None if entry.user_request() == Some(ActivityState::Silent) => {
             Some((Tone::Warn, String::from("silent")))
+        }
+        None if entry.user_request() == Some(ActivityState::Stalled) => {
+            Some((Tone::Warn, String::from("stalled")))
         }
         None if entry.user_request().is_some() => Some((Tone::Warn, String::from("asks you"))),
         None if entry.glance.as_ref().is_some_and(|it| it.unread > 0) => {
@@ -278,6 +288,7 @@ fn usage(model: &Model, entry: &Entry) -> String {
 
 /// What to do when the list is empty.
 pub(super) fn draw_empty(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let width = usize::from(area.width.saturating_sub(4)).min(72);
     let here = model
         .list
         .project
@@ -310,6 +321,19 @@ pub(super) fn draw_empty(model: &Model, area: Rect, buffer: &mut Buffer) {
                 ),
             ),
         ]
+    } else if model.list.search.is_empty()
+        && model.list.filter == Filter::Open
+        && model
+            .demo
+            .as_ref()
+            .is_some_and(|it| it.is_over(&model.list))
+    {
+        let mut lines = vec![
+            (Tone::Strong, String::from("The demo is over.")),
+            (Tone::Plain, String::new()),
+        ];
+        lines.extend(demo::lines(width));
+        lines
     } else if model.list.search.is_empty() && model.list.filter == Filter::Open {
         let place = here.map_or(String::new(), |name| format!(" in `{name}`"));
         vec![
@@ -328,11 +352,11 @@ pub(super) fn draw_empty(model: &Model, area: Rect, buffer: &mut Buffer) {
             ),
         ]
     };
-    let width = usize::from(area.width.saturating_sub(4)).min(72);
     let mut y = area.y + 1;
     for (tone, text) in lines {
         let folded = match text.as_str() {
-            "" => vec![String::new()],
+            // A line with columns is not folded.
+            text if text.is_empty() || text.starts_with(' ') => vec![text.to_owned()],
             text => fold(text, width),
         };
         for line in folded {

@@ -1,5 +1,6 @@
 //! Draws the model; changes nothing and does no I/O.
 
+mod demo;
 mod detail;
 mod diff;
 mod form;
@@ -15,6 +16,7 @@ use ratatui::layout::Rect;
 use super::buttons::buttons;
 use super::fit::put;
 use super::layout::layout;
+use super::model::entry::Entry;
 use super::model::mode::Mode;
 use super::model::{Model, Supervision};
 use super::theme::Tone;
@@ -59,6 +61,7 @@ pub fn draw_on(model: &Model, area: Rect, buffer: &mut Buffer) {
     match &model.mode {
         Mode::Browse | Mode::Search(_) => {}
         Mode::Help(scroll) => help::draw(model, *scroll, area, buffer),
+        Mode::DemoOver => demo::draw(model, area, buffer),
         Mode::Create(form) => form::draw(model, form, area, buffer),
         Mode::Permission(dialog) => permission::draw(model, dialog, area, buffer),
         mode => popup::draw(model, mode, area, buffer),
@@ -83,7 +86,11 @@ fn header(model: &Model, area: Rect, buffer: &mut Buffer) {
         (Tone::Good, format!("{running} running")),
         (Tone::Dim, format!("{rest} queued")),
     ];
-    for (tone, text) in parts {
+    let marked = match model.list.marked().len() {
+        0 => None,
+        count => Some((Tone::Key, format!("{count} marked"))),
+    };
+    for (tone, text) in marked.into_iter().chain(parts) {
         let left = area.right().saturating_sub(x);
         x += put(buffer, (x, area.y), left, &text, theme.style(tone)) + 2;
     }
@@ -95,7 +102,11 @@ fn header(model: &Model, area: Rect, buffer: &mut Buffer) {
     };
     let width = u16::try_from(display_width(supervision)).unwrap_or(0);
     let total = model.list.usage();
-    let used = format!("used {}", total.short());
+    let short = total.short();
+    let used = match short.strip_prefix("? ") {
+        Some(time) => format!("used unknown {time}"),
+        None => format!("used {short}"),
+    };
     let used_width = u16::try_from(display_width(&used)).unwrap_or(u16::MAX);
     let taken = x.saturating_add(used_width).saturating_add(width + 3);
     if total.runs > 0 && taken < area.right() {
@@ -154,10 +165,31 @@ fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
         }
     } else if !model.list.search.is_empty() {
         (Tone::Key, format!("/{}  (Esc clears)", model.list.search))
+    } else if let Some(text) = marks(model) {
+        (Tone::Key, text)
     } else {
         return;
     };
     put(buffer, at, width, &text, theme.style(tone));
+}
+
+/// Says how many tasks are marked, and how many of them cannot be seen.
+fn marks(model: &Model) -> Option<String> {
+    let marked = model.list.marked();
+    let is_shown = |entry: &&&Entry| model.list.shown_tasks().any(|it| *it == entry.row.id);
+    let hidden = marked.len() - marked.iter().filter(is_shown).count();
+    let tasks = match marked.len() {
+        0 => return None,
+        1 => String::from("1 task is marked"),
+        count => format!("{count} tasks are marked"),
+    };
+    let hidden = match hidden {
+        0 => String::new(),
+        hidden => format!(", {hidden} of them not in the list now"),
+    };
+    Some(format!(
+        "* {tasks}{hidden}; a key acts on all of them, Esc clears the marks"
+    ))
 }
 
 fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {

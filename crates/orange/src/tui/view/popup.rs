@@ -2,6 +2,7 @@
 
 use orange_driver::WorkspaceInfo;
 use orange_engine::input::RequestKind;
+use orange_engine::language::verbs::Verb;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Block, Borders, Clear, Widget as _};
@@ -9,15 +10,13 @@ use ratatui::widgets::{Block, Borders, Clear, Widget as _};
 use super::cursor;
 use crate::tui::fit::{fold, put};
 use crate::tui::keys::matching_bindings;
+use crate::tui::layout::{popup_frame_width, popup_width};
 use crate::tui::model::Model;
 use crate::tui::model::command::Action;
 use crate::tui::model::field::Field;
 use crate::tui::model::list::Filter;
 use crate::tui::model::mode::{Alert, MessageDraft, Mode, Question};
 use crate::tui::theme::Tone;
-
-/// The maximum width of a popup.
-const WIDEST: u16 = 76;
 
 pub(super) fn draw(model: &Model, mode: &Mode, area: Rect, buffer: &mut Buffer) {
     match mode {
@@ -48,7 +47,12 @@ pub(super) fn draw(model: &Model, mode: &Mode, area: Rect, buffer: &mut Buffer) 
         Mode::Workspaces(found, chosen) => {
             workspaces(model, found.as_deref(), *chosen, area, buffer);
         }
-        Mode::Browse | Mode::Search(_) | Mode::Help(_) | Mode::Create(_) | Mode::Permission(_) => {}
+        Mode::Browse
+        | Mode::Search(_)
+        | Mode::Help(_)
+        | Mode::Create(_)
+        | Mode::Permission(_)
+        | Mode::DemoOver => {}
     }
 }
 
@@ -60,7 +64,7 @@ pub(super) fn frame(
     area: Rect,
     buffer: &mut Buffer,
 ) -> Rect {
-    let width = area.width.saturating_sub(2).min(WIDEST);
+    let width = popup_frame_width(area.width);
     let max_height = area.height.saturating_sub(2);
     let height = u16::try_from(lines + 2).unwrap_or(u16::MAX).min(max_height);
     let outer = Rect {
@@ -93,7 +97,7 @@ pub(super) fn frame(
 
 /// The width inside a frame.
 pub(super) fn room(area: Rect) -> usize {
-    usize::from(area.width.saturating_sub(2).min(WIDEST).saturating_sub(4))
+    popup_width(area.width)
 }
 
 pub(super) fn put_lines(model: &Model, lines: &[(Tone, String)], area: Rect, buffer: &mut Buffer) {
@@ -115,19 +119,23 @@ fn confirm(model: &Model, question: &Question, area: Rect, buffer: &mut Buffer) 
         lines.push((Tone::Strong, line));
     }
     lines.push((Tone::Plain, String::new()));
-    for consequence in &question.consequences {
-        lines.extend(
-            fold(consequence, width)
-                .into_iter()
-                .map(|it| (Tone::Plain, it)),
-        );
-    }
+    lines.extend(paragraphs(&question.consequences, width));
     lines.push((Tone::Plain, String::new()));
     let choices = question.choices.iter();
     let keys = choices.map(|choice| format!("{} {}   ", choice.key, choice.label));
     lines.push((Tone::Key, keys.collect::<String>() + "n no"));
     let inside = frame(model, "Sure?", lines.len(), area, buffer);
     put_lines(model, &lines, inside, buffer);
+}
+
+/// Folds texts; an empty one is an empty line.
+fn paragraphs(texts: &[String], width: usize) -> impl Iterator<Item = (Tone, String)> {
+    let fold = move |text: &String| match text.as_str() {
+        "" => vec![String::new()],
+        text => fold(text, width),
+    };
+    let lines = texts.iter().flat_map(fold);
+    lines.map(|line| (Tone::Plain, line))
 }
 
 fn draw_alert(model: &Model, alert: &Alert, area: Rect, buffer: &mut Buffer) {
@@ -176,17 +184,17 @@ fn write(
 
 /// The question that the user is answering, in at most half of the screen.
 fn question_lines(model: &Model, draft: &MessageDraft, area: Rect) -> Vec<(Tone, String)> {
-    let is_answer = matches!(
-        &draft.action,
+    let glance = match &draft.action {
         Action::Ask {
+            task,
             ask: RequestKind::Tell { .. },
             ..
-        }
-    );
-    let glance = model.list.entry(&draft.task).filter(|_| is_answer);
+        } => model.list.entry(task),
+        _ => None,
+    };
     let glance = glance.and_then(|entry| entry.glance.as_ref());
     let Some(question) = glance.and_then(|it| it.question.as_ref()) else {
-        return Vec::new();
+        return paragraphs(&draft.explanation, room(area)).collect();
     };
     let mut lines = fold(question, room(area));
     let max_lines = usize::from(area.height / 2).max(1);
@@ -289,8 +297,10 @@ fn moves(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
         .ways()
         .map(|way| {
             let to = way.to.as_ref().map(ToString::to_string).unwrap_or_default();
+            let moved = way.verbs.contains(&Verb::Merge) && entry.has_new_commits();
+            let moved = moved.then(|| String::from("commits after the submitted one"));
             let missing = way.missing.iter().map(ToString::to_string);
-            let missing: Vec<String> = missing.collect();
+            let missing: Vec<String> = missing.chain(moved).collect();
             let needs = match missing.as_slice() {
                 [] => String::new(),
                 missing => format!("  not yet: {}", missing.join("; ")),

@@ -170,6 +170,12 @@ const COMMANDS: &[CommandCase] = &[
         ("two", "no-worktree"),
     ),
     case("task respawn", "--lost", ("two", "refused")),
+    case("task stop", "one --wait 60", ("two", "refused")),
+    covered_elsewhere(
+        "task restart",
+        "an_agent_is_restarted_in_its_worktree_and_its_conversation",
+        ("two", "refused"),
+    ),
     covered_elsewhere(
         "task stuck",
         "the_reason_for_stuck_is_shown",
@@ -206,6 +212,11 @@ const COMMANDS: &[CommandCase] = &[
     case("inbox", "one", NO_TASK),
     case("task merge", "one --yes --wait 60", ("two", "not-started")),
     case("task cancel", "two --wait 60", NO_TASK),
+    covered_elsewhere(
+        "task reopen",
+        "a_cancelled_task_continues_with_its_branch_and_its_uncommitted_work",
+        ("one", "refused"),
+    ),
     case("task restore", "two", ("two 7", "rescue-not-found")),
     case("workspace list", "", NO_PROJECT),
     case("workspace gc", "", NO_PROJECT),
@@ -251,6 +262,8 @@ const TESTS: &[&str] = &[
     include_str!("../install.rs"),
     include_str!("../task_edit.rs"),
     include_str!("../task_keep.rs"),
+    include_str!("../task_reopen.rs"),
+    include_str!("../task_restart.rs"),
     include_str!("../task_retry.rs"),
     include_str!("../task_shell.rs"),
     include_str!("../task_stuck.rs"),

@@ -202,6 +202,18 @@ fn failing_programs() {
 }
 
 #[test]
+fn a_repository_that_is_elsewhere() {
+    let stage = Stage::new("default");
+    stage.create(&["fix", "Fix it"]);
+    stage.git("clone -q . ../clone");
+    stage.expect("project update app --path ../clone", 3, "other-repository");
+    fs::rename(stage.path("repo"), stage.path("moved")).unwrap();
+    fs::create_dir(stage.path("repo")).unwrap();
+    stage.expect("task diff fix", 4, "repository-missing");
+    stage.run_ok(&["project", "update", "app", "--path", "../moved"]);
+}
+
+#[test]
 fn unusable_files() {
     let stage = Stage::new("default");
     stage.create(&["fix", "Fix it"]);

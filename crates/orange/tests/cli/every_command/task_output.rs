@@ -35,6 +35,9 @@ const LINES: &[&str] = &[
 const ELSEWHERE: &[(&str, &str)] = &[
     ("task create", "answers as `task update` does"),
     ("task respawn", "answers as `task update` does"),
+    ("task stop", "answers as `task update` does"),
+    ("task restart", "answers as `task update` does"),
+    ("task reopen", "answers as `task update` does"),
     ("task complete", "answers as `task update` does"),
     ("task stuck", "answers as `task update` does"),
     ("task request-changes", "answers as `task update` does"),

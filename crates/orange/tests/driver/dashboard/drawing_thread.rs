@@ -40,7 +40,7 @@ fn the_thread_that_draws_reads_nothing() {
         (&["Escape"], "? help"),
         (&["?"], "Keys"),
         (&["Escape"], "? help"),
-        (&["R"], "refreshing"),
+        (&["R"], "redrawn"),
         (&["i"], "Message to the agent"),
         (&["Escape"], "? help"),
         (&["/"], "Esc clear"),

@@ -238,3 +238,17 @@ fn a_full_disk_is_reported_and_writing_resumes() {
     terminal.press(&["q"]);
     assert!(terminal.finish().contains("[exit 0]"));
 }
+
+#[test]
+fn the_screen_of_a_killed_dashboard_is_cleared() {
+    let stage = Stage::new("default");
+    // What a killed one leaves: the other screen, with its text.
+    let left = "printf '\\033[?1049h\\033[10;30Hold text'; orange ";
+    let terminal = Terminal::start(&stage, "dash", 100, left);
+    terminal.wait_for("? help");
+    assert!(
+        !terminal.screen().contains("old text"),
+        "{}",
+        terminal.screen()
+    );
+}

@@ -2,8 +2,10 @@
 
 #[cfg(feature = "crash-points")]
 mod crashes;
+mod drafts;
 mod drawing_thread;
 mod failures;
+mod marks;
 mod permission;
 mod shutdown;
 

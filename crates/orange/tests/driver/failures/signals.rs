@@ -250,3 +250,69 @@ fn an_interrupt_ends_a_wait_and_a_question() {
     assert!(screen.contains("[exit 130]"), "{screen}");
     assert!(!stage.task(&id).is_deleted);
 }
+
+/// Waits for a process, and returns its exit code, its stdout and its stderr.
+fn end_with_signal(child: Child, signal: &str) -> (Option<i32>, String, String) {
+    let pid = child.id().to_string();
+    let status = Command::new("kill").args(["-s", signal, &pid]).status();
+    assert!(status.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[test]
+fn an_interrupted_command_reports_what_it_did() {
+    for (signal, code) in SIGNALS {
+        let stage = Stage::new("default");
+        let one = stage.create(&["one", "First"]);
+        let two = stage.create(&["two", "Second"]);
+        stage.run_ok(&["task", "spawn", "two", "--wait", "60"]);
+        stage.wait_until_idle(&two);
+        let (began, go) = (stage.path("began"), stage.path("go"));
+        let script = format!(
+            "touch '{}'; until [ -e '{}' ]; do sleep 0.05; done",
+            began.display(),
+            go.display()
+        );
+        stage.configure("teardown", &json!(["sh", "-c", script]));
+        let cancel = [
+            "task", "cancel", "one", "two", "three", "--yes", "--wait", "600",
+        ];
+        let child = stage.start(&[&cancel[..], &["--json"]].concat());
+        wait_for("the teardown", || began.exists());
+        let (ended, answer, said) = end_with_signal(child, signal);
+        fs::write(&go, "").unwrap();
+        assert_eq!(ended, Some(code), "{answer}{said}");
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        let tasks = answer["tasks"].as_array().unwrap();
+        let outcomes: Vec<_> = tasks.iter().map(|it| &it["outcome"]).collect();
+        assert_eq!(outcomes, ["succeeded", "interrupted"], "{answer}");
+        assert_eq!(tasks[0]["task"], one.as_str(), "{answer}");
+        stage.wait_until_idle(&two);
+    }
+}
+
+#[test]
+fn an_interrupted_start_with_several_agents_names_the_tasks() {
+    let stage = Stage::new("default");
+    let definition = fs::read_to_string(stage.path("home/harnesses/script.toml")).unwrap();
+    let other = definition.replace("name = \"script\"", "name = \"other\"");
+    fs::write(stage.path("home/harnesses/other.toml"), other).unwrap();
+    stage.hold_setup();
+    let each = ["new", "--each", "script,other", "Fix it", "--wait", "600"];
+    let child = stage.start(&each);
+    wait_for("the setup", || stage.path("began").exists());
+    let (ended, answer, said) = end_with_signal(child, "INT");
+    assert_eq!(ended, Some(130), "{answer}{said}");
+    assert!(said.contains("interrupted"), "{said}");
+    let (_, listed) = stage.json(&["task", "list", "--json"]);
+    let id = TaskId::new(listed["tasks"][0]["id"].as_str().unwrap());
+    assert!(answer.contains(id.as_str()), "{answer}");
+    fs::write(stage.path("go"), "").unwrap();
+    stage.wait_until_idle(&id);
+}

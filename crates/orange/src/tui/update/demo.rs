@@ -1,0 +1,31 @@
+//! Leads the user through the demo.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+
+use crate::tui::model::Model;
+use crate::tui::model::command::Command;
+use crate::tui::model::mode::Mode;
+
+/// Selects the first task that needs the user until the user does something. When the last task is
+/// merged or cancelled, says that the demo is over.
+pub(super) fn lead(model: &mut Model) {
+    let Some(demo) = model.demo.as_mut().filter(|_| model.mode == Mode::Browse) else {
+        return;
+    };
+    if !demo.is_begun {
+        model.list.move_selection(isize::MIN);
+    }
+    if !demo.is_end_shown && demo.is_over(&model.list) {
+        demo.is_end_shown = true;
+        model.mode = Mode::DemoOver;
+    }
+}
+
+pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    match key.code {
+        KeyCode::Char('q') => return vec![Command::Quit],
+        KeyCode::Esc | KeyCode::Enter => model.mode = Mode::Browse,
+        _ => {}
+    }
+    Vec::new()
+}

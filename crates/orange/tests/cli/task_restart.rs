@@ -1,0 +1,80 @@
+//! `orange task restart`.
+
+use std::fs;
+
+use orange_engine::names::TaskId;
+use orange_engine::role::Role;
+use orange_engine::task::RunState;
+
+use crate::support::Stage;
+
+/// The conversation that each worker was given.
+fn conversations(stage: &Stage, id: &TaskId) -> Vec<String> {
+    let runs = stage.store().runs(id).unwrap().into_iter();
+    let setups = runs.filter_map(|run| run.setup);
+    setups.map(|setup| setup.argv[3].clone()).collect()
+}
+
+#[test]
+fn an_agent_is_restarted_in_its_worktree_and_its_conversation() {
+    let stage = Stage::new("minimal");
+    let path = stage.path("home/harnesses/script.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let definition = text.replace(
+        "\"{prompt_file}\"]",
+        "\"{prompt_file}\", [\"new={session_id}\"], [\"old={resumed_id}\"]]",
+    );
+    fs::write(&path, definition).unwrap();
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let worktree = stage.worktree(&id);
+    fs::write(worktree.join("unsaved.txt"), "work").unwrap();
+    // A running agent, as often as you like; then a stopped one.
+    for turn in ["worker-2", "worker-3"] {
+        let output = stage.run_ok(&["task", "restart", id.as_str(), "--wait", "60"]);
+        assert!(
+            output.contains(": restarted the worker, in `working`"),
+            "{output}"
+        );
+        stage.wait_for_turn(turn);
+        assert_eq!(stage.panes(), ["worker:0"]);
+    }
+    stage.run_ok(&["task", "stop", id.as_str(), "--wait", "60"]);
+    assert!(stage.panes().is_empty());
+    stage.run_ok(&["task", "restart", id.as_str(), "--wait", "60"]);
+    stage.wait_for_turn("worker-4");
+    assert_eq!(stage.worktree(&id), worktree);
+    assert!(worktree.join("unsaved.txt").exists());
+    let task = stage.task(&id);
+    assert_eq!(task.runs[&Role::Worker].state, RunState::Alive);
+    assert_eq!((task.crash_count, task.attention.len()), (0, 0));
+    let all = conversations(&stage, &id);
+    let (first, others) = all.split_first().unwrap();
+    let first = first.strip_prefix("new=").unwrap();
+    assert_eq!(others, vec![format!("old={first}"); 3]);
+    stage.rebuild(&id);
+}
+
+#[test]
+fn each_of_several_tasks_is_restarted_or_refused() {
+    let stage = Stage::new("minimal");
+    let queued = stage.create(&["queued", "Add a line"]);
+    let busy = stage.create(&["busy", "Add a line"]);
+    stage.run_ok(&["task", "spawn", busy.as_str(), "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let words = [
+        "task", "restart", "queued", "busy", "--wait", "60", "--json",
+    ];
+    let (code, answer) = stage.json(&words);
+    assert_eq!(code, 3, "{answer}");
+    let refused = &answer["tasks"][0]["error"]["details"]["refusal"]["missing"][0];
+    assert_eq!(refused["code"], "no-respawn", "{answer}");
+    assert_eq!(answer["tasks"][1]["outcome"], "succeeded", "{answer}");
+    stage.wait_for_turn("worker-2");
+    assert!(stage.task(&queued).runs.is_empty());
+    // An agent that died is started, as `respawn` does.
+    stage.tmux(&["kill-server"]);
+    stage.run_ok(&["task", "restart", "busy", "--wait", "60"]);
+    stage.wait_for_turn("worker-3");
+}

@@ -1,0 +1,72 @@
+//! What the user has typed survives other dashboards and a damaged file.
+
+use std::fs;
+
+use super::open;
+use crate::support::{Stage, wait_for};
+
+#[test]
+fn damaged_drafts_are_set_aside_and_reported() {
+    let stage = Stage::new("default");
+    stage.create(&["one", "Fix the roof"]);
+    let drafts = stage.home().drafts();
+    let damaged = "{\"task\": {\"summary\": \"A long te";
+    fs::write(&drafts, damaged).unwrap();
+    let terminal = open_with_alert(&stage);
+    terminal.wait_for("draft-damaged-1.json");
+    terminal.press(&["Escape"]);
+    wait_for("the end of the dialog", || {
+        !terminal.screen().contains("Drafts not read")
+    });
+    // The same happens to a file that is damaged while the dashboard is open.
+    fs::write(&drafts, "nonsense").unwrap();
+    terminal.press(&["c"]);
+    terminal.wait_for("New task");
+    terminal.press(&["-l", "Paint the door"]);
+    let kept = |number: u32| {
+        let name = format!("draft-damaged-{number}.json");
+        fs::read_to_string(stage.home().path().join(name))
+    };
+    wait_for("the saved draft", || {
+        fs::read_to_string(&drafts).is_ok_and(|it| it.contains("Paint the door"))
+    });
+    assert_eq!(kept(1).unwrap(), damaged);
+    assert_eq!(kept(2).unwrap(), "nonsense");
+}
+
+fn open_with_alert(stage: &Stage) -> crate::support::Terminal<'_> {
+    let terminal = crate::support::Terminal::start(stage, "dash", 100, "orange ");
+    terminal.resize(100, 30);
+    terminal.wait_for("Drafts not read");
+    terminal
+}
+
+#[test]
+fn drafts_are_saved_by_one_dashboard_at_a_time() {
+    let stage = Stage::new("default");
+    stage.create(&["one", "Fix the roof"]);
+    let drafts = stage.home().drafts();
+    let terminal = open(&stage);
+    let held = stage.driver().requests.open_drafts().unwrap();
+    terminal.press(&["c"]);
+    terminal.wait_for("New task");
+    terminal.press(&["-l", "Paint the door"]);
+    terminal.wait_for("Paint the door");
+    assert!(!drafts.exists(), "the lock is held");
+    held.write("{\"messages\": {\"x\": \"of another dashboard\"}}")
+        .unwrap();
+    drop(held);
+    wait_for("both drafts", || {
+        let saved = fs::read_to_string(&drafts).unwrap_or_default();
+        saved.contains("Paint the door") && saved.contains("of another dashboard")
+    });
+    // What could not be read again is not written either.
+    let held = stage.driver().requests.open_drafts().unwrap();
+    let before = fs::read(&drafts).unwrap();
+    let error = held.write(&"x".repeat(16 * 1024 * 1024)).unwrap_err();
+    assert!(
+        error.to_string().contains("more than 16777216 bytes"),
+        "{error}"
+    );
+    assert_eq!(fs::read(&drafts).unwrap(), before);
+}
