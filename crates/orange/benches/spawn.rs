@@ -198,6 +198,7 @@ impl Bench {
             slot,
             task: &task,
             branch: &branch,
+            known_commit: None,
             default: Some(&default),
             task_file: "TASK.md",
             excluded: &[],

@@ -208,6 +208,32 @@ impl Projects {
             .max_by_key(|project| project.path.components().count())
     }
 
+    /// The name of the project that a checkout would become: its directory's, with other characters
+    /// replaced, and with a number if another project has that name.
+    pub fn name_for(&self, checkout: &Path) -> ProjectName {
+        let directory = checkout.file_name().unwrap_or_default().to_string_lossy();
+        let mut plain = String::new();
+        for character in directory.chars() {
+            if is_plain(character) {
+                plain.push(character);
+            } else if !plain.is_empty() && !plain.ends_with('-') {
+                plain.push('-');
+            }
+        }
+        let plain = plain.trim_matches(|it: char| !it.is_ascii_alphanumeric());
+        let plain = if plain.is_empty() { "project" } else { plain };
+        let longest = MAX_NAME_BYTES - 4;
+        let plain = plain.get(..longest).unwrap_or(plain);
+        let numbers = 2..;
+        let numbered = numbers.map(|number: u32| format!("{plain}-{number}"));
+        let mut names = std::iter::once(plain.to_owned()).chain(numbered);
+        let is_free = |name: &String| {
+            let mut others = self.projects.iter().filter(|it| it.path != checkout);
+            others.all(|it| it.name.as_str() != name)
+        };
+        ProjectName::new(names.find(is_free).unwrap_or_default())
+    }
+
     /// Adds a project to the file; an existing one with the same name and path stays as it is.
     ///
     /// Returns the project as registered, and whether it is new.
@@ -333,12 +359,15 @@ fn invalid(path: &Path, error: &serde_json::Error) -> ProjectsError {
 
 /// Rejects unusual characters, because a name becomes part of paths, session names and commands.
 fn require_name(name: &str) -> Result<(), ProjectsError> {
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);
     let has_plain_start = name.starts_with(|it: char| it.is_ascii_alphanumeric());
     if has_plain_start && name.len() <= MAX_NAME_BYTES && name.chars().all(is_plain) {
         return Ok(());
     }
     Err(ProjectsError::NameInvalid(name.to_owned()))
+}
+
+fn is_plain(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "-_".contains(character)
 }
 
 fn failed(attempt: &'static str, path: &Path, error: &io::Error) -> ProjectsError {
@@ -398,6 +427,36 @@ mod tests {
             let mut project = coffee("/x");
             project.name = ProjectName::new(bad);
             assert!(Projects::add(&home, project).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_directory_has_a_name_that_can_be_registered() {
+        let projects = Projects {
+            projects: vec![Project::new(
+                ProjectName::new("api"),
+                PathBuf::from("/x/api"),
+                BranchName::new("main"),
+            )],
+            ..Projects::default()
+        };
+        let long = format!("/z/{}", "a".repeat(300));
+        let cases = [
+            ("/x/api", "api"),
+            ("/y/api", "api-2"),
+            ("/y/site.github.io", "site-github-io"),
+            ("/y/my  app", "my-app"),
+            ("/y/.dotfiles", "dotfiles"),
+            ("/y/dépôt", "d-p-t"),
+            ("/y/日本", "project"),
+            ("/", "project"),
+            ("/y/_x_", "x"),
+        ];
+        for (path, name) in cases {
+            assert_eq!(projects.name_for(Path::new(path)).as_str(), name, "{path}");
+        }
+        for path in cases.map(|it| it.0).into_iter().chain([long.as_str()]) {
+            require_name(projects.name_for(Path::new(path)).as_str()).unwrap();
         }
     }
 

@@ -44,10 +44,10 @@ impl Workspaces {
         if text.is_none() {
             return Err(unusable(RepositoryProblem::BadPath));
         }
-        let name = name.unwrap_or_else(|| {
-            let last = path.file_name().unwrap_or_default();
-            ProjectName::new(last.to_string_lossy())
-        });
+        let name = match name {
+            Some(name) => name,
+            None => self.context.projects()?.name_for(&path),
+        };
         let mut project = Project::new(name, path, branch);
         project.workflow = workflow;
         project.harness = harness;

@@ -48,6 +48,7 @@ impl Workspaces {
         let git = self.open_repository(&project).map_err(Failure::temporary)?;
         let acquired = check_out(store, &git, task, &project, &workspace)?;
         notices.extend(checkout_warnings(&acquired));
+        notices.extend(lost_branch_notice(task, &acquired));
         notices.extend(self.include_files(&git, &project, &workspace, &acquired.worktree)?);
         self.run_script(Script::Setup, task, &project, &workspace)?;
         if restore {
@@ -216,6 +217,7 @@ fn check_out<'git>(
         slot: slot(workspace),
         task: &task.id,
         branch: &task.branch,
+        known_commit: task.submission.as_ref().map(|it| &it.commit),
         default: Some(&project.default_branch),
         task_file: &project.task_file,
         excluded: &[],
@@ -257,4 +259,22 @@ fn checkout_warnings(acquired: &AcquiredWorkspace<'_>) -> Vec<String> {
         ));
     }
     messages
+}
+
+/// A notice for the user if the branch of submitted work was gone.
+fn lost_branch_notice(task: &Task, acquired: &AcquiredWorkspace<'_>) -> Option<String> {
+    let submitted = &task.submission.as_ref()?.commit;
+    if !acquired.is_new_branch {
+        return None;
+    }
+    let branch = &task.branch;
+    let (commit, base) = (submitted.short(), &acquired.base.branch);
+    Some(if acquired.head.commit() == Some(submitted) {
+        format!("`{branch}` was gone; it is back at {commit}, the commit that was submitted")
+    } else {
+        format!(
+            "`{branch}` was gone, and git no longer has {commit}, the commit that was submitted; \
+             the branch starts again from `{base}`"
+        )
+    })
 }

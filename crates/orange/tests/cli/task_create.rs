@@ -403,6 +403,31 @@ fn concurrent_creates_of_one_branch_make_one_task() {
 }
 
 #[test]
+fn a_repository_in_any_directory_can_be_used() {
+    let stage = Stage::new("default");
+    for (directory, project) in [
+        ("my tea.io", "my-tea-io"),
+        ("x/repo", "repo"),
+        ("y/repo", "repo-2"),
+    ] {
+        let fresh = stage.path(directory);
+        fs::create_dir_all(&fresh).unwrap();
+        for call in [
+            "init -q -b main",
+            "-c user.email=a@example.org -c user.name=A commit -q --allow-empty -m first",
+        ] {
+            assert!(stage.git_in(&fresh, call).status.success(), "git {call}");
+        }
+        let mut orange = stage.orange(&["new", "Fix it", "--no-spawn", "--json"]);
+        let output = orange.current_dir(&fresh).output().unwrap();
+        let answer = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["task"]["project"], project, "{answer}");
+    }
+}
+
+#[test]
 fn the_first_task_registers_the_repository() {
     let stage = Stage::new("default");
     let fresh = stage.path("tea");

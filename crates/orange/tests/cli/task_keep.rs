@@ -81,6 +81,37 @@ fn one_task_is_kept_and_the_work_of_the_others_is_saved() {
 }
 
 #[test]
+fn none_of_several_is_merged_with_all_until_one_is_chosen() {
+    let stage = Stage::new("minimal");
+    stage.add_agent("other");
+    for turn in ["worker-1", "worker-2"] {
+        let script = "echo $ORANGE_TASK_ID > $ORANGE_TASK_ID.txt; git add -A; git commit -qm work\n\
+             echo 'DONE: work' | section Handoff\nask task update --status reviewing\n";
+        stage.script(turn, script);
+    }
+    let (_, tasks) = stage.create_each("script,other", &["greet", "Greet in French"]);
+    let [first, second] = [id(&tasks[0]), id(&tasks[1])];
+    for id in [&first, &second] {
+        stage.wait_for_status(id, "reviewing");
+        stage.wait_until_idle(id);
+    }
+    let before = stage.git_output("repo", "rev-parse main");
+    let (code, text) = stage.call(&["merge", "--all"]);
+    assert_eq!(code, 3, "{text}");
+    let problem = format!("{first}: not merged: {second} does the same work");
+    assert!(text.contains(&problem), "{text}");
+    assert!(text.contains("orange task keep TASK"), "{text}");
+    assert_eq!(stage.git_output("repo", "rev-parse main"), before);
+    // One is merged by name; the other still needs a choice.
+    stage.must_merge(&first, &[]);
+    let (code, text) = stage.call(&["merge", "--all"]);
+    assert_eq!(code, 3, "{text}");
+    let problem = format!("{second}: not merged: {first} does the same work and was merged");
+    assert!(text.contains(&problem), "{text}");
+    assert_eq!(stage.task(&second).status.as_str(), "reviewing");
+}
+
+#[test]
 fn a_repeated_command_completes_its_group() {
     let stage = Stage::new("default");
     stage.add_agent("other");

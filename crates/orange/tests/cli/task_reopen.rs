@@ -62,6 +62,35 @@ fn a_cancelled_task_continues_with_its_branch_and_its_uncommitted_work() {
 }
 
 #[test]
+fn a_branch_that_was_deleted_is_back_at_the_submitted_commit() {
+    let stage = Stage::new("default");
+    let id = stage.create_reviewed_task();
+    let branch = stage.task(&id).branch;
+    let head = stage.git_output("repo", &format!("rev-parse {branch}"));
+    for is_lost in [false, true] {
+        let worktree = stage.worktree(&id);
+        stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
+        stage.git_output("repo", &format!("branch -D {branch}"));
+        if is_lost {
+            let moved = stage.git_in(&worktree, "checkout -q --detach main");
+            assert!(moved.status.success(), "{moved:?}");
+            let (folder, name) = head.split_at(2);
+            fs::remove_file(stage.path(&format!("repo/.git/objects/{folder}/{name}"))).unwrap();
+        }
+        stage.run_ok(&["task", "reopen", id.as_str(), "--wait", "60"]);
+        let now = stage.git_output("repo", &format!("rev-parse {branch}"));
+        let main = stage.git_output("repo", "rev-parse main");
+        assert_eq!(now, if is_lost { main } else { head.clone() });
+        let attention = stage.task(&id).attention.join("; ");
+        assert!(attention.contains("was gone"), "{attention}");
+        let short = head.get(..12).unwrap();
+        assert!(attention.contains(short), "{attention}");
+        let has_lost = attention.contains("no longer has");
+        assert_eq!(has_lost, is_lost, "{attention}");
+    }
+}
+
+#[test]
 fn a_reopened_task_counts_towards_the_limits() {
     let stage = Stage::new("minimal");
     let _serving = RunningSupervisor::start(&stage);

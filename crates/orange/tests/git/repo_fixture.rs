@@ -178,6 +178,7 @@ impl RepoFixture {
             },
             task: &TaskId::new(task),
             branch: &BranchName::new(branch),
+            known_commit: None,
             default: None,
             task_file: "TASK.md",
             excluded: &[],

@@ -28,6 +28,8 @@ pub struct AcquireRequest<'a> {
     pub task: &'a TaskId,
     /// The task's branch; see [`crate::git::default_task_branch`] when the user named none.
     pub branch: &'a BranchName,
+    /// Where a branch that is gone starts again, if git still has the commit.
+    pub known_commit: Option<&'a CommitId>,
     /// The default branch, if configured.
     pub default: Option<&'a BranchName>,
     /// The name of the task's file.
@@ -125,10 +127,16 @@ impl Git {
         let is_on_it = |it: &&ListedWorktree| it.branch.as_ref() == Some(acquire.branch);
         let elsewhere = listed.iter().filter(is_on_it);
         let mut elsewhere = elsewhere.filter(|it| !is_same_place(&it.path, worktree.path()));
+        let is_new_branch = local.is_none();
+        let commit = match (local.or(theirs), acquire.known_commit) {
+            (Some(commit), _) => commit,
+            (None, Some(known)) if self.has_commit(known)? => known.clone(),
+            (None, _) => base.commit.clone(),
+        };
         let target = AcquireTarget {
             freshness,
-            is_new_branch: local.is_none(),
-            commit: local.or(theirs).unwrap_or_else(|| base.commit.clone()),
+            is_new_branch,
+            commit,
             base,
             elsewhere: elsewhere.next().map(|it| it.path.clone()),
             early_status,

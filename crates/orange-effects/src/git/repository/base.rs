@@ -208,6 +208,12 @@ impl Git {
         })
     }
 
+    /// Whether the repository has the commit, on a branch or not.
+    pub(crate) fn has_commit(&self, commit: &CommitId) -> Result<bool, GitError> {
+        let call = self.call(["cat-file", "-e", commit.as_str()]);
+        Ok(call.answer()?.is_some())
+    }
+
     /// Whether `newer` is `older`, or has it among its ancestors.
     pub(crate) fn contains(&self, newer: &CommitId, older: &CommitId) -> Result<bool, GitError> {
         let words = [

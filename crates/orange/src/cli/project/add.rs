@@ -24,7 +24,7 @@ pub struct Args {
     /// A directory of the repository [default: the current directory].
     #[arg(value_name = "DIRECTORY")]
     pub directory: Option<PathBuf>,
-    /// The project's name [default: the name of the repository's directory].
+    /// The project's name [default: after the repository's directory].
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// The workflow of its tasks.

@@ -60,6 +60,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let mut lines = Vec::new();
     for row in mergeable_tasks(&driver)? {
+        if let Some(line) = find_alternative(&driver, &row)? {
+            lines.push(line);
+            continue;
+        }
         lines.push(match merge(args, &driver, &row, environment, output) {
             Ok(line) => line,
             // The user wants to stop, not to continue with the next task.
@@ -104,6 +108,37 @@ fn mergeable_tasks(driver: &Driver) -> Result<Vec<TaskRow>, Error> {
         }
     }
     Ok(mergeable)
+}
+
+/// The line of a task while another does the same work: only the user knows which one to merge.
+fn find_alternative(driver: &Driver, row: &TaskRow) -> Result<Option<Line>, Error> {
+    let mut members = driver.views.group_of(&row.id)?;
+    members.retain(|it| it.task.id != row.id && (it.is_merged || !it.is_finished));
+    let merged = members.iter().find(|it| it.is_merged);
+    let Some(other) = merged.or(members.first()) else {
+        return Ok(None);
+    };
+    let id = &row.id;
+    let problem = format!("{} does the same work", other.task.id);
+    let (problem, hint) = if other.is_merged {
+        (
+            format!("{problem} and was merged"),
+            format!("run `orange task cancel {id}`, or `orange task merge {id}` to merge both"),
+        )
+    } else {
+        (
+            problem,
+            format!(
+                "`orange task compare {id}` shows them side by side; choose one with \
+                 `orange task keep TASK`"
+            ),
+        )
+    };
+    Ok(Some(Line {
+        problem: Some(problem),
+        hints: vec![hint],
+        ..Line::of(row)
+    }))
 }
 
 fn merge(
