@@ -79,7 +79,7 @@ pub use workspaces::open::Tool;
 pub use workspaces::rescues::{Destination, RescueInfo};
 pub use workspaces::test_run::TestResult;
 
-pub use orange_effects::command::{Invocation, create_session};
+pub use orange_effects::command::{Invocation, create_session, end_with_caller};
 pub use orange_effects::git::{
     BranchDiff, DiffPart, DiffSize, FileDiff, MergeObstacle, MergePreview, Operation,
 };

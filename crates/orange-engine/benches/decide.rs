@@ -114,6 +114,7 @@ fn working_task(workflow: &Workflow) -> Task {
             by: Role::Worker,
             evidence: Vec::new(),
             message: None,
+            keeps_messages: false,
             submission: None,
         }),
     };

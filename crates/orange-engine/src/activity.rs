@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::names::RequestId;
 use crate::time::Timestamp;
 
 /// How long an agent may take to report that it has started, in milliseconds.
@@ -106,6 +107,9 @@ pub struct AgentEvent {
     /// The message that came with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// The request for permission that waits in orange's queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestId>,
 }
 
 /// What an agent seems to be doing.
@@ -256,6 +260,7 @@ mod tests {
             session_id: None,
             transcript: None,
             message: None,
+            request: None,
         }
     }
 

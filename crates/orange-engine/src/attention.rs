@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::activity::{Activity, ActivityState};
 use crate::document::reading::visible_text;
 use crate::document::{Document, SectionName};
+use crate::effect::MERGE;
 use crate::language::Workflow;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Kind, State, Target, Trigger};
@@ -361,15 +362,26 @@ impl TaskAttention<'_> {
         }
     }
 
+    /// What the status asks for. A merge that failed takes the place of the review: it is what the
+    /// user has to look at now.
+    fn current_need(&self) -> Option<Need> {
+        let is_merge_failed = self.reasons.iter().any(|reason| {
+            let error = reason.text.strip_prefix(MERGE);
+            reason.is_failed_effect && error.is_some_and(|error| error.starts_with(": "))
+        });
+        self.need
+            .filter(|need| *need != Need::Review || !is_merge_failed)
+    }
+
     /// Why the task came to the user, if that was recorded with the status change.
     fn cause(&self) -> Option<&Reason<'_>> {
-        self.need?;
+        self.current_need()?;
         let mut reasons = self.reasons.iter();
         reasons.find(|it| it.since == self.entered_at && !it.is_failed_effect)
     }
 
     fn need_item(&self, cause: Option<&Reason<'_>>) -> Option<Item> {
-        if let (Need::Question, Some(question)) = (self.need?, &self.question) {
+        if let (Need::Question, Some(question)) = (self.current_need()?, &self.question) {
             let words: Vec<&str> = question.split_whitespace().collect();
             let text = format!("an agent asks: {}", words.join(" "));
             let key_suffix = self.entered_at.to_string();
@@ -379,7 +391,7 @@ impl TaskAttention<'_> {
                 ..item
             });
         }
-        let (kind, text) = match self.need? {
+        let (kind, text) = match self.current_need()? {
             Need::Question => (
                 ItemKind::Question,
                 "an agent has a question; answer in its terminal",

@@ -307,6 +307,9 @@ pub enum EffectOutcome {
     Children(Vec<TaskId>),
 }
 
+/// The label of a merge.
+pub(crate) const MERGE: &str = "merge";
+
 impl Effect {
     /// What happens to this effect if its performer crashes.
     pub fn class(&self) -> EffectClass {
@@ -340,7 +343,7 @@ impl Effect {
             Effect::ArchiveSection { .. } => "archive_section",
             Effect::Notify { .. } => "notify",
             Effect::RunCommand { .. } => "run_command",
-            Effect::Merge(_) => "merge",
+            Effect::Merge(_) => MERGE,
             Effect::Route => "route",
             Effect::CreateChildren { .. } => "create_children",
             Effect::CommentIssue { .. } => "comment_issue",

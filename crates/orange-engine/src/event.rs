@@ -321,6 +321,9 @@ pub struct StatusChange {
     /// The message of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// Whether the message, and those before it, wait for an agent to receive them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_messages: bool,
     /// The commit that is up for review or merge from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submission: Option<Submission>,

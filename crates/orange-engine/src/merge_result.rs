@@ -33,6 +33,9 @@ pub struct MergeResult {
     /// Work of the task that the merge left out.
     #[serde(skip_serializing_if = "OmittedWork::is_empty")]
     pub left_out: OmittedWork,
+    /// What the user still has to do about what was merged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// How the default branch got a commit.
@@ -112,6 +115,7 @@ impl MergeResult {
             pushed_to: None,
             fast_forwarded: Vec::new(),
             left_out: OmittedWork::default(),
+            warnings: Vec::new(),
         }
     }
 }
@@ -173,6 +177,8 @@ enum RecordedMerge {
         fast_forwarded: Vec<String>,
         #[serde(default)]
         left_out: OmittedWork,
+        #[serde(default)]
+        warnings: Vec<String>,
     },
 }
 
@@ -188,6 +194,7 @@ impl From<RecordedMerge> for MergeResult {
                 pushed_to,
                 fast_forwarded,
                 left_out,
+                warnings,
             } => MergeResult {
                 commit,
                 head,
@@ -196,6 +203,7 @@ impl From<RecordedMerge> for MergeResult {
                 pushed_to,
                 fast_forwarded,
                 left_out,
+                warnings,
             },
         }
     }
@@ -224,6 +232,7 @@ mod tests {
                 commits: 2,
                 files: vec![String::from("notes")],
             },
+            warnings: vec![String::from("push `lib`")],
         };
         assert_eq!(
             new.to_string(),

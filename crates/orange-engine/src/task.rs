@@ -76,6 +76,9 @@ pub struct Task {
     pub unfinished_plan: Option<u64>,
     /// Why the task needs the user; cleared by the next transition.
     pub attention: Vec<String>,
+    /// Messages of transitions that no agent has received yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<TransitionMessage>,
     /// Whether it was deleted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_deleted: bool,
@@ -156,6 +159,17 @@ pub struct Submission {
     /// The role that passed it; absent until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed_by: Option<Role>,
+}
+
+/// The message of a transition, on its way to an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct TransitionMessage {
+    /// The role that wrote it.
+    pub by: Role,
+    /// The message.
+    pub text: String,
+    /// The plan of its transition.
+    pub plan: u64,
 }
 
 /// An error and how often it occurred in a row.

@@ -25,6 +25,7 @@ pub use files::agent_events::{
     AgentEventReader, ReportedEvent, agent_events_file, append_agent_event, expect_agent_events,
     latest_agent_events, restart_event_clock, silent_since,
 };
+pub use files::field_edits::FieldEdit;
 pub use files::filesystem::{FileSystem, classify_magic, file_system_of};
 pub use files::import::{ImportResult, ImportedDocument, StatusEdit, import, peek};
 pub use files::permission_requests::{

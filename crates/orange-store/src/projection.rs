@@ -13,7 +13,7 @@ use crate::files::import::{StatusEdit, keep_stray, restore, status_edit};
 use crate::files::read_document::{FileContent, UnreadableReason, read_document};
 use crate::files::task_directory::TaskDirectory;
 use crate::files::task_file::{TaskFile, Text};
-use crate::files::{history, status_edits, whole_file};
+use crate::files::{field_edits, history, status_edits, whole_file};
 use crate::steps::reach;
 
 /// How often the frontmatter is rewritten when agents write at the same time.
@@ -124,6 +124,10 @@ fn rewrite(
         {
             status_edits::keep(&file.directory, &found)?;
             report.status_edit = Some(found);
+        }
+        let typed = field_edits::find(store, &old, &new, task)?;
+        if !typed.is_empty() {
+            field_edits::keep(&file.directory, &typed)?;
         }
         // If an agent wrote between the read and the swap, try again.
         if let Some(replaced) = file.replace(old.text(), &Text::from(&new))? {

@@ -131,6 +131,7 @@ impl Situation {
             pending: Vec::new(),
             unfinished_plan: None,
             attention: Vec::new(),
+            messages: Vec::new(),
             is_deleted: false,
         }
     }

@@ -36,7 +36,7 @@ impl Admin {
             )));
         }
         let git = Git::open("git", &found.path, &self.context.environment)?;
-        let old = Git::open("git", &project.path, &self.context.environment);
+        let old = Git::open_checkout("git", &project.path, &self.context.environment);
         if old.is_ok_and(|old| old.directory() != git.directory()) {
             let path = project.path.display();
             return Err(refused(format!("the repository is still at `{path}`")));

@@ -77,6 +77,14 @@ impl Agents {
             if !requests.is_empty() {
                 // Another tool of the same agent may have reported something since the request.
                 activity.state = ActivityState::WaitingForPermission;
+            } else if activity.state == ActivityState::WaitingForPermission
+                && let Some(request) = activity
+                    .evidence
+                    .as_ref()
+                    .and_then(|it| it.request.as_ref())
+                && self.is_abandoned(project, task, &run.id, request)
+            {
+                activity.state = ActivityState::Unknown;
             }
             RunActivity {
                 role: role.clone(),

@@ -10,7 +10,7 @@ use orange_config::clock;
 use orange_config::{LogLevel, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID};
 use orange_effects::private_file;
 use orange_engine::activity::{AgentEvent, AgentEventKind};
-use orange_engine::names::{ProjectName, RunId, TaskId};
+use orange_engine::names::{ProjectName, RequestId, RunId, TaskId};
 use orange_store::append_agent_event;
 use serde_json::{Value, json};
 
@@ -60,6 +60,8 @@ pub struct HookEvent {
     pub transcript: Option<String>,
     /// The payload that the hook received.
     pub payload: Option<Vec<u8>>,
+    /// The request for permission that was filed with it.
+    pub request: Option<RequestId>,
 }
 
 /// The run of the agent that called.
@@ -109,6 +111,7 @@ impl Agents {
             session_id: hook_event.session_id.or_else(|| field(&SESSION_IDS)),
             transcript: hook_event.transcript.or_else(|| field(&TRANSCRIPTS)),
             message,
+            request: hook_event.request,
         };
         let appended = append_agent_event(&own.directory, &event, payload.as_ref());
         appended.map_err(|error| error.to_string())?;

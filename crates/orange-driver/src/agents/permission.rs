@@ -11,7 +11,7 @@ use orange_config::clock::{self, Deadline};
 use orange_config::{LogLevel, ORANGE_REPORT, ORANGE_TASK_ID};
 use orange_effects::process::is_output_closed;
 use orange_engine::activity::AgentEventKind;
-use orange_engine::names::{ProjectName, RunId, TaskId};
+use orange_engine::names::{ProjectName, RequestId, RunId, TaskId};
 use orange_engine::permission::{PermissionOutcome, PermissionRequest};
 use orange_store::{
     AgentEventReader, AnswerResult, FiledRequest, ReportedEvent, answer_permission_request,
@@ -92,6 +92,7 @@ impl Agents {
         self.store_agent_event(HookEvent {
             kind: AgentEventKind::PermissionWait.as_str().to_owned(),
             payload,
+            request: waiting.as_ref().ok().map(|it| it.request.id.clone()),
             ..HookEvent::default()
         });
         let waiting = match waiting {
@@ -154,6 +155,26 @@ impl Agents {
             request,
             filed,
             deadline: Deadline::after(wait),
+        })
+    }
+
+    /// Whether the agent has gone on from this request without an answer of orange: its hook was
+    /// killed, or no process read the hook's output any more. No agent says whether that was a yes
+    /// or the escape key.
+    pub(super) fn is_abandoned(
+        &self,
+        project: &ProjectName,
+        task: &TaskId,
+        run: &RunId,
+        request: &RequestId,
+    ) -> bool {
+        let Ok(directory) = self.context.run_directory(project, task, run) else {
+            return false;
+        };
+        let mut found = permission_requests(&directory).into_iter();
+        found.any(|it| {
+            let is_answered = !matches!(it.outcome, None | Some(PermissionOutcome::Overtaken));
+            it.request.id == *request && !it.is_open && !is_answered
         })
     }
 
@@ -328,6 +349,7 @@ mod tests {
                 session_id: None,
                 transcript: None,
                 message: None,
+                request: None,
             };
             is_overtaken(&waiting, &ReportedEvent { event, payload })
         };

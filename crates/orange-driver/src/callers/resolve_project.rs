@@ -70,7 +70,7 @@ impl Callers {
             return Ok(None);
         };
         let is_same_repository = |project: &&Project| {
-            let other = Git::open("git", &project.path, &self.context.environment);
+            let other = Git::open_checkout("git", &project.path, &self.context.environment);
             other.is_ok_and(|other| other.directory() == git.directory())
         };
         Ok(projects.projects.iter().find(is_same_repository).cloned())

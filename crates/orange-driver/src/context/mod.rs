@@ -105,6 +105,7 @@ impl Context {
             tmux: Tmux::new("tmux", socket, environment)
                 .config(config)
                 .status_command(status_command(&orange, &home))
+                .tethered(orange.clone())
                 .variable(ORANGE_BACKGROUND, home.path()),
             environment: environment.clone(),
             directory: None,

@@ -57,10 +57,12 @@ impl Performer {
             Effect::PushBranch { branch } => self.push(&task, branch),
             Effect::DeleteRemoteBranch { branch } => self.delete_remote(&task, branch),
             Effect::Merge(merge) => {
-                let merged = self.merge(store, &task, pending, merge)?;
-                // The merge has happened, even if this cannot be read or recorded.
-                let unpublished = self.workspaces.unpublished_submodules(store, &task, merge);
-                let _noticed = self.notice(store, &task, unpublished.unwrap_or_default());
+                let mut merged = self.merge(store, &task, pending, merge)?;
+                if let EffectOutcome::Merged(result) = &mut merged {
+                    // The merge has happened, even if this cannot be read.
+                    let unpublished = self.workspaces.unpublished_submodules(store, &task, merge);
+                    result.warnings = unpublished.unwrap_or_default();
+                }
                 Ok(merged)
             }
             Effect::CreatePr { .. } => Err(not_available("opening a pull request")),

@@ -91,6 +91,7 @@ impl Performer {
                     pushed_to,
                     fast_forwarded: forwarded.collect(),
                     left_out: merge.left_out.clone(),
+                    warnings: Vec::new(),
                 }))
             }
             Ok(MergeOutcome::Refused(refusal)) => Err(Failure {

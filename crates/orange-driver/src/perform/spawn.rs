@@ -159,7 +159,7 @@ impl Performer {
         let has_agent_files = if harness.files.is_empty() {
             true
         } else {
-            let git = Git::open("git", directory, &self.context.environment);
+            let git = Git::open_checkout("git", directory, &self.context.environment);
             let written = git.and_then(|git| git.write_agent_files(directory, &harness.files));
             written.map_err(Failure::temporary)?
         };

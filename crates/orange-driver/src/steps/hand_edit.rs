@@ -6,7 +6,7 @@ use orange_engine::input::{Cause, Request, RequestKind};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use orange_engine::task::Workspace;
-use orange_store::{ImportResult, StatusEdit, Store};
+use orange_store::{FieldEdit, ImportResult, StatusEdit, Store};
 
 use super::{StepResult, Steps};
 use crate::DriverError;
@@ -18,10 +18,25 @@ impl Steps {
     /// A decision stands whether or not its copies could be written; the next call tries again.
     pub(crate) fn sync_files(&self, store: &mut Store, id: &TaskId) -> Result<(), DriverError> {
         orange_store::project(store, id, clock::now())?;
-        if self.follow_removed_status(store, id)? {
+        let is_followed = self.follow_removed_status(store, id)?;
+        let is_reported = self.report_overwritten_keys(store, id)?;
+        if is_followed || is_reported {
             orange_store::project(store, id, clock::now())?;
         }
         Ok(())
+    }
+
+    /// Tells the user what was typed into other keys of TASK.md and is overwritten. Returns whether
+    /// there was something.
+    fn report_overwritten_keys(&self, store: &mut Store, id: &TaskId) -> Result<bool, DriverError> {
+        let edits = store.pending_field_edits(id)?;
+        for edit in &edits {
+            self.notice(store, id, explain_overwritten(id, edit))?;
+        }
+        if !edits.is_empty() {
+            store.clear_field_edits(id, &edits)?;
+        }
+        Ok(!edits.is_empty())
     }
 
     /// Treats a status written into TASK.md by hand as a request. If no status was written, returns
@@ -103,4 +118,16 @@ impl Steps {
             Err(error) => Err(error),
         }
     }
+}
+
+fn explain_overwritten(id: &TaskId, edit: &FieldEdit) -> String {
+    let FieldEdit { key, value } = edit;
+    let command = match key.as_str() {
+        "summary" => format!("`orange task update {id} --summary TEXT`"),
+        "branch" | "workflow" => format!("`orange task update {id} --{key} {value}`"),
+        _ => String::from("`orange new SUMMARY --harness NAME`, which creates a new task"),
+    };
+    format!(
+        "`{key}: {value}` was written into TASK.md and changed back; to change it, run {command}"
+    )
 }

@@ -35,10 +35,8 @@ impl Workspaces {
 
     /// The repository of a project as configured now.
     pub(crate) fn open_repository(&self, project: &Project) -> Result<Git, DriverError> {
-        let git = match Git::open("git", &project.path, &self.context.environment) {
-            Err(GitError::NotARepository { .. })
-                if matches!(project.path.join(".git").try_exists(), Ok(false)) =>
-            {
+        let git = match Git::open_checkout("git", &project.path, &self.context.environment) {
+            Err(GitError::NotACheckout { .. }) => {
                 return Err(DriverError::RepositoryMissing {
                     project: project.name.clone(),
                     path: project.path.clone(),

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout};
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use orange_config::clock::Deadline;
@@ -21,6 +22,8 @@ pub struct Conversation {
     input: Option<ChildStdin>,
     output: Option<ChildStdout>,
     child: Child,
+    /// Keeps the thread that started the program: a tethered program ends with that thread.
+    _starter: Sender<()>,
 }
 
 /// The reading side: what the program prints.
@@ -28,7 +31,8 @@ pub struct Conversation {
 pub struct Lines(BufReader<ChildStdout>);
 
 impl Conversation {
-    pub(super) fn new(mut child: Child) -> io::Result<Conversation> {
+    /// `starter` keeps the thread that started the program until it is dropped.
+    pub(super) fn new(mut child: Child, starter: Sender<()>) -> io::Result<Conversation> {
         let (input, output) = (child.stdin.take(), child.stdout.take());
         if input.is_none() || output.is_none() {
             return Err(io::Error::other("its input or output is missing"));
@@ -37,6 +41,7 @@ impl Conversation {
             input,
             output,
             child,
+            _starter: starter,
         })
     }
 
@@ -85,7 +90,8 @@ impl Drop for Conversation {
     fn drop(&mut self) {
         drop(self.input.take());
         drop(self.output.take());
-        // A program that does not exit is left alone rather than waited for or killed.
+        // A program that does not exit is neither waited for nor killed; one that is tethered gets
+        // SIGTERM.
         Deadline::after(EXIT_TIMEOUT).wait_for(|| self.has_ended());
     }
 }

@@ -7,6 +7,7 @@ mod capture;
 mod conversation;
 mod find;
 mod foreground;
+mod tether;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -16,6 +17,8 @@ use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use capture::Pipes;
@@ -24,6 +27,7 @@ pub use conversation::{Conversation, Lines};
 use find::find;
 use orange_config::clock::Deadline;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, setsid};
+pub use tether::end_with_caller;
 
 /// The default timeout.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
@@ -205,8 +209,19 @@ impl Invocation {
         let mut command = self.command();
         command.process_group(0).stderr(Stdio::null());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let child = command.spawn().map_err(|error| self.start_error(error))?;
-        Conversation::new(child).map_err(|error| self.start_error(error))
+        let failed = |error| self.start_error(error);
+        let (sender, receiver) = mpsc::channel();
+        let (starter, is_over) = mpsc::channel::<()>();
+        // A tethered program ends with the thread that started it.
+        let thread = thread::Builder::new().name(String::from("starter"));
+        let started = thread.spawn(move || {
+            let _gone = sender.send(command.spawn());
+            let _over = is_over.recv();
+        });
+        started.map_err(failed)?;
+        let child = receiver.recv().map_err(io::Error::other).flatten();
+        let child = child.map_err(failed)?;
+        Conversation::new(child, starter).map_err(failed)
     }
 
     /// Runs it, and treats anything but success as a failure.

@@ -64,6 +64,20 @@ pub enum GitError {
         /// git's message.
         reason: String,
     },
+    /// The directory is not the top of a checkout.
+    #[error(
+        "cannot open a repository at `{}`: {}",
+        .path.display(),
+        .outer.as_ref().map_or_else(
+            || String::from("it has no `.git`"),
+            |outer| format!("its `.git` is not a repository; `{}` around it is one", outer.display()),
+        )
+    )]
+    NotACheckout {
+        path: PathBuf,
+        /// The top of the checkout around it.
+        outer: Option<PathBuf>,
+    },
     /// The directory does not match git's record.
     #[error(
         "cannot use `{}` as a worktree: {reason}; check with `git worktree list`",

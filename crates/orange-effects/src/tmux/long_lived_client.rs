@@ -1,8 +1,8 @@
 //! The long-lived client, and how an abandoned one is ended.
 //!
-//! A server that is asked to exit waits for its clients. A client whose listener was killed at the
-//! same moment does not exit on its own, and until that client exits, the server refuses every
-//! connection.
+//! A server that is asked to exit waits for its clients. With tmux 3.3, a client with output that
+//! nothing reads any more does not exit on its own, and until it exits, the server refuses every
+//! connection. On Linux the system ends it with its listener.
 
 use std::path::PathBuf;
 
@@ -33,7 +33,11 @@ impl Tmux {
         // starting.
         let client = self.invocation().arguments(["-N", "-C"]);
         let client = client.arguments(["attach-session", "-f", "no-output,ignore-size"]);
-        Ok(client.variable(ORANGE_LISTENER, listener))
+        let client = client.variable(ORANGE_LISTENER, listener);
+        Ok(match &self.orange {
+            Some(orange) => client.tethered(orange),
+            None => client,
+        })
     }
 
     /// Asks the long-lived clients of this server to exit if their listener is provably gone;

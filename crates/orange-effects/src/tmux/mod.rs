@@ -86,6 +86,8 @@ pub struct Tmux {
     config: PathBuf,
     /// The shell command that prints a task's status; it gets the task as its argument.
     status_command: Option<String>,
+    /// The program that makes long-lived clients end with this process.
+    orange: Option<PathBuf>,
 }
 
 /// One server process.
@@ -186,7 +188,15 @@ impl Tmux {
             timeout: DEFAULT_TIMEOUT,
             config: PathBuf::from("/dev/null"),
             status_command: None,
+            orange: None,
         }
+    }
+
+    /// Makes long-lived clients end with this process, through this `orange`.
+    #[must_use]
+    pub fn tethered(mut self, orange: PathBuf) -> Self {
+        self.orange = Some(orange);
+        self
     }
 
     /// Shows the output of this shell command in the status line, with the task as its argument.

@@ -59,6 +59,7 @@ pub(super) fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutco
     let Some(pending) = take_pending(task, id) else {
         return;
     };
+    forget_received(task, &pending.planned);
     match (pending.planned.effect, outcome) {
         (Effect::AcquireWorkspace { .. }, EffectOutcome::Bound(name)) => {
             task.workspace = match task.workspace {
@@ -91,6 +92,13 @@ pub(super) fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutco
     }
 }
 
+/// An agent that was started or notified has the messages up to then.
+fn forget_received(task: &mut Task, planned: &PlannedEffect) {
+    if matches!(planned.effect, Effect::Spawn(_) | Effect::NotifyRole(_)) {
+        task.messages.retain(|message| message.plan > planned.plan);
+    }
+}
+
 fn set_alive(task: &mut Task, role: &Role, id: &RunId) {
     if let Some(run) = task.runs.get_mut(role)
         && run.id == *id
@@ -114,6 +122,10 @@ pub(super) fn fail_effect(task: &mut Task, id: EffectId, error: &str) {
     };
     let planned = task.pending[index].planned.clone();
     revert_expected_result(task, &planned);
+    // The message is in the inbox even if no agent could be notified.
+    if matches!(planned.effect, Effect::NotifyRole(_)) {
+        forget_received(task, &planned);
+    }
     raise_attention(task, describe_failure(&planned, error));
     let error = error.to_owned();
     task.pending[index].state = PendingState::Failed { error };

@@ -9,7 +9,9 @@ use crate::event::{Event, Fact, StatusChange, TaskCreation};
 use crate::input::Origin;
 use crate::names::TaskId;
 use crate::role::Role;
-use crate::task::{LastError, Run, RunState, SectionRecord, StatusEntry, Task, Workspace};
+use crate::task::{
+    LastError, Run, RunState, SectionRecord, StatusEntry, Task, TransitionMessage, Workspace,
+};
 
 /// Applies one event to a task.
 ///
@@ -218,6 +220,7 @@ pub(crate) fn task_from_creation(creation: &TaskCreation, event: &Event) -> Task
         pending: Vec::new(),
         unfinished_plan: Some(event.version),
         attention: Vec::new(),
+        messages: Vec::new(),
         is_deleted: false,
     }
 }
@@ -258,12 +261,28 @@ fn change_status(task: &mut Task, changed: &StatusChange, event: &Event) {
     task.submission.clone_from(&changed.submission);
     task.unfinished_plan = Some(event.version);
     task.attention.clear();
+    keep_messages(task, changed, event);
     for record in task.sections.values_mut() {
         record.at_entry.clone_from(&record.hash);
     }
     // A decision by the user resets the error count, so the same error may be retried.
     if changed.by == Role::Human {
         task.last_error = None;
+    }
+}
+
+fn keep_messages(task: &mut Task, changed: &StatusChange, event: &Event) {
+    if !changed.keeps_messages {
+        task.messages.clear();
+        return;
+    }
+    let text = changed.message.as_deref().unwrap_or_default().trim();
+    if !text.is_empty() {
+        task.messages.push(TransitionMessage {
+            by: changed.by.clone(),
+            text: text.to_owned(),
+            plan: event.version,
+        });
     }
 }
 

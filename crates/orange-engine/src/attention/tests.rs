@@ -47,6 +47,7 @@ fn waiting(kind: AgentEventKind) -> Activity {
         session_id: None,
         transcript: None,
         message: Some(String::from("May I?")),
+        request: None,
     }])
 }
 
@@ -152,6 +153,28 @@ fn the_item_says_why_the_task_needs_you() {
     assert_eq!(item_texts(2000), [with_it]);
     // A reason that came up later is a separate item.
     assert_eq!(item_texts(3000).len(), 2);
+}
+
+#[test]
+fn a_failed_merge_is_one_item() {
+    let task = TaskId::new("k3f9");
+    let kinds = |text, need| {
+        let reason = Reason {
+            text,
+            since: Timestamp::from_millis(3000),
+            is_failed_effect: true,
+            is_stop: false,
+        };
+        let standing = with_reason(&task, Some(need), reason);
+        let items = items(&standing, Timestamp::from_millis(6000));
+        items.into_iter().map(|it| it.kind).collect::<Vec<_>>()
+    };
+    let failed = "merge: cannot merge `fix` into `main`: both branches changed `a`";
+    assert_eq!(kinds(failed, Need::Review), [ItemKind::EffectFailed]);
+    let both = [ItemKind::Stuck, ItemKind::EffectFailed];
+    assert_eq!(kinds(failed, Need::Stuck), both);
+    let both = [ItemKind::Review, ItemKind::EffectFailed];
+    assert_eq!(kinds("push_branch: no remote", Need::Review), both);
 }
 
 #[test]

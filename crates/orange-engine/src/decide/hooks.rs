@@ -11,17 +11,34 @@ use crate::language::prompt::Prompt;
 use crate::language::workflow::{Change, NewValue};
 use crate::names::{FieldName, HarnessName, RunId};
 use crate::role::Role;
-use crate::task::{Task, Workspace};
+use crate::task::{PendingState, Task, TransitionMessage, Workspace};
 
 /// What hooks need to know in addition to the task.
 pub(super) struct Context<'a> {
     /// The plan their effects belong to.
     pub(super) plan: u64,
+    /// The message of the transition itself.
     pub(super) message: &'a str,
-    /// The role that requested the transition, and wrote the message.
+    /// The role that requested the transition.
     pub(super) by: &'a Role,
     /// The runs that were known before the transition.
     pub(super) known: &'a [KnownRun],
+}
+
+impl Context<'_> {
+    /// The messages for an agent that is started or notified: that of the transition, and earlier
+    /// ones that no agent has received and that no pending effect carries.
+    pub(super) fn messages(&self, steps: &PlanBuilder<'_>) -> Vec<TransitionMessage> {
+        let is_carried = steps.task.pending.iter().any(|pending| {
+            let effect = &pending.planned.effect;
+            matches!(effect, Effect::Spawn(_) | Effect::NotifyRole(_))
+                && pending.planned.plan < self.plan
+                && pending.state == PendingState::Waiting
+        });
+        let messages = steps.task.messages.iter();
+        let messages = messages.filter(|it| !is_carried || it.plan == self.plan);
+        messages.cloned().collect()
+    }
 }
 
 /// A run that a kill may have to end.
@@ -96,8 +113,10 @@ fn effect(steps: &mut PlanBuilder<'_>, hook: &Hook, context: &Context<'_>) -> Op
         Action::KillSession => Effect::Kill(kill(KillScope::Session, context)),
         Action::KillRole { role } => Effect::Kill(kill(KillScope::Role(role.clone()), context)),
         Action::NotifyWorker { message } => {
-            let message = with_message(message, fill(message, steps, context.message), context);
-            let spawn_if_absent = respawn::spawn(steps, &Role::Worker, 0, context.message);
+            let messages = context.messages(steps);
+            let text = joined(&messages);
+            let message = with_messages(message, fill(message, steps, &text), &messages);
+            let spawn_if_absent = respawn::spawn(steps, &Role::Worker, 0, &text);
             steps.end_leftovers(context.plan, &Role::Worker);
             Effect::NotifyRole(NotifyRole {
                 role: Role::Worker,
@@ -172,8 +191,9 @@ fn start(steps: &mut PlanBuilder<'_>, hook: &SpawnHook, context: &Context<'_>) -
             .prompts
             .get(&hook.prompt)
             .map(|prompt| {
-                let text = instructions(prompt, steps, context.message);
-                with_message(prompt, text, context)
+                let messages = context.messages(steps);
+                let text = instructions(prompt, steps, &joined(&messages));
+                with_messages(prompt, text, &messages)
             })
             .unwrap_or_default(),
         headless: hook.headless,
@@ -221,29 +241,41 @@ pub(super) fn agent(steps: &PlanBuilder<'_>, choice: HarnessChoice) -> Agent {
     }
 }
 
-/// Appends the message of the request, unless the prompt contains it.
-fn with_message(prompt: &Prompt, mut text: String, context: &Context<'_>) -> String {
-    let is_named = prompt.variables().any(|variable| variable == "message");
-    if !is_named && let Some(message) = attributed(context.by, context.message) {
+/// The messages as the text that a prompt names.
+pub(super) fn joined(messages: &[TransitionMessage]) -> String {
+    let texts: Vec<&str> = messages.iter().map(|it| it.text.as_str()).collect();
+    texts.join("\n\n")
+}
+
+/// Appends the messages, unless the prompt contains them.
+pub(super) fn with_messages(
+    prompt: &Prompt,
+    mut text: String,
+    messages: &[TransitionMessage],
+) -> String {
+    if prompt.variables().any(|variable| variable == "message") {
+        return text;
+    }
+    for message in attributed(messages) {
         begin_paragraph(&mut text);
         let _ = writeln!(text, "{message}");
     }
     text
 }
 
-/// A message with its author. What an agent wrote is quoted, because it must not look like
+/// The messages with their authors. What an agent wrote is quoted, because it must not look like
 /// instructions of the workflow or of the user.
-pub(super) fn attributed(by: &Role, message: &str) -> Option<String> {
-    let message = message.trim();
-    if message.is_empty() {
-        return None;
-    }
-    if *by == Role::Human {
-        return Some(format!("The user says: {message}"));
-    }
-    let quoted = message.lines().map(|line| format!("> {line}"));
-    let quoted = quoted.collect::<Vec<_>>().join("\n");
-    Some(format!("The {by} says:\n{quoted}"))
+pub(super) fn attributed(messages: &[TransitionMessage]) -> Vec<String> {
+    let attributed = messages.iter().map(|message| {
+        let TransitionMessage { by, text, .. } = message;
+        if *by == Role::Human {
+            return format!("The user says: {text}");
+        }
+        let quoted = text.lines().map(|line| format!("> {line}"));
+        let quoted = quoted.collect::<Vec<_>>().join("\n");
+        format!("The {by} says:\n{quoted}")
+    });
+    attributed.collect()
 }
 
 /// The text an agent is started with: its prompt, plus the related tasks unless the prompt names

@@ -9,6 +9,7 @@ use crate::event::Fact;
 use crate::evidence::Evidence;
 use crate::language::defaults;
 use crate::language::hooks::OnError;
+use crate::language::prompt::Prompt;
 use crate::names::RunId;
 use crate::refusal::Blocker;
 use crate::role::Role;
@@ -45,7 +46,12 @@ pub(super) fn respawn(
         by: by.clone(),
         role: role.clone(),
     });
-    let spawn = spawn(steps, &role, delay, "");
+    let messages = steps.task.messages.clone();
+    let mut spawn = spawn(steps, &role, delay, &hooks::joined(&messages));
+    if let (Some(spawn), Some(prompt)) = (&mut spawn, prompt(steps, &role)) {
+        let text = std::mem::take(&mut spawn.prompt);
+        spawn.prompt = hooks::with_messages(prompt, text, &messages);
+    }
     let plan = steps.next_version();
     steps.kill_runs(plan, stopped_runs);
     steps.end_leftovers(plan, &role);
@@ -179,7 +185,7 @@ pub(super) fn spawn(
 ) -> Option<Spawn> {
     let workflow = steps.workflow;
     let respawn = workflow.state(&steps.task.status)?.respawn.get(role)?;
-    let prompt = workflow.prompts.get(&respawn.prompt)?;
+    let prompt = prompt(steps, role)?;
     let first = workflow.first_start(role);
     let harness = first.map_or_else(|| defaults::harness_of(role), |hook| hook.harness);
     let window = first.map_or_else(
@@ -199,4 +205,11 @@ pub(super) fn spawn(
         headless: first.is_some_and(|hook| hook.headless),
         delay,
     })
+}
+
+/// The prompt with which a role comes back into the current status.
+fn prompt<'a>(steps: &PlanBuilder<'a>, role: &Role) -> Option<&'a Prompt> {
+    let workflow = steps.workflow;
+    let respawn = workflow.state(&steps.task.status)?.respawn.get(role)?;
+    workflow.prompts.get(&respawn.prompt)
 }

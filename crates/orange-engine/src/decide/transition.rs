@@ -72,6 +72,9 @@ pub(super) fn take(
     let known = hooks::known_runs(steps);
     let cancels_merge = steps.task.pending_merge().is_some() && taken.by != Role::Human && !ends;
     let message = taken.message.clone().unwrap_or_default();
+    let state = workflow.state(&taken.to);
+    let on_enter = state.map_or(&[] as &[Hook], |state| &state.on_enter);
+    let all: Vec<&Hook> = taken.edge.hooks.iter().chain(on_enter).collect();
     steps.record(Fact::StatusChanged(StatusChange {
         from: steps.task.status.clone(),
         to: taken.to.clone(),
@@ -79,12 +82,10 @@ pub(super) fn take(
         by: taken.by.clone(),
         evidence: taken.because,
         message: taken.message,
+        keeps_messages: keeps_messages(state, &all, &taken.by),
         submission,
     }));
     let plan = steps.task.version;
-    let state = workflow.state(&taken.to);
-    let on_enter = state.map_or(&[] as &[Hook], |state| &state.on_enter);
-    let all: Vec<&Hook> = taken.edge.hooks.iter().chain(on_enter).collect();
     let context = hooks::Context {
         plan,
         message: &message,
@@ -103,6 +104,26 @@ pub(super) fn take(
     Ok(())
 }
 
+/// Whether messages wait for an agent in this status: for one that starts, that stays, or that a
+/// queue starts later.
+fn keeps_messages(state: Option<&State>, hooks: &[&Hook], by: &Role) -> bool {
+    let Some(state) = state.filter(|state| state.kind != Kind::Terminal) else {
+        return false;
+    };
+    let has_others = state.expects.iter().any(|role| role != by);
+    carry_message(hooks) || has_others || matches!(state.kind, Kind::Queued | Kind::Waiting)
+}
+
+/// Whether an agent gets the message with its start or from a hook.
+fn carry_message(hooks: &[&Hook]) -> bool {
+    hooks.iter().any(|hook| {
+        matches!(
+            hook.action,
+            Action::SpawnAgent(_) | Action::NotifyWorker { .. }
+        )
+    })
+}
+
 /// Sends the message to the agents that stay, if no agent gets it with its start or from a hook.
 /// An agent that is expected but gone finds it in its inbox once it is respawned.
 fn pass_message_on(
@@ -111,23 +132,17 @@ fn pass_message_on(
     hooks: &[&Hook],
     context: &hooks::Context<'_>,
 ) {
-    let is_carried = hooks.iter().any(|hook| {
-        matches!(
-            hook.action,
-            Action::SpawnAgent(_) | Action::NotifyWorker { .. }
-        )
-    });
-    let Some(message) = hooks::attributed(context.by, context.message).filter(|_| !is_carried)
-    else {
+    let messages = context.messages(steps);
+    if carry_message(hooks) || messages.is_empty() {
         return;
-    };
+    }
     for role in state.into_iter().flat_map(|state| &state.expects) {
         if role == context.by {
             continue;
         }
         let notify = Effect::NotifyRole(NotifyRole {
             role: role.clone(),
-            message: message.clone(),
+            message: hooks::attributed(&messages).join("\n\n"),
             spawn_if_absent: None,
         });
         steps.plan_effect(context.plan, notify, OnError::Continue);

@@ -132,6 +132,7 @@ impl<'a> World<'a> {
                 by: Role::Human,
                 evidence: Vec::new(),
                 message: None,
+                keeps_messages: false,
                 submission: None,
             }));
         }

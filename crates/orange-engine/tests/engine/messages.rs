@@ -1,7 +1,7 @@
 //! The message of a request reaches an agent, whatever the prompts say.
 
 use orange_engine::effect::Effect;
-use orange_engine::input::{Cause, Request, RequestKind};
+use orange_engine::input::{Cause, Observation, Request, RequestKind};
 use orange_engine::role::Role;
 
 use crate::fixtures::{World, plan_of, shipped_workflow, status};
@@ -107,4 +107,83 @@ fn an_agent_that_is_gone_finds_the_message_after_its_respawn() {
     move_with_message(&mut world, Role::Human, "planning", "Use the new API.");
     let message = String::from("The user says: Use the new API.");
     assert_eq!(texts(&world), [(Role::Worker, message)]);
+}
+
+/// The only text for an agent, and how often it contains this.
+fn count_in_start(world: &World<'_>, text: &str) -> usize {
+    let [(_, prompt)] = &texts(world)[..] else {
+        panic!("{:?}", texts(world));
+    };
+    prompt.matches(text).count()
+}
+
+#[test]
+fn a_message_into_a_queue_reaches_the_agent_that_the_queue_starts() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "delegated");
+    move_with_message(&mut world, Role::Human, "resuming", "Take the second one.");
+    assert_eq!(texts(&world), []);
+    world.settle();
+    let mut both = world.clone();
+    plan_of(world.move_to(Role::Engine, "working"));
+    assert_eq!(
+        count_in_start(&world, "The user says: Take the second one."),
+        1
+    );
+    world.settle();
+    assert_eq!(world.task.messages, []);
+    // A later message does not replace it.
+    move_with_message(&mut both, Role::Human, "working", "And hurry.");
+    let order = "The user says: Take the second one.\n\nThe user says: And hurry.\n";
+    assert_eq!(count_in_start(&both, order), 1);
+    both.settle();
+    assert_eq!(both.task.messages, []);
+}
+
+#[test]
+fn a_message_survives_a_start_that_fails() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::begin(&workflow);
+    move_with_message(&mut world, Role::Human, "planning", "Keep it small.");
+    for _failure in 0..2 {
+        let effect = world.task.pending[0].planned.id;
+        world.observe(Observation::EffectFailed {
+            effect,
+            error: String::from("no space left"),
+            feedback: None,
+        });
+        assert_eq!(world.task.status, status("pending"));
+        world.settle();
+        plan_of(world.move_to(Role::Engine, "planning"));
+        assert_eq!(count_in_start(&world, "The user says: Keep it small."), 1);
+    }
+    world.settle();
+    assert_eq!(world.task.messages, []);
+}
+
+#[test]
+fn a_message_survives_an_agent_that_is_stopped_before_it_starts() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::begin(&workflow);
+    move_with_message(&mut world, Role::Human, "planning", "Keep it small.");
+    plan_of(world.ask(Role::Human, RequestKind::Stop { role: None }));
+    world.settle();
+    plan_of(world.ask(Role::Human, RequestKind::Restart { role: None }));
+    assert_eq!(count_in_start(&world, "The user says: Keep it small."), 1);
+    world.settle();
+    assert_eq!(world.task.messages, []);
+}
+
+#[test]
+fn a_message_that_is_still_on_its_way_is_not_sent_twice() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "clarification");
+    move_with_message(&mut world, Role::Human, "planning", "Use the new API.");
+    move_with_message(&mut world, Role::Human, "clarification", "No, wait.");
+    let sent = texts(&world);
+    let all: Vec<&str> = sent.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(all.join("\n").matches("Use the new API.").count(), 1);
+    assert_eq!(all.join("\n").matches("No, wait.").count(), 1);
+    world.settle();
+    assert_eq!(world.task.messages, []);
 }

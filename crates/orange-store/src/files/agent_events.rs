@@ -178,6 +178,7 @@ mod tests {
             session_id: None,
             transcript: None,
             message: None,
+            request: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod agent_events;
 pub(crate) mod exchange;
+pub(crate) mod field_edits;
 pub(crate) mod filesystem;
 pub(crate) mod history;
 pub(crate) mod import;

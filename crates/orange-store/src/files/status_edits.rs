@@ -50,7 +50,7 @@ impl Store {
         }))
     }
 
-    fn directory_of(&self, task: &TaskId) -> Result<TaskDirectory, StoreError> {
+    pub(super) fn directory_of(&self, task: &TaskId) -> Result<TaskDirectory, StoreError> {
         let stored = self.require(task)?.task;
         TaskDirectory::new(&self.home, &stored.project, task)
     }

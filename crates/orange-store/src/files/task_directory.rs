@@ -118,6 +118,11 @@ impl TaskDirectory {
         self.path.join(".wish")
     }
 
+    /// Other keys edited by hand that are not reported yet.
+    pub(crate) fn field_edits_file(&self) -> PathBuf {
+        self.path.join(".edits")
+    }
+
     /// The link to the path that TASK.md is being moved to.
     pub(crate) fn binding_link(&self) -> PathBuf {
         self.path.join(".binding")

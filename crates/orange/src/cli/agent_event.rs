@@ -63,6 +63,7 @@ pub fn run(args: &Args, environment: &Environment) -> Exit {
         session_id: args.session_id.clone(),
         transcript: args.transcript.clone(),
         payload: payload.or_else(|| read_stdin(STDIN_TIMEOUT)),
+        request: None,
     });
     Exit::Ok
 }

@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches as _, Parser, Subcommand};
 use orange_config::Environment;
 
-use super::hidden::{agent_ask, background, detach, exec_run, status_line};
+use super::hidden::{agent_ask, background, detach, exec_run, status_line, tether};
 use super::{
     Dashboard, agent_event, allow, attention, completions, config, demo, deny, doctor, harness,
     help, inbox, install, log, man, project, rebuild, schema, serve, task, uninstall, usage,
@@ -82,6 +82,8 @@ pub enum Command {
     #[command(hide = true)]
     Detach(detach::Args),
     #[command(hide = true)]
+    Tether(tether::Args),
+    #[command(hide = true)]
     StatusLine(status_line::Args),
 }
 
@@ -128,6 +130,7 @@ impl Command {
             Command::Gather(args) => background::gather(args, environment),
             Command::ExecRun(args) => exec_run::run(args, environment, output),
             Command::Detach(args) => detach::run(args, environment, output),
+            Command::Tether(args) => tether::run(args, environment),
             Command::StatusLine(args) => status_line::run(args, environment, output),
         }
     }

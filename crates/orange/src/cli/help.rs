@@ -101,7 +101,7 @@ pub fn commands() -> Command {
 }
 
 /// Commands without an answer in JSON, which get no `--json`.
-const WITHOUT_JSON: [&str; 10] = [
+const WITHOUT_JSON: [&str; 11] = [
     "agent-ask",
     "agent-event",
     "completions",
@@ -112,6 +112,7 @@ const WITHOUT_JSON: [&str; 10] = [
     "man",
     "perform",
     "status-line",
+    "tether",
 ];
 
 /// Adds `--json` to every command except those in `WITHOUT_JSON`.

@@ -11,6 +11,7 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 
 use super::model::message::Message;
+use super::screen::is_raw_mode_lost;
 
 /// Poll timeout, which is also the longest time that another program waits for the terminal.
 const POLL_TIMEOUT: Duration = Duration::from_millis(50);
@@ -77,10 +78,19 @@ impl Input {
     }
 
     fn listen(&self, sender: &Sender<Message>) {
+        let mut was_lost = false;
         loop {
             self.wait_while_paused();
             let input_event = match event::poll(POLL_TIMEOUT) {
-                Ok(false) => continue,
+                Ok(false) => {
+                    let is_lost = is_raw_mode_lost();
+                    // At the second look, the other process has also written its last bytes.
+                    if is_lost && was_lost && sender.send(Message::Continued).is_err() {
+                        return;
+                    }
+                    was_lost = is_lost && !was_lost;
+                    continue;
+                }
                 Ok(true) => event::read(),
                 Err(error) => Err(error),
             };

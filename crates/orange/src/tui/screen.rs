@@ -16,6 +16,8 @@ use ratatui::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
+use rustix::termios::{LocalModes, tcgetattr};
+
 use super::model::Model;
 use super::view;
 use crate::output;
@@ -82,7 +84,16 @@ impl Drop for Screen {
     }
 }
 
+/// Whether another process has ended the terminal's raw mode. After the client of an agent was
+/// killed, the tmux server resets the terminal, possibly when it is ours again.
+pub fn is_raw_mode_lost() -> bool {
+    let mode = tcgetattr(io::stdin());
+    mode.is_ok_and(|mode| mode.local_modes.contains(LocalModes::ICANON))
+}
+
 fn enter_terminal() -> io::Result<()> {
+    // It does nothing while it believes that the mode is set.
+    let _unset = disable_raw_mode();
     enable_raw_mode()?;
     IS_OURS.store(true, Ordering::SeqCst);
     // A variable, because `execute!` evaluates its first argument twice.

@@ -122,16 +122,66 @@ fn dialog(agent: Agent) {
     let request = request_of(&stage, &id);
     let in_time = Deadline::after(SOON).wait_for(|| requests(&stage).is_empty());
     assert!(in_time, "{}", stage.diagnostics(&id));
-    let asks = |screen: &str| {
-        screen.contains("Do you want to proceed?") || screen.contains("Would you like to run")
-    };
-    stage.wait_until(&id, "its own dialog", || asks(&stage.diagnostics(&id)));
+    stage.wait_until(&id, "its own dialog", || is_dialog(&stage.screens()));
     let late = stage.orange_unchecked(&["allow", request["id"].as_str().unwrap(), "--json"]);
     let late: Value = serde_json::from_slice(&late.stdout).unwrap();
     assert_eq!(late["error"]["code"], "request-closed", "{late}");
     assert!(!is_pushed(&stage, "greet"));
     stage.orange(&["task", "cancel", "greet"]);
     stage.assert_clean(&format!("{} asks in its own terminal", agent.name()));
+}
+
+/// Whether an agent's own dialog is on its screen.
+fn is_dialog(screen: &str) -> bool {
+    let words = [
+        "Do you want to proceed?",
+        "Would you like to run",
+        "Allow execution",
+        "Permission required",
+    ];
+    words.iter().any(|words| screen.contains(words))
+}
+
+/// The escape key ends a dialog, and the agent stops waiting for permission, whether orange still
+/// waits for an answer or not.
+fn escape(agent: Agent) {
+    let stage = stage(agent, "");
+    let id = start(&stage, agent, "greet");
+    leave_dialog(&stage, agent, &id);
+}
+
+fn escape_after_the_wait(agent: Agent) {
+    let stage = stage(agent, "[permissions]\nwait = \"2s\"\n");
+    let id = start(&stage, agent, "greet");
+    request_of(&stage, &id);
+    stage.wait_until(&id, "the end of the request", || {
+        requests(&stage).is_empty()
+    });
+    leave_dialog(&stage, agent, &id);
+}
+
+fn leave_dialog(stage: &Stage, agent: Agent, id: &TaskId) {
+    stage.wait_until(id, "its own dialog", || is_dialog(&stage.screens()));
+    let state = || {
+        let shown = stage.orange(&["task", "show", "greet", "--json"]);
+        let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+        shown["activities"][0]["state"].clone()
+    };
+    let waiting = "waiting-for-permission";
+    stage.wait_until(id, "the wait", || state() == waiting);
+    stage.press("Escape");
+    let watch = Stopwatch::start();
+    stage.wait_until(id, "the end of the wait", || state() != waiting);
+    println!(
+        "{}: {} {} ms after the escape key",
+        agent.name(),
+        state(),
+        watch.elapsed().as_millis()
+    );
+    assert!(!is_dialog(&stage.screens()), "{}", stage.screens());
+    assert!(!is_pushed(stage, "greet"));
+    stage.orange(&["task", "cancel", "greet"]);
+    stage.assert_clean(&format!("{} is interrupted", agent.name()));
 }
 
 macro_rules! permission {
@@ -154,4 +204,16 @@ permission! { allow_and_deny:
 permission! { dialog:
     claude_without_an_answer_asks_in_its_terminal: Claude;
     codex_without_an_answer_asks_in_its_terminal: Codex;
+}
+
+permission! { escape_after_the_wait:
+    claude_stops_waiting_after_the_escape_key_in_its_dialog: Claude;
+    codex_stops_waiting_after_the_escape_key_in_its_dialog: Codex;
+}
+
+// codex shows no dialog while orange waits. gemini runs no hook after the escape key, so it is shown
+// as waiting until its next prompt.
+permission! { escape:
+    claude_stops_waiting_after_the_escape_key: Claude;
+    opencode_stops_waiting_after_the_escape_key: Opencode;
 }

@@ -237,18 +237,38 @@ impl Stage {
             let line = ["path", "role", "turn", "step", "fault", "answer"].map(|it| &request[it]);
             let _ = writeln!(text, "{line:?}");
         }
-        let socket = Home::resolve(&self.environment).unwrap().tmux_socket();
-        let tmux = |arguments: &[&str]| {
-            let mut tmux = Command::new("tmux");
-            let output = tmux.arg("-S").arg(&socket).args(arguments).output();
-            String::from_utf8_lossy(&output.unwrap().stdout).into_owned()
-        };
-        for pane in tmux(&["list-panes", "-a", "-F", "#{pane_id}"]).lines() {
-            let screen = tmux(&["capture-pane", "-p", "-t", pane]);
+        text.push_str(&self.screens());
+        text
+    }
+
+    /// What the terminals of all agents show.
+    pub fn screens(&self) -> String {
+        let mut text = String::new();
+        for pane in self.panes() {
+            let screen = self.tmux(&["capture-pane", "-p", "-t", &pane]);
             let lines = screen.lines().filter(|line| !line.trim().is_empty());
             text.push_str(&lines.collect::<Vec<_>>().join("\n"));
         }
         text
+    }
+
+    /// Presses a key in the terminals of all agents.
+    pub fn press(&self, key: &str) {
+        for pane in self.panes() {
+            self.tmux(&["send-keys", "-t", &pane, key]);
+        }
+    }
+
+    fn panes(&self) -> Vec<String> {
+        let panes = self.tmux(&["list-panes", "-a", "-F", "#{pane_id}"]);
+        panes.lines().map(str::to_owned).collect()
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> String {
+        let socket = Home::resolve(&self.environment).unwrap().tmux_socket();
+        let mut tmux = Command::new("tmux");
+        let output = tmux.arg("-S").arg(&socket).args(arguments).output();
+        String::from_utf8_lossy(&output.unwrap().stdout).into_owned()
     }
 
     /// Calls the program as a user does; it must succeed.

@@ -200,11 +200,30 @@ fn a_killed_hook_leaves_no_request() {
     hook.child.kill().unwrap();
     hook.child.wait().unwrap();
     assert_eq!(agent.requests(), [Value::Null; 0]);
+    assert_eq!(agent.activity()["state"], "unknown", "it has gone on");
+    let (_, attention) = agent.stage.json(&["attention", "--json"]);
+    assert_eq!(attention["items"], json!([]), "nothing waits for you");
     let (code, answer) = agent.stage.json(&["deny", &hook.id, "--json"]);
     assert_eq!(
         (code, &answer["error"]["code"]),
         (3, &json!("request-closed"))
     );
+}
+
+#[test]
+fn an_agent_that_reads_no_answer_any_more_does_not_wait() {
+    let agent = ReportingAgent::new();
+    let mut hook = agent.ask("git push");
+    assert_eq!(agent.activity()["state"], "waiting-for-permission");
+    // The escape key in the agent's dialog: the agent drops its hook, and reports nothing.
+    drop(hook.child.stdout.take());
+    wait_for("the hook to end", || !hook.is_waiting());
+    assert_eq!(agent.activity()["state"], "unknown");
+    let (_, attention) = agent.stage.json(&["attention", "--json"]);
+    assert_eq!(attention["items"], json!([]), "nothing waits for you");
+    // A request that orange cannot show still waits in the terminal.
+    agent.tell(&["permission-wait"]);
+    assert_eq!(agent.activity()["state"], "waiting-for-permission");
 }
 
 #[test]

@@ -206,3 +206,61 @@ fn a_moved_repository_is_found_again() {
     assert_eq!(code, 3, "{output}");
     assert!(output.contains("orange project remove second"), "{output}");
 }
+
+/// Makes the folder around the project a repository, as dotfiles are.
+fn surround(stage: &Stage) {
+    let root = stage.path("");
+    for call in [
+        "init -q -b main",
+        "config user.email user@example.org",
+        "config user.name User",
+        "commit -q --allow-empty -m outer",
+    ] {
+        assert!(stage.git_in(&root, call).status.success(), "git {call}");
+    }
+}
+
+#[test]
+fn a_missing_repository_is_never_replaced_by_the_one_around_it() {
+    let stage = Stage::new("minimal");
+    let id = stage.create(&["fix", "Fix it"]);
+    surround(&stage);
+    // With a second project, the directory decides which one is meant.
+    stage.git("clone -q . ../second");
+    let mut add = stage.orange(&["project", "add", "--name", "second"]);
+    let added = add.current_dir(stage.path("second")).output().unwrap();
+    assert!(added.status.success(), "{added:?}");
+    fs::rename(stage.path("repo"), stage.path("moved")).unwrap();
+    for broken in [false, true] {
+        if broken {
+            // git passes by an empty `.git`, too.
+            fs::create_dir_all(stage.path("repo/.git")).unwrap();
+        }
+        for words in [
+            &["task", "diff", "fix"][..],
+            &["task", "spawn", "fix", "--wait", "60"],
+        ] {
+            let mut orange = stage.orange(words);
+            let output = orange.current_dir(stage.path("home")).output().unwrap();
+            let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+            assert_ne!(output.status.code(), Some(0), "{text}");
+            let missing = stage.path("repo").display().to_string();
+            assert!(text.contains(&missing), "{text}");
+            let fix = "orange project update app --path DIRECTORY";
+            assert!(text.contains(fix), "{text}");
+        }
+        let branches = stage.git_in(&stage.path(""), "branch --list");
+        assert_eq!(branches.stdout, b"* main\n", "the outer repository");
+        let exclude = fs::read_to_string(stage.path(".git/info/exclude")).unwrap();
+        assert!(!exclude.contains("TASK.md"), "{exclude}");
+    }
+    // The outer repository belongs to no project.
+    let mut add = stage.orange(&["new", "Add a line", "--json"]);
+    let output = add.current_dir(stage.path("")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    fs::remove_dir_all(stage.path("repo")).unwrap();
+    let mut update = stage.orange(&["project", "update", "app", "--path", "moved"]);
+    let output = update.current_dir(stage.path("")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(stage.task(&id).status.as_str(), "planning");
+}

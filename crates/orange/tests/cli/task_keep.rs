@@ -136,6 +136,62 @@ fn a_repeated_command_completes_its_group() {
 }
 
 #[test]
+fn a_worktree_that_must_stay_is_reported() {
+    let stage = Stage::new("default");
+    stage.add_agent("other");
+    stage.run_ok(&["workspace", "init", "2"]);
+    let (code, tasks) = stage.create_each("script,other", &["greet", "Greet in French"]);
+    assert_eq!(code, 0, "{tasks:?}");
+    let [first, second] = [id(&tasks[0]), id(&tasks[1])];
+    stage.wait_until_idle(&second);
+    let worktree = stage.worktree(&second);
+    stage.git_in(&worktree, "init -q nested");
+    fs::write(worktree.join("nested/work"), "only here\n").unwrap();
+    let keep = ["task", "keep", first.as_str(), "--wait", "60", "--yes"];
+    let (code, kept) = stage.json(&[&keep[..], &["--json"]].concat());
+    assert_eq!(code, 3, "{kept}");
+    let problem = kept["others"][0]["problem"].as_str().unwrap();
+    assert!(problem.starts_with("cancelled, but "), "{problem}");
+    assert!(
+        problem.contains(&worktree.display().to_string()),
+        "{problem}"
+    );
+    assert_eq!(stage.task(&second).status.as_str(), "cancelled");
+    assert_eq!(
+        fs::read_to_string(worktree.join("nested/work")).unwrap(),
+        "only here\n"
+    );
+}
+
+#[test]
+fn a_failed_start_is_repeated_with_the_right_command() {
+    let stage = Stage::new("default");
+    stage.add_agent("other");
+    stage.configure("setup", &json!(["sh", "-c", "exit 7"]));
+    for (branch, status, command) in [("one", None, "spawn"), ("two", Some("reviewing"), "retry")] {
+        let words = [
+            "new",
+            "--each",
+            "script,other",
+            "--wait",
+            "60",
+            branch,
+            "Greet",
+        ];
+        let more = status.map(|it| ["--status", it]);
+        let words = [&words[..], more.as_ref().map_or(&[], |it| &it[..])].concat();
+        let (code, output) = stage.call(&words);
+        assert_eq!(code, 3, "{output}");
+        let output = output.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(
+            output.matches(&format!("`orange task {command} ")).count(),
+            2,
+            "{output}"
+        );
+    }
+}
+
+#[test]
 fn an_agent_may_not_choose() {
     let stage = Stage::new("default");
     stage.add_agent("other");

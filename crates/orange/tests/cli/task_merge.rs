@@ -207,6 +207,10 @@ fn a_rejected_push_leaves_the_task_in_review() {
         task.attention
     );
     assert_eq!(stage.panes(), ["worker:0"], "the worker is still there");
+    let (_, attention) = stage.json(&["attention", "--json"]);
+    let items = attention["items"].as_array().unwrap();
+    assert_eq!(items.len(), 1, "{attention}");
+    assert_eq!(items[0]["kind"], "effect-failed", "{attention}");
     // The next attempt is independent, with the remote or without.
     stage.must_merge(&id, &["--local"]);
     assert_ne!(
@@ -837,4 +841,47 @@ fn named_tasks_are_merged_in_the_given_order() {
     assert_eq!(stage.git_output("repo", "show main:same.txt"), "two");
     let statuses = ids.iter().map(|id| stage.task(id).status.to_string());
     assert_eq!(statuses.collect::<Vec<_>>(), ["reviewing", "done"]);
+}
+
+#[test]
+fn an_unpublished_submodule_is_reported_when_its_task_is_done() {
+    let stage = Stage::new("minimal");
+    let root = stage.path("");
+    let git = |directory: &Path, call: &str| {
+        let output = stage.git_in(directory, call);
+        assert!(output.status.success(), "git {call}: {output:?}");
+    };
+    let allow = "-c protocol.file.allow=always";
+    let own = "-c user.name=A -c user.email=a@example.org";
+    git(&root, "init -q -b main library");
+    let commit = format!("{own} commit -q --allow-empty -m first");
+    git(&stage.path("library"), &commit);
+    git(
+        &stage.path("repo"),
+        &format!("{allow} submodule --quiet add ../library lib"),
+    );
+    git(&stage.path("repo"), "commit -q -m with-a-submodule");
+    let id = stage.create(&["--status", "reviewing", "fix", "Fix it"]);
+    stage.wait_until_idle(&id);
+    let worktree = stage.worktree(&id);
+    git(
+        &worktree,
+        &format!("{allow} submodule --quiet update --init"),
+    );
+    git(
+        &worktree.join("lib"),
+        &format!("{own} commit -q --allow-empty -m unpublished"),
+    );
+    git(&worktree, "commit -q -a -m bump");
+    let (_, output) = stage.merge(&id, &[]);
+    stage.wait_for_status(&id, "done");
+    let task = stage.task(&id);
+    let attention = task.attention.join("; ");
+    let warning = "the submodule `lib` is now at";
+    assert!(attention.contains(warning), "{attention}: {output}");
+    let events = stage.store().events(&id, 0).unwrap();
+    // The warning is recorded with the merge, so that a kill cannot come between them.
+    let facts: Vec<&Fact> = events.iter().map(|it| &it.event.fact).collect();
+    let facts = serde_json::to_string(&facts).unwrap();
+    assert!(facts.contains("\"warnings\":[\"the submodule"), "{facts}");
 }

@@ -182,6 +182,35 @@ fn files_of_others_in_the_home_and_a_lost_repository_are_kept() {
 }
 
 #[test]
+fn an_uninstall_leaves_the_repository_around_the_home_alone() {
+    let (stage, id) = stage_with_work();
+    let worktree = stage.worktree(&id);
+    let name = worktree.file_name().unwrap().to_owned();
+    let root = stage.path("");
+    for call in [
+        "init -q -b main",
+        "config user.email user@example.org",
+        "config user.name User",
+        "commit -q --allow-empty -m outer",
+    ] {
+        assert!(stage.git_in(&root, call).status.success(), "git {call}");
+    }
+    let exclude = stage.path(".git/info/exclude");
+    fs::write(&exclude, "/TASK.md\n").unwrap();
+    fs::rename(stage.path("repo"), stage.path("moved")).unwrap();
+    fs::remove_file(worktree.join(".git")).unwrap();
+    let mut uninstall = stage.orange(&["uninstall", "--yes"]);
+    let output = uninstall.current_dir(&root).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let moved = stage.path("home-export/worktrees").join(name);
+    assert_eq!(
+        fs::read_to_string(moved.join("untracked")).unwrap(),
+        "new\n"
+    );
+    assert_eq!(fs::read_to_string(exclude).unwrap(), "/TASK.md\n");
+}
+
+#[test]
 fn uninstall_waits_for_what_is_being_performed() {
     let (stage, id) = stage_with_work();
     let directory = stage.home().tasks().join("app").join(id.as_str());

@@ -29,3 +29,5 @@ mod kill;
 mod observe;
 #[cfg(target_os = "linux")]
 mod process;
+#[cfg(target_os = "linux")]
+mod tether;

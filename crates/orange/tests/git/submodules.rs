@@ -103,6 +103,12 @@ fn commits_in_a_submodule_survive_the_removal_of_its_worktree() {
     repo.git(&checkout, &["-c", ALLOW, "fetch", "-q", &fetch, &commit]);
     let text = repo.git(&checkout, &["show", &format!("{commit}:new")]);
     assert_eq!(text.trim(), "only here");
+    let (_, output) = fixture.call(&["doctor", "--json"]);
+    assert!(
+        output.contains("submodules of 1 removed worktrees"),
+        "{output}"
+    );
+    assert!(output.contains(".git/orange-submodules"), "{output}");
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl Admin {
         self.check_disks(&projects, &mut found);
         self.check_leftovers(&mut found);
         self.check_kept_work(&projects, &mut found);
-        Self::check_submodules(&projects, &mut found);
+        self.check_submodules(&projects, &mut found);
         let harnesses = self.context.harnesses()?;
         let mut project_harnesses = Vec::new();
         for project in &projects {

@@ -283,7 +283,7 @@ fn plan_worktree(plan: &mut UninstallPlan, git: &Git, path: PathBuf, is_released
 fn open_repository(workspaces: &Workspaces, project: &Project) -> Result<Option<Git>, String> {
     match workspaces.open_repository(project) {
         Ok(git) => Ok(Some(git)),
-        Err(_) if matches!(project.path.join(".git").try_exists(), Ok(false)) => Ok(None),
+        Err(DriverError::RepositoryMissing { .. }) => Ok(None),
         Err(error) => {
             let (name, path) = (&project.name, project.path.display());
             Err(format!(
@@ -296,7 +296,7 @@ fn open_repository(workspaces: &Workspaces, project: &Project) -> Result<Option<
 /// The repository of a worktree; `None` if it is gone, or is the directory itself. The error says
 /// that it exists and could not be opened.
 fn open_worktree(path: &Path, environment: &Environment) -> Result<Option<Git>, String> {
-    let error = match Git::open("git", path, environment) {
+    let error = match Git::open_checkout("git", path, environment) {
         Ok(git) => return Ok(Some(git)),
         Err(error) => error,
     };

@@ -257,17 +257,14 @@ fn create_branch(
         return Ok(None);
     }
     let name = format!("orange-saved/{task}-{}", rescued.number);
+    let mut branch = BranchName::new(&name);
+    let mut attempt = 1;
     // A branch of that name with other content stays as it is.
-    for attempt in 1.. {
-        let branch = BranchName::new(match attempt {
-            1 => name.clone(),
-            _ => format!("{name}-{attempt}"),
-        });
-        if git.restore_to_branch(rescued, &branch)?.is_ok() {
-            return super::kept_branch(git, project, branch);
-        }
+    while git.restore_to_branch(rescued, &branch)?.is_err() {
+        attempt += 1;
+        branch = BranchName::new(format!("{name}-{attempt}"));
     }
-    Ok(None)
+    super::kept_branch(git, project, branch)
 }
 
 /// Removes orange's exclude lines and its merge lock, unless another home has worktrees in the

@@ -21,6 +21,15 @@ const MODULES: &str = "modules";
 const KEPT: &str = "orange-submodules";
 
 impl Git {
+    /// Where the git directories of submodules of removed worktrees are, one folder per worktree.
+    pub fn kept_submodules(&self) -> Vec<PathBuf> {
+        let folders = fs::read_dir(self.directory().join(KEPT));
+        let folders = folders.into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = folders.map(|it| it.path()).collect();
+        folders.sort();
+        folders
+    }
+
     /// Moves the git directories of submodules out of git's record of a worktree; returns where
     /// they are now, if there are any.
     pub(super) fn keep_submodules(

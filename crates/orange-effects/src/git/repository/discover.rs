@@ -29,13 +29,37 @@ pub(crate) fn git_directory(checkout: &Path) -> Option<PathBuf> {
 }
 
 impl GitProgram {
+    /// The git directory of a checkout, whose top this directory must be. Git alone would search
+    /// upwards, and find the repository around a checkout that is gone.
+    pub(crate) fn git_directory_of_checkout(&self, checkout: &Path) -> Result<PathBuf, GitError> {
+        let not_a_checkout = |outer| GitError::NotACheckout {
+            path: checkout.to_owned(),
+            outer,
+        };
+        if matches!(checkout.join(".git").try_exists(), Ok(false)) {
+            return Err(not_a_checkout(None));
+        }
+        // Git also passes by a `.git` that is no repository.
+        let words = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
+        let top = self.discovery_call(checkout).with_arguments(words).path();
+        let top = top.map_err(|error| not_a_repository(checkout, &error))?;
+        if checkout.canonicalize().is_ok_and(|real| real == top) {
+            return self.find_git_directory(checkout);
+        }
+        Err(not_a_checkout(Some(top)))
+    }
+
     /// The git directory of a repository, found by git's own search upwards from a directory.
     pub(crate) fn find_git_directory(&self, directory: &Path) -> Result<PathBuf, GitError> {
         let words = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
         let found = self.discovery_call(directory).with_arguments(words).path();
-        found.map_err(|error| GitError::NotARepository {
-            path: directory.to_owned(),
-            reason: error.to_string(),
-        })
+        found.map_err(|error| not_a_repository(directory, &error))
+    }
+}
+
+fn not_a_repository(directory: &Path, error: &GitError) -> GitError {
+    GitError::NotARepository {
+        path: directory.to_owned(),
+        reason: error.to_string(),
     }
 }

@@ -40,7 +40,9 @@ pub struct Git {
 }
 
 impl Git {
-    /// The repository that a directory belongs to; `program` is a path or a name on the `PATH`.
+    /// The repository that a directory belongs to, found upwards as git does. For a directory that
+    /// the caller names; what orange remembers is opened with `open_checkout`. `program` is a path
+    /// or a name on the `PATH`.
     pub fn open(
         program: impl Into<OsString>,
         directory: &Path,
@@ -50,6 +52,20 @@ impl Git {
         let directory = match discover::git_directory(directory) {
             Some(found) => found,
             None => caller.find_git_directory(directory)?,
+        };
+        Self::open_at(caller, directory)
+    }
+
+    /// The repository that is checked out in this directory, never one around it.
+    pub fn open_checkout(
+        program: impl Into<OsString>,
+        checkout: &Path,
+        environment: &Environment,
+    ) -> Result<Self, GitError> {
+        let caller = GitProgram::new(program.into(), environment);
+        let directory = match discover::git_directory(checkout) {
+            Some(found) => found,
+            None => caller.git_directory_of_checkout(checkout)?,
         };
         Self::open_at(caller, directory)
     }

@@ -165,11 +165,15 @@ fn finish_effect(
         // Any status change cancels a merge, so the task is still where the merge was requested.
         Effect::Merge(merge) => {
             steps.import_for_observation(&Role::Engine);
-            let commit = match outcome {
-                EffectOutcome::Merged(merged) => &merged.commit,
-                _ => &merge.head,
+            let (commit, warnings) = match outcome {
+                EffectOutcome::Merged(merged) => (&merged.commit, merged.warnings.as_slice()),
+                _ => (&merge.head, &[][..]),
             };
             merge::finish(steps, merge, format!("the branch was merged as {commit}"))?;
+            // The new status clears the attention list, so these come after it.
+            for warning in warnings {
+                steps.raise_attention(warning.clone());
+            }
         }
         Effect::CreateChildren { .. } if steps.task.children.is_empty() => {
             steps.raise_attention(String::from("no child task was created"));

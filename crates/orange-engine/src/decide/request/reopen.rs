@@ -114,6 +114,7 @@ fn enter(steps: &mut PlanBuilder<'_>, place: &Place<'_>, by: &Role) {
         by: by.clone(),
         evidence: Vec::new(),
         message: None,
+        keeps_messages: false,
         submission: steps.task.submission.clone(),
     }));
     let plan = steps.task.version;

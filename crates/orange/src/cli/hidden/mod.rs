@@ -5,3 +5,4 @@ pub(crate) mod background;
 pub(crate) mod detach;
 pub(crate) mod exec_run;
 pub(crate) mod status_line;
+pub(crate) mod tether;

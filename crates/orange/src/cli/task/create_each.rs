@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use orange_driver::{Answer, CreatedTask, Driver, NewTaskRequest, Start, new_group_name};
+use orange_driver::{
+    Answer, ChangeReport, CreatedTask, Driver, NewTaskRequest, Start, new_group_name,
+};
 use orange_engine::names::{BranchName, GroupName, HarnessName};
+use orange_engine::task::PendingState;
 use serde::Serialize;
 
 use super::create::Args;
@@ -32,6 +35,21 @@ struct Line {
     /// Why it was not created or not started.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
+    /// The command that tries the start again.
+    #[serde(skip)]
+    fix: &'static str,
+}
+
+impl Line {
+    /// Notes what failed. An effect that waits for a retry is not repeated by a new start.
+    fn note_failures(&mut self, report: &ChangeReport) {
+        let failed = report.failed_effects.first();
+        self.problem = failed.map(|it| format!("{} failed: {}", it.effect, it.error));
+        let mut pending = report.task.pending.iter();
+        if pending.any(|it| matches!(it.state, PendingState::Failed { .. })) {
+            self.fix = "retry";
+        }
+    }
 }
 
 /// Creates and starts one task per agent, as a group. If one fails, the others continue.
@@ -118,6 +136,7 @@ fn line(harness: &str, created: Result<CreatedTask, Error>) -> Line {
         branch: None,
         in_flight: false,
         problem: None,
+        fix: "spawn",
     };
     match created {
         Err(error) => line.problem = Some(error.message),
@@ -126,6 +145,7 @@ fn line(harness: &str, created: Result<CreatedTask, Error>) -> Line {
                 Answer::Done(changed) | Answer::StillRunning(changed) => {
                     line.task = Some(changed.task.id.to_string());
                     line.branch = Some(changed.task.branch.to_string());
+                    line.note_failures(&changed);
                 }
                 Answer::AlreadyDone(_) => {}
                 Answer::Refused(refusal) => line.problem = Some(refusal.to_string()),
@@ -135,9 +155,7 @@ fn line(harness: &str, created: Result<CreatedTask, Error>) -> Line {
                 Start::Requested(Ok(answer)) => match require_outcome(answer) {
                     Err(error) => line.problem = Some(error.message),
                     Ok((outcome, report, _)) => {
-                        let failed = report.failed_effects.first();
-                        line.problem =
-                            failed.map(|it| format!("{} failed: {}", it.effect, it.error));
+                        line.note_failures(&report);
                         line.in_flight = matches!(outcome, Outcome::InFlight);
                     }
                 },
@@ -164,7 +182,8 @@ fn text(lines: &[Line], width: Option<usize>) -> Text {
             Some(problem) => (
                 Style::Bad,
                 format!(
-                    ": {harness}{branch} was not started: {problem}; run `orange task spawn {task}`"
+                    ": {harness}{branch} was not started: {problem}; run `orange task {} {task}`",
+                    line.fix
                 ),
             ),
             None if line.in_flight => {

@@ -82,14 +82,91 @@ fn a_terminal_that_is_closed_while_an_agent_is_shown_leaves_the_agent_alone() {
     terminal.close();
     wait_for("the end of the dashboard", || state(process).is_none());
     wait_for("its lock", || !stage.driver().context.is_supervised());
-    // tmux 3.3 may keep a control client whose output nothing reads any more.
-    wait_for("no terminal attached to the agent", || {
-        let clients = stage.tmux(&["list-clients", "-F", "#{client_control_mode}"]);
-        clients.lines().all(|it| it == "1")
+    wait_for("no client of the agent", || {
+        stage.tmux(&["list-clients"]).is_empty()
     });
     assert_eq!(stage.panes(), ["worker:0"]);
     let runs = stage.task(&id).runs;
     assert!(runs.values().all(|run| run.state == RunState::Alive));
+}
+
+/// The tmux clients of a home that stay connected without a terminal.
+fn control_clients(stage: &Stage) -> Vec<u32> {
+    let socket = stage.home().tmux_socket().display().to_string();
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let clients = all.filter_map(|it| {
+        let words = fs::read(it.path().join("cmdline")).unwrap_or_default();
+        let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
+        let is_client = words.contains(&socket.as_bytes()) && words.contains(&&b"-C"[..]);
+        let pid: u32 = it.file_name().to_string_lossy().parse().ok()?;
+        (is_client && state(pid).is_some()).then_some(pid)
+    });
+    clients.collect()
+}
+
+#[test]
+fn a_killed_dashboard_leaves_no_client_and_the_server_can_end() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "echo hello from the agent");
+    let id = stage.create(&["one", "Fix the roof"]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
+    stage.wait_for_turn("worker-1");
+    let terminal = open(&stage);
+    terminal.wait_for("supervising");
+    terminal.wait_for("hello from the agent");
+    wait_for("both clients", || control_clients(&stage).len() == 2);
+    let server = stage.tmux(&["display-message", "-p", "#{pid}"]);
+    let server = server.trim().parse().unwrap();
+    signal("KILL", process(&stage));
+    // tmux 3.3 keeps a client for which it has output.
+    for name in ["x", "y", "z"] {
+        stage.tmux(&["new-session", "-d", "-s", name, "sleep 1000"]);
+    }
+    wait_for("the end of the clients", || {
+        control_clients(&stage).is_empty()
+    });
+    assert_eq!(stage.panes().len(), 4, "the server lives");
+    stage.tmux(&["kill-server"]);
+    wait_for("the end of the server", || state(server).is_none());
+}
+
+#[test]
+fn a_client_that_is_killed_gives_the_terminal_back() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "echo hello from the agent");
+    let id = stage.create(&["one", "Fix the roof"]);
+    stage.run_ok(&["task", "spawn", id.as_str()]);
+    stage.wait_for_turn("worker-1");
+    let terminal = open(&stage);
+    for _ in 0..2 {
+        terminal.wait_for("Enter attach");
+        terminal.press(&["Enter"]);
+        let mut client = None;
+        wait_for("the client in the terminal", || {
+            let format = "#{client_control_mode} #{client_pid}";
+            let clients = stage.tmux(&["list-clients", "-F", format]);
+            let mut clients = clients.lines().filter_map(|it| it.strip_prefix("0 "));
+            client = clients.next().map(|pid| pid.parse().unwrap());
+            client.is_some() && !terminal.screen().contains("? help")
+        });
+        signal("KILL", client.unwrap());
+        terminal.wait_for("? help");
+        terminal.press(&["?"]);
+        terminal.wait_for("Keys");
+        terminal.press(&["Escape"]);
+        wait_for("the end of the help", || {
+            !terminal.screen().contains("Keys")
+        });
+    }
+    assert_eq!(stage.panes(), ["worker:0"], "the agent is left alone");
+    terminal.press(&["q"]);
+    let end = terminal.finish();
+    assert!(end.contains("[exit 0]"), "{end}");
+    assert!(!end.contains("? help"), "{end}");
+    assert_eq!(terminal.mode("#{alternate_on}"), "0");
+    let settings = settings(&terminal);
+    assert!(settings.contains(" icanon"), "{settings}");
+    assert!(settings.contains(" echo "), "{settings}");
 }
 
 #[test]

@@ -120,3 +120,34 @@ fn an_edit_waits_for_a_slow_gate() {
         assert_eq!(stage.store().pending_status_edit(&id).unwrap(), None);
     }
 }
+
+#[test]
+fn a_branch_written_by_hand_is_reported_and_not_lost() {
+    let (stage, id) = start_planned_task();
+    let file = stage.worktree(&id).join("TASK.md");
+    let text = fs::read_to_string(&file).unwrap();
+    let branch = stage.task(&id).branch;
+    let edited = text.replace(&format!("branch: {branch}"), "branch: better-name");
+    let edited = edited.replace("summary: Add a line", "summary: Add the line");
+    assert_ne!(edited, text);
+    fs::write(&file, edited).unwrap();
+    // All that a killed process did: the copy is current, and nothing was reported.
+    store::project(&mut stage.store(), &id, clock::now()).unwrap();
+    assert_eq!(stage.task(&id).attention, [""; 0]);
+    let update = ["task", "update", id.as_str(), "--priority"];
+    stage.run_ok(&[&update[..], &["1"]].concat());
+    let task = stage.task(&id);
+    assert_eq!((task.branch, task.summary.as_str()), (branch, "Add a line"));
+    let attention = task.attention.join("\n");
+    let command = format!("orange task update {id} --branch better-name");
+    for part in ["`branch: better-name`", &command, "`summary: Add the line`"] {
+        assert!(attention.contains(part), "{part}: {attention}");
+    }
+    assert!(stage.task_text(&id).contains("better-name"), "{attention}");
+    assert_eq!(stage.store().pending_field_edits(&id).unwrap(), []);
+    // It is reported once, and what orange itself changes is no edit.
+    stage.run_ok(&["task", "update", id.as_str(), "--branch", "other-name"]);
+    stage.run_ok(&["task", "update", id.as_str(), "--summary", "Add lines"]);
+    stage.run_ok(&[&update[..], &["2"]].concat());
+    assert_eq!(stage.task(&id).attention.join("\n"), attention);
+}
