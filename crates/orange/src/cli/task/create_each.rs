@@ -6,7 +6,7 @@ use orange_driver::{Answer, CreatedTask, Driver, NewTaskRequest, Start, new_grou
 use orange_engine::names::{BranchName, GroupName, HarnessName};
 use serde::Serialize;
 
-use super::create::Args;
+use super::create::{Args, narrate_missing_summary};
 use crate::cli::request::interruption::WaitSubject;
 use crate::cli::request::outcome::Outcome;
 use crate::cli::request::progress::{WaitMode, run_with_progress};
@@ -95,6 +95,7 @@ pub(super) fn run(
                  cancels the others"
             );
             narrate_hint(&hint, output);
+            narrate_missing_summary(args, new, "TASK", output);
         }
     }
     if let Some(signal) = interruption {
