@@ -57,7 +57,7 @@ pub use request::ask::TaskRequest;
 pub use request::delete::DeleteResult;
 pub use request::drafts::DraftsFile;
 pub use request::permission::AnsweredRequest;
-pub use request::recover::RespawnReport;
+pub use request::recover::{LostAgents, RespawnReport};
 pub use request::retry::UnblockResult;
 pub use request::start::{CreatedTask, Start};
 pub use request::wait::WaitPolicy;
