@@ -78,6 +78,7 @@ pub use workspaces::merge_forecast::MergeForecast;
 pub use workspaces::open::Tool;
 pub use workspaces::rescues::{Destination, RescueInfo};
 pub use workspaces::test_run::TestResult;
+pub use workspaces::unread_filters::UnreadFilter;
 
 pub use orange_effects::command::{Invocation, create_session};
 pub use orange_effects::git::{

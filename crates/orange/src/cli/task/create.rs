@@ -10,6 +10,7 @@ use orange_engine::task::{AgentSettings, Queueing};
 use serde_json::json;
 
 use super::create_each;
+use crate::cli::project::add::warn_unread_filters;
 use crate::cli::request::interruption::WaitSubject;
 use crate::cli::request::progress::{WaitMode, run_with_progress};
 use crate::cli::request::requests::{Extras, WaitArgs, driver, print, print_with};
@@ -141,6 +142,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let created = created?;
     if let Some(project) = &created.registered {
         output.narrate(&registration_text(project, output.narration_width()));
+        warn_unread_filters(&driver, project, output);
     } else if let Answer::Done(changed) | Answer::StillRunning(changed) = &created.created
         && args.project.is_none()
         && driver.callers.project_here(None)?.is_none()
