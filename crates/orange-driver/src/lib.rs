@@ -55,7 +55,7 @@ pub use perform::confirm_starts::StartConfirmation;
 pub use request::answer::{Answer, ChangeReport, FailedEffect};
 pub use request::ask::TaskRequest;
 pub use request::delete::DeleteResult;
-pub use request::drafts::DraftsFile;
+pub use request::drafts::{DraftsFile, DraftsVersion};
 pub use request::permission::AnsweredRequest;
 pub use request::recover::{LostAgents, RespawnReport};
 pub use request::retry::UnblockResult;

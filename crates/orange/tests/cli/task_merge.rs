@@ -892,3 +892,19 @@ fn a_file_with_a_filter_of_the_repository_is_named_and_merged_once_the_filter_is
         "a\nb\n"
     );
 }
+
+#[test]
+fn comments_that_were_not_sent_are_mentioned() {
+    let stage = Stage::new("minimal");
+    let id = create_reviewed_task(&stage);
+    let comment = json!({
+        "path": "work.txt", "numbers": [1, 1], "is_old": false, "count": 1,
+        "quote": ["+one"], "text": "why?",
+    });
+    let drafts = json!({ "reviews": { id.as_str(): { "comments": [comment] } } });
+    fs::write(stage.home().drafts(), drafts.to_string()).unwrap();
+    let (code, output) = stage.merge(&id, &[]);
+    assert_eq!(code, 0, "{output}");
+    let hint = format!("you have 1 unsent comment on {id}");
+    assert!(output.contains(&hint), "{output}");
+}
