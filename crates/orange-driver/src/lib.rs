@@ -55,9 +55,9 @@ pub use perform::confirm_starts::StartConfirmation;
 pub use request::answer::{Answer, ChangeReport, FailedEffect};
 pub use request::ask::TaskRequest;
 pub use request::delete::DeleteResult;
-pub use request::drafts::DraftsFile;
+pub use request::drafts::{DraftsFile, DraftsVersion};
 pub use request::permission::AnsweredRequest;
-pub use request::recover::RespawnReport;
+pub use request::recover::{LostAgents, RespawnReport};
 pub use request::retry::UnblockResult;
 pub use request::start::{CreatedTask, Start};
 pub use request::wait::WaitPolicy;
@@ -78,6 +78,7 @@ pub use workspaces::merge_forecast::MergeForecast;
 pub use workspaces::open::Tool;
 pub use workspaces::rescues::{Destination, RescueInfo};
 pub use workspaces::test_run::TestResult;
+pub use workspaces::unread_filters::UnreadFilter;
 
 pub use orange_effects::command::{Invocation, create_session, end_with_caller};
 pub use orange_effects::git::{

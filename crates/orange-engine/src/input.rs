@@ -253,8 +253,19 @@ pub struct GitFacts {
 pub struct UncommittedWork {
     /// Uncommitted files, including untracked but not ignored ones.
     pub files: Vec<String>,
+    /// Files that may look uncommitted only because their filter is not run.
+    pub unfiltered: Vec<UnfilteredFile>,
     /// Anything else, each as a sentence.
     pub others: Vec<String>,
+}
+
+/// A file whose filter only the repository's own configuration defines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct UnfilteredFile {
+    /// Its path.
+    pub path: String,
+    /// The filter's name.
+    pub filter: String,
 }
 
 /// How a commit relates to the branch and to the default branch.

@@ -2,10 +2,14 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use orange_config::reason;
 use orange_effects::private_file::{self, PrivateFileError};
+use orange_engine::names::TaskId;
+use serde_json::Value;
 
 use crate::DriverError;
 use crate::context::lock::Lock;
@@ -13,6 +17,14 @@ use crate::request::Requests;
 
 /// A drafts file of this size or larger is neither read nor written.
 const MAX_DRAFTS: u64 = 16 * 1024 * 1024;
+
+/// Tells whether the file was written since it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DraftsVersion {
+    inode: u64,
+    size: u64,
+    modified: Option<SystemTime>,
+}
 
 /// The drafts, locked for one process at a time.
 #[derive(Debug)]
@@ -27,6 +39,24 @@ impl Requests {
         fs::symlink_metadata(self.context.home.drafts()).is_ok()
     }
 
+    /// The version of the file; `None` if there is none.
+    pub fn drafts_version(&self) -> Option<DraftsVersion> {
+        version(&self.context.home.drafts())
+    }
+
+    /// How many comments on the diff of a task were written in the dashboard and not sent. Drafts
+    /// that cannot be read count as none: the dashboard reports them.
+    pub fn unsent_comments(&self, task: &TaskId) -> usize {
+        if !self.has_drafts() {
+            return 0;
+        }
+        let text = self.open_drafts().and_then(|file| file.read());
+        let text = text.ok().flatten().unwrap_or_default();
+        let drafts: Value = serde_json::from_str(&text).unwrap_or_default();
+        let comments = drafts["reviews"][task.as_str()]["comments"].as_array();
+        comments.map_or(0, Vec::len)
+    }
+
     /// Waits until no other process uses the drafts.
     pub fn open_drafts(&self) -> Result<DraftsFile, DriverError> {
         Ok(DraftsFile {
@@ -37,6 +67,10 @@ impl Requests {
 }
 
 impl DraftsFile {
+    pub fn version(&self) -> Option<DraftsVersion> {
+        version(&self.path)
+    }
+
     /// The text that was saved last; `None` if there is none.
     pub fn read(&self) -> Result<Option<String>, DriverError> {
         let failed = |reason: String| file_error("read", &self.path, reason);
@@ -86,6 +120,15 @@ impl DraftsFile {
         let reason = format!("it has more than {MAX_DRAFTS} bytes");
         Err(file_error(attempt, &self.path, reason))
     }
+}
+
+fn version(path: &Path) -> Option<DraftsVersion> {
+    let found = fs::metadata(path).ok()?;
+    Some(DraftsVersion {
+        inode: found.ino(),
+        size: found.len(),
+        modified: found.modified().ok(),
+    })
 }
 
 fn file_error(attempt: &'static str, path: &Path, reason: String) -> DriverError {

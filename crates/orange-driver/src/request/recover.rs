@@ -33,6 +33,15 @@ pub struct RespawnReport {
     pub is_settled: bool,
 }
 
+/// What was done about agents that are gone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LostAgents {
+    /// The tasks whose agents were lost with their tmux server or machine.
+    pub reports: Vec<RespawnReport>,
+    /// The tasks whose agents ended in another way. Whether to restart them is up to the user.
+    pub exited: Vec<TaskId>,
+}
+
 /// The requests made for one task.
 #[derive(Default)]
 struct RespawnRequests {
@@ -46,10 +55,10 @@ impl Requests {
     ///
     /// Also performs what an earlier call planned and no process performed, so that the next call
     /// finishes an interrupted one. A task that fails does not block the others.
-    pub fn respawn_lost(&self, bound: Duration) -> Result<Vec<RespawnReport>, DriverError> {
+    pub fn respawn_lost(&self, bound: Duration) -> Result<LostAgents, DriverError> {
         self.callers.require_user("respawn every lost agent")?;
         let mut store = self.context.store()?;
-        let mut affected = Vec::new();
+        let (mut affected, mut exited) = (Vec::new(), Vec::new());
         let tasks = store.list(&TaskFilter::default())?.tasks;
         let tasks: Vec<TaskId> = tasks.into_iter().map(|it| it.task.id).collect();
         // Check all tasks at once, because a missing agent is judged only after a pause.
@@ -71,6 +80,8 @@ impl Requests {
             }
             if !requests.roles.is_empty() || !requests.problems.is_empty() {
                 affected.push((id, requests));
+            } else if !gone_roles(&store, &id, is_unexpected)?.is_empty() {
+                exited.push(id);
             }
         }
         let deadline = Deadline::after(bound);
@@ -92,7 +103,7 @@ impl Requests {
                 is_settled,
             });
         }
-        Ok(reports)
+        Ok(LostAgents { reports, exited })
     }
 
     /// Requests a restart of the lost agents of a task.
@@ -102,7 +113,7 @@ impl Requests {
         id: &TaskId,
         requests: &mut RespawnRequests,
     ) -> Result<(), DriverError> {
-        for role in lost_roles(store, id)? {
+        for role in gone_roles(store, id, is_lost)? {
             let request = TaskRequest {
                 task: id.clone(),
                 request: Request::new(
@@ -145,18 +156,32 @@ fn move_failed_roles(changed: &ChangeReport, requests: &mut RespawnRequests) {
     }
 }
 
-/// The roles that the status needs and whose agent is gone through no fault of its own.
-fn lost_roles(store: &Store, id: &TaskId) -> Result<Vec<Role>, DriverError> {
+fn is_lost(evidence: &Evidence) -> bool {
+    *evidence == Evidence::Environment
+}
+
+/// Whether an agent ended for a reason of its own. The user knows what they stopped, and an agent
+/// without quota or login cannot work before that changes.
+fn is_unexpected(evidence: &Evidence) -> bool {
+    let is_known = *evidence == Evidence::Stopped || evidence.is_harness_failure();
+    !is_lost(evidence) && !is_known
+}
+
+/// The roles that the status needs and whose agent has ended in this way.
+fn gone_roles(
+    store: &Store,
+    id: &TaskId,
+    is_gone: fn(&Evidence) -> bool,
+) -> Result<Vec<Role>, DriverError> {
     let stored = store.require(id)?;
     let workflow = pinned_workflow(&stored)?;
     let task = &stored.task;
     let Some(state) = workflow.state(&task.status) else {
         return Ok(Vec::new());
     };
-    let is_lost = |run: &RunState| matches!(run, RunState::Ended { evidence } if *evidence == Evidence::Environment);
     let roles = task.runs.iter().filter(|(role, run)| {
         let is_needed = state.expects.contains(role) || state.respawn.contains_key(*role);
-        is_lost(&run.state) && is_needed
+        matches!(&run.state, RunState::Ended { evidence } if is_gone(evidence)) && is_needed
     });
     Ok(roles.map(|(role, _)| role.clone()).collect())
 }

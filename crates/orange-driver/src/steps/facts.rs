@@ -150,8 +150,8 @@ fn facts_without_branch(reason: String) -> GitFacts {
         base: CommitId::new(""),
         met_conditions: Vec::new(),
         uncommitted: UncommittedWork {
-            files: Vec::new(),
             others: vec![reason],
+            ..UncommittedWork::default()
         },
         named: None,
     }

@@ -18,6 +18,7 @@ pub(crate) mod repository;
 pub(crate) mod rescues;
 pub(crate) mod restore;
 pub(crate) mod test_run;
+pub(crate) mod unread_filters;
 pub(crate) mod verification;
 
 use std::sync::Arc;

@@ -203,6 +203,7 @@ fn check_git(gate: &GitGate, steps: &PlanBuilder<'_>) -> GateResult {
         .map(|condition| match condition {
             GitCondition::Clean => GateFailure::Uncommitted {
                 files: git.uncommitted.files.clone(),
+                unfiltered: git.uncommitted.unfiltered.clone(),
                 others: git.uncommitted.others.clone(),
             },
             condition => GateFailure::Git {

@@ -311,6 +311,16 @@ fn gate_hint(failure: &GateFailure, same_command: &str, task: &TaskId) -> Option
             };
             format!("check what is new with `{look}`, then run `{same_command} --head {to}`")
         }
+        GateFailure::Uncommitted {
+            files, unfiltered, ..
+        } if files.is_empty() && !unfiltered.is_empty() => {
+            let filter = &unfiltered[0].filter;
+            format!(
+                "if `git status` lists no change, the user has to put the filter into their own \
+                 configuration: `git config --global filter.{filter}.clean COMMAND`; then run \
+                 `{same_command}`"
+            )
+        }
         GateFailure::Uncommitted { files, .. } if files.is_empty() => {
             format!("fix that (see `git status`), then run `{same_command}`")
         }

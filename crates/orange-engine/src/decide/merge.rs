@@ -119,13 +119,13 @@ fn choose_commit(steps: &PlanBuilder<'_>, git: &GitFacts) -> Result<WantedCommit
         let branch = branch.clone();
         return Err(Blocker::NothingToMerge { branch });
     }
+    let mut files = git.uncommitted.files.clone();
+    let unfiltered = git.uncommitted.unfiltered.iter();
+    files.extend(unfiltered.map(|it| it.path.clone()));
     Ok(WantedCommit {
         commit,
         is_in_base,
-        left_out: OmittedWork {
-            commits,
-            files: git.uncommitted.files.clone(),
-        },
+        left_out: OmittedWork { commits, files },
     })
 }
 

@@ -1,12 +1,13 @@
 //! Why a gate does not pass; prints as one sentence.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Serialize;
 
 use crate::document::SectionName;
 use crate::document::reading::Verdict;
-use crate::input::CommandResult;
+use crate::input::{CommandResult, UnfilteredFile};
 use crate::language::gates::{
     ChecksState, GitCondition, PullRequestState, ReportCondition, ReportField,
 };
@@ -127,6 +128,8 @@ pub enum GateFailure {
     Uncommitted {
         /// The files, including untracked but not ignored ones.
         files: Vec<String>,
+        /// Files that may look uncommitted only because their filter is not run.
+        unfiltered: Vec<UnfilteredFile>,
         /// Anything else, each as a sentence.
         others: Vec<String>,
     },
@@ -259,7 +262,11 @@ fn fmt_other(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
             commits,
             commit_kind,
         } => fmt_moved(formatter, branch, (from, to), *commits, *commit_kind),
-        GateFailure::Uncommitted { files, others } => fmt_uncommitted(formatter, files, others),
+        GateFailure::Uncommitted {
+            files,
+            unfiltered,
+            others,
+        } => fmt_uncommitted(formatter, files, unfiltered, others),
         GateFailure::Git { condition } => formatter.write_str(match condition {
             GitCondition::Clean => "the worktree has uncommitted changes",
             GitCondition::CommitsAhead => "the branch has no commit of its own",
@@ -326,23 +333,39 @@ fn fmt_moved(
 fn fmt_uncommitted(
     formatter: &mut fmt::Formatter<'_>,
     files: &[String],
+    unfiltered: &[UnfilteredFile],
     others: &[String],
 ) -> fmt::Result {
-    let shown = files.iter().take(MAX_NAMED_FILES);
-    let mut names: Vec<String> = shown.map(|file| format!("`{file}`")).collect();
-    let more = files.len().saturating_sub(MAX_NAMED_FILES);
-    names.extend((more > 0).then(|| format!("{more} more")));
-    let names = join_and(names);
+    let names = name_files(files.iter().map(String::as_str));
     let files = match files.len() {
         0 => None,
         1 => Some(format!("1 file is not committed: {names}")),
         count => Some(format!("{count} files are not committed: {names}")),
     };
-    let mut parts: Vec<String> = files.into_iter().chain(others.iter().cloned()).collect();
+    let filters: BTreeSet<&str> = unfiltered.iter().map(|it| it.filter.as_str()).collect();
+    let filters = filters.into_iter().map(|filter| {
+        let files = unfiltered.iter().filter(|it| it.filter == filter);
+        let files = name_files(files.map(|it| it.path.as_str()));
+        format!(
+            "orange cannot tell whether {files} is committed, because it does not run the filter \
+             `{filter}` of the repository's own configuration"
+        )
+    });
+    let parts = files.into_iter().chain(filters);
+    let mut parts: Vec<String> = parts.chain(others.iter().cloned()).collect();
     if parts.is_empty() {
         parts.push(String::from("the worktree has uncommitted changes"));
     }
     formatter.write_str(&parts.join("; "))
+}
+
+/// The first files in backticks, and how many more there are.
+fn name_files<'a>(files: impl Iterator<Item = &'a str>) -> String {
+    let mut names: Vec<String> = files.map(|file| format!("`{file}`")).collect();
+    let more = names.len().saturating_sub(MAX_NAMED_FILES);
+    names.truncate(MAX_NAMED_FILES);
+    names.extend((more > 0).then(|| format!("{more} more")));
+    join_and(names)
 }
 
 fn state_word(state: PullRequestState) -> &'static str {

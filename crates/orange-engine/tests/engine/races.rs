@@ -613,7 +613,7 @@ fn a_done_report_counts_only_for_committed_work() {
         GitFacts {
             uncommitted: UncommittedWork {
                 files,
-                others: Vec::new(),
+                ..UncommittedWork::default()
             },
             ..git_facts(&[GitCondition::CommitsAhead])
         },
@@ -629,8 +629,8 @@ fn a_done_report_counts_only_for_committed_work() {
         &mut world,
         GitFacts {
             uncommitted: UncommittedWork {
-                files: Vec::new(),
                 others: vec![String::from("there is no branch `work`")],
+                ..UncommittedWork::default()
             },
             ..git_facts(&[])
         },

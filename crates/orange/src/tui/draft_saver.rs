@@ -1,14 +1,18 @@
-//! Saves drafts in a thread of its own.
+//! Saves and reloads drafts in a thread of its own.
 
 use std::io;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use orange_driver::{DraftsFile, Driver, DriverError};
+use orange_driver::{DraftsFile, DraftsVersion, Driver, DriverError};
 
-use super::model::drafts::Drafts;
+use super::model::drafts::{Drafts, SavedDrafts};
 use super::model::message::Message;
 use super::model::mode::Alert;
+
+/// How often the file is checked for drafts of other dashboards.
+const POLL: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub struct DraftSaver {
@@ -27,25 +31,18 @@ impl DraftSaver {
         let (driver, to_model) = (driver.clone(), to_model.clone());
         let thread = thread::Builder::new().name(String::from("drafts"));
         let thread = thread.spawn(move || {
-            let mut before = loaded;
-            let mut reported: Option<String> = None;
-            for drafts in &receiver {
-                let drafts = receiver.try_iter().last().unwrap_or(drafts);
-                let problem = match save(&driver, &drafts, &before) {
-                    Ok(problem) => {
-                        before = drafts;
-                        problem.map(|it| it.lines.join(" "))
-                    }
-                    // Drafts that could not be saved are still in the dashboard, and are part of
-                    // the next attempt.
-                    Err(error) => Some(format!("your draft is not saved: {error}")),
-                };
-                // Every letter is saved, but a problem is reported once.
-                if problem != reported {
-                    if let Some(problem) = problem.clone() {
-                        let _ended = to_model.send(Message::DraftsProblem(problem));
-                    }
-                    reported = problem;
+            let mut keeper = DraftKeeper {
+                driver,
+                to_model,
+                before: loaded,
+                version: None,
+                reported: None,
+            };
+            loop {
+                match receiver.recv_timeout(POLL) {
+                    Ok(drafts) => keeper.save(receiver.try_iter().last().unwrap_or(drafts)),
+                    Err(RecvTimeoutError::Timeout) => keeper.reload(),
+                    Err(RecvTimeoutError::Disconnected) => return,
                 }
             }
         })?;
@@ -58,6 +55,71 @@ impl DraftSaver {
     pub fn save(&self, drafts: Drafts) {
         if let Some(sender) = &self.sender {
             let _ended = sender.send(drafts);
+        }
+    }
+}
+
+/// The work of the thread.
+struct DraftKeeper {
+    driver: Driver,
+    to_model: Sender<Message>,
+    /// What the dashboard had when it was saved last.
+    before: Drafts,
+    /// The version of the file that the dashboard knows.
+    version: Option<DraftsVersion>,
+    reported: Option<String>,
+}
+
+impl DraftKeeper {
+    fn save(&mut self, drafts: Drafts) {
+        let problem = match save(&self.driver, &drafts, &self.before) {
+            Ok(saved) => {
+                let is_other = saved.drafts != drafts;
+                self.before = drafts;
+                self.version = saved.version;
+                if is_other {
+                    self.send(saved.drafts);
+                }
+                saved.problem.map(|it| it.lines.join(" "))
+            }
+            // Drafts that could not be saved are still in the dashboard, and are part of the next
+            // attempt.
+            Err(error) => Some(format!("your draft is not saved: {error}")),
+        };
+        self.report(problem);
+    }
+
+    /// Reads what another dashboard has saved.
+    fn reload(&mut self) {
+        let version = self.driver.requests.drafts_version();
+        // A file that is gone says nothing about what was typed here.
+        if version.is_none() || version == self.version {
+            return;
+        }
+        self.version = version;
+        let Ok((file, saved, problem)) = open(&self.driver) else {
+            return;
+        };
+        self.version = file.version();
+        match problem {
+            None => self.send(saved),
+            Some(alert) => self.report(Some(alert.lines.join(" "))),
+        }
+    }
+
+    fn send(&self, saved: Drafts) {
+        let before = self.before.clone();
+        let message = Message::Drafts(Box::new(SavedDrafts { saved, before }));
+        let _ended = self.to_model.send(message);
+    }
+
+    /// Every letter is saved, but a problem is reported once.
+    fn report(&mut self, problem: Option<String>) {
+        if problem != self.reported {
+            if let Some(problem) = problem.clone() {
+                let _ended = self.to_model.send(Message::DraftsProblem(problem));
+            }
+            self.reported = problem;
         }
     }
 }
@@ -115,8 +177,16 @@ fn open(driver: &Driver) -> Result<(DraftsFile, Drafts, Option<Alert>), DriverEr
     }
 }
 
-/// Saves what has changed since `before`; returns what was wrong with the file.
-fn save(driver: &Driver, drafts: &Drafts, before: &Drafts) -> Result<Option<Alert>, DriverError> {
+/// What is in the file after it was written.
+struct SaveResult {
+    drafts: Drafts,
+    version: Option<DraftsVersion>,
+    /// What was wrong with the file before.
+    problem: Option<Alert>,
+}
+
+/// Saves what has changed since `before`.
+fn save(driver: &Driver, drafts: &Drafts, before: &Drafts) -> Result<SaveResult, DriverError> {
     let (file, saved, problem) = open(driver)?;
     let merged = match problem {
         // Nothing is in the file, so everything is new.
@@ -126,5 +196,9 @@ fn save(driver: &Driver, drafts: &Drafts, before: &Drafts) -> Result<Option<Aler
     if let Ok(json) = serde_json::to_string(&merged) {
         file.write(&json)?;
     }
-    Ok(problem)
+    Ok(SaveResult {
+        drafts: merged,
+        version: file.version(),
+        problem,
+    })
 }

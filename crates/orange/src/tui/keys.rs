@@ -12,6 +12,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::diff_keys;
 use super::fuzzy::match_cost;
+use super::layout::{layout, shows_diff};
 use super::model::Model;
 use super::model::detail::Tab;
 use super::model::entry::{EnterAction, Entry};
@@ -264,7 +265,7 @@ fn add_file_keys(entry: &Entry, table: &mut Table) {
 }
 
 fn add_list_keys(model: &Model, table: &mut Table) {
-    if model.detail.shows_diff() {
+    if shows_diff(model) {
         let keys = keys![KeyCode::Char('n')];
         table.add(keys, "n", "create", KeyAction::Create, Some(2));
     } else {
@@ -380,7 +381,7 @@ fn add_mark_key(model: &Model, table: &mut Table) {
     } else {
         "mark"
     };
-    if model.detail.shows_diff() {
+    if shows_diff(model) {
         let keys = keys![KeyCode::Char('M')];
         table.add(keys, "M", label, KeyAction::Mark, Some(2));
     } else {
@@ -391,7 +392,7 @@ fn add_mark_key(model: &Model, table: &mut Table) {
 
 /// Whether the diff is on screen and the list is not, so that keys move in the diff.
 fn is_diff_alone(model: &Model) -> bool {
-    model.detail.is_zoomed && model.detail.shows_diff()
+    model.detail.is_zoomed && shows_diff(model)
 }
 
 fn add_view_keys(model: &Model, table: &mut Table) {
@@ -430,7 +431,14 @@ fn add_view_keys(model: &Model, table: &mut Table) {
     ] {
         table.add(keys, key_label, label, action, None);
     }
-    let scroll: fn(isize) -> KeyAction = if model.detail.shows_diff() {
+    if layout(model).detail.is_some() {
+        add_scroll_keys(model, table);
+    }
+}
+
+/// The keys of the view on screen.
+fn add_scroll_keys(model: &Model, table: &mut Table) {
+    let scroll: fn(isize) -> KeyAction = if shows_diff(model) {
         KeyAction::Line
     } else {
         KeyAction::Scroll
@@ -449,14 +457,14 @@ fn add_view_keys(model: &Model, table: &mut Table) {
     );
     let up = &[(KeyCode::Char('u'), CONTROL)];
     table.add(up, "^U", "half a page up", KeyAction::ScrollPage(-1), None);
-    if model.detail.shows_diff() {
+    if shows_diff(model) {
         diff_keys::add(model, table);
     }
 }
 
 fn add_back_key(model: &Model, table: &mut Table) {
     let keys = keys![KeyCode::Esc];
-    let has_selection = model.detail.shows_diff() && model.detail.diff.has_selection();
+    let has_selection = shows_diff(model) && model.detail.diff.has_selection();
     let leaves_other = has_selection || model.detail.is_zoomed || !model.list.search.is_empty();
     let (label, priority) = if leaves_other || model.list.marked().is_empty() {
         ("back", None)

@@ -90,6 +90,11 @@ pub fn layout(model: &Model) -> Layout {
     layout
 }
 
+/// Whether the diff is on screen. A view without room takes no keys.
+pub fn shows_diff(model: &Model) -> bool {
+    model.detail.is_at_diff() && layout(model).detail.is_some()
+}
+
 /// The room for the lines of a diff: beside them is a column for the cursor and one for the sign.
 pub fn diff_room(model: &Model) -> Room {
     let area = layout(model).detail.unwrap_or_default();

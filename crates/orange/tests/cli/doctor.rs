@@ -257,3 +257,31 @@ fn an_outdated_skill_is_reported() {
     fs::write(stage.path(".apt/skills/orange/SKILL.md"), "mine").unwrap();
     told("warning", "orange did not write it", ".mine");
 }
+
+#[test]
+fn a_filter_of_the_repository_that_files_need_is_reported() {
+    let stage = Stage::new("minimal");
+    let repo = stage.path("repo");
+    let git = |arguments: &str| assert!(stage.git(arguments).status.success(), "{arguments}");
+    git("config filter.sorted.clean sort");
+    let text = "uses the filter `sorted` of the repository's own configuration";
+    assert!(
+        doctor(&stage).about("filters", text).is_none(),
+        "no file needs it"
+    );
+    fs::write(repo.join(".gitattributes"), "*.dat filter=sorted\n").unwrap();
+    fs::write(repo.join("z.dat"), "b\na\n").unwrap();
+    git("add -A");
+    git("commit -qm data");
+    let command = "git config --global filter.sorted.clean";
+    doctor(&stage).require("filters", "warning", text, command);
+    let (code, output) = stage.call(&["project", "add"]);
+    assert_eq!(code, 0, "{output}");
+    let output = output.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        output.contains(text) && output.contains(command),
+        "{output}"
+    );
+    git("config --global filter.sorted.clean sort");
+    assert!(doctor(&stage).about("filters", text).is_none());
+}

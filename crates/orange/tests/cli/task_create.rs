@@ -141,6 +141,30 @@ fn an_empty_summary_waits_and_is_clarified() {
 }
 
 #[test]
+fn a_single_word_is_reported_as_the_branch() {
+    let stage = Stage::new("default");
+    let create = |words: &[&str]| {
+        let (code, output) = stage.call(&[&["new", "--no-spawn"], words].concat());
+        assert_eq!(code, 0, "{output}");
+        output.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let output = create(&["Refactor"]);
+    let text = "hint: `Refactor` is the branch, and there is no summary; to give one, run `orange \
+                task update ";
+    assert!(output.contains(text), "{output}");
+    for words in [
+        &["fix", "Fix it"] as &[&str],
+        &["Fix the login"],
+        &["other", "--context", "Fix it"],
+    ] {
+        let output = create(words);
+        assert!(!output.contains("hint"), "{output}");
+    }
+    let (_, answer) = stage.create_json(&["again", "--no-spawn"]);
+    assert_eq!(answer["task"]["branch"], "again");
+}
+
+#[test]
 fn existing_work_enters_a_review() {
     let stage = Stage::new("default");
     stage.git("branch there");

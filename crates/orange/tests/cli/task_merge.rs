@@ -885,3 +885,73 @@ fn an_unpublished_submodule_is_reported_when_its_task_is_done() {
     let facts = serde_json::to_string(&facts).unwrap();
     assert!(facts.contains("\"warnings\":[\"the submodule"), "{facts}");
 }
+
+#[test]
+fn a_file_with_a_filter_of_the_repository_is_named_and_merged_once_the_filter_is_the_users() {
+    let stage = Stage::new("minimal");
+    let id = stage.create(&["--status", "reviewing", "fix", "Fix it"]);
+    stage.wait_until_idle(&id);
+    let worktree = stage.worktree(&id);
+    let git = |arguments: &str| {
+        let output = stage.git_in(&worktree, arguments);
+        assert!(output.status.success(), "git {arguments}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    git("config filter.sorted.clean sort");
+    git("config filter.sorted.smudge cat");
+    fs::write(worktree.join(".gitattributes"), "*.dat filter=sorted\n").unwrap();
+    fs::write(worktree.join("z.dat"), "b\na\n").unwrap();
+    git("add -A");
+    git("commit -qm data");
+    let file = fs::File::options()
+        .append(true)
+        .open(worktree.join("z.dat"));
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    file.unwrap().set_modified(long_ago).unwrap();
+    assert_eq!(
+        git("--no-optional-locks status --porcelain"),
+        "",
+        "git sees no change"
+    );
+    let in_one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (code, output) = stage.merge(&id, &["--yes"]);
+    assert_eq!(code, 3, "{output}");
+    let output = in_one_line(&output);
+    let reason = "orange cannot tell whether `z.dat` is committed, because it does not run the \
+                  filter `sorted` of the repository's own configuration";
+    assert!(output.contains(reason), "{output}");
+    let command = "git config --global filter.sorted.clean COMMAND";
+    assert!(output.contains(command), "{output}");
+    assert!(!output.contains("git add"), "{output}");
+    let shown = stage.run_ok(&["task", "diff", id.as_str()]);
+    let warning = "z.dat: perhaps committed; its filter `sorted` is not in ~/.gitconfig";
+    assert!(
+        shown.contains(warning) && shown.contains(command),
+        "{shown}"
+    );
+    let (_, answer) = stage.json(&["task", "diff", id.as_str(), "--json"]);
+    assert_eq!(answer["uncommitted"]["unfiltered"]["z.dat"], "sorted");
+    git("config --global filter.sorted.clean sort");
+    git("config --global filter.sorted.smudge cat");
+    stage.must_merge(&id, &["--yes"]);
+    assert_eq!(
+        fs::read_to_string(stage.path("repo/z.dat")).unwrap(),
+        "a\nb\n"
+    );
+}
+
+#[test]
+fn comments_that_were_not_sent_are_mentioned() {
+    let stage = Stage::new("minimal");
+    let id = create_reviewed_task(&stage);
+    let comment = json!({
+        "path": "work.txt", "numbers": [1, 1], "is_old": false, "count": 1,
+        "quote": ["+one"], "text": "why?",
+    });
+    let drafts = json!({ "reviews": { id.as_str(): { "comments": [comment] } } });
+    fs::write(stage.home().drafts(), drafts.to_string()).unwrap();
+    let (code, output) = stage.merge(&id, &[]);
+    assert_eq!(code, 0, "{output}");
+    let hint = format!("you have 1 unsent comment on {id}");
+    assert!(output.contains(&hint), "{output}");
+}

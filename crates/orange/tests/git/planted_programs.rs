@@ -199,10 +199,10 @@ fn no_planted_program_runs_during_merge_diff_and_push() {
         let parameters = crate::merge::MergeParameters::now(&repo, strategy).with_push();
         // Without the filter the files would not be what the checkout's owner expects.
         let before = files(&repo.app());
-        let MergeObstacle::NeedsFilter { files: named, .. } = parameters.obstacle(&git) else {
+        let MergeObstacle::NeedsFilter { filters: named, .. } = parameters.obstacle(&git) else {
             panic!("it was not seen");
         };
-        assert!(named.contains(&"README".into()), "{named:?}");
+        assert!(named.contains_key(&PathBuf::from("README")), "{named:?}");
         assert_eq!(files(&repo.app()), before);
         let head = crate::merge::tip(&repo, &repo.app(), "HEAD");
         fs::write(repo.app().join(".git/HEAD"), format!("{head}\n")).unwrap();

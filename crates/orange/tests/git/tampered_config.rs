@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use orange_effects::git::{
-    BranchDiff, DiffRequest, Git, GitError, Obstacle, ReleaseResult, RemoteAddress,
+    BranchDiff, DiffRequest, Git, GitError, MergeObstacle, Obstacle, ReleaseResult, RemoteAddress,
 };
 use orange_engine::effect::MergeStrategy;
 use orange_engine::names::BranchName;
@@ -138,6 +138,53 @@ fn a_filter_that_comes_and_goes_between_reading_and_calling_does_not_run() {
         is_over.store(true, Ordering::Relaxed);
     });
     assert!(!evidence.exists());
+}
+
+#[test]
+fn a_filter_of_the_repository_is_named_for_files_that_look_changed() {
+    for place in [".gitattributes", ".git/info/attributes"] {
+        let repo = RepoFixture::new();
+        let app = repo.app();
+        repo.git(&app, &["config", "filter.sorted.clean", "sort"]);
+        fs::create_dir_all(app.join(".git/info")).unwrap();
+        fs::write(app.join(place), "*.dat filter=sorted\n").unwrap();
+        repo.git(&app, &["add", "-A"]);
+        repo.commit(&app, "z.dat", "b\na\n");
+        repo.acquire(&repo.open(), "t1", "fix");
+        repo.commit(&repo.slot(), "one", "one\n");
+        fs::write(repo.slot().join("new.dat"), "new\n").unwrap();
+        for folder in [app.clone(), repo.slot()] {
+            // git has to read the file again, and only the filter tells that it is the same.
+            let file = fs::File::options().append(true).open(folder.join("z.dat"));
+            let long_ago = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+            file.unwrap().set_modified(long_ago).unwrap();
+        }
+        fs::write(repo.slot().join("z.dat"), "b\na\n").unwrap();
+        let git = repo.open();
+        let worktree = git.worktree(&repo.slot()).unwrap();
+        assert_eq!(worktree.unread_filters().unwrap().len(), 1, "{place}");
+        let named = [(PathBuf::from("z.dat"), String::from("sorted"))].into();
+        let condition = worktree.condition().unwrap();
+        assert_eq!(condition.unfiltered, named, "{place}");
+        assert!(
+            condition.changes.contains(&"new.dat".into()),
+            "{condition:?}"
+        );
+        assert!(!condition.is_clean());
+        let part = diff(&git, &repo).unwrap().uncommitted.unwrap();
+        assert_eq!(part.unfiltered, named, "{place}");
+        let parameters = MergeParameters::now(&repo, MergeStrategy::Ff);
+        let MergeObstacle::LacksFilter { filters, .. } = parameters.obstacle(&git) else {
+            panic!("{place}: it was not seen");
+        };
+        assert_eq!(filters, named);
+        // Files that really changed come first.
+        fs::write(app.join("README"), "changed\n").unwrap();
+        let MergeObstacle::UncommittedChanges { files, .. } = parameters.obstacle(&git) else {
+            panic!("{place}: the change was not seen");
+        };
+        assert_eq!(files, [PathBuf::from("README")]);
+    }
 }
 
 #[test]

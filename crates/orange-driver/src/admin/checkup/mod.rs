@@ -1,6 +1,7 @@
 //! Checks what agents need, before a task has to wait for it.
 
 mod disks;
+mod filters;
 mod leftovers;
 mod rescues;
 mod skills;
@@ -91,6 +92,7 @@ impl Admin {
         self.check_leftovers(&mut found);
         self.check_kept_work(&projects, &mut found);
         self.check_submodules(&projects, &mut found);
+        self.check_filters(&projects, &mut found);
         let harnesses = self.context.harnesses()?;
         let mut project_harnesses = Vec::new();
         for project in &projects {

@@ -4,7 +4,7 @@
 //! whether, its changes are shown. Committed and uncommitted changes are two parts: a merge takes
 //! only the first.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -59,6 +59,8 @@ pub struct DiffPart {
     pub text: Vec<u8>,
     /// What exists but is not shown: new files that are large or too many, repositories, pipes.
     pub omitted: Vec<PathBuf>,
+    /// Files that may look changed only because their filter is not run, and the filter.
+    pub unfiltered: BTreeMap<PathBuf, String>,
 }
 
 /// The size of a file's changes.
@@ -207,6 +209,7 @@ impl Worktree<'_> {
         };
         let mut part = part(request, &diff_call)?;
         part.omitted = omitted;
+        part.unfiltered = self.unfiltered_changes(status)?;
         Ok(part)
     }
 
@@ -250,6 +253,7 @@ fn part(
         files: files(diff_call)?,
         text: text(request, diff_call)?,
         omitted: Vec::new(),
+        unfiltered: BTreeMap::new(),
     })
 }
 

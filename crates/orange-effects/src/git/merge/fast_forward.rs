@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use orange_engine::names::{BranchName, CommitId};
 
-use crate::git::repository::call::{join_zero_terminated, path, split_zero_terminated};
 use crate::git::repository::name::branch_ref;
 use crate::git::worktree::status::WorktreeStatus;
 use crate::git::{Git, GitError, MergeObstacle, Worktree};
@@ -144,9 +143,14 @@ impl Worktree<'_> {
         let changed = status.changes.iter();
         let changed = changed.filter(|(path, it)| it.is_staged || tracked.contains(path.as_path()));
         let changed = changed.map(|(path, _)| path.clone());
-        let files: Vec<PathBuf> = changed.collect();
+        let mut files: Vec<PathBuf> = changed.collect();
+        let filters = self.unfiltered_changes(&status)?;
+        files.retain(|file| !filters.contains_key(file));
         if !files.is_empty() {
             return Ok(Some(MergeObstacle::UncommittedChanges { checkout, files }));
+        }
+        if !filters.is_empty() {
+            return Ok(Some(MergeObstacle::LacksFilter { checkout, filters }));
         }
         let mut submodules = Vec::new();
         for path in &status.moved_submodules {
@@ -164,9 +168,10 @@ impl Worktree<'_> {
         if !files.is_empty() {
             return Ok(Some(MergeObstacle::UntrackedFiles { checkout, files }));
         }
-        let files = self.filtered_paths(from, to)?;
-        if !files.is_empty() {
-            return Ok(Some(MergeObstacle::NeedsFilter { checkout, files }));
+        // Without the filter, their content in the checkout would be wrong.
+        let filters = self.unfiltered_files(&self.git().changed_paths(from, to)?, to.as_str())?;
+        if !filters.is_empty() {
+            return Ok(Some(MergeObstacle::NeedsFilter { checkout, filters }));
         }
         // A preview may run at the same time as a merge, so each has its own copy of the index.
         let folder = self.git().own.scratch()?;
@@ -249,33 +254,6 @@ impl Worktree<'_> {
             }
         }
         Ok(occupied.into_iter().collect())
-    }
-
-    /// Files that the new commit changes and that need a filter which is disabled: without the
-    /// filter, their content in the checkout would be wrong.
-    fn filtered_paths(&self, from: &CommitId, to: &CommitId) -> Result<Vec<PathBuf>, GitError> {
-        let configured = self.settings().names("filter", &[".smudge", ".process"]);
-        if configured.is_empty() {
-            return Ok(Vec::new());
-        }
-        let user_filters = self.git().user_names("filter")?;
-        let disabled: BTreeSet<&String> = configured.difference(&user_filters).collect();
-        let paths = self.git().changed_paths(from, to)?;
-        let words = ["check-attr", "-z", "--stdin", "filter"];
-        let call = self.call_as_of(to.as_str(), words);
-        let call = call.input(join_zero_terminated(paths.iter().map(PathBuf::as_path)));
-        let bytes = call.bytes()?;
-        let rows: Vec<&[u8]> = split_zero_terminated(&bytes).collect();
-        let mut files = Vec::new();
-        for row in rows.chunks(3) {
-            let [name, _, value] = row else {
-                return Err(call.malformed_output(&bytes));
-            };
-            if disabled.contains(&String::from_utf8_lossy(value).into_owned()) {
-                files.push(path(name));
-            }
-        }
-        Ok(files)
     }
 
     /// Updates index and files to the new commit; the branch follows later.

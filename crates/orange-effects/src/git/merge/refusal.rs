@@ -1,5 +1,6 @@
 //! Why a branch is not merged, and how to fix it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -70,7 +71,15 @@ pub enum MergeObstacle {
     /// write, but only the repository's own configuration names that program.
     NeedsFilter {
         checkout: PathBuf,
-        files: Vec<PathBuf>,
+        /// The files, and the filter of each.
+        filters: BTreeMap<PathBuf, String>,
+    },
+    /// Files of a checkout of the default branch look changed, perhaps only because their filter is
+    /// in the repository's own configuration, which is not read.
+    LacksFilter {
+        checkout: PathBuf,
+        /// The files, and the filter of each.
+        filters: BTreeMap<PathBuf, String>,
     },
     /// A checkout of the default branch has an unfinished operation.
     OperationInProgress {
@@ -161,9 +170,15 @@ impl fmt::Display for MergeRefusal {
             MergeObstacle::UntrackedFiles { .. } => {
                 write!(formatter, "move them away, then run `{retry}`")
             }
+            MergeObstacle::LacksFilter { checkout, .. } => write!(
+                formatter,
+                "if `git -C '{}' status` lists no change, put the filter into ~/.gitconfig, then \
+                 run `{retry}`",
+                checkout.display()
+            ),
             MergeObstacle::NeedsFilter { checkout, .. } => write!(
                 formatter,
-                "detach it with `git -C '{}' switch --detach`, then run `{retry}`",
+                "put the filter into ~/.gitconfig, or detach the checkout with `git -C '{}' switch --detach`, then run `{retry}`",
                 checkout.display()
             ),
             MergeObstacle::OperationInProgress { checkout, .. } => write!(
@@ -241,11 +256,20 @@ impl fmt::Display for MergeObstacle {
                 checkout.display(),
                 file_list(files)
             ),
-            Self::NeedsFilter { checkout, files } => write!(
+            Self::NeedsFilter { checkout, filters } => write!(
                 formatter,
-                "the checkout `{}` needs a filter from the repository's own configuration for {}",
+                "the checkout `{}` needs {} for {}",
                 checkout.display(),
-                file_list(files)
+                filter_list(filters),
+                file_list(filters.keys())
+            ),
+            Self::LacksFilter { checkout, filters } => write!(
+                formatter,
+                "in the checkout `{}`, orange cannot tell whether {} changed, because it does not \
+                 run {}",
+                checkout.display(),
+                file_list(filters.keys()),
+                filter_list(filters)
             ),
             Self::OperationInProgress {
                 checkout,
@@ -283,16 +307,35 @@ impl fmt::Display for MergeObstacle {
 }
 
 /// The files in backticks, and how many more there are.
-fn file_list(files: &[PathBuf]) -> String {
-    let shown = files.iter().take(MAX_FILES);
+fn file_list<'a>(
+    files: impl IntoIterator<Item = &'a PathBuf, IntoIter: ExactSizeIterator>,
+) -> String {
+    let files = files.into_iter();
+    let count = files.len();
+    let shown = files.take(MAX_FILES);
     let shown: Vec<String> = shown
         .map(|file| format!("`{}`", file.display().to_string().escape_debug()))
         .collect();
     let shown = shown.join(", ");
-    match files.len().saturating_sub(MAX_FILES) {
+    match count.saturating_sub(MAX_FILES) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
+}
+
+fn filter_list(filters: &BTreeMap<PathBuf, String>) -> String {
+    let names: BTreeSet<&String> = filters.values().collect();
+    let names: Vec<String> = names
+        .iter()
+        .map(|it| format!("`{}`", it.escape_debug()))
+        .collect();
+    let noun = if names.len() == 1 {
+        "filter"
+    } else {
+        "filters"
+    };
+    let names = names.join(", ");
+    format!("the {noun} {names} of the repository's own configuration")
 }
 
 fn short(commit: &CommitId) -> &str {

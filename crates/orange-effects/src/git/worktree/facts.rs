@@ -1,9 +1,10 @@
 //! Facts about a branch and its worktree, for gates and users.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use orange_engine::input::{GitFacts, NamedCommit, UncommittedWork};
+use orange_engine::input::{GitFacts, NamedCommit, UncommittedWork, UnfilteredFile};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::names::{BranchName, CommitId};
 
@@ -32,6 +33,8 @@ pub struct Condition {
     pub operation_branch: Option<BranchName>,
     /// Files that differ from HEAD, including untracked but not ignored ones.
     pub changes: Vec<PathBuf>,
+    /// Those of them that may look changed only because their filter is not run, and the filter.
+    pub unfiltered: BTreeMap<PathBuf, String>,
     /// Submodules with uncommitted work.
     pub dirty_submodules: Vec<PathBuf>,
     /// Nested repositories that are not submodules.
@@ -77,8 +80,16 @@ impl Condition {
             format!("the worktree is on {on}, not on `{branch}`")
         });
         let others = elsewhere.into_iter().chain(operations);
+        let files = self.changes.iter();
+        let files = files.filter(|it| !self.unfiltered.contains_key(*it));
+        let unfiltered = self.unfiltered.iter();
+        let unfiltered = unfiltered.map(|(path, filter)| UnfilteredFile {
+            path: shown(path),
+            filter: filter.escape_debug().to_string(),
+        });
         UncommittedWork {
-            files: self.changes.iter().map(shown).collect(),
+            files: files.map(shown).collect(),
+            unfiltered: unfiltered.collect(),
             others: others.chain(submodules).chain(repositories).collect(),
         }
     }
@@ -90,6 +101,7 @@ impl Worktree<'_> {
         let status = self.status()?;
         Ok(Condition {
             dirty_submodules: self.dirty_submodules(&status)?,
+            unfiltered: self.unfiltered_changes(&status)?,
             operation_branch: Operation::branch_in(self.directory()),
             is_sparse: self.settings().is_sparse(),
             is_shallow: self.git().is_shallow(),

@@ -5,6 +5,7 @@ pub(crate) mod call;
 pub(crate) mod disk;
 pub(crate) mod entry;
 pub(crate) mod facts;
+pub(crate) mod filters;
 pub(crate) mod ignored_files;
 pub(crate) mod include;
 pub(crate) mod index;

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use orange_config::{Environment, Project};
+use orange_driver::Driver;
 use orange_engine::names::{HarnessName, ProjectName};
 use serde::Serialize;
 
 use crate::cli::request::requests::driver;
-use crate::cli::{Error, Exit, Shape};
-use crate::output::{Output, Style, Text};
+use crate::cli::{Error, Exit, Shape, hint_paragraph};
+use crate::output::{Output, Paragraph, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.add/1");
 
@@ -76,5 +77,28 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     ];
     text.push_line(&parts, 4, output.answer_width());
     output.answer(&text)?;
+    warn_unread_filters(&driver, &project, output);
     Ok(Exit::Ok)
+}
+
+/// Warns about filters that the project's files need and orange does not run. A repository that
+/// cannot be read is reported when a task needs it.
+pub fn warn_unread_filters(driver: &Driver, project: &Project, output: &mut Output) {
+    let width = output.narration_width();
+    for filter in driver
+        .workspaces
+        .unread_filters(project)
+        .unwrap_or_default()
+    {
+        let mut text = Text::new();
+        let warning = Paragraph {
+            lead: &[(Style::Warn, "warning:")],
+            body: &filter.message,
+            margin: 0,
+            indent: "warning: ".len(),
+        };
+        text.push_paragraph(&warning, width);
+        text.push_paragraph(&hint_paragraph(&filter.fix, 0), width);
+        output.narrate(&text);
+    }
 }

@@ -10,6 +10,7 @@ use orange_engine::task::{AgentSettings, Queueing};
 use serde_json::json;
 
 use super::create_each;
+use crate::cli::project::add::warn_unread_filters;
 use crate::cli::request::interruption::WaitSubject;
 use crate::cli::request::progress::{WaitMode, run_with_progress};
 use crate::cli::request::requests::{Extras, WaitArgs, driver, print, print_with};
@@ -141,6 +142,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let created = created?;
     if let Some(project) = &created.registered {
         output.narrate(&registration_text(project, output.narration_width()));
+        warn_unread_filters(&driver, project, output);
     } else if let Answer::Done(changed) | Answer::StillRunning(changed) = &created.created
         && args.project.is_none()
         && driver.callers.project_here(None)?.is_none()
@@ -151,7 +153,30 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         text.push_line(&[(Style::Plain, &line)], 4, output.narration_width());
         output.narrate(&text);
     }
-    print_created(created, output)
+    let task = match &created.created {
+        Answer::Done(changed) | Answer::StillRunning(changed) => Some(changed.task.id.clone()),
+        Answer::AlreadyDone(_) | Answer::Refused(_) => None,
+    };
+    let exit = print_created(created, output)?;
+    if let Some(task) = task {
+        narrate_missing_summary(args, &new, task.as_str(), output);
+    }
+    Ok(exit)
+}
+
+/// Says so if the only argument was taken as the branch: the user may have meant the summary.
+pub fn narrate_missing_summary(args: &Args, new: &NewTaskRequest, task: &str, output: &mut Output) {
+    let is_described = !new.summary.is_empty() || new.context.is_some();
+    if let Some(branch) = args.branch_or_summary.as_deref()
+        && !is_described
+        && !output.is_json()
+    {
+        let hint = format!(
+            "`{branch}` is the branch, and there is no summary; to give one, run `orange task \
+             update {task} --summary TEXT`"
+        );
+        narrate_hint(&hint, output);
+    }
 }
 
 /// The task that the arguments describe.

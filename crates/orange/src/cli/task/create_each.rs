@@ -9,7 +9,7 @@ use orange_engine::names::{BranchName, GroupName, HarnessName};
 use orange_engine::task::PendingState;
 use serde::Serialize;
 
-use super::create::Args;
+use super::create::{Args, narrate_missing_summary};
 use crate::cli::request::interruption::WaitSubject;
 use crate::cli::request::outcome::Outcome;
 use crate::cli::request::progress::{WaitMode, run_with_progress};
@@ -113,6 +113,7 @@ pub(super) fn run(
                  cancels the others"
             );
             narrate_hint(&hint, output);
+            narrate_missing_summary(args, new, "TASK", output);
         }
     }
     if let Some(signal) = interruption {

@@ -1,5 +1,6 @@
 //! `orange task diff`.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
@@ -60,6 +61,9 @@ struct PartBody {
     diff: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     omitted: Vec<String>,
+    /// Files that may look uncommitted only because their filter is not run, and the filter.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    unfiltered: BTreeMap<String, String>,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
@@ -95,6 +99,7 @@ fn render(diff: &BranchDiff, output: &Output) -> io::Result<Vec<u8>> {
     if let Some(uncommitted) = &diff.uncommitted {
         text.extend(output.render(&heading(""))?);
         text.extend(output.render(&heading("NOT COMMITTED (will not be merged)"))?);
+        text.extend(output.render(&unfiltered_text(uncommitted))?);
         text.extend(output.render_foreign(&uncommitted.text));
         text.extend(output.render(&omitted_text(uncommitted))?);
     }
@@ -113,6 +118,35 @@ fn committed_heading(diff: &BranchDiff) -> String {
         1 => format!("Committed: {base}..{head}, 1 commit"),
         commits => format!("Committed: {base}..{head}, {commits} commits"),
     }
+}
+
+fn unfiltered_text(part: &DiffPart) -> Text {
+    let mut text = Text::new();
+    for (path, filter) in part.unfiltered.iter().take(MAX_NAMED_FILES) {
+        let (path, filter) = (path.to_string_lossy(), filter.escape_debug());
+        let line = format!(
+            "{}: perhaps committed; its filter `{filter}` is not in ~/.gitconfig",
+            path.escape_debug()
+        );
+        text.push(Style::Warn, &line);
+        text.end_line();
+    }
+    let more = part.unfiltered.len().saturating_sub(MAX_NAMED_FILES);
+    if more > 0 {
+        let line = format!("{more} more files have a filter that is not in ~/.gitconfig");
+        text.push(Style::Warn, &line);
+        text.end_line();
+    }
+    if let Some(filter) = part.unfiltered.values().next() {
+        let filter = filter.escape_debug();
+        let line = format!(
+            "if `git status` lists no change, run `git config --global filter.{filter}.clean \
+             COMMAND`"
+        );
+        text.push(Style::Warn, &line);
+        text.end_line();
+    }
+    text
 }
 
 fn omitted_text(part: &DiffPart) -> Text {
@@ -152,10 +186,14 @@ fn part_body(part: &DiffPart, stat: bool) -> PartBody {
         })
     });
     let text = String::from_utf8_lossy(&part.text);
+    let unfiltered = part.unfiltered.iter();
+    let unfiltered =
+        unfiltered.map(|(path, filter)| (path.to_string_lossy().into_owned(), filter.clone()));
     let omitted = part.omitted.iter().map(|it| it.to_string_lossy());
     PartBody {
         files: files.collect(),
         diff: (!stat).then(|| text.into_owned()),
         omitted: omitted.map(std::borrow::Cow::into_owned).collect(),
+        unfiltered: unfiltered.collect(),
     }
 }

@@ -8,16 +8,18 @@ use orange_engine::effect::{Effect, EffectOutcome, MergeStrategy};
 use orange_engine::event::{Event, Fact};
 use orange_engine::input::RequestKind;
 use orange_engine::merge_result::MergeResult;
+use orange_engine::names::TaskId;
 use orange_engine::task::PendingState;
 use serde_json::json;
 
 use super::merge_all;
+use crate::cli::answer::words::count_noun;
 use crate::cli::request::requests::{
     Extras, RequestDraft, driver, print, print_with, request_with_confirmation,
     request_without_confirmation, resolve_head,
 };
 use crate::cli::request::several::{Targets, TaskResult, for_each};
-use crate::cli::{Error, Exit};
+use crate::cli::{Error, Exit, narrate_hint};
 use crate::output::Output;
 
 /// Merge the reviewed commit.
@@ -123,7 +125,20 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         merged: last_merge(&events),
         ..Extras::default()
     };
-    print_with(result, &extras, output)
+    let unsent = unsent_comments(&task.id, environment)?;
+    let exit = print_with(result, &extras, output)?;
+    if let Some(unsent) = unsent.filter(|_| !output.is_json()) {
+        narrate_hint(&unsent, output);
+    }
+    Ok(exit)
+}
+
+/// Says how many comments the user wrote on a merged task and never sent.
+fn unsent_comments(task: &TaskId, environment: &Environment) -> Result<Option<String>, Error> {
+    let count = driver(environment)?.requests.unsent_comments(task);
+    let comments = count_noun(count, "unsent comment");
+    let text = format!("you have {comments} on {task}; its diff in the dashboard shows them");
+    Ok((count > 0).then_some(text))
 }
 
 /// Merges the tasks in the given order, each on top of the previous result.
@@ -161,6 +176,9 @@ fn merge_each(args: &Args, environment: &Environment, output: &mut Output) -> Re
             let events = driver(environment)?.views.history(&result.task, 0);
             if let Some(merged) = last_merge(&events.unwrap_or_default()) {
                 result.text = format!("{merged}; {}", result.text);
+            }
+            if let Some(unsent) = unsent_comments(&result.task, environment)? {
+                result.text = format!("{}; {unsent}", result.text);
             }
         }
         Ok(result)

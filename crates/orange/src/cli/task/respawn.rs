@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use orange_config::Environment;
-use orange_driver::RespawnReport;
+use orange_driver::{LostAgents, RespawnReport};
 use orange_engine::input::RequestKind;
+use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use serde::Serialize;
 
+use crate::cli::answer::words::count_noun;
 use crate::cli::request::progress::{WaitMode, run_with_progress};
 use crate::cli::request::requests::{RequestDraft, driver};
 use crate::cli::request::several::{Targets, ask_each};
@@ -31,8 +33,8 @@ pub struct Args {
     /// The agent's role: `worker`, `reviewer` or a role of the workflow [default: the missing one].
     #[arg(long, value_name = "ROLE")]
     pub role: Option<String>,
-    /// Respawn every agent whose machine or tmux server went down; waits 30 seconds for all of them
-    /// unless `--wait` says otherwise.
+    /// Respawn every agent whose machine or tmux server went down, and name the tasks whose agents
+    /// ended otherwise; waits 30 seconds for all of them unless `--wait` says otherwise.
     #[arg(long, conflicts_with_all = ["tasks", "role"])]
     pub lost: bool,
 }
@@ -40,6 +42,8 @@ pub struct Args {
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     tasks: Vec<Line<'a>>,
+    /// Tasks whose agent ended in another way; it was not restarted.
+    exited: Vec<&'a str>,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -68,17 +72,19 @@ fn respawn_lost(
     let timeout = Duration::from_secs(wait_options.wait.unwrap_or(DEFAULT_WAIT));
     let driver = driver(environment)?;
     let mode = WaitMode::for_wait(output);
-    let (reports, signal) = run_with_progress(driver.context.progress(), mode, || {
+    let (lost, signal) = run_with_progress(driver.context.progress(), mode, || {
         driver.requests.respawn_lost(timeout)
     });
-    let reports = reports?;
+    let lost = lost?;
+    let reports = &lost.reports;
     if output.is_json() {
         let body = Body {
             tasks: reports.iter().map(line).collect(),
+            exited: lost.exited.iter().map(TaskId::as_str).collect(),
         };
         SHAPE.print(&body, output)?;
     } else {
-        output.answer(&text(&reports, output.answer_width()))?;
+        output.answer(&text(&lost, output.answer_width()))?;
     }
     Ok(if reports.iter().any(|it| !it.problems.is_empty()) {
         Exit::Refused
@@ -98,7 +104,8 @@ fn line(report: &RespawnReport) -> Line<'_> {
     }
 }
 
-fn text(reports: &[RespawnReport], width: Option<usize>) -> Text {
+fn text(lost: &LostAgents, width: Option<usize>) -> Text {
+    let LostAgents { reports, exited } = lost;
     let mut text = Text::new();
     if reports.is_empty() {
         text.push(Style::Plain, "no agent is lost");
@@ -119,6 +126,12 @@ fn text(reports: &[RespawnReport], width: Option<usize>) -> Text {
         let lines = format!(": {}", lines.join("; "));
         let parts = [(Style::Bold, report.task.as_str()), (Style::Plain, &lines)];
         text.push_line(&parts, 4, width);
+    }
+    if !exited.is_empty() {
+        let tasks: Vec<&str> = exited.iter().map(TaskId::as_str).collect();
+        let (agents, tasks) = (count_noun(exited.len(), "agent"), tasks.join(" "));
+        let line = format!("{agents} ended in another way: `orange task respawn {tasks}`");
+        text.push_line(&[(Style::Plain, &line)], 4, width);
     }
     text
 }

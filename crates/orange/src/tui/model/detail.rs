@@ -111,8 +111,8 @@ impl Detail {
         (&mut self.diff, files)
     }
 
-    /// Whether the diff is on screen.
-    pub fn shows_diff(&self) -> bool {
+    /// Whether its view is a diff with files; `layout` knows whether that is on screen.
+    pub fn is_at_diff(&self) -> bool {
         self.tab == Tab::Diff && !self.files().is_empty()
     }
 

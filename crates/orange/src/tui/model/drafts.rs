@@ -25,6 +25,13 @@ pub struct Drafts {
     pub reviews: BTreeMap<String, Review>,
 }
 
+/// The drafts in the file, and what this dashboard had when it saved last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedDrafts {
+    pub saved: Drafts,
+    pub before: Drafts,
+}
+
 impl Drafts {
     /// Copies what is being typed in this mode.
     pub fn note(&mut self, mode: &Mode) {

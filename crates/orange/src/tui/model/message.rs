@@ -14,6 +14,7 @@ use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
 use super::command::Action;
 use super::detail::{Content, Tab};
+use super::drafts::SavedDrafts;
 use super::mode::Alert;
 use super::{Choices, Supervision};
 
@@ -52,6 +53,8 @@ pub enum Message {
     Answered(u64, ActionResult),
     /// The text from the user's editor, if there is one, and how the editor failed, if it did.
     Edited(Option<String>, Option<String>),
+    /// Drafts that another dashboard has saved too.
+    Drafts(Box<SavedDrafts>),
     /// Why the drafts could not be read or saved.
     DraftsProblem(String),
     /// How to show an agent of a task, or why that is not possible.

@@ -22,7 +22,7 @@ use orange_engine::time::Timestamp;
 use self::command::{Action, Viewport};
 use self::demo::Demo;
 use self::detail::Detail;
-use self::drafts::Drafts;
+use self::drafts::{Drafts, SavedDrafts};
 use self::list::List;
 use self::mode::Mode;
 use crate::tui::theme::{Theme, Tone};
@@ -53,6 +53,8 @@ pub struct Model {
     pub choices: Choices,
     /// What the user has typed and not sent.
     pub drafts: Drafts,
+    /// Drafts of another dashboard, until the user has finished typing.
+    pub other_drafts: Option<SavedDrafts>,
     /// The demo, if this is one.
     pub demo: Option<Demo>,
     /// What was requested last, so that nothing is requested twice.
@@ -121,6 +123,7 @@ impl Model {
             deleted: Vec::new(),
             choices: Choices::default(),
             drafts: Drafts::default(),
+            other_drafts: None,
             demo: None,
             viewport: Viewport::default(),
         }

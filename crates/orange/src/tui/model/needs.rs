@@ -40,6 +40,9 @@ fn describe(failure: &GateFailure) -> String {
         GateFailure::ReportMissing | GateFailure::ReportDiffers { .. } => {
             String::from("needs a report")
         }
+        GateFailure::Uncommitted {
+            files, unfiltered, ..
+        } if files.is_empty() && !unfiltered.is_empty() => String::from("needs a git filter"),
         GateFailure::Uncommitted { .. } => String::from("needs a commit"),
         GateFailure::BranchMoved { .. } => String::from("the branch has moved"),
         GateFailure::Git { condition } => {

@@ -10,6 +10,7 @@ use crate::tui::model::Model;
 use crate::tui::model::detail::{Content, Tab};
 use crate::tui::model::diff::File;
 use crate::tui::model::message::Message;
+use crate::tui::model::mode::Mode;
 use crate::tui::update::update;
 use crate::tui::view::draw_on;
 
@@ -170,4 +171,32 @@ fn the_cursor_stays_on_its_line_when_the_diff_changes() {
     assert_eq!(screen(&model)[0].split_whitespace().nth(1), Some("b"));
     load(&mut model, Vec::new());
     press(&mut model, key(KeyCode::Char(']')));
+}
+
+#[test]
+fn a_diff_that_is_not_on_screen_takes_no_keys() {
+    let mut model = reading(vec![file("a"), file("b")]);
+    // There is room only for the list or only for the view.
+    update(&mut model, Message::Resized(60, 15));
+    press(&mut model, key(KeyCode::Char('j')));
+    press(&mut model, key(KeyCode::Char('s')));
+    press(&mut model, key(KeyCode::Char('v')));
+    let before = screen(&model);
+    assert!(before.iter().any(|it| it.contains("k3f9")), "{before:?}");
+    let view = |model: &Model| format!("{:?}", model.detail);
+    let seen = view(&model);
+    for code in ['J', 'K', ']', '}', 's', 'V', 'W', 'l'] {
+        press(&mut model, key(KeyCode::Char(code)));
+        assert_eq!(view(&model), seen, "{code}");
+    }
+    press(&mut model, control('d'));
+    assert_eq!(view(&model), seen);
+    press(&mut model, key(KeyCode::Char(' ')));
+    assert_eq!(model.list.marked().len(), 1);
+    press(&mut model, key(KeyCode::Esc));
+    assert_eq!(model.list.marked().len(), 0, "Esc is a key of the list");
+    choose(&mut model, "k3f9");
+    load(&mut model, vec![file("a")]);
+    press(&mut model, key(KeyCode::Char('c')));
+    assert!(matches!(model.mode, Mode::Create(_)), "{:?}", model.mode);
 }

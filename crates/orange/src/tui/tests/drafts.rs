@@ -8,7 +8,7 @@ use ratatui::crossterm::event::KeyCode;
 use super::sample::{choose, control, enter, key, model, press};
 use crate::tui::model::Model;
 use crate::tui::model::command::{Action, Command};
-use crate::tui::model::drafts::Drafts;
+use crate::tui::model::drafts::{Drafts, SavedDrafts};
 use crate::tui::model::message::{ActionResult, Message};
 use crate::tui::model::mode::{Alert, Mode};
 use crate::tui::model::review::{Comment, CommentPlace, Review};
@@ -226,4 +226,33 @@ fn a_message_is_kept_for_its_task_and_its_purpose() {
     assert_eq!(model.drafts.message_for(&action), "smaller");
     press(&mut model, control('x'));
     assert_eq!(model.drafts, Drafts::default());
+}
+
+#[test]
+fn what_another_dashboard_has_saved_arrives_once_the_user_has_finished_typing() {
+    let mut model = model();
+    choose(&mut model, "k3f9");
+    press(&mut model, key(KeyCode::Char('r')));
+    enter(&mut model, "mine");
+    let arrive = |saved: &Drafts, before: &Drafts| {
+        let (saved, before) = (saved.clone(), before.clone());
+        Message::Drafts(Box::new(SavedDrafts { saved, before }))
+    };
+    let before = model.drafts.clone();
+    let mut saved = before.clone();
+    let theirs = String::from("theirs");
+    saved.messages.insert(String::from("other"), theirs);
+    update(&mut model, arrive(&saved, &before));
+    assert_eq!(model.drafts.messages.get("other"), None, "not while typing");
+    enter(&mut model, " too");
+    press(&mut model, key(KeyCode::Esc));
+    assert_eq!(model.drafts.messages["other"], "theirs");
+    let task = TaskId::new("k3f9");
+    let action = Action::ask(&task, RequestKind::Verb(Verb::RequestChanges));
+    assert_eq!(model.drafts.message_for(&action), "mine too");
+    // What the other dashboard has sent or removed goes here too.
+    let before = model.drafts.clone();
+    let commands = update(&mut model, arrive(&Drafts::default(), &before));
+    assert_eq!(model.drafts, Drafts::default());
+    assert!(commands.contains(&Command::SaveDrafts(Drafts::default())));
 }

@@ -7,7 +7,7 @@ use ratatui::crossterm::event::KeyEvent;
 
 use super::{diff, marked, merge, permission, start_action};
 use crate::tui::keys::{KeyAction, key_action};
-use crate::tui::layout::layout;
+use crate::tui::layout::{layout, shows_diff};
 use crate::tui::model::Model;
 use crate::tui::model::command::{Action, Command};
 use crate::tui::model::detail::{Content, Tab};
@@ -134,7 +134,7 @@ fn show_tab(model: &mut Model, tab: Tab) {
 }
 
 pub(super) fn scroll(model: &mut Model, by: isize) {
-    if model.detail.shows_diff() {
+    if shows_diff(model) {
         return diff::scroll(model, by);
     }
     let room = layout(model)
@@ -149,7 +149,7 @@ pub(super) fn scroll(model: &mut Model, by: isize) {
 }
 
 fn back(model: &mut Model) {
-    if model.detail.shows_diff() && model.detail.diff.end_selection() {
+    if shows_diff(model) && model.detail.diff.end_selection() {
         return;
     }
     if model.detail.is_zoomed {

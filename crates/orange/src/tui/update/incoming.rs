@@ -107,6 +107,7 @@ pub(super) fn receive(model: &mut Model, message: Message) -> Vec<Command> {
                 model.set_notice(Tone::Bad, format!("your text is kept; {failure}"));
             }
         }
+        Message::Drafts(other) => model.other_drafts = Some(*other),
         // A dialog would take keys that the user means for something else.
         Message::DraftsProblem(problem) => model.set_notice(Tone::Bad, problem),
         Message::AgentFound(task, found) => return show_agent(model, &task, found),

@@ -47,6 +47,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Command> {
         other => incoming::receive(model, other),
     };
     model.drafts.note(&model.mode);
+    take_other_drafts(model);
     if model.drafts != old_drafts {
         if let Some(task) = model.detail.task.clone() {
             model.detail.set_review(&model.drafts.review(&task));
@@ -55,6 +56,18 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Command> {
     }
     update_derived(model, &mut commands);
     commands
+}
+
+/// Adds the drafts of another dashboard, unless the user is typing: a text must not change under
+/// the cursor.
+fn take_other_drafts(model: &mut Model) {
+    let is_typing = matches!(
+        model.mode,
+        Mode::Create(_) | Mode::Write(_) | Mode::Comment(_)
+    );
+    if !is_typing && let Some(other) = model.other_drafts.take() {
+        model.drafts = model.drafts.merge_into(other.saved, &other.before);
+    }
 }
 
 fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {

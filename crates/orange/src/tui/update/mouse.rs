@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use super::{browse, diff, press};
 use crate::tui::buttons::buttons;
 use crate::tui::keys::KeyAction;
-use crate::tui::layout::{layout, tab_columns};
+use crate::tui::layout::{layout, shows_diff, tab_columns};
 use crate::tui::model::Model;
 use crate::tui::model::command::Command;
 use crate::tui::model::detail::Tab;
@@ -49,7 +49,7 @@ pub(super) fn click(model: &mut Model, mouse: MouseEvent) -> Vec<Command> {
     if let (0, Some(area), true) = (
         by,
         places.detail.filter(|area| area.contains(at)),
-        model.detail.shows_diff(),
+        shows_diff(model),
     ) {
         diff::point_at(model, at.y - area.y);
         return Vec::new();

@@ -70,3 +70,27 @@ fn drafts_are_saved_by_one_dashboard_at_a_time() {
     );
     assert_eq!(fs::read(&drafts).unwrap(), before);
 }
+
+#[test]
+fn a_comment_of_another_dashboard_is_shown() {
+    let stage = Stage::new("default");
+    let id = super::create_reviewed_task(&stage);
+    let terminal = open(&stage);
+    terminal.press(&["3"]);
+    terminal.wait_for("fixed");
+    let comment = serde_json::json!({
+        "path": "login.txt", "numbers": [1, 1], "is_old": false, "count": 1,
+        "quote": ["+fixed"], "text": "really?",
+    });
+    let drafts = serde_json::json!({ "reviews": { id.as_str(): { "comments": [comment] } } });
+    let held = stage.driver().requests.open_drafts().unwrap();
+    held.write(&drafts.to_string()).unwrap();
+    drop(held);
+    terminal.wait_for("really?");
+    // It is kept when this dashboard saves something.
+    terminal.press(&["V"]);
+    wait_for("the mark", || {
+        let saved = fs::read_to_string(stage.home().drafts()).unwrap();
+        saved.contains("viewed\":{\"login.txt") && saved.contains("really?")
+    });
+}

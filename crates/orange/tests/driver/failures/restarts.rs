@@ -207,8 +207,16 @@ fn after_a_reboot_every_lost_agent_respawns_with_its_settings() {
         task.runs.values().all(|run| !run.state.is_live()),
         "a crash is not lost"
     );
+    assert_eq!(answer["exited"], serde_json::json!([crashed.as_str()]));
     let again = stage.run_ok(&["task", "respawn", "--lost"]);
     assert!(again.contains("no agent is lost"), "{again}");
+    let command = format!("orange task respawn {crashed}");
+    let again = again.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(again.contains(&command), "{again}");
+    // The user knows which agents they stopped.
+    stage.run_ok(&["task", "stop", ids[0].as_str()]);
+    let stopped = stage.run_ok(&["task", "respawn", "--lost"]);
+    assert!(!stopped.contains(ids[0].as_str()), "{stopped}");
     for id in &ids {
         stage.rebuild(id);
     }
