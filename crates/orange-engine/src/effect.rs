@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::document::SectionName;
+use crate::forge::pull_request::PullRequestLink;
 use crate::language::hooks::{Channel, OnError};
 use crate::language::workflow::Permissions;
 use crate::merge_result::{MergeResult, OmittedWork};
@@ -77,12 +78,21 @@ pub enum Effect {
         /// The branch.
         branch: BranchName,
     },
-    /// Open a pull request.
-    CreatePr {
-        /// The branch.
-        branch: BranchName,
-        /// The title.
-        title: String,
+    /// Push a commit to the remote branch, then find or open the branch's pull request.
+    CreatePr(CreatePr),
+    /// Mark the pull request as ready for review.
+    ReadyPr,
+    /// Run the failed checks of the pull request again.
+    RerunChecks {
+        /// The commit they ran for.
+        head: CommitId,
+    },
+    /// Ask the forge to merge the pull request; the task moves when the merge is observed.
+    MergePr {
+        /// The commit to merge.
+        head: CommitId,
+        /// The merge strategy.
+        strategy: MergeStrategy,
     },
     /// Remove the remote branch.
     DeleteRemoteBranch {
@@ -188,6 +198,24 @@ pub struct NotifyRole {
     pub spawn_if_absent: Option<Spawn>,
 }
 
+/// A pull request to find or to open.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct CreatePr {
+    /// The branch.
+    pub branch: BranchName,
+    /// The commit to push; if absent, the branch's commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<CommitId>,
+    /// The title of a new pull request.
+    pub title: String,
+    /// Whether a new pull request is a draft; if absent, the project's setting decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<bool>,
+    /// The labels of a new pull request, in addition to those of the project.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+}
+
 /// A merge bound to the commits it was decided for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Merge {
@@ -213,6 +241,9 @@ pub struct Merge {
     /// Work of the task that the merge leaves out.
     #[serde(default, skip_serializing_if = "OmittedWork::is_empty")]
     pub left_out: OmittedWork,
+    /// The pull request to merge through; absent if the task has none or the merge is local.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<PullRequestLink>,
 }
 
 #[expect(
@@ -305,6 +336,8 @@ pub enum EffectOutcome {
     Routed(HarnessName),
     /// The child tasks that were created.
     Children(Vec<TaskId>),
+    /// The pull request of the branch.
+    PullRequest(PullRequestLink),
 }
 
 /// The label of a merge.
@@ -338,7 +371,10 @@ impl Effect {
             Effect::NotifyRole(_) => "notify_worker",
             Effect::SpawnNext => "spawn_next",
             Effect::PushBranch { .. } => "push_branch",
-            Effect::CreatePr { .. } => "create_pr",
+            Effect::CreatePr(_) => "create_pr",
+            Effect::ReadyPr => "ready_pr",
+            Effect::RerunChecks { .. } => "rerun_checks",
+            Effect::MergePr { .. } => "merge_pr",
             Effect::DeleteRemoteBranch { .. } => "delete_remote_branch",
             Effect::ArchiveSection { .. } => "archive_section",
             Effect::Notify { .. } => "notify",

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::document::{SectionHash, SectionName};
 use crate::effect::{EffectId, EffectOutcome, MergeStrategy, PlannedEffect};
 use crate::evidence::Evidence;
+use crate::forge::pull_request::PullRequestLink;
+use crate::forge::reaction::{Fingerprint, Reaction};
 use crate::language::gates::PullRequestState;
 use crate::language::workflow::Trigger;
 use crate::merge_result::OmittedWork;
@@ -261,6 +263,23 @@ pub enum Fact {
     PullRequestObserved {
         /// Its state.
         state: PullRequestState,
+    },
+    /// The pull request of the branch was found.
+    #[serde(rename = "pull_request.linked")]
+    PullRequestLinked {
+        /// The pull request.
+        link: PullRequestLink,
+    },
+    /// Orange reacted to the state of the pull request.
+    #[serde(rename = "pull_request.reaction")]
+    PullRequestReaction {
+        /// What it reacted to.
+        fingerprint: Fingerprint,
+        /// What it did.
+        reaction: Reaction,
+        /// The file with the feedback for the agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
     },
     /// The branch was found merged, but not by orange.
     #[serde(rename = "merge.observed")]

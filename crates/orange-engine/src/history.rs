@@ -2,6 +2,7 @@
 
 use crate::effect::{Effect, EffectId, EffectOutcome, MergeStrategy};
 use crate::event::{Event, Fact, StatusChange};
+use crate::forge::reaction::{Fingerprint, Reaction, ReactionKind};
 use crate::language::workflow::Trigger;
 use crate::report::Outcome;
 use crate::role::Role;
@@ -91,12 +92,22 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         Fact::PullRequestObserved { .. } => {
             String::from("the forge reported the state of the pull request")
         }
+        Fact::PullRequestLinked { link } => format!("it has {link}: {}", link.url),
+        Fact::PullRequestReaction {
+            fingerprint,
+            reaction,
+            ..
+        } => describe_reaction(fingerprint, *reaction),
         Fact::MergeObserved { commit } => format!("the branch was found merged in {commit}"),
         Fact::EffectPlanned(planned) => describe_plan(&planned.effect),
         Fact::EffectDone {
             outcome: EffectOutcome::Merged(merged),
             ..
         } => merged.to_string(),
+        Fact::EffectDone {
+            outcome: EffectOutcome::PullRequest(link),
+            ..
+        } => format!("the branch has {link}: {}", link.url),
         Fact::EffectDone { effect, .. } => format!("{} was done", label(*effect, events)),
         Fact::EffectFailed { effect, error, .. } => {
             format!("{} failed: {error}", label(*effect, events))
@@ -108,6 +119,23 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         Fact::EffectCancelled { effect } => format!("{} was cancelled", label(*effect, events)),
         Fact::EffectRetried { effect } => format!("{} is retried", label(*effect, events)),
     }
+}
+
+fn describe_reaction(fingerprint: &Fingerprint, reaction: Reaction) -> String {
+    let what = match fingerprint.kind {
+        ReactionKind::Conflicting => "conflicts with its base",
+        ReactionKind::Failing => "has failing checks",
+        ReactionKind::Feedback => "has feedback",
+        ReactionKind::Merged => "was merged",
+        ReactionKind::Closed => "was closed",
+    };
+    let head = fingerprint.head.short();
+    let reaction = match reaction {
+        Reaction::Rerun => "the failed checks run again",
+        Reaction::Transition => "the workflow has a transition for that",
+        Reaction::Report => "you were told",
+    };
+    format!("the pull request {what} at {head}; {reaction}")
 }
 
 fn describe_plan(effect: &Effect) -> String {
@@ -122,7 +150,10 @@ fn describe_plan(effect: &Effect) -> String {
 /// Whether a short history shows this event: what happened, but not how orange did it.
 pub fn is_notable(fact: &Fact) -> bool {
     match fact {
-        Fact::EffectDone { outcome, .. } => matches!(outcome, EffectOutcome::Merged(_)),
+        Fact::EffectDone { outcome, .. } => matches!(
+            outcome,
+            EffectOutcome::Merged(_) | EffectOutcome::PullRequest(_)
+        ),
         Fact::EffectPlanned(planned) => matches!(planned.effect, Effect::NotifyRole(_)),
         Fact::DocumentImported { .. }
         | Fact::FieldSet { .. }

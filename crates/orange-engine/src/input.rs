@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::document::Document;
 use crate::effect::{EffectId, EffectOutcome, MergeStrategy};
 use crate::evidence::Evidence;
+use crate::forge::knowledge::Knowledge;
+use crate::forge::pull_request::{PullRequestReading, ReviewDecision};
 use crate::language::Workflow;
 use crate::language::gates::{ChecksState, GitCondition, PullRequestState};
 use crate::language::verbs::Verb;
@@ -102,6 +104,12 @@ pub enum RequestKind {
     },
     /// Continue a cancelled task where it was.
     Reopen,
+    /// Push the branch's commit and find or open its pull request; the status stays.
+    OpenPullRequest {
+        /// Whether it is a draft; if absent, the project's setting decides. `false` also marks a
+        /// draft as ready.
+        draft: Option<bool>,
+    },
     /// A status that was written into TASK.md by hand. In a worktree it counts as the worker's
     /// request; elsewhere it counts as the user's and is never followed.
     HandEdit {
@@ -177,9 +185,7 @@ pub enum Observation {
         commit: CommitId,
     },
     /// The state of the pull request, as reported by the forge.
-    PullRequest {
-        state: PullRequestState,
-    },
+    PullRequest(PullRequestReading),
     /// The status may have reached its timeout.
     TimedOut,
     ReportArrived {
@@ -214,7 +220,7 @@ pub struct Facts {
     pub entered: u64,
     /// Branch and worktree.
     pub git: Option<GitFacts>,
-    /// The pull request; `Some(None)` when there is none.
+    /// The pull request; `Some(None)` when the task has none.
     pub pull_request: Option<Option<PullRequestFacts>>,
     /// How commands exited, by program and arguments.
     pub commands: BTreeMap<Vec<String>, CommandResult>,
@@ -280,11 +286,20 @@ pub struct NamedCommit {
 }
 
 /// What is known about the pull request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullRequestFacts {
     pub state: PullRequestState,
-    /// The state of its checks; `None` when it has none.
-    pub checks: Option<ChecksState>,
+    /// The commit that the other facts are about.
+    pub head: CommitId,
+    pub is_draft: bool,
+    /// The state of its checks; `None` when the repository has no checks.
+    pub checks: Knowledge<ChecksState>,
+    /// `None` when no review is required and none was given.
+    pub review: Knowledge<ReviewDecision>,
+    /// Whether it can be merged without conflicts; absent when unknown.
+    pub mergeable: Option<bool>,
+    /// How many points of reviewers are open; absent when unknown.
+    pub open_threads: Option<usize>,
 }
 
 /// The result of a command.

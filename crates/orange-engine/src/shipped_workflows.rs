@@ -9,7 +9,7 @@ pub struct ShippedWorkflow {
 }
 
 /// Every workflow that is compiled in, the default one first.
-pub const ALL: [ShippedWorkflow; 5] = [
+pub const ALL: [ShippedWorkflow; 6] = [
     ShippedWorkflow {
         name: "default",
         source: include_str!("../../../workflows/default.yml"),
@@ -25,6 +25,10 @@ pub const ALL: [ShippedWorkflow; 5] = [
     ShippedWorkflow {
         name: "session",
         source: include_str!("../../../workflows/session.yml"),
+    },
+    ShippedWorkflow {
+        name: "github",
+        source: include_str!("../../../workflows/github.yml"),
     },
     ShippedWorkflow {
         name: "autopilot",

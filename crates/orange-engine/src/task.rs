@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::document::{SectionHash, SectionName};
 use crate::effect::{Effect, EffectId, PlannedEffect};
 use crate::evidence::Evidence;
+use crate::forge::pull_request::PullRequestLink;
+use crate::forge::reaction::ReactionRecord;
 use crate::language;
 use crate::language::workflow::Trigger;
 use crate::names::{
@@ -66,6 +68,12 @@ pub struct Task {
     /// The commit that was submitted for review; a merge takes it unless the request names another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submission: Option<Submission>,
+    /// The pull request of the branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<PullRequestLink>,
+    /// What was done about the pull request so far.
+    #[serde(default, skip_serializing_if = "ReactionRecord::is_empty")]
+    pub reactions: ReactionRecord,
     /// The report of the current attempt.
     pub report: Option<Report>,
     /// Child tasks, with the status they ended in.

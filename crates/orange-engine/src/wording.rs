@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::document::reading::VerdictMode;
 use crate::language::gates::{
-    ChecksState, Gate, GateKind, GitCondition, PullRequestState, ReportCondition, SectionGate,
+    ChecksState, Gate, GateKind, GitCondition, PullRequestGate, PullRequestState, ReportCondition,
+    ReviewCondition, SectionGate, ThreadsCondition,
 };
 use crate::role::Role;
 
@@ -125,21 +126,7 @@ fn gate_requirements(kind: &GateKind) -> Vec<Requirement> {
             });
             texts.map(|text| requirement(text, text)).collect()
         }
-        GateKind::PullRequest(gate) => {
-            let state = gate.state.map(|state| match state {
-                PullRequestState::Open => "an open pull request",
-                PullRequestState::Merged => "a merged pull request",
-                PullRequestState::Closed => "a closed pull request",
-            });
-            let checks = gate.checks.map(|checks| match checks {
-                ChecksState::Passing => "a pull request whose checks pass",
-                ChecksState::Failing => "a pull request whose checks fail",
-                ChecksState::Pending => "a pull request whose checks still run",
-            });
-            let state = state.map(|text| requirement("pull request", text));
-            let checks = checks.map(|text| requirement("checks", text));
-            state.into_iter().chain(checks).collect()
-        }
+        GateKind::PullRequest(gate) => pull_request_requirements(gate),
         GateKind::Command(gate) => {
             let command = command_line(&gate.command);
             let timeout = duration(gate.timeout);
@@ -147,6 +134,55 @@ fn gate_requirements(kind: &GateKind) -> Vec<Requirement> {
             vec![requirement(command, text)]
         }
     }
+}
+
+fn pull_request_requirements(gate: &PullRequestGate) -> Vec<Requirement> {
+    let state = gate.state.map(|state| match state {
+        PullRequestState::Open => "an open pull request",
+        PullRequestState::Merged => "a merged pull request",
+        PullRequestState::Closed => "a closed pull request",
+    });
+    let draft = gate.draft.map(|draft| {
+        if draft {
+            "a pull request that is a draft"
+        } else {
+            "a pull request that is not a draft"
+        }
+    });
+    let checks = gate.checks.map(|checks| match (checks, gate.allow_none) {
+        (ChecksState::Passing, false) => "a pull request whose checks pass",
+        (ChecksState::Passing, true) => "a pull request whose checks pass, if there are any",
+        (ChecksState::Failing, false) => "a pull request whose checks fail",
+        (ChecksState::Failing, true) => "a pull request whose checks fail, if there are any",
+        (ChecksState::Pending, false) => "a pull request whose checks still run",
+        (ChecksState::Pending, true) => "a pull request whose checks still run, if there are any",
+    });
+    let review = gate.review.map(|review| match review {
+        ReviewCondition::Approved => "a pull request that is approved",
+        ReviewCondition::NoneRequired => "a pull request that is approved, if that is required",
+    });
+    let mergeable = gate.mergeable.map(|mergeable| {
+        if mergeable {
+            "a pull request without conflicts"
+        } else {
+            "a pull request with conflicts"
+        }
+    });
+    let threads = gate.threads.map(|threads| match threads {
+        ThreadsCondition::Resolved => "a pull request without open points of reviewers",
+    });
+    let all = [
+        ("pull request", state),
+        ("draft", draft),
+        ("checks", checks),
+        ("review", review),
+        ("mergeable", mergeable),
+        ("threads", threads),
+    ];
+    let given = all.into_iter();
+    given
+        .filter_map(|(subject, text)| Some(requirement(subject, text?)))
+        .collect()
 }
 
 /// Every requirement implies that the section exists, so its existence is listed only if nothing

@@ -146,7 +146,11 @@ codes! {
     ManualStart = "manual-start", Note;
     /// A setting has no effect.
     SettingIgnored = "setting-ignored", Note;
-    /// A hook, gate or trigger that this version cannot perform.
+    /// A pull request can be merged although neither its checks nor the user approved it.
+    MergeUnchecked = "merge-unchecked", Error;
+    /// A task can end although the merge of its pull request was not observed.
+    MergeUnobserved = "merge-unobserved", Error;
+    /// A hook that this version cannot perform.
     NotAvailable = "not-available", Error;
     /// The search was stopped before it had covered everything.
     SearchIncomplete = "search-incomplete", Warning;

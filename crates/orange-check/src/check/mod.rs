@@ -13,6 +13,7 @@ mod loops;
 mod outcomes;
 mod place;
 mod prompts;
+mod pull_requests;
 mod reachability;
 mod self_review;
 mod stale_artifacts;
@@ -77,6 +78,7 @@ pub fn check_within(workflow: &Workflow, max_situations: usize) -> CheckReport {
         incidents.used_exit_rules(),
     ));
     findings.extend(prompts::find(workflow));
+    findings.extend(pull_requests::find(workflow));
     findings.extend(reachability::find(
         workflow,
         &explored,

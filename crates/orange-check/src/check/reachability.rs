@@ -168,6 +168,10 @@ fn dead_edges(
                 "no transition into its source starts anything, or a transition above it is \
                  always taken first"
             }
+            trigger if trigger.is_forge() => {
+                "no pull request can be there before it, its guard is never true, or a transition \
+                 above it is always taken first"
+            }
             _ => {
                 "no role that may request it is ever active there, its guard is never true, its \
                  gates contradict each other, or a transition above it is always taken first"

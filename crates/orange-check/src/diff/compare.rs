@@ -8,11 +8,15 @@ use super::table::{Fact, Row};
 use super::wording::event;
 
 /// The triggers for which the first open transition is taken.
-const TRIED_IN_ORDER: [Trigger; 6] = [
+const TRIED_IN_ORDER: [Trigger; 10] = [
     Trigger::SpawnFailed,
     Trigger::Merged,
     Trigger::PrMerged,
     Trigger::PrClosed,
+    Trigger::PrFailing,
+    Trigger::PrConflicting,
+    Trigger::PrFeedback,
+    Trigger::PrReady,
     Trigger::ChildrenDone,
     Trigger::Report,
 ];

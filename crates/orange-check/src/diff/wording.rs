@@ -151,6 +151,10 @@ pub(super) fn event(trigger: Trigger) -> &'static str {
         Trigger::Merged => "a merge",
         Trigger::PrMerged => "a merged pull request",
         Trigger::PrClosed => "a closed pull request",
+        Trigger::PrFailing => "failing checks of the pull request",
+        Trigger::PrConflicting => "a conflict of the pull request",
+        Trigger::PrFeedback => "comments on the pull request",
+        Trigger::PrReady => "a pull request with nothing to fix",
         Trigger::ChildrenDone => "the end of the last child task",
         Trigger::Report => "a report",
     }

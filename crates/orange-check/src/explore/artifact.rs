@@ -5,12 +5,15 @@ use std::fmt::Write as _;
 
 use orange_engine::document::reading::Verdict;
 use orange_engine::document::{Document, SectionName};
+use orange_engine::forge::knowledge::Knowledge;
+use orange_engine::forge::pull_request::ReviewDecision;
 use orange_engine::input::{
     CommandResult, Facts, GitFacts, NamedCommit, PullRequestFacts, UncommittedWork,
 };
 use orange_engine::language::Workflow;
 use orange_engine::language::gates::{
-    GateKind, PullRequestState, ReportCondition, ReportField, ReportGate, SectionGate,
+    GateKind, PullRequestGate, PullRequestState, ReportCondition, ReportField, ReportGate,
+    SectionGate,
 };
 use orange_engine::names::CommitId;
 use orange_engine::report::{Delegation, Outcome, Report};
@@ -89,12 +92,7 @@ pub(super) fn facts(workflow: &Workflow, evidence: &StepEvidence, entered: u64) 
         match &gate.kind {
             GateKind::Git(git) => met_conditions.extend(git.conditions.iter().copied()),
             GateKind::PullRequest(gate) => {
-                let facts: &mut PullRequestFacts = pull_request.get_or_insert(PullRequestFacts {
-                    state: PullRequestState::Open,
-                    checks: None,
-                });
-                facts.state = gate.state.unwrap_or(facts.state);
-                facts.checks = gate.checks.or(facts.checks);
+                satisfy_pull_request(pull_request.get_or_insert_with(unknown_pull_request), gate);
             }
             GateKind::Command(gate) => {
                 commands.insert(gate.command.clone(), CommandResult::Exited(0));
@@ -121,6 +119,32 @@ pub(super) fn facts(workflow: &Workflow, evidence: &StepEvidence, entered: u64) 
         reports: BTreeMap::new(),
         origin: None,
     }
+}
+
+/// A pull request of which nothing is known but that it is open.
+fn unknown_pull_request() -> PullRequestFacts {
+    PullRequestFacts {
+        state: PullRequestState::Open,
+        head: CommitId::new("head"),
+        is_draft: true,
+        checks: Knowledge::Unknown,
+        review: Knowledge::Unknown,
+        mergeable: None,
+        open_threads: None,
+    }
+}
+
+fn satisfy_pull_request(facts: &mut PullRequestFacts, gate: &PullRequestGate) {
+    facts.state = gate.state.unwrap_or(facts.state);
+    facts.is_draft = gate.draft.unwrap_or(facts.is_draft);
+    if let Some(checks) = gate.checks {
+        facts.checks = Knowledge::Known(checks);
+    }
+    if gate.review.is_some() {
+        facts.review = Knowledge::Known(ReviewDecision::Approved);
+    }
+    facts.mergeable = gate.mergeable.or(facts.mergeable);
+    facts.open_threads = gate.threads.map(|_| 0).or(facts.open_threads);
 }
 
 /// Every command that a gate runs, failing.

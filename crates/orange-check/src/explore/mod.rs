@@ -23,4 +23,4 @@ pub use relevance::Relevance;
 pub use replay::{Replay, StepOutcome, StepRefusal, new_task_of};
 pub use search::{Arc, Exploration, MAX_SITUATIONS, Node, Visit, explore, situation_limit};
 pub use situation::Situation;
-pub use step::{EffectFailure, Occurrence, Step, StepEvidence};
+pub use step::{EffectFailure, Occurrence, PullRequestEvent, Step, StepEvidence};

@@ -3,7 +3,7 @@
 use orange_engine::evidence::Evidence;
 use orange_engine::language::Workflow;
 use orange_engine::language::exit_rules::{ExitOutcome, ExitRule};
-use orange_engine::language::gates::{Gate, GateKind, PullRequestState};
+use orange_engine::language::gates::{Gate, GateKind, GitCondition, GitGate};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::{Edge, Kind, Target, Trigger};
 use orange_engine::names::Status;
@@ -13,7 +13,7 @@ use orange_engine::role::Role;
 use super::artifact;
 use super::relevance::Relevance;
 use super::situation::Situation;
-use super::step::{Occurrence, Step, StepEvidence};
+use super::step::{Occurrence, PullRequestEvent, Step, StepEvidence};
 
 /// The ways a task can begin.
 pub fn creation_steps(workflow: &Workflow, relevance: &Relevance) -> Vec<Step> {
@@ -55,7 +55,7 @@ pub fn possible_steps(
     steps.deaths(relevance);
     steps.timeout();
     steps.reports();
-    steps.forge();
+    steps.forge(relevance);
     steps.children(relevance);
     steps.summaries(relevance);
     steps.found
@@ -257,16 +257,33 @@ impl<'a> Steps<'a> {
         }
     }
 
-    fn forge(&mut self) {
+    /// Adds what happens at the forge. The user can open a pull request wherever there is work.
+    fn forge(&mut self, relevance: &Relevance) {
         if !self.edges(Trigger::Merged).is_empty() {
             self.add(Occurrence::MergedOutside, StepEvidence::default());
         }
-        for (trigger, state) in [
-            (Trigger::PrMerged, PullRequestState::Merged),
-            (Trigger::PrClosed, PullRequestState::Closed),
-        ] {
-            if !self.edges(trigger).is_empty() {
-                self.add(Occurrence::PullRequest { state }, StepEvidence::default());
+        if !relevance.reads_pull_request(&self.situation.status) {
+            return;
+        }
+        if !self.situation.has_pull_request {
+            if self.situation.has_workspace {
+                let evidence = StepEvidence::by_gates(&[pushable()]);
+                self.add(Occurrence::OpenPullRequest, evidence);
+            }
+            return;
+        }
+        for (event, triggers) in PullRequestEvent::ALL {
+            let occurrence = Occurrence::PullRequest(event);
+            let trigger = triggers
+                .iter()
+                .find(|trigger| !self.edges(**trigger).is_empty());
+            match (event, trigger) {
+                (_, None) => {}
+                // What has already happened passes no gates.
+                (PullRequestEvent::Merged | PullRequestEvent::Closed, Some(_)) => {
+                    self.add(occurrence, StepEvidence::default());
+                }
+                (_, Some(trigger)) => self.add_by_edge(&occurrence, *trigger),
             }
         }
     }
@@ -292,6 +309,20 @@ impl<'a> Steps<'a> {
                 }
             }
         }
+    }
+}
+
+/// What a branch must be for the user to open a pull request.
+fn pushable() -> Gate {
+    Gate {
+        name: None,
+        kind: GateKind::Git(GitGate {
+            conditions: vec![
+                GitCondition::CommitsAhead,
+                GitCondition::BranchNotDefault,
+                GitCondition::TaskFileUntracked,
+            ],
+        }),
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Relevance {
     /// How many repeated errors matter.
     max_errors: i64,
     summaries: Vec<usize>,
+    /// Statuses in which it matters whether there is a pull request.
+    pull_request: BTreeSet<Status>,
 }
 
 impl Relevance {
@@ -97,7 +99,13 @@ impl Relevance {
                 .collect(),
             max_errors: most(language::SAME_ERRORS),
             summaries: summaries(&comparisons),
+            pull_request: pull_request_statuses(workflow),
         }
+    }
+
+    /// Whether it matters in this status that there is a pull request.
+    pub(super) fn reads_pull_request(&self, status: &Status) -> bool {
+        self.pull_request.contains(status)
     }
 
     /// The counters, in the order of their values in a situation.
@@ -253,6 +261,28 @@ fn live_fields(workflow: &Workflow) -> BTreeMap<Status, Fields> {
         }
         if !changed {
             return live;
+        }
+    }
+}
+
+/// The statuses from which an edge can be reached that waits for something that happens to the pull
+/// request, without opening one on the way.
+fn pull_request_statuses(workflow: &Workflow) -> BTreeSet<Status> {
+    let mut found: BTreeSet<Status> = BTreeSet::new();
+    loop {
+        let before = found.len();
+        for edge in &workflow.edges {
+            let leads_there = targets(workflow, edge).into_iter().any(|to| {
+                let mut hooks = hooks(workflow, edge, to);
+                found.contains(to)
+                    && !hooks.any(|hook| matches!(hook.action, Action::CreatePr { .. }))
+            });
+            if edge.trigger.is_forge() || leads_there {
+                found.insert(edge.from.clone());
+            }
+        }
+        if found.len() == before {
+            return found;
         }
     }
 }

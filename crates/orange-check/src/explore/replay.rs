@@ -6,10 +6,12 @@ use orange_engine::decision::Decision;
 use orange_engine::document::Document;
 use orange_engine::effect::{Effect, EffectOutcome};
 use orange_engine::event::Event;
+use orange_engine::forge::pull_request::{ConcernKind, PullRequestConcern, PullRequestReading};
 use orange_engine::input::{
     Cause, DecisionContext, Facts, Input, NewTask, Observation, Request, RequestKind,
 };
 use orange_engine::language::Workflow;
+use orange_engine::language::gates::PullRequestState;
 use orange_engine::language::verbs::Verb;
 use orange_engine::merge_result::MergeResult;
 use orange_engine::names::{
@@ -22,8 +24,8 @@ use orange_engine::time::Timestamp;
 
 use super::artifact;
 use super::notice::{self, Notice};
-use super::situation::child;
-use super::step::{Occurrence, Step};
+use super::situation::{child, pull_request};
+use super::step::{Occurrence, PullRequestEvent, Step};
 
 /// Why a step leads nowhere.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -151,7 +153,7 @@ pub(super) fn begin(
 
 /// The inputs that make up a step of a settled task.
 pub(super) fn inputs(workflow: &Workflow, task: &Task, step: &Step, number: usize) -> Vec<Input> {
-    let Some(cause) = cause(task, &step.occurrence) else {
+    let Some(cause) = cause(task, &step.occurrence, number) else {
         return Vec::new();
     };
     let timeout = workflow
@@ -185,7 +187,7 @@ pub(super) fn inputs(workflow: &Workflow, task: &Task, step: &Step, number: usiz
     submission.into_iter().chain([input]).collect()
 }
 
-fn cause(task: &Task, occurrence: &Occurrence) -> Option<Cause> {
+fn cause(task: &Task, occurrence: &Occurrence, number: usize) -> Option<Cause> {
     let request = |by: &Role, kind: RequestKind| {
         Cause::Request(Request {
             by: by.clone(),
@@ -235,8 +237,12 @@ fn cause(task: &Task, occurrence: &Occurrence) -> Option<Cause> {
             is_request: false,
         }),
         Occurrence::TimeOut => Cause::Observation(Observation::TimedOut),
-        Occurrence::PullRequest { state } => {
-            Cause::Observation(Observation::PullRequest { state: *state })
+        Occurrence::OpenPullRequest => {
+            let draft = None;
+            request(&Role::Human, RequestKind::OpenPullRequest { draft })
+        }
+        Occurrence::PullRequest(event) => {
+            Cause::Observation(Observation::PullRequest(reading(*event, number)))
         }
         Occurrence::MergedOutside => Cause::Observation(Observation::Merged {
             commit: CommitId::new("commit"),
@@ -249,6 +255,41 @@ fn cause(task: &Task, occurrence: &Occurrence) -> Option<Cause> {
             status: Status::new("ended"),
         }),
     })
+}
+
+/// What the forge reports. The number makes it something that has not been reacted to; checks that
+/// fail have already run again.
+fn reading(event: PullRequestEvent, number: usize) -> PullRequestReading {
+    let (state, kind) = match event {
+        PullRequestEvent::Merged => (PullRequestState::Merged, None),
+        PullRequestEvent::Closed => (PullRequestState::Closed, None),
+        PullRequestEvent::Failing => {
+            let failing = ConcernKind::Failing {
+                checks: Vec::new(),
+                can_rerun: false,
+            };
+            (PullRequestState::Open, Some(failing))
+        }
+        PullRequestEvent::Conflicting => (PullRequestState::Open, Some(ConcernKind::Conflicting)),
+        PullRequestEvent::Feedback => {
+            let points = Vec::new();
+            (
+                PullRequestState::Open,
+                Some(ConcernKind::Feedback { points }),
+            )
+        }
+        PullRequestEvent::Ready => (PullRequestState::Open, Some(ConcernKind::Settled)),
+    };
+    PullRequestReading {
+        link: pull_request(),
+        head: CommitId::new("head"),
+        state,
+        concern: kind.map(|kind| PullRequestConcern {
+            kind,
+            details: vec![number.to_string()],
+            file: None,
+        }),
+    }
 }
 
 /// Decides the inputs one after the other, then performs every effect.
@@ -323,6 +364,7 @@ fn outcome(task: &Task, effect: &Effect) -> EffectOutcome {
             EffectOutcome::SpawnedInstead
         }
         Effect::Merge(merge) => EffectOutcome::Merged(MergeResult::from_commit(merge.head.clone())),
+        Effect::CreatePr(_) => EffectOutcome::PullRequest(pull_request()),
         Effect::Route => EffectOutcome::Routed(task.harness.clone()),
         Effect::CreateChildren { delegations } => {
             let first = task.children.len();

@@ -17,7 +17,7 @@ use super::possible_steps::{creation_steps, possible_steps};
 use super::relevance::Relevance;
 use super::replay::{self, StepOutcome};
 use super::situation::Situation;
-use super::step::{Occurrence, Step};
+use super::step::{Occurrence, PullRequestEvent, Step};
 
 /// The most situations that are searched in any workflow.
 pub const MAX_SITUATIONS: usize = 50_000;
@@ -109,7 +109,15 @@ struct Candidate {
 }
 
 /// What the candidates depend on.
-type Key = (Status, Option<Status>, Vec<(Role, bool)>, i64, usize);
+type Key = (
+    Status,
+    Option<Status>,
+    Vec<(Role, bool)>,
+    i64,
+    usize,
+    bool,
+    bool,
+);
 
 struct Search<'w, 'v> {
     workflow: &'w Workflow,
@@ -194,6 +202,12 @@ impl Search<'_, '_> {
             situation.alive.clone(),
             situation.children(),
             situation.summary(),
+            situation.has_workspace
+                && self
+                    .explored
+                    .relevance
+                    .reads_pull_request(&situation.status),
+            situation.has_pull_request,
         );
         let candidates = match self.candidates.remove(&key) {
             Some(candidates) => candidates,
@@ -243,7 +257,10 @@ impl Search<'_, '_> {
             Occurrence::Request { .. } => &[Trigger::Request],
             Occurrence::Merge { .. } => &[Trigger::Request, Trigger::Merged],
             Occurrence::MergedOutside => &[Trigger::Merged],
-            Occurrence::PullRequest { .. } => &[Trigger::PrMerged, Trigger::PrClosed],
+            Occurrence::PullRequest(PullRequestEvent::Merged) => {
+                &[Trigger::PrMerged, Trigger::Merged]
+            }
+            Occurrence::PullRequest(PullRequestEvent::Closed) => &[Trigger::PrClosed],
             _ => return false,
         };
         let ends = |edge: &Edge| match &edge.to {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use orange_engine::forge::pull_request::PullRequestLink;
+use orange_engine::forge::reaction::ReactionRecord;
 use orange_engine::language::Workflow;
 use orange_engine::names::{
     BranchName, FieldName, HarnessName, ProjectName, RunId, Status, TaskId, WorkspaceName,
@@ -23,6 +25,8 @@ pub struct Situation {
     /// Where it was entered from, if that matters.
     pub previous: Option<Status>,
     pub has_workspace: bool,
+    /// Whether it has a pull request, if that matters.
+    pub has_pull_request: bool,
     /// The live agents, and whether each is headless.
     pub alive: Vec<(Role, bool)>,
     /// Fields that guards read, as far as they matter here.
@@ -57,6 +61,7 @@ impl Situation {
                 .clone()
                 .filter(|_| relevance.returns(&status)),
             has_workspace: task.workspace != Workspace::None,
+            has_pull_request: relevance.reads_pull_request(&status) && task.pull_request.is_some(),
             alive,
             counters: relevance.values(&status, |field| task.value(field)),
             crashes,
@@ -126,6 +131,8 @@ impl Situation {
             runs: runs.collect(),
             sections: BTreeMap::new(),
             submission: None,
+            pull_request: self.has_pull_request.then(pull_request),
+            reactions: ReactionRecord::default(),
             report: None,
             children: children.collect(),
             pending: Vec::new(),
@@ -158,6 +165,15 @@ impl Situation {
     /// The length of the summary, as far as that matters.
     pub(super) fn summary(&self) -> usize {
         self.summary
+    }
+}
+
+/// The pull request of the model.
+pub(super) fn pull_request() -> PullRequestLink {
+    PullRequestLink {
+        number: 1,
+        id: String::from("pull request"),
+        url: String::from("https://forge/1"),
     }
 }
 

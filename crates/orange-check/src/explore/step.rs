@@ -3,7 +3,8 @@
 use std::fmt;
 
 use orange_engine::evidence::Evidence;
-use orange_engine::language::gates::{Gate, GateKind, PullRequestState};
+use orange_engine::language::gates::{Gate, GateKind};
+use orange_engine::language::workflow::Trigger;
 use orange_engine::names::Status;
 use orange_engine::report::Report;
 use orange_engine::role::Role;
@@ -62,10 +63,10 @@ pub enum Occurrence {
         role: Role,
         report: Box<Report>,
     },
-    /// The forge reports the state of the pull request.
-    PullRequest {
-        state: PullRequestState,
-    },
+    /// The user opens a pull request.
+    OpenPullRequest,
+    /// The forge reports something about the pull request.
+    PullRequest(PullRequestEvent),
     /// The branch is merged outside of orange.
     MergedOutside,
     AddChild,
@@ -74,6 +75,32 @@ pub enum Occurrence {
     Summarize {
         length: usize,
     },
+}
+
+/// What can happen to a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PullRequestEvent {
+    Merged,
+    Closed,
+    Failing,
+    Conflicting,
+    Feedback,
+    Ready,
+}
+
+impl PullRequestEvent {
+    /// Every event, with the triggers of the edges it takes.
+    pub const ALL: [(PullRequestEvent, &'static [Trigger]); 6] = [
+        (
+            PullRequestEvent::Merged,
+            &[Trigger::PrMerged, Trigger::Merged],
+        ),
+        (PullRequestEvent::Closed, &[Trigger::PrClosed]),
+        (PullRequestEvent::Failing, &[Trigger::PrFailing]),
+        (PullRequestEvent::Conflicting, &[Trigger::PrConflicting]),
+        (PullRequestEvent::Feedback, &[Trigger::PrFeedback]),
+        (PullRequestEvent::Ready, &[Trigger::PrReady]),
+    ];
 }
 
 /// What a document and the world show while something happens.
@@ -160,12 +187,14 @@ impl Step {
             | Occurrence::Merge { by } => *by == Role::Human,
             Occurrence::Create { .. }
             | Occurrence::Respawn { .. }
-            | Occurrence::PullRequest { .. }
+            | Occurrence::OpenPullRequest
+            | Occurrence::PullRequest(PullRequestEvent::Merged | PullRequestEvent::Closed)
             | Occurrence::MergedOutside
             | Occurrence::Summarize { .. } => true,
             Occurrence::Die { .. }
             | Occurrence::TimeOut
             | Occurrence::Report { .. }
+            | Occurrence::PullRequest(_)
             | Occurrence::AddChild
             | Occurrence::EndChild => false,
         }
@@ -209,11 +238,15 @@ impl fmt::Display for Occurrence {
                 }
                 Ok(())
             }
-            Occurrence::PullRequest { state } => match state {
-                PullRequestState::Open => formatter.write_str("the pull request is open"),
-                PullRequestState::Merged => formatter.write_str("the pull request is merged"),
-                PullRequestState::Closed => formatter.write_str("the pull request is closed"),
-            },
+            Occurrence::OpenPullRequest => formatter.write_str("the human opens a pull request"),
+            Occurrence::PullRequest(event) => formatter.write_str(match event {
+                PullRequestEvent::Merged => "the pull request is merged",
+                PullRequestEvent::Closed => "the pull request is closed",
+                PullRequestEvent::Failing => "checks of the pull request fail",
+                PullRequestEvent::Conflicting => "the pull request conflicts with its base",
+                PullRequestEvent::Feedback => "reviewers comment on the pull request",
+                PullRequestEvent::Ready => "the pull request leaves nothing to fix",
+            }),
             Occurrence::MergedOutside => formatter.write_str("the branch is merged outside orange"),
             Occurrence::AddChild => formatter.write_str("a child task is created"),
             Occurrence::EndChild => formatter.write_str("a child task ends"),

@@ -54,11 +54,18 @@ fn is_usual(workflow: &Workflow, arrow: &Arrow) -> bool {
 
 fn is_failure(trigger: Trigger) -> bool {
     match trigger {
-        Trigger::Crash | Trigger::Timeout | Trigger::SpawnFailed | Trigger::PrClosed => true,
+        Trigger::Crash
+        | Trigger::Timeout
+        | Trigger::SpawnFailed
+        | Trigger::PrClosed
+        | Trigger::PrFailing
+        | Trigger::PrConflicting
+        | Trigger::PrFeedback => true,
         Trigger::Request
         | Trigger::Exit
         | Trigger::Merged
         | Trigger::PrMerged
+        | Trigger::PrReady
         | Trigger::ChildrenDone
         | Trigger::Report => false,
     }

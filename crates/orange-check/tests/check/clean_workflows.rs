@@ -8,13 +8,14 @@ use crate::witness;
 /// A workflow, and the findings that `check` correctly reports for it.
 type Row = (&'static str, &'static [FindingCode]);
 
-const ROWS: [Row; 18] = [
+const ROWS: [Row; 19] = [
     (include_str!("clean_workflows/cooldown.yml"), &[]),
     (include_str!("clean_workflows/delegation.yml"), &[]),
     (include_str!("clean_workflows/empty-summary.yml"), &[]),
     (include_str!("clean_workflows/headless.yml"), &[]),
     (include_str!("clean_workflows/judge-ends.yml"), &[]),
     (include_str!("clean_workflows/many-roles.yml"), &[]),
+    (include_str!("clean_workflows/merges-itself.yml"), &[]),
     (include_str!("clean_workflows/no-agents.yml"), &[]),
     (include_str!("clean_workflows/no-agents-anyone.yml"), &[]),
     (include_str!("clean_workflows/no-review.yml"), &[]),

@@ -17,6 +17,7 @@ mod generated_workflows;
 mod graph;
 mod large_workflows;
 mod mutations;
+mod pull_requests;
 mod seeds;
 mod shipped_workflows;
 mod witness;

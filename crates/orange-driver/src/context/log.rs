@@ -125,6 +125,7 @@ fn cause_and_role(cause: &Cause) -> (&'static str, Option<String>) {
                 RequestKind::Stop { .. } => "stop",
                 RequestKind::Restart { .. } => "restart",
                 RequestKind::Reopen => "reopen",
+                RequestKind::OpenPullRequest { .. } => "open_pull_request",
                 RequestKind::HandEdit { .. } => "hand_edit",
                 RequestKind::Amend { .. } => "amend",
                 RequestKind::RetryEffects => "retry_effects",
@@ -144,6 +145,7 @@ fn cause_and_role(cause: &Cause) -> (&'static str, Option<String>) {
                 Observation::EffectDone { .. } => "effect_done",
                 Observation::EffectFailed { .. } => "effect_failed",
                 Observation::Merged { .. } => "merged",
+                Observation::PullRequest(_) => "pull_request",
                 Observation::TimedOut => "timed_out",
                 _ => "observed",
             };

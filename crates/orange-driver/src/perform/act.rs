@@ -65,7 +65,10 @@ impl Performer {
                 }
                 Ok(merged)
             }
-            Effect::CreatePr { .. } => Err(not_available("opening a pull request")),
+            Effect::CreatePr(_) => Err(not_available("opening a pull request")),
+            Effect::ReadyPr | Effect::RerunChecks { .. } | Effect::MergePr { .. } => {
+                Err(not_available("changing a pull request"))
+            }
             Effect::CreateChildren { delegations } => {
                 self.create_children(store, &task, pending.planned.id, delegations)
             }

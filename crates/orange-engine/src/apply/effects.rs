@@ -83,6 +83,9 @@ pub(super) fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutco
             task.sections.remove(&section);
         }
         (Effect::Route, EffectOutcome::Routed(harness)) => task.harness = harness.clone(),
+        (Effect::CreatePr(_), EffectOutcome::PullRequest(link)) => {
+            task.pull_request = Some(link.clone());
+        }
         (Effect::CreateChildren { .. }, EffectOutcome::Children(children)) => {
             for child in children {
                 add_child(task, child);

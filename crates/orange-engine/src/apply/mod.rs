@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::document::{SectionHash, SectionName};
 use crate::event::{Event, Fact, StatusChange, TaskCreation};
+use crate::forge::reaction::ReactionRecord;
 use crate::input::Origin;
 use crate::names::TaskId;
 use crate::role::Role;
@@ -113,6 +114,14 @@ pub fn fold(task: &mut Task, event: &Event) {
         Fact::ChildReopened { child } => {
             task.children.insert(child.clone(), None);
         }
+        Fact::PullRequestLinked { link } => task.pull_request = Some(link.clone()),
+        Fact::PullRequestReaction {
+            fingerprint,
+            reaction,
+            file,
+        } => task
+            .reactions
+            .record(fingerprint, *reaction, file.as_deref()),
         // These change nothing in the task; they are recorded to explain its history.
         Fact::MergeStarted { .. }
         | Fact::AgentRespawned { .. }
@@ -215,6 +224,8 @@ pub(crate) fn task_from_creation(creation: &TaskCreation, event: &Event) -> Task
             .map(|(name, hash)| (name.clone(), SectionRecord::existing(*hash)))
             .collect(),
         submission: None,
+        pull_request: None,
+        reactions: ReactionRecord::default(),
         report: None,
         children: BTreeMap::new(),
         pending: Vec::new(),
@@ -265,9 +276,11 @@ fn change_status(task: &mut Task, changed: &StatusChange, event: &Event) {
     for record in task.sections.values_mut() {
         record.at_entry.clone_from(&record.hash);
     }
-    // A decision by the user resets the error count, so the same error may be retried.
+    // A decision by the user resets the error count, so the same error may be retried. Reactions to
+    // the pull request may be repeated as well.
     if changed.by == Role::Human {
         task.last_error = None;
+        task.reactions.forget_answers();
     }
 }
 

@@ -1,13 +1,14 @@
 //! Whether a gate holds, fails, or needs a fact.
 
 use super::plan_builder::PlanBuilder;
+use super::pull_request_gate;
 use super::submission;
 use crate::document::Section;
 use crate::document::reading::{self, Verdict, VerdictReading};
 use crate::input::{CommandResult, FactNeeded};
 use crate::language::gates::{
-    CommandGate, Gate, GateKind, GitCondition, GitGate, PullRequestGate, ReportCondition,
-    ReportField, ReportGate, SectionGate,
+    CommandGate, Gate, GateKind, GitCondition, GitGate, ReportCondition, ReportField, ReportGate,
+    SectionGate,
 };
 use crate::refusal::GateFailure;
 use crate::report::Report;
@@ -22,7 +23,10 @@ pub(super) enum GateResult {
 }
 
 impl GateResult {
-    fn from_failures(failures: Vec<GateFailure>, evidence: impl FnOnce() -> String) -> GateResult {
+    pub(super) fn from_failures(
+        failures: Vec<GateFailure>,
+        evidence: impl FnOnce() -> String,
+    ) -> GateResult {
         if failures.is_empty() {
             GateResult::Passes(evidence())
         } else {
@@ -36,7 +40,7 @@ pub(super) fn check(gate: &Gate, steps: &PlanBuilder<'_>) -> GateResult {
         GateKind::Section(gate) => check_section(gate, steps),
         GateKind::Report(gate) => check_report(gate, steps.task.report.as_ref()),
         GateKind::Git(gate) => check_git(gate, steps),
-        GateKind::PullRequest(gate) => check_pull_request(gate, steps),
+        GateKind::PullRequest(gate) => pull_request_gate::check(gate, steps),
         GateKind::Command(gate) => check_command(gate, steps),
     }
 }
@@ -220,31 +224,6 @@ fn check_git(gate: &GitGate, steps: &PlanBuilder<'_>) -> GateResult {
         });
         let met = met.collect::<Vec<_>>().join(", ");
         format!("{met} (at {})", git.head.short())
-    })
-}
-
-fn check_pull_request(gate: &PullRequestGate, steps: &PlanBuilder<'_>) -> GateResult {
-    let Some(known) = steps.facts().and_then(|facts| facts.pull_request) else {
-        return GateResult::Needs(FactNeeded::PullRequest);
-    };
-    let Some(found) = known else {
-        return GateResult::Fails(vec![GateFailure::PullRequestMissing]);
-    };
-    let mut failures = Vec::new();
-    if let Some(wanted) = gate.state
-        && found.state != wanted
-    {
-        let found = found.state;
-        failures.push(GateFailure::PullRequestState { found, wanted });
-    }
-    if let Some(wanted) = gate.checks
-        && found.checks != Some(wanted)
-    {
-        let found = found.checks;
-        failures.push(GateFailure::PullRequestChecks { found, wanted });
-    }
-    GateResult::from_failures(failures, || {
-        String::from("the pull request meets the conditions")
     })
 }
 

@@ -55,6 +55,9 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
             "commit the work in the task's worktree; if you merged the branch yourself, name its \
              commit: `{same_command} --head COMMIT`"
         ),
+        Blocker::NothingToPush { .. } => {
+            format!("commit the work in the task's worktree, then run `{same_command}`")
+        }
         Blocker::NotInBranch { .. } => {
             format!("see the branch's commits with `orange task diff {task}`")
         }
@@ -167,6 +170,7 @@ fn repeat_command(refusal: &Refusal) -> String {
         Attempt::Stop { .. } => format!("orange task stop {task}"),
         Attempt::Restart { .. } => format!("orange task restart {task}"),
         Attempt::Reopen => format!("orange task reopen {task}"),
+        Attempt::OpenPullRequest => format!("orange task pr {task}"),
         Attempt::Amend => String::from("orange task update"),
         Attempt::Tell => format!("orange task tell {task} --message TEXT"),
         Attempt::RetryEffects => format!("orange task retry {task}"),
@@ -245,6 +249,7 @@ fn ask_user_hint(refusal: &Refusal) -> String {
             Attempt::Stop { .. } => format!("orange task stop {task}"),
             Attempt::Restart { .. } => format!("orange task restart {task}"),
             Attempt::Reopen => format!("orange task reopen {task}"),
+            Attempt::OpenPullRequest => format!("orange task pr {task}"),
             Attempt::Amend => format!("orange task update {task}"),
             Attempt::Tell => format!("orange task tell {task} --message TEXT"),
             Attempt::RetryEffects => format!("orange task retry {task}"),
@@ -343,12 +348,22 @@ fn gate_hint(failure: &GateFailure, same_command: &str, task: &TaskId) -> Option
                  `git commit --amend`, or with `git rebase -i`, then run `{same_command}`"
             ),
         },
-        GateFailure::PullRequestMissing => String::from(
-            "this version of orange cannot read pull requests; move the task to another \
-             workflow with `orange task update --workflow NAME`",
-        ),
-        GateFailure::PullRequestState { .. } | GateFailure::PullRequestChecks { .. } => {
-            format!("check it with `gh pr view`, then run `{same_command}`")
+        GateFailure::PullRequestMissing | GateFailure::PullRequestHead { .. } => {
+            format!("push the branch with `orange task pr {task}`, then run `{same_command}`")
+        }
+        GateFailure::PullRequestDraft { wanted: false } => {
+            format!("mark it as ready with `orange task pr {task} --ready`")
+        }
+        GateFailure::PullRequestUnknown { .. } => {
+            format!("ask again with `orange forge look`, then run `{same_command}`")
+        }
+        GateFailure::PullRequestState { .. }
+        | GateFailure::PullRequestDraft { .. }
+        | GateFailure::PullRequestChecks { .. }
+        | GateFailure::PullRequestReview { .. }
+        | GateFailure::PullRequestMergeable { .. }
+        | GateFailure::PullRequestThreads { .. } => {
+            format!("see it with `orange task pr {task} --open`, then run `{same_command}`")
         }
         GateFailure::Command { command, .. } => {
             format!(

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use super::plan_builder::PlanBuilder;
 use super::respawn;
 use super::transition::change_fields;
-use crate::effect::{Effect, Kill, KillScope, NotifyRole, Spawn};
+use crate::effect::{CreatePr, Effect, Kill, KillScope, NotifyRole, Spawn};
 use crate::language::hooks::{Action, HarnessChoice, Hook, SpawnHook};
 use crate::language::prompt::Prompt;
 use crate::language::workflow::{Change, NewValue};
-use crate::names::{FieldName, HarnessName, RunId};
+use crate::names::{CommitId, FieldName, HarnessName, RunId};
 use crate::role::Role;
 use crate::task::{PendingState, Task, TransitionMessage, Workspace};
 
@@ -126,9 +126,17 @@ fn effect(steps: &mut PlanBuilder<'_>, hook: &Hook, context: &Context<'_>) -> Op
         }
         Action::SpawnNext => Effect::SpawnNext,
         Action::PushBranch => Effect::PushBranch { branch },
-        Action::CreatePr => Effect::CreatePr {
+        Action::CreatePr { draft, labels } => Effect::CreatePr(CreatePr {
             branch,
+            head: submitted_commit(steps),
             title: steps.task.summary.clone(),
+            draft: *draft,
+            labels: labels.clone(),
+        }),
+        Action::ReadyPr => Effect::ReadyPr,
+        Action::MergePr { strategy } => Effect::MergePr {
+            head: submitted_commit(steps)?,
+            strategy: *strategy,
         },
         Action::DeleteRemoteBranch => Effect::DeleteRemoteBranch { branch },
         Action::SetField(change) => {
@@ -162,6 +170,19 @@ fn effect(steps: &mut PlanBuilder<'_>, hook: &Hook, context: &Context<'_>) -> Op
         },
         Action::CloseIssue => Effect::CloseIssue,
     })
+}
+
+/// Whether an effect of these hooks is about a commit.
+pub(super) fn need_commit(hooks: &[&Hook]) -> bool {
+    let mut actions = hooks.iter().map(|hook| &hook.action);
+    actions.any(|action| matches!(action, Action::CreatePr { .. } | Action::MergePr { .. }))
+}
+
+/// The submitted commit, else the branch's.
+fn submitted_commit(steps: &PlanBuilder<'_>) -> Option<CommitId> {
+    let submitted = steps.task.submission.as_ref().map(|it| &it.commit);
+    let git = steps.facts().and_then(|facts| facts.git.as_ref());
+    submitted.or(git.map(|git| &git.head)).cloned()
 }
 
 /// Increments the counter first, so the window's name and the prompt contain the new count.
@@ -351,6 +372,10 @@ pub(super) fn fill(prompt: &Prompt, steps: &PlanBuilder<'_>, message: &str) -> S
                 parent.map(ToString::to_string).unwrap_or_default()
             }
             "children" => children(task),
+            "feedback_file" => {
+                let file = task.reactions.feedback_file();
+                file.unwrap_or_default().to_owned()
+            }
             other => match steps.workflow.limits.get(other) {
                 Some(limit) => limit.to_string(),
                 None => task.value(&FieldName::new(other)).to_string(),

@@ -74,6 +74,7 @@ pub(super) fn start(
         local,
         was_in_base: chosen.is_in_base,
         left_out: chosen.left_out,
+        pull_request: steps.task.pull_request.clone().filter(|_| !local),
     };
     steps.plan_effect(plan, Effect::Merge(merge), OnError::Stop);
     Ok(())

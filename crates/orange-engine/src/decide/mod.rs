@@ -14,6 +14,7 @@ mod merge;
 mod next_steps;
 mod observation;
 mod plan_builder;
+mod pull_request_gate;
 mod refuse_start;
 mod request;
 mod respawn;

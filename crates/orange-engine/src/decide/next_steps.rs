@@ -22,7 +22,6 @@ use crate::task::Task;
 pub fn next_steps(workflow: &Workflow, task: &Task, context: &DecisionContext) -> Vec<NextStep> {
     let steps = PlanBuilder::new(workflow, task, context, None);
     let edges = workflow.edges_from(&task.status);
-    let edges = edges.filter(|edge| edge.trigger.is_available());
     edges.map(|edge| next_step(edge, &steps)).collect()
 }
 

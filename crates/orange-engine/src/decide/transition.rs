@@ -69,6 +69,13 @@ pub(super) fn take(
     }
     let submission =
         submission::submission_after(steps, taken.edge, &taken.to, taken.trigger, &taken.by)?;
+    let state = workflow.state(&taken.to);
+    let on_enter = state.map_or(&[] as &[Hook], |state| &state.on_enter);
+    let all: Vec<&Hook> = taken.edge.hooks.iter().chain(on_enter).collect();
+    let is_git_known = steps.facts().is_some_and(|facts| facts.git.is_some());
+    if hooks::need_commit(&all) && submission.is_none() && !is_git_known {
+        return Err(vec![FactNeeded::Git]);
+    }
     let known = hooks::known_runs(steps);
     let cancels_merge = steps.task.pending_merge().is_some() && taken.by != Role::Human && !ends;
     let message = taken.message.clone().unwrap_or_default();
@@ -165,7 +172,11 @@ pub(super) fn plan_entry(
 /// Whether the task is in a status that asks the user.
 pub(super) fn is_waiting_for_user(steps: &PlanBuilder<'_>) -> bool {
     let state = steps.workflow.state(&steps.task.status);
-    state.is_some_and(|state| state.kind == Kind::Human)
+    state.is_some_and(asks_user)
+}
+
+pub(super) fn asks_user(state: &State) -> bool {
+    state.kind == Kind::Human
 }
 
 /// Raises attention for an expected agent that is neither running nor being started, because the
@@ -238,7 +249,11 @@ fn cancel_stale(steps: &mut PlanBuilder<'_>, plan: u64, state: Option<&State>, h
         match effect {
             Effect::Spawn(spawn) => failed || !is_kept(&spawn.role),
             Effect::NotifyRole(notify) => failed || !is_kept(&notify.role),
-            Effect::Merge(_) => true,
+            // These are about the commit of the previous status.
+            Effect::Merge(_)
+            | Effect::ReadyPr
+            | Effect::RerunChecks { .. }
+            | Effect::MergePr { .. } => true,
             Effect::ReleaseWorkspace { .. } => failed && (acquires || releases),
             _ => failed,
         }

@@ -1,10 +1,72 @@
 //! What is known about a pull request.
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
 use super::checks::Rollup;
 use super::knowledge::Knowledge;
 use crate::language::gates::PullRequestState;
 use crate::names::{BranchName, CommitId};
 use crate::time::Timestamp;
+
+/// The pull request of a task.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct PullRequestLink {
+    /// Its number.
+    pub number: u64,
+    /// The forge's own id, which survives a renamed repository.
+    pub id: String,
+    /// Where to read it.
+    pub url: String,
+}
+
+impl fmt::Display for PullRequestLink {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "pull request #{}", self.number)
+    }
+}
+
+/// What a look at a task's pull request means for the task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PullRequestReading {
+    pub link: PullRequestLink,
+    /// The commit that the pull request stands for.
+    pub head: CommitId,
+    /// `Merged` only if git confirms that the default branch has the merged work.
+    pub state: PullRequestState,
+    /// What comes first; absent when something that could come first is unknown, or when the head
+    /// is not the commit of the task's branch.
+    pub concern: Option<PullRequestConcern>,
+}
+
+/// What comes first about an open pull request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PullRequestConcern {
+    pub kind: ConcernKind,
+    /// Whatever makes this concern another than the last one for the same commit, such as the
+    /// commit of the base, the ids of the failed runs, or the digests of the points.
+    pub details: Vec<String>,
+    /// The file with the text from outside, which no agent gets in its prompt.
+    pub file: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConcernKind {
+    Conflicting,
+    Failing {
+        /// The names of the checks.
+        checks: Vec<String>,
+        /// Whether the forge can run them again.
+        can_rerun: bool,
+    },
+    Feedback {
+        /// A short title for each point, without text from outside.
+        points: Vec<String>,
+    },
+    /// Nothing that an agent has to fix, and no check is running.
+    Settled,
+}
 
 /// What one cheap look at a pull request shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,9 +97,25 @@ pub enum Mergeability {
     Conflicting,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// The review of a pull request.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum ReviewDecision {
+    /// A reviewer approved it.
     Approved,
+    /// A reviewer requests changes.
     ChangesRequested,
     /// A review is required and has not been given.
     Required,

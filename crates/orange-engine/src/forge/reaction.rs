@@ -1,27 +1,53 @@
 //! Bounds how often orange reacts to a pull request.
 //!
-//! The counter is checked before the fingerprint. Otherwise a head that never moves would count as
-//! handled for ever, and the user would never learn of it.
+//! The counter of the workflow is checked before the fingerprint. Otherwise a head that never moves
+//! would count as handled for ever, and the user would never learn of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
 
 use super::issue::digest;
-use super::readiness::Concern;
 use crate::names::CommitId;
 
 /// What a reaction answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum ReactionKind {
+    /// The head conflicts with the base.
     Conflicting,
+    /// Checks failed.
     Failing,
+    /// Reviewers made points.
     Feedback,
+    /// It was merged.
+    Merged,
+    /// It was closed without a merge.
+    Closed,
 }
 
-/// Identifies what a reaction answers: the same fingerprint is reacted to once.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Identifies what a reaction answers: the same fingerprint is answered once.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize,
+)]
 pub struct Fingerprint {
+    /// What it answers.
     pub kind: ReactionKind,
+    /// The commit it is about.
     pub head: CommitId,
+    /// The digest of the details.
     pub digest: String,
 }
 
@@ -42,41 +68,37 @@ impl Fingerprint {
     }
 }
 
-/// A round that was started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RoundState {
-    InFlight,
-    Ended,
-}
-
-/// What has been done about a pull request so far. Only the user resets it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReactionRecord {
-    rounds: BTreeMap<Fingerprint, RoundState>,
-    round_count: u32,
-    /// Heads whose failed checks were run again.
-    reruns: BTreeSet<CommitId>,
-    /// What was reported to the user, so that it is reported only once.
-    reported: BTreeSet<Fingerprint>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReactionLimits {
-    /// How many rounds agents get in all.
-    pub rounds: u32,
-    /// Whether failed checks are run again once per head before an agent gets them.
-    pub rerun: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What orange did about a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Reaction {
-    /// Run the failed checks again.
-    Rerun(Fingerprint),
-    /// Give it to an agent.
-    Start(Fingerprint),
-    /// Tell the user, who has to take over.
-    Report(Fingerprint, ReportReason),
-    Nothing(IdleReason),
+    /// It ran the failed checks again.
+    Rerun,
+    /// It took a transition of the workflow.
+    Transition,
+    /// It told the user.
+    Report,
+}
+
+/// What the workflow offers for a concern in the current status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// A transition to a status in which an agent works.
+    Round,
+    /// A transition to another status.
+    Move,
+    /// Transitions whose guards or gates do not hold.
+    Closed,
+}
+
+/// What to do about a concern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextReaction {
+    Rerun,
+    Transition,
+    Report(ReportReason),
+    /// The user already knows.
+    Nothing,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,86 +109,75 @@ pub enum ReportReason {
     Unchanged,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdleReason {
-    NoConcern,
-    InFlight,
-    /// The user knows.
-    Reported,
-}
-
-/// What a concern asks for, if an agent can do anything about it.
-pub fn reaction_kind(concern: &Concern) -> Option<ReactionKind> {
-    match concern {
-        Concern::Conflicting => Some(ReactionKind::Conflicting),
-        Concern::Failing(_) => Some(ReactionKind::Failing),
-        Concern::Feedback(_) => Some(ReactionKind::Feedback),
-        Concern::Merged | Concern::Closed | Concern::Waiting(_) | Concern::Ready => None,
-    }
+/// What has been done about a pull request so far.
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize,
+)]
+pub struct ReactionRecord {
+    /// What a transition answered.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    answered: BTreeSet<Fingerprint>,
+    /// What was reported to the user.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    reported: BTreeSet<Fingerprint>,
+    /// Commits whose failed checks were run again.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    reruns: BTreeSet<CommitId>,
+    /// The file with the feedback that the last transition was about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    feedback_file: Option<String>,
 }
 
 impl ReactionRecord {
-    pub fn round_count(&self) -> u32 {
-        self.round_count
+    pub fn is_empty(&self) -> bool {
+        *self == ReactionRecord::default()
     }
 
-    /// What to do now; `None` is a concern that nothing can be done about, or no concern.
-    pub fn react(&self, fingerprint: Option<&Fingerprint>, limits: ReactionLimits) -> Reaction {
-        let Some(fingerprint) = fingerprint else {
-            return Reaction::Nothing(IdleReason::NoConcern);
+    /// The file that `{feedback_file}` stands for.
+    pub fn feedback_file(&self) -> Option<&str> {
+        self.feedback_file.as_deref()
+    }
+
+    pub fn is_reported(&self, fingerprint: &Fingerprint) -> bool {
+        self.reported.contains(fingerprint)
+    }
+
+    /// What to do now. A rerun needs no round, so it comes first; it happens once per head.
+    pub fn next(&self, fingerprint: &Fingerprint, can_rerun: bool, offer: Offer) -> NextReaction {
+        if can_rerun && !self.reruns.contains(&fingerprint.head) {
+            return NextReaction::Rerun;
+        }
+        let reason = match offer {
+            Offer::Closed => ReportReason::NoRoundsLeft,
+            Offer::Move => return NextReaction::Transition,
+            Offer::Round if self.answered.contains(fingerprint) => ReportReason::Unchanged,
+            Offer::Round => return NextReaction::Transition,
         };
-        let mut rounds = self.rounds.values();
-        if rounds.any(|state| *state == RoundState::InFlight) {
-            return Reaction::Nothing(IdleReason::InFlight);
-        }
-        if self.round_count >= limits.rounds {
-            return self.report(fingerprint, ReportReason::NoRoundsLeft);
-        }
-        if self.rounds.contains_key(fingerprint) {
-            return self.report(fingerprint, ReportReason::Unchanged);
-        }
-        let is_failure = fingerprint.kind == ReactionKind::Failing;
-        if is_failure && limits.rerun && !self.reruns.contains(&fingerprint.head) {
-            return Reaction::Rerun(fingerprint.clone());
-        }
-        Reaction::Start(fingerprint.clone())
-    }
-
-    fn report(&self, fingerprint: &Fingerprint, reason: ReportReason) -> Reaction {
-        if self.reported.contains(fingerprint) {
-            Reaction::Nothing(IdleReason::Reported)
+        if self.is_reported(fingerprint) {
+            NextReaction::Nothing
         } else {
-            Reaction::Report(fingerprint.clone(), reason)
+            NextReaction::Report(reason)
         }
     }
 
-    /// Records a reaction; a start counts before anything else happens.
-    pub fn record(&mut self, reaction: &Reaction) {
+    pub fn record(&mut self, fingerprint: &Fingerprint, reaction: Reaction, file: Option<&str>) {
         match reaction {
-            Reaction::Rerun(fingerprint) => {
+            Reaction::Rerun => {
                 self.reruns.insert(fingerprint.head.clone());
             }
-            Reaction::Start(fingerprint) => {
-                self.round_count = self.round_count.saturating_add(1);
-                self.rounds
-                    .insert(fingerprint.clone(), RoundState::InFlight);
+            Reaction::Transition => {
+                self.answered.insert(fingerprint.clone());
+                self.feedback_file = file.map(str::to_owned);
             }
-            Reaction::Report(fingerprint, _) => {
+            Reaction::Report => {
                 self.reported.insert(fingerprint.clone());
             }
-            Reaction::Nothing(_) => {}
         }
     }
 
-    /// Records that the agent of the round in flight has ended, whatever it achieved.
-    pub fn end_round(&mut self) {
-        for state in self.rounds.values_mut() {
-            *state = RoundState::Ended;
-        }
-    }
-
-    /// Allows all rounds again; only the user asks for this.
-    pub fn reset(&mut self) {
-        *self = ReactionRecord::default();
+    /// Allows the same reactions again, because the user has decided about the task.
+    pub fn forget_answers(&mut self) {
+        self.answered.clear();
+        self.reported.clear();
     }
 }

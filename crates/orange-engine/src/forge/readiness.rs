@@ -48,6 +48,21 @@ pub enum Wait {
     Rule,
 }
 
+impl Concern {
+    /// Whether an agent has nothing to fix and no check is running.
+    pub fn is_settled(&self) -> bool {
+        match self {
+            Concern::Ready => true,
+            Concern::Waiting(waits) => !waits.contains(&Wait::Checks),
+            Concern::Merged
+            | Concern::Closed
+            | Concern::Conflicting
+            | Concern::Failing(_)
+            | Concern::Feedback(_) => false,
+        }
+    }
+}
+
 impl Situation<'_> {
     /// What comes first; unknown as soon as something that could come first is unknown.
     pub fn concern(&self) -> Knowledge<Concern> {

@@ -42,7 +42,7 @@ pub const CHILDREN_OPEN: &str = "children_open";
 pub const DERIVED_FIELDS: [&str; 4] = [SUMMARY_CHARS, CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS];
 
 /// Prompt variables that are texts; every field and limit is a variable too.
-pub(crate) const TEXT_VARIABLES: [&str; 12] = [
+pub(crate) const TEXT_VARIABLES: [&str; 13] = [
     "id",
     "summary",
     "project",
@@ -55,6 +55,7 @@ pub(crate) const TEXT_VARIABLES: [&str; 12] = [
     "last_error",
     "parent",
     "children",
+    "feedback_file",
 ];
 
 pub(crate) fn is_derived(field: &str) -> bool {

@@ -192,9 +192,41 @@ pub struct PullRequestGate {
     /// The state it must have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<PullRequestState>,
+    /// Whether it must be a draft.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draft: Option<bool>,
     /// The state its checks must have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<ChecksState>,
+    /// Whether a repository without checks counts as one whose checks have that state.
+    pub allow_none: bool,
+    /// The review it must have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewCondition>,
+    /// Whether it must be free of conflicts with its base.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mergeable: Option<bool>,
+    /// What must be true of the points of its reviewers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<ThreadsCondition>,
+}
+
+/// The review that a pull request must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewCondition {
+    /// An approval.
+    Approved,
+    /// An approval, unless the repository requires no review.
+    NoneRequired,
+}
+
+/// What must be true of the points of reviewers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadsCondition {
+    /// None is open.
+    Resolved,
 }
 
 /// The state of a pull request.

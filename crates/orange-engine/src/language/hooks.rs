@@ -6,6 +6,7 @@ use super::problem::Position;
 use super::prompt::Prompt;
 use super::workflow::{Change, Permissions};
 use crate::document::SectionName;
+use crate::effect::MergeStrategy;
 use crate::names::{FieldName, PromptName};
 use crate::role::Role;
 
@@ -64,8 +65,21 @@ pub enum Action {
     SpawnNext,
     /// Pushes the branch.
     PushBranch,
-    /// Opens a pull request.
-    CreatePr,
+    /// Pushes the submitted commit, and finds or opens the pull request of the branch.
+    CreatePr {
+        /// Whether a new pull request is a draft; if absent, the project's setting decides.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        draft: Option<bool>,
+        /// The labels of a new pull request, in addition to those of the project.
+        labels: Vec<String>,
+    },
+    /// Marks the pull request as ready for review.
+    ReadyPr,
+    /// Asks the forge to merge the submitted commit.
+    MergePr {
+        /// The merge strategy.
+        strategy: MergeStrategy,
+    },
     /// Removes the remote branch.
     DeleteRemoteBranch,
     /// Changes a numeric field.
@@ -196,7 +210,9 @@ impl Action {
             Action::NotifyWorker { .. } => "notify_worker",
             Action::SpawnNext => "spawn_next",
             Action::PushBranch => "push_branch",
-            Action::CreatePr => "create_pr",
+            Action::CreatePr { .. } => "create_pr",
+            Action::ReadyPr => "ready_pr",
+            Action::MergePr { .. } => "merge_pr",
             Action::DeleteRemoteBranch => "delete_remote_branch",
             Action::SetField(_) => "set_field",
             Action::ArchiveSection { .. } => "archive_section",

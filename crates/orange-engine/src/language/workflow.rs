@@ -239,6 +239,14 @@ pub enum Trigger {
     PrMerged,
     /// The pull request was closed without a merge.
     PrClosed,
+    /// Checks of the pull request failed, also when they ran again.
+    PrFailing,
+    /// The pull request conflicts with its base.
+    PrConflicting,
+    /// Reviewers made points about the pull request.
+    PrFeedback,
+    /// The pull request leaves nothing to fix, and none of its checks is running.
+    PrReady,
     /// Every child task has ended.
     ChildrenDone,
     /// A headless run wrote its report.
@@ -247,7 +255,7 @@ pub enum Trigger {
 
 impl Trigger {
     /// Every trigger, by its name in a file.
-    pub const ALL: [(&'static str, Trigger); 10] = [
+    pub const ALL: [(&'static str, Trigger); 14] = [
         ("request", Trigger::Request),
         ("exit", Trigger::Exit),
         ("crash", Trigger::Crash),
@@ -256,9 +264,26 @@ impl Trigger {
         ("merged", Trigger::Merged),
         ("pr_merged", Trigger::PrMerged),
         ("pr_closed", Trigger::PrClosed),
+        ("pr_failing", Trigger::PrFailing),
+        ("pr_conflicting", Trigger::PrConflicting),
+        ("pr_feedback", Trigger::PrFeedback),
+        ("pr_ready", Trigger::PrReady),
         ("children_done", Trigger::ChildrenDone),
         ("report", Trigger::Report),
     ];
+
+    /// Whether it is about the pull request.
+    pub fn is_forge(self) -> bool {
+        matches!(
+            self,
+            Trigger::PrMerged
+                | Trigger::PrClosed
+                | Trigger::PrFailing
+                | Trigger::PrConflicting
+                | Trigger::PrFeedback
+                | Trigger::PrReady
+        )
+    }
 
     /// Its name in a file.
     pub fn as_str(self) -> &'static str {

@@ -7,9 +7,10 @@ use serde::Serialize;
 
 use crate::document::SectionName;
 use crate::document::reading::Verdict;
+use crate::forge::pull_request::ReviewDecision;
 use crate::input::{CommandResult, UnfilteredFile};
 use crate::language::gates::{
-    ChecksState, GitCondition, PullRequestState, ReportCondition, ReportField,
+    ChecksState, GitCondition, PullRequestState, ReportCondition, ReportField, ReviewCondition,
 };
 use crate::names::{BranchName, CommitId, Status};
 use crate::role::Role;
@@ -28,6 +29,20 @@ pub enum CommitKind {
     Reviewed,
     /// The request names it.
     Named,
+}
+
+/// A fact about a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PullRequestFact {
+    /// The state of its checks.
+    Checks,
+    /// Its review.
+    Review,
+    /// Whether it can be merged without conflicts.
+    Mergeable,
+    /// The points of its reviewers.
+    Threads,
 }
 
 /// Why a gate does not pass.
@@ -147,12 +162,46 @@ pub enum GateFailure {
         /// The state that this edge needs.
         wanted: PullRequestState,
     },
+    /// The pull request stands for another commit than the branch.
+    PullRequestHead {
+        /// Its commit.
+        found: CommitId,
+        /// The branch's commit.
+        wanted: CommitId,
+    },
+    /// The pull request is a draft, or is not.
+    PullRequestDraft {
+        /// Whether it must be a draft.
+        wanted: bool,
+    },
     /// The checks are in another state.
     PullRequestChecks {
-        /// Their state.
+        /// Their state; `null` if the repository has no checks.
         found: Option<ChecksState>,
         /// The state that this edge needs.
         wanted: ChecksState,
+    },
+    /// The pull request lacks the review.
+    PullRequestReview {
+        /// Its review; `null` if it has none.
+        found: Option<ReviewDecision>,
+        /// The review that this edge needs.
+        wanted: ReviewCondition,
+    },
+    /// The pull request conflicts with its base, or does not.
+    PullRequestMergeable {
+        /// Whether it must be free of conflicts.
+        wanted: bool,
+    },
+    /// Points of reviewers are open.
+    PullRequestThreads {
+        /// How many.
+        open: usize,
+    },
+    /// The forge has not answered yet.
+    PullRequestUnknown {
+        /// What is unknown.
+        fact: PullRequestFact,
     },
     /// The command did not succeed.
     Command {
@@ -273,25 +322,6 @@ fn fmt_other(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
             GitCondition::BranchNotDefault => "the task is on the default branch",
             GitCondition::TaskFileUntracked => "TASK.md was committed to the branch",
         }),
-        GateFailure::PullRequestMissing => formatter.write_str("there is no pull request"),
-        GateFailure::PullRequestState {
-            found,
-            wanted: expected,
-        } => write!(
-            formatter,
-            "the pull request is {}, but must be {}",
-            state_word(*found),
-            state_word(*expected)
-        ),
-        GateFailure::PullRequestChecks {
-            found,
-            wanted: expected,
-        } => write!(
-            formatter,
-            "the checks of the pull request are {}, but must be {}",
-            found.map_or("absent", checks_word),
-            checks_word(*expected)
-        ),
         GateFailure::Command { command, result } => {
             let command = command.join(" ");
             match result {
@@ -302,6 +332,63 @@ fn fmt_other(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
             }
         }
         // Sections are handled above.
+        failure => fmt_pull_request(failure, formatter),
+    }
+}
+
+fn fmt_pull_request(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match failure {
+        GateFailure::PullRequestMissing => formatter.write_str("there is no pull request"),
+        GateFailure::PullRequestState { found, wanted } => write!(
+            formatter,
+            "the pull request is {}, but must be {}",
+            state_word(*found),
+            state_word(*wanted)
+        ),
+        GateFailure::PullRequestHead { found, wanted } => write!(
+            formatter,
+            "the pull request is at {}, but the branch is at {}",
+            found.short(),
+            wanted.short()
+        ),
+        GateFailure::PullRequestDraft { wanted: false } => {
+            formatter.write_str("the pull request is a draft")
+        }
+        GateFailure::PullRequestDraft { wanted: true } => {
+            formatter.write_str("the pull request is not a draft")
+        }
+        GateFailure::PullRequestChecks { found, wanted } => write!(
+            formatter,
+            "the checks of the pull request are {}, but must be {}",
+            found.map_or("absent", checks_word),
+            checks_word(*wanted)
+        ),
+        GateFailure::PullRequestReview { found, .. } => formatter.write_str(match found {
+            Some(ReviewDecision::ChangesRequested) => {
+                "a reviewer requests changes of the pull request"
+            }
+            _ => "the pull request is not approved",
+        }),
+        GateFailure::PullRequestMergeable { wanted: true } => {
+            formatter.write_str("the pull request conflicts with its base")
+        }
+        GateFailure::PullRequestMergeable { wanted: false } => {
+            formatter.write_str("the pull request has no conflict with its base")
+        }
+        GateFailure::PullRequestThreads { open: 1 } => {
+            formatter.write_str("1 point of a reviewer is open")
+        }
+        GateFailure::PullRequestThreads { open } => {
+            write!(formatter, "{open} points of reviewers are open")
+        }
+        GateFailure::PullRequestUnknown { fact } => formatter.write_str(match fact {
+            PullRequestFact::Checks => "the state of the pull request's checks is not known yet",
+            PullRequestFact::Review => "the review of the pull request is not known yet",
+            PullRequestFact::Mergeable => {
+                "it is not known yet whether the pull request conflicts with its base"
+            }
+            PullRequestFact::Threads => "the points of the reviewers are not known yet",
+        }),
         _ => Ok(()),
     }
 }

@@ -13,7 +13,7 @@ use crate::role::Role;
 use crate::schedule::Wait;
 
 pub(crate) use gate_failure::CommitKind;
-pub use gate_failure::GateFailure;
+pub use gate_failure::{GateFailure, PullRequestFact};
 pub(crate) use wording::{HAS_SUMMARY, describe_section, describe_trigger};
 
 /// Why a request is refused. A refused request changes nothing.
@@ -81,6 +81,8 @@ pub enum Attempt {
     },
     /// Reopening the task.
     Reopen,
+    /// Opening a pull request.
+    OpenPullRequest,
     /// A change of summary, branch or priority.
     Amend,
     /// A change of the workflow.
@@ -164,6 +166,11 @@ pub enum Blocker {
     },
     /// The branch has no commit that the default branch lacks.
     NothingToMerge {
+        /// The branch.
+        branch: BranchName,
+    },
+    /// The branch has no commit to open a pull request for.
+    NothingToPush {
         /// The branch.
         branch: BranchName,
     },
@@ -270,6 +277,7 @@ impl Blocker {
             Blocker::GateFailed { .. } => "gate-failed",
             Blocker::ConfirmationNeeded { .. } => "confirmation-needed",
             Blocker::NothingToMerge { .. } => "nothing-to-merge",
+            Blocker::NothingToPush { .. } => "nothing-to-push",
             Blocker::NotInBranch { .. } => "not-in-branch",
             Blocker::VerbUnavailable { .. } => "verb-unavailable",
             Blocker::NoRespawn { .. } => "no-respawn",

@@ -53,6 +53,9 @@ impl fmt::Display for Refusal {
                     "cannot restart an agent of task `{task}` in `{from}`"
                 )?;
             }
+            Attempt::OpenPullRequest => {
+                write!(formatter, "cannot open a pull request for task `{task}`")?;
+            }
             Attempt::Reopen => write!(formatter, "cannot reopen task `{task}`")?,
             Attempt::Amend => write!(formatter, "cannot change task `{task}`")?,
             Attempt::ChangeWorkflow { workflow } => {
@@ -118,6 +121,9 @@ impl fmt::Display for Blocker {
             Blocker::GateFailed { failure } => failure.fmt(formatter),
             Blocker::ConfirmationNeeded { question } => {
                 write!(formatter, "this needs your confirmation (\"{question}\")")
+            }
+            Blocker::NothingToPush { branch } => {
+                write!(formatter, "`{branch}` has no commit of its own")
             }
             Blocker::NothingToMerge { branch } => write!(
                 formatter,
@@ -242,6 +248,10 @@ pub(crate) fn describe_trigger(trigger: &str) -> String {
         "merged" => "the branch is merged",
         "pr_merged" => "the pull request is merged",
         "pr_closed" => "the pull request is closed",
+        "pr_failing" => "checks of the pull request fail",
+        "pr_conflicting" => "the pull request conflicts with its base",
+        "pr_feedback" => "reviewers comment on the pull request",
+        "pr_ready" => "the pull request leaves nothing to fix",
         "children_done" => "every child task has ended",
         "report" => "a run reports",
         other => return format!("`{other}` occurs"),

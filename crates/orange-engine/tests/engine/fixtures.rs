@@ -8,11 +8,15 @@ use orange_engine::document::Document;
 use orange_engine::effect::{Effect, EffectOutcome};
 use orange_engine::event::{Event, Fact, StatusChange};
 use orange_engine::evidence::Evidence;
-use orange_engine::input::{
-    Cause, DecisionContext, FactNeeded, Facts, GitFacts, Input, NewTask, Observation, Request,
-    RequestKind, UncommittedWork,
+use orange_engine::forge::knowledge::Knowledge;
+use orange_engine::forge::pull_request::{
+    ConcernKind, PullRequestConcern, PullRequestLink, PullRequestReading,
 };
-use orange_engine::language::gates::GitCondition;
+use orange_engine::input::{
+    Cause, DecisionContext, FactNeeded, Facts, GitFacts, Input, NewTask, Observation,
+    PullRequestFacts, Request, RequestKind, UncommittedWork,
+};
+use orange_engine::language::gates::{ChecksState, GitCondition, PullRequestState};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Trigger;
 use orange_engine::merge_result::MergeResult;
@@ -320,6 +324,7 @@ impl<'a> World<'a> {
             Effect::Merge(merge) => {
                 EffectOutcome::Merged(MergeResult::from_commit(merge.head.clone()))
             }
+            Effect::CreatePr(_) => EffectOutcome::PullRequest(pull_request_link()),
             Effect::Route => EffectOutcome::Routed(HarnessName::new("codex")),
             Effect::CreateChildren { delegations } => {
                 let children = (0..delegations.len()).map(|n| TaskId::new(format!("child{n}")));
@@ -382,6 +387,62 @@ pub fn git_facts(holds: &[GitCondition]) -> GitFacts {
     }
 }
 
+pub fn pull_request_link() -> PullRequestLink {
+    PullRequestLink {
+        number: 12,
+        id: String::from("PR_12"),
+        url: String::from("https://github.com/coffee/shop/pull/12"),
+    }
+}
+
+/// A pull request of the branch's commit about which everything is known, and nothing is open.
+pub fn pull_request_facts() -> PullRequestFacts {
+    PullRequestFacts {
+        state: PullRequestState::Open,
+        head: CommitId::new("head"),
+        is_draft: false,
+        checks: Knowledge::Known(ChecksState::Passing),
+        review: Knowledge::None,
+        mergeable: Some(true),
+        open_threads: Some(0),
+    }
+}
+
+/// A look at the pull request in a state.
+pub fn in_state(state: PullRequestState) -> Observation {
+    Observation::PullRequest(PullRequestReading {
+        link: pull_request_link(),
+        head: CommitId::new("head"),
+        state,
+        concern: None,
+    })
+}
+
+/// A look at the open pull request, with what comes first about this head.
+pub fn concern(kind: ConcernKind, head: &str, details: &[&str]) -> Observation {
+    Observation::PullRequest(PullRequestReading {
+        link: pull_request_link(),
+        head: CommitId::new(head),
+        state: PullRequestState::Open,
+        concern: Some(PullRequestConcern {
+            kind,
+            details: details.iter().map(|it| (*it).to_owned()).collect(),
+            file: Some(format!("feedback/{head}.md")),
+        }),
+    })
+}
+
+/// Failing checks that the forge can or cannot run again.
+pub fn failing(can_rerun: bool) -> ConcernKind {
+    let checks = vec![String::from("build"), String::from("lint")];
+    ConcernKind::Failing { checks, can_rerun }
+}
+
+pub fn feedback() -> ConcernKind {
+    let points = vec![String::from("ada on src/lib.rs:3")];
+    ConcernKind::Feedback { points }
+}
+
 /// One line for a decision: where it leads, what it changes, what effects it plans.
 pub fn shown(decision: &Decision) -> String {
     match decision {
@@ -439,6 +500,8 @@ fn shown_plan(plan: &Plan) -> String {
             | Fact::EffectFailed { .. }
             | Fact::MergeObserved { .. }
             | Fact::PullRequestObserved { .. }
+            | Fact::PullRequestLinked { .. }
+            | Fact::PullRequestReaction { .. }
             | Fact::ReportReceived { .. }
             | Fact::ChildEnded { .. } => {}
             other => parts.push(format!("{other:?}")),

@@ -244,6 +244,28 @@ proptest! {
     }
 
     #[test]
+    fn github_stays_within_its_rounds(
+        history in proptest::collection::vec(any_step_without_user(), 0..250),
+    ) {
+        let workflow = WORKFLOWS.iter().find(|workflow| workflow.name.as_str() == "github").unwrap();
+        let mut world = World::placed(workflow, "checking");
+        for happening in &history {
+            apply(&mut world, happening)?;
+            let rounds = world.task.value(&orange_engine::names::FieldName::new("pr_rounds"));
+            prop_assert!((0..=3).contains(&rounds));
+        }
+        let rounds = world.events.iter().filter(|event| match &event.fact {
+            Fact::StatusChanged(changed) => {
+                changed.trigger.is_forge() && changed.to.as_str() == "working"
+            }
+            _ => false,
+        });
+        prop_assert!(rounds.count() <= 3);
+        let ends = changes(&world.events).filter(|to| ["done", "cancelled"].contains(to));
+        prop_assert_eq!(ends.count(), 0);
+    }
+
+    #[test]
     fn autopilot_stays_within_its_limits(
         history in proptest::collection::vec(any_step_without_user(), 0..250),
     ) {

@@ -309,7 +309,7 @@ fn the_vocabulary_is_closed() {
         (
             "  - from: waiting\n",
             "  - from: waiting\n    trigger: magic\n",
-            "`trigger` must be `request`, `exit`, `crash`, `timeout`, `spawn_failed`, `merged`, `pr_merged`, `pr_closed`, `children_done` or `report`, not `magic`",
+            "`trigger` must be `request`, `exit`, `crash`, `timeout`, `spawn_failed`, `merged`, `pr_merged`, `pr_closed`, `pr_failing`, `pr_conflicting`, `pr_feedback`, `pr_ready`, `children_done` or `report`, not `magic`",
         ),
         (
             "  - from: waiting\n",
@@ -473,7 +473,7 @@ fn a_mistake_is_reported_once_at_its_position() {
     assert_eq!(
         messages("    gate: done\n", "    gate: done\n    trigger: merge\n"),
         [
-            "`trigger` must be `request`, `exit`, `crash`, `timeout`, `spawn_failed`, `merged`, `pr_merged`, `pr_closed`, `children_done` or `report`, not `merge` | did you mean `merged`?"
+            "`trigger` must be `request`, `exit`, `crash`, `timeout`, `spawn_failed`, `merged`, `pr_merged`, `pr_closed`, `pr_failing`, `pr_conflicting`, `pr_feedback`, `pr_ready`, `children_done` or `report`, not `merge` | did you mean `merged`?"
         ]
     );
     // An alias that repeats a mistake does not report it twice.

@@ -16,6 +16,7 @@ mod load_rules;
 mod messages;
 mod other_requests;
 mod prompts;
+mod pull_requests;
 mod races;
 mod random_histories;
 mod reopen;

@@ -1,10 +1,9 @@
 //! Histories for property tests: anything that may happen to a task.
 
 use orange_engine::evidence::Evidence;
-use orange_engine::input::{
-    Cause, CommandResult, Observation, PullRequestFacts, Request, RequestKind,
-};
-use orange_engine::language::gates::{ChecksState, GitCondition, PullRequestState};
+use orange_engine::forge::pull_request::ConcernKind;
+use orange_engine::input::{Cause, CommandResult, Observation, Request, RequestKind};
+use orange_engine::language::gates::{GitCondition, PullRequestState};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, CommitId, RunId, TaskId};
 use orange_engine::report::{Delegation, Report};
@@ -12,7 +11,9 @@ use orange_engine::role::Role;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use crate::fixtures::{World, git_facts, status};
+use crate::fixtures::{
+    World, concern, failing, feedback, git_facts, in_state, pull_request_facts, status,
+};
 
 pub(crate) fn config() -> ProptestConfig {
     ProptestConfig {
@@ -47,6 +48,9 @@ pub(crate) enum Happening {
     StrangeEnd,
     Merged,
     PullRequest(PullRequestState),
+    /// What comes first about a head of the pull request, and what distinguishes it.
+    Concern(ConcernKind, &'static str, &'static str),
+    OpenPullRequest(Role, Option<bool>),
     Later,
     Noticed,
     Report(Report),
@@ -139,6 +143,7 @@ pub(crate) fn any_step_without_user() -> BoxedStrategy<Happening> {
         2 => (0..3u8).prop_map(Happening::ChildAdded),
         2 => (0..3u8).prop_map(Happening::ChildEnded),
         1 => any::<bool>().prop_map(Happening::Facts),
+        3 => any_concern(),
     ]
     .boxed()
 }
@@ -159,8 +164,27 @@ pub(crate) fn any_step() -> BoxedStrategy<Happening> {
         1 => "(?s).{0,80}".prop_map(Happening::WriteAnything),
         1 => Just(Happening::Merged),
         1 => select(vec![PullRequestState::Open, PullRequestState::Merged, PullRequestState::Closed]).prop_map(Happening::PullRequest),
+        1 => (any_role(), proptest::option::of(any::<bool>())).prop_map(|(by, draft)| Happening::OpenPullRequest(by, draft)),
     ]
     .boxed()
+}
+
+/// Something that comes first about the pull request.
+pub(crate) fn any_concern() -> BoxedStrategy<Happening> {
+    let kinds = vec![
+        ConcernKind::Conflicting,
+        failing(true),
+        failing(false),
+        feedback(),
+        ConcernKind::Settled,
+    ];
+    (
+        select(kinds),
+        select(vec!["head", "older"]),
+        select(vec!["a", "b"]),
+    )
+        .prop_map(|(kind, head, detail)| Happening::Concern(kind, head, detail))
+        .boxed()
 }
 
 /// Turns a happening into an input for the current task; `None` if it does not apply.
@@ -277,7 +301,12 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
         Happening::Merged => observed(Observation::Merged {
             commit: CommitId::new("abc"),
         }),
-        Happening::PullRequest(state) => observed(Observation::PullRequest { state: *state }),
+        Happening::PullRequest(state) => observed(in_state(*state)),
+        Happening::Concern(kind, head, detail) => observed(concern(kind.clone(), head, &[detail])),
+        Happening::OpenPullRequest(by, draft) => {
+            let draft = *draft;
+            request(by, RequestKind::OpenPullRequest { draft }, false)
+        }
         Happening::Later => observed(Observation::TimedOut),
         Happening::Noticed => observed(Observation::AttentionNeeded {
             reason: String::from("the remote does not answer"),
@@ -301,10 +330,7 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
         Happening::Facts(good) => {
             let holds = GitCondition::ALL.map(|(_, condition)| condition);
             world.facts.git = Some(git_facts(if *good { &holds } else { &[] }));
-            world.facts.pull_request = Some(good.then_some(PullRequestFacts {
-                state: PullRequestState::Open,
-                checks: Some(ChecksState::Passing),
-            }));
+            world.facts.pull_request = Some(good.then(pull_request_facts));
             let code = i32::from(!*good);
             world
                 .facts

@@ -29,7 +29,7 @@ fn reopen(world: &mut World<'_>) {
 
 #[test]
 fn a_task_continues_where_it_was_cancelled_with_what_was_saved() {
-    for name in ["default", "minimal", "session", "respawn"] {
+    for name in ["default", "minimal", "session", "respawn", "github"] {
         let workflow = shipped_workflow(name);
         let mut world = World::begin(&workflow);
         world.verb(Role::Human, Verb::Spawn);

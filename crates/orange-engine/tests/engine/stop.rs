@@ -41,7 +41,7 @@ fn working(workflow: &orange_engine::Workflow) -> World<'_> {
 
 #[test]
 fn a_stopped_agent_is_no_death_and_nothing_starts_it_again() {
-    for name in ["default", "minimal", "session", "respawn"] {
+    for name in ["default", "minimal", "session", "respawn", "github"] {
         let workflow = shipped_workflow(name);
         let mut world = working(&workflow);
         let status = world.task.status.clone();

@@ -5,10 +5,8 @@ use orange_engine::document::Document;
 use orange_engine::effect::{Effect, EffectClass, EffectOutcome, MergeStrategy};
 use orange_engine::event::Fact;
 use orange_engine::evidence::Evidence;
-use orange_engine::input::{
-    Cause, CommandResult, FactNeeded, Observation, PullRequestFacts, Request, RequestKind,
-};
-use orange_engine::language::gates::{ChecksState, GitCondition, PullRequestState};
+use orange_engine::input::{Cause, CommandResult, FactNeeded, Observation, Request, RequestKind};
+use orange_engine::language::gates::{GitCondition, PullRequestState};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Permissions;
 use orange_engine::merge_result::MergeResult;
@@ -20,7 +18,7 @@ use orange_engine::why::explain;
 use orange_engine::{Workflow, replay, vouches_for_document};
 
 use crate::fixtures::{
-    ALL_HOLD, World, git_facts, load_clean, new_task, plan_of, refusal_of, request,
+    ALL_HOLD, World, git_facts, in_state, load_clean, new_task, plan_of, refusal_of, request,
     shipped_workflow, shown, status,
 };
 
@@ -112,9 +110,7 @@ fn a_finished_task_ignores_observations() {
             Observation::Merged {
                 commit: CommitId::new("abc"),
             },
-            Observation::PullRequest {
-                state: PullRequestState::Closed,
-            },
+            in_state(PullRequestState::Closed),
             Observation::ChildAdded {
                 child: TaskId::new("c"),
             },
@@ -1295,52 +1291,6 @@ fn facts_for_another_version_do_not_count() {
         shown(&world.decide(cause)),
         "refused gate-failed (there is no pull request)"
     );
-}
-
-#[test]
-fn pull_request_gates_name_what_differs() {
-    let workflow = full_workflow();
-    let holds = GitCondition::ALL.map(|(_, condition)| condition);
-    for (state, checks, answer) in [
-        (
-            PullRequestState::Closed,
-            Some(ChecksState::Passing),
-            "refused gate-failed (the pull request is closed, but must be open)",
-        ),
-        (
-            PullRequestState::Open,
-            Some(ChecksState::Failing),
-            "refused gate-failed (the checks of the pull request are failing, but must be passing)",
-        ),
-        (
-            PullRequestState::Merged,
-            None,
-            "refused gate-failed (the pull request is merged, but must be open) + gate-failed (the checks of the pull request are absent, but must be passing)",
-        ),
-        (
-            PullRequestState::Open,
-            Some(ChecksState::Passing),
-            "-> queued loops=1 kill_session",
-        ),
-    ] {
-        let mut world = World::placed(&workflow, "asking");
-        world.set("loops", 0);
-        world.facts.git = Some(git_facts(&holds));
-        world.facts.pull_request = Some(Some(PullRequestFacts { state, checks }));
-        assert_eq!(shown(&world.verb(Role::Human, Verb::Retry)), answer);
-    }
-    let mut world = World::placed(&workflow, "asking");
-    world.facts.git = Some(git_facts(&[GitCondition::Clean]));
-    world.facts.pull_request = Some(None);
-    let decision = world.verb(Role::Human, Verb::Retry);
-    for reason in [
-        "the branch has no commit of its own",
-        "the task is on the default branch",
-        "TASK.md was committed to the branch",
-        "there is no pull request",
-    ] {
-        assert!(shown(&decision).contains(reason), "{}", shown(&decision));
-    }
 }
 
 #[test]

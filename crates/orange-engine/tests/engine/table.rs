@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use orange_engine::Workflow;
 use orange_engine::evidence::Evidence;
+use orange_engine::forge::pull_request::ConcernKind;
 use orange_engine::input::{Cause, Observation, RequestKind};
 use orange_engine::language::gates::{GateKind, PullRequestState};
 use orange_engine::language::verbs::Verb;
@@ -17,7 +18,10 @@ use orange_engine::names::{CommitId, FieldName, Status, TaskId};
 use orange_engine::report::{Delegation, Outcome, Report};
 use orange_engine::role::Role;
 
-use crate::fixtures::{ALL_HOLD, World, git_facts, request, shipped_workflow, shown, status};
+use crate::fixtures::{
+    ALL_HOLD, World, concern, failing, feedback, git_facts, in_state, pull_request_facts, request,
+    shipped_workflow, shown, status,
+};
 
 const ROLES: [Role; 4] = [Role::Worker, Role::Reviewer, Role::Human, Role::Engine];
 
@@ -39,6 +43,11 @@ fn minimal_behaves_like_this() {
 #[test]
 fn session_behaves_like_this() {
     snapshot("session");
+}
+
+#[test]
+fn github_behaves_like_this() {
+    snapshot("github");
 }
 
 #[test]
@@ -375,22 +384,23 @@ fn write_observations(workflow: &Workflow, from: &Status, text: &mut String) {
     let commit = || CommitId::new("abc");
     let observations = [
         ("merged", Observation::Merged { commit: commit() }),
-        (
-            "pull request merged",
-            Observation::PullRequest {
-                state: PullRequestState::Merged,
-            },
-        ),
-        (
-            "pull request closed",
-            Observation::PullRequest {
-                state: PullRequestState::Closed,
-            },
-        ),
+        ("pull request merged", in_state(PullRequestState::Merged)),
+        ("pull request closed", in_state(PullRequestState::Closed)),
         ("timeout", Observation::TimedOut),
     ];
-    for (label, observation) in observations {
+    let reads_forge = workflow.edges.iter().any(|edge| edge.trigger.is_forge());
+    let concerns = [
+        ("pull request failing", failing(true)),
+        ("pull request failing again", failing(false)),
+        ("pull request conflicting", ConcernKind::Conflicting),
+        ("pull request with feedback", feedback()),
+        ("pull request settled", ConcernKind::Settled),
+    ];
+    let concerns = concerns.map(|(label, kind)| (label, concern(kind, "head", &["a"])));
+    let concerns = concerns.into_iter().filter(|_| reads_forge);
+    for (label, observation) in observations.into_iter().chain(concerns) {
         let mut world = World::placed(workflow, from.as_str());
+        world.facts.pull_request = Some(Some(pull_request_facts()));
         let answer = shown(&world.step(Cause::Observation(observation)));
         let _ = writeln!(text, "{from} {label}: {answer}");
     }

@@ -9,7 +9,7 @@ use orange_engine::forge::knowledge::Knowledge;
 use orange_engine::forge::outside_text::clean;
 use orange_engine::forge::pull_request::{Mergeability, PullRequest, ReviewDecision};
 use orange_engine::forge::reaction::{
-    Fingerprint, Reaction, ReactionKind, ReactionLimits, ReactionRecord,
+    Fingerprint, NextReaction, Offer, Reaction, ReactionKind, ReactionRecord,
 };
 use orange_engine::forge::readiness::{Concern, Situation};
 use orange_engine::forge::text::fence;
@@ -187,38 +187,38 @@ proptest! {
     }
 
     #[test]
-    fn laws_reactions_are_bounded_and_never_stop_in_silence(
-        rounds in 0..5_u32,
-        steps in proptest::collection::vec((0..3_usize, 0..4_usize, any::<bool>()), 0..60),
+    fn laws_one_fingerprint_starts_one_round_and_no_reaction_stops_in_silence(
+        steps in proptest::collection::vec((0..3_usize, 0..4_usize, any::<bool>(), 0..3_usize), 0..60),
     ) {
-        let limits = ReactionLimits { rounds, rerun: true };
         let kinds = [ReactionKind::Conflicting, ReactionKind::Failing, ReactionKind::Feedback];
         let mut record = ReactionRecord::default();
-        let (mut starts, mut in_flight) = (0, false);
-        let mut reported = BTreeSet::new();
-        let mut seen = BTreeSet::new();
-        for (kind, head, ends) in steps {
+        let (mut rounds, mut reported) = (BTreeSet::new(), BTreeSet::new());
+        let mut reruns = BTreeSet::new();
+        for (kind, head, can_rerun, offer) in steps {
             let head = ["a", "b", "c", "d"][head];
+            let offer = [Offer::Round, Offer::Move, Offer::Closed][offer];
             let fingerprint = Fingerprint::new(kinds[kind], &commit(head), ["x"]);
-            let reaction = record.react(Some(&fingerprint), limits);
-            record.record(&reaction);
-            match reaction {
-                Reaction::Start(it) => {
-                    starts += 1;
-                    in_flight = true;
-                    prop_assert!(seen.insert(it), "one fingerprint, one start");
+            let reaction = match record.next(&fingerprint, can_rerun, offer) {
+                NextReaction::Rerun => {
+                    prop_assert!(reruns.insert(head), "one head, one rerun");
+                    Reaction::Rerun
                 }
-                Reaction::Report(it, _) => prop_assert!(reported.insert(it), "told once"),
-                Reaction::Rerun(_) => prop_assert!(!in_flight),
-                // Idle means that an agent is at it, or that the user knows.
-                Reaction::Nothing(_) => prop_assert!(in_flight || reported.contains(&fingerprint)),
-            }
-            if ends && in_flight {
-                record.end_round();
-                in_flight = false;
-            }
+                NextReaction::Transition => {
+                    let is_new = rounds.insert(fingerprint.clone());
+                    prop_assert!(is_new || offer == Offer::Move, "one fingerprint, one round");
+                    Reaction::Transition
+                }
+                NextReaction::Report(_) => {
+                    prop_assert!(reported.insert(fingerprint.clone()), "told once");
+                    Reaction::Report
+                }
+                NextReaction::Nothing => {
+                    prop_assert!(reported.contains(&fingerprint), "the user knows");
+                    continue;
+                }
+            };
+            record.record(&fingerprint, reaction, None);
         }
-        prop_assert!(starts <= rounds);
     }
 
     #[test]

@@ -1,78 +1,56 @@
 //! How often orange reacts.
 
 use orange_engine::forge::reaction::{
-    Fingerprint, IdleReason, Reaction, ReactionKind, ReactionLimits, ReactionRecord, ReportReason,
-    reaction_kind,
+    Fingerprint, NextReaction, Offer, Reaction, ReactionKind, ReactionRecord, ReportReason,
 };
-use orange_engine::forge::readiness::Concern;
 
 use crate::fixtures::commit;
-
-const LIMITS: ReactionLimits = ReactionLimits {
-    rounds: 3,
-    rerun: true,
-};
 
 fn fingerprint(kind: ReactionKind, head: &str, details: &[&str]) -> Fingerprint {
     Fingerprint::new(kind, &commit(head), details.iter().copied())
 }
 
-fn react(record: &mut ReactionRecord, fingerprint: &Fingerprint) -> Reaction {
-    let reaction = record.react(Some(fingerprint), LIMITS);
-    record.record(&reaction);
-    reaction
-}
-
 #[test]
-fn lesson_76_failed_checks_run_again_once_per_head_before_an_agent_gets_them() {
+fn a_rerun_comes_before_everything_else_and_once_per_head() {
     let mut record = ReactionRecord::default();
     let failing = fingerprint(ReactionKind::Failing, "aaa", &["test"]);
-    assert_eq!(
-        react(&mut record, &failing),
-        Reaction::Rerun(failing.clone())
-    );
-    assert_eq!(record.round_count(), 0);
-    assert_eq!(
-        react(&mut record, &failing),
-        Reaction::Start(failing.clone())
-    );
-    let in_flight = Reaction::Nothing(IdleReason::InFlight);
-    assert_eq!(react(&mut record, &failing), in_flight);
+    for offer in [Offer::Round, Offer::Move, Offer::Closed] {
+        assert_eq!(record.next(&failing, true, offer), NextReaction::Rerun);
+        assert_ne!(record.next(&failing, false, offer), NextReaction::Rerun);
+    }
+    record.record(&failing, Reaction::Rerun, None);
+    let next = record.next(&failing, true, Offer::Round);
+    assert_eq!(next, NextReaction::Transition);
+    let other = fingerprint(ReactionKind::Failing, "bbb", &["test"]);
+    assert_eq!(record.next(&other, true, Offer::Round), NextReaction::Rerun);
 }
 
 #[test]
-fn lesson_66_a_head_that_never_moves_reaches_the_user() {
+fn the_counter_comes_before_the_fingerprint() {
     let mut record = ReactionRecord::default();
     let conflict = fingerprint(ReactionKind::Conflicting, "aaa", &["base1"]);
-    assert!(matches!(react(&mut record, &conflict), Reaction::Start(_)));
-    record.end_round();
-    let report = Reaction::Report(conflict.clone(), ReportReason::Unchanged);
-    assert_eq!(react(&mut record, &conflict), report);
-    let reported = Reaction::Nothing(IdleReason::Reported);
-    assert_eq!(react(&mut record, &conflict), reported);
-    // A base that moved makes it a new conflict, until the rounds are used up.
-    for base in ["base2", "base3"] {
-        let conflict = fingerprint(ReactionKind::Conflicting, "aaa", &[base]);
-        assert!(matches!(react(&mut record, &conflict), Reaction::Start(_)));
-        record.end_round();
-    }
-    let conflict = fingerprint(ReactionKind::Conflicting, "aaa", &["base4"]);
-    let report = Reaction::Report(conflict.clone(), ReportReason::NoRoundsLeft);
-    assert_eq!(react(&mut record, &conflict), report);
+    record.record(&conflict, Reaction::Transition, None);
+    let next = |offer| record.next(&conflict, false, offer);
+    let unchanged = NextReaction::Report(ReportReason::Unchanged);
+    assert_eq!(next(Offer::Round), unchanged);
+    assert_eq!(next(Offer::Move), NextReaction::Transition);
+    let no_rounds = NextReaction::Report(ReportReason::NoRoundsLeft);
+    assert_eq!(next(Offer::Closed), no_rounds);
 }
 
 #[test]
-fn lesson_83_only_the_user_resets_the_counter() {
+fn the_user_is_told_once_until_the_user_decides() {
     let mut record = ReactionRecord::default();
-    for head in ["a", "b", "c"] {
-        let points = fingerprint(ReactionKind::Feedback, head, &["1"]);
-        assert!(matches!(react(&mut record, &points), Reaction::Start(_)));
-        record.end_round();
+    let points = fingerprint(ReactionKind::Feedback, "aaa", &["1"]);
+    record.record(&points, Reaction::Transition, Some("feedback.md"));
+    record.record(&points, Reaction::Report, None);
+    for offer in [Offer::Round, Offer::Closed] {
+        assert_eq!(record.next(&points, false, offer), NextReaction::Nothing);
     }
-    let more = fingerprint(ReactionKind::Feedback, "d", &["2"]);
-    assert!(matches!(react(&mut record, &more), Reaction::Report(..)));
-    record.reset();
-    assert!(matches!(react(&mut record, &more), Reaction::Start(_)));
+    assert_eq!(record.feedback_file(), Some("feedback.md"));
+    record.forget_answers();
+    let next = record.next(&points, false, Offer::Round);
+    assert_eq!(next, NextReaction::Transition);
 }
 
 #[test]
@@ -83,13 +61,4 @@ fn the_order_of_details_does_not_matter() {
         fingerprint(ReactionKind::Failing, "aaa", &["b", "a", "a"])
     );
     assert_ne!(one, fingerprint(ReactionKind::Failing, "aaa", &["ab"]));
-}
-
-#[test]
-fn there_is_no_reaction_to_waiting() {
-    assert_eq!(reaction_kind(&Concern::Ready), None);
-    assert_eq!(reaction_kind(&Concern::Waiting(Vec::new())), None);
-    assert_eq!(reaction_kind(&Concern::Merged), None);
-    let none = ReactionRecord::default().react(None, LIMITS);
-    assert_eq!(none, Reaction::Nothing(IdleReason::NoConcern));
 }

@@ -5,7 +5,7 @@ use orange_engine::load;
 use crate::fixtures::{EVERYTHING, is_valid, json};
 
 /// One line of the workflow that uses everything, and the mistake that replaces it.
-const MISTAKES: [(&str, &str); 44] = [
+const MISTAKES: [(&str, &str); 48] = [
     // Unknown keys.
     ("roles: [qa]", "rolls: [qa]"),
     ("    kind: waiting", "    kinds: waiting"),
@@ -28,7 +28,23 @@ const MISTAKES: [(&str, &str); 44] = [
     ),
     (
         "{ pr: { state: open, checks: passing } }",
-        "{ pr: { state: open, draft: true } }",
+        "{ pr: { state: open, drafts: true } }",
+    ),
+    (
+        "{ pr: { state: open, checks: passing } }",
+        "{ pr: { state: open, allow_none: true } }",
+    ),
+    (
+        "{ pr: { state: open, checks: passing } }",
+        "{ pr: { allow_none: true } }",
+    ),
+    (
+        "{ action: merge_pr, strategy: squash }",
+        "{ action: merge_pr, strategy: ff }",
+    ),
+    (
+        "{ action: create_pr, draft: true, labels: [orange] }",
+        "{ action: create_pr, draft: maybe }",
     ),
     (
         "field: loops, value: increment }",

@@ -211,7 +211,7 @@ fn a_hook_is_a_single_word_where_it_needs_nothing_else() {
 }
 
 /// Where a word of a list can be written, and where the schema has that list.
-const WORDS: [(&str, &str, &str); 14] = [
+const WORDS: [(&str, &str, &str); 17] = [
     (
         "kind: queued",
         "kind: qqqqqq",
@@ -252,6 +252,21 @@ const WORDS: [(&str, &str, &str); 14] = [
         "checks: passing",
         "checks: qqqqqq",
         "/$defs/written_gate/properties/pr/properties/checks",
+    ),
+    (
+        "review: approved",
+        "review: qqqqqq",
+        "/$defs/written_gate/properties/pr/properties/review",
+    ),
+    (
+        "threads: resolved",
+        "threads: qqqqqq",
+        "/$defs/written_gate/properties/pr/properties/threads",
+    ),
+    (
+        "strategy: squash",
+        "strategy: qqqqqq",
+        "/$defs/written_hook/properties/strategy",
     ),
     (
         "harness: review",

@@ -7,6 +7,7 @@ use crate::verdict::Violation;
 const NAMES: &[&str] = &[
     "agent-review",
     "cancelled",
+    "checking",
     "clarification",
     "delegated",
     "done",

@@ -4,7 +4,14 @@ use insta::assert_snapshot;
 
 use crate::sandbox::{BROKEN, SMALL, Sandbox, code, everything_below, keys, utf8};
 
-const SHIPPED: [&str; 5] = ["default", "respawn", "minimal", "session", "autopilot"];
+const SHIPPED: [&str; 6] = [
+    "default",
+    "respawn",
+    "minimal",
+    "session",
+    "github",
+    "autopilot",
+];
 
 #[test]
 fn shipped_workflows_in_a_terminal() {

@@ -369,7 +369,14 @@ fn a_dialogue_can_be_piped() {
 /// The first menu entry is always the usual next step.
 #[test]
 fn choosing_1_leads_through_every_shipped_workflow() {
-    for name in ["default", "respawn", "minimal", "session", "autopilot"] {
+    for name in [
+        "default",
+        "respawn",
+        "minimal",
+        "session",
+        "github",
+        "autopilot",
+    ] {
         let sandbox = Sandbox::new();
         let (drawn, _) = sandbox.json(&format!("workflow graph {name} --json"));
         let way = drawn["shortest_path"].as_array().unwrap();

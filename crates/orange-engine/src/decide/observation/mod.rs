@@ -1,6 +1,7 @@
 //! What a change in the world means for a task.
 
 mod exit;
+mod pull_request;
 mod report;
 
 use crate::decide::edges;
@@ -13,7 +14,6 @@ use crate::event::Fact;
 use crate::evidence::Evidence;
 use crate::input::{FactNeeded, Input, Observation};
 use crate::language::Workflow;
-use crate::language::gates::PullRequestState;
 use crate::language::hooks::OnError;
 use crate::language::workflow::Trigger;
 use crate::names::{CommitId, RunId, Status, TaskId};
@@ -41,7 +41,7 @@ pub(super) fn decide(
             feedback,
         } => fail_effect(&mut steps, *effect, error, feedback.as_deref()),
         Observation::Merged { commit } => observe_merge(&mut steps, commit),
-        Observation::PullRequest { state } => observe_pull_request(&mut steps, *state),
+        Observation::PullRequest(reading) => pull_request::observe(&mut steps, reading),
         Observation::TimedOut => time_out(&mut steps),
         Observation::ReportArrived { run, report } => report::receive(&mut steps, run, report),
         // The same reason may be observed again and again, but attention is raised only once.
@@ -287,19 +287,6 @@ fn observe_merge(steps: &mut PlanBuilder<'_>, commit: &CommitId) -> Result<(), N
     };
     let description = format!("the branch was merged as {commit}");
     take_observed_edge(steps, observed, Trigger::Merged, description)
-}
-
-fn observe_pull_request(
-    steps: &mut PlanBuilder<'_>,
-    state: PullRequestState,
-) -> Result<(), NeededFacts> {
-    let (trigger, description) = match state {
-        PullRequestState::Open => return Ok(()),
-        PullRequestState::Merged => (Trigger::PrMerged, "the pull request was merged"),
-        PullRequestState::Closed => (Trigger::PrClosed, "the pull request was closed"),
-    };
-    let observed = Fact::PullRequestObserved { state };
-    take_observed_edge(steps, observed, trigger, description.to_owned())
 }
 
 fn time_out(steps: &mut PlanBuilder<'_>) -> Result<(), NeededFacts> {

@@ -126,9 +126,7 @@ impl RequestDecision<'_> {
         }
         let triggers: Vec<String> = Trigger::ALL
             .iter()
-            .filter(|(_, trigger)| {
-                trigger.is_available() && !edges::edges_to(&self.steps, to, *trigger).is_empty()
-            })
+            .filter(|(_, trigger)| !edges::edges_to(&self.steps, to, *trigger).is_empty())
             .map(|(name, _)| (*name).to_owned())
             .collect();
         if !triggers.is_empty() {

@@ -3,6 +3,7 @@
 mod adopt;
 pub(super) mod checks;
 mod delete;
+mod open_pull_request;
 mod reopen;
 mod stop;
 mod tell;
@@ -48,6 +49,7 @@ pub(super) fn decide(
         RequestKind::Stop { role } => decision.stop(role.as_ref()),
         RequestKind::Restart { role } => decision.restart(role.as_ref()),
         RequestKind::Reopen => decision.reopen(),
+        RequestKind::OpenPullRequest { draft } => decision.open_pull_request(*draft),
         RequestKind::HandEdit { to, version } => decision.hand_edit(to, *version),
         RequestKind::Amend {
             summary,

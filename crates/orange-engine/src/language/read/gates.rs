@@ -8,7 +8,8 @@ use crate::language::declarations::NameKind;
 use crate::language::defaults;
 use crate::language::gates::{
     ChecksState, CommandGate, Gate, GateKind, GitCondition, GitGate, PullRequestGate,
-    PullRequestState, ReportCondition, ReportField, ReportGate, SectionGate,
+    PullRequestState, ReportCondition, ReportField, ReportGate, ReviewCondition, SectionGate,
+    ThreadsCondition,
 };
 use crate::language::problem::ProblemCode;
 use crate::language::yaml::{Node, Value};
@@ -33,6 +34,13 @@ const CHECKS: [(&str, ChecksState); 3] = [
     ("failing", ChecksState::Failing),
     ("pending", ChecksState::Pending),
 ];
+
+const REVIEWS: [(&str, ReviewCondition); 2] = [
+    ("approved", ReviewCondition::Approved),
+    ("none_required", ReviewCondition::NoneRequired),
+];
+
+const THREADS: [(&str, ThreadsCondition); 1] = [("resolved", ThreadsCondition::Resolved)];
 
 impl Reader<'_> {
     pub(super) fn named_gates(&mut self, node: &Node) {
@@ -211,17 +219,35 @@ impl Reader<'_> {
         let node = gate.take("pr")?;
         let mut mapping = self.mapping(node, "`pr`")?;
         let state = mapping.take("state");
+        let draft = mapping.take("draft");
         let checks = mapping.take("checks");
+        let allow_none = mapping.take("allow_none");
+        let review = mapping.take("review");
+        let mergeable = mapping.take("mergeable");
+        let threads = mapping.take("threads");
         self.finish(&mapping, "`pr`");
-        if state.is_none() && checks.is_none() {
-            let message = "`pr` needs `state`, `checks` or both";
+        let conditions = [state, draft, checks, review, mergeable, threads];
+        if conditions.iter().all(Option::is_none) {
+            let message = "`pr` needs at least one of `state`, `draft`, `checks`, `review`, \
+                           `mergeable`, `threads`";
             self.problems
                 .add(ProblemCode::InvalidValue, node.at, message);
             return None;
         }
+        if let (Some(node), None) = (allow_none, checks) {
+            let message = "`allow_none` is about `checks`, but this gate has none";
+            self.problems
+                .add(ProblemCode::InvalidValue, node.at, message);
+        }
+        let allow_none = allow_none.and_then(|node| self.boolean(node, "`allow_none`"));
         Some(PullRequestGate {
             state: state.and_then(|node| self.one_of(node, "`state`", &PULL_REQUEST_STATES)),
+            draft: draft.and_then(|node| self.boolean(node, "`draft`")),
             checks: checks.and_then(|node| self.one_of(node, "`checks`", &CHECKS)),
+            allow_none: allow_none.unwrap_or(false),
+            review: review.and_then(|node| self.one_of(node, "`review`", &REVIEWS)),
+            mergeable: mergeable.and_then(|node| self.boolean(node, "`mergeable`")),
+            threads: threads.and_then(|node| self.one_of(node, "`threads`", &THREADS)),
         })
     }
 

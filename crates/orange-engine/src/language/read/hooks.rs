@@ -2,6 +2,7 @@
 
 use super::Reader;
 use super::mapping::{Mapping, items, suggest};
+use crate::effect::MergeStrategy;
 use crate::language::defaults;
 use crate::language::hooks::{Action, Channel, HarnessChoice, Hook, OnError, SpawnHook};
 use crate::language::problem::ProblemCode;
@@ -17,7 +18,15 @@ const HARNESSES: [(&str, HarnessChoice); 2] = [
 
 const ON_ERROR: [(&str, OnError); 2] = [("stop", OnError::Stop), ("continue", OnError::Continue)];
 
-const ACTIONS: [&str; 23] = [
+/// How a forge merges; it cannot fast-forward.
+const STRATEGIES: [(&str, MergeStrategy); 4] = [
+    ("auto", MergeStrategy::Auto),
+    ("merge", MergeStrategy::Merge),
+    ("rebase", MergeStrategy::Rebase),
+    ("squash", MergeStrategy::Squash),
+];
+
+const ACTIONS: [&str; 25] = [
     "acquire_workspace",
     "release_workspace",
     "spawn_agent",
@@ -30,6 +39,8 @@ const ACTIONS: [&str; 23] = [
     "spawn_next",
     "push_branch",
     "create_pr",
+    "ready_pr",
+    "merge_pr",
     "delete_remote_branch",
     "increment_review_round",
     "set_field",
@@ -116,7 +127,27 @@ impl Reader<'_> {
             },
             "spawn_next" => Action::SpawnNext,
             "push_branch" => Action::PushBranch,
-            "create_pr" => Action::CreatePr,
+            "create_pr" => {
+                let draft = hook.take("draft");
+                let labels = hook.take("labels");
+                let draft = draft.and_then(|node| self.boolean(node, "`draft`"));
+                let labels = labels.map(|node| {
+                    let items = items(node).iter();
+                    items
+                        .filter_map(|item| self.text(item, "`labels`").map(str::to_owned))
+                        .collect()
+                });
+                let labels = labels.unwrap_or_default();
+                Action::CreatePr { draft, labels }
+            }
+            "ready_pr" => Action::ReadyPr,
+            "merge_pr" => {
+                let strategy = hook.take("strategy");
+                let strategy =
+                    strategy.and_then(|node| self.one_of(node, "`strategy`", &STRATEGIES));
+                let strategy = strategy.unwrap_or_default();
+                Action::MergePr { strategy }
+            }
             "delete_remote_branch" => Action::DeleteRemoteBranch,
             "increment_review_round" => Action::SetField(Change {
                 field: FieldName::new(defaults::REVIEW_ROUND),

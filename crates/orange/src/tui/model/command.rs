@@ -197,6 +197,9 @@ impl Action {
                 RequestKind::Stop { .. } => format!("stopping the agent of {subject}"),
                 RequestKind::Restart { .. } => format!("restarting the agent of {subject}"),
                 RequestKind::Reopen => format!("reopening {subject}"),
+                RequestKind::OpenPullRequest { .. } => {
+                    format!("opening the pull request of {subject}")
+                }
                 _ => format!("updating {subject}"),
             },
             Action::Create(_) => format!("creating {subject}"),
@@ -223,6 +226,7 @@ impl Action {
                 RequestKind::Stop { .. } => format!("Stop failed: {task}"),
                 RequestKind::Restart { .. } => format!("Restart failed: {task}"),
                 RequestKind::Reopen => format!("Reopen failed: {task}"),
+                RequestKind::OpenPullRequest { .. } => format!("No pull request: {task}"),
                 _ => format!("Update failed: {task}"),
             },
             Action::Create(_) => String::from("Task not created"),

@@ -50,7 +50,13 @@ fn describe(failure: &GateFailure) -> String {
         }
         GateFailure::PullRequestMissing
         | GateFailure::PullRequestState { .. }
-        | GateFailure::PullRequestChecks { .. } => String::from("needs its pull request"),
+        | GateFailure::PullRequestHead { .. }
+        | GateFailure::PullRequestUnknown { .. } => String::from("needs its pull request"),
+        GateFailure::PullRequestDraft { .. } => String::from("pull request is a draft"),
+        GateFailure::PullRequestChecks { .. } => String::from("needs its checks"),
+        GateFailure::PullRequestReview { .. } => String::from("needs an approval"),
+        GateFailure::PullRequestMergeable { .. } => String::from("has conflicts"),
+        GateFailure::PullRequestThreads { .. } => String::from("has open points"),
         GateFailure::Command { command, .. } => {
             let program = command.first().map_or("a command", String::as_str);
             format!("{program} fails")

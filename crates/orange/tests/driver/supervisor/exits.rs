@@ -91,6 +91,9 @@ const FAILED: &str =
 
 const PASSED: &str = "printf 'Verdict: PASS\\n' | section Review\ngit commit -q --allow-empty -m later\nask task update --status reviewing\ngit reset -q --hard HEAD~1\n";
 
+/// As `PASSED`, where a pass leads to the checks.
+const PASSED_FOR_CHECKS: &str = "printf 'Verdict: PASS\\n' | section Review\ngit commit -q --allow-empty -m later\nask task update --status checking\ngit reset -q --hard HEAD~1\n";
+
 const fn rule(workflow: &'static str, role: &'static str, status: &'static str) -> Rule {
     Rule {
         workflow,
@@ -199,6 +202,52 @@ const RULES: &[Rule] = &[
     Rule {
         worker: "ask task update --status clarification\n",
         ..rule("respawn", "worker", "clarification")
+    },
+    Rule {
+        crashes: 1,
+        ..rule("github", "worker", "planning")
+    },
+    Rule {
+        worker: PLAN,
+        then: "working",
+        runs: 2,
+        ..rule("github", "worker", "planning")
+    },
+    Rule {
+        worker: PLAN_ONLY,
+        crashes: 1,
+        ..rule("github", "worker", "working")
+    },
+    Rule {
+        worker: PLAN_AND_HANDOFF,
+        then: "agent-review",
+        ..rule("github", "worker", "working")
+    },
+    Rule {
+        worker: ASKED,
+        reviewer: PASSED_FOR_CHECKS,
+        then: "checking",
+        ..rule("github", "reviewer", "agent-review")
+    },
+    Rule {
+        worker: ASKED,
+        reviewer: FAILED,
+        then: "working",
+        ..rule("github", "reviewer", "agent-review")
+    },
+    Rule {
+        worker: ASKED,
+        crashes: 1,
+        runs: 2,
+        ..rule("github", "reviewer", "agent-review")
+    },
+    Rule {
+        worker: "ask task update --status clarification\n",
+        ..rule("github", "worker", "clarification")
+    },
+    Rule {
+        worker: "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | section Plan\nask task update --status working\nask task update --status stuck\n",
+        ..rule("github", "worker", "stuck")
     },
     Rule {
         // Back to the queue, and restarted from there.

@@ -158,7 +158,13 @@ fn unnamed_gate_note(answer: &Answer) -> Option<String> {
                 failure: GateFailure::Git { .. }
                     | GateFailure::PullRequestMissing
                     | GateFailure::PullRequestState { .. }
+                    | GateFailure::PullRequestHead { .. }
+                    | GateFailure::PullRequestDraft { .. }
                     | GateFailure::PullRequestChecks { .. }
+                    | GateFailure::PullRequestReview { .. }
+                    | GateFailure::PullRequestMergeable { .. }
+                    | GateFailure::PullRequestThreads { .. }
+                    | GateFailure::PullRequestUnknown { .. }
                     | GateFailure::Command { .. },
             }
         )

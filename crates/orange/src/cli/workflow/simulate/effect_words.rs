@@ -30,7 +30,10 @@ pub fn describe_effect(effect: &Effect, alive: &mut BTreeSet<Role>) -> String {
         Effect::NotifyRole(notify) => describe_message(notify, alive),
         Effect::SpawnNext => "lets the scheduler start the next queued task".to_owned(),
         Effect::PushBranch { .. } => "pushes the branch".to_owned(),
-        Effect::CreatePr { .. } => "opens a pull request".to_owned(),
+        Effect::CreatePr(_) => "pushes the branch and opens its pull request".to_owned(),
+        Effect::ReadyPr => "marks the pull request as ready".to_owned(),
+        Effect::RerunChecks { .. } => "runs the failed checks again".to_owned(),
+        Effect::MergePr { .. } => "asks to merge the pull request".to_owned(),
         Effect::DeleteRemoteBranch { .. } => "removes the remote branch".to_owned(),
         Effect::ArchiveSection { section } => format!("archives `{section}` of TASK.md"),
         Effect::Notify { message, via } => {

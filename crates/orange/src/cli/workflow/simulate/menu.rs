@@ -136,14 +136,15 @@ fn group(occurrence: &Occurrence) -> Group {
                 _ => Group::Agents,
             }
         }
-        Occurrence::Create { .. } | Occurrence::Respawn { .. } | Occurrence::Summarize { .. } => {
-            Group::Human
-        }
+        Occurrence::Create { .. }
+        | Occurrence::Respawn { .. }
+        | Occurrence::OpenPullRequest
+        | Occurrence::Summarize { .. } => Group::Human,
         Occurrence::Die { evidence, .. } if evidence.is_agent_failure() => Group::Agents,
         Occurrence::Report { .. } => Group::Agents,
         Occurrence::Die { .. }
         | Occurrence::TimeOut
-        | Occurrence::PullRequest { .. }
+        | Occurrence::PullRequest(_)
         | Occurrence::MergedOutside
         | Occurrence::AddChild
         | Occurrence::EndChild => Group::World,
