@@ -26,7 +26,7 @@ pub use files::agent_events::{
     latest_agent_events, restart_event_clock, silent_since,
 };
 pub use files::filesystem::{FileSystem, classify_magic, file_system_of};
-pub use files::import::{ImportResult, ImportedDocument, StatusEdit, import, peek};
+pub use files::import::{ImportResult, ImportedDocument, StatusEdit, import, last_document, peek};
 pub use files::permission_requests::{
     AnswerResult, FiledRequest, FoundRequest, answer_permission_request, is_outcome_taken,
     permission_requests,

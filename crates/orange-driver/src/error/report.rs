@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use orange_config::HarnessError;
+use orange_effects::git::GitError;
 use orange_engine::names::{Status, TaskId};
 use serde_json::{Value, json};
 
@@ -115,6 +116,12 @@ impl DriverError {
             }
             DriverError::Tmux(_) | DriverError::Command(_) | DriverError::Process(_) => {
                 Report::new(Kind::ExternalFailed, "program-failed")
+            }
+            DriverError::Git(GitError::WorktreeMismatch { path, .. }) if !path.exists() => {
+                Report::new(Kind::ExternalFailed, "git-failed").hint(
+                    "a task whose worktree is gone gets a new one: `orange task cancel TASK`, then \
+                     `orange task reopen TASK`",
+                )
             }
             DriverError::Git(_) => Report::new(Kind::ExternalFailed, "git-failed"),
             DriverError::NoRandomness(_) | DriverError::File { .. } => {
