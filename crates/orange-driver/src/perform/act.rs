@@ -56,13 +56,7 @@ impl Performer {
             Effect::Route => Ok(EffectOutcome::Routed(task.harness.clone())),
             Effect::PushBranch { branch } => self.push(&task, branch),
             Effect::DeleteRemoteBranch { branch } => self.delete_remote(&task, branch),
-            Effect::Merge(merge) => {
-                let merged = self.merge(store, &task, pending, merge)?;
-                // The merge has happened, even if this cannot be read or recorded.
-                let unpublished = self.workspaces.unpublished_submodules(store, &task, merge);
-                let _noticed = self.notice(store, &task, unpublished.unwrap_or_default());
-                Ok(merged)
-            }
+            Effect::Merge(merge) => self.merge(store, &task, pending, merge),
             Effect::CreatePr { .. } => Err(not_available("opening a pull request")),
             Effect::CreateChildren { delegations } => {
                 self.create_children(store, &task, pending.planned.id, delegations)

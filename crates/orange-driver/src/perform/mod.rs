@@ -211,9 +211,34 @@ impl Performer {
             }
         };
         match result {
-            Ok(outcome) => self.record_done(store, pending, outcome),
+            Ok(outcome) => {
+                // Read before the worktree is released, and raised after the transition, which
+                // clears earlier reasons. The merge has happened, whatever becomes of this.
+                let unpublished = self.unpublished_submodules(store, pending);
+                self.record_done(store, pending, outcome)?;
+                for notice in unpublished {
+                    let noticed = self.steps.notice(store, task, notice);
+                    self.steps.log_failure(task, noticed.map(drop));
+                }
+                Ok(())
+            }
             Err(failure) => self.record_failed(store, pending, &failure),
         }
+    }
+
+    /// Warnings about submodules of a branch that was just merged; those that cannot be read are
+    /// left out.
+    fn unpublished_submodules(&self, store: &Store, pending: &Pending) -> Vec<String> {
+        let Effect::Merge(merge) = &pending.planned.effect else {
+            return Vec::new();
+        };
+        let stored = store.require(&pending.task).ok();
+        let found = stored.and_then(|stored| {
+            let task = &stored.task;
+            let found = self.workspaces.unpublished_submodules(store, task, merge);
+            found.ok()
+        });
+        found.unwrap_or_default()
     }
 
     fn log_outcome(

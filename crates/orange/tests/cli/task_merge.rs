@@ -908,3 +908,43 @@ fn comments_that_were_not_sent_are_mentioned() {
     let hint = format!("you have 1 unsent comment on {id}");
     assert!(output.contains(&hint), "{output}");
 }
+
+#[test]
+fn a_submodule_commit_that_no_remote_has_needs_the_user_after_the_merge() {
+    let stage = Stage::new("minimal");
+    let git = |directory: &Path, arguments: &str| {
+        let options = "-c protocol.file.allow=always -c user.name=a -c user.email=a@b";
+        let output = stage.git_in(directory, &format!("{options} {arguments}"));
+        assert!(output.status.success(), "git {arguments}: {output:?}");
+    };
+    let (repo, library) = (stage.path("repo"), stage.path("library"));
+    fs::create_dir(&library).unwrap();
+    git(&library, "init -q");
+    git(&library, "commit -q --allow-empty -m first");
+    git(&repo, "submodule --quiet add ../library lib");
+    git(&repo, "commit -qm submodule");
+    let id = stage.create(&["--status", "reviewing", "fix", "Fix it"]);
+    stage.wait_until_idle(&id);
+    let worktree = stage.worktree(&id);
+    git(&worktree, "submodule --quiet update --init");
+    git(&worktree.join("lib"), "commit -q --allow-empty -m second");
+    git(&worktree, "commit -qam bump");
+    stage.must_merge(&id, &["--yes"]);
+    let listed = stage.run_ok(&["attention", "--all"]);
+    let listed = listed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(listed.contains("none of its remotes has"), "{listed}");
+}
+
+#[test]
+fn merging_all_tasks_needs_a_directory_of_the_project() {
+    let stage = Stage::new("minimal");
+    let id = create_reviewed_task(&stage);
+    let mut elsewhere = stage.orange(&["merge", "--all"]);
+    let output = elsewhere.current_dir(stage.path("")).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("belongs to no project"), "{text}");
+    assert_eq!(stage.task(&id).status.as_str(), "reviewing");
+    stage.run_ok(&["merge", "--all"]);
+    assert_eq!(stage.task(&id).status.as_str(), "done");
+}
