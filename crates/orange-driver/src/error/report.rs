@@ -146,7 +146,9 @@ impl DriverError {
             DriverError::BranchUnusable { branch, problem } => {
                 Report::new(Kind::Refused, "branch-unusable")
                     .hint(match problem {
-                        BranchProblem::Default => String::from("choose another branch name"),
+                        BranchProblem::Default | BranchProblem::Clashes(_) => {
+                            String::from("choose another branch name")
+                        }
                         BranchProblem::CheckedOut(path) => format!(
                             "choose another branch name, or leave the branch with `git -C '{}' \
                              switch --detach`",
