@@ -92,7 +92,7 @@ impl Context {
     }
 
     /// Waits until a process has ended, but not for long.
-    pub fn await_end_of(&self, pid: u32) {
+    pub fn await_end_of(pid: u32) {
         if let Ok(process) = ProcessIdentity::of(pid) {
             let is_gone = || process.liveness() == Liveness::Gone;
             Deadline::after(HANDOVER_TIMEOUT).wait_for(is_gone);

@@ -1,7 +1,7 @@
 //! `orange perform`, `orange gather`: planned work of a task, in the background.
 
 use orange_config::{Environment, LogLevel};
-use orange_driver::{Driver, DriverError};
+use orange_driver::{Context, Driver, DriverError};
 use orange_engine::names::TaskId;
 use serde_json::json;
 
@@ -35,7 +35,7 @@ pub fn perform(args: &Perform, environment: &Environment) -> Result<Exit, Error>
     let driver = driver(environment)?;
     driver.context.refuse_runs("perform planned effects")?;
     if let Some(pid) = args.after {
-        driver.context.await_end_of(pid);
+        Context::await_end_of(pid);
     }
     let task = TaskId::new(&args.task);
     let result = driver.performer.perform_until_done(&task).map(drop);
