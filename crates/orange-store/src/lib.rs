@@ -27,7 +27,7 @@ pub use files::agent_events::{
 };
 pub use files::field_edits::FieldEdit;
 pub use files::filesystem::{FileSystem, classify_magic, file_system_of};
-pub use files::import::{ImportResult, ImportedDocument, StatusEdit, import, peek};
+pub use files::import::{ImportResult, ImportedDocument, StatusEdit, import, last_document, peek};
 pub use files::permission_requests::{
     AnswerResult, FiledRequest, FoundRequest, answer_permission_request, is_outcome_taken,
     permission_requests,

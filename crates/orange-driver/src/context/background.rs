@@ -1,19 +1,22 @@
 //! Starts this program again, detached from the calling process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::time::Duration;
 
-use orange_config::clock::Deadline;
+use orange_config::clock::{self, Deadline};
 use orange_config::{ORANGE_BACKGROUND, ORANGE_HOME};
 use orange_effects::command::{Invocation, start_detached};
 use orange_effects::process::{Liveness, ProcessIdentity};
 use orange_engine::names::TaskId;
-use orange_store::Store;
+use orange_store::{Store, StoreError};
 
 use crate::DriverError;
 use crate::context::Context;
 use crate::due::is_waiting;
+
+/// How long a process that has handed over its work may take to end.
+const HANDOVER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long effects may wait before another performer is started.
 const RESTART_AFTER: Duration = Duration::from_secs(1);
@@ -65,6 +68,35 @@ impl Context {
             self.start_performer(id)?;
         }
         Ok(())
+    }
+
+    /// Has other processes perform what is due once this one has ended. For a process that
+    /// supervises: the others leave effects to it.
+    pub fn hand_over(&self) -> Result<(), DriverError> {
+        let store = match Store::open_read_only(&self.home) {
+            Err(StoreError::Missing { .. }) => return Ok(()),
+            opened => opened?,
+        };
+        let own = std::process::id();
+        let is_other = |process: ProcessIdentity| process.pid != own;
+        if self.is_supervised() && self.supervisor_process().is_some_and(is_other) {
+            return Ok(());
+        }
+        let due = store.due_effects(clock::now())?;
+        let tasks: BTreeSet<TaskId> = due.into_iter().map(|it| it.task).collect();
+        for task in tasks {
+            let words = ["perform", task.as_str(), "--after", &own.to_string()];
+            self.start_in_background(&words)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until a process has ended, but not for long.
+    pub fn await_end_of(pid: u32) {
+        if let Ok(process) = ProcessIdentity::of(pid) {
+            let is_gone = || process.liveness() == Liveness::Gone;
+            Deadline::after(HANDOVER_TIMEOUT).wait_for(is_gone);
+        }
     }
 
     /// Saves the user's current variables for the supervisor, which performs the effects of the

@@ -293,6 +293,8 @@ pub enum BranchProblem {
     Default,
     #[error("it is checked out in `{}`, and git checks a branch out only once", .0.display())]
     CheckedOut(PathBuf),
+    #[error("the branch `{0}` exists, and git cannot have both")]
+    Clashes(BranchName),
 }
 
 /// Why a directory cannot be registered as a project.

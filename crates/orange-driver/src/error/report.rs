@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use orange_config::HarnessError;
+use orange_effects::git::GitError;
 use orange_engine::names::{Status, TaskId};
 use serde_json::{Value, json};
 
@@ -116,6 +117,12 @@ impl DriverError {
             DriverError::Tmux(_) | DriverError::Command(_) | DriverError::Process(_) => {
                 Report::new(Kind::ExternalFailed, "program-failed")
             }
+            DriverError::Git(GitError::WorktreeMismatch { path, .. }) if !path.exists() => {
+                Report::new(Kind::ExternalFailed, "git-failed").hint(
+                    "a task whose worktree is gone gets a new one: `orange task cancel TASK`, then \
+                     `orange task reopen TASK`",
+                )
+            }
             DriverError::Git(_) => Report::new(Kind::ExternalFailed, "git-failed"),
             DriverError::NoRandomness(_) | DriverError::File { .. } => {
                 Report::new(Kind::Unexpected, "system-failed")
@@ -139,7 +146,9 @@ impl DriverError {
             DriverError::BranchUnusable { branch, problem } => {
                 Report::new(Kind::Refused, "branch-unusable")
                     .hint(match problem {
-                        BranchProblem::Default => String::from("choose another branch name"),
+                        BranchProblem::Default | BranchProblem::Clashes(_) => {
+                            String::from("choose another branch name")
+                        }
                         BranchProblem::CheckedOut(path) => format!(
                             "choose another branch name, or leave the branch with `git -C '{}' \
                              switch --detach`",

@@ -59,7 +59,10 @@ impl Steps {
         if let Some(name) = name {
             let branch = BranchName::new(name);
             let git = self.workspaces.open_repository(project).ok();
-            let is_free = git.and_then(|git| git.has_branch(&branch).ok()) == Some(false);
+            let is_free = git.and_then(|git| {
+                let clash = git.clashing_branch(&branch).ok()?;
+                Some(clash.is_none() && !git.has_branch(&branch).ok()?)
+            }) == Some(true);
             pattern.is_taken = !is_free;
         }
         pattern

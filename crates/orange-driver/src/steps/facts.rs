@@ -9,7 +9,7 @@ use orange_engine::input::{FactNeeded, GitFacts, UncommittedWork};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::names::{BranchName, CommitId, RunId};
 use orange_engine::report::Report;
-use orange_store::{GateCommand, Store, StoredTask};
+use orange_store::{GateCommand, Store, StoredTask, UnreadableReason};
 
 use crate::DriverError;
 use crate::steps::{GatheredFacts, Steps, read_document};
@@ -36,7 +36,12 @@ impl Steps {
                     if known.unreadable.is_none() {
                         read_document(store, &task.id, known)?;
                     }
-                    if let Some(unreadable) = &known.unreadable {
+                    if known.is_end_of_run {
+                        self.read_last_document(store, task, known)?;
+                    }
+                    if let Some(unreadable) = &known.unreadable
+                        && known.document.is_none()
+                    {
                         return Err(DriverError::DocumentUnknown {
                             task: task.id.clone(),
                             reason: unreadable.to_string(),
@@ -93,6 +98,38 @@ impl Steps {
             let results = self.command_results(store, task, &commands)?;
             known.facts.commands.extend(results);
         }
+        Ok(())
+    }
+
+    /// Takes the last text of a TASK.md that cannot be read, as if the file had been removed: an
+    /// agent that has ended will not complete it. A file that is just being written is read later.
+    fn read_last_document(
+        &self,
+        store: &Store,
+        task: &Task,
+        known: &mut GatheredFacts,
+    ) -> Result<(), DriverError> {
+        let Some(unreadable) = &known.unreadable else {
+            return Ok(());
+        };
+        if *unreadable == UnreadableReason::Changing {
+            return Ok(());
+        }
+        known.document = orange_store::last_document(store, &task.id)?;
+        let id = &task.id;
+        let workspace = store.workspace_of(id)?;
+        let is_gone = workspace.is_some_and(|it| !it.path.is_dir());
+        known.notices.push(if is_gone {
+            format!(
+                "its worktree is gone; run `orange task cancel {id}`, then `orange task reopen \
+                 {id}`, which makes a new one"
+            )
+        } else {
+            format!(
+                "TASK.md cannot be read: {unreadable}; correct it, or remove it, and orange \
+                 restores its last text"
+            )
+        });
         Ok(())
     }
 

@@ -157,6 +157,8 @@ pub(crate) fn require_usable(
         BranchProblem::Default
     } else if let Some(path) = git.user_checkout_of(branch)? {
         BranchProblem::CheckedOut(path)
+    } else if let Some(other) = git.clashing_branch(branch)? {
+        BranchProblem::Clashes(other)
     } else {
         return Ok(());
     };

@@ -161,6 +161,13 @@ pub(crate) fn last_text(store: &Store, directory: &TaskDirectory) -> Result<Stri
     Ok(fs::read_to_string(directory.imported_file()).unwrap_or_else(|_| blank(directory.task())))
 }
 
+/// The last imported text as a document. A text that was imported can be parsed.
+pub fn last_document(store: &Store, task: &TaskId) -> Result<Option<Document>, StoreError> {
+    let stored = store.require(task)?.task;
+    let directory = TaskDirectory::new(&store.home, &stored.project, task)?;
+    Ok(Document::parse(last_text(store, &directory)?.as_bytes()).ok())
+}
+
 /// A minimal text for a task created without one; an empty file would count as unknown.
 fn blank(task: &TaskId) -> String {
     let id = FieldValue::Text(task.to_string());

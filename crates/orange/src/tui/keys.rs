@@ -238,6 +238,8 @@ fn add_agent_keys(entry: &Entry, table: &mut Table) {
     if entry.has_agent() {
         let keys = keys![KeyCode::Char('X')];
         table.add(keys, "X", "stop agent", KeyAction::Stop, None);
+    }
+    if entry.has_agent() || entry.enter_action() == EnterAction::Respawn {
         let keys = keys![KeyCode::Char('S')];
         table.add(keys, "S", "restart agent", KeyAction::Restart, None);
     }

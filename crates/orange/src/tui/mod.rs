@@ -122,6 +122,8 @@ fn show(
     let result = run_loop(&mut model, &mut screen, &runner, &receiver);
     drop(screen);
     supervisor.stop();
+    // Everything is recorded, so a failure leaves it to the next command.
+    let _left_for_later = driver.context.hand_over();
     result
 }
 

@@ -446,7 +446,7 @@ fn a_repository_in_any_directory_can_be_used() {
         let output = orange.current_dir(&fresh).output().unwrap();
         let answer = String::from_utf8_lossy(&output.stdout).into_owned();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        let answer: Value = serde_json::from_str(&answer).unwrap();
         assert_eq!(answer["task"]["project"], project, "{answer}");
     }
 }
@@ -657,4 +657,29 @@ fn a_branch_on_which_no_task_can_start_is_refused_before_there_is_a_task() {
     // A branch that is checked out nowhere can be used.
     stage.git("branch free");
     stage.create(&["free", "Fix it"]);
+}
+
+#[test]
+fn a_branch_that_git_cannot_have_beside_another_is_refused() {
+    let stage = Stage::new("minimal");
+    assert!(stage.git("branch dup/branch").status.success());
+    for branch in ["dup", "dup/branch/sub"] {
+        let (code, output) = stage.call(&["new", "--no-spawn", branch, "Fix it"]);
+        assert_eq!(code, 3, "{output}");
+        let text = "the branch `dup/branch` exists, and git cannot have both";
+        assert!(output.contains(text), "{output}");
+    }
+    assert_eq!(stage.tasks(), 0);
+    stage.run_ok(&["new", "--no-spawn", "dup/other", "Fix it"]);
+}
+
+#[test]
+fn a_blank_summary_is_refused() {
+    let stage = Stage::new("minimal");
+    for words in [&["   "] as &[&str], &["fix", " "]] {
+        let (code, output) = stage.call(&[&["new", "--no-spawn"], words].concat());
+        assert_eq!(code, 2, "{output}");
+        assert!(output.contains("is blank"), "{output}");
+    }
+    assert_eq!(stage.tasks(), 0);
 }

@@ -955,3 +955,17 @@ fn comments_that_were_not_sent_are_mentioned() {
     let hint = format!("you have 1 unsent comment on {id}");
     assert!(output.contains(&hint), "{output}");
 }
+
+#[test]
+fn merging_all_tasks_needs_a_directory_of_the_project() {
+    let stage = Stage::new("minimal");
+    let id = create_reviewed_task(&stage);
+    let mut elsewhere = stage.orange(&["merge", "--all"]);
+    let output = elsewhere.current_dir(stage.path("")).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("belongs to no project"), "{text}");
+    assert_eq!(stage.task(&id).status.as_str(), "reviewing");
+    stage.run_ok(&["merge", "--all"]);
+    assert_eq!(stage.task(&id).status.as_str(), "done");
+}

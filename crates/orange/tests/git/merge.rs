@@ -689,3 +689,21 @@ fn a_locked_checkout_is_waited_for_and_never_unlocked() {
     // A repository without a remote has nowhere to push to, and that is fine.
     parameters.with_push().merge(&repo.open());
 }
+
+#[test]
+fn a_locked_branch_is_named_and_the_checkout_stays_as_it_was() {
+    let repo = RepoFixture::new();
+    repo.acquire(&repo.open(), "t1", "fix");
+    repo.commit(&repo.slot(), "one", "one\n");
+    let before = files(&repo.app());
+    let lock = repo.app().join(".git/refs/heads/main.lock");
+    fs::write(&lock, "").unwrap();
+    let parameters = MergeParameters::now(&repo, MergeStrategy::Ff);
+    let error = parameters.try_merge(&repo.open()).unwrap_err().to_string();
+    assert!(error.contains("main.lock`"), "{error}");
+    assert_eq!(files(&repo.app()), before);
+    assert_eq!(repo.git(&repo.app(), &["status", "--porcelain"]), "");
+    fs::remove_file(&lock).unwrap();
+    parameters.merge(&repo.open());
+    assert!(repo.app().join("one").is_file());
+}

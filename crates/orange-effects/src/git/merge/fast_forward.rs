@@ -5,6 +5,7 @@
 //! commit. A note in git's directory tells a retry what an interrupted run was doing.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use orange_engine::names::{BranchName, CommitId};
@@ -96,7 +97,19 @@ impl Git {
                     let obstacle = MergeObstacle::DefaultMoved { expected, found };
                     restore_checkouts(&moved, obstacle).map(Err)
                 }
-                _ => Err(error),
+                _ => {
+                    for worktree in moved {
+                        worktree.recover()?;
+                    }
+                    let lock = self.directory().join(format!("{name}.lock"));
+                    let worktree = self.directory().to_owned();
+                    let is_locked = fs::symlink_metadata(&lock).is_ok();
+                    Err(if is_locked {
+                        GitError::Locked { worktree, lock }
+                    } else {
+                        error
+                    })
+                }
             };
         }
         for worktree in moved {
@@ -185,7 +198,7 @@ impl Worktree<'_> {
             .answer()?;
         let trial = ["read-tree", "-m", "-u", "-n", from.as_str(), to.as_str()];
         let error = self.call_on(&scratch, trial).succeed().err();
-        let _left_for_later = std::fs::remove_dir_all(&folder);
+        let _left_for_later = fs::remove_dir_all(&folder);
         Ok(error.map(|error| MergeObstacle::Unusable {
             checkout,
             reason: error.to_string(),

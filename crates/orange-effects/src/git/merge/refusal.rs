@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use orange_engine::effect::MergeStrategy;
 use orange_engine::names::{BranchName, CommitId, TaskId};
@@ -256,21 +256,17 @@ impl fmt::Display for MergeObstacle {
                 checkout.display(),
                 file_list(files)
             ),
-            Self::NeedsFilter { checkout, filters } => write!(
-                formatter,
-                "the checkout `{}` needs {} for {}",
-                checkout.display(),
-                filter_list(filters),
-                file_list(filters.keys())
-            ),
-            Self::LacksFilter { checkout, filters } => write!(
-                formatter,
-                "in the checkout `{}`, orange cannot tell whether {} changed, because it does not \
-                 run {}",
-                checkout.display(),
-                file_list(filters.keys()),
-                filter_list(filters)
-            ),
+            Self::NeedsFilter { checkout, filters } => {
+                let (checkout, files) = (checkout.display(), file_list(filters.keys()));
+                let filters = filter_list(filters);
+                write!(
+                    formatter,
+                    "the checkout `{checkout}` needs {filters} for {files}"
+                )
+            }
+            Self::LacksFilter { checkout, filters } => {
+                formatter.write_str(&describe_lack(checkout, filters))
+            }
             Self::OperationInProgress {
                 checkout,
                 operations,
@@ -321,6 +317,15 @@ fn file_list<'a>(
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
+}
+
+fn describe_lack(checkout: &Path, filters: &BTreeMap<PathBuf, String>) -> String {
+    format!(
+        "in the checkout `{}`, orange cannot tell whether {} changed, because it does not run {}",
+        checkout.display(),
+        file_list(filters.keys()),
+        filter_list(filters)
+    )
 }
 
 fn filter_list(filters: &BTreeMap<PathBuf, String>) -> String {

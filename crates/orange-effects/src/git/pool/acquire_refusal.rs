@@ -61,8 +61,8 @@ impl AcquireRefusal {
                  `orange task update --branch <name>`"
             ),
             Self::TaskFileTracked { file } => format!(
-                "the repository tracks a `{file}` of its own: configure another name for the \
-                 task's file of this project"
+                "the repository tracks a `{file}` of its own: set `task_file` of this project in \
+                 `projects.json` in orange's home to another name"
             ),
             Self::CheckedOutElsewhere(path) => format!(
                 "the branch is checked out in `{0}`: run `git -C '{0}' switch --detach`",

@@ -58,10 +58,11 @@ impl OwnDirectory {
     }
 
     fn make_in(folder: &Path, repository: &Path, format: &str) -> io::Result<Self> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)?;
+        // A home that does not exist is not created: the caller may only be reading.
+        match DirBuilder::new().mode(0o700).create(folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
         if !HAS_TIDIED.swap(true, Ordering::Relaxed) {
             remove_abandoned(folder);
         }
@@ -187,6 +188,15 @@ mod tests {
         assert!(!folder.join("1-1").exists() && path.exists());
         drop(own);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_home_that_does_not_exist_is_not_created() {
+        let root = tempfile::tempdir().unwrap();
+        let folders = [root.path().join("home/git"), root.path().join("temporary")];
+        let own = OwnDirectory::create(&folders, root.path(), "").unwrap();
+        assert!(own.path().starts_with(&folders[1]));
+        assert!(!root.path().join("home").exists());
     }
 
     #[test]

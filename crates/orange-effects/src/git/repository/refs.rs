@@ -7,6 +7,7 @@ use std::path::Path;
 
 use orange_engine::names::{BranchName, CommitId};
 
+use super::name::branch_ref;
 use super::own_directory::read_file;
 use crate::git::{Git, GitError};
 
@@ -30,6 +31,23 @@ impl Git {
             Some(refs) => Ok(refs),
             None => self.refs_by_git(names),
         }
+    }
+
+    /// A branch beside which this one cannot exist: one is the name of a directory for the other.
+    pub fn clashing_branch(&self, branch: &BranchName) -> Result<Option<BranchName>, GitError> {
+        let name = branch.as_str();
+        for (at, _) in name.match_indices('/') {
+            let above = BranchName::new(&name[..at]);
+            if self.branch(&above)?.is_some() {
+                return Ok(Some(above));
+            }
+        }
+        let below = format!("{}/", branch_ref(branch)?);
+        let format = "--format=%(refname:lstrip=2)";
+        let call = self.call(["for-each-ref", "--count=1", format, &below]);
+        let found = call.text()?;
+        let found = found.trim();
+        Ok((!found.is_empty()).then(|| BranchName::new(found)))
     }
 
     fn refs_by_git(&self, names: &[String]) -> Result<Refs, GitError> {

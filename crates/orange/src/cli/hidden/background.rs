@@ -1,7 +1,7 @@
 //! `orange perform`, `orange gather`: planned work of a task, in the background.
 
 use orange_config::{Environment, LogLevel};
-use orange_driver::{Driver, DriverError};
+use orange_driver::{Context, Driver, DriverError};
 use orange_engine::names::TaskId;
 use serde_json::json;
 
@@ -16,6 +16,9 @@ pub struct Perform {
     /// The task.
     #[arg(value_name = "TASK")]
     pub task: String,
+    /// Wait until this process has ended.
+    #[arg(long, value_name = "PID")]
+    pub after: Option<u32>,
 }
 
 /// Run the commands that the gates of a task wait for.
@@ -31,6 +34,9 @@ pub struct Gather {
 pub fn perform(args: &Perform, environment: &Environment) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     driver.context.refuse_runs("perform planned effects")?;
+    if let Some(pid) = args.after {
+        Context::await_end_of(pid);
+    }
     let task = TaskId::new(&args.task);
     let result = driver.performer.perform_until_done(&task).map(drop);
     log_failure(result, "performing failed", &driver, &task)

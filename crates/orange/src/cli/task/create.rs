@@ -236,6 +236,12 @@ fn branch_and_summary(args: &Args) -> Result<(Option<&str>, String), Error> {
         return Err(usage_error("too many arguments"));
     }
     let option = args.branch.as_deref();
+    // An empty argument is none; blanks are most likely a mistake of a script.
+    let is_blank = |it: &String| !it.is_empty() && it.trim().is_empty();
+    let mut given = args.branch_or_summary.iter().chain(&args.summary);
+    if given.any(is_blank) {
+        return Err(usage_error("the branch or the summary is blank"));
+    }
     match (&args.branch_or_summary, &args.summary, option) {
         (None, _, branch) => Ok((branch, String::new())),
         (Some(word), None, None) if can_be_branch(word) => Ok((Some(word), String::new())),
@@ -294,12 +300,13 @@ fn context(text: &str) -> Result<String, Error> {
 
 fn registration_text(project: &Project, width: Option<usize>) -> Text {
     let (name, path) = (&project.name, project.path.display());
+    let branch = &project.default_branch;
     let harness = project.harness.as_ref().map(ToString::to_string);
     let harness = harness.unwrap_or_default();
     let mut text = Text::new();
     let message = format!(
-        "registered `{path}` as project `{name}` with the harness `{harness}`; to change these \
-         settings, run `orange project update {name}`"
+        "registered `{path}` as project `{name}` with the default branch `{branch}` and the \
+         harness `{harness}`; to change these settings, run `orange project update {name}`"
     );
     text.push_line(&[(Style::Plain, &message)], 4, width);
     text

@@ -1,6 +1,6 @@
 //! Merges every task that can be merged now.
 
-use orange_config::Environment;
+use orange_config::{Environment, Projects};
 use orange_driver::{Answer, Driver, ListFilter, TaskRow};
 use orange_engine::attention::Need;
 use orange_engine::input::RequestKind;
@@ -8,6 +8,7 @@ use orange_engine::language::verbs::Verb;
 use orange_engine::merge_result::MergeResult;
 use orange_engine::next_step::NextStep;
 use serde::Serialize;
+use serde_json::json;
 
 use super::merge::{Args, last_merge, require_merged};
 use super::why::is_moved_branch;
@@ -85,12 +86,18 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(exit)
 }
 
-/// The tasks that the user could merge now without a confirmation, of this project or, outside a
-/// project, of all projects. The task that has waited longest is first.
+/// The tasks of this project that the user could merge now without a confirmation. The task that
+/// has waited longest is first.
 fn mergeable_tasks(driver: &Driver) -> Result<Vec<TaskRow>, Error> {
-    let project = driver.callers.project_here(None)?.map(|it| it.name);
+    let Some(project) = driver.callers.project_here(None)? else {
+        let names = Projects::load(driver.context.home()).map(|it| it.names());
+        let message = "cannot merge all tasks: the current directory belongs to no project";
+        return Err(Error::new(Exit::Usage, "project-unclear", message)
+            .hint("run `orange merge --all` in a directory of the project")
+            .details(json!({ "names": names.unwrap_or_default() })));
+    };
     let filter = ListFilter {
-        project,
+        project: Some(project.name),
         ..ListFilter::default()
     };
     let mut rows = driver.views.list(&filter)?.tasks;

@@ -1,7 +1,5 @@
 //! Turns a diff into files with numbered lines.
 
-use std::os::unix::ffi::OsStrExt as _;
-
 use orange_driver::{BranchDiff, DiffPart};
 use sha2::{Digest as _, Sha256};
 
@@ -69,19 +67,23 @@ fn files(part: &DiffPart) -> Vec<File> {
     for (file, digest) in files.iter_mut().zip(digests(&part.text)) {
         file.digest = digest;
     }
-    // Find the sizes by path, not by position: a renamed file is one file in the text, but two in
-    // `part.files`.
     for (file, path) in files.iter_mut().zip(paths(&text)) {
-        let mut sizes = part.files.iter();
-        let size = sizes.find(|it| it.path.as_os_str().as_bytes() == path);
-        file.size = match size.map(|it| (it.added, it.removed)) {
-            Some((Some(added), Some(removed))) => format!("+{added} -{removed}"),
-            Some(_) => String::from("binary"),
-            None => String::new(),
-        };
+        file.size = size(file);
         file.path = plain(&String::from_utf8_lossy(&path));
     }
     files
+}
+
+/// How many lines the diff of a file adds and removes. They are counted here, because in
+/// `part.files` a renamed file is one file that was removed and another that was added.
+fn size(file: &File) -> String {
+    let is_binary = |it: &DiffLine| it.kind == LineKind::Note && it.text.starts_with("Binary ");
+    if file.lines.iter().any(is_binary) {
+        return String::from("binary");
+    }
+    let count = |kind: LineKind| file.lines.iter().filter(|it| it.kind == kind).count();
+    let (added, removed) = (count(LineKind::Added), count(LineKind::Removed));
+    format!("+{added} -{removed}")
 }
 
 /// A digest of each file's diff. SHA-256, because an agent must not be able to change a file that
@@ -190,6 +192,21 @@ mod tests {
             ("words/fr", expected.to_vec())
         );
     }
+
+    #[test]
+    fn a_file_has_the_size_of_its_own_diff() {
+        let text = "diff --git a/old b/new\nsimilarity index 90%\nrename from old\nrename to new\n\
+                    --- a/old\n+++ b/new\n@@ -1,2 +1,2 @@\n same\n-one\n+two\n\
+                    diff --git a/x b/x\nBinary files a/x and b/x differ\n";
+        let part = DiffPart {
+            text: text.as_bytes().to_vec(),
+            ..DiffPart::default()
+        };
+        let found = files(&part);
+        let sizes = found.iter().map(|it| it.size.as_str());
+        assert_eq!(sizes.collect::<Vec<_>>(), ["+1 -1", "binary"]);
+    }
+
     #[test]
     fn every_line_has_its_number_and_no_tab_or_escape_code() {
         let text = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -3,3 +4,3 @@ fn f\n one\n\

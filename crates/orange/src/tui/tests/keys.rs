@@ -7,12 +7,13 @@ use insta::assert_snapshot;
 use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
+use orange_engine::role::Role;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::Rect;
 
 use super::permission::{receive, request};
-use super::sample::{choose, control, diff_file, enter, key, model, press};
+use super::sample::{choose, control, diff_file, enter, glance, key, model, press};
 use crate::tui::buttons::footer;
 use crate::tui::keys::bindings;
 use crate::tui::model::command::{Action, Command};
@@ -383,4 +384,22 @@ fn typed_text_is_sent_with_the_request() {
     assert_eq!(commands, [Command::Act(1, action)]);
     assert_eq!(model.pending.len(), 1);
     assert_eq!(model.mode, Mode::Browse);
+}
+
+#[test]
+fn an_agent_that_was_stopped_can_be_restarted() {
+    let mut model = model();
+    choose(&mut model, "t0rn");
+    let restart = |model: &mut Model| press(model, key(KeyCode::Char('S')));
+    assert!(restart(&mut model).is_empty(), "it cannot be respawned");
+    let mut summary = glance(Vec::new());
+    summary.respawn = Some(Role::Worker);
+    let task = TaskId::new("t0rn");
+    update(&mut model, Message::Glance(task, Box::new(summary)));
+    let commands = restart(&mut model);
+    let is_restart = |it: &Command| {
+        matches!(it, Command::Act(_, Action::Ask { ask, .. })
+            if matches!(ask, RequestKind::Restart { .. }))
+    };
+    assert!(commands.iter().any(is_restart), "{commands:?}");
 }

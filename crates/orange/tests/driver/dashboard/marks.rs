@@ -98,3 +98,26 @@ fn marked_tasks_are_cancelled_deleted_and_restored() {
     terminal.press(&["u"]);
     terminal.wait_for(": restored");
 }
+
+#[test]
+fn merges_go_on_after_the_dashboard_is_closed() {
+    let stage = Stage::new("default");
+    let ids = ["one", "two"].map(|branch| create_reviewed(&stage, branch, branch));
+    let started = stage.path("started");
+    let verify = format!("touch {}; sleep 1", started.display());
+    stage.run_ok(&["project", "update", "app", "--merge-verify", &verify]);
+    let terminal = open(&stage);
+    terminal.wait_for("supervising");
+    mark(&terminal, 2);
+    terminal.press(&["m"]);
+    terminal.wait_for("Merge 2 tasks?");
+    terminal.press(&["y"]);
+    wait_for("the first merge and the request for the other", || {
+        started.exists() && stage.task(&ids[1]).pending_merge().is_some()
+    });
+    terminal.press(&["q"]);
+    wait_for("both merges", || {
+        ids.iter()
+            .all(|id| stage.task(id).status.as_str() == "done")
+    });
+}

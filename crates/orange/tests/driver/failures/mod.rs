@@ -6,3 +6,4 @@ mod lost_resources;
 mod recovery;
 mod restarts;
 mod signals;
+mod unreadable_task;
