@@ -1,4 +1,4 @@
-//! The end of an agent is judged whatever has become of its TASK.md.
+//! Agents that end with a TASK.md that cannot be read.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,8 @@ fn an_agent_that_ends_with_an_unreadable_task_file_is_noticed_and_respawned() {
         stage.script("worker-2", "hang");
         let id = stage.create(&["Add a line"]);
         stage.run_ok(&["task", "spawn", id.as_str()]);
-        stage.wait_for_turn("worker-1");
+        let is_running = || stage.panes().contains(&String::from("worker:0"));
+        wait_for("the agent", is_running);
         spoil(&stage.worktree(&id));
         let pid = stage.tmux(&["list-panes", "-a", "-F", "#{pane_pid}"]);
         let mut kill = std::process::Command::new("kill");
@@ -55,7 +56,7 @@ fn an_agent_that_ends_with_an_unreadable_task_file_is_noticed_and_respawned() {
         );
         if stage.worktree(&id).exists() {
             stage.run_ok(&["task", "respawn", id.as_str(), "--wait", "60"]);
-            stage.wait_for_turn("worker-2");
+            wait_for("the next agent", is_running);
         }
     }
 }
