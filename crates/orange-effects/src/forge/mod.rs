@@ -6,11 +6,13 @@
 
 mod classify;
 pub mod client;
+mod control_sequences;
 pub mod error;
 pub mod github;
 pub mod graph;
 pub mod host;
 mod http;
+mod known_values;
 mod link;
 pub mod pacing;
 mod proxy;
