@@ -19,6 +19,7 @@ mod proxy;
 pub mod redact;
 mod secret_formats;
 pub mod token;
+pub mod webhook;
 
 #[cfg(test)]
 mod tests;
