@@ -306,7 +306,9 @@ mod tests {
     #[test]
     fn lesson_97_a_host_that_only_a_repository_names_gets_no_token() {
         let folder = tempfile::tempdir().unwrap();
-        let environment = fake_gh(folder.path(), "echo 'no oauth token' >&2; exit 1");
+        // `gh` would print its variables for any host, so it must not see them.
+        let script = "echo \"${GH_ENTERPRISE_TOKEN:-${GH_TOKEN:-two words}}\"";
+        let environment = fake_gh(folder.path(), script);
         let environment = with(&environment, "GH_ENTERPRISE_TOKEN", "enterprise");
         let environment = with(&environment, "GH_TOKEN", "public");
         let marker = folder.path().join("has-run");
