@@ -1,7 +1,6 @@
 //! Notifies the user through programs that are installed.
 //!
-//! The text never goes through a shell, and the address of a webhook, which is often a secret,
-//! never appears in a process list.
+//! The text never goes through a shell.
 
 use std::time::Duration;
 
@@ -11,10 +10,6 @@ use super::command::{CommandError, Invocation};
 
 /// Timeout for a desktop notification.
 const DESKTOP_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Timeout for a webhook's response, in seconds, and for the program that calls it.
-const RESPONSE_TIMEOUT_SECONDS: u64 = 10;
-const POST_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Shows a notification on the desktop.
 pub fn show_on_desktop(
@@ -40,40 +35,4 @@ pub fn show_on_desktop(
     };
     notification.timeout(DESKTOP_TIMEOUT).require_success()?;
     Ok(())
-}
-
-/// Posts JSON to a URL; only a response proves that it arrived.
-pub fn post_webhook(
-    environment: &Environment,
-    address: &str,
-    json: &str,
-) -> Result<(), CommandError> {
-    let settings = format!(
-        "url = {}\nheader = \"Content-Type: application/json\"\ndata-binary = {}\nmax-time = \
-         {RESPONSE_TIMEOUT_SECONDS}\nsilent\nshow-error\nfail\n",
-        quote(address),
-        quote(json)
-    );
-    let curl = Invocation::new("curl", environment.passed_variables([]));
-    let curl = curl.arguments(["--disable", "--config", "-"]);
-    curl.input(settings)
-        .timeout(POST_TIMEOUT)
-        .require_success()?;
-    Ok(())
-}
-
-/// Quotes a text for a curl config file.
-fn quote(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('"');
-    quoted
 }

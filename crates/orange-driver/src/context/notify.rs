@@ -1,7 +1,8 @@
 //! Notifies the user by desktop, bell or webhook.
 
 use orange_config::NotifySettings;
-use orange_effects::notice::{post_webhook, show_on_desktop};
+use orange_effects::forge::webhook;
+use orange_effects::notice::show_on_desktop;
 use orange_engine::language::hooks::Channel;
 use orange_engine::names::TaskId;
 use serde_json::{Value, json};
@@ -30,7 +31,7 @@ impl Context {
                 }
                 Channel::Webhook => match &settings.webhook {
                     Some(address) => {
-                        let posted = post_webhook(&self.environment, address, &json.to_string());
+                        let posted = webhook::post(&self.environment, address, &json.to_string());
                         posted.map_err(|error| format!("webhook: {error}"))
                     }
                     None => Ok(()),

@@ -1,11 +1,12 @@
 //! Sorts every answer into success or a kind of trouble.
 
 use orange_engine::time::Timestamp;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::error::{FieldError, QuotaKind, Trouble};
-use super::host::Host;
+use super::host::{Host, public_part};
 use super::http::HttpResponse;
 
 /// How long to wait after a limit that names no end, as the forge's documentation asks.
@@ -14,28 +15,34 @@ const DEFAULT_PAUSE_MILLIS: i64 = 60_000;
 /// How many characters of a message from outside are kept.
 const MAX_MESSAGE: usize = 300;
 
+/// Reads leniently: a proxy may answer instead of the forge, and even the forge uses several forms.
 #[derive(Default, Deserialize)]
 struct ErrorBody {
     #[serde(default)]
-    message: Option<String>,
+    message: Value,
     #[serde(default)]
-    errors: Vec<Value>,
+    errors: Value,
 }
 
-/// `Ok` for an answer that holds what was asked for, which includes "unchanged".
+/// `Ok` for an answer that holds what was asked for. "Unchanged" is none, unless the caller asked
+/// whether something has changed.
 pub fn classify(response: &HttpResponse, host: &Host, now: Timestamp) -> Result<(), Trouble> {
     let status = response.status;
-    if matches!(status, 200..=299 | 304) {
+    if matches!(status, 200..=299) {
         return Ok(());
     }
     let body: ErrorBody = serde_json::from_slice(&response.body).unwrap_or_default();
-    let message = shorten(body.message.as_deref().unwrap_or("no reason given"));
+    let message = shorten(body.message.as_str().unwrap_or("no reason given"));
+    let errors = field_errors(&body.errors);
     if let Some(quota) = quota_trouble(response, &message, now) {
         return Err(quota);
     }
     Err(match status {
         301 | 302 | 303 | 307 | 308 => Trouble::Moved {
-            to: shorten(response.header("location").unwrap_or("an unnamed place")),
+            to: match response.header("location") {
+                Some(to) => shorten(&public_part(to)),
+                None => String::from("an unnamed place"),
+            },
         },
         401 => Trouble::Unauthorised {
             host: host.clone(),
@@ -44,13 +51,10 @@ pub fn classify(response: &HttpResponse, host: &Host, now: Timestamp) -> Result<
         403 => Trouble::Forbidden { message },
         404 => Trouble::AbsentOrNotAllowed { message },
         405 => Trouble::NotMergeable { message },
-        409 => Trouble::Conflict { message },
+        409 => Trouble::Conflict { message, errors },
         410 => Trouble::Gone { message },
-        400..=499 => Trouble::Unprocessable {
-            message,
-            errors: body.errors.iter().map(field_error).collect(),
-        },
-        500..=599 => Trouble::ServerTrouble { status, message },
+        408 | 500..=599 => Trouble::ServerTrouble { status, message },
+        400..=499 => Trouble::Unprocessable { message, errors },
         _ => Trouble::Malformed {
             reason: format!("status {status}"),
         },
@@ -103,6 +107,15 @@ fn later(now: Timestamp, millis: i64) -> Timestamp {
     Timestamp::from_millis(now.millis().saturating_add(millis))
 }
 
+/// The reasons in `errors`: a list, or one alone.
+fn field_errors(errors: &Value) -> Vec<FieldError> {
+    let errors = errors
+        .as_array()
+        .map_or(std::slice::from_ref(errors), Vec::as_slice);
+    let found = errors.iter().map(field_error);
+    found.filter(|it| *it != FieldError::default()).collect()
+}
+
 fn field_error(value: &Value) -> FieldError {
     if let Some(message) = value.as_str() {
         return FieldError {
@@ -132,6 +145,22 @@ pub struct GraphError {
     /// Where in the answer the value is missing: names and positions.
     #[serde(default)]
     pub path: Option<Vec<Value>>,
+}
+
+/// Reads the errors of an answer: a list, `null` for none, or in bad cases a sentence.
+pub fn graph_errors<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<GraphError>, D::Error> {
+    let errors = Value::deserialize(deserializer)?;
+    Ok(match errors {
+        Value::Null => Vec::new(),
+        Value::String(message) => vec![GraphError {
+            message,
+            kind: None,
+            path: None,
+        }],
+        other => serde_json::from_value(other).map_err(D::Error::custom)?,
+    })
 }
 
 /// The trouble that an error inside an answer stands for.
@@ -206,13 +235,6 @@ mod tests {
     }
 
     #[test]
-    fn lesson_49_unchanged_is_an_answer() {
-        let response = HttpResponse::new(304, &[], "");
-        let now = Timestamp::from_millis(0);
-        assert!(classify(&response, &Host::new("github.com"), now).is_ok());
-    }
-
-    #[test]
     fn lesson_58_each_status_is_its_own_trouble() {
         let of = |status| trouble(status, &[], "{\"message\":\"m\"}");
         assert!(matches!(of(301), Trouble::Moved { .. }));
@@ -228,6 +250,13 @@ mod tests {
             Trouble::ServerTrouble { status: 500, .. }
         ));
         assert!(matches!(of(100), Trouble::Malformed { .. }));
+        // The client sorts it out before, if it has asked whether something changed.
+        assert!(matches!(of(304), Trouble::Malformed { .. }));
+        // The connection was too slow for the server; it says nothing about the request.
+        assert!(matches!(
+            of(408),
+            Trouble::ServerTrouble { status: 408, .. }
+        ));
         // A body that is no JSON, as a proxy sends it, changes nothing.
         let page = trouble(502, &[], "<html>");
         assert!(matches!(page, Trouble::ServerTrouble { status: 502, .. }));
@@ -287,6 +316,30 @@ mod tests {
             of(error("FORBIDDEN", "")),
             Trouble::Forbidden { .. }
         ));
+    }
+
+    #[test]
+    fn errors_of_any_form_are_named() {
+        for (errors, expected) in [
+            ("null", ""),
+            ("[]", ""),
+            ("\"too long\"", "; too long"),
+            ("{\"code\":\"invalid\"}", "; invalid"),
+            ("7", ""),
+            ("[null,\"a\",{\"message\":7}]", "; a"),
+        ] {
+            let body = format!("{{\"message\":\"m\",\"errors\":{errors}}}");
+            let rejected = trouble(422, &[], &body);
+            assert_eq!(
+                rejected.to_string(),
+                format!("it was rejected (m{expected})")
+            );
+        }
+        // The limit is seen even if the rest of the body has another form.
+        let limited = "{\"message\":\"You have exceeded a secondary rate limit\",\"errors\":\"x\"}";
+        assert!(until(&trouble(403, &[], limited)).is_some());
+        let odd = trouble(422, &[], "{\"message\":[\"m\"],\"errors\":[\"a\"]}");
+        assert!(odd.to_string().ends_with("; a)"), "{odd}");
     }
 
     #[test]

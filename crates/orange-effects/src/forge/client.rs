@@ -16,9 +16,9 @@ use ureq::http::Method;
 
 use super::classify::{classify, reset_time};
 use super::error::{ForgeError, Trouble};
-use super::host::{ApiBase, Host};
+use super::host::{ApiBase, Host, public_part};
 use super::http::{Http, HttpRequest, HttpResponse, Kept};
-use super::link::next_page;
+use super::link::{NextPage, next_page};
 use super::pacing::{Clock, Pacer};
 use super::token::{Token, TokenSource};
 
@@ -208,18 +208,17 @@ impl Client {
             }
             found.pages.push(parse(&sent, &response)?);
             found.moved_to = found.moved_to.or(moved_to);
-            let next = response.header("link").and_then(next_page);
-            let Some(next) = next else {
-                found.is_complete = true;
-                let is_single = found.pages.len() == 1;
-                let etag = response.header("etag").filter(|_| is_single);
-                found.etag = etag.map(str::to_owned);
-                return Ok(Conditional::Changed(found));
+            let next = match next_page(response.header_values("link")) {
+                NextPage::At(next) if found.pages.len() < max_pages => next.to_owned(),
+                NextPage::At(_) | NextPage::Unknown => return Ok(Conditional::Changed(found)),
+                NextPage::None => {
+                    found.is_complete = true;
+                    let is_single = found.pages.len() == 1;
+                    let etag = response.header("etag").filter(|_| is_single);
+                    found.etag = etag.map(str::to_owned);
+                    return Ok(Conditional::Changed(found));
+                }
             };
-            if found.pages.len() >= max_pages {
-                return Ok(Conditional::Changed(found));
-            }
-            let next = next.to_owned();
             self.require_same_host(&sent, &next)?;
             call = Call::read(next);
         }
@@ -228,31 +227,44 @@ impl Client {
     /// Reads the end of a log, which the forge keeps on another host. The token stays here.
     pub fn fetch_log(&mut self, path: &str) -> Result<LogTail, ForgeError> {
         let call = Call::read(format!("{}{path}", self.base.rest));
-        let mut response = self.send_once(&call)?;
-        if matches!(response.status, 301 | 302 | 307 | 308) {
+        let response = self.send_once(&call)?;
+        let response = if matches!(response.status, 301 | 302 | 307 | 308) {
             let to = self.location(&call, &response)?;
-            let request = HttpRequest {
-                method: Method::GET,
-                address: to,
-                headers: Vec::new(),
-                body: None,
-                kept: Kept::Tail {
-                    kept: LOG_TAIL,
-                    read: LARGEST_LOG,
-                },
-            };
-            self.pacer.wait(false);
-            let started = self.pacer.clock.now();
-            let sent = self.http.send(request);
-            self.pacer.record(false, started);
-            response = sent.map_err(|trouble| call.error(trouble))?;
-        }
-        let now = self.now();
-        classify(&response, self.host(), now).map_err(|trouble| call.error(trouble))?;
+            self.read_storage(&call, to)?
+        } else {
+            self.require_success(&call, response)?
+        };
         Ok(LogTail {
             text: String::from_utf8_lossy(&response.body).into_owned(),
             is_cut: response.is_cut,
         })
+    }
+
+    /// Reads from where the forge keeps its logs. A refusal there says nothing about the token or
+    /// the job.
+    fn read_storage(&mut self, call: &Call, address: String) -> Result<HttpResponse, ForgeError> {
+        let request = HttpRequest {
+            method: Method::GET,
+            address,
+            headers: Vec::new(),
+            body: None,
+            kept: Kept::Tail {
+                kept: LOG_TAIL,
+                read: LARGEST_LOG,
+            },
+        };
+        self.pacer.wait(false);
+        let started = self.pacer.clock.now();
+        let sent = self.http.send(request);
+        self.pacer.record(false, started);
+        let response = sent.map_err(|trouble| call.error(trouble))?;
+        if !matches!(response.status, 200..=299) {
+            return Err(call.error(Trouble::ServerTrouble {
+                status: response.status,
+                message: String::from("from the storage of logs"),
+            }));
+        }
+        Ok(response)
     }
 
     /// Writes, once, and reads what the forge made of it.
@@ -313,7 +325,7 @@ impl Client {
             }
             let to = self.location(&call, &response)?;
             self.require_same_host(&call, &to)?;
-            moved_to = Some(to.clone());
+            moved_to = Some(public_part(&to));
             call.address = to;
         }
         Err(call.error(Trouble::Malformed {
@@ -330,11 +342,11 @@ impl Client {
             return Ok(response);
         }
         self.token = None;
-        let new = self.token().map_err(|trouble| call.error(trouble))?.clone();
-        if new == old || call.is_write {
-            return Ok(response);
+        // Without another token, the rejection is what the caller has to know.
+        match self.token().cloned() {
+            Ok(new) if new != old && !call.is_write => self.send_with(call, &new),
+            Ok(_) | Err(_) => Ok(response),
         }
-        self.send_with(call, &new)
     }
 
     fn send_with(&mut self, call: &Call, token: &Token) -> Result<HttpResponse, ForgeError> {
@@ -394,14 +406,18 @@ impl Client {
         }
     }
 
-    fn require_success(
+    /// The answer, if it holds what was asked for; "unchanged" does when that was the question.
+    pub(super) fn require_success(
         &mut self,
         call: &Call,
         response: HttpResponse,
     ) -> Result<HttpResponse, ForgeError> {
         let now = self.now();
-        let sorted = classify(&response, self.host(), now);
-        sorted.map_err(|trouble| call.error(trouble))?;
+        let is_unchanged = response.status == 304 && call.etag.is_some();
+        if !is_unchanged {
+            let sorted = classify(&response, self.host(), now);
+            sorted.map_err(|trouble| call.error(trouble))?;
+        }
         Ok(response)
     }
 
@@ -422,7 +438,8 @@ impl Client {
         if origin(address) == origin(&self.base.rest) {
             return Ok(());
         }
-        let to: String = origin(address).chars().take(200).collect();
+        let to = public_part(origin(address));
+        let to = to.chars().take(200).collect();
         Err(call.error(Trouble::Moved { to }))
     }
 }

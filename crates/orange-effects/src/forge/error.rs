@@ -44,8 +44,11 @@ pub enum Trouble {
     Gone { message: String },
     #[error("it has moved to {to}; update the remote of the repository")]
     Moved { to: String },
-    #[error("it conflicts with the present state ({message})")]
-    Conflict { message: String },
+    #[error("it conflicts with the present state ({message}{})", list(.errors))]
+    Conflict {
+        message: String,
+        errors: Vec<FieldError>,
+    },
     #[error("it was rejected ({message}{})", list(.errors))]
     Unprocessable {
         message: String,
@@ -95,14 +98,24 @@ impl ForgeError {
         }
     }
 
-    /// Whether it failed because what it creates is there already.
+    /// Whether it failed because what it creates is there already. The codes decide, where there
+    /// are any: a message may quote the name that was to be created.
     pub fn is_already_there(&self) -> bool {
-        let Trouble::Unprocessable { message, errors } = &self.trouble else {
-            return matches!(self.trouble, Trouble::Conflict { .. });
+        let (Trouble::Conflict { message, errors } | Trouble::Unprocessable { message, errors }) =
+            &self.trouble
+        else {
+            return false;
         };
         let says_so = |text: &str| text.to_lowercase().contains("already exists");
-        let by_code = |it: &FieldError| it.code == "already_exists" || says_so(&it.message);
-        says_so(message) || errors.iter().any(by_code)
+        if errors.is_empty() {
+            return says_so(message);
+        }
+        errors.iter().any(|it| match it.code.as_str() {
+            "already_exists" => true,
+            // The reason is in the message alone.
+            "custom" | "" => says_so(&it.message),
+            _ => false,
+        })
     }
 
     /// Whether a smaller request could succeed.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ureq::http::Method;
 
-use super::classify::{GraphError, classify, classify_graph};
+use super::classify::{GraphError, classify_graph, graph_errors};
 use super::client::{Call, Client, encode_body, parse};
 use super::error::{ForgeError, Trouble};
 
@@ -19,11 +19,12 @@ struct Request<'a, V> {
 struct Answer {
     #[serde(default)]
     data: Option<Value>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "graph_errors")]
     errors: Vec<GraphError>,
 }
 
-/// What a query found; parts of it may be missing.
+/// What a query found; parts of it may be missing. A key that is `null` because of an error is
+/// left out of the data, so that only a `null` that is an answer is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphAnswer<T> {
     pub data: T,
@@ -73,27 +74,26 @@ impl Client {
         };
         call.body = Some(encode_body(&call, &Request { query, variables })?);
         let response = self.send_once(&call)?;
+        let response = self.require_success(&call, response)?;
         let now = self.now();
-        let sorted = classify(&response, self.host(), now);
-        sorted.map_err(|trouble| call.error(trouble))?;
         let answer: Answer = parse(&call, &response)?;
-        let data = answer.data.filter(|it| !it.is_null());
+        let mut data = answer.data.unwrap_or_default();
         let failed = !answer.errors.is_empty();
         let trouble = || classify_graph(&answer.errors, &response, self.host(), now);
-        let Some(data) = data else {
-            let trouble = if failed {
-                trouble()
-            } else {
-                Trouble::Malformed {
-                    reason: String::from("neither data nor errors"),
-                }
-            };
-            return Err(call.error(trouble));
-        };
-        let is_usable = || !is_about_everything(&trouble());
-        if failed && (is_write || !is_usable()) {
+        if failed && is_write && may_be_done(&data, &answer.errors) {
+            return Err(call.error(Trouble::Malformed {
+                reason: format!("it has a result and an error: {}", trouble()),
+            }));
+        }
+        if failed && (is_write || data.is_null() || is_about_everything(&trouble())) {
             return Err(call.error(trouble()));
         }
+        if data.is_null() {
+            return Err(call.error(Trouble::Malformed {
+                reason: String::from("neither data nor errors"),
+            }));
+        }
+        leave_out_errors(&mut data, &answer.errors);
         let data = serde_json::from_value(data).map_err(|error| {
             call.error(Trouble::Malformed {
                 reason: error.to_string(),
@@ -107,6 +107,76 @@ impl Client {
             data,
             missing: missing.collect(),
         })
+    }
+}
+
+/// Whether a change may have been made although there are errors: a part of its result is there, or
+/// an error is about a part of its result.
+fn may_be_done(data: &Value, errors: &[GraphError]) -> bool {
+    let mut results = data.as_object().into_iter().flat_map(|it| it.values());
+    let is_below = |it: &GraphError| it.path.as_ref().is_some_and(|path| path.len() > 1);
+    results.any(|it| !it.is_null()) || errors.iter().any(is_below)
+}
+
+/// Leaves out what the errors are about. If that is not found, any `null` can be meant.
+fn leave_out_errors(data: &mut Value, errors: &[GraphError]) {
+    let mut gone: Vec<&[Value]> = Vec::new();
+    for error in errors {
+        let path = error.path.as_deref().unwrap_or_default();
+        if gone.iter().any(|it| path.starts_with(it)) {
+            continue;
+        }
+        match leave_out(data, path) {
+            Some(length) => gone.push(&path[..length]),
+            None => leave_out_all(data),
+        }
+    }
+}
+
+/// Leaves out the first `null` on a path, or its end; returns how many steps lead there.
+fn leave_out(data: &mut Value, path: &[Value]) -> Option<usize> {
+    let mut place = data;
+    for (index, step) in path.iter().enumerate() {
+        let is_last = index + 1 == path.len();
+        if is_last || at(place, step)?.is_null() {
+            return remove(place, step).then_some(index + 1);
+        }
+        place = at(place, step)?;
+    }
+    None
+}
+
+fn at<'a>(place: &'a mut Value, step: &Value) -> Option<&'a mut Value> {
+    match (place, step) {
+        (Value::Object(fields), Value::String(name)) => fields.get_mut(name),
+        (Value::Array(entries), step) => entries.get_mut(usize::try_from(step.as_u64()?).ok()?),
+        _ => None,
+    }
+}
+
+/// Leaves out a field; an entry of a list becomes `null`, which is not an entry. `false` if there
+/// is no such place.
+fn remove(place: &mut Value, step: &Value) -> bool {
+    if let (Value::Object(fields), Value::String(name)) = (&mut *place, step) {
+        return fields.remove(name).is_some();
+    }
+    match at(place, step) {
+        Some(entry) => {
+            *entry = Value::Null;
+            true
+        }
+        None => false,
+    }
+}
+
+fn leave_out_all(data: &mut Value) {
+    match data {
+        Value::Object(fields) => {
+            fields.retain(|_, it| !it.is_null());
+            fields.values_mut().for_each(leave_out_all);
+        }
+        Value::Array(entries) => entries.iter_mut().for_each(leave_out_all),
+        _ => {}
     }
 }
 

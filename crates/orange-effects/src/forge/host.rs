@@ -62,6 +62,10 @@ impl Host {
         })
     }
 
+    pub fn github() -> Host {
+        Host(GITHUB.to_owned())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -127,6 +131,12 @@ pub(super) fn is_loopback(authority: &str) -> bool {
         None => authority.split(':').next().unwrap_or_default(),
     };
     host.parse().is_ok_and(|it: IpAddr| it.is_loopback())
+}
+
+/// An address as a message may show it: without user, password, query and fragment.
+pub(super) fn public_part(address: &str) -> String {
+    let address = address.split(['?', '#']).next().unwrap_or_default();
+    crate::git::without_password(address)
 }
 
 /// Reads the address of a remote, as git resolved it: a URL or the short form of ssh.

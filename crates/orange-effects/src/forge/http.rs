@@ -56,7 +56,8 @@ pub enum Kept {
 #[derive(Debug)]
 pub struct HttpResponse {
     pub status: u16,
-    headers: Vec<(String, String)>,
+    /// Names in lower case; the value is absent if it is not readable text.
+    headers: Vec<(String, Option<String>)>,
     pub body: Vec<u8>,
     /// Whether bytes were left out because only the end was to be kept.
     pub is_cut: bool,
@@ -69,7 +70,7 @@ impl HttpResponse {
         Self {
             status,
             headers: headers
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())))
                 .collect(),
             body: body.as_bytes().to_vec(),
             is_cut: false,
@@ -78,8 +79,14 @@ impl HttpResponse {
 
     /// The value of a header; the name is in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
-        let mut found = self.headers.iter().filter(|(key, _)| key == name);
-        found.next().map(|(_, value)| value.as_str())
+        self.header_values(name).next()?
+    }
+
+    /// The value of each header of this name, for headers that may be sent more than once; absent
+    /// if it is not readable.
+    pub fn header_values(&self, name: &str) -> impl Iterator<Item = Option<&str>> {
+        let found = self.headers.iter().filter(move |(key, _)| key == name);
+        found.map(|(_, value)| value.as_deref())
     }
 }
 
@@ -114,6 +121,7 @@ impl Http {
     pub fn send(&self, request: HttpRequest) -> Result<HttpResponse, Trouble> {
         let uri: Uri = request.address.parse().map_err(malformed)?;
         let authority = uri.authority().map_or("", |it| it.as_str());
+        require_plain_authority(&uri, authority)?;
         let is_local = is_loopback(authority);
         if uri.scheme_str() != Some("https") && !(uri.scheme_str() == Some("http") && is_local) {
             return Err(Trouble::Malformed {
@@ -121,7 +129,7 @@ impl Http {
             });
         }
         let proxy = match uri.host() {
-            Some(host) if !is_local => self.proxies.proxy_for(host),
+            Some(host) if !is_local => self.proxies.proxy_for(host)?,
             _ => None,
         };
         let mut built = Request::builder().method(request.method).uri(uri);
@@ -139,9 +147,9 @@ impl Http {
         };
         let answer = answer.map_err(|error| trouble(&error, self.timeout))?;
         let (parts, body) = answer.into_parts();
-        let headers = parts.headers.iter().filter_map(|(name, value)| {
-            let value = value.to_str().ok()?;
-            Some((name.as_str().to_owned(), value.to_owned()))
+        let headers = parts.headers.iter().map(|(name, value)| {
+            let value = value.to_str().ok().map(str::to_owned);
+            (name.as_str().to_owned(), value)
         });
         let headers = headers.collect();
         let (body, is_cut) = read(body, request.kept, self.timeout)?;
@@ -152,6 +160,19 @@ impl Http {
             is_cut,
         })
     }
+}
+
+/// Refuses an authority that another reader could take for another host: with a user, or with a
+/// colon that no port follows.
+fn require_plain_authority(uri: &Uri, authority: &str) -> Result<(), Trouble> {
+    let after_address = authority.rsplit(']').next().unwrap_or_default();
+    let port = uri.port_u16().filter(|it| *it > 0);
+    let has_bad_port = after_address.contains(':') && port.is_none();
+    let is_nameless = uri.host().is_none_or(str::is_empty);
+    if is_nameless || has_bad_port || authority.contains('@') {
+        return Err(malformed("it must be a host and, after a colon, a port"));
+    }
+    Ok(())
 }
 
 /// Reads an answer after decompression, so that a small one cannot unfold without bound.

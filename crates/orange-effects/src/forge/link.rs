@@ -1,23 +1,49 @@
 //! Reads the `Link` header, by which the forge names the next page.
 
-/// The address of the next page, if there is one.
-pub fn next_page(header: &str) -> Option<&str> {
-    for entry in split_entries(header) {
-        let entry = entry.trim();
-        let rest = entry.strip_prefix('<')?;
-        let (address, parameters) = rest.split_once('>')?;
-        let is_next = parameters.split(';').any(|parameter| {
-            let Some((name, value)) = parameter.split_once('=') else {
-                return false;
+/// What the headers say about a next page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextPage<'a> {
+    At(&'a str),
+    /// This page is the last.
+    None,
+    /// The headers cannot be read, or name two next pages.
+    Unknown,
+}
+
+/// The next page by these headers, each of which may be unreadable. Several are one list.
+pub fn next_page<'a>(headers: impl Iterator<Item = Option<&'a str>>) -> NextPage<'a> {
+    let mut found = NextPage::None;
+    for header in headers {
+        let Some(header) = header else {
+            return NextPage::Unknown;
+        };
+        let entries = split_entries(header).into_iter().map(str::trim);
+        for entry in entries.filter(|it| !it.is_empty()) {
+            let link = entry.strip_prefix('<').and_then(|it| it.split_once('>'));
+            let Some((address, parameters)) = link else {
+                return NextPage::Unknown;
             };
-            let mut relations = value.trim().trim_matches('"').split_ascii_whitespace();
-            name.trim().eq_ignore_ascii_case("rel") && relations.any(|it| it == "next")
-        });
-        if is_next {
-            return Some(address);
+            if !is_next(parameters) {
+                continue;
+            }
+            if !matches!(found, NextPage::None) && found != NextPage::At(address) {
+                return NextPage::Unknown;
+            }
+            found = NextPage::At(address);
         }
     }
-    None
+    found
+}
+
+fn is_next(parameters: &str) -> bool {
+    parameters.split(';').any(|parameter| {
+        let Some((name, value)) = parameter.split_once('=') else {
+            return false;
+        };
+        let mut relations = value.trim().trim_matches('"').split_ascii_whitespace();
+        name.trim().eq_ignore_ascii_case("rel")
+            && relations.any(|it| it.eq_ignore_ascii_case("next"))
+    })
 }
 
 /// The entries of the header; a comma inside an address separates nothing.
@@ -43,14 +69,24 @@ fn split_entries(header: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
+    fn read(header: &str) -> NextPage<'_> {
+        next_page([Some(header)].into_iter())
+    }
+
     #[test]
     fn the_next_page_is_found() {
         let header = "<https://x/?page=1>; rel=\"prev\", <https://x/?a=1,2&page=3>; rel=\"next\", <https://x/?page=9>; rel=\"last\"";
-        assert_eq!(next_page(header), Some("https://x/?a=1,2&page=3"));
-        assert_eq!(next_page("<https://x>; rel=next"), Some("https://x"));
-        assert_eq!(next_page("<https://x>; title=\"next\"; rel=\"last\""), None);
-        for broken in ["", "x", "<https://x", "<>", ",,,"] {
-            assert_eq!(next_page(broken), None, "{broken}");
+        assert_eq!(read(header), NextPage::At("https://x/?a=1,2&page=3"));
+        assert_eq!(read("<https://x>; rel=next"), NextPage::At("https://x"));
+        assert_eq!(
+            read("<https://x>; title=\"next\"; rel=\"last\""),
+            NextPage::None
+        );
+        for empty in ["", ",,,", " "] {
+            assert_eq!(read(empty), NextPage::None, "{empty}");
+        }
+        for broken in ["x", "<https://x", "<https://x>; rel=last, x", "https://x>"] {
+            assert_eq!(read(broken), NextPage::Unknown, "{broken}");
         }
     }
 }

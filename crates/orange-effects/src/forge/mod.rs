@@ -6,17 +6,20 @@
 
 mod classify;
 pub mod client;
+mod control_sequences;
 pub mod error;
 pub mod github;
 pub mod graph;
 pub mod host;
 mod http;
+mod known_values;
 mod link;
 pub mod pacing;
 mod proxy;
 pub mod redact;
 mod secret_formats;
 pub mod token;
+pub mod webhook;
 
 #[cfg(test)]
 mod tests;

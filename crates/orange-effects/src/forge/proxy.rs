@@ -3,9 +3,17 @@
 use orange_config::Environment;
 use ureq::Proxy;
 
+use super::error::Trouble;
+
+/// The variables that may name the proxy, the first one that is set wins.
+const PROXY_VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+
+const DIRECT_VARIABLES: [&str; 2] = ["NO_PROXY", "no_proxy"];
+
 /// The user's proxy settings.
 pub struct Proxies {
-    proxy: Option<Proxy>,
+    /// The proxy, or the variable that does not name one.
+    proxy: Result<Option<Proxy>, &'static str>,
     /// Hosts that are reached directly, as `NO_PROXY` lists them.
     direct: Vec<String>,
 }
@@ -13,21 +21,26 @@ pub struct Proxies {
 impl Proxies {
     /// Reads the usual variables. ureq would read them too, past the one place that may.
     pub fn new(environment: &Environment) -> Proxies {
-        let variable = |names: &[&str]| {
-            let mut values = names.iter().filter_map(|name| environment.variable(name));
-            values.find_map(|value| value.to_str().map(str::to_owned))
+        let set = |names: &[&'static str]| {
+            let mut values = names.iter().map(|name| (*name, environment.variable(name)));
+            values.find_map(|(name, value)| Some((name, value.filter(|it| !it.is_empty())?)))
         };
-        let address = variable(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]);
-        let direct = variable(&["NO_PROXY", "no_proxy"]).unwrap_or_default();
+        let proxy = set(&PROXY_VARIABLES).map(|(name, value)| {
+            let proxy = value.to_str().and_then(|it| Proxy::new(it).ok());
+            proxy.ok_or(name)
+        });
+        let direct = set(&DIRECT_VARIABLES).map(|(_, value)| value.to_string_lossy());
+        let direct = direct.unwrap_or_default();
         let direct = direct.split(',').map(|it| it.trim().to_lowercase());
         Proxies {
-            proxy: address.and_then(|it| Proxy::new(&it).ok()),
+            proxy: proxy.transpose(),
             direct: direct.filter(|it| !it.is_empty()).collect(),
         }
     }
 
-    /// The proxy for a host, without its port.
-    pub fn proxy_for(&self, host: &str) -> Option<Proxy> {
+    /// The proxy for a host, without its port. A proxy that cannot be read is no reason to go
+    /// around it.
+    pub fn proxy_for(&self, host: &str) -> Result<Option<Proxy>, Trouble> {
         let host = host.to_lowercase();
         let is_direct = self.direct.iter().any(|entry| {
             let domain = entry.trim_start_matches("*.").trim_start_matches('.');
@@ -36,7 +49,13 @@ impl Proxies {
                 .is_some_and(|it| it.ends_with('.'));
             entry == "*" || host == domain || below
         });
-        self.proxy.clone().filter(|_| !is_direct)
+        if is_direct {
+            return Ok(None);
+        }
+        self.proxy.clone().map_err(|name| Trouble::Unreachable {
+            reason: format!("${name} is not the address of a proxy; correct or unset it"),
+            may_have_arrived: false,
+        })
     }
 }
 
@@ -50,7 +69,7 @@ mod tests {
             ("HTTPS_PROXY", "http://proxy.example.org:3128"),
             ("NO_PROXY", "localhost, .corp.example, ghe.example.org"),
         ]));
-        let is_proxied = |host| proxies.proxy_for(host).is_some();
+        let is_proxied = |host| proxies.proxy_for(host).unwrap().is_some();
         assert!(is_proxied("api.github.com"));
         assert!(is_proxied("notcorp.example"));
         for host in [
@@ -62,6 +81,28 @@ mod tests {
             assert!(!is_proxied(host), "{host}");
         }
         let none = Proxies::new(&Environment::of([("PATH", "/bin")]));
-        assert!(none.proxy_for("api.github.com").is_none());
+        assert!(none.proxy_for("api.github.com").unwrap().is_none());
+        let empty = Proxies::new(&Environment::of([("HTTPS_PROXY", "")]));
+        assert!(empty.proxy_for("api.github.com").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_proxy_that_cannot_be_read_is_not_ignored() {
+        for value in [
+            "http://",
+            "://secret",
+            "http://a secret",
+            "bogus://secret:1",
+        ] {
+            let proxies = Proxies::new(&Environment::of([
+                ("HTTPS_PROXY", value),
+                ("ALL_PROXY", "http://proxy.example.org:3128"),
+                ("NO_PROXY", "ghe.example.org"),
+            ]));
+            let error = proxies.proxy_for("api.github.com").unwrap_err().to_string();
+            assert!(error.contains("$HTTPS_PROXY"), "{value}: {error}");
+            assert!(!error.contains("secret"), "{error}");
+            assert!(proxies.proxy_for("ghe.example.org").unwrap().is_none());
+        }
     }
 }

@@ -1,12 +1,15 @@
 //! The formats of tokens and keys that must not leave the machine.
 
+use std::cell::OnceCell;
 use std::ops::Range;
+
+use super::control_sequences::starts_with;
 
 /// A format that begins with a fixed text.
 struct Format {
     prefix: &'static str,
     /// Which characters follow; a `.` or `-` at the very end belongs to the sentence.
-    body: fn(char) -> bool,
+    body: Body,
     least: usize,
     rule: Rule,
 }
@@ -18,27 +21,97 @@ enum Rule {
     RandomWord,
 }
 
-fn word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_'
+/// Kinds of characters.
+#[derive(Clone, Copy)]
+enum Body {
+    Word,
+    Dashed,
+    Dotted,
+    Plain,
+    Capital,
 }
 
-fn dashed(c: char) -> bool {
-    word(c) || c == '-'
+use Body::{Capital, Dashed, Dotted, Plain, Word};
+
+impl Body {
+    const COUNT: usize = 5;
+
+    fn has(self, c: char) -> bool {
+        match self {
+            Plain => c.is_ascii_alphanumeric(),
+            Word => c.is_ascii_alphanumeric() || c == '_',
+            Dashed => c.is_ascii_alphanumeric() || matches!(c, '_' | '-'),
+            Dotted => c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'),
+            Capital => c.is_ascii_uppercase() || c.is_ascii_digit(),
+        }
+    }
 }
 
-fn dotted(c: char) -> bool {
-    dashed(c) || c == '.'
+/// Characters of one kind that follow each other, as many as there are.
+struct Run {
+    start: usize,
+    end: usize,
+    /// Its end without dots and dashes.
+    trimmed: usize,
+    last_digit: Option<usize>,
+    last_capital: Option<usize>,
 }
 
-fn plain(c: char) -> bool {
-    c.is_ascii_alphanumeric()
+/// The runs of each kind, each found in one pass, because a prefix can stand at every position.
+struct Runs<'a> {
+    text: &'a [char],
+    found: [OnceCell<Vec<Run>>; Body::COUNT],
 }
 
-fn capital(c: char) -> bool {
-    c.is_ascii_uppercase() || c.is_ascii_digit()
+impl<'a> Runs<'a> {
+    fn new(text: &'a [char]) -> Runs<'a> {
+        Runs {
+            text,
+            found: Default::default(),
+        }
+    }
+
+    /// The run that this position is in.
+    fn at(&self, body: Body, at: usize) -> Option<&Run> {
+        let runs = self.found[body as usize].get_or_init(|| find_runs(self.text, body));
+        let run = runs.get(runs.partition_point(|it| it.end <= at))?;
+        (run.start <= at).then_some(run)
+    }
 }
 
-const fn format(prefix: &'static str, body: fn(char) -> bool, least: usize) -> Format {
+fn find_runs(text: &[char], body: Body) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (at, c) in text.iter().enumerate() {
+        if !body.has(*c) {
+            continue;
+        }
+        if runs.last().is_none_or(|it| it.end != at) {
+            runs.push(Run {
+                start: at,
+                end: at,
+                trimmed: at,
+                last_digit: None,
+                last_capital: None,
+            });
+        }
+        let Some(run) = runs.last_mut() else {
+            continue;
+        };
+        run.end = at + 1;
+        if !matches!(c, '.' | '-') {
+            run.trimmed = at + 1;
+        }
+        if c.is_ascii_digit() {
+            run.last_digit = Some(at);
+        }
+        if c.is_ascii_uppercase() {
+            run.last_capital = Some(at);
+        }
+    }
+    runs
+}
+
+const fn format(prefix: &'static str, body: Body, least: usize) -> Format {
     Format {
         prefix,
         body,
@@ -48,58 +121,69 @@ const fn format(prefix: &'static str, body: fn(char) -> bool, least: usize) -> F
 }
 
 const FORMATS: &[Format] = &[
-    format("ghp_", word, 16),
-    format("gho_", word, 16),
-    format("ghu_", word, 16),
-    format("ghs_", dotted, 16),
-    format("ghr_", word, 16),
-    format("github_pat_", word, 16),
-    format("sk-ant-", dashed, 16),
+    format("ghp_", Word, 16),
+    format("gho_", Word, 16),
+    format("ghu_", Word, 16),
+    format("ghs_", Dotted, 16),
+    format("ghr_", Word, 16),
+    format("github_pat_", Word, 16),
+    format("sk-ant-", Dashed, 16),
     Format {
         prefix: "sk-",
-        body: dashed,
+        body: Dashed,
         least: 20,
         rule: Rule::RandomWord,
     },
-    format("sk_live_", plain, 16),
-    format("rk_live_", plain, 16),
-    format("AIza", dashed, 35),
-    format("AKIA", capital, 16),
-    format("ASIA", capital, 16),
-    format("xoxa-", dashed, 10),
-    format("xoxb-", dashed, 10),
-    format("xoxe-", dashed, 10),
-    format("xoxp-", dashed, 10),
-    format("xoxr-", dashed, 10),
-    format("xoxs-", dashed, 10),
-    format("xapp-", dashed, 10),
-    format("glpat-", dotted, 16),
-    format("npm_", plain, 36),
-    format("pypi-AgE", dashed, 40),
-    format("hf_", plain, 30),
+    format("sk_live_", Plain, 16),
+    format("rk_live_", Plain, 16),
+    format("AIza", Dashed, 35),
+    format("AKIA", Capital, 16),
+    format("ASIA", Capital, 16),
+    format("xoxa-", Dashed, 10),
+    format("xoxb-", Dashed, 10),
+    format("xoxe-", Dashed, 10),
+    format("xoxp-", Dashed, 10),
+    format("xoxr-", Dashed, 10),
+    format("xoxs-", Dashed, 10),
+    format("xapp-", Dashed, 10),
+    format("glpat-", Dotted, 16),
+    format("npm_", Plain, 36),
+    format("pypi-AgE", Dashed, 40),
+    format("hf_", Plain, 30),
 ];
 
 const KEY_BEGIN: &str = "-----BEGIN ";
 const KEY_NAME: &str = "PRIVATE KEY";
 const DASHES: &str = "-----";
 
+/// What an address has before its authority, plain and in JSON.
+const SLASHES: [&str; 2] = ["://", ":\\/\\/"];
+
+/// The longest scheme that is looked at.
+const MAX_SCHEME: usize = 16;
+
 /// Where secrets are in a text, as positions of characters.
 pub fn find_secrets(text: &[char]) -> Vec<Range<usize>> {
+    let runs = Runs::new(text);
     let mut found = Vec::new();
     let mut at = 0;
     while at < text.len() {
-        let rest = &text[at..];
-        if let Some(length) = private_key(rest) {
-            found.push(at..at + length);
-            at += length;
-            continue;
-        }
-        let lengths = FORMATS.iter().filter_map(|it| it.length(text, at));
-        if let Some(length) = lengths.chain(web_token(rest)).max() {
-            found.push(at..at + length);
-        }
-        if let Some(password) = password(rest) {
-            found.push(at + password.start..at + password.end);
+        match text[at] {
+            '-' => {
+                if let Some(length) = private_key(&text[at..]) {
+                    found.push(at..at + length);
+                    at += length;
+                    continue;
+                }
+            }
+            ':' => found.extend(user_secret(text, at)),
+            first if first.is_ascii_alphabetic() => {
+                let formats = FORMATS.iter().filter(|it| it.prefix.starts_with(first));
+                let ends = formats.filter_map(|it| it.end(&runs, at));
+                let end = ends.chain(web_token_end(&runs, at)).max();
+                found.extend(end.map(|end| at..end));
+            }
+            _ => {}
         }
         at += 1;
     }
@@ -107,31 +191,23 @@ pub fn find_secrets(text: &[char]) -> Vec<Range<usize>> {
 }
 
 impl Format {
-    /// How many characters the secret at this position has, if there is one.
-    fn length(&self, text: &[char], at: usize) -> Option<usize> {
-        let rest = &text[at..];
-        if !starts_with(rest, self.prefix) {
+    /// Where the secret that begins at this position ends, if there is one.
+    fn end(&self, runs: &Runs<'_>, at: usize) -> Option<usize> {
+        if !starts_with(&runs.text[at..], self.prefix) {
             return None;
         }
-        let start = self.prefix.len();
-        let mut end = start
-            + rest[start..]
-                .iter()
-                .take_while(|it| (self.body)(**it))
-                .count();
-        while end > start && matches!(rest[end - 1], '.' | '-') {
-            end -= 1;
-        }
-        let body = &rest[start..end];
-        let is_random = || {
-            let has = |test: fn(&char) -> bool| body.iter().any(test);
-            has(char::is_ascii_digit) && has(char::is_ascii_uppercase)
-        };
+        let start = at + self.prefix.len();
+        let run = runs.at(self.body, start)?;
+        let is_inside = |place: Option<usize>| place.is_some_and(|it| it >= start);
         let fits = match self.rule {
             Rule::Anywhere => true,
-            Rule::RandomWord => is_random() && is_word_start(text, at),
+            Rule::RandomWord => {
+                is_inside(run.last_digit)
+                    && is_inside(run.last_capital)
+                    && is_word_start(runs.text, at)
+            }
         };
-        (body.len() >= self.least && fits).then_some(end)
+        (run.trimmed >= start + self.least && fits).then_some(run.trimmed)
     }
 }
 
@@ -140,11 +216,6 @@ fn is_word_start(text: &[char], at: usize) -> bool {
     let before = |distance: usize| at.checked_sub(distance).map(|it| text[it]);
     let is_after_letter = before(1).is_some_and(char::is_alphanumeric);
     !is_after_letter || before(2) == Some('\\')
-}
-
-fn starts_with(text: &[char], prefix: &str) -> bool {
-    let mut characters = text.iter();
-    prefix.chars().all(|it| characters.next() == Some(&it))
 }
 
 fn find(text: &[char], wanted: &str) -> Option<usize> {
@@ -171,39 +242,50 @@ fn private_key(rest: &[char]) -> Option<usize> {
     Some(start + end.unwrap_or(length))
 }
 
-/// A JSON web token: three parts, of which the first two begin with `{"`.
-fn web_token(rest: &[char]) -> Option<usize> {
-    if !starts_with(rest, "eyJ") {
-        return None;
-    }
-    let mut end = 0;
+/// The end of a JSON web token: three parts, of which the first two begin with `{"`.
+fn web_token_end(runs: &Runs<'_>, at: usize) -> Option<usize> {
+    let mut start = at;
     for part in 0..3 {
-        let length = rest[end..].iter().take_while(|it| dashed(**it)).count();
-        if length < 10 || (part == 1 && !starts_with(&rest[end..], "eyJ")) {
+        if part < 2 && !starts_with(&runs.text[start..], "eyJ") {
             return None;
         }
-        end += length;
-        if part < 2 {
-            if rest.get(end) != Some(&'.') {
-                return None;
-            }
-            end += 1;
+        let end = runs.at(Dashed, start)?.end;
+        if end < start + 10 {
+            return None;
         }
+        if part == 2 {
+            return Some(end);
+        }
+        if runs.text.get(end) != Some(&'.') {
+            return None;
+        }
+        start = end + 1;
     }
-    Some(end)
+    None
 }
 
-/// The password in `://user:password@host`, as a range within `rest`.
-fn password(rest: &[char]) -> Option<Range<usize>> {
-    if !starts_with(rest, "://") {
-        return None;
-    }
-    let is_part = |c: &&char| !c.is_whitespace() && !"/?#@\"'<>`\\".contains(**c);
-    let length = rest[3..].iter().take_while(is_part).count();
-    if rest.get(3 + length) != Some(&'@') {
-        return None;
-    }
-    let user = &rest[3..3 + length];
-    let colon = user.iter().position(|it| *it == ':')?;
-    (colon + 1 < length).then(|| 3 + colon + 1..3 + length)
+/// The password in `://user:password@host`, or the whole user where it is alone: a token often is.
+/// An `@` in a password is one too much, so the last one counts.
+fn user_secret(text: &[char], at: usize) -> Option<Range<usize>> {
+    let slashes = SLASHES.iter().find(|it| starts_with(&text[at..], it))?;
+    let start = at + slashes.len();
+    let is_part = |c: &&char| !c.is_whitespace() && !"/?#\"'<>`\\".contains(**c);
+    let length = text[start..].iter().take_while(is_part).count();
+    let authority = &text[start..start + length];
+    let end = authority.iter().rposition(|it| *it == '@')?;
+    let secret = match authority[..end].iter().position(|it| *it == ':') {
+        Some(colon) => colon + 1..end,
+        None if is_ssh(text, at) => return None,
+        None => 0..end,
+    };
+    (!secret.is_empty()).then(|| start + secret.start..start + secret.end)
+}
+
+/// Whether the scheme before this position is one whose users are no secret.
+fn is_ssh(text: &[char], at: usize) -> bool {
+    let before = &text[at.saturating_sub(MAX_SCHEME)..at];
+    let is_scheme = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    let start = before.iter().rposition(|it| !is_scheme(it));
+    let scheme: String = before[start.map_or(0, |it| it + 1)..].iter().collect();
+    scheme.to_lowercase().contains("ssh")
 }

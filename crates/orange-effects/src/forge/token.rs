@@ -37,21 +37,28 @@ pub enum TokenOrigin {
 /// Why there is no token for a host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no token for {host}: {}; run `gh auth login --hostname {host}`, or set {}",
+    "there is no token for {host}: {}; run `gh auth login --hostname {host}`{}",
     .reasons.join("; "),
-    .variables.join(" or ")
+    alternative(.variables)
 )]
 pub struct TokenError {
     pub host: Host,
     /// Why each source gave none.
     pub reasons: Vec<String>,
+    /// The variables that would be read for this host.
     pub variables: Vec<&'static str>,
 }
 
 /// Where to look for the token of a host.
-#[derive(Clone, Debug)]
+///
+/// The host comes from a remote, which a repository's author chooses. What names no host itself,
+/// the command and `GH_ENTERPRISE_TOKEN`, is therefore only for hosts that the user has named.
+#[derive(Clone)]
 pub struct TokenSource {
     pub host: Host,
+    /// The hosts that the user's own settings name, never those of a repository; github.com if
+    /// there is none.
+    pub named_hosts: Vec<Host>,
     /// The program and arguments of `forge.token_command`, if it is set.
     pub command: Option<Vec<String>>,
     pub environment: Environment,
@@ -90,6 +97,17 @@ impl fmt::Debug for Token {
     }
 }
 
+/// Arguments may hold a secret, so they are not shown.
+impl fmt::Debug for TokenSource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("TokenSource");
+        shown.field("host", &self.host);
+        shown.field("named_hosts", &self.named_hosts);
+        shown.field("has_command", &self.command.is_some());
+        shown.finish_non_exhaustive()
+    }
+}
+
 impl fmt::Display for TokenOrigin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -105,11 +123,17 @@ impl TokenSource {
     pub fn read(&self) -> Result<Token, TokenError> {
         let mut reasons = Vec::new();
         if let Some((program, arguments)) = self.command.as_deref().and_then(<[_]>::split_first) {
-            let command = Invocation::new(program, self.environment.passed_variables([]));
-            let command = command.arguments(arguments);
-            match run(&command, TokenOrigin::Command) {
-                Ok(token) => return Ok(token),
-                Err(reason) => reasons.push(reason),
+            if self.is_named() {
+                let command = Invocation::new(program, self.environment.passed_variables([]));
+                match run_own(&command.arguments(arguments)) {
+                    Ok(token) => return Ok(token),
+                    Err(reason) => reasons.push(reason),
+                }
+            } else {
+                let host = &self.host;
+                reasons.push(format!(
+                    "`forge.token_command` is not for {host}, which your settings do not name"
+                ));
             }
         }
         for name in self.variables() {
@@ -123,7 +147,7 @@ impl TokenSource {
         }
         let gh = Invocation::new("gh", self.environment.passed_variables(GH_VARIABLES));
         let gh = gh.arguments(["auth", "token", "--hostname", self.host.as_str()]);
-        match run(&gh, TokenOrigin::Gh) {
+        match run_gh(&gh) {
             Ok(token) => return Ok(token),
             Err(reason) => reasons.push(reason),
         }
@@ -138,22 +162,60 @@ impl TokenSource {
     fn variables(&self) -> &'static [&'static str] {
         if self.host.is_public() {
             &["GH_TOKEN", "GITHUB_TOKEN"]
-        } else {
+        } else if self.is_named() {
             &["GH_ENTERPRISE_TOKEN"]
+        } else {
+            &[]
         }
+    }
+
+    /// Whether the user's own settings name this host.
+    fn is_named(&self) -> bool {
+        if self.named_hosts.is_empty() {
+            return self.host == Host::github();
+        }
+        self.named_hosts.contains(&self.host)
     }
 }
 
-/// Runs a program that prints a token, or says why it did not.
-fn run(command: &Invocation, origin: TokenOrigin) -> Result<Token, String> {
-    let command = command.clone().timeout(TIMEOUT).limit(2 * LONGEST);
-    let output = command.require_success();
+/// How a message offers the variables.
+fn alternative(variables: &[&str]) -> String {
+    if variables.is_empty() {
+        return String::new();
+    }
+    format!(", or set {}", variables.join(" or "))
+}
+
+/// Runs the user's command. Neither its arguments nor its output are shown: both may hold a secret.
+fn run_own(command: &Invocation) -> Result<Token, String> {
+    let output = within_limits(command).require_success();
+    let output = output.map_err(|error| match error {
+        CommandError::Missing { .. } => {
+            String::from("the program of `forge.token_command` is not installed")
+        }
+        CommandError::NotStarted { source, .. } => {
+            format!("`forge.token_command` cannot be run: {source}")
+        }
+        CommandError::Failed { ending, .. } => format!("`forge.token_command` {ending}"),
+    })?;
+    let text = String::from_utf8_lossy(&output.stdout.bytes);
+    let token = Token::new(&text, TokenOrigin::Command);
+    token.map_err(|reason| format!("`forge.token_command`: {reason}"))
+}
+
+/// Asks `gh`, or says why it has no token; `gh` itself knows which token is for which host.
+fn run_gh(command: &Invocation) -> Result<Token, String> {
+    let output = within_limits(command).require_success();
     let output = output.map_err(|error| match error {
         CommandError::Missing { command } => format!("{command} is not installed"),
         other => other.to_string(),
     })?;
     let text = String::from_utf8_lossy(&output.stdout.bytes);
-    Token::new(&text, origin).map_err(|reason| format!("{command}: {reason}"))
+    Token::new(&text, TokenOrigin::Gh).map_err(|reason| format!("{command}: {reason}"))
+}
+
+fn within_limits(command: &Invocation) -> Invocation {
+    command.clone().timeout(TIMEOUT).limit(2 * LONGEST)
 }
 
 #[cfg(test)]
@@ -184,6 +246,7 @@ mod tests {
     fn source(host: &str, environment: Environment) -> TokenSource {
         TokenSource {
             host: Host::new(host),
+            named_hosts: Vec::new(),
             command: None,
             environment,
         }
@@ -212,8 +275,9 @@ mod tests {
         let other = source("ghe.example.org", both.clone()).read().unwrap();
         assert_eq!(other.origin, TokenOrigin::Gh);
         let enterprise = with(&both, "GH_ENTERPRISE_TOKEN", "third");
-        let enterprise = source("ghe.example.org", enterprise).read().unwrap();
-        assert_eq!(enterprise.secret(), "third");
+        let mut enterprise = source("ghe.example.org", enterprise);
+        enterprise.named_hosts = vec![Host::new("GHE.example.org")];
+        assert_eq!(enterprise.read().unwrap().secret(), "third");
 
         let mut by_command = source("github.com", both);
         by_command.command = Some(["sh", "-c", "echo own"].map(String::from).to_vec());
@@ -230,12 +294,73 @@ mod tests {
         source.command = Some(vec![String::from("no-such-program")]);
         let error = source.read().unwrap_err().to_string();
         for part in [
-            "`no-such-program` is not installed",
+            "the program of `forge.token_command` is not installed",
             "$GH_TOKEN is not a token",
             "not logged in",
             "run `gh auth login --hostname github.com`",
         ] {
             assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+
+    #[test]
+    fn lesson_97_a_host_that_only_a_repository_names_gets_no_token() {
+        let folder = tempfile::tempdir().unwrap();
+        // `gh` would print its variables for any host, so it must not see them.
+        let script = "echo \"${GH_ENTERPRISE_TOKEN:-${GH_TOKEN:-two words}}\"";
+        let environment = fake_gh(folder.path(), script);
+        let environment = with(&environment, "GH_ENTERPRISE_TOKEN", "enterprise");
+        let environment = with(&environment, "GH_TOKEN", "public");
+        let marker = folder.path().join("has-run");
+        let script = format!("touch {}; echo own", marker.display());
+        let command = ["sh", "-c", &script].map(String::from).to_vec();
+        let read = |host: &str, named: &[&str]| {
+            let source = TokenSource {
+                named_hosts: named.iter().map(|it| Host::new(it)).collect(),
+                command: Some(command.clone()),
+                ..source(host, environment.clone())
+            };
+            source.read()
+        };
+        for named in [&[][..], &["github.com"], &["ghe.example.org"]] {
+            for host in [
+                "evil.example",
+                "evil.example:8443",
+                "ghe.example.org.evil.example",
+            ] {
+                let error = read(host, named).unwrap_err();
+                assert!(error.variables.is_empty(), "{host}: {error}");
+                assert!(error.to_string().contains("your settings do not name"));
+            }
+        }
+        // The command is for the company's host, and so its token does not go to github.com.
+        let public = read("github.com", &["ghe.example.org"]).unwrap();
+        assert_eq!(public.secret(), "public");
+        // A port is part of the host.
+        assert!(read("ghe.example.org:8443", &["ghe.example.org"]).is_err());
+        assert!(!marker.exists());
+        let own = read("ghe.example.org", &["ghe.example.org"]).unwrap();
+        assert_eq!(own.secret(), "own");
+        assert_eq!(read("github.com", &[]).unwrap().secret(), "own");
+        assert!(marker.exists());
+    }
+
+    #[test]
+    fn lesson_97_no_error_shows_the_command_that_prints_the_token() {
+        let folder = tempfile::tempdir().unwrap();
+        let environment = fake_gh(folder.path(), "exit 1");
+        for command in [
+            &["sh", "-c", "echo hush-1 >&2; exit 3", "hush-2"][..],
+            &["sh", "-c", "echo hush-3 hush-4"],
+            &["hush-5", "hush-6"],
+            &["/", "hush-7"],
+        ] {
+            let mut source = source("github.com", environment.clone());
+            source.command = Some(command.iter().map(|it| (*it).to_owned()).collect());
+            let error = source.read().unwrap_err();
+            let shown = format!("{source:?} {error:?} {error}");
+            assert!(!shown.contains("hush"), "{shown}");
+            assert!(shown.contains("`forge.token_command`"), "{shown}");
         }
     }
 

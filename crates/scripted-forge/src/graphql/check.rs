@@ -76,8 +76,8 @@ fn is_required(repository: &Repository, name: &str, info: &ResolveInfo) -> bool 
         .find(is_meant)
         .and_then(|it| it.pull.as_ref());
     pull.is_some_and(|it| {
-        let required = repository.protection(&it.base_ref).required_checks;
-        required.iter().any(|it| it == name)
+        let protection = repository.protection(&it.base_ref);
+        protection.all_checks().any(|it| it == name)
     })
 }
 

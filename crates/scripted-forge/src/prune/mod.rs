@@ -72,6 +72,7 @@ pub const OPERATIONS: &[(&str, &str)] = &[
         "get",
         "/repos/{owner}/{repo}/branches/{branch}/protection/required_status_checks",
     ),
+    ("get", "/repos/{owner}/{repo}/rules/branches/{branch}"),
 ];
 
 /// The files of `schema/` as the installed packages give them: name and content.

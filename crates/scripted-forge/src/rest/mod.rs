@@ -33,6 +33,7 @@ const HANDLERS: &[(&str, Handler)] = &[
         "repos/get-status-checks-protection",
         repositories::required_checks,
     ),
+    ("repos/get-branch-rules", repositories::branch_rules),
     ("pulls/list", pulls::list),
     ("pulls/create", pulls::create),
     ("pulls/get", pulls::get),

@@ -225,9 +225,9 @@ fn missing(context: &Context, repository: &Repository, issue: &Issue) -> String 
     let Some(pull) = &issue.pull else {
         return String::new();
     };
-    let required = repository.protection(&pull.base_ref).required_checks;
-    for name in required {
-        match repository.required_result(&pull.head_sha, &name) {
+    let protection = repository.protection(&pull.base_ref);
+    for name in protection.all_checks() {
+        match repository.required_result(&pull.head_sha, name) {
             Some(true) => {}
             Some(false) => return format!("Required status check \"{name}\" is failing."),
             None => return format!("Required status check \"{name}\" is expected."),

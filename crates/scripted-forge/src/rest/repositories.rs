@@ -105,3 +105,36 @@ pub fn required_checks(context: &mut Context) -> Outcome {
         }),
     ))
 }
+
+/// The rules of rulesets for a branch, which need not exist; everyone who may read sees them.
+pub fn branch_rules(context: &mut Context) -> Outcome {
+    let repository = context.repository()?;
+    let protection = repository.protection(context.part("branch"));
+    let mut rules = Vec::new();
+    if !protection.ruleset_checks.is_empty() {
+        let names = protection.ruleset_checks.iter();
+        let checks: Vec<Value> = names.map(|it| json!({ "context": it })).collect();
+        let parameters = json!({
+            "required_status_checks": checks,
+            "strict_required_status_checks_policy": protection.strict,
+        });
+        rules = [
+            json!({ "type": "deletion" }),
+            json!({
+                "type": "required_status_checks", "parameters": parameters,
+            }),
+        ]
+        .map(|mut rule| {
+            rule["ruleset_source_type"] = Value::from("Repository");
+            rule["ruleset_source"] = Value::from(repository.full_name());
+            rule["ruleset_id"] = Value::from(repository.id);
+            rule
+        })
+        .to_vec();
+    }
+    let (shown, answer) = context.page(&rules, Value::clone);
+    Ok(Answer {
+        headers: answer.headers,
+        ..Answer::json(200, Value::Array(shown))
+    })
+}

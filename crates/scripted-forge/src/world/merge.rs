@@ -225,7 +225,7 @@ impl World {
 /// Whether a required review or check is missing.
 fn is_blocked(world: &World, repository: &Repository, pull: &Pull) -> bool {
     let protection = repository.protection(&pull.base_ref);
-    let mut required = protection.required_checks.iter();
+    let mut required = protection.all_checks();
     required.any(|it| repository.required_result(&pull.head_sha, it) != Some(true))
         || world
             .review_decision(repository, pull)

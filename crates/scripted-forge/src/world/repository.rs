@@ -57,6 +57,8 @@ pub struct Label {
 pub struct Protection {
     /// Names of checks that must succeed before a merge.
     pub required_checks: Vec<String>,
+    /// Names of checks that a ruleset requires, beside the protection.
+    pub ruleset_checks: Vec<String>,
     /// The head must contain the newest base.
     pub strict: bool,
     pub required_approvals: usize,
@@ -64,6 +66,13 @@ pub struct Protection {
     pub dismiss_stale: bool,
     /// Merges go through the merge queue.
     pub queue: bool,
+}
+
+impl Protection {
+    /// The names of all checks that must succeed before a merge.
+    pub fn all_checks(&self) -> impl Iterator<Item = &String> {
+        self.required_checks.iter().chain(&self.ruleset_checks)
+    }
 }
 
 #[derive(Clone, Debug)]

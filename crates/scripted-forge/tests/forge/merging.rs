@@ -161,6 +161,38 @@ fn drafts_and_required_checks_stand_in_the_way() {
 }
 
 #[test]
+fn rulesets_require_checks_and_every_reader_sees_them() {
+    let forge = Forge::start();
+    forge.repository("octo/demo");
+    let octo = Client::new(&forge, "octo");
+    let reader = Client::new(&forge, "reader");
+    let number = forge.pull("octo/demo", "feature");
+    let rules = "/repos/octo/demo/rules/branches/main";
+    assert_eq!(reader.get(rules).json(), json!([]));
+    forge.protect(
+        "octo/demo",
+        "main",
+        Protection {
+            ruleset_checks: vec!["lint".to_owned()],
+            ..Protection::default()
+        },
+    );
+    let shown = reader.get(rules).json();
+    let parameters = &shown[1]["parameters"];
+    assert_eq!(parameters["required_status_checks"][0]["context"], "lint");
+    let protection = "/repos/octo/demo/branches/main/protection/required_status_checks";
+    assert_eq!(octo.get(protection).status, 404);
+    let merge = format!("/repos/octo/demo/pulls/{number}/merge");
+    assert_eq!(
+        octo.send("PUT", &merge, &json!({})).message(),
+        "Required status check \"lint\" is expected."
+    );
+    forge.check("octo/demo", number, "lint", Some("success"));
+    assert_eq!(octo.send("PUT", &merge, &json!({})).status, 200);
+    forge.finish();
+}
+
+#[test]
 fn a_merge_made_with_git_alone_is_seen() {
     let forge = Forge::start();
     let path = forge.repository("octo/demo");

@@ -11,7 +11,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::glance::rollup;
-use super::wire::{GraphAccount, check_outcome, graph_account, or_default, status_outcome};
+use super::wire::{
+    GraphAccount, check_outcome, graph_account, nullable, or_default, status_outcome,
+};
 use crate::forge::client::Client;
 use crate::forge::error::{ForgeError, Trouble};
 
@@ -48,8 +50,8 @@ struct NodeData<T> {
 #[serde(rename_all = "camelCase")]
 struct PullRequestDetails {
     head_ref_oid: CommitId,
-    #[serde(default)]
-    status_check_rollup: Option<RollupDetails>,
+    #[serde(default, deserialize_with = "nullable")]
+    status_check_rollup: Knowledge<RollupDetails>,
     #[serde(default)]
     review_threads: Option<Connection<ThreadNode>>,
     #[serde(default)]
@@ -60,8 +62,8 @@ struct PullRequestDetails {
 
 #[derive(Deserialize)]
 struct RollupDetails {
-    #[serde(default)]
-    state: Option<String>,
+    #[serde(default, deserialize_with = "nullable")]
+    state: Knowledge<String>,
     contexts: Connection<ContextNode>,
 }
 
@@ -229,17 +231,23 @@ pub fn fetch_details(client: &mut Client, id: &str) -> Result<Details, ForgeErro
         has_moved: false,
     };
     let mut node = first.node;
-    let state = node.status_check_rollup.as_ref();
-    let rollup = rollup(state.map(|it| it.state.as_deref().unwrap_or("")));
-    // A commit without any check has no rollup, and that is an answer.
-    let contexts_found = match node.status_check_rollup.take() {
-        Some(found) => reading.all(found.contexts, &contexts(AFTER), |it| {
-            it.status_check_rollup.map(|it| it.contexts)
-        })?,
-        None => All {
-            nodes: Vec::new(),
-            is_complete: first.is_whole,
-        },
+    let mut found_rollup = Knowledge::Unknown;
+    let contexts_found = match mem::take(&mut node.status_check_rollup) {
+        Knowledge::Known(found) => {
+            found_rollup = rollup(&found.state);
+            reading.all(found.contexts, &contexts(AFTER), |it| {
+                match it.status_check_rollup {
+                    Knowledge::Known(found) => Some(found.contexts),
+                    Knowledge::None | Knowledge::Unknown => None,
+                }
+            })?
+        }
+        // A commit without any check has no rollup, and that is an answer.
+        Knowledge::None => {
+            found_rollup = Knowledge::None;
+            All::empty(first.is_whole)
+        }
+        Knowledge::Unknown => All::empty(false),
     };
     let threads_found = reading.all_of(node.review_threads.take(), &threads(AFTER), |it| {
         it.review_threads
@@ -255,12 +263,16 @@ pub fn fetch_details(client: &mut Client, id: &str) -> Result<Details, ForgeErro
         found_threads.push(thread);
     }
     let is_stable = is_whole && !reading.has_moved;
+    let check_count = contexts_found.nodes.len();
     let checks = contexts_found.nodes.into_iter().filter_map(check);
+    let checks: Vec<Check> = checks.collect();
+    // A kind of check that is not known can fail too.
+    let are_all_known = checks.len() == check_count;
     Ok(Details {
         head: reading.head,
-        checks: checks.collect(),
-        are_checks_complete: contexts_found.is_complete && is_stable,
-        rollup,
+        checks,
+        are_checks_complete: contexts_found.is_complete && are_all_known && is_stable,
+        rollup: found_rollup,
         discussion: Discussion {
             threads: found_threads,
             reviews: reviews_found.nodes.into_iter().map(review).collect(),
@@ -309,6 +321,13 @@ struct All<T> {
 }
 
 impl<T> All<T> {
+    fn empty(is_complete: bool) -> All<T> {
+        All {
+            nodes: Vec::new(),
+            is_complete,
+        }
+    }
+
     fn add(&mut self, connection: Connection<T>) -> PageInfo {
         let before = connection.nodes.len();
         let held = self.nodes.len();
@@ -335,10 +354,7 @@ impl Reading<'_> {
     ) -> Result<All<T>, ForgeError> {
         match first {
             Some(first) => self.all(first, part, pick),
-            None => Ok(All {
-                nodes: Vec::new(),
-                is_complete: false,
-            }),
+            None => Ok(All::empty(false)),
         }
     }
 
@@ -349,10 +365,7 @@ impl Reading<'_> {
         pick: impl Fn(PullRequestDetails) -> Option<Connection<T>>,
     ) -> Result<All<T>, ForgeError> {
         let query = pull_request_query(true, part);
-        let mut all = All {
-            nodes: Vec::new(),
-            is_complete: true,
-        };
+        let mut all = All::empty(true);
         let mut page = all.add(first);
         for _ in 1..MAX_PAGES {
             let Some(after) = next(&mut page) else {
@@ -377,10 +390,7 @@ impl Reading<'_> {
         let query = format!(
             "query($id:ID!,$after:String!){{node(id:$id){{...on PullRequestReviewThread{{{part}}}}}}}"
         );
-        let mut all = All {
-            nodes: Vec::new(),
-            is_complete: true,
-        };
+        let mut all = All::empty(true);
         let mut page = all.add(node.comments);
         for _ in 1..MAX_PAGES {
             let Some(after) = next(&mut page) else {

@@ -11,7 +11,7 @@ use orange_engine::names::{BranchName, CommitId};
 use orange_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::wire::{is_blocked, or_default};
+use super::wire::{Maybe, is_blocked, nullable, or_default};
 use crate::forge::client::Client;
 use crate::forge::error::ForgeError;
 
@@ -41,7 +41,8 @@ pub struct Glance {
 
 #[derive(Deserialize)]
 struct GlanceData {
-    nodes: Vec<Option<MaybePullRequest>>,
+    /// An id can name something else than a pull request; such an object has no fields here.
+    nodes: Vec<Option<Maybe<Box<PullRequestNode>>>>,
     #[serde(default, rename = "rateLimit")]
     quota: Option<QuotaAnswer>,
 }
@@ -57,40 +58,30 @@ pub(super) struct QuotaAnswer {
     limit: Option<u64>,
 }
 
-/// An id can name something else than a pull request; such an object has no fields here.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum MaybePullRequest {
-    PullRequest(Box<PullRequestNode>),
-    Other(serde::de::IgnoredAny),
-}
-
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PullRequestNode {
     id: String,
     number: u64,
     state: String,
-    #[serde(default, deserialize_with = "or_default")]
     is_draft: bool,
-    pub(super) head_ref_oid: CommitId,
+    head_ref_oid: CommitId,
     base_ref_name: String,
     #[serde(default)]
     mergeable: Option<String>,
     #[serde(default)]
     merge_state_status: Option<String>,
-    #[serde(default)]
-    review_decision: Option<String>,
+    #[serde(default, deserialize_with = "nullable")]
+    review_decision: Knowledge<String>,
     updated_at: Timestamp,
-    #[serde(default, deserialize_with = "or_default")]
     is_in_merge_queue: bool,
-    #[serde(default)]
-    status_check_rollup: Option<RollupNode>,
+    #[serde(default, deserialize_with = "nullable")]
+    status_check_rollup: Knowledge<RollupNode>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct RollupNode {
-    pub(super) state: String,
+struct RollupNode {
+    state: String,
 }
 
 impl PullRequestNode {
@@ -112,28 +103,38 @@ impl PullRequestNode {
                 _ => Knowledge::Unknown,
             },
             is_blocked: is_blocked(self.merge_state_status.as_deref()),
-            review: match self.review_decision.as_deref() {
-                None => Knowledge::None,
-                Some("APPROVED") => Knowledge::Known(ReviewDecision::Approved),
-                Some("CHANGES_REQUESTED") => Knowledge::Known(ReviewDecision::ChangesRequested),
-                Some("REVIEW_REQUIRED") => Knowledge::Known(ReviewDecision::Required),
-                Some(_) => Knowledge::Unknown,
+            review: match self.review_decision {
+                Knowledge::Known(word) => review(&word),
+                Knowledge::None => Knowledge::None,
+                Knowledge::Unknown => Knowledge::Unknown,
             },
-            rollup: rollup(self.status_check_rollup.map(|it| it.state).as_deref()),
+            rollup: rollup(&self.status_check_rollup.map(|it| it.state)),
             is_queued: self.is_in_merge_queue,
             updated: self.updated_at,
         }
     }
 }
 
-pub(super) fn rollup(state: Option<&str>) -> Knowledge<Rollup> {
+fn review(word: &str) -> Knowledge<ReviewDecision> {
+    match word {
+        "APPROVED" => Knowledge::Known(ReviewDecision::Approved),
+        "CHANGES_REQUESTED" => Knowledge::Known(ReviewDecision::ChangesRequested),
+        "REVIEW_REQUIRED" => Knowledge::Known(ReviewDecision::Required),
+        _ => Knowledge::Unknown,
+    }
+}
+
+pub(super) fn rollup(state: &Knowledge<String>) -> Knowledge<Rollup> {
     match state {
-        None => Knowledge::None,
-        Some("SUCCESS") => Knowledge::Known(Rollup::Success),
-        Some("FAILURE" | "ERROR") => Knowledge::Known(Rollup::Failure),
-        Some("PENDING") => Knowledge::Known(Rollup::Pending),
-        Some("EXPECTED") => Knowledge::Known(Rollup::Expected),
-        Some(_) => Knowledge::Unknown,
+        Knowledge::None => Knowledge::None,
+        Knowledge::Unknown => Knowledge::Unknown,
+        Knowledge::Known(word) => match word.as_str() {
+            "SUCCESS" => Knowledge::Known(Rollup::Success),
+            "FAILURE" | "ERROR" => Knowledge::Known(Rollup::Failure),
+            "PENDING" => Knowledge::Known(Rollup::Pending),
+            "EXPECTED" => Knowledge::Known(Rollup::Expected),
+            _ => Knowledge::Unknown,
+        },
     }
 }
 
@@ -170,7 +171,7 @@ impl Glance {
     fn add(&mut self, asked: &[String], data: GlanceData) {
         let mut seen = BTreeMap::new();
         for node in data.nodes.into_iter().flatten() {
-            if let MaybePullRequest::PullRequest(node) = node {
+            if let Maybe::Whole(node) = node {
                 let facts = node.into_facts();
                 seen.insert(facts.id.clone(), facts);
             }

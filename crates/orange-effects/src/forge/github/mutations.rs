@@ -2,10 +2,10 @@
 
 use orange_engine::names::{BranchName, CommitId};
 use serde::Serialize;
-use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use crate::forge::client::Client;
-use crate::forge::error::ForgeError;
+use crate::forge::error::{ForgeError, Trouble};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -43,8 +43,17 @@ fn mutate(
     input: impl Serialize,
 ) -> Result<(), ForgeError> {
     let query = format!("mutation($input:{kind}!){{{name}(input:$input){{{result}{{id}}}}}}");
-    client.mutate::<IgnoredAny>(&query, Input { input })?;
-    Ok(())
+    let data = client.mutate::<Value>(&query, Input { input })?;
+    if data[name][result]["id"].is_string() {
+        return Ok(());
+    }
+    // A branch that exists already is answered so, without an error.
+    Err(ForgeError {
+        request: String::from("POST /graphql"),
+        trouble: Trouble::Malformed {
+            reason: format!("`{name}` returned no `{result}`"),
+        },
+    })
 }
 
 /// Ends the draft state of a pull request.

@@ -1,10 +1,12 @@
 //! Finds the pull requests of a branch, including those of other accounts.
 
+use orange_engine::forge::knowledge::Knowledge;
 use orange_engine::forge::pull_request::{HeadSource, PullRequest};
 use orange_engine::names::BranchName;
 use serde::{Deserialize, Serialize};
 
 use super::glance::{FIELDS, PullRequestNode};
+use super::wire::{Maybe, nullable};
 use super::{List, Repository};
 use crate::forge::error::{ForgeError, Trouble};
 
@@ -34,7 +36,7 @@ struct RepositoryNode {
 #[serde(rename_all = "camelCase")]
 struct Connection {
     page_info: PageInfo,
-    nodes: Vec<Option<CandidateNode>>,
+    nodes: Vec<Option<Maybe<Box<CandidateNode>>>>,
 }
 
 #[derive(Deserialize)]
@@ -47,8 +49,9 @@ struct PageInfo {
 #[serde(rename_all = "camelCase")]
 struct CandidateNode {
     head_ref_name: String,
-    #[serde(default)]
-    head_repository: Option<HeadRepository>,
+    /// `null` when the fork was deleted.
+    #[serde(default, deserialize_with = "nullable")]
+    head_repository: Knowledge<HeadRepository>,
     #[serde(flatten)]
     pull_request: PullRequestNode,
 }
@@ -86,19 +89,31 @@ impl Repository<'_> {
             });
         };
         let found = repository.pull_requests;
+        let count = found.nodes.len();
         let nodes = found.nodes.into_iter().flatten();
-        let items = nodes.map(|node| {
-            let source = HeadSource {
-                repository: node.head_repository.map(|it| it.full_name),
-                branch: BranchName::new(node.head_ref_name),
-            };
-            (source, node.pull_request.into_facts())
-        });
+        let items: Vec<_> = nodes.filter_map(candidate).collect();
+        let is_last = !found.page_info.has_next_page && items.len() == count;
         Ok(List {
-            items: items.collect(),
-            is_complete: !found.page_info.has_next_page && answer.missing.is_empty(),
+            items,
+            is_complete: is_last && answer.missing.is_empty(),
             etag: None,
             moved_to: None,
         })
     }
+}
+
+/// A candidate, if enough of it is known to tell whose branch its head is.
+fn candidate(node: Maybe<Box<CandidateNode>>) -> Option<(HeadSource, PullRequest)> {
+    let Maybe::Whole(node) = node else {
+        return None;
+    };
+    let source = HeadSource {
+        repository: match node.head_repository {
+            Knowledge::Known(repository) => Some(repository.full_name),
+            Knowledge::None => None,
+            Knowledge::Unknown => return None,
+        },
+        branch: BranchName::new(node.head_ref_name),
+    };
+    Some((source, node.pull_request.into_facts()))
 }

@@ -6,8 +6,8 @@ use orange_engine::forge::knowledge::Knowledge;
 use orange_engine::names::BranchName;
 use serde::Deserialize;
 
-use super::Repository;
-use super::wire::or_default;
+use super::wire::{list, or_default, whole};
+use super::{MAX_PAGES, PER_PAGE, Repository};
 use crate::forge::client::encode;
 use crate::forge::error::{ForgeError, Trouble};
 
@@ -19,8 +19,8 @@ pub struct RepositoryFacts {
     /// `owner/name`, as it is now.
     pub full_name: String,
     pub default_branch: BranchName,
-    pub is_archived: bool,
-    pub has_issues: bool,
+    pub is_archived: Knowledge<bool>,
+    pub has_issues: Knowledge<bool>,
     /// Whether the token may push.
     pub may_push: Knowledge<bool>,
     pub allows_merge_commit: Knowledge<bool>,
@@ -33,8 +33,8 @@ struct RepositoryAnswer {
     id: u64,
     full_name: String,
     default_branch: String,
-    #[serde(default, deserialize_with = "or_default")]
-    archived: bool,
+    #[serde(default)]
+    archived: Option<bool>,
     #[serde(default)]
     has_issues: Option<bool>,
     #[serde(default)]
@@ -66,6 +66,26 @@ struct RequiredCheck {
     context: String,
 }
 
+/// A rule of a ruleset that applies to a branch. Those about other things have other parameters.
+#[derive(Deserialize)]
+struct RuleAnswer {
+    #[serde(default, deserialize_with = "or_default")]
+    parameters: RuleParameters,
+}
+
+#[derive(Default, Deserialize)]
+struct RuleParameters {
+    #[serde(default, deserialize_with = "or_default")]
+    required_status_checks: Vec<RequiredCheck>,
+}
+
+impl RuleAnswer {
+    fn into_names(self) -> Vec<String> {
+        let checks = self.parameters.required_status_checks.into_iter();
+        checks.map(|it| it.context).collect()
+    }
+}
+
 impl Repository<'_> {
     /// The repository, under its present name even when it is asked for under an old one.
     pub fn fetch_repository(&mut self) -> Result<RepositoryFacts, ForgeError> {
@@ -76,8 +96,8 @@ impl Repository<'_> {
             id: answer.id,
             full_name: answer.full_name,
             default_branch: BranchName::new(answer.default_branch),
-            is_archived: answer.archived,
-            has_issues: answer.has_issues.unwrap_or(true),
+            is_archived: known(answer.archived),
+            has_issues: known(answer.has_issues),
             may_push: known(answer.permissions.and_then(|it| it.push)),
             allows_merge_commit: known(answer.allow_merge_commit),
             allows_squash: known(answer.allow_squash_merge),
@@ -85,8 +105,9 @@ impl Repository<'_> {
         })
     }
 
-    /// The checks that a branch requires. GitHub hides this from most tokens behind the answer that
-    /// an unprotected branch gets too, so without an answer it is unknown.
+    /// The checks that a branch requires, by its protection and by rulesets. GitHub hides the first
+    /// from most tokens behind the answer that an unprotected branch gets too, so without an answer
+    /// it is unknown.
     pub fn fetch_required_checks(
         &mut self,
         branch: &BranchName,
@@ -95,23 +116,40 @@ impl Repository<'_> {
         let path = self.path(&format!(
             "/branches/{branch}/protection/required_status_checks"
         ));
-        let answer = match self.client.fetch::<RequiredChecksAnswer>(&path) {
-            Ok(fetched) => fetched.value,
-            Err(error) => {
-                return match error.trouble {
-                    Trouble::AbsentOrNotAllowed { .. } | Trouble::Forbidden { .. } => {
-                        Ok(Knowledge::Unknown)
-                    }
-                    _ => Err(error),
-                };
-            }
+        let protection = self.client.fetch::<RequiredChecksAnswer>(&path);
+        let Some(protection) = visible(protection)? else {
+            return Ok(Knowledge::Unknown);
         };
-        let checks = answer.checks.into_iter().map(|it| it.context);
-        let names: BTreeSet<String> = answer.contexts.into_iter().chain(checks).collect();
+        let path = self.path(&format!("/rules/branches/{branch}?per_page={PER_PAGE}"));
+        let rules = self.client.fetch_pages(&path, None, MAX_PAGES);
+        let Some(rules) = visible(rules)? else {
+            return Ok(Knowledge::Unknown);
+        };
+        let entries = |page: Vec<RuleAnswer>| page;
+        let rules = whole(list(rules, entries, RuleAnswer::into_names));
+        if !rules.is_complete {
+            return Ok(Knowledge::Unknown);
+        }
+        let protection = protection.value;
+        let checks = protection.checks.into_iter().map(|it| it.context);
+        let names = protection.contexts.into_iter().chain(checks);
+        let names: BTreeSet<String> = names.chain(rules.items.into_iter().flatten()).collect();
         Ok(if names.is_empty() {
             Knowledge::None
         } else {
             Knowledge::Known(names)
         })
+    }
+}
+
+/// What was read, or nothing if the token may not see it.
+fn visible<T>(read: Result<T, ForgeError>) -> Result<Option<T>, ForgeError> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(ForgeError {
+            trouble: Trouble::AbsentOrNotAllowed { .. } | Trouble::Forbidden { .. },
+            ..
+        }) => Ok(None),
+        Err(error) => Err(error),
     }
 }

@@ -3,6 +3,7 @@
 use orange_engine::forge::account::Account;
 use orange_engine::forge::checks::CheckOutcome;
 use orange_engine::forge::knowledge::Knowledge;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
 use super::List;
@@ -47,6 +48,24 @@ where
     T: Deserialize<'de> + Default,
 {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// A value of which `null` is an answer; with `default`, a field that was left out is unknown.
+pub fn nullable<'de, D, T>(deserializer: D) -> Result<Knowledge<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let value = Option::deserialize(deserializer)?;
+    Ok(value.map_or(Knowledge::None, Knowledge::Known))
+}
+
+/// An entry that may be something else than was asked for, or lack what it needs.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub enum Maybe<T> {
+    Whole(T),
+    Other(IgnoredAny),
 }
 
 /// What became of a check run, by its status and conclusion, in either case of letters.

@@ -1,8 +1,10 @@
 //! No drawn secret leaves, and nothing else changes. `PROPTEST_CASES=10000` is the long form.
 
+use orange_config::clock;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::super::known_values::SHORTEST;
 use super::*;
 
 /// A prefix, the characters after it and how many there are.
@@ -193,4 +195,200 @@ fn a_secret_is_removed_before_the_text_is_cut() {
         short.title("true 1\nsecret-value").as_str(),
         "true 1 [redacted]"
     );
+}
+
+const TOKEN: &str = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
+
+#[test]
+fn lesson_98_every_control_sequence_is_seen_through() {
+    for code in [
+        "\u{9b}31m",
+        "\u{1b}[38;5;1m",
+        "\u{1b}[ q",
+        "\u{1b}]0;a title\u{7}",
+        "\u{1b}]8;;https://example.org/x\u{1b}\\",
+        "\u{9d}0;title\u{9c}",
+        "\u{1b}Pq#0\u{1b}\\",
+        "\u{1b}_G\u{1b}\\",
+        "\u{1b}(B",
+        "\\u001b]0;title\\u0007",
+        "\\x1b]8;;https://x\\x1b\\\\",
+        "\\033[1m",
+        "\\u009b1m",
+    ] {
+        for cut in [2, 4, 20] {
+            let (head, tail) = TOKEN.split_at(cut);
+            let redacted = Redactor::default().redact(&format!("a {head}{code}{tail} b"));
+            assert_eq!(redacted, "a [redacted] b", "{code:?} at {cut}");
+        }
+    }
+    // A sequence without an end hides nothing behind it.
+    let open = format!("\u{1b}]0;title {TOKEN} \u{1b}[");
+    assert_eq!(
+        Redactor::default().redact(&open),
+        "\u{1b}]0;title [redacted] \u{1b}["
+    );
+}
+
+#[test]
+fn lesson_98_invisible_characters_are_seen_through() {
+    for c in [
+        '\u{ad}',
+        '\u{34f}',
+        '\u{61c}',
+        '\u{115f}',
+        '\u{180e}',
+        '\u{200b}',
+        '\u{2063}',
+        '\u{206a}',
+        '\u{3164}',
+        '\u{fe0f}',
+        '\u{feff}',
+        '\u{fff9}',
+        '\u{1d173}',
+        '\u{e0041}',
+        '\u{e0100}',
+        '\0',
+    ] {
+        let text: String = TOKEN.chars().flat_map(|it| [it, c]).collect();
+        let redacted = Redactor::default().redact(&format!("a {text}b"));
+        let rest = redacted.strip_prefix("a [redacted]").unwrap_or_else(|| {
+            panic!("{c:?}: {redacted:?}");
+        });
+        assert!(!rest.contains("r8"), "{c:?}: {redacted:?}");
+    }
+}
+
+#[test]
+fn lesson_98_every_user_part_of_an_address_is_removed() {
+    for (text, expected) in [
+        ("https://u:p@ss@host/a", "https://u:[redacted]@host/a"),
+        ("https://u:p:q@host/a", "https://u:[redacted]@host/a"),
+        ("https://only-a-key@host/a", "https://[redacted]@host/a"),
+        (
+            "{\"url\":\"https:\\/\\/u:p@host\\/a\"}",
+            "{\"url\":\"https:\\/\\/u:[redacted]@host\\/a\"}",
+        ),
+        (
+            "\"https:\\/\\/key@host\\/a\"",
+            "\"https:\\/\\/[redacted]@host\\/a\"",
+        ),
+        ("https://u:@host/a", "https://u:@host/a"),
+        ("https://@host/a", "https://@host/a"),
+        ("ssh://git@host/a", "ssh://git@host/a"),
+        ("git+ssh://git@host/a", "git+ssh://git@host/a"),
+        ("ssh://git:pw@host/a", "ssh://git:[redacted]@host/a"),
+        ("git@host:a/b", "git@host:a/b"),
+        ("https://host/a@b", "https://host/a@b"),
+        ("https://host?x=a@b", "https://host?x=a@b"),
+        ("https://host a@b", "https://host a@b"),
+    ] {
+        assert_eq!(Redactor::default().redact(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn lesson_98_every_form_of_a_known_value_is_removed() {
+    let value = "p@ss/w\u{f6}rd+<&>=\"x\"";
+    let redactor = Redactor::new(None, [value]);
+    for form in [
+        "p@ss/w\u{f6}rd+<&>=\"x\"",
+        "p@ss/w\u{f6}rd+<&>=\\\"x\\\"",
+        "p@ss\\/w\u{f6}rd+<&>=\\\"x\\\"",
+        "p@ss/w\\u00f6rd+\\u003c\\u0026\\u003e=\\\"x\\\"",
+        "p%40ss%2Fw%C3%B6rd%2B%3C%26%3E%3D%22x%22",
+        "p%40ss%2fw%c3%b6rd%2b%3c%26%3e%3d%22x%22",
+        "cEBzcy93w7ZyZCs8Jj49Ingi",
+    ] {
+        let redacted = redactor.redact(&format!("a={form}, b"));
+        assert_eq!(redacted, "a=[redacted], b", "{form}");
+    }
+}
+
+#[test]
+fn lesson_98_a_value_inside_an_encoded_text_is_removed() {
+    // `printf user:the-secret-value:end | base64` and two more beginnings.
+    let redactor = Redactor::new(None, ["the-secret-value"]);
+    for encoded in [
+        "dXNlcjp0aGUtc2VjcmV0LXZhbHVlOmVuZA==",
+        "dXNlMTp0aGUtc2VjcmV0LXZhbHVlOmVuZA==",
+        "dToxOnRoZS1zZWNyZXQtdmFsdWU6ZW5k",
+        "dTp0aGUtc2VjcmV0LXZhbHVlOmVuZA==",
+    ] {
+        let redacted = redactor.redact(&format!("Authorization: Basic {encoded}"));
+        for part in ["c2VjcmV0", "1zZWNyZX", "NlY3JldC"] {
+            assert!(!redacted.contains(part), "{redacted}");
+        }
+        assert!(redacted.contains(REDACTED), "{redacted}");
+    }
+    // `a~~~???>>>word`, with the characters of each alphabet.
+    let redactor = Redactor::new(None, ["~~~???>>>word"]);
+    for encoded in ["YX5+fj8/Pz4+PndvcmQ=", "YX5-fj8_Pz4-PndvcmQ="] {
+        let redacted = redactor.redact(encoded);
+        assert!(!redacted.contains("PndvcmQ"), "{redacted}");
+    }
+}
+
+#[test]
+fn lesson_98_lines_of_a_known_value_are_removed() {
+    let value = "first line of the value\nsecond line of the value\nend";
+    let redactor = Redactor::new(None, [value]);
+    assert_eq!(
+        redactor.redact(&format!("a\n{value}\nb")),
+        "a\n[redacted]\nb"
+    );
+    let crlf = value.replace('\n', "\r\n");
+    let prefixed = "1: first line of the value\n2: second line of the value\n3: end";
+    for text in [crlf.as_str(), prefixed] {
+        let redacted = redactor.redact(text);
+        assert!(!redacted.contains("line of"), "{redacted}");
+    }
+    // A terminal breaks a long line in two.
+    let long = Redactor::new(None, ["a-long-value-without-breaks"]);
+    for text in [
+        "x a-long-value-\nwithout-breaks y",
+        "x a-long-value-  \r\n   without-breaks y",
+    ] {
+        assert_eq!(long.redact(text), "x [redacted] y", "{text:?}");
+    }
+}
+
+#[test]
+fn overlapping_occurrences_of_a_value_are_removed() {
+    let redactor = Redactor::new(None, ["abcdabcdabcd"]);
+    assert_eq!(redactor.redact("x abcdabcdabcdabcd y"), "x [redacted] y");
+}
+
+/// Texts for which a search from every position to the end would take the square of their length.
+const HOSTILE: [&str; 10] = [
+    "ghp_",
+    "eyJ",
+    "sk-",
+    "glpat-",
+    "://",
+    "\u{9d}",
+    "\\u001b]",
+    "-----BEGIN ",
+    "ab",
+    "://a@",
+];
+
+#[test]
+fn the_time_grows_with_the_length_alone() {
+    let value = "ab".repeat(1000) + "c";
+    let redactor = Redactor::new(None, [value.as_str()]);
+    for piece in HOSTILE {
+        let time = |length: usize, times: usize| {
+            let text = piece.repeat(length / piece.len());
+            let least = (0..times).map(|_| {
+                let start = clock::now();
+                let _redacted = redactor.redact(&text);
+                clock::now().millis() - start.millis()
+            });
+            least.min().unwrap().max(1)
+        };
+        let (short, long) = (time(100_000, 3), time(1_000_000, 1));
+        // Ten times is linear, a hundred times quadratic.
+        assert!(long < short * 40, "{piece:?}: {short} ms and {long} ms");
+    }
 }

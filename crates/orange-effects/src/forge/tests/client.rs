@@ -173,7 +173,7 @@ fn lesson_50_only_etags_ask_whether_something_changed() {
 }
 
 /// A client whose token is what a file holds when it is asked for.
-fn client_with_file(server: &Server, file: &std::path::Path) -> Client {
+pub fn client_with_file(server: &Server, file: &std::path::Path) -> Client {
     let source = TokenSource {
         command: Some(vec![String::from("cat"), file.display().to_string()]),
         environment: Environment::of([("PATH", "/usr/bin:/bin")]),

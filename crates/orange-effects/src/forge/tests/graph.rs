@@ -13,7 +13,7 @@ use crate::forge::github::Repository;
 use crate::forge::github::details::fetch_details;
 use crate::forge::github::glance::{Glance, fetch_glance};
 
-fn node(id: &str) -> Value {
+pub fn node(id: &str) -> Value {
     json!({
         "id": id, "number": 1, "state": "OPEN", "isDraft": false, "headRefOid": "aaa",
         "baseRefName": "main", "mergeable": "UNKNOWN", "mergeStateStatus": "UNKNOWN",
@@ -115,30 +115,37 @@ fn lesson_48_a_quota_error_in_an_answer_ends_the_looks() {
 
 #[test]
 fn a_pull_request_of_a_deleted_fork_is_found() {
-    let server = Server::start(|_| {
+    let probe = |others: &[Value]| {
         let mut found = node("PR_1");
         found["headRefName"] = json!("fix");
         found["headRepository"] = Value::Null;
-        let list = json!({"pageInfo": {"hasNextPage": false}, "nodes": [found, null]});
-        data(&json!({"repository": {"pullRequests": list}}))
-    });
-    let mut client = client(&server);
-    let mut repository = Repository::new(&mut client, &repository());
-    let found = repository.probe_branch(&BranchName::new("fix")).unwrap();
+        let nodes = [&[found], others].concat();
+        let list = json!({"pageInfo": {"hasNextPage": false}, "nodes": nodes});
+        let server = Server::start(move |_| data(&json!({"repository": {"pullRequests": list}})));
+        let mut client = client(&server);
+        let mut repository = Repository::new(&mut client, &repository());
+        repository.probe_branch(&BranchName::new("fix")).unwrap()
+    };
+    let found = probe(&[]);
     assert_eq!(found.items.len(), 1);
     assert_eq!(found.items[0].0.repository, None);
     assert!(found.is_complete);
+    // One that cannot be seen may be the one that is looked for.
+    for hidden in [Value::Null, json!({"headRefName": "fix"})] {
+        let found = probe(&[hidden]);
+        assert_eq!((found.items.len(), found.is_complete), (1, false));
+    }
 }
 
-fn empty() -> Value {
+pub fn empty() -> Value {
     json!({"pageInfo": {"hasNextPage": false, "endCursor": null}, "nodes": []})
 }
 
-fn page(nodes: &Value, next: Option<&str>) -> Value {
+pub fn page(nodes: &Value, next: Option<&str>) -> Value {
     json!({"pageInfo": {"hasNextPage": next.is_some(), "endCursor": next}, "nodes": nodes})
 }
 
-fn run(name: &str) -> Value {
+pub fn run(name: &str) -> Value {
     json!({"__typename": "CheckRun", "name": name, "status": "COMPLETED", "conclusion": "SUCCESS",
         "startedAt": "2026-01-02T03:04:05Z", "isRequired": true,
         "checkSuite": {"app": {"name": "x"}, "workflowRun": {"workflow": {"name": "ci"}}}})

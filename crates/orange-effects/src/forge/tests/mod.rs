@@ -1,9 +1,11 @@
 //! The client against a server on loopback that answers as told.
 
+mod answers;
 mod client;
 mod faults;
 mod graph;
-mod server;
+mod partial;
+pub mod server;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -42,6 +44,7 @@ impl StillClock {
 fn token_source() -> TokenSource {
     TokenSource {
         host: Host::new("forge.test"),
+        named_hosts: vec![Host::new("forge.test")],
         command: None,
         environment: Environment::of([("GH_ENTERPRISE_TOKEN", "the-token")]),
     }

@@ -102,10 +102,9 @@ impl Git {
 /// because many tokens are given as names.
 pub fn without_password(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else {
-        return address.to_owned();
+        return without_short_password(address);
     };
-    let end = rest.find('/').unwrap_or(rest.len());
-    let (host, path) = rest.split_at(end);
+    let (host, path) = rest.split_at(authority_length(rest));
     let Some((user, host)) = host.rsplit_once('@') else {
         return address.to_owned();
     };
@@ -114,6 +113,33 @@ pub fn without_password(address: &str) -> String {
         return format!("{scheme}://{name}@{host}{path}");
     }
     format!("{scheme}://{host}{path}")
+}
+
+/// How long the part before the path is. A slash in a password seems to end it early; what follows
+/// the colon is no port then.
+fn authority_length(rest: &str) -> usize {
+    let end = rest.find('/').unwrap_or(rest.len());
+    let early = &rest[..end];
+    let is_number = |it: &str| it.bytes().all(|byte| byte.is_ascii_digit());
+    let has_port = early.rsplit_once(':').is_none_or(|it| is_number(it.1));
+    if has_port || early.contains(['@', '[']) {
+        return end;
+    }
+    let Some(at) = rest.rfind('@') else {
+        return end;
+    };
+    rest[at..].find('/').map_or(rest.len(), |it| at + it)
+}
+
+/// `name:password@host:path` without the password. Git would take `name` for the host, so nothing
+/// can be fetched from there, but a message must not show it.
+fn without_short_password(address: &str) -> String {
+    let end = address.find('/').unwrap_or(address.len());
+    let user = address[..end].rfind('@').map(|at| address.split_at(at));
+    match user.and_then(|(user, rest)| Some((user.split_once(':')?.0, rest))) {
+        Some((name, rest)) => format!("{name}{rest}"),
+        None => address.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -128,7 +154,16 @@ mod tests {
             ("https://host/a@b", "https://host/a@b"),
             ("ssh://git:x@host/a", "ssh://git@host/a"),
             ("git@host:a/b.git", "git@host:a/b.git"),
+            ("ada:secret@host:a/b.git", "ada@host:a/b.git"),
+            ("ada:sec@ret@host:a", "ada@host:a"),
+            ("https:ada:secret@host/a", "https@host/a"),
+            ("https://ada:sec/ret@host/a", "https://host/a"),
+            ("https://ada:sec@ret@host/a", "https://host/a"),
+            ("https://host:8/a@b", "https://host:8/a@b"),
+            ("https://[::1]/a@b", "https://[::1]/a@b"),
+            ("host:a/b@c", "host:a/b@c"),
             ("/srv/a.git", "/srv/a.git"),
+            ("/srv/a:b@c", "/srv/a:b@c"),
             ("https://host", "https://host"),
         ] {
             assert_eq!(without_password(address), kept);

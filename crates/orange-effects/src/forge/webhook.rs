@@ -1,0 +1,132 @@
+//! Posts JSON to an address of the user's, at most once.
+
+use std::time::Duration;
+
+use orange_config::Environment;
+use ureq::http::Method;
+
+use super::error::Trouble;
+use super::http::{Http, HttpRequest, Kept};
+
+/// How long the whole of it may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The most bytes of an answer; nothing reads it.
+const LARGEST_ANSWER: usize = 64 * 1024;
+
+/// Why it is not certain that a message arrived. The address is not shown: it is often a secret.
+#[derive(Debug, thiserror::Error)]
+pub enum WebhookError {
+    #[error("{0}")]
+    NotSent(Trouble),
+    #[error("the answer was {status}, not a success; check the address in `notify.webhook`")]
+    Refused { status: u16 },
+}
+
+/// Posts JSON; only an answer with a success proves that it arrived. A redirect is not followed.
+pub fn post(environment: &Environment, address: &str, json: &str) -> Result<(), WebhookError> {
+    post_within(TIMEOUT, environment, address, json)
+}
+
+fn post_within(
+    timeout: Duration,
+    environment: &Environment,
+    address: &str,
+    json: &str,
+) -> Result<(), WebhookError> {
+    let request = HttpRequest {
+        method: Method::POST,
+        address: address.to_owned(),
+        headers: vec![("content-type", String::from("application/json"))],
+        body: Some(json.as_bytes().to_vec()),
+        kept: Kept::Tail {
+            kept: 0,
+            read: LARGEST_ANSWER,
+        },
+    };
+    let sent = Http::new(environment, timeout).send(request);
+    let status = sent.map_err(WebhookError::NotSent)?.status;
+    match status {
+        200..=299 => Ok(()),
+        _ => Err(WebhookError::Refused { status }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use orange_config::clock;
+
+    use super::super::tests::server::{Reply, Server, answer, answer_with};
+    use super::*;
+
+    fn environment() -> Environment {
+        Environment::of([("PATH", "/bin"), ("HTTPS_PROXY", "http://127.0.0.1:1")])
+    }
+
+    fn send(server: &Server) -> Result<(), String> {
+        let address = format!("{}/secret-path", server.address());
+        let timeout = Duration::from_millis(500);
+        let sent = post_within(timeout, &environment(), &address, "{\"a\":\"\u{e9}\"}");
+        sent.map_err(|error| {
+            let shown = format!("{error} {error:?}");
+            assert!(!shown.contains("secret"), "{shown}");
+            error.to_string()
+        })
+    }
+
+    #[test]
+    fn json_is_posted_as_it_is() {
+        let server = Server::start(|_| answer(204, ""));
+        send(&server).unwrap();
+        let received = server.received();
+        assert_eq!(received.len(), 1);
+        assert_eq!(received[0].method, "POST");
+        assert_eq!(received[0].target, "/secret-path");
+        assert_eq!(received[0].body, "{\"a\":\"\u{e9}\"}");
+        assert_eq!(received[0].header("content-type"), Some("application/json"));
+        assert_eq!(received[0].header("authorization"), None);
+    }
+
+    #[test]
+    fn only_a_success_proves_that_it_arrived_and_nothing_is_sent_twice() {
+        let elsewhere = Server::start(|_| answer(200, ""));
+        let there = format!("{}/secret", elsewhere.address());
+        let replies: [Box<dyn Fn() -> Reply + Send + Sync>; 6] = [
+            Box::new(move || answer_with(307, &[("location", &there)], "")),
+            Box::new(|| answer(404, "secret")),
+            Box::new(|| answer(500, "secret")),
+            Box::new(|| Reply::Cut),
+            Box::new(|| Reply::CutInside),
+            Box::new(|| answer(200, &"x".repeat(200_000))),
+        ];
+        for reply in replies {
+            let server = Server::start(move |_| reply());
+            send(&server).unwrap_err();
+            assert_eq!(server.received().len(), 1);
+        }
+        assert_eq!(elsewhere.received().len(), 0);
+    }
+
+    #[test]
+    fn a_server_that_never_answers_is_left_in_time() {
+        let server = Server::start(|_| Reply::Stall);
+        let start = clock::now();
+        assert!(send(&server).unwrap_err().contains("no answer within"));
+        assert!(clock::now().seconds_since(start) < 5);
+    }
+
+    #[test]
+    fn a_secret_address_is_not_sent_in_plain_text_to_another_machine() {
+        for address in [
+            "http://example.org/secret",
+            "http://192.0.2.1/secret",
+            "https://ada:secret@example.org/x",
+            "secret",
+            "",
+        ] {
+            let error = post(&environment(), address, "{}").unwrap_err();
+            let shown = format!("{error} {error:?}");
+            assert!(!shown.contains("secret"), "{shown}");
+        }
+    }
+}

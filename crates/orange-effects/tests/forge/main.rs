@@ -1,0 +1,14 @@
+//! The real client against a scripted GitHub, which judges every request.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot set the stage must fail loudly"
+)]
+
+mod faults;
+mod lessons;
+mod merging;
+mod operations;
+mod reads;
+mod stage;
+mod writes;
