@@ -223,8 +223,8 @@ fn add_enter_key(marked: &[&Entry], selected: Option<&Entry>, table: &mut Table)
         (0, None) => return,
         (0, Some(entry)) => Cow::from(match entry.enter_action() {
             EnterAction::Attach => "attach",
-            EnterAction::Spawn => "spawn",
-            EnterAction::Respawn => "respawn",
+            EnterAction::Spawn => "start",
+            EnterAction::Respawn => "start agent",
             EnterAction::View => "view",
         }),
         (count, _) => Cow::from(format!("start {count}")),

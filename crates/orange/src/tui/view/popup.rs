@@ -124,7 +124,7 @@ fn confirm(model: &Model, question: &Question, area: Rect, buffer: &mut Buffer) 
     let choices = question.choices.iter();
     let keys = choices.map(|choice| format!("{} {}   ", choice.key, choice.label));
     lines.push((Tone::Key, keys.collect::<String>() + "n no"));
-    let inside = frame(model, "Sure?", lines.len(), area, buffer);
+    let inside = frame(model, "Confirm", lines.len(), area, buffer);
     put_lines(model, &lines, inside, buffer);
 }
 
@@ -297,7 +297,9 @@ fn moves(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
         .ways()
         .map(|way| {
             let to = way.to.as_ref().map(ToString::to_string).unwrap_or_default();
-            let moved = way.verbs.contains(&Verb::Merge) && entry.has_new_commits();
+            let is_merge = way.verbs.contains(&Verb::Merge);
+            let to = if is_merge { to + " (merge)" } else { to };
+            let moved = is_merge && entry.has_new_commits();
             let moved = moved.then(|| String::from("commits after the submitted one"));
             let missing = way.missing.iter().map(ToString::to_string);
             let missing: Vec<String> = missing.chain(moved).collect();

@@ -44,7 +44,7 @@ fn a_lost_tmux_server_is_reported_and_the_next_one_shown() {
     signal("KILL", server.trim().parse().unwrap());
     terminal.wait_for(&format!("✗ {id}"));
     assert_keys_are_answered(&terminal);
-    terminal.wait_for("Enter respawn");
+    terminal.wait_for("Enter start agent");
     terminal.press(&["Enter"]);
     terminal.wait_for("hello from the second");
     terminal.wait_for(&format!("● {id}"));
@@ -105,7 +105,7 @@ fn waiting_for_a_busy_database_is_shown() {
     writer.execute_batch("BEGIN IMMEDIATE").unwrap();
     let since = Instant::now();
     terminal.press(&["x"]);
-    terminal.wait_for("Sure?");
+    terminal.wait_for(" Confirm ");
     terminal.press(&["y"]);
     terminal.wait_for("another process is writing to the database");
     assert_keys_are_answered(&terminal);

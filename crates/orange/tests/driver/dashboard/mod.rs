@@ -136,10 +136,10 @@ fn a_task_is_cancelled_only_after_confirmation() {
     terminal.press(&["x"]);
     terminal.wait_for("Kept: the commits on `fix-login`");
     terminal.press(&["n"]);
-    wait_for("no question", || !terminal.screen().contains("Sure?"));
+    wait_for("no question", || !terminal.screen().contains(" Confirm "));
     assert_eq!(stage.task(&id).status.as_str(), "reviewing");
     terminal.press(&["x"]);
-    terminal.wait_for("Sure?");
+    terminal.wait_for(" Confirm ");
     terminal.press(&["y"]);
     stage.wait_for_status(&id, "cancelled");
     let kept = stage.git("log -1 --format=%s fix-login");
@@ -175,7 +175,7 @@ fn changes_are_requested_and_messages_written() {
     terminal.press(&["-l", "well done"]);
     terminal.press(&["C-s"]);
     wait_for("the message in the inbox", || {
-        said().iter().any(|text| text == "The user says: well done")
+        said().iter().any(|text| text == "well done")
     });
     assert_eq!(stage.task(&id).status.as_str(), "working");
 }
