@@ -34,11 +34,12 @@ const EVERYDAY: [&str; 10] = [
     "attention",
 ];
 
+/// Commands with subcommands that the help names.
+const PARENTS: [&str; 2] = ["task", "workflow"];
+
 /// The other commands, by what they are for; the help only names them.
-const GROUPS: [(&str, &[&str]); 5] = [
-    ("Tasks", &["task"]),
+const GROUPS: [(&str, &[&str]); 3] = [
     ("Permission", &["allow", "deny"]),
-    ("Workflows", &["workflow"]),
     (
         "Setup",
         &[
@@ -142,36 +143,43 @@ fn overview(command: &Command, width: usize) -> String {
         let about = about.map(ToString::to_string).unwrap_or_default();
         let _ = writeln!(overview, "  {LITERAL}{name:9}{LITERAL:#}  {about}");
     }
+    for parent in PARENTS {
+        let heading = format!("{parent} …");
+        let names = subcommands(command, parent);
+        push_names(&mut overview, (LITERAL, &heading), &names, width);
+    }
     for (group, names) in GROUPS {
         let heading = format!("{group}:");
-        let names = match names {
-            [only] => group_and_commands(command, only),
-            names => names.join(", "),
-        };
-        let _ = write!(overview, "{HEADING}{heading:INDENT$}{HEADING:#}");
-        let mut column = INDENT;
-        for word in names.split(' ') {
-            if column > INDENT && column + 1 + word.len() > width {
-                let _ = write!(overview, "\n{:INDENT$}", "");
-                column = INDENT;
-            }
-            let gap = if column > INDENT { " " } else { "" };
-            let _ = write!(overview, "{gap}{LITERAL}{word}{LITERAL:#}");
-            column += gap.len() + word.len();
-        }
-        overview.push('\n');
+        push_names(&mut overview, (HEADING, &heading), names, width);
     }
     overview
 }
 
-/// The name of a group and its commands, except those that have a short form.
-fn group_and_commands(command: &Command, group: &str) -> String {
-    let inner = command.find_subcommand(group).into_iter();
+/// A heading and the names after it, in as many lines as needed.
+fn push_names(overview: &mut String, heading: (Style, &str), names: &[&str], width: usize) {
+    let (style, heading) = heading;
+    let _ = write!(overview, "{style}{heading:INDENT$}{style:#}");
+    let mut column = INDENT;
+    let names = names.join(", ");
+    for word in names.split(' ') {
+        if column > INDENT && column + 1 + word.len() > width {
+            let _ = write!(overview, "\n{:INDENT$}", "");
+            column = INDENT;
+        }
+        let gap = if column > INDENT { " " } else { "" };
+        let _ = write!(overview, "{gap}{LITERAL}{word}{LITERAL:#}");
+        column += gap.len() + word.len();
+    }
+    overview.push('\n');
+}
+
+/// The commands below another one, except those that have a short form.
+fn subcommands<'a>(command: &'a Command, parent: &str) -> Vec<&'a str> {
+    let inner = command.find_subcommand(parent).into_iter();
     let inner = inner.flat_map(Command::get_subcommands);
     let inner = inner.map(Command::get_name);
-    let is_short = |name: &&str| group == "task" && SHORT_FORMS.iter().any(|it| it.1 == *name);
-    let names: Vec<&str> = inner.filter(|name| !is_short(name)).collect();
-    format!("{group} {}", names.join(", "))
+    let is_short = |name: &&str| parent == "task" && SHORT_FORMS.iter().any(|it| it.1 == *name);
+    inner.filter(|name| !is_short(name)).collect()
 }
 
 #[cfg(test)]
@@ -184,7 +192,7 @@ mod tests {
         let visible = command.get_subcommands().filter(|it| !it.is_hide_set());
         let mut visible: Vec<&str> = visible.map(Command::get_name).collect();
         let grouped = GROUPS.iter().flat_map(|(_, names)| names.iter().copied());
-        let mut listed: Vec<&str> = EVERYDAY.into_iter().chain(grouped).collect();
+        let mut listed: Vec<&str> = EVERYDAY.into_iter().chain(PARENTS).chain(grouped).collect();
         visible.sort_unstable();
         listed.sort_unstable();
         assert_eq!(listed, visible);

@@ -152,9 +152,12 @@ pub fn every_command(help: impl Fn(&str) -> String) -> Vec<String> {
     let overview = help("--help");
     let mut names = Vec::new();
     for line in overview.lines() {
+        if let Some((parent, _)) = line.split_once(" … ") {
+            names.push(parent);
+            continue;
+        }
         let (heading, rest) = line.split_once(':').unwrap_or(("", line));
         match heading {
-            "Tasks" | "Workflows" => names.extend(rest.split_whitespace().next()),
             "Permission" | "Setup" | "Plumbing" => names.extend(rest.split(',').map(str::trim)),
             "" if line.starts_with("  ") && !line.starts_with("   ") => {
                 names.extend(line.split_whitespace().next());
