@@ -12,10 +12,10 @@ pub struct Home(PathBuf);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HomeError {
     /// No variable says where the home is.
-    #[error("cannot find the home of orange: neither `ORANGE_HOME` nor `HOME` is set")]
+    #[error("cannot find orange's home directory: neither `ORANGE_HOME` nor `HOME` is set")]
     Unknown,
     /// A relative path would mean a different directory wherever a command is run.
-    #[error("cannot use `{}` as the home of orange: it is not an absolute path", .0.display())]
+    #[error("cannot use `{}` as orange's home directory: it is not an absolute path", .0.display())]
     Relative(PathBuf),
 }
 

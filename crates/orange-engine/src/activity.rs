@@ -42,7 +42,7 @@ pub enum AgentEventKind {
     PermissionWait,
     /// It asks for other input.
     InputWait,
-    /// It has finished what it was told to do.
+    /// It has finished its turn.
     Idle,
     /// It could not continue, and says why.
     Failed,

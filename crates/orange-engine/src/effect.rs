@@ -187,11 +187,19 @@ pub enum KillScope {
     Runs,
 }
 
+/// The author of a message in a history from before messages had one.
+fn engine() -> Role {
+    Role::Engine
+}
+
 /// A message to an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct NotifyRole {
     /// The role it is for.
     pub role: Role,
+    /// The author; the engine for a text of the workflow.
+    #[serde(default = "engine")]
+    pub from: Role,
     /// The message.
     pub message: String,
     /// The agent to start if none is running.

@@ -6,13 +6,15 @@ use crate::forge::reaction::{Fingerprint, Reaction, ReactionKind};
 use crate::language::workflow::Trigger;
 use crate::report::Outcome;
 use crate::role::Role;
+use crate::wording::{actor, join_and};
 
 /// Describes an event; `events` is the history that it is part of.
 pub fn describe(fact: &Fact, events: &[Event]) -> String {
     match fact {
         Fact::TaskCreated(created) => {
-            let (by, status, workflow) = (&created.by, &created.status, &created.workflow);
-            format!("the {by} created it in `{status}` with the workflow `{workflow}`")
+            let (status, workflow) = (&created.status, &created.workflow);
+            let by = actor(&created.by);
+            format!("{by} created it in `{status}` with the workflow `{workflow}`")
         }
         Fact::TaskAmended {
             by,
@@ -24,18 +26,19 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
             let branch = branch.as_ref().map(|it| format!("the branch to `{it}`"));
             let priority = priority.map(|it| format!("the priority to {it}"));
             let all: Vec<String> = [summary, branch, priority].into_iter().flatten().collect();
-            format!("the {by} changed {}", all.join(" and "))
+            format!("{} changed {}", actor(by), join_and(all))
         }
         Fact::WorkflowChanged { by, from, to, .. } => {
-            format!("the {by} moved it from the workflow `{from}` to `{to}`")
+            let by = actor(by);
+            format!("{by} moved it from the workflow `{from}` to `{to}`")
         }
-        Fact::TaskDeleted { by } => format!("the {by} deleted it"),
-        Fact::TaskRestored { by } => format!("the {by} restored it"),
-        Fact::TaskReopened { by, .. } => format!("the {by} reopened it"),
-        Fact::AgentRespawned { by, role } => format!("the {by} respawned the {role}"),
+        Fact::TaskDeleted { by } => format!("{} deleted it", actor(by)),
+        Fact::TaskRestored { by } => format!("{} restored it", actor(by)),
+        Fact::TaskReopened { by, .. } => format!("{} reopened it", actor(by)),
+        Fact::AgentRespawned { by, role } => format!("{} respawned the {role}", actor(by)),
         Fact::DocumentImported { by, is_request, .. } => {
             let cause = if *is_request { "request" } else { "call" };
-            format!("TASK.md was read for a {cause} by the {by}")
+            format!("TASK.md was read for a {cause} by {}", actor(by))
         }
         Fact::StatusChanged(changed) => describe_status_change(changed),
         Fact::FieldSet { field, value } => format!("{field} is now {value}"),
@@ -55,7 +58,7 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         }
         Fact::ErrorRecorded { error } => format!("error: {error}"),
         Fact::AttentionRaised { reason } => format!("needs you: {reason}"),
-        Fact::AttentionCleared { by } => format!("the {by} cleared its attention items"),
+        Fact::AttentionCleared { by } => format!("{} cleared its attention items", actor(by)),
         Fact::MergeStarted {
             by,
             head,
@@ -72,7 +75,8 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
             } else {
                 format!(", leaving out {left_out}")
             };
-            format!("the {by} requested a merge of {head}{how}{left_out}")
+            let (by, head) = (actor(by), head.short());
+            format!("{by} requested a merge of {head}{how}{left_out}")
         }
         Fact::EditRejected {
             by: Role::Human,
@@ -80,14 +84,15 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
             ..
         } => format!("an edit of the status line was rejected: {reason}"),
         Fact::EditRejected { by, reason, .. } => {
-            format!("an edit of the status line by the {by} was rejected: {reason}")
+            let by = actor(by);
+            format!("an edit of the status line by {by} was rejected: {reason}")
         }
         Fact::ReportReceived { report, .. } => match report.outcome() {
             Outcome::Done => String::from("the run reported `done`"),
             _ => report.explanation(),
         },
         Fact::ChildAdded { child } => format!("child `{child}` was created"),
-        Fact::ChildEnded { child, status } => format!("child `{child}` ended as `{status}`"),
+        Fact::ChildEnded { child, status } => format!("child `{child}` is finished (`{status}`)"),
         Fact::ChildReopened { child } => format!("child `{child}` was reopened"),
         Fact::PullRequestObserved { .. } => {
             String::from("the forge reported the state of the pull request")
@@ -141,7 +146,8 @@ fn describe_reaction(fingerprint: &Fingerprint, reaction: Reaction) -> String {
 fn describe_plan(effect: &Effect) -> String {
     match effect {
         Effect::NotifyRole(notify) => {
-            format!("message to the {}: {}", notify.role, notify.message)
+            let (from, to) = (actor(&notify.from), actor(&notify.role));
+            format!("message from {from} to {to}: {}", notify.message)
         }
         effect => format!("{} was planned", effect.label()),
     }
@@ -167,12 +173,12 @@ pub fn is_notable(fact: &Fact) -> bool {
 fn describe_status_change(changed: &StatusChange) -> String {
     let StatusChange { from, to, by, .. } = changed;
     let mut text = match changed.trigger {
-        Trigger::Request => format!("from `{from}` to `{to}`: requested by the {by}"),
+        Trigger::Request => format!("from `{from}` to `{to}`: requested by {}", actor(by)),
         trigger => format!("from `{from}` to `{to}`: {}", trigger.as_str()),
     };
-    for reason in &changed.evidence {
+    if !changed.evidence.is_empty() {
         text.push_str(", because ");
-        text.push_str(reason);
+        text.push_str(&changed.evidence.join("; "));
     }
     if let Some(message) = &changed.message {
         text.push_str(", saying: ");

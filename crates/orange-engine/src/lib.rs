@@ -35,7 +35,9 @@ pub mod why;
 pub mod wording;
 
 pub use apply::{apply, replay};
-pub use decide::{create, decide, next_steps, refuse_start, vouches_for_document};
+pub use decide::{
+    address_caller_in_worktree, create, decide, next_steps, refuse_start, vouches_for_document,
+};
 pub use decision::{Decision, Needs, Plan};
 pub use input::{Cause, DecisionContext, Input};
 pub use language::{Workflow, load};

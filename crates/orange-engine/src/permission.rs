@@ -46,7 +46,7 @@ pub enum PermissionOutcome {
     Allowed,
     /// The user denied it.
     Denied {
-        /// What the agent is told.
+        /// The reason that the agent gets.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
@@ -67,7 +67,7 @@ impl fmt::Display for PermissionOutcome {
             PermissionOutcome::TimedOut => {
                 "it was not answered in time, and the agent shows its own dialog"
             }
-            PermissionOutcome::Overtaken => "the agent has gone on without this answer",
+            PermissionOutcome::Overtaken => "the agent has continued without this answer",
         })
     }
 }

@@ -19,6 +19,7 @@ use crate::names::{
 use crate::report::Report;
 use crate::role::Role;
 use crate::time::Timestamp;
+use crate::wording::actor;
 
 /// Everything that was decided about a task, and nothing that was only observed.
 ///
@@ -374,7 +375,7 @@ impl fmt::Display for Submission {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let commit = self.commit.short();
         match &self.passed_by {
-            Some(role) => write!(formatter, "{commit}, passed by the {role}"),
+            Some(role) => write!(formatter, "{commit}, passed by {}", actor(role)),
             None => write!(formatter, "{commit}, submitted; no agent has reviewed it"),
         }
     }

@@ -10,6 +10,7 @@ use crate::language::workflow::Trigger;
 use crate::names::Status;
 use crate::role::Role;
 use crate::time::Timestamp;
+use crate::wording::actor;
 
 /// How a task entered its status, and what has happened since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -107,11 +108,11 @@ fn describe_if_relevant(fact: &Fact, events: &[Event]) -> Option<String> {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (status, since, by) = (&self.status, self.since, &self.by);
+        let (status, since, by) = (&self.status, self.since, actor(&self.by));
         match (&self.from, self.trigger) {
             (Some(from), Some(Trigger::Request)) => write!(
                 formatter,
-                "in `{status}` since {since}: requested by the {by} in `{from}`"
+                "in `{status}` since {since}: requested by {by} in `{from}`"
             )?,
             (Some(from), Some(trigger)) => write!(
                 formatter,
@@ -120,7 +121,7 @@ impl fmt::Display for Explanation {
             )?,
             _ => write!(
                 formatter,
-                "in `{status}` since {since}: created there by the {by}"
+                "in `{status}` since {since}: created there by {by}"
             )?,
         }
         for reason in &self.evidence {

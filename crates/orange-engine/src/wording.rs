@@ -31,9 +31,18 @@ pub fn join_and(words: impl IntoIterator<Item = String>) -> String {
     join_words(words, "and")
 }
 
-/// `the worker`.
+/// `the worker`; a role as a workflow names it.
 pub fn with_article(role: &Role) -> String {
     format!("the {role}")
+}
+
+/// The role in a text about a task, which both the user and agents read. Only workflows call the
+/// user `human`.
+pub fn actor(role: &Role) -> String {
+    match role {
+        Role::Human => String::from("the user"),
+        role => with_article(role),
+    }
 }
 
 /// A duration as a workflow file writes it.

@@ -71,7 +71,7 @@ pub enum StoreError {
         /// The kind of file system.
         kind: &'static str,
     },
-    #[error("cannot find task `{task}`: there is no such task")]
+    #[error("there is no task `{task}`")]
     UnknownTask { task: TaskId },
     #[error("cannot create task `{task}`: it already exists")]
     DuplicateTask { task: TaskId },
@@ -175,7 +175,7 @@ impl StoreError {
                 "run `orange rebuild`: it restores the database from the task directories"
             }
             StoreError::HistoryAhead { .. } | StoreError::HistoryDiffers { .. } => {
-                "the database has lost its last commits; run `orange rebuild --move-aside`: it restores the database from the task directories, and keeps the old one"
+                "the database has lost its last records; run `orange rebuild --move-aside`: it restores the database from the task directories, and keeps the old one"
             }
             StoreError::Unreadable { .. } => REBUILD,
             error if error.is_corruption() => REBUILD,
@@ -195,7 +195,9 @@ impl StoreError {
                 "set `ORANGE_HOME` to a directory on a local disk, for example `export ORANGE_HOME=/var/tmp/orange`"
             }
             StoreError::UnknownWorkspace { .. } => "`orange workspace list` shows the workspaces",
-            StoreError::UnknownTask { .. } => "`orange ls --all --all-statuses` lists every task",
+            StoreError::UnknownTask { .. } => {
+                "`orange ls --all --all-statuses` lists the tasks, `orange ls --all --deleted` the deleted ones"
+            }
             StoreError::PathOccupied { .. } => {
                 "move that file away with `git mv` or `mv`, or give the project another name for its task file"
             }

@@ -21,7 +21,7 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 pub struct Readiness {
     /// A description, such as "it is logged in".
     pub what: String,
-    /// How to make it happen.
+    /// How to make it true.
     #[serde(alias = "mend")]
     pub fix: String,
     /// The condition matters only when this variable is set.
@@ -47,28 +47,28 @@ pub struct AnswerPlace {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadyState {
-    /// It has happened, or does not matter here.
+    /// The condition holds, or does not matter here.
     Yes,
-    /// It has not happened.
+    /// The condition does not hold.
     No,
     /// It is unknown, for this reason.
     Unknown(String),
 }
 
 impl Readiness {
-    /// Whether it is about one repository rather than about the user.
+    /// Whether the condition is about one repository rather than about the user.
     pub fn is_about_repository(&self) -> bool {
         let keys = self.places.iter().flat_map(|place| &place.keys);
         keys.into_iter().any(|key| key.starts_with('{'))
     }
 
-    /// Whether it matters in this environment.
+    /// Whether the condition matters in this environment.
     pub fn applies(&self, environment: &Environment) -> bool {
         let is_set = |name: &String| environment.variable(name).is_some_and(|it| !it.is_empty());
         self.when_set.as_ref().is_none_or(is_set)
     }
 
-    /// Checks whether it has happened; `repository` is where the agent is to work.
+    /// Checks whether the condition holds; `repository` is where the agent is to work.
     pub fn check(&self, environment: &Environment, repository: Option<&Path>) -> ReadyState {
         let is_set = |name: &String| environment.variable(name).is_some_and(|it| !it.is_empty());
         if !self.applies(environment) || self.variables.iter().any(is_set) {

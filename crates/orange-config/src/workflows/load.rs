@@ -76,7 +76,9 @@ impl Finding {
                 format!("the file is `{file}.yml`, but its `name` is `{name}`")
             }
             Finding::WrongExtension { file } => {
-                format!("the file is `{file}.yaml`, but a workflow in the home ends in `.yml`")
+                format!(
+                    "the file is `{file}.yaml`, but a workflow in orange's home directory ends in `.yml`"
+                )
             }
         }
     }

@@ -20,7 +20,7 @@ impl Admin {
     /// made after the last copy are lost, so only the user may ask for a rebuild.
     pub fn rebuild(&self, may_move_aside: bool) -> Result<RebuildReport, DriverError> {
         if self.context.is_called_by_agent() {
-            return Err(DriverError::UserOnly("rebuild the database"));
+            return Err(DriverError::user_only("rebuild the database"));
         }
         let path = self.context.home.database();
         let is_there = fs::metadata(&path).is_ok_and(|found| found.len() > 0);

@@ -62,6 +62,7 @@ impl Agents {
         };
         let hint = next_step(&workflow, &stored.task.status, role);
         let Some(run) = chosen else {
+            require_role(&workflow, task, role)?;
             return Err(no_agent(
                 String::from("no agent is running for this task"),
                 hint,
@@ -92,6 +93,23 @@ impl Agents {
             (Observation::Unknown(why), _) => Err(no_agent(why, NextStep::Inspect)),
             (_, None) => Err(no_agent(String::from("its pane is gone"), hint)),
         }
+    }
+}
+
+/// Fails for a role that the workflow starts no agent for.
+pub(super) fn require_role(
+    workflow: &Workflow,
+    task: &TaskId,
+    role: Option<&Role>,
+) -> Result<(), DriverError> {
+    let roles = workflow.agent_roles();
+    match role {
+        Some(role) if !roles.contains(role) => Err(DriverError::RoleUnknown {
+            task: task.clone(),
+            role: role.clone(),
+            roles,
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::DriverError;
 use crate::agents::Agents;
-use crate::agents::attach::next_step;
+use crate::agents::attach::{next_step, require_role};
 use crate::context::run_location::output_file;
 use crate::error::NextStep;
 
@@ -40,10 +40,11 @@ impl Agents {
         if let Some(run) = run {
             return self.read_output(&store, &run);
         }
+        let workflow = crate::steps::pinned_workflow(&stored)?;
+        require_role(&workflow, task, role)?;
         let (reason, next_step) = if let Some(role) = role {
             (format!("the task never had a {role}"), NextStep::Inspect)
         } else {
-            let workflow = crate::steps::pinned_workflow(&stored)?;
             let next_step = next_step(&workflow, &stored.task.status, None);
             (String::from("the task never had an agent"), next_step)
         };

@@ -112,7 +112,7 @@ impl Agents {
             outcome,
             PermissionOutcome::Allowed | PermissionOutcome::Denied { .. }
         ) {
-            // No hook reports that the agent goes on after a denial.
+            // No hook reports that the agent continues after a denial.
             self.store_agent_event(HookEvent {
                 kind: AgentEventKind::Working.as_str().to_owned(),
                 ..HookEvent::default()
@@ -204,7 +204,7 @@ pub(super) fn leave_requests_to_terminal(run_directory: &Path) {
     }
 }
 
-/// Waits until the user answers, the agent goes on by itself, or the time is over.
+/// Waits until the user answers, the agent continues by itself, or the time is over.
 fn wait_for_answer(waiting: &WaitingRequest, output: BorrowedFd<'_>) -> PermissionOutcome {
     let mut events = AgentEventReader::at_end(&waiting.run_directory);
     loop {
@@ -224,8 +224,9 @@ fn wait_for_answer(waiting: &WaitingRequest, output: BorrowedFd<'_>) -> Permissi
     }
 }
 
-/// Whether an event shows that the agent goes on without the answer: the tool has run, or the turn
-/// is over. Other tools and subagents report while the agent waits, so their events do not count.
+/// Whether an event shows that the agent continues without the answer: the tool has run, or the
+/// turn is over. Other tools and subagents report while the agent waits, so their events do not
+/// count.
 fn is_overtaken(request: &PermissionRequest, reported: &ReportedEvent) -> bool {
     match reported.event.kind {
         AgentEventKind::Working => reported.payload.as_ref().is_some_and(|payload| {

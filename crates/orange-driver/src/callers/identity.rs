@@ -25,6 +25,8 @@ pub struct Identity {
     pub role: Role,
     /// The only task it may act for; the user may act for all.
     pub task: Option<TaskId>,
+    /// Whether only its directory, a task's worktree, makes it the worker.
+    pub is_by_directory: bool,
 }
 
 impl Identity {
@@ -32,6 +34,7 @@ impl Identity {
         Identity {
             role: Role::Human,
             task: None,
+            is_by_directory: false,
         }
     }
 
@@ -39,6 +42,7 @@ impl Identity {
         Identity {
             role: Role::Worker,
             task: Some(task),
+            is_by_directory: false,
         }
     }
 
@@ -51,6 +55,7 @@ impl Identity {
         Ok(Identity {
             role: record.role.clone(),
             task: Some(record.task.clone()),
+            is_by_directory: false,
         })
     }
 }
@@ -180,10 +185,23 @@ impl Callers {
     /// Returns an error if an agent asks for an action that only the user may do.
     pub fn require_user(&self, action: &'static str) -> Result<(), DriverError> {
         // A caller that nothing connects with a task need not wait for the database.
-        if !self.context.is_called_by_agent() || self.identify()?.role == Role::Human {
+        if !self.context.is_called_by_agent() {
             return Ok(());
         }
-        Err(DriverError::UserOnly(action))
+        match self.identify()? {
+            Identity {
+                role: Role::Human, ..
+            } => Ok(()),
+            Identity {
+                task,
+                is_by_directory: true,
+                ..
+            } => Err(DriverError::UserOnly {
+                action,
+                worktree_of: task,
+            }),
+            _ => Err(DriverError::user_only(action)),
+        }
     }
 
     /// Identifies a caller that asks about a task. An agent may ask only about its own task, and a
@@ -221,6 +239,7 @@ impl Callers {
                 role: identity.role,
                 own: own.clone(),
                 requested: task.clone(),
+                is_by_directory: identity.is_by_directory,
             }),
             _ => Ok(identity),
         }
@@ -283,5 +302,8 @@ fn worker_in_workspace(store: &Store, directory: &Path) -> Result<Option<Identit
     let mut inside = bound
         .into_iter()
         .filter(|(_, workspace)| directory.starts_with(canonical_path(&workspace.path)));
-    Ok(inside.next().map(|(task, _)| Identity::worker(task)))
+    Ok(inside.next().map(|(task, _)| Identity {
+        is_by_directory: true,
+        ..Identity::worker(task)
+    }))
 }

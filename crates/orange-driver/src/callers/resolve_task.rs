@@ -57,6 +57,26 @@ impl Callers {
         require_one(name, &with_prefix.iter().collect::<Vec<&Task>>())
     }
 
+    /// The deleted task with this id, branch or beginning of an id; any task if it has this id.
+    pub fn resolve_deleted(&self, name: &str) -> Result<TaskId, DriverError> {
+        let id = TaskId::new(name);
+        let store = Store::open_read_only(&self.context.home)?;
+        if store.load(&id)?.is_some() {
+            return Ok(id);
+        }
+        let deleted = store.deleted_tasks()?;
+        let on_branch = |task: &&Task| task.branch.as_str() == name;
+        let has_prefix = |task: &&Task| task.id.as_str().starts_with(name);
+        let mut found: Vec<&Task> = deleted.iter().filter(on_branch).collect();
+        if found.is_empty() {
+            found = deleted.iter().filter(has_prefix).collect();
+        }
+        match found.as_slice() {
+            [] => self.find_named(&store, name),
+            found => require_one(name, found),
+        }
+    }
+
     /// The tasks of this project, if any; of these the unfinished ones, if any.
     fn nearest<'a>(
         &self,
@@ -124,6 +144,7 @@ impl Callers {
                 role: caller.role.clone(),
                 own: own.clone(),
                 requested: name,
+                is_by_directory: caller.is_by_directory,
             }),
             _ => Ok(Some(name)),
         }

@@ -108,7 +108,7 @@ impl Context {
     /// call would run programs from that agent's `PATH`.
     pub fn refuse_runs(&self, action: &'static str) -> Result<(), DriverError> {
         match self.environment.variable(ORANGE_RUN_ID) {
-            Some(_) => Err(DriverError::UserOnly(action)),
+            Some(_) => Err(DriverError::user_only(action)),
             None => Ok(()),
         }
     }

@@ -16,6 +16,7 @@ use orange_engine::names::{
 };
 use orange_engine::permission::PermissionOutcome;
 use orange_engine::role::Role;
+use orange_engine::wording::join_and;
 use orange_store::StoreError;
 use serde::Serialize;
 
@@ -160,7 +161,7 @@ pub enum DriverError {
     },
     #[error("cannot install the skill{}", explain_no_skills(.0.as_ref()))]
     NoSkills(Option<HarnessName>),
-    #[error("cannot use the workflow `{name}`: it does not exist")]
+    #[error("there is no workflow `{name}`")]
     WorkflowMissing { name: String, names: Vec<String> },
     #[error("cannot use the workflow `{name}`: {problem}")]
     WorkflowInvalid { name: String, problem: String },
@@ -199,6 +200,8 @@ pub enum DriverError {
         role: Role,
         own: TaskId,
         requested: TaskId,
+        /// Whether only its directory, the worktree of its own task, makes it the worker.
+        is_by_directory: bool,
     },
     #[error("cannot access task `{task}` from a gate, hook or script that runs for it")]
     InsideEffect { task: TaskId },
@@ -230,14 +233,27 @@ pub enum DriverError {
         status: Status,
         statuses: Vec<Status>,
     },
+    #[error(
+        "task `{task}` has no agent role `{role}`; its agent roles are {}",
+        join_and(.roles.iter().map(|role| format!("`{role}`")))
+    )]
+    RoleUnknown {
+        task: TaskId,
+        role: Role,
+        roles: Vec<Role>,
+    },
     #[error("cannot show the output of an agent of task `{task}`: {reason}")]
     NoOutput {
         task: TaskId,
         reason: String,
         next_step: NextStep,
     },
-    #[error("cannot {0} from an agent's session: only the user may do this")]
-    UserOnly(&'static str),
+    #[error("cannot {action} {}: only the user may do this", worker_place(.worktree_of.as_ref()))]
+    UserOnly {
+        action: &'static str,
+        /// The task whose worktree alone makes the caller its worker.
+        worktree_of: Option<TaskId>,
+    },
     #[error("cannot answer request `{0}`: there is no such request")]
     RequestUnknown(String),
     #[error(
@@ -260,6 +276,24 @@ pub enum DriverError {
         reason: String,
         next_step: NextStep,
     },
+}
+
+impl DriverError {
+    /// An agent asked for an action that only the user may do.
+    pub(crate) fn user_only(action: &'static str) -> DriverError {
+        DriverError::UserOnly {
+            action,
+            worktree_of: None,
+        }
+    }
+}
+
+/// What makes the caller count as an agent.
+fn worker_place(worktree_of: Option<&TaskId>) -> String {
+    match worktree_of {
+        Some(task) => format!("in the worktree of task `{task}`"),
+        None => String::from("from an agent's session"),
+    }
 }
 
 /// A task that the given name may refer to.
@@ -347,7 +381,7 @@ fn list_uses(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {
 
 fn explain_no_branch(next_step: &NextStep) -> &'static str {
     match next_step {
-        NextStep::Create => "it ended before its work started",
+        NextStep::Create => "it was finished before its work started",
         _ => "its work has not started",
     }
 }

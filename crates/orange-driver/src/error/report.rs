@@ -81,15 +81,16 @@ impl DriverError {
             DriverError::Store(error) => store(error),
             DriverError::Projects(error) => projects(error),
             DriverError::Settings(error) => settings(error),
-            DriverError::Harness(error) => {
-                let report = Report::new(Kind::Refused, "harness-unusable").hint(error.hint());
-                match error {
-                    HarnessError::NotFound { .. } => report.hint(
+            DriverError::Harness(error @ HarnessError::NotFound { .. }) => {
+                Report::new(Kind::NotFound, "harness-not-found")
+                    .hint(error.hint())
+                    .hint(
                         "to choose the agent of a task, use `--harness NAME`; for all tasks of the \
                          project, `orange project update --harness NAME`",
-                    ),
-                    _ => report,
-                }
+                    )
+            }
+            DriverError::Harness(error) => {
+                Report::new(Kind::Refused, "harness-unusable").hint(error.hint())
             }
             DriverError::HarnessUnset { folder, .. } => Report::new(Kind::Usage, "harness-unset")
                 .hint("install claude, codex, gemini, opencode or pi")
@@ -206,7 +207,7 @@ impl DriverError {
             }
             DriverError::TaskBusy { task } => Report::new(Kind::Busy, "task-busy")
                 .hint(format!(
-                    "wait until it is done (`orange task show {task}` shows its state), then run \
+                    "wait until it is done (`orange task show {task}` shows how far it is), then run \
                      `orange uninstall` again"
                 ))
                 .details(json!({ "task": task })),
@@ -313,16 +314,24 @@ impl DriverError {
                 statuses,
             } => {
                 let names: Vec<&str> = statuses.iter().map(Status::as_str).collect();
-                Report::new(Kind::Usage, "status-unknown")
+                Report::new(Kind::NotFound, "status-not-found")
                     .hint(format!("the statuses are `{}`", names.join("`, `")))
                     .details(json!({ "task": task, "status": status, "statuses": statuses }))
             }
 
             DriverError::NoSuchStatus { status, statuses } => {
                 let names: Vec<&str> = statuses.iter().map(Status::as_str).collect();
-                Report::new(Kind::Usage, "status-unknown")
+                Report::new(Kind::NotFound, "status-not-found")
                     .hint(format!("the statuses are `{}`", names.join("`, `")))
                     .details(json!({ "status": status, "statuses": statuses }))
+            }
+
+            DriverError::RoleUnknown { task, role, roles } => {
+                Report::new(Kind::NotFound, "role-not-found")
+                    .hint(format!(
+                        "leave out `--role`, or see the agents with `orange task show {task}`"
+                    ))
+                    .details(json!({ "task": task, "role": role, "roles": roles }))
             }
 
             DriverError::ParentEnded { task, status } => Report::new(Kind::Refused, "parent-ended")
@@ -407,15 +416,23 @@ impl DriverError {
                 role,
                 own,
                 requested,
+                is_by_directory,
             } => Report::new(Kind::Refused, "other-task")
-                .hint(format!(
-                    "leave the task out, or name your own task, as in `orange task show {own}`"
-                ))
+                .hint(if *is_by_directory {
+                    leave_worktree(own)
+                } else {
+                    format!(
+                        "leave the task out, or name your own task, as in `orange task show {own}`"
+                    )
+                })
                 .details(json!({ "role": role, "own": own, "requested": requested })),
             DriverError::InsideEffect { .. } => Report::new(Kind::Refused, "inside-effect")
                 .hint("let the workflow change the task, after this command has exited"),
-            DriverError::UserOnly(_) => Report::new(Kind::Refused, "user-only")
-                .hint("tell the user in your session what you need, and let them run the command"),
+            DriverError::UserOnly { worktree_of, .. } => Report::new(Kind::Refused, "user-only")
+                .hint(match worktree_of {
+                    Some(task) => leave_worktree(task),
+                    None => String::from("tell the user what you need, and let them run it"),
+                }),
             DriverError::RequestUnknown(id) => Report::new(Kind::NotFound, "request-not-found")
                 .hint("list what waits for you with `orange attention --all`")
                 .details(json!({ "request": id })),
@@ -442,6 +459,13 @@ impl DriverError {
                 .details(json!({ "task": task, "reason": reason })),
         }
     }
+}
+
+fn leave_worktree(task: &TaskId) -> String {
+    format!(
+        "you are in the worktree of `{task}`, where commands count as the worker's; run the \
+         command from another directory"
+    )
 }
 
 fn repository_hint(path: &Path, problem: RepositoryProblem) -> String {
@@ -479,7 +503,9 @@ fn next_step_hint(task: &TaskId, next_step: &NextStep) -> String {
             String::from("create a new task for this work with `orange new SUMMARY`")
         }
         NextStep::Diff => format!("see its changes with `orange task diff {task}`"),
-        NextStep::Inspect => format!("check its state with `orange task show {task}`"),
+        NextStep::Inspect => {
+            format!("see its status and its agents with `orange task show {task}`")
+        }
     }
 }
 

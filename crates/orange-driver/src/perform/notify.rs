@@ -6,7 +6,6 @@ use orange_effects::tmux::Observation;
 use orange_engine::Task;
 use orange_engine::effect::{EffectId, EffectOutcome, NotifyRole};
 use orange_engine::language::hooks::Channel;
-use orange_engine::role::Role;
 use orange_store::{Delivery, NewMessage, Store};
 use serde_json::json;
 
@@ -29,7 +28,7 @@ impl Performer {
     ) -> Result<EffectOutcome, Failure> {
         let message = NewMessage {
             to: notify.role.clone(),
-            from: Role::Engine,
+            from: notify.from.clone(),
             text: &notify.message,
             effect: Some(effect),
             at: clock::now(),

@@ -7,7 +7,7 @@ use orange_engine::input::{Cause, Observation, Request, RequestKind};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
-use orange_engine::vouches_for_document;
+use orange_engine::{address_caller_in_worktree, vouches_for_document};
 use orange_store::Store;
 
 use super::answer::Answer;
@@ -42,12 +42,19 @@ impl Requests {
         waiting: WaitPolicy,
     ) -> Result<Answer, DriverError> {
         let mut store = self.context.store()?;
+        let caller = self.callers.identify_for_in(&store, task)?;
         let task_request = TaskRequest {
             task: task.clone(),
-            request: request(self.callers.identify_for_in(&store, task)?.role),
+            request: request(caller.role),
             waiting,
         };
-        self.ask_in(&mut store, &task_request)
+        let mut answer = self.ask_in(&mut store, &task_request)?;
+        if let Answer::Refused(refusal) = &mut answer
+            && caller.is_by_directory
+        {
+            address_caller_in_worktree(refusal);
+        }
+        Ok(answer)
     }
 
     fn ask_in(&self, store: &mut Store, request: &TaskRequest) -> Result<Answer, DriverError> {

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use orange_engine::Refusal;
 use orange_engine::input::{Cause, Request, RequestKind};
 use orange_engine::names::TaskId;
+use orange_engine::{Refusal, address_caller_in_worktree};
 use orange_store::Store;
 
 use crate::DriverError;
@@ -70,11 +70,17 @@ impl Requests {
         kind: RequestKind,
         is_confirmed: bool,
     ) -> Result<StepResult, DriverError> {
-        let by = self.callers.identify_for_in(store, task)?.role;
+        let caller = self.callers.identify_for_in(store, task)?;
         let request = Request {
             is_confirmed,
-            ..Request::new(by, kind)
+            ..Request::new(caller.role, kind)
         };
-        self.steps.step(store, task, &Cause::Request(request))
+        let mut result = self.steps.step(store, task, &Cause::Request(request))?;
+        if let StepResult::Refused(refusal) = &mut result
+            && caller.is_by_directory
+        {
+            address_caller_in_worktree(refusal);
+        }
+        Ok(result)
     }
 }

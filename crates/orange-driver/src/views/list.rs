@@ -111,6 +111,21 @@ impl Views {
         })
     }
 
+    /// The deleted tasks, of this project if one is given.
+    pub fn deleted(&self, project: Option<&ProjectName>) -> Result<Overview, DriverError> {
+        let store = match Store::open_read_only(&self.context.home) {
+            Err(StoreError::Missing { .. }) => return Ok(Overview::default()),
+            store => store?,
+        };
+        let tasks = store.deleted_tasks()?.into_iter();
+        let tasks = tasks.filter(|task| project.is_none_or(|it| *it == task.project));
+        Ok(Overview {
+            sequence: store.sequence()?,
+            tasks: tasks.map(|task| TaskRow::of_deleted(&task)).collect(),
+            ..Overview::default()
+        })
+    }
+
     /// The statuses of every workflow that a task is pinned to or could be created with.
     pub fn statuses(&self) -> Result<Vec<Status>, DriverError> {
         let mut texts = match Store::open_read_only(&self.context.home) {

@@ -65,7 +65,7 @@ impl TaskDetails {
             let children: Vec<String> = children
                 .map(|child| format!("{} in `{}`", child.task, child.status))
                 .collect();
-            let text = format!("{ended} of {all} ended: {}", children.join(", "));
+            let text = format!("{ended} of {all} finished: {}", children.join(", "));
             ("children", text)
         });
         parent.into_iter().chain(children).collect()

@@ -12,6 +12,7 @@ use crate::language::gates::{
 };
 use crate::refusal::GateFailure;
 use crate::report::Report;
+use crate::wording::join_and;
 
 pub(super) enum GateResult {
     /// It holds, for this reason.
@@ -222,7 +223,7 @@ fn check_git(gate: &GitGate, steps: &PlanBuilder<'_>) -> GateResult {
             GitCondition::BranchNotDefault => "the branch is not the default branch",
             GitCondition::TaskFileUntracked => "the branch does not contain TASK.md",
         });
-        let met = met.collect::<Vec<_>>().join(", ");
+        let met = join_and(met.map(str::to_owned));
         format!("{met} (at {})", git.head.short())
     })
 }

@@ -1,11 +1,12 @@
 //! What to do next: each hint is complete and can be run.
 
 use crate::language::gates::GitCondition;
+use crate::language::verbs::Verb;
 use crate::names::{Status, TaskId, WorkflowName};
 use crate::refusal::{Attempt, Blocker, GateFailure, Refusal};
 use crate::refusal::{HAS_SUMMARY, describe_section};
 use crate::role::Role;
-use crate::wording::{join_or, with_article};
+use crate::wording::{actor, join_or};
 
 /// A hint for each thing that is missing, without duplicates.
 pub(super) fn hints_for(refusal: &Refusal) -> Vec<String> {
@@ -15,8 +16,11 @@ pub(super) fn hints_for(refusal: &Refusal) -> Vec<String> {
     let barred = refusal.missing.iter().find(is_barred);
     let all = refusal.missing.iter();
     for missing in all.filter(|missing| barred.is_none_or(|barred| barred == *missing)) {
+        let is_confirmed_by_other = matches!(missing, Blocker::ConfirmationNeeded { .. })
+            && hints.iter().any(|hint| hint.contains(" --yes`"));
         if let Some(hint) = hint(missing, refusal)
             && !hints.contains(&hint)
+            && !is_confirmed_by_other
         {
             hints.push(hint);
         }
@@ -93,7 +97,7 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
             format!("cancel it first with `orange task cancel {task}`; its work is kept")
         }
         Blocker::HoldsWorkspace => {
-            String::from("run `orange workspace gc`: it releases what ended tasks still hold")
+            String::from("run `orange workspace gc`: it releases what finished tasks still hold")
         }
         Blocker::StatusAbsent {
             statuses, workflow, ..
@@ -114,6 +118,9 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         ),
         Blocker::NoAgentRunning { .. } => {
             format!("respawn it first with `orange task respawn {task}`")
+        }
+        Blocker::UnknownRole { .. } => {
+            format!("leave out `--role`, or see the agents with `orange task show {task}`")
         }
         Blocker::NotStarted => format!("start it first with `orange task spawn {task}`"),
         Blocker::StillRunning { .. } => format!("check it with `orange task attach {task}`"),
@@ -157,30 +164,12 @@ fn absent_status_hint(statuses: &[Status], workflow: &WorkflowName, task: &TaskI
 
 /// The command that repeats the request.
 fn repeat_command(refusal: &Refusal) -> String {
-    let task = &refusal.task;
     match &refusal.attempt {
         Attempt::Move { to, .. } => move_command(refusal, to),
-        Attempt::Verb { verb, .. } if refusal.by == Role::Human => {
-            format!("orange task {verb} {task}{}", options(&refusal.attempt))
-        }
-        Attempt::Verb { verb, .. } => {
+        Attempt::Verb { verb, .. } if refusal.by != Role::Human => {
             format!("orange task {verb}{}", options(&refusal.attempt))
         }
-        Attempt::Respawn { .. } => format!("orange task respawn {task}"),
-        Attempt::Stop { .. } => format!("orange task stop {task}"),
-        Attempt::Restart { .. } => format!("orange task restart {task}"),
-        Attempt::Reopen => format!("orange task reopen {task}"),
-        Attempt::OpenPullRequest => format!("orange task pr {task}"),
-        Attempt::Amend => String::from("orange task update"),
-        Attempt::Tell => format!("orange task tell {task} --message TEXT"),
-        Attempt::RetryEffects => format!("orange task retry {task}"),
-        Attempt::ClearAttention => format!("orange attention --clear {task}"),
-        Attempt::ChangeWorkflow { workflow } => {
-            format!("orange task update {task} --workflow {workflow}")
-        }
-        Attempt::Delete => format!("orange task delete {task}"),
-        Attempt::Restore => format!("orange task delete {task} --undo"),
-        Attempt::Create { .. } => String::from("orange task create"),
+        _ => user_command(refusal),
     }
 }
 
@@ -223,7 +212,7 @@ fn not_allowed(by: &[Role], refusal: &Refusal) -> String {
     let agents = by
         .iter()
         .filter(|role| !matches!(role, Role::Human | Role::Engine));
-    let agents = join_or(agents.map(with_article));
+    let agents = join_or(agents.map(actor));
     if agents.is_empty() && by.contains(&Role::Human) {
         return ask_user_hint(refusal);
     }
@@ -237,31 +226,58 @@ fn not_allowed(by: &[Role], refusal: &Refusal) -> String {
 }
 
 fn ask_user_hint(refusal: &Refusal) -> String {
-    let task = &refusal.task;
     format!(
         "ask the user to run `{}` outside the agents' sessions",
-        match &refusal.attempt {
-            Attempt::Move { to, .. } => format!("orange task update {task} --status {to}"),
-            Attempt::Verb { verb, .. } => {
-                format!("orange task {verb} {task}{}", options(&refusal.attempt))
-            }
-            Attempt::Respawn { .. } => format!("orange task respawn {task}"),
-            Attempt::Stop { .. } => format!("orange task stop {task}"),
-            Attempt::Restart { .. } => format!("orange task restart {task}"),
-            Attempt::Reopen => format!("orange task reopen {task}"),
-            Attempt::OpenPullRequest => format!("orange task pr {task}"),
-            Attempt::Amend => format!("orange task update {task}"),
-            Attempt::Tell => format!("orange task tell {task} --message TEXT"),
-            Attempt::RetryEffects => format!("orange task retry {task}"),
-            Attempt::ClearAttention => format!("orange attention --clear {task}"),
-            Attempt::ChangeWorkflow { workflow } => {
-                format!("orange task update {task} --workflow {workflow}")
-            }
-            Attempt::Delete => format!("orange task delete {task}"),
-            Attempt::Restore => format!("orange task delete {task} --undo"),
-            Attempt::Create { .. } => String::from("orange task create"),
-        }
+        user_command(refusal)
     )
+}
+
+/// Corrects the hints for a caller that counts as the worker only because of its directory: it may
+/// be the user, who can run the command elsewhere.
+pub fn address_caller_in_worktree(refusal: &mut Refusal) {
+    let is_for_user = |missing: &Blocker| match missing {
+        Blocker::NotAllowed { by, .. } => by.contains(&Role::Human),
+        Blocker::ConfirmationNeeded { .. } => true,
+        _ => false,
+    };
+    if refusal.missing.iter().any(is_for_user) {
+        let command = user_command(refusal);
+        refusal.hints = vec![format!(
+            "you are in the worktree of `{}`, where commands count as the worker's; run \
+             `{command}` from another directory",
+            refusal.task
+        )];
+    }
+}
+
+/// The command with which the user makes the same request.
+fn user_command(refusal: &Refusal) -> String {
+    let task = &refusal.task;
+    match &refusal.attempt {
+        Attempt::Move { to, .. } => format!("orange task update {task} --status {to}"),
+        Attempt::Verb {
+            verb: Verb::RequestChanges,
+            ..
+        } => format!("orange task request-changes {task} --message TEXT"),
+        Attempt::Verb { verb, .. } => {
+            format!("orange task {verb} {task}{}", options(&refusal.attempt))
+        }
+        Attempt::Respawn { .. } => format!("orange task respawn {task}"),
+        Attempt::Stop { .. } => format!("orange task stop {task}"),
+        Attempt::Restart { .. } => format!("orange task restart {task}"),
+        Attempt::Reopen => format!("orange task reopen {task}"),
+        Attempt::OpenPullRequest => format!("orange task pr {task}"),
+        Attempt::Amend => format!("orange task update {task}"),
+        Attempt::Tell => format!("orange task tell {task} --message TEXT"),
+        Attempt::RetryEffects => format!("orange task retry {task}"),
+        Attempt::ClearAttention => format!("orange attention --clear {task}"),
+        Attempt::ChangeWorkflow { workflow } => {
+            format!("orange task update {task} --workflow {workflow}")
+        }
+        Attempt::Delete => format!("orange task delete {task}"),
+        Attempt::Restore => format!("orange task delete {task} --undo"),
+        Attempt::Create { .. } => String::from("orange task create"),
+    }
 }
 
 fn gate_hint(failure: &GateFailure, same_command: &str, task: &TaskId) -> Option<String> {
@@ -299,7 +315,7 @@ fn gate_hint(failure: &GateFailure, same_command: &str, task: &TaskId) -> Option
             )
         }
         GateFailure::NotFromRole { roles, .. } => {
-            let names: Vec<String> = roles.iter().map(with_article).collect();
+            let names: Vec<String> = roles.iter().map(actor).collect();
             format!("{} must run `{same_command}`", names.join(" or "))
         }
         GateFailure::NotFresh { section, .. } => {

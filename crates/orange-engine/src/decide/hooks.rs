@@ -120,6 +120,7 @@ fn effect(steps: &mut PlanBuilder<'_>, hook: &Hook, context: &Context<'_>) -> Op
             steps.end_leftovers(context.plan, &Role::Worker);
             Effect::NotifyRole(NotifyRole {
                 role: Role::Worker,
+                from: Role::Engine,
                 message,
                 spawn_if_absent,
             })
@@ -332,11 +333,11 @@ fn begin_paragraph(text: &mut String) {
     text.push_str("\n\n");
 }
 
-/// The child tasks and how each ended, such as `k3f9 (done), x1x1 (not ended)`.
+/// The child tasks and how each ended, such as `k3f9 (done), x1x1 (not finished)`.
 fn children(task: &Task) -> String {
     let children = task.children.iter().map(|(child, end)| match end {
         Some(status) => format!("{child} ({status})"),
-        None => format!("{child} (not ended)"),
+        None => format!("{child} (not finished)"),
     });
     children.collect::<Vec<_>>().join(", ")
 }

@@ -28,6 +28,7 @@ use crate::language::Workflow;
 use crate::task::Task;
 
 pub use create::create;
+pub use hints::address_caller_in_worktree;
 pub use next_steps::next_steps;
 pub use refuse_start::refuse_start;
 pub use verdict::vouches_for_document;

@@ -12,7 +12,7 @@ use crate::language::workflow::{Change, Edge, Kind, NewValue, State, Trigger};
 use crate::names::Status;
 use crate::refusal::Blocker;
 use crate::role::Role;
-use crate::task::PendingState;
+use crate::task::{PendingState, TransitionMessage};
 
 /// A transition to take.
 pub(super) struct TransitionPlan<'a> {
@@ -140,7 +140,19 @@ fn pass_message_on(
     context: &hooks::Context<'_>,
 ) {
     let messages = context.messages(steps);
-    if carry_message(hooks) || messages.is_empty() {
+    // The inbox names one author; several are named in the text, and what an agent wrote is quoted.
+    let (from, message) = match messages.as_slice() {
+        [] => return,
+        [
+            TransitionMessage {
+                by: Role::Human,
+                text,
+                ..
+            },
+        ] => (Role::Human, text.clone()),
+        messages => (Role::Engine, hooks::attributed(messages).join("\n\n")),
+    };
+    if carry_message(hooks) {
         return;
     }
     for role in state.into_iter().flat_map(|state| &state.expects) {
@@ -149,7 +161,8 @@ fn pass_message_on(
         }
         let notify = Effect::NotifyRole(NotifyRole {
             role: role.clone(),
-            message: hooks::attributed(&messages).join("\n\n"),
+            from: from.clone(),
+            message: message.clone(),
             spawn_if_absent: None,
         });
         steps.plan_effect(context.plan, notify, OnError::Continue);

@@ -363,6 +363,17 @@ impl Workflow {
             .is_some_and(|state| state.kind == Kind::Terminal)
     }
 
+    /// Every agent role that some status expects, in the order of the file.
+    pub fn agent_roles(&self) -> Vec<Role> {
+        let mut roles: Vec<Role> = Vec::new();
+        for role in self.states.iter().flat_map(|state| &state.expects) {
+            if !roles.contains(role) {
+                roles.push(role.clone());
+            }
+        }
+        roles
+    }
+
     /// How this role is first started; a respawn differs only in its prompt and its permissions.
     pub fn first_start(&self, role: &Role) -> Option<&SpawnHook> {
         let edges = self.edges.iter().flat_map(|edge| &edge.hooks);

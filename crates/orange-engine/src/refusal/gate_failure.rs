@@ -14,7 +14,7 @@ use crate::language::gates::{
 };
 use crate::names::{BranchName, CommitId, Status};
 use crate::role::Role;
-use crate::wording::{join_and, join_or, with_article};
+use crate::wording::{actor, join_and, join_or};
 
 /// How many files a refusal names.
 const MAX_NAMED_FILES: usize = 5;
@@ -271,7 +271,7 @@ impl fmt::Display for GateFailure {
             } => write!(
                 formatter,
                 "`{section}` counts only if {} submits it",
-                join_or(allowed.iter().map(with_article))
+                join_or(allowed.iter().map(actor))
             ),
             GateFailure::NotFresh { section, since } => write!(
                 formatter,

@@ -196,6 +196,13 @@ pub enum Blocker {
         /// The requested role.
         role: Option<Role>,
     },
+    /// The workflow starts no agent with this role.
+    UnknownRole {
+        /// The role.
+        role: Role,
+        /// The roles of the workflow's agents.
+        roles: Vec<Role>,
+    },
     /// No agent of the task was ever started.
     NotStarted,
     /// The agent is still running.
@@ -282,6 +289,7 @@ impl Blocker {
             Blocker::VerbUnavailable { .. } => "verb-unavailable",
             Blocker::NoRespawn { .. } => "no-respawn",
             Blocker::NoAgentRunning { .. } => "no-agent-running",
+            Blocker::UnknownRole { .. } => "unknown-role",
             Blocker::NotStarted => "not-started",
             Blocker::StillRunning { .. } => "still-running",
             Blocker::AlreadyStarting { .. } => "already-starting",

@@ -7,7 +7,7 @@ use crate::document::reading::Verdict;
 use crate::language::verbs::Verb;
 use crate::names::FieldName;
 use crate::refusal::{Attempt, Blocker, Refusal};
-use crate::wording::{join_and, join_or, with_article};
+use crate::wording::{actor, join_and, join_or};
 
 /// The usual guards about the summary, which have a wording of their own.
 const NO_SUMMARY: &str = "summary_chars == 0";
@@ -97,7 +97,7 @@ impl fmt::Display for Blocker {
             Blocker::UnknownStatus { status, .. } => {
                 write!(formatter, "its workflow has no status `{status}`")
             }
-            Blocker::Terminal { status } => write!(formatter, "it has ended as `{status}`"),
+            Blocker::Terminal { status } => write!(formatter, "it is finished (`{status}`)"),
             Blocker::SameStatus { status } => write!(formatter, "it is already in `{status}`"),
             Blocker::NoTransition { .. } => {
                 formatter.write_str("its workflow has no such transition")
@@ -113,8 +113,9 @@ impl fmt::Display for Blocker {
             Blocker::NotAllowed { role, by } => {
                 write!(
                     formatter,
-                    "the {role} may not request this, only {}",
-                    join_or(by.iter().map(with_article))
+                    "{} may not request this, only {}",
+                    actor(role),
+                    join_or(by.iter().map(actor))
                 )
             }
             Blocker::GuardFailed { when, values } => fmt_guard(formatter, when, values),
@@ -150,6 +151,11 @@ impl fmt::Display for Blocker {
             Blocker::NoAgentRunning { role: None } => {
                 formatter.write_str("no agent is running for this task")
             }
+            Blocker::UnknownRole { role, roles } => write!(
+                formatter,
+                "its workflow has no agent role `{role}`; its agent roles are {}",
+                join_and(roles.iter().map(|role| format!("`{role}`")))
+            ),
             Blocker::NotStarted => formatter.write_str("its work has not started"),
             Blocker::StillRunning { role } => write!(formatter, "the {role} is still running"),
             Blocker::AlreadyStarting { role } => {
@@ -167,14 +173,14 @@ impl fmt::Display for Blocker {
             Blocker::NothingToDo => formatter.write_str("there is nothing to do"),
             Blocker::HeldBack { wait } => wait.fmt(formatter),
             Blocker::NotEnded { status } => {
-                write!(formatter, "it has not ended; it is in `{status}`")
+                write!(formatter, "it is not finished; it is in `{status}`")
             }
             Blocker::NotCancelled {
                 status,
                 has_ended: true,
             } => write!(
                 formatter,
-                "it has ended as `{status}`, and only a cancelled task can be reopened"
+                "it is finished (`{status}`), and only a cancelled task can be reopened"
             ),
             Blocker::NotCancelled { status, .. } => {
                 write!(formatter, "it was not cancelled; it is in `{status}`")
@@ -252,7 +258,7 @@ pub(crate) fn describe_trigger(trigger: &str) -> String {
         "pr_conflicting" => "the pull request conflicts with its base",
         "pr_feedback" => "reviewers comment on the pull request",
         "pr_ready" => "the pull request leaves nothing to fix",
-        "children_done" => "every child task has ended",
+        "children_done" => "every child task is finished",
         "report" => "a run reports",
         other => return format!("`{other}` occurs"),
     })

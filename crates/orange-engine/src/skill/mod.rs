@@ -13,7 +13,6 @@ use std::fmt::Write as _;
 
 use crate::language::Workflow;
 use crate::language::workflow::{Kind, State};
-use crate::role::Role;
 use crate::wording::join_and;
 
 /// The name under which agents list the skill.
@@ -159,23 +158,12 @@ fn write_chapter(text: &mut String, workflow: &Workflow) {
             let _ = writeln!(text, "- {verb}");
         }
     }
-    for role in roles(workflow) {
+    for role in workflow.agent_roles() {
         let _ = writeln!(text, "\nAs the {role}:\n");
         for line in steps::steps_for_role(workflow, &role) {
             let _ = writeln!(text, "- {line}");
         }
     }
-}
-
-/// Every agent role that some status expects, in the order of the file.
-fn roles(workflow: &Workflow) -> Vec<Role> {
-    let mut roles: Vec<Role> = Vec::new();
-    for role in workflow.states.iter().flat_map(|state| &state.expects) {
-        if !roles.contains(role) {
-            roles.push(role.clone());
-        }
-    }
-    roles
 }
 
 fn describe_state(state: &State) -> String {

@@ -91,7 +91,7 @@ fn an_agent_that_stays_is_notified() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "clarification");
     move_with_message(&mut world, Role::Human, "planning", "Use the new API.");
-    let message = String::from("The user says: Use the new API.");
+    let message = String::from("Use the new API.");
     assert_eq!(texts(&world), [(Role::Worker, message)]);
     world.settle();
     // An agent does not get its own message back.
@@ -105,7 +105,7 @@ fn an_agent_that_is_gone_finds_the_message_after_its_respawn() {
     let mut world = World::placed(&workflow, "clarification");
     world.task.runs.clear();
     move_with_message(&mut world, Role::Human, "planning", "Use the new API.");
-    let message = String::from("The user says: Use the new API.");
+    let message = String::from("Use the new API.");
     assert_eq!(texts(&world), [(Role::Worker, message)]);
 }
 

@@ -433,5 +433,5 @@ fn the_history_records_who_respawned_an_agent() {
     let mut facts = plan.events.iter().map(|event| &event.fact);
     let fact = facts.find(|fact| matches!(fact, Fact::AgentRespawned { .. }));
     let text = describe(fact.unwrap(), &plan.events);
-    assert_eq!(text, "the human respawned the worker");
+    assert_eq!(text, "the user respawned the worker");
 }

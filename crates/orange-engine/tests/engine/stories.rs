@@ -1387,7 +1387,7 @@ fn roles_of_the_workflow_s_own_run_and_die_like_the_others() {
                 role: Some(Role::Reviewer)
             }
         )),
-        "refused no-respawn"
+        "refused unknown-role"
     );
     assert_eq!(
         shown(&world.ask(
@@ -1727,7 +1727,7 @@ fn every_refusal_has_a_code_a_reason_and_a_next_step() {
     let refusal = world.refused(Role::Worker, "cancelled");
     assert_eq!(
         refusal.to_string(),
-        "cannot move task `k3f9` from `working` to `cancelled`: the worker may not request this, only the human"
+        "cannot move task `k3f9` from `working` to `cancelled`: the worker may not request this, only the user"
     );
     assert_eq!(
         refusal.hints,

@@ -94,7 +94,7 @@ impl FiledRequest {
 
     /// Records that the agent has the outcome.
     pub fn confirm(self) {
-        // If this cannot be written, the user is told that the answer may be too late.
+        // If this cannot be written, the user learns that the answer may be too late.
         let _unconfirmed = create(&self.folder.join("taken"));
     }
 }

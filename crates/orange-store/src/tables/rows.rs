@@ -71,6 +71,27 @@ impl TaskRow {
         }
     }
 
+    /// The row of a deleted task, which the database does not keep. Only a finished task can be
+    /// deleted.
+    pub fn of_deleted(task: &Task) -> TaskRow {
+        TaskRow {
+            id: task.id.clone(),
+            project: task.project.clone(),
+            status: task.status.clone(),
+            kind: Some(Kind::Terminal),
+            need: None,
+            working_roles: Vec::new(),
+            respawnable: Vec::new(),
+            branch: task.branch.to_string(),
+            summary: task.summary.clone(),
+            round: task.value(&FieldName::new(REVIEW_ROUND_FIELD)),
+            entered_at: Some(task.entered.at),
+            attention: Vec::new(),
+            runs: BTreeMap::new(),
+            children: ChildCount::default(),
+        }
+    }
+
     /// Whether an agent that the status expects has ended and can be respawned, although the user
     /// did not stop it.
     pub fn is_agent_missing(&self) -> bool {

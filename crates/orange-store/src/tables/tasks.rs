@@ -114,7 +114,17 @@ impl Store {
         // No character sorts after this one, so the range covers every id with this prefix.
         let end = format!("{prefix}\u{10FFFF}");
         let sql = "SELECT id FROM tasks WHERE id >= ?1 AND id < ?2 ORDER BY project, id";
-        self.select_tasks(sql, &[&prefix, &end])
+        let tasks = self.select_tasks(sql, &[&prefix, &end])?;
+        Ok(tasks.into_iter().filter(|task| !task.is_deleted).collect())
+    }
+
+    /// The deleted tasks, ordered by project and id.
+    pub fn deleted_tasks(&self) -> Result<Vec<Task>, StoreError> {
+        // A deleted task has no row.
+        let sql = "SELECT id FROM tasks WHERE id NOT IN (SELECT task FROM task_rows)
+                   ORDER BY project, id";
+        let tasks = self.select_tasks(sql, &[])?;
+        Ok(tasks.into_iter().filter(|task| task.is_deleted).collect())
     }
 
     fn select_tasks(&self, sql: &str, parameters: &[&dyn ToSql]) -> Result<Vec<Task>, StoreError> {
@@ -124,7 +134,7 @@ impl Store {
         let mut tasks = Vec::new();
         for id in ids.map_err(attempt())? {
             let id = TaskId::new(id.map_err(attempt())?);
-            tasks.extend(find(&self.connection, &id)?.filter(|task| !task.is_deleted));
+            tasks.extend(find(&self.connection, &id)?);
         }
         Ok(tasks)
     }

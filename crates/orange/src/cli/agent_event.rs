@@ -23,10 +23,10 @@ const STDIN_TIMEOUT: Duration = Duration::from_millis(250);
 /// A coding agent calls this from its hooks, in the environment that orange gave it. `orange task
 /// show`, `orange task why` and `orange attention` show the reports, and a report can confirm that
 /// the agent received a message. A report never changes the status. Only `failed` has an effect: if
-/// the reason is a missing quota or login, the agent counts as ended.
+/// the reason is a missing quota or login, the agent counts as exited.
 ///
 /// The events are `session-start`, `prompt-submitted`, `working`, `permission-wait`, `input-wait`,
-/// `idle`, `failed` and `session-end`. JSON on the standard input is kept as evidence; orange takes
+/// `idle`, `failed` and `session-end`. JSON on the standard input is kept; orange takes
 /// the conversation's id and file from it.
 ///
 /// This command never disturbs the agent: it prints nothing, waits for nothing, and always

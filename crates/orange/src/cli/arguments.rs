@@ -17,7 +17,7 @@ use crate::output::{Output, Text};
 
 /// Run coding agents in parallel: agents report, the engine decides the status.
 ///
-/// A workflow is a YAML file. It defines the states of a task, such as plan, work, agent review,
+/// A workflow is a YAML file. It defines the statuses of a task, such as plan, work, agent review,
 /// human review and merge, and the evidence that each transition needs. Use a shipped workflow, or
 /// write your own.
 ///

@@ -49,13 +49,13 @@ const ANSWER: &str = "With the name, please.";
 
 /// Try orange in two minutes.
 ///
-/// Scripted agents work on two tasks in a temporary folder with its own repository and home. They
-/// plan, work and get reviewed; one fails its review once and fixes the work, and one asks a
-/// question. At a terminal the dashboard opens, and you review and merge. Otherwise, or with
-/// `--no-dashboard`, the demo prints each step and plays your part too.
+/// Scripted agents work on two tasks in a temporary folder with its own repository and home
+/// directory. They plan, work and get reviewed; one fails its review once and fixes the work, and
+/// one asks a question. At a terminal the dashboard opens, and you review and merge. Otherwise, or
+/// with `--no-dashboard`, the demo prints each step and plays your part too.
 ///
-/// You need no account and no key. The demo does not touch your home, your projects, your settings
-/// or your tmux. At the end everything is removed, including the folder, unless you pass `--keep`.
+/// You need no account and no key. The demo does not touch your tasks, projects, settings or tmux.
+/// At the end everything is removed, including the folder, unless you pass `--keep`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print each step as it happens, and play your part too.

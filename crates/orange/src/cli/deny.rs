@@ -9,7 +9,7 @@ use crate::output::Output;
 
 /// Deny what an agent asks for.
 ///
-/// `orange attention` shows each request in full, with its id. The agent is told your reason, and
+/// `orange attention` shows each request in full, with its id. The agent gets your reason, and
 /// continues without doing what it asked for.
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -12,11 +12,11 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.doctor/1");
 
 /// Check git, tmux and your agents.
 ///
-/// Checks git, tmux, the home of orange, the disks, leftovers and saved work. For every harness,
-/// checks whether its program is installed, in which version, whether it is logged in, whether it
-/// would ask a question when it starts, and whether its skill is up to date. Each result is `ok`,
-/// `missing` (not installed, and not needed), `warning`, `error` or `unknown`, and says how to fix
-/// it. Changes nothing. Exits with 3 if there is an error.
+/// Checks git, tmux, orange's home directory, the disks, leftovers and saved work. For every
+/// harness, checks whether its program is installed, in which version, whether it is logged in,
+/// whether it would ask a question when it starts, and whether its skill is up to date. Each result
+/// is `ok`, `missing` (not installed, and not needed), `warning`, `error` or `unknown`, and says
+/// how to fix it. Changes nothing. Exits with 3 if there is an error.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

@@ -3,6 +3,8 @@
 use orange_config::Environment;
 use orange_config::clock;
 use orange_driver::Message;
+use orange_engine::role::Role;
+use orange_engine::wording::actor;
 use serde::Serialize;
 
 use super::request::requests::driver;
@@ -70,12 +72,13 @@ fn print(messages: Vec<Message>, to_agent: bool, output: &mut Output) -> Result<
         text.end_line();
     }
     for message in &messages {
-        let (from, to) = (&message.from, &message.to);
+        let from = match &message.from {
+            Role::Human if !to_agent => String::from("you"),
+            from => actor(from),
+        };
+        let to = actor(&message.to);
         let when = ago(now, message.written_at);
-        text.push(
-            Style::Bold,
-            &format!("from the {from} to the {to}, {when}:"),
-        );
+        text.push(Style::Bold, &format!("from {from} to {to}, {when}:"));
         text.end_line();
         for line in message.text.lines() {
             text.push(Style::Plain, line);
@@ -87,8 +90,12 @@ fn print(messages: Vec<Message>, to_agent: bool, output: &mut Output) -> Result<
 }
 
 fn heading(message: &Message) -> String {
-    let (at, from, to) = (local_time(message.written_at), &message.from, &message.to);
-    format!("{at} from the {from} to the {to}:")
+    let at = local_time(message.written_at);
+    format!(
+        "{at} from {} to {}:",
+        actor(&message.from),
+        actor(&message.to)
+    )
 }
 
 fn exact_text(messages: &[Message]) -> String {

@@ -24,9 +24,9 @@ pub const SHAPE: Shape = Shape::of::<Line>("orange.log/1");
 
 /// Show the log.
 ///
-/// The log records decisions, actions, refusals and failures. It is the file `orange.log` in the
-/// home of orange, with one JSON object per line. The settings `log.level`, `log.max_size` and
-/// `log.keep` limit what is written and kept; `orange config show` prints them.
+/// The log records decisions, actions, refusals and failures. It is the file `orange.log` in
+/// orange's home directory, with one JSON object per line. The settings `log.level`, `log.max_size`
+/// and `log.keep` limit what is written and kept; `orange config show` prints them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only lines about this task.

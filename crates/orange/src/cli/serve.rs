@@ -21,8 +21,8 @@ const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(30);
 /// Run the supervisor.
 ///
 /// The supervisor reacts when an agent exits, a file is written, a timeout expires or a queued task
-/// can start, and does what the workflow says. Each home has at most one supervisor. You can stop
-/// it at any time: agents keep running, and the next supervisor continues.
+/// can start, and does what the workflow says. There is at most one supervisor for each home
+/// directory. You can stop it at any time: agents keep running, and the next supervisor continues.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Run in the background.

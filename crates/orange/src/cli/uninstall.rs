@@ -18,8 +18,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.uninstall/1");
 ///
 /// Lists everything first, and asks. Stops the agents and the supervisor, saves uncommitted work as
 /// branches `orange-saved/…`, and removes worktrees, lines in `.git/info/exclude`, skills, the tmux
-/// server and the home. Your branches stay. Tasks, workflows and settings are moved to a folder
-/// beside the home. A worktree whose changes cannot be saved is listed and kept; fix the
+/// server and orange's home directory. Your branches stay. Tasks, workflows and settings are moved
+/// to a folder beside it. A worktree whose changes cannot be saved is listed and kept; fix the
 /// cause and run the command again.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -136,14 +136,14 @@ fn plan_text(plan: &UninstallPlan, width: Option<usize>) -> Text {
     }
     let home = plan.home.display();
     if plan.kept_worktrees.is_empty() {
-        list.line(Style::Plain, &format!("the home {home}"));
+        list.line(Style::Plain, &format!("orange's home directory {home}"));
     }
     list.heading("Will keep:");
     for kept in &plan.kept_worktrees {
         list.line(Style::Warn, &format!("worktree {kept}"));
     }
     if !plan.kept_worktrees.is_empty() {
-        let line = format!("the home {home}, until these worktrees can be removed");
+        let line = format!("orange's home directory {home}, until these worktrees can be removed");
         list.line(Style::Warn, &line);
     }
     for kept in &plan.kept_branches {
@@ -201,7 +201,7 @@ fn report_text(
         for problem in &report.problems {
             list.line(Style::Bad, problem);
         }
-        let again = "the home stays; solve this, then run `orange uninstall` again";
+        let again = "orange's home directory stays; solve this, then run `orange uninstall` again";
         list.line(Style::Plain, again);
         return list.text;
     }

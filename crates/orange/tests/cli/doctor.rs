@@ -160,7 +160,11 @@ fn a_home_on_a_temporary_file_system_is_reported() {
         return;
     }
     let found = doctor(&stage);
-    for what in ["disk of the home", "disk of the worktrees", "disk of app"] {
+    for what in [
+        "disk of orange's home",
+        "disk of the worktrees",
+        "disk of app",
+    ] {
         found.require(
             what,
             "warning",

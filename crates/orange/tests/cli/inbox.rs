@@ -38,3 +38,15 @@ fn a_message_that_could_not_be_printed_is_not_read() {
     assert!(text.contains("two lines"), "{output:?}");
     assert!(is_read());
 }
+
+#[test]
+fn a_message_names_its_author() {
+    let (stage, id) = start_waiting_task("swallow 0\nask inbox");
+    stage.run_ok(&["task", "tell", id.as_str(), "-m", "use tabs"]);
+    stage.wait_for_turn("worker-1");
+    let read = stage.calls();
+    assert!(read.contains(" from the user to the worker:"), "{read}");
+    let shown = stage.run_ok(&["inbox", id.as_str()]);
+    assert!(shown.starts_with("from you to the worker, "), "{shown}");
+    assert!(shown.ends_with(":\nuse tabs\n"), "{shown}");
+}

@@ -91,7 +91,7 @@ fn invalid_project_values_are_refused() {
     assert_eq!(fs::read(&file).unwrap(), before);
     // `project add` makes the same checks.
     let (code, _) = stage.call(&["project", "add", "--name", "other", "--harness", "nobody"]);
-    assert_eq!(code, 3);
+    assert_eq!(code, 4);
     let (code, _) = stage.call(&["project", "add", "--name", "other", "--workflow", "nothing"]);
     assert_eq!(code, 4);
     assert_eq!(fs::read(&file).unwrap(), before);

@@ -42,7 +42,7 @@ fn attach_without_an_agent_names_the_command_to_run() {
     );
     let shown = stage.run_ok(&["task", "show", id.as_str()]);
     assert!(
-        shown.contains("worker dead (was lost with its tmux server), not handled yet"),
+        shown.contains("worker was lost with its tmux server; not handled yet"),
         "{shown}"
     );
 
@@ -53,6 +53,20 @@ fn attach_without_an_agent_names_the_command_to_run() {
         !output.contains("spawn"),
         "a finished task gets no hint: {output}"
     );
+}
+
+#[test]
+fn attach_outside_a_terminal_names_what_to_run_instead() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    let (code, answer) = stage.json(&["task", "attach", id.as_str(), "--json"]);
+    let error = &answer["error"];
+    assert_eq!((code, &error["code"]), (3, &"no-terminal".into()));
+    let message = format!("cannot attach to task `{id}`: this is not a terminal");
+    assert_eq!(error["message"], message.as_str());
+    let hint = error["hints"][1].as_str().unwrap();
+    assert!(hint.ends_with(&format!("`orange logs {id}`")), "{hint}");
 }
 
 /// A terminal emulated by a separate tmux server.

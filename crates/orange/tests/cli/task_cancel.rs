@@ -25,6 +25,45 @@ fn cancel_asks_for_confirmation_at_a_terminal() {
 }
 
 #[test]
+fn a_refusal_in_a_worktree_says_where_to_run_the_command() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["fix", "Add a line"]);
+    let other = stage.create(&["other", "Add another"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    let in_worktree = |line: &[&str]| {
+        let mut command = stage.orange(line);
+        let output = command.current_dir(stage.worktree(&id)).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        text
+    };
+    let place = format!("you are in the worktree of `{id}`, where commands count as the worker's");
+    for (line, command) in [
+        (
+            &["task", "cancel"][..],
+            format!("`orange task cancel {id}`"),
+        ),
+        (
+            &["task", "tell", "-m", "hi"],
+            format!("`orange task tell {id} --message TEXT`"),
+        ),
+        (
+            &["task", "delete", id.as_str()],
+            format!("`orange task delete {id}`"),
+        ),
+        (
+            &["task", "cancel", other.as_str()],
+            String::from("the command"),
+        ),
+        (&["project", "remove", "app"], String::from("the command")),
+    ] {
+        let text = in_worktree(line);
+        let hint = format!("{place}; run {command} from another directory");
+        assert!(text.contains(&hint), "{text}");
+    }
+}
+
+#[test]
 fn several_tasks_are_cancelled_and_each_is_reported() {
     let stage = Stage::new("default");
     let one = stage.create(&["one", "First"]);

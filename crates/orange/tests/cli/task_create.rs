@@ -62,7 +62,7 @@ fn a_branch_without_a_name_is_called_after_the_summary() {
     // An open task has the name.
     let (id, branch) = create("Fix the login", None);
     assert_eq!(branch, format!("fix-the-login-{id}"));
-    // A branch has the name: it may hold work of somebody else.
+    // A branch has the name: it may hold other work.
     assert!(stage.git("branch fix-the-logout").status.success());
     let (id, branch) = create("Fix the logout", None);
     assert_eq!(branch, format!("fix-the-logout-{id}"));
@@ -351,8 +351,8 @@ fn impossible_tasks_are_refused_immediately() {
     stage.define_tuned_harness();
     let table: [(&[&str], i32, &str); 8] = [
         (&["--workflow", "nothing"], 4, "workflow-not-found"),
-        (&["--harness", "nobody"], 3, "harness-unusable"),
-        (&["--review-harness", "nobody"], 3, "harness-unusable"),
+        (&["--harness", "nobody"], 4, "harness-not-found"),
+        (&["--review-harness", "nobody"], 4, "harness-not-found"),
         (&["--model", "large"], 3, "harness-unusable"),
         (&["--effort", "high"], 3, "harness-unusable"),
         (&["--review-effort", "high"], 3, "harness-unusable"),
@@ -556,7 +556,7 @@ fn the_harness_in_the_settings_counts_in_an_unregistered_repository() {
 fn a_missing_harness_lists_the_searched_paths() {
     let stage = Stage::new("default");
     let (code, output) = stage.call(&["task", "create", "--harness", "nobody", "Add a line"]);
-    assert_eq!(code, 3, "{output}");
+    assert_eq!(code, 4, "{output}");
     let folder = stage.home().harnesses();
     assert!(
         output.contains(&format!("in `{}/NAME.toml`", folder.display())),

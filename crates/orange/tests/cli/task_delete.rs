@@ -77,6 +77,39 @@ fn only_a_finished_task_can_be_deleted_and_its_files_are_kept() {
 }
 
 #[test]
+fn a_deleted_task_is_listed_and_restored_by_its_branch() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.create(&["other", "Fix more"]);
+    stage.run_ok(&["task", "cancel", "fix", "--wait", "60"]);
+    let listed = stage.run_ok(&["task", "list", "--deleted"]);
+    assert!(listed.starts_with("no deleted tasks"), "{listed}");
+    stage.run_ok(&["task", "delete", "fix", "--yes"]);
+
+    let (code, output) = stage.call(&["task", "show", "fix"]);
+    assert_eq!(code, 4, "{output}");
+    let hint = "`orange ls --all --deleted`";
+    assert!(output.replace("\n      ", " ").contains(hint), "{output}");
+    let (_, listed) = stage.json(&["task", "list", "--all", "--deleted", "--json"]);
+    let tasks = listed["tasks"].as_array().unwrap();
+    let found: Vec<&str> = tasks.iter().filter_map(|it| it["id"].as_str()).collect();
+    assert_eq!(found, [id.as_str()]);
+
+    let (code, output) = stage.call(&["task", "delete", "other", "--undo"]);
+    assert_eq!(
+        (code, output.contains("was not deleted")),
+        (0, true),
+        "{output}"
+    );
+    let output = stage.run_ok(&["task", "delete", "fix", "--undo"]);
+    assert!(output.contains(&format!("{id}: restored")), "{output}");
+    stage.run_ok(&["task", "show", "fix"]);
+    stage.run_ok(&["task", "delete", "fix", "--yes"]);
+    let output = stage.run_ok(&["task", "delete", &id.as_str()[..3], "--undo"]);
+    assert!(output.contains(&format!("{id}: restored")), "{output}");
+}
+
+#[test]
 fn an_interrupted_deletion_is_finished_by_the_next_command() {
     let stage = Stage::new("default");
     let id = stage.create(&["fix", "Fix it"]);

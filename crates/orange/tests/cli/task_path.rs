@@ -43,7 +43,9 @@ fn without_a_worktree_the_hint_fits_the_task() {
     assert_eq!(answer["error"]["hints"][0], new_task);
     assert_eq!(
         answer["error"]["message"],
-        format!("the branch of task `{id}` does not exist: it ended before its work started")
+        format!(
+            "the branch of task `{id}` does not exist: it was finished before its work started"
+        )
     );
 
     let id = stage.create(&["other", "Fix it"]);

@@ -46,7 +46,7 @@ fn a_cancelled_task_continues_with_its_branch_and_its_uncommitted_work() {
     assert_eq!(String::from_utf8_lossy(&branch).trim(), "fix");
     assert!(worktree.join("TASK.md").exists());
     let history = stage.run_ok(&["task", "history", "fix"]);
-    assert!(history.contains("the human reopened it"), "{history}");
+    assert!(history.contains("the user reopened it"), "{history}");
     assert_ne!(stage.task(&other).workspace, task.workspace);
     stage.rebuild(&id);
     // A second time there is nothing to reopen.

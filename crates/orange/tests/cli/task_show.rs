@@ -29,7 +29,7 @@ fn an_unprocessed_death_is_shown_and_changes_nothing() {
     let output = stage.run_ok(&show);
     assert!(
         output.contains(
-            "worker dead (exited with code 3), not handled yet: the next command that changes \
+            "worker exited with code 3; not handled yet: the next command that changes \
              the task handles it"
         ),
         "{output}"

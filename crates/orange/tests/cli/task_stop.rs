@@ -84,7 +84,7 @@ fn a_stopped_agent_stays_stopped_under_a_supervisor() {
     let (id, _) = started(&stage);
     stage.run_ok(&["task", "stop", id.as_str(), "--wait", "60"]);
     stage.wait_until_idle(&id);
-    // Other work goes on meanwhile, so the supervisor reacts to everything there is.
+    // Other work continues meanwhile, so the supervisor reacts to everything there is.
     let other = stage.create(&["other", "Something else"]);
     stage.run_ok(&["task", "spawn", other.as_str(), "--wait", "60"]);
     stage.wait_for_turn("worker-2");

@@ -53,6 +53,19 @@ fn lesson_24_a_swallowed_enter_is_pressed_again() {
 }
 
 #[test]
+fn an_unknown_role_names_the_roles_of_the_workflow() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    let tell = ["task", "tell", id.as_str(), "--role", "nope", "-m", "hi"];
+    let (code, output) = stage.call(&tell);
+    assert_eq!(code, 4, "{output}");
+    let text = output.replace("\n       ", " ");
+    let reason =
+        "its workflow has no agent role `nope`; its agent roles are `worker` and `reviewer`";
+    assert!(text.contains(reason), "{output}");
+}
+
+#[test]
 fn lesson_24_a_message_during_an_inbox_read_does_not_suppress_the_next() {
     let (stage, id) = start_waiting_task("swallow 0\nswallow 0\nhang");
     let tell = |text: &str| {
@@ -184,8 +197,8 @@ fn a_message_is_reported_and_part_of_the_history() {
         format!("{id}: the message is in the worker's inbox")
     );
     let history = stage.run_ok(&["task", "history", id.as_str()]);
-    assert!(history.contains("message to the worker: "), "{history}");
-    assert!(history.contains("mind the gap"), "{history}");
+    let line = "message from the user to the worker: mind the gap";
+    assert!(history.contains(line), "{history}");
 }
 
 #[test]

@@ -245,7 +245,7 @@ fn a_message_reaches_the_agent_that_stays() {
     stage.run_ok(&[&words[..], &["-m", "Use the new API"]].concat());
     let inbox = stage.store().inbox(&id).unwrap();
     let texts: Vec<&str> = inbox.iter().map(|it| it.text.as_str()).collect();
-    assert_eq!(texts, ["The user says: Use the new API"]);
+    assert_eq!(texts, ["Use the new API"]);
     // A second request changes nothing and sends nothing, and says so.
     let output = stage.transcript(&[&words[..], &["-m", "And test it"]].concat());
     assert!(output.contains("this message was not sent"), "{output}");

@@ -142,10 +142,10 @@ fn what_cannot_be_saved_keeps_its_worktree_and_the_home() {
     let (removed, kept) = listed.split_once("Will keep:").unwrap();
     let path = worktree.display().to_string();
     assert!(!removed.contains(&path), "{listed}");
-    assert!(!removed.contains("the home "), "{listed}");
+    assert!(!removed.contains("orange's home directory "), "{listed}");
     let reason = format!("worktree {path}: `nested` is a nested repository");
     assert!(kept.contains(&reason), "{listed}");
-    assert!(kept.contains("the home "), "{listed}");
+    assert!(kept.contains("orange's home directory "), "{listed}");
     let (code, answer) = stage.json(&["uninstall", "--yes", "--json"]);
     assert_eq!(code, 6, "{answer}");
     let problem = answer["report"]["problems"][0].as_str().unwrap();

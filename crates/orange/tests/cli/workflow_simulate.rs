@@ -393,7 +393,7 @@ fn choosing_1_leads_through_every_shipped_workflow() {
                 .map(|it| it.as_str().unwrap())
                 .collect::<Vec<_>>()
         );
-        assert!(text.contains("The task has ended."), "{text}");
+        assert!(text.contains("The task is finished."), "{text}");
     }
 }
 

@@ -34,6 +34,7 @@ fn a_proof_is_valid_for_one_role_and_one_task() {
     let worker = Identity {
         role: Role::Worker,
         task: Some(id.clone()),
+        is_by_directory: false,
     };
     let own = [
         ("ORANGE_RUN_ID", run.as_str()),
@@ -83,7 +84,11 @@ fn a_proof_is_valid_for_one_role_and_one_task() {
         "{refused:?}"
     );
     let inside = driver_with(&stage, &[]).with_directory(Some(stage.worktree(&id).join(".")));
-    assert_eq!(inside.callers.identify().unwrap(), worker);
+    let by_directory = Identity {
+        is_by_directory: true,
+        ..worker.clone()
+    };
+    assert_eq!(inside.callers.identify().unwrap(), by_directory);
     let outside = driver_with(&stage, &[]).with_directory(Some(stage.path("repo")));
     assert_eq!(outside.callers.identify().unwrap().role, Role::Human);
 

@@ -19,7 +19,7 @@ impl Admin {
         let home = self.context.home.path();
         found.push(match file_system_at(home) {
             Ok(FileSystem::Unsafe { kind }) => Checkup::new(
-                "disk of the home",
+                "disk of orange's home",
                 Health::Error,
                 format!(
                     "`{}` is on {kind}, where two processes can damage a database",
@@ -28,14 +28,17 @@ impl Admin {
             )
             .with_fix(CHOOSE_LOCAL_HOME),
             Ok(kind) => {
-                let temporary =
-                    check_temporary_location("disk of the home", home, kind, CHOOSE_LOCAL_HOME);
-                let local = || Checkup::new("disk of the home", Health::Ok, "a local disk");
+                let temporary = check_temporary_location(
+                    "disk of orange's home",
+                    home,
+                    kind,
+                    CHOOSE_LOCAL_HOME,
+                );
+                let local = || Checkup::new("disk of orange's home", Health::Ok, "a local disk");
                 temporary.unwrap_or_else(local)
             }
-            Err(why) => {
-                Checkup::new("disk of the home", Health::Unknown, why).with_fix(CHOOSE_LOCAL_HOME)
-            }
+            Err(why) => Checkup::new("disk of orange's home", Health::Unknown, why)
+                .with_fix(CHOOSE_LOCAL_HOME),
         });
         let worktrees = self.context.home.workspaces();
         found.extend(check_files_location(

@@ -143,7 +143,7 @@ impl Admin {
     }
 
     fn check_store(&self) -> Checkup {
-        let what = "home";
+        let what = "orange's home";
         let path = self.context.home.path().display();
         match Store::open_read_only(&self.context.home) {
             Ok(_) => Checkup::new(what, Health::Ok, path.to_string()),

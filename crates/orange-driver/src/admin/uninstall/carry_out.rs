@@ -56,7 +56,7 @@ impl Admin {
         self.clear_leftovers(&plan.export, &kept, &mut report)?;
         self.stop_tmux(&mut report);
         if report.problems.is_empty() {
-            self.report_progress("removing the home");
+            self.report_progress("removing orange's home directory");
             // An open database would be written again when it is closed.
             drop(store);
             report.left = export::empty_home(&self.context.home, &plan.export)?;

@@ -152,7 +152,7 @@ impl Git {
 }
 
 impl Worktree<'_> {
-    /// What would be lost with it, besides ignored files; changes nothing.
+    /// What would be lost with it, except ignored files; changes nothing.
     pub fn unsaved_reason(&self) -> Result<Option<String>, GitError> {
         if let Some(reason) = self.marker()?.and_then(|it| held_by_task(&it)) {
             return Ok(Some(reason));

@@ -169,7 +169,11 @@ fn finish_effect(
                 EffectOutcome::Merged(merged) => (&merged.commit, merged.warnings.as_slice()),
                 _ => (&merge.head, &[][..]),
             };
-            merge::finish(steps, merge, format!("the branch was merged as {commit}"))?;
+            merge::finish(
+                steps,
+                merge,
+                format!("the branch was merged as {}", commit.short()),
+            )?;
             // The new status clears the attention list, so these come after it.
             for warning in warnings {
                 steps.raise_attention(warning.clone());
@@ -285,7 +289,7 @@ fn observe_merge(steps: &mut PlanBuilder<'_>, commit: &CommitId) -> Result<(), N
     let observed = Fact::MergeObserved {
         commit: commit.clone(),
     };
-    let description = format!("the branch was merged as {commit}");
+    let description = format!("the branch was merged as {}", commit.short());
     take_observed_edge(steps, observed, Trigger::Merged, description)
 }
 
@@ -336,7 +340,7 @@ fn wake_after_children(steps: &mut PlanBuilder<'_>) -> Result<(), NeededFacts> {
     let all_ended = steps.task.children.values().all(Option::is_some);
     if all_ended && !is_creating && !has_ended(steps) {
         steps.import_for_observation(&Role::Engine);
-        take_first_open_edge(steps, Trigger::ChildrenDone, "every child task has ended")?;
+        take_first_open_edge(steps, Trigger::ChildrenDone, "every child task is finished")?;
     }
     Ok(())
 }

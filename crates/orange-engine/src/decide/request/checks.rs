@@ -88,6 +88,16 @@ impl RequestDecision<'_> {
         })
     }
 
+    /// Blocks requests about a role that the workflow starts no agent for.
+    pub(super) fn check_role(&self, role: Option<&Role>) -> Option<Blocker> {
+        let role = role.filter(|role| !self.steps.task.runs.contains_key(role))?;
+        let roles = self.steps.workflow.agent_roles();
+        (!roles.contains(role)).then(|| Blocker::UnknownRole {
+            role: role.clone(),
+            roles,
+        })
+    }
+
     /// Blocks requests by an agent that the status does not expect.
     pub(super) fn check_expected(&self) -> Option<Blocker> {
         let role = &self.request.by;

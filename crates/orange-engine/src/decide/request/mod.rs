@@ -181,7 +181,11 @@ impl<'a> RequestDecision<'a> {
     fn respawn(mut self, role: Option<&Role>) -> Decision {
         let from = self.steps.task.status.clone();
         let attempt = Attempt::Respawn { from };
-        if let Some(missing) = self.check_not_ended().or_else(|| self.check_human()) {
+        let blocker = self
+            .check_not_ended()
+            .or_else(|| self.check_human())
+            .or_else(|| self.check_role(role));
+        if let Some(missing) = blocker {
             return self.refuse(attempt, blocked_by(missing));
         }
         if respawn::is_starting(&self.steps, role) {

@@ -16,7 +16,11 @@ impl RequestDecision<'_> {
     pub(super) fn stop(mut self, role: Option<&Role>) -> Decision {
         let from = self.steps.task.status.clone();
         let attempt = Attempt::Stop { from };
-        if let Some(missing) = self.check_human().or_else(|| self.check_not_ended()) {
+        let blocker = self
+            .check_human()
+            .or_else(|| self.check_not_ended())
+            .or_else(|| self.check_role(role));
+        if let Some(missing) = blocker {
             return self.refuse(attempt, blocked_by(missing));
         }
         let is_requested = |known: &Role| role.is_none_or(|role| role == known);
@@ -49,7 +53,11 @@ impl RequestDecision<'_> {
     pub(super) fn restart(mut self, role: Option<&Role>) -> Decision {
         let from = self.steps.task.status.clone();
         let attempt = Attempt::Restart { from };
-        if let Some(missing) = self.check_human().or_else(|| self.check_not_ended()) {
+        let blocker = self
+            .check_human()
+            .or_else(|| self.check_not_ended())
+            .or_else(|| self.check_role(role));
+        if let Some(missing) = blocker {
             return self.refuse(attempt, blocked_by(missing));
         }
         let mut roles = self.roles_to_restart(role);

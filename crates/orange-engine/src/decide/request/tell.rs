@@ -12,7 +12,11 @@ impl RequestDecision<'_> {
     /// Sends a message to an agent that is running. A message does not start an agent, because the
     /// user did not ask for that.
     pub(super) fn tell(mut self, role: Option<&Role>) -> Decision {
-        if let Some(missing) = self.check_not_ended().or_else(|| self.check_human()) {
+        let blocker = self
+            .check_not_ended()
+            .or_else(|| self.check_human())
+            .or_else(|| self.check_role(role));
+        if let Some(missing) = blocker {
             return self.refuse(Attempt::Tell, blocked_by(missing));
         }
         let Some(role) = self.recipient(role) else {
@@ -32,7 +36,8 @@ impl RequestDecision<'_> {
         }
         let notify = Effect::NotifyRole(NotifyRole {
             role,
-            message: format!("The user says: {text}"),
+            from: self.request.by.clone(),
+            message: text.to_owned(),
             spawn_if_absent: None,
         });
         let plan = self.steps.next_version();

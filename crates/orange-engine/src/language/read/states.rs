@@ -195,7 +195,7 @@ impl Reader<'_> {
     fn entry_status(&mut self, node: &Node) -> Option<Status> {
         let status = self.status(node, "`entry`", ProblemCode::StateUnknown)?;
         if self.states.get(&status) == Some(&true) {
-            let message = format!("`entry`: `{status}` is terminal, so a task there has ended");
+            let message = format!("`entry`: `{status}` is terminal, so a task there is finished");
             self.problems
                 .add(ProblemCode::InvalidValue, node.at, message);
         }

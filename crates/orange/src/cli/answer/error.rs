@@ -8,6 +8,7 @@ use orange_driver::supervisor::SupervisorError;
 use orange_driver::{DriverError, Kind};
 use orange_engine::Refusal;
 use orange_engine::names::TaskId;
+use orange_engine::refusal::Blocker;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -174,7 +175,12 @@ impl From<SupervisorError> for Error {
 
 impl From<Box<Refusal>> for Error {
     fn from(refusal: Box<Refusal>) -> Self {
-        Error::new(Exit::Refused, "refused", &refusal)
+        let (exit, code) = match refusal.missing.as_slice() {
+            [Blocker::UnknownStatus { .. }] => (Exit::NotFound, "status-not-found"),
+            [Blocker::UnknownRole { .. }] => (Exit::NotFound, "role-not-found"),
+            _ => (Exit::Refused, "refused"),
+        };
+        Error::new(exit, code, &refusal)
             .hints(refusal.hints.clone())
             .details(json!({ "refusal": refusal }))
     }

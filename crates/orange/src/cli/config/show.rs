@@ -15,7 +15,7 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.config.show/1");
 /// Show every setting and its source.
 ///
 /// The first of these that has a setting wins: an environment variable, the project in
-/// `projects.json`, `config.toml` in the home of orange, the built-in default. Every key is
+/// `projects.json`, `config.toml` in orange's home directory, the built-in default. Every key is
 /// optional, and so is the file. Of a URL only the host is shown.
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -16,9 +16,9 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.harness.list/1");
 /// List the harnesses.
 ///
 /// A harness is `ready` if its program is installed, `missing` if not, `broken` if its definition
-/// has a mistake, and `parked` while nothing is started on it: until the time shown, or until you
-/// run `orange harness unpark`. `orange doctor` checks whether an agent is logged in, and whether
-/// it would ask a question when it starts.
+/// has a mistake, and `parked` while no agent is started with it: until the time shown, or until
+/// you run `orange harness unpark`. `orange doctor` checks whether an agent is logged in, and
+/// whether it would ask a question when it starts.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

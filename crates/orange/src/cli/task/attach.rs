@@ -28,6 +28,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let task = driver.callers.resolve_task(args.task.as_deref())?;
     let role = args.role.as_deref().map(Role::from_name);
     let attachment = driver.agents.attach(&task, role.as_ref())?;
+    if !attachment.is_switch && !output.is_interactive() {
+        let message = format!("cannot attach to task `{task}`: this is not a terminal");
+        return Err(Error::new(Exit::Refused, "no-terminal", message)
+            .hint(format!("run `orange attach {task}` in a terminal"))
+            .hint(format!(
+                "to read the agent's output without one, run `orange logs {task}`"
+            )));
+    }
     if attachment.is_nested {
         let hint = "this terminal is inside another tmux; press `F12` to detach from the agent";
         narrate_hint(hint, output);

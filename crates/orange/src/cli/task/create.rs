@@ -27,10 +27,10 @@ const TEMPLATE: &str = "\n\n# -------- everything below this line is ignored ---
 
 /// Create a task and start its work.
 ///
-/// The task begins in an entry state of its workflow, usually a queue. Then orange starts its work,
-/// as `orange task spawn` does, unless you pass `--no-spawn`. The task stays in its queue until the
-/// limits in config.toml allow it and the tasks in `--after` are done. The task keeps its workflow
-/// as it is now, even if you edit the file later.
+/// The task begins in an entry status of its workflow, usually a queue. Then orange starts its
+/// work, as `orange task spawn` does, unless you pass `--no-spawn`. The task stays in its queue
+/// until the limits in config.toml allow it and the tasks in `--after` are done. The task keeps its
+/// workflow as it is now, even if you edit the file later.
 ///
 /// If you give no branch, no summary and no context, your editor opens to describe the task.
 ///

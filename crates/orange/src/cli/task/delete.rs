@@ -1,7 +1,7 @@
 //! `orange task delete`.
 
 use orange_config::Environment;
-use orange_driver::{DeleteResult, Driver};
+use orange_driver::{DeleteResult, Driver, DriverError};
 use orange_engine::names::TaskId;
 use orange_engine::refusal::Blocker;
 use serde::Serialize;
@@ -16,8 +16,9 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.delete/1");
 
 /// Delete finished tasks.
 ///
-/// A deleted task is no longer listed, and its directory is moved to `trash` in the home of orange.
-/// Its branch, its saved work and its history are kept, and `--undo` restores the task.
+/// Moves each task's directory to `trash` in orange's home directory. The branch, the saved work
+/// and the history are kept. `orange task list --deleted` lists deleted tasks, `--undo` restores
+/// them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Ids, starts of ids, or branches.
@@ -26,7 +27,7 @@ pub struct Args {
     /// Delete without asking.
     #[arg(long)]
     pub yes: bool,
-    /// Restore deleted tasks; give their full ids.
+    /// Restore deleted tasks.
     #[arg(long)]
     pub undo: bool,
 }
@@ -44,7 +45,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let [name] = args.tasks.as_slice() else {
         return delete_each(args, &driver, output);
     };
-    let task = driver.callers.resolve_task(Some(name))?;
+    let task = resolve(args, &driver, name)?;
     let result = if args.undo {
         driver.requests.undelete(&task)?
     } else {
@@ -81,6 +82,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
+fn resolve(args: &Args, driver: &Driver, name: &str) -> Result<TaskId, DriverError> {
+    if args.undo {
+        driver.callers.resolve_deleted(name)
+    } else {
+        driver.callers.resolve_task(Some(name))
+    }
+}
+
 /// Asks once for all of the tasks, then deletes or restores each.
 fn delete_each(args: &Args, driver: &Driver, output: &mut Output) -> Result<Exit, Error> {
     let mut is_confirmed = args.yes;
@@ -96,7 +105,7 @@ fn delete_each(args: &Args, driver: &Driver, output: &mut Output) -> Result<Exit
         }
     }
     for_each(&args.tasks, output, |name, _| {
-        let task = driver.callers.resolve_task(Some(name))?;
+        let task = resolve(args, driver, name)?;
         let result = if args.undo {
             driver.requests.undelete(&task)?
         } else {
@@ -134,7 +143,7 @@ fn word(is_undo: bool, already: bool) -> &'static str {
         (false, false) => "deleted",
         (false, true) => "already deleted",
         (true, false) => "restored",
-        (true, true) => "not deleted",
+        (true, true) => "was not deleted",
     }
 }
 

@@ -75,7 +75,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     if diff.committed.files.is_empty() && diff.uncommitted.is_none() {
         let mut narration = Text::new();
-        let text = format!("{task}: nothing has changed since {}", diff.base);
+        let text = format!("{task}: nothing has changed since {}", diff.base.short());
         narration.push(Style::Plain, &text);
         narration.end_line();
         output.narrate(&narration);

@@ -13,8 +13,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.history/1");
 
 /// Show what happened to a task.
 ///
-/// Oldest first: each status change with its requester and its evidence, how agents and effects
-/// ended, and every warning. `--all` adds orange's own bookkeeping.
+/// Oldest first: each status change with the role that requested it and the reasons, how agents and
+/// effects ended, and every warning. `--all` adds orange's own bookkeeping.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -65,7 +65,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let is_given_up = |it: &&GroupMember| it.task.id == kept && it.is_finished && !it.is_merged;
     if let Some(member) = members.iter().find(is_given_up) {
         let status = &member.task.status;
-        let message = format!("cannot keep only `{kept}`: it has ended in `{status}`");
+        let message = format!("cannot keep only `{kept}`: it is finished (`{status}`)");
         let error = Error::new(Exit::Refused, "kept-task-ended", message);
         return Err(error.hint(format!(
             "name a task that is open; `orange task compare {kept}` lists them"

@@ -35,10 +35,10 @@ const PROJECT_WIDTH: usize = 10;
 /// List the tasks.
 ///
 /// Tasks that need you come first, then those that agents work on, then those that wait; within
-/// each group, the longest wait comes first. A sign shows the state of the agent: ● running, ✗
-/// exited, ○ none, ? unknown. DOING is what the agent reports; `silent` means that the agent was
-/// started but has reported nothing, `stalled` that it is idle although its status waits for its
-/// work. AGE is the time since the task entered its status.
+/// each group, the longest wait comes first. A sign shows whether the agent is running: ● running,
+/// ✗ exited, ○ none or stopped by you, ? unknown. DOING is what the agent reports; `silent` means
+/// that the agent was started but has reported nothing, `stalled` that it is idle although its
+/// status waits for its work. AGE is the time since the task entered its status.
 ///
 /// Inside a project only its tasks are listed. Finished tasks are left out unless they need your
 /// attention.
@@ -56,6 +56,9 @@ pub struct Args {
     /// Include finished tasks.
     #[arg(long)]
     pub all_statuses: bool,
+    /// List deleted tasks instead; `orange task delete --undo` restores one.
+    #[arg(long, conflicts_with_all = ["status", "all_statuses", "cost"])]
+    pub deleted: bool,
     /// Show tokens, cost and run time, as the agents report them.
     #[arg(long)]
     pub cost: bool,
@@ -101,11 +104,15 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             .project_here(name.as_ref())?
             .map(|it| it.name)
     };
-    let overview = driver.views.list(&ListFilter {
-        project: project.clone(),
-        status: args.status.as_deref().map(Status::new),
-        include_finished: args.all_statuses,
-    })?;
+    let overview = if args.deleted {
+        driver.views.deleted(project.as_ref())?
+    } else {
+        driver.views.list(&ListFilter {
+            project: project.clone(),
+            status: args.status.as_deref().map(Status::new),
+            include_finished: args.all_statuses,
+        })?
+    };
     if let Some(status) = args.status.as_deref().map(Status::new)
         && overview.tasks.is_empty()
     {
@@ -299,7 +306,9 @@ fn since(now: Timestamp, entered_at: Option<Timestamp>) -> Cow<'static, str> {
 fn empty_text(project: Option<&ProjectName>, args: &Args, width: Option<usize>) -> Text {
     let mut place = project.map_or(String::new(), |name| format!(" in project `{name}`"));
     let mut hints = Vec::new();
-    if let Some(status) = &args.status {
+    if args.deleted {
+        hints.push("`orange ls` lists the others");
+    } else if let Some(status) = &args.status {
         place = format!(" in `{status}`{place}");
         hints.push("without `--status`, `orange ls` lists all open tasks");
     } else {
@@ -312,7 +321,12 @@ fn empty_text(project: Option<&ProjectName>, args: &Args, width: Option<usize>) 
         hints.push("`--all` includes other projects");
     }
     let mut text = Text::new();
-    let message = format!("no tasks{place}; {}", hints.join(", "));
+    let what = if args.deleted {
+        "deleted tasks"
+    } else {
+        "tasks"
+    };
+    let message = format!("no {what}{place}; {}", hints.join(", "));
     text.push_line(&[(Style::Plain, &message)], 4, width);
     text
 }

@@ -23,9 +23,9 @@ const DEFAULT_WAIT: u64 = 30;
 
 /// Respawn agents that are gone.
 ///
-/// Starts the agent again in the same status. Processes that the dead agent left running are killed
-/// first; an agent that is still running is left alone (see `orange task restart`). After a restart
-/// of the machine or of tmux, use `--lost`.
+/// Starts the agent again in the same status. Processes that the exited agent left running are
+/// killed first; an agent that is still running is left alone (see `orange task restart`). After a
+/// restart of the machine or of tmux, use `--lost`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -8,8 +8,8 @@ use crate::cli::{Error, Exit};
 
 /// Open a shell in a task's worktree.
 ///
-/// Runs `open.shell` of the settings, or else `$SHELL`. In that shell, `orange` commands act on
-/// this task unless you name another.
+/// Runs `open.shell` of the settings, or else `$SHELL`. In that shell, `orange` commands count as
+/// the worker's: they act on this task, and only the worker's steps are allowed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -151,21 +151,25 @@ fn agent_text(task: &TaskId, role: &Role, run: &Run, seen: &[RunObservation]) ->
     let state = match seen.map(|it| &it.observation) {
         Some(Observation::Dead(evidence)) => {
             return format!(
-                "{role} dead ({evidence}), not handled yet: the next command that changes the task \
+                "{role} {evidence}; not handled yet: the next command that changes the task \
                  handles it (run id {})",
                 run.id
             );
         }
         Some(Observation::Unknown(reason)) => {
             return format!(
-                "{role} unknown ({reason}), assumed alive (run id {})",
+                "{role} unknown ({reason}), assumed to be running (run id {})",
                 run.id
             );
         }
-        Some(Observation::Alive) | None => serde_json::to_value(&run.state).unwrap_or_default(),
+        Some(Observation::Alive) | None => match &run.state {
+            RunState::Starting => "starting",
+            RunState::Alive => "running",
+            RunState::Ending => "stopping",
+            RunState::Ended { .. } => "exited",
+        },
     };
-    let state = state.get("state").and_then(Value::as_str);
-    format!("{role} {} (run id {})", state.unwrap_or_default(), run.id)
+    format!("{role} {state} (run id {})", run.id)
 }
 
 /// The messages, each with whether it has been delivered, and if not, why.

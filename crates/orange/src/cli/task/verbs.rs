@@ -10,7 +10,7 @@ use crate::cli::request::several::{Targets, ask_each};
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
-/// Hand the work over for review.
+/// Submit the work for review.
 ///
 /// Takes the transition that the workflow names under `verbs: complete`, if its gates pass. Agents
 /// report, the engine decides the status.
@@ -36,6 +36,9 @@ pub struct Stuck {
 ///
 /// The agent gets the message in its inbox. If no agent is running, one is started.
 #[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "orange task request-changes [OPTIONS] <--message <TEXT>|--merge-failure> [TASK]"
+)]
 pub struct RequestChanges {
     #[command(flatten)]
     pub target: Target,

@@ -18,9 +18,9 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.wait/1");
 
 /// Wait until a task reaches a status.
 ///
-/// Exits with 0 when the task reaches the status, with 5 on a timeout, and with 3 if the task ends
-/// in another status. `wait` itself does not react when an agent exits: if neither `orange serve`
-/// nor a dashboard is running, it may wait forever.
+/// Exits with 0 when the task reaches the status, with 5 on a timeout, and with 3 if the task
+/// finishes in another status. `wait` itself does not react when an agent exits: if neither `orange
+/// serve` nor a dashboard is running, it may wait forever.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     let (outcome, task, phrase, exit) = match result? {
         WaitResult::Reached(task) => ("reached", task, "in", Exit::Ok),
-        WaitResult::Ended(task) => ("ended", task, "has ended in", Exit::Refused),
+        WaitResult::Ended(task) => ("ended", task, "finished in", Exit::Refused),
         WaitResult::NotYet(task) => ("timeout", task, "still in", Exit::Busy),
     };
     if output.is_json() {

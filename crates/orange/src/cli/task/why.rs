@@ -7,6 +7,7 @@ use orange_engine::next_step::NextStep;
 use orange_engine::refusal::{Blocker, GateFailure};
 use orange_engine::role::Role;
 use orange_engine::task::{Run, RunState};
+use orange_engine::wording::actor;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -28,7 +29,7 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.why/1");
 /// For every next step, shows what it still needs, which roles may request it, and with which
 /// command.
 ///
-/// Changes nothing: reads TASK.md, the branch and the state of the agents, but does not run the
+/// Changes nothing: reads TASK.md and the branch and checks the agents, but does not run the
 /// check commands that a workflow may define.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -196,7 +197,7 @@ fn text(
         );
         line(Style::Plain, &sentence);
     } else if outlook.ways.is_empty() {
-        line(Style::Plain, "it has ended; there is no next step");
+        line(Style::Plain, "it is finished; there is no next step");
     } else {
         line(Style::Bold, "next");
     }
@@ -216,7 +217,7 @@ fn push_next_step(way: &NextStep, line: &mut impl FnMut(Style, &str)) {
     let when = when
         .map(|when| format!(", when {when}"))
         .unwrap_or_default();
-    let who: Vec<String> = way.by.iter().map(|role| format!("the {role}")).collect();
+    let who: Vec<String> = way.by.iter().map(actor).collect();
     let who = match who.as_slice() {
         [] => String::new(),
         who => format!(", by {}", who.join(" or ")),
@@ -268,7 +269,7 @@ pub(super) fn is_moved_branch(missing: &Blocker) -> bool {
     )
 }
 
-/// Why an agent counts as alive, dead or unknown.
+/// Why an agent counts as running, gone or unknown.
 fn agent(task: &TaskId, role: &Role, run: &Run, seen: &[RunObservation]) -> String {
     let seen = seen.iter().find(|it| it.run == run.id);
     let text = match (&run.state, seen.map(|it| &it.observation)) {
@@ -280,19 +281,17 @@ fn agent(task: &TaskId, role: &Role, run: &Run, seen: &[RunObservation]) -> Stri
             format!("{evidence}; `orange task restart {task}` starts it again")
         }
         (RunState::Ended { evidence }, _) => {
-            format!("is dead: it {evidence}; that was handled")
+            format!("{evidence}; that was handled")
         }
-        (RunState::Alive, Some(Observation::Alive)) => {
-            String::from("is alive: its process runs in its pane")
-        }
+        (RunState::Alive, Some(Observation::Alive)) => String::from("is running in its pane"),
         (RunState::Alive, Some(Observation::Dead(evidence))) => format!(
-            "is dead: it {evidence}; not handled yet, the next command that changes the task \
+            "{evidence}; not handled yet, the next command that changes the task \
              handles it"
         ),
         (RunState::Alive, Some(Observation::Unknown(reason))) => {
-            format!("may be alive, and counts as alive: {reason}")
+            format!("may be running, and counts as running: {reason}")
         }
-        (RunState::Alive, None) => String::from("counts as alive: not checked"),
+        (RunState::Alive, None) => String::from("counts as running: not checked"),
     };
     format!("the {role} {text} (run {})", run.id)
 }

@@ -26,12 +26,12 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.check/1");
 /// column.
 ///
 /// Then tries everything that a workflow can do, with the same code that runs tasks: every status,
-/// with every value of the counters that a `when` compares, with every combination of live agents, with
-/// and without a workspace, and with each agent start succeeding or failing. It assumes that an
-/// agent may write anything into TASK.md. For each problem, such as a workspace that is never
-/// released, a loop that never ends or an agent that passes its own review, prints the shortest
-/// sequence of steps that leads to it. In the output, a situation is a combination of status,
-/// counters, agents, workspace and pending work.
+/// with every value of the counters that a `when` compares, with every combination of running
+/// agents, with and without a workspace, and with each agent start succeeding or failing. It
+/// assumes that an agent may write anything into TASK.md. For each problem, such as a workspace
+/// that is never released, a loop that never ends or an agent that passes its own review, prints
+/// the shortest sequence of steps that leads to it. In the output, a situation is a combination of
+/// status, counters, agents, workspace and pending work.
 ///
 /// A workflow with errors is refused, and the exit code is 3. A workflow with warnings is refused
 /// only with `--strict`.

@@ -13,9 +13,9 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.list/1");
 
 /// List shipped workflows and your own.
 ///
-/// Your own workflows are the files `workflows/*.yml` in the home of orange (`ORANGE_HOME`, else
-/// `~/orange`). A file with the name of a shipped workflow overrides it. Files with problems are
-/// listed too; `orange workflow check` shows the problems.
+/// Your own workflows are the files `workflows/*.yml` in orange's home directory (`ORANGE_HOME`,
+/// else `~/orange`). A file with the name of a shipped workflow overrides it. Files with problems
+/// are listed too; `orange workflow check` shows the problems.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

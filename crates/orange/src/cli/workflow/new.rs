@@ -12,9 +12,9 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.new/1");
 
 /// Create your own workflow.
 ///
-/// Writes `workflows/NAME.yml` in the home of orange (`ORANGE_HOME`, else `~/orange`): a copy of a
-/// shipped workflow under the new name, with a comment that says what to change first. An existing
-/// file is never overwritten.
+/// Writes `workflows/NAME.yml` in orange's home directory (`ORANGE_HOME`, else `~/orange`): a copy
+/// of a shipped workflow under the new name, with a comment that says what to change first. An
+/// existing file is never overwritten.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The name of the new workflow: lower-case letters, digits, `-` and `_`.

@@ -150,6 +150,7 @@ impl From<MissingTargets> for Error {
         let (targets, names) = (&missing.targets, &missing.names);
         let verb = match missing.verb {
             "graph" => "draw",
+            "diff" => "compare",
             verb => verb,
         };
         let message = format!("cannot {verb} {}: {}", quote_all(targets), cause(targets));

@@ -15,9 +15,9 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.workspace.remove/1");
 /// Remove worktrees that no task uses.
 ///
 /// Deletes the worktree and git's record of it; orange creates one again when a task needs it.
-/// Branches stay, and ignored files are moved to `workspaces/.set-aside` in the home of orange;
-/// submodules with commits of their own are moved to `.git/orange-submodules`. A worktree with work
-/// that is saved nowhere is left as it is.
+/// Branches stay, and ignored files are moved to `workspaces/.set-aside` in orange's home
+/// directory; submodules with commits of their own are moved to `.git/orange-submodules`. A
+/// worktree with work that is saved nowhere is left as it is.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The workspaces, as `orange workspace list` names them.

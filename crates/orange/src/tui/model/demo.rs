@@ -11,7 +11,7 @@ pub struct Demo {
     tasks: Vec<TaskId>,
     /// Whether the user has done anything yet.
     pub is_begun: bool,
-    /// Whether the user was told that the demo is over.
+    /// Whether the end of the demo was announced.
     pub is_end_shown: bool,
 }
 

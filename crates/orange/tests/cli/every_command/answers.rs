@@ -124,7 +124,7 @@ const COMMANDS: &[CommandCase] = &[
     },
     case("task list", "", NO_PROJECT),
     case("harness list", "", TOO_MUCH),
-    case("harness unpark", "script", ("nobody", "harness-unusable")),
+    case("harness unpark", "script", ("nobody", "harness-not-found")),
     covered_elsewhere(
         "install",
         "a_skill_describes_exactly_the_workflows_in_use",
@@ -146,12 +146,12 @@ const COMMANDS: &[CommandCase] = &[
     case(
         "task wait",
         "one --until working",
-        ("one --until nowhere", "status-unknown"),
+        ("one --until nowhere", "status-not-found"),
     ),
     case(
         "task update",
         "one --summary Better",
-        ("one --status nowhere", "refused"),
+        ("one --status nowhere", "status-not-found"),
     ),
     covered_elsewhere(
         "task attach",

@@ -80,8 +80,21 @@ fn wrong_and_missing_arguments() {
     stage.create(&["fix", "Fix it"]);
     stage.expect("task show", 2, "task-unclear");
     stage.expect("task show nothing", 4, "task-not-found");
-    stage.expect("task wait fix --until nowhere", 2, "status-unknown");
-    stage.expect("task list --status nowhere", 2, "status-unknown");
+    stage.expect("task wait fix --until nowhere", 4, "status-not-found");
+    stage.expect("task list --status nowhere", 4, "status-not-found");
+    stage.expect("task update fix --status nowhere", 4, "status-not-found");
+    stage.expect("task create Add --status nowhere", 4, "status-not-found");
+    stage.expect("task create Add --harness nothing", 4, "harness-not-found");
+    stage.expect(
+        "task create Add --workflow nothing",
+        4,
+        "workflow-not-found",
+    );
+    stage.expect("task attach fix --role nothing", 4, "role-not-found");
+    stage.expect("task logs fix --role nothing", 4, "role-not-found");
+    stage.expect("task stop fix --role nothing", 4, "role-not-found");
+    stage.expect("task restart fix --role nothing", 4, "role-not-found");
+    stage.expect("task respawn fix --role nothing", 4, "role-not-found");
     stage.expect("task diff fix", 3, "not-started");
     stage.expect("task merge fix --yes", 3, "not-started");
     stage.expect("task attach fix", 4, "no-agent");

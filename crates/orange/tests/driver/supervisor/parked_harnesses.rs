@@ -238,7 +238,7 @@ fn a_harness_that_is_not_logged_in_waits_for_the_user() {
     let output = stage.run_ok(&["harness", "unpark", "script"]);
     assert_eq!(output, "script: it was not parked\n");
     let (code, output) = stage.call(&["harness", "unpark", "nobody"]);
-    assert_eq!(code, 3, "{output}");
+    assert_eq!(code, 4, "{output}");
     assert_eq!(stage.notices(), 1);
 }
 

@@ -61,7 +61,7 @@ fn push_situation(view: &mut View, dialogue: &Dialogue<'_>, shows_all: bool) {
     let choices = dialogue.choices();
     view.menu(&choices, shows_all);
     if choices.is_empty() {
-        view.sentence("The task has ended. `undo` goes back, `restart` starts over.");
+        view.sentence("The task is finished. `undo` goes back, `restart` starts over.");
     }
 }
 

@@ -49,7 +49,7 @@ pub const START_SHAPE: Shape = Shape::of::<StartBody>("orange.workflow.simulate.
 /// the script cannot be read.
 ///
 /// With `--json`, a script prints every step and its decision. Without a script, `--json` prints
-/// the states in which a task can begin and the next steps from there.
+/// the statuses in which a task can begin and the next steps from there.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A workflow name, a file path, or, with a script or `--json`, `-` for the standard input.

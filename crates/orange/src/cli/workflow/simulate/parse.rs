@@ -103,7 +103,7 @@ fn step(dialogue: &Dialogue<'_>, typed: &str) -> Result<Step, UnknownLine> {
         _ if typed.parse::<usize>().is_ok() => {
             "the numbers differ from step to step; write the line of the menu".to_owned()
         }
-        _ if candidates.is_empty() => "the task has ended".to_owned(),
+        _ if candidates.is_empty() => "the task is finished".to_owned(),
         _ if dialogue.place().is_none() => "a task cannot begin with this line".to_owned(),
         _ => "this cannot happen here".to_owned(),
     };
