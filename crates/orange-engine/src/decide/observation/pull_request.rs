@@ -10,7 +10,8 @@ use crate::forge::pull_request::{ConcernKind, PullRequestConcern, PullRequestRea
 use crate::forge::reaction::{
     Fingerprint, NextReaction, Offer, Reaction, ReactionKind, ReportReason,
 };
-use crate::language::gates::PullRequestState;
+use crate::input::FactNeeded;
+use crate::language::gates::{GitCondition, PullRequestState};
 use crate::language::hooks::OnError;
 use crate::language::workflow::{Edge, Trigger};
 use crate::names::Status;
@@ -63,7 +64,22 @@ fn observe_merge(
     if steps.task.pending_merge().is_some() {
         return Ok(());
     }
+    let Some(git) = steps.facts().and_then(|facts| facts.git.as_ref()) else {
+        return Err(vec![FactNeeded::Git]);
+    };
     let link = &reading.link;
+    // An agent or the user has committed since: ending the task would drop that work.
+    if git.head != reading.head && git.met_conditions.contains(&GitCondition::CommitsAhead) {
+        let (branch, head, task) = (&steps.task.branch, reading.head.short(), &steps.task.id);
+        let reason = format!(
+            "{link} was merged at {head}, but `{branch}` has other commits; see them with `orange \
+             task diff {task}`"
+        );
+        let details = [link.id.as_str(), git.head.as_str()];
+        let fingerprint = Fingerprint::new(ReactionKind::Merged, &reading.head, details);
+        report(steps, reading.state, fingerprint, reason);
+        return Ok(());
+    }
     let reason = format!("{link} was merged, but the workflow has no transition for that");
     // A pull request that was merged is a branch that was merged.
     let triggers = [Trigger::PrMerged, Trigger::Merged];
@@ -106,12 +122,22 @@ fn observe_end(
         return transition::take(steps, taken);
     }
     let fingerprint = Fingerprint::new(kind, &reading.head, [reading.link.id.as_str()]);
+    report(steps, state, fingerprint, reason);
+    Ok(())
+}
+
+/// Tells the user, once.
+fn report(
+    steps: &mut PlanBuilder<'_>,
+    state: PullRequestState,
+    fingerprint: Fingerprint,
+    reason: String,
+) {
     if !steps.task.reactions.is_reported(&fingerprint) {
         steps.record(Fact::PullRequestObserved { state });
         record(steps, fingerprint, Reaction::Report, None);
         steps.raise_attention(reason);
     }
-    Ok(())
 }
 
 /// A transition whose gates do not hold is tried again at the next look and leaves no trace.
