@@ -12,8 +12,7 @@ use crate::wording::{actor, join_and};
 pub fn describe(fact: &Fact, events: &[Event]) -> String {
     match fact {
         Fact::TaskCreated(created) => {
-            let (status, workflow) = (&created.status, &created.workflow);
-            let by = actor(&created.by);
+            let (by, status, workflow) = (actor(&created.by), &created.status, &created.workflow);
             format!("{by} created it in `{status}` with the workflow `{workflow}`")
         }
         Fact::TaskAmended {
@@ -25,7 +24,7 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
             let summary = summary.as_ref().map(|it| format!("the summary to `{it}`"));
             let branch = branch.as_ref().map(|it| format!("the branch to `{it}`"));
             let priority = priority.map(|it| format!("the priority to {it}"));
-            let all: Vec<String> = [summary, branch, priority].into_iter().flatten().collect();
+            let all = [summary, branch, priority].into_iter().flatten();
             format!("{} changed {}", actor(by), join_and(all))
         }
         Fact::WorkflowChanged { by, from, to, .. } => {
@@ -50,8 +49,10 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
             ..
         } => {
             let text = output_line.as_ref().map(|text| format!(", saying: {text}"));
-            let text = text.unwrap_or_default();
-            format!("the {role} stopped: it {evidence}{text}")
+            format!(
+                "the {role} stopped: it {evidence}{}",
+                text.unwrap_or_default()
+            )
         }
         Fact::AgentCrashed { role, crash_count } => {
             format!("crash {crash_count} of the {role} in this status")
@@ -66,26 +67,17 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
             left_out,
             ..
         } => {
-            let how = match strategy {
-                MergeStrategy::Auto => String::new(),
-                other => format!(" with `--strategy {}`", other.as_str()),
-            };
-            let left_out = if left_out.is_empty() {
-                String::new()
+            let (by, head, how) = (actor(by), head.short(), describe_strategy(*strategy));
+            if left_out.is_empty() {
+                format!("{by} requested a merge of {head}{how}")
             } else {
-                format!(", leaving out {left_out}")
-            };
-            let (by, head) = (actor(by), head.short());
-            format!("{by} requested a merge of {head}{how}{left_out}")
+                format!("{by} requested a merge of {head}{how}, leaving out {left_out}")
+            }
         }
-        Fact::EditRejected {
-            by: Role::Human,
-            reason,
-            ..
-        } => format!("an edit of the status line was rejected: {reason}"),
         Fact::EditRejected { by, reason, .. } => {
-            let by = actor(by);
-            format!("an edit of the status line by {by} was rejected: {reason}")
+            let by = (*by != Role::Human).then(|| format!(" by {}", actor(by)));
+            let by = by.unwrap_or_default();
+            format!("an edit of the status line{by} was rejected: {reason}")
         }
         Fact::ReportReceived { report, .. } => match report.outcome() {
             Outcome::Done => String::from("the run reported `done`"),
@@ -94,9 +86,7 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         Fact::ChildAdded { child } => format!("child `{child}` was created"),
         Fact::ChildEnded { child, status } => format!("child `{child}` is finished (`{status}`)"),
         Fact::ChildReopened { child } => format!("child `{child}` was reopened"),
-        Fact::PullRequestObserved { .. } => {
-            String::from("the forge reported the state of the pull request")
-        }
+        Fact::PullRequestObserved { state } => format!("the pull request is {}", state.as_str()),
         Fact::PullRequestLinked { link } => format!("it has {link}: {}", link.url),
         Fact::PullRequestReaction {
             fingerprint,
@@ -105,15 +95,11 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         } => describe_reaction(fingerprint, *reaction),
         Fact::MergeObserved { commit } => format!("the branch was found merged in {commit}"),
         Fact::EffectPlanned(planned) => describe_plan(&planned.effect),
-        Fact::EffectDone {
-            outcome: EffectOutcome::Merged(merged),
-            ..
-        } => merged.to_string(),
-        Fact::EffectDone {
-            outcome: EffectOutcome::PullRequest(link),
-            ..
-        } => format!("the branch has {link}: {}", link.url),
-        Fact::EffectDone { effect, .. } => format!("{} was done", label(*effect, events)),
+        Fact::EffectDone { effect, outcome } => match outcome {
+            EffectOutcome::Merged(merged) => merged.to_string(),
+            EffectOutcome::PullRequest(link) => format!("the branch has {link}: {}", link.url),
+            _ => format!("{} was done", label(*effect, events)),
+        },
         Fact::EffectFailed { effect, error, .. } => {
             format!("{} failed: {error}", label(*effect, events))
         }
@@ -123,6 +109,13 @@ pub fn describe(fact: &Fact, events: &[Event]) -> String {
         }
         Fact::EffectCancelled { effect } => format!("{} was cancelled", label(*effect, events)),
         Fact::EffectRetried { effect } => format!("{} is retried", label(*effect, events)),
+    }
+}
+
+fn describe_strategy(strategy: MergeStrategy) -> String {
+    match strategy {
+        MergeStrategy::Auto => String::new(),
+        other => format!(" with `--strategy {}`", other.as_str()),
     }
 }
 

@@ -37,7 +37,7 @@ impl Steps {
                         read_document(store, &task.id, known)?;
                     }
                     if known.is_end_of_run {
-                        self.read_last_document(store, task, known)?;
+                        read_last_document(store, task, known)?;
                     }
                     if let Some(unreadable) = &known.unreadable
                         && known.document.is_none()
@@ -101,38 +101,6 @@ impl Steps {
         Ok(())
     }
 
-    /// Takes the last text of a TASK.md that cannot be read, as if the file had been removed: an
-    /// agent that has ended will not complete it. A file that is just being written is read later.
-    fn read_last_document(
-        &self,
-        store: &Store,
-        task: &Task,
-        known: &mut GatheredFacts,
-    ) -> Result<(), DriverError> {
-        let Some(unreadable) = &known.unreadable else {
-            return Ok(());
-        };
-        if *unreadable == UnreadableReason::Changing {
-            return Ok(());
-        }
-        known.document = orange_store::last_document(store, &task.id)?;
-        let id = &task.id;
-        let workspace = store.workspace_of(id)?;
-        let is_gone = workspace.is_some_and(|it| !it.path.is_dir());
-        known.notices.push(if is_gone {
-            format!(
-                "its worktree is gone; run `orange task cancel {id}`, then `orange task reopen \
-                 {id}`, which makes a new one"
-            )
-        } else {
-            format!(
-                "TASK.md cannot be read: {unreadable}; correct it, or remove it, and orange \
-                 restores its last text"
-            )
-        });
-        Ok(())
-    }
-
     /// A notice for the user if TASK.md is in the branch's commits. It is given at once, because no
     /// merge accepts the file, and more and more commits will contain it.
     fn task_file_notice(
@@ -192,4 +160,35 @@ fn facts_without_branch(reason: String) -> GitFacts {
         },
         named: None,
     }
+}
+
+/// Takes the last text of a TASK.md that cannot be read, as if the file had been removed: an
+/// agent that has ended will not complete it. A file that is just being written is read later.
+fn read_last_document(
+    store: &Store,
+    task: &Task,
+    known: &mut GatheredFacts,
+) -> Result<(), DriverError> {
+    let Some(unreadable) = &known.unreadable else {
+        return Ok(());
+    };
+    if *unreadable == UnreadableReason::Changing {
+        return Ok(());
+    }
+    known.document = orange_store::last_document(store, &task.id)?;
+    let id = &task.id;
+    let workspace = store.workspace_of(id)?;
+    let is_gone = workspace.is_some_and(|it| !it.path.is_dir());
+    known.notices.push(if is_gone {
+        format!(
+            "its worktree is gone; run `orange task cancel {id}`, then `orange task reopen \
+             {id}`, which makes a new one"
+        )
+    } else {
+        format!(
+            "TASK.md cannot be read: {unreadable}; correct it, or remove it, and orange \
+             restores its last text"
+        )
+    });
+    Ok(())
 }

@@ -119,7 +119,7 @@ pub fn client(forge: &Forge, environment: &Environment) -> Client {
     };
     let base = ApiBase::loopback(&forge.address()).unwrap();
     let clock = Clock::new(clock::now, |_| {});
-    Client::with_timeout(source, base, clock, Duration::from_secs(60))
+    Client::with_timeout(source, base, clock, Duration::from_mins(1))
 }
 
 pub fn environment(forge: &Forge) -> Environment {

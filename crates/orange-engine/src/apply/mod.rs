@@ -33,15 +33,9 @@ pub fn fold(task: &mut Task, event: &Event) {
             priority,
             ..
         } => {
-            if let Some(summary) = summary {
-                task.summary.clone_from(summary);
-            }
-            if let Some(branch) = branch {
-                task.branch = branch.clone();
-            }
-            if let Some(priority) = priority {
-                task.queueing.priority = *priority;
-            }
+            task.summary = summary.clone().unwrap_or_else(|| task.summary.clone());
+            task.branch = branch.clone().unwrap_or_else(|| task.branch.clone());
+            task.queueing.priority = priority.unwrap_or(task.queueing.priority);
         }
         Fact::WorkflowChanged {
             to,

@@ -109,16 +109,7 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         Blocker::NoRespawn { .. } => {
             format!("see which agents should run with `orange task show {task}`")
         }
-        Blocker::NoAgentRunning { .. } if matches!(refusal.attempt, Attempt::Stop { .. }) => {
-            format!("see its agents with `orange task show {task}`")
-        }
-        Blocker::NoAgentRunning { .. } if refusal.attempt == Attempt::Tell => format!(
-            "see what you can do now with `orange task why {task}`; where the status has an agent, \
-             `orange task respawn {task}` starts it"
-        ),
-        Blocker::NoAgentRunning { .. } => {
-            format!("respawn it first with `orange task respawn {task}`")
-        }
+        Blocker::NoAgentRunning { .. } => no_agent_hint(refusal),
         Blocker::UnknownRole { .. } => {
             format!("leave out `--role`, or see the agents with `orange task show {task}`")
         }
@@ -132,6 +123,18 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
             format!("run `orange task create --status {status}`")
         }
     })
+}
+
+fn no_agent_hint(refusal: &Refusal) -> String {
+    let task = &refusal.task;
+    match refusal.attempt {
+        Attempt::Stop { .. } => format!("see its agents with `orange task show {task}`"),
+        Attempt::Tell => format!(
+            "see what you can do now with `orange task why {task}`; where the status has an agent, \
+             `orange task respawn {task}` starts it"
+        ),
+        _ => format!("respawn it first with `orange task respawn {task}`"),
+    }
 }
 
 fn guard_hint(when: &str, refusal: &Refusal) -> String {
@@ -350,20 +353,7 @@ fn gate_hint(failure: &GateFailure, same_command: &str, task: &TaskId) -> Option
              `git restore FILE`, and list a new file that is not wanted in .gitignore; then run \
              `{same_command}`"
         ),
-        GateFailure::Git { condition } => match condition {
-            GitCondition::Clean | GitCondition::CommitsAhead => {
-                format!(
-                    "commit your work with `git add` and `git commit`, then run `{same_command}`"
-                )
-            }
-            GitCondition::BranchNotDefault => {
-                format!("switch to a branch with `git switch -c <name>`, then run `{same_command}`")
-            }
-            GitCondition::TaskFileUntracked => format!(
-                "remove it from the branch's commits with `git rm --cached TASK.md` and \
-                 `git commit --amend`, or with `git rebase -i`, then run `{same_command}`"
-            ),
-        },
+        GateFailure::Git { condition } => git_hint(*condition, same_command),
         GateFailure::PullRequestMissing | GateFailure::PullRequestHead { .. } => {
             format!("push the branch with `orange task pr {task}`, then run `{same_command}`")
         }
@@ -389,4 +379,19 @@ fn gate_hint(failure: &GateFailure, same_command: &str, task: &TaskId) -> Option
         }
         GateFailure::ReportMissing | GateFailure::ReportDiffers { .. } => return None,
     })
+}
+
+fn git_hint(condition: GitCondition, same_command: &str) -> String {
+    match condition {
+        GitCondition::Clean | GitCondition::CommitsAhead => {
+            format!("commit your work with `git add` and `git commit`, then run `{same_command}`")
+        }
+        GitCondition::BranchNotDefault => {
+            format!("switch to a branch with `git switch -c <name>`, then run `{same_command}`")
+        }
+        GitCondition::TaskFileUntracked => format!(
+            "remove it from the branch's commits with `git rm --cached TASK.md` and \
+             `git commit --amend`, or with `git rebase -i`, then run `{same_command}`"
+        ),
+    }
 }

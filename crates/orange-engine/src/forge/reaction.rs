@@ -149,9 +149,8 @@ impl ReactionRecord {
         }
         let reason = match offer {
             Offer::Closed => ReportReason::NoRoundsLeft,
-            Offer::Move => return NextReaction::Transition,
             Offer::Round if self.answered.contains(fingerprint) => ReportReason::Unchanged,
-            Offer::Round => return NextReaction::Transition,
+            Offer::Round | Offer::Move => return NextReaction::Transition,
         };
         if self.is_reported(fingerprint) {
             NextReaction::Nothing

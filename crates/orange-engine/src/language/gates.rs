@@ -253,6 +253,16 @@ pub enum PullRequestState {
     Closed,
 }
 
+impl PullRequestState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PullRequestState::Open => "open",
+            PullRequestState::Merged => "merged",
+            PullRequestState::Closed => "closed",
+        }
+    }
+}
+
 /// The state of the checks of a pull request.
 #[derive(
     Clone,

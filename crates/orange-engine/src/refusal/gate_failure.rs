@@ -342,8 +342,8 @@ fn fmt_pull_request(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -
         GateFailure::PullRequestState { found, wanted } => write!(
             formatter,
             "the pull request is {}, but must be {}",
-            state_word(*found),
-            state_word(*wanted)
+            found.as_str(),
+            wanted.as_str()
         ),
         GateFailure::PullRequestHead { found, wanted } => write!(
             formatter,
@@ -453,14 +453,6 @@ fn name_files<'a>(files: impl Iterator<Item = &'a str>) -> String {
     names.truncate(MAX_NAMED_FILES);
     names.extend((more > 0).then(|| format!("{more} more")));
     join_and(names)
-}
-
-fn state_word(state: PullRequestState) -> &'static str {
-    match state {
-        PullRequestState::Open => "open",
-        PullRequestState::Merged => "merged",
-        PullRequestState::Closed => "closed",
-    }
 }
 
 fn checks_word(checks: ChecksState) -> &'static str {

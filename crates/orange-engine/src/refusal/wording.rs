@@ -5,8 +5,9 @@ use std::fmt;
 use crate::document::SectionName;
 use crate::document::reading::Verdict;
 use crate::language::verbs::Verb;
-use crate::names::FieldName;
+use crate::names::{FieldName, Status};
 use crate::refusal::{Attempt, Blocker, Refusal};
+use crate::role::Role;
 use crate::wording::{actor, join_and, join_or};
 
 /// The usual guards about the summary, which have a wording of their own.
@@ -145,11 +146,9 @@ impl fmt::Display for Blocker {
             Blocker::NoRespawn { role: None } => {
                 formatter.write_str("this status has no agent to respawn")
             }
-            Blocker::NoAgentRunning { role: Some(role) } => {
+            Blocker::NoAgentRunning { role } => {
+                let role = role.as_ref().map_or("agent", Role::as_str);
                 write!(formatter, "no {role} is running for this task")
-            }
-            Blocker::NoAgentRunning { role: None } => {
-                formatter.write_str("no agent is running for this task")
             }
             Blocker::UnknownRole { role, roles } => write!(
                 formatter,
@@ -175,15 +174,8 @@ impl fmt::Display for Blocker {
             Blocker::NotEnded { status } => {
                 write!(formatter, "it is not finished; it is in `{status}`")
             }
-            Blocker::NotCancelled {
-                status,
-                has_ended: true,
-            } => write!(
-                formatter,
-                "it is finished (`{status}`), and only a cancelled task can be reopened"
-            ),
-            Blocker::NotCancelled { status, .. } => {
-                write!(formatter, "it was not cancelled; it is in `{status}`")
+            Blocker::NotCancelled { status, has_ended } => {
+                fmt_not_cancelled(formatter, status, *has_ended)
             }
             Blocker::HoldsWorkspace => formatter.write_str("it still holds a workspace"),
             Blocker::StatusAbsent {
@@ -201,6 +193,21 @@ impl fmt::Display for Blocker {
                 other_kind.as_str()
             ),
         }
+    }
+}
+
+fn fmt_not_cancelled(
+    formatter: &mut fmt::Formatter<'_>,
+    status: &Status,
+    has_ended: bool,
+) -> fmt::Result {
+    if has_ended {
+        write!(
+            formatter,
+            "it is finished (`{status}`), and only a cancelled task can be reopened"
+        )
+    } else {
+        write!(formatter, "it was not cancelled; it is in `{status}`")
     }
 }
 

@@ -301,7 +301,7 @@ fn a_transition_cancels_what_was_planned_for_the_commit_before_it() {
 /// A workflow that merges by itself.
 fn merging() -> Workflow {
     load_clean(
-        r#"
+        r"
 name: merging
 version: 1
 states:
@@ -318,7 +318,7 @@ transitions:
     hooks:
       - { action: merge_pr, strategy: squash }
   - { from: merging, to: done, trigger: pr_merged }
-"#,
+",
     )
 }
 

@@ -43,6 +43,7 @@ const PROJECT_WIDTH: usize = 10;
 /// Inside a project only its tasks are listed. Finished tasks are left out unless they need your
 /// attention.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Args {
     /// List only the tasks of this project.
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
