@@ -50,6 +50,10 @@ impl Context {
         words: &[&str],
     ) -> Result<ProcessIdentity, DriverError> {
         variables.insert(ORANGE_HOME.into(), self.home.path().into());
+        // An agent could send the token to a server of its own.
+        if !self.is_called_by_agent() {
+            variables.extend(self.environment.forge_variables());
+        }
         let command = Invocation::new(&self.orange, variables)
             .arguments(words)
             .directory("/");
