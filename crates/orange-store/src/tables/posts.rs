@@ -1,4 +1,4 @@
-//! What orange has written to the forge, by a key of its own.
+//! What orange has written to the forge, by its own keys.
 //!
 //! A row says which comment or request a key stands for, so that it is edited instead of written
 //! again. It can be lost: what was written also has a marker.

@@ -1,4 +1,4 @@
-//! Work that was merged elsewhere is found, and exact pushes keep others' commits.
+//! Work merged elsewhere is found; exact pushes keep commits of others.
 
 use orange_effects::git::PushResult;
 use orange_engine::names::{BranchName, CommitId};

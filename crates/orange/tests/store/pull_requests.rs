@@ -1,4 +1,4 @@
-//! What is recorded about pull requests, and that an unchanged look writes nothing.
+//! What is recorded about pull requests; an unchanged look writes nothing.
 
 use orange_engine::names::{CommitId, TaskId};
 use orange_store::{Post, PullRequestRecord, Store, rebuild};

@@ -41,6 +41,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("task complete", "answers as `task update` does"),
     ("task stuck", "answers as `task update` does"),
     ("task request-changes", "answers as `task update` does"),
+    ("task pr", "tried in `task_pr`"),
     ("task merge", "answers as `task update` does"),
     ("task cancel", "answers as `task update` does"),
     ("task keep", "tried in `task_keep`"),
