@@ -19,7 +19,7 @@ use orange_store::{Store, StoreError, TaskFilter};
 
 use super::background_job::BackgroundJob;
 use super::scheduling::FailureLog;
-use crate::forge::snapshot::{ChecksOutcome, StoredFacts};
+use crate::forge::snapshot::{ChecksOutcome, PullRequestSnapshot, StoredFacts};
 use crate::{Driver, DriverError, LookReport};
 
 /// How long to wait when there is nothing to look at; a commit ends the wait.
@@ -196,7 +196,12 @@ impl Poller {
         let store = Store::open_read_only(&self.driver.context.home)?;
         let stored = StoredFacts::load(&store, &task.id)?;
         let checks = stored.and_then(|it| it.snapshot.checks);
-        let is_checked = checks.is_none_or(|it| it.outcome == ChecksOutcome::Pending);
+        let is_checked = checks.is_none_or(|it| match it.outcome {
+            ChecksOutcome::Pending => true,
+            // It is run again, or an agent gets it, unless that is up to the user now.
+            ChecksOutcome::Failing => task.attention.is_empty(),
+            ChecksOutcome::Passing | ChecksOutcome::None => false,
+        });
         let is_worked_on = task.runs.values().any(|run| run.state.is_live());
         Ok(if is_checked || is_worked_on {
             Heat::Hot
@@ -223,8 +228,16 @@ impl Poller {
 fn is_judged(report: &LookReport) -> bool {
     let seen = report.pull_request.as_ref();
     report.problem.is_none()
+        && !report.has_reacted
         && seen.is_some_and(|it| {
             it.state != PullRequestState::Open
-                || (it.is_conflicting.is_some() && it.checks.is_some() && it.open_points.is_some())
+                || (it.is_conflicting.is_some() && it.open_points.is_some() && are_settled(it))
         })
+}
+
+/// Whether the checks are known and have not failed. Checks that fail again after another run leave
+/// a cheap look as it was.
+fn are_settled(seen: &PullRequestSnapshot) -> bool {
+    let checks = seen.checks.as_ref();
+    checks.is_some_and(|it| it.outcome != ChecksOutcome::Failing)
 }

@@ -30,7 +30,7 @@ fn an_agent_never_sees_the_token() {
     // The user's own definition asks for it, and does not get it.
     let path = it.stage.path("home/harnesses/script.toml");
     let definition = fs::read_to_string(&path).unwrap();
-    let definition = format!("{definition}\n[environment]\npass = [\"GH_*\", \"ORANGE_*\"]\n");
+    let definition = format!("{definition}\n[environment]\npass = [\"GH*\", \"GIT*\"]\n");
     fs::write(&path, definition).unwrap();
     let work = "\
 env > \"$SCRIPTS/environment\"
