@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use orange_config::Project;
 use orange_effects::command::Invocation;
-use orange_effects::forge::host::{RepositoryAddress, read_remote};
+use orange_effects::forge::host::{Host, RepositoryAddress, read_remote};
 
 use crate::DriverError;
 use crate::forge::Forge;
@@ -27,6 +27,17 @@ impl Forge {
         let remote = project.push_remote.as_ref().or(project.remote.as_ref());
         let address = remote.and_then(|it| read_remote(it).ok());
         Ok(address.filter(|it| it.host.is_public()))
+    }
+
+    /// The hosts that the user's own settings name.
+    pub(crate) fn named_hosts(&self) -> Result<Vec<Host>, DriverError> {
+        let mut named = vec![self.context.settings(None)?.forge.repository];
+        for project in self.context.all_projects()? {
+            named.push(project.forge_repository);
+        }
+        let named = named.into_iter().flatten();
+        let addresses = named.filter_map(|it| read_remote(&format!("https://{it}")).ok());
+        Ok(addresses.map(|it| it.host).collect())
     }
 
     /// Shows a page of the forge in the user's browser.

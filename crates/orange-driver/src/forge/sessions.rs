@@ -75,6 +75,7 @@ impl Forge {
         let command = self.context.settings(None)?.forge.token_command;
         let source = TokenSource {
             host: host.clone(),
+            named_hosts: self.named_hosts()?,
             command: command.map(|it| vec![String::from("sh"), String::from("-c"), it]),
             environment,
         };

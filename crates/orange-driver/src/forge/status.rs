@@ -132,7 +132,7 @@ fn ask(
         Knowledge::None | Knowledge::Unknown => None,
     };
     let name = &repository.full_name;
-    if repository.is_archived {
+    if repository.is_archived == Knowledge::Known(true) {
         let problem = format!("`{name}` is archived, so nothing can be pushed or merged");
         return Err(ForgeFailure::Unclear(problem));
     }
