@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use orange_config::clock::{self, Deadline};
-use orange_config::{ORANGE_BACKGROUND, ORANGE_HOME};
+use orange_config::{ORANGE_BACKGROUND, ORANGE_CALLER, ORANGE_HOME};
 use orange_effects::command::{Invocation, start_detached};
 use orange_effects::process::{Liveness, ProcessIdentity};
 use orange_engine::names::TaskId;
@@ -51,7 +51,9 @@ impl Context {
     ) -> Result<ProcessIdentity, DriverError> {
         variables.insert(ORANGE_HOME.into(), self.home.path().into());
         // An agent could send the token to a server of its own.
-        if !self.is_called_by_agent() {
+        if self.is_called_by_agent() {
+            variables.insert(ORANGE_CALLER.into(), "agent".into());
+        } else {
             variables.extend(self.environment.forge_variables());
         }
         let command = Invocation::new(&self.orange, variables)

@@ -15,7 +15,7 @@ pub(crate) mod status;
 
 use std::sync::Arc;
 
-use orange_effects::forge::error::ForgeError;
+use orange_effects::forge::error::{ForgeError, Trouble};
 use orange_effects::forge::host::AddressError;
 use orange_effects::git::GitError;
 use orange_engine::names::TaskId;
@@ -53,6 +53,9 @@ pub(crate) enum ForgeFailure {
     Agent,
     #[error("`ORANGE_FORGE_API`: {0}")]
     Address(#[from] AddressError),
+    /// There is no token.
+    #[error("{0}")]
+    Token(Trouble),
     #[error(transparent)]
     Request(#[from] ForgeError),
     #[error(transparent)]
@@ -85,7 +88,10 @@ impl ForgeFailure {
         match self {
             ForgeFailure::Request(error) => error.is_temporary(),
             ForgeFailure::Git(_) | ForgeFailure::Driver(_) | ForgeFailure::Unseen(_) => true,
-            ForgeFailure::Agent | ForgeFailure::Address(_) | ForgeFailure::Unclear(_) => false,
+            ForgeFailure::Agent
+            | ForgeFailure::Address(_)
+            | ForgeFailure::Token(_)
+            | ForgeFailure::Unclear(_) => false,
         }
     }
 }

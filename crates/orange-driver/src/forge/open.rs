@@ -149,7 +149,7 @@ impl Forge {
         let secrets = variables.iter().filter(|(name, _)| is_secret(name));
         let secrets: Vec<&str> = secrets.filter_map(|(_, value)| value.to_str()).collect();
         let token = session.client.token();
-        let token = token.map_err(|trouble| ForgeFailure::Unclear(trouble.to_string()))?;
+        let token = token.map_err(ForgeFailure::Token)?;
         Ok(Redactor::new(Some(token), secrets))
     }
 }

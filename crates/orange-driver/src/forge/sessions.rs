@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use orange_config::{ORANGE_FORGE_API, clock};
+use orange_config::{ORANGE_CALLER, ORANGE_FORGE_API, clock};
 use orange_effects::forge::client::Client;
 use orange_effects::forge::error::Trouble;
 use orange_effects::forge::github::Repository;
@@ -16,9 +16,10 @@ use orange_effects::forge::token::TokenSource;
 use orange_engine::forge::account::{Account, Permission, Permissions};
 use orange_engine::forge::knowledge::Knowledge;
 use orange_engine::forge::pace::ChunkSize;
-use orange_engine::names::BranchName;
+use orange_engine::names::{BranchName, TaskId};
 use orange_engine::time::Timestamp;
 
+use crate::DriverError;
 use crate::forge::{Forge, ForgeFailure};
 
 /// How many pull requests one look asks about.
@@ -64,6 +65,29 @@ impl Forge {
             Entry::Vacant(entry) => entry.insert(self.open_session(host)?),
         };
         work(session)
+    }
+
+    /// Whether an agent's call started this process, and there is no token without the variables
+    /// of the user.
+    pub(crate) fn lacks_token_of_user(&self, task: &TaskId) -> bool {
+        if self.context.environment.variable(ORANGE_CALLER).is_none() {
+            return false;
+        }
+        let address = self.context.store().map_err(ForgeFailure::from);
+        let address = address.and_then(|store| {
+            let stored = store.require(task).map_err(DriverError::from)?;
+            let projects = self.context.projects()?;
+            let project = projects.require(&stored.task.project);
+            Ok(self.repository(project.map_err(DriverError::from)?)?)
+        });
+        let Ok(Some(address)) = address else {
+            return false;
+        };
+        let asked = self.with_session(&address.host, |session| {
+            let token = session.client.token().map(|_| ());
+            token.map_err(ForgeFailure::Token)
+        });
+        matches!(asked, Err(ForgeFailure::Token(_)))
     }
 
     fn open_session(&self, host: &Host) -> Result<Session, ForgeFailure> {

@@ -111,7 +111,7 @@ fn ask(
     status: &mut ForgeStatus,
 ) -> Result<(), ForgeFailure> {
     let token = session.client.token();
-    let token = token.map_err(|trouble| ForgeFailure::Unclear(trouble.to_string()))?;
+    let token = token.map_err(ForgeFailure::Token)?;
     status.token = Some(token.origin.to_string());
     let account = session.own_account()?;
     status.account = Some(account.to_string()).filter(|_| !account.name().is_empty());

@@ -121,6 +121,11 @@ impl Performer {
             if store.require(task)?.task.is_deleted {
                 return Ok((PerformResult::All, Ok(())));
             }
+            if let Next::Now(pending) = next(&store, task, clock::now())?
+                && self.is_for_another(&pending)
+            {
+                return Ok((PerformResult::Elsewhere, Ok(())));
+            }
             let Some(lock) = Lock::to_perform(&directory)? else {
                 return Ok((PerformResult::Elsewhere, Ok(())));
             };
@@ -169,6 +174,9 @@ impl Performer {
         let mut copies = Ok(());
         let mut upcoming = next(store, task, clock::now())?;
         while let Next::Now(pending) = upcoming {
+            if self.is_for_another(&pending) {
+                break;
+            }
             self.perform_one(store, &pending)?;
             upcoming = next(store, task, clock::now())?;
             // Before the start of an agent, leave the files for later: writing them would delay

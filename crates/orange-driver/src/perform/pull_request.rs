@@ -6,11 +6,11 @@ use orange_effects::forge::host::RepositoryAddress;
 use orange_effects::git::{Git, GitError, PushResult};
 use orange_engine::Task;
 use orange_engine::document::SectionName;
-use orange_engine::effect::{CreatePr, EffectOutcome, MergeStrategy};
+use orange_engine::effect::{CreatePr, Effect, EffectOutcome, MergeStrategy};
 use orange_engine::forge::marker::marker;
 use orange_engine::forge::pull_request::PullRequestLink;
 use orange_engine::names::{BranchName, CommitId};
-use orange_store::{ImportResult, Store};
+use orange_store::{ImportResult, Pending, Store};
 
 use crate::failure::Failure;
 use crate::forge::ForgeFailure;
@@ -31,6 +31,21 @@ const TEMPLATES: [&str; 6] = [
 ];
 
 impl Performer {
+    /// Whether an effect is for a process with a token, which this one lacks: an agent's call
+    /// started it, without the user's variables. The user's next command or the supervisor
+    /// performs it.
+    pub(crate) fn is_for_another(&self, pending: &Pending) -> bool {
+        let is_on_forge = match &pending.planned.effect {
+            Effect::CreatePr(_)
+            | Effect::ReadyPr
+            | Effect::RerunChecks { .. }
+            | Effect::MergePr { .. } => true,
+            Effect::Merge(merge) => merge.pull_request.is_some(),
+            _ => false,
+        };
+        is_on_forge && self.forge.lacks_token_of_user(&pending.task)
+    }
+
     /// Pushes exactly the commit, and makes sure that the branch has a pull request.
     pub(crate) fn create_pr(
         &self,
@@ -174,12 +189,6 @@ pub(crate) fn failure(error: ForgeFailure) -> Failure {
             retry_at: Some(*until),
             ..Failure::temporary(&error)
         };
-    }
-    // Another process of orange, or the user's next command, may have one.
-    if let ForgeFailure::Request(request) = &error
-        && matches!(request.trouble, Trouble::NoToken(_))
-    {
-        return Failure::obstacle(&error);
     }
     if error.is_temporary() {
         Failure::temporary(error)

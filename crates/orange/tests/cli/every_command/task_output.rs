@@ -41,6 +41,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("task complete", "answers as `task update` does"),
     ("task stuck", "answers as `task update` does"),
     ("task request-changes", "answers as `task update` does"),
+    ("forge look", "tried in `forge_look`"),
+    ("forge status", "tried in `forge_status`"),
     ("task pr", "tried in `task_pr`"),
     ("task merge", "answers as `task update` does"),
     ("task cancel", "answers as `task update` does"),

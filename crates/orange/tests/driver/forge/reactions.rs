@@ -55,10 +55,12 @@ ask task update --status working
 commit one
 ";
     it.stage.script("worker-1", &format!("{plan}{HANDOFF}"));
+    let fixed = HANDOFF.replace("a line", "two lines");
     it.stage
-        .script("worker-2", &format!("ask inbox\ncommit two\n{HANDOFF}"));
+        .script("worker-2", &format!("ask inbox\ncommit two\n{fixed}"));
     it.stage.script("reviewer-1", REVIEW);
-    it.stage.script("reviewer-2", REVIEW);
+    it.stage
+        .script("reviewer-2", &REVIEW.replace("fine", "better"));
     let _supervisor = RunningSupervisor::start(&it.stage);
     let id = it.stage.create(&["Add a line"]);
     it.stage.run_ok(&["task", "spawn", id.as_str()]);
