@@ -51,7 +51,8 @@ impl Context {
     ) -> Result<ProcessIdentity, DriverError> {
         variables.insert(ORANGE_HOME.into(), self.home.path().into());
         // An agent could send the token to a server of its own.
-        if self.is_called_by_agent() {
+        let is_for_agent = self.environment.variable(ORANGE_CALLER).is_some();
+        if is_for_agent || self.is_called_by_agent() {
             variables.insert(ORANGE_CALLER.into(), "agent".into());
         } else {
             variables.extend(self.environment.forge_variables());
