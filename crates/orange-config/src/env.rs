@@ -46,6 +46,12 @@ pub const ORANGE_LISTENER: &str = "ORANGE_LISTENER";
 /// and for the tmux server. Nothing that such a process starts counts as the user.
 pub const ORANGE_BACKGROUND: &str = "ORANGE_BACKGROUND";
 
+/// Set for a background process that an agent's call started, which has not the user's variables.
+pub const ORANGE_CALLER: &str = "ORANGE_CALLER";
+
+/// The address of the forge's API, for tests: a loopback address. Only the user's own calls use it.
+pub const ORANGE_FORGE_API: &str = "ORANGE_FORGE_API";
+
 /// The log level of `orange.log`; overrides `log.level` in `config.toml`.
 pub const ORANGE_LOG: &str = "ORANGE_LOG";
 

@@ -14,9 +14,9 @@ mod settings;
 mod workflows;
 
 pub use env::{
-    Environment, ORANGE_BACKGROUND, ORANGE_BRANCH, ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_LISTENER,
-    ORANGE_LOG, ORANGE_PORT_OFFSET, ORANGE_REPORT, ORANGE_RESUMED_ID, ORANGE_ROLE, ORANGE_RUN_ID,
-    ORANGE_RUN_PROOF, ORANGE_TASK_ID, ORANGE_WAIT,
+    Environment, ORANGE_BACKGROUND, ORANGE_BRANCH, ORANGE_CALLER, ORANGE_EFFECT_ID,
+    ORANGE_FORGE_API, ORANGE_HOME, ORANGE_LISTENER, ORANGE_LOG, ORANGE_PORT_OFFSET, ORANGE_REPORT,
+    ORANGE_RESUMED_ID, ORANGE_ROLE, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID, ORANGE_WAIT,
 };
 pub use harness::Harness;
 pub use harness::arguments::{MAX_PROMPT_ARGUMENT, Values};
@@ -29,13 +29,13 @@ pub use harness::result::{ResultStatus, RunResult};
 pub use harness::usage::{UsageCount, UsageLocations, UsageSource};
 pub use home::{Home, HomeError};
 pub use passed_variables::{AGENT_VARIABLES, PANE_VARIABLES, PASSED_VARIABLES, is_agent_variable};
-pub use projects::{Project, Projects, ProjectsError, WhenFull};
+pub use projects::{MergePlace, Project, Projects, ProjectsError, WhenFull};
 pub use settings::file::{SettingsError, SettingsProblem};
 pub use settings::keys::{KEYS, Key};
 pub use settings::value::{Kind, Value};
 pub use settings::{
-    Background, LogLevel, LogSettings, NotifySettings, PoolSettings, Setting, SettingOrigin,
-    Settings, SupervisorSettings,
+    Background, ForgeSettings, LogLevel, LogSettings, NotifySettings, PoolSettings, Setting,
+    SettingOrigin, Settings, SupervisorSettings,
 };
 pub use workflows::catalog::{Catalog, CatalogError};
 pub use workflows::load::{Finding, LoadedWorkflow, load_workflow};

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-use super::Environment;
+use super::{Environment, ORANGE_FORGE_API};
 
 /// What every program sees if it is set, and why. A trailing `*` matches any ending.
 pub const PASSED_VARIABLES: &[(&str, &str)] = &[
@@ -46,7 +46,8 @@ pub const PANE_VARIABLES: &[(&str, &str)] = &[
     ("COLORTERM", "what the terminal can do"),
 ];
 
-/// What agents set for their child processes. It is never passed, even if a harness lists it.
+/// What is never passed, even if a harness lists it: what agents set for their child processes, and
+/// tokens that only orange uses.
 pub const AGENT_VARIABLES: &[(&str, &str)] = &[
     ("ORANGE_*", "a run's identity belongs to that run alone"),
     (
@@ -56,6 +57,16 @@ pub const AGENT_VARIABLES: &[(&str, &str)] = &[
     (
         "TMUX_PANE",
         "a program that calls tmux must not reach the server it runs in",
+    ),
+    ("GH_TOKEN", "the token of GitHub stays with orange"),
+    ("GITHUB_TOKEN", "the token of GitHub stays with orange"),
+    (
+        "GH_ENTERPRISE_TOKEN",
+        "the token of GitHub stays with orange",
+    ),
+    (
+        "GITHUB_ENTERPRISE_TOKEN",
+        "the token of GitHub stays with orange",
     ),
     ("CLAUDECODE", "claude marks its child processes"),
     ("CLAUDE_CODE_ENTRYPOINT", "how claude was started"),
@@ -81,7 +92,26 @@ pub const AGENT_VARIABLES: &[(&str, &str)] = &[
     ("AGENT", "several agents mark their child processes"),
 ];
 
+/// What orange itself needs to reach GitHub. Only orange's own processes get it, and it is never
+/// saved.
+const FORGE_VARIABLES: [&str; 5] = [
+    "GH_TOKEN",
+    "GITHUB_TOKEN",
+    "GH_ENTERPRISE_TOKEN",
+    "GH_CONFIG_DIR",
+    ORANGE_FORGE_API,
+];
+
 impl Environment {
+    /// The variables with which another process of orange reaches GitHub.
+    pub fn forge_variables(&self) -> BTreeMap<OsString, OsString> {
+        let found = FORGE_VARIABLES.iter().filter_map(|name| {
+            let value = self.variable(name)?;
+            Some((OsString::from(name), value.to_owned()))
+        });
+        found.collect()
+    }
+
     /// The variables that a program may see: those in `PASSED_VARIABLES` and those that `more`
     /// names, but none of `AGENT_VARIABLES`.
     pub fn passed_variables<'a>(

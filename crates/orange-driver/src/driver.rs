@@ -10,6 +10,7 @@ use crate::admin::Admin;
 use crate::agents::Agents;
 use crate::callers::Callers;
 use crate::context::{Bounds, Context, GatherPolicy};
+use crate::forge::Forge;
 use crate::perform::Performer;
 use crate::request::Requests;
 use crate::schedule::Scheduler;
@@ -23,6 +24,7 @@ pub struct Driver {
     pub context: Arc<Context>,
     pub callers: Callers,
     pub workspaces: Workspaces,
+    pub forge: Forge,
     pub steps: Steps,
     pub agents: Agents,
     pub scheduler: Scheduler,
@@ -42,11 +44,20 @@ impl Driver {
         let context = Arc::new(context);
         let callers = Callers::new(&context);
         let workspaces = Workspaces::new(&context, &callers);
-        let steps = Steps::new(&context, &callers, &workspaces);
+        let forge = Forge::new(&context, &workspaces);
+        let steps = Steps::new(&context, &callers, &workspaces, &forge);
         let agents = Agents::new(&context, &steps);
         let scheduler = Scheduler::new(&context, &callers, &steps);
-        let performer = Performer::new(&context, &workspaces, &steps, &agents, &scheduler);
-        let requests = Requests::new(&context, &callers, &workspaces, &steps, &agents, &performer);
+        let performer = Performer::new(&context, &workspaces, &forge, &steps, &agents, &scheduler);
+        let requests = Requests::new(
+            &context,
+            &callers,
+            &workspaces,
+            &forge,
+            &steps,
+            &agents,
+            &performer,
+        );
         let views = Views::new(
             &context,
             &workspaces,
@@ -55,11 +66,20 @@ impl Driver {
             &scheduler,
             &performer,
         );
-        let admin = Admin::new(&context, &callers, &workspaces, &steps, &agents, &requests);
+        let admin = Admin::new(
+            &context,
+            &callers,
+            &workspaces,
+            &forge,
+            &steps,
+            &agents,
+            &requests,
+        );
         Driver {
             context,
             callers,
             workspaces,
+            forge,
             steps,
             agents,
             scheduler,

@@ -1,7 +1,7 @@
 //! Joins engine, store and effects: load, decide, record, perform, record.
 //!
 //! Each part has a folder and a type, and gets the parts below it: `Context`, `Callers`,
-//! `Workspaces`, `Steps`, `Agents`, `Scheduler`, `Performer`, `Requests`, `Views`, `Admin`. A step
+//! `Workspaces`, `Forge`, `Steps`, `Agents`, `Scheduler`, `Performer`, `Requests`, `Views`, `Admin`. A step
 //! holds no transaction and no lock during slow work: facts are gathered between two decisions,
 //! effects are performed after the commit, and agents call orange while their effects are
 //! performed.
@@ -15,6 +15,7 @@ mod driver;
 mod due;
 mod error;
 mod failure;
+mod forge;
 mod perform;
 mod request;
 mod schedule;
@@ -49,6 +50,8 @@ pub use context::{Bounds, Context, GatherPolicy};
 pub use demo::Demo;
 pub use driver::Driver;
 pub use error::{Candidate, DriverError, Kind, NextStep, Report};
+pub use forge::snapshot::{ChecksOutcome, ChecksSummary, PullRequestSnapshot, ReviewSummary};
+pub use forge::status::{ForgeStatus, QuotaStatus};
 pub use orange_engine::why::Explanation;
 pub use perform::PerformResult;
 pub use perform::confirm_starts::StartConfirmation;
@@ -56,6 +59,7 @@ pub use request::answer::{Answer, ChangeReport, FailedEffect};
 pub use request::ask::TaskRequest;
 pub use request::delete::DeleteResult;
 pub use request::drafts::{DraftsFile, DraftsVersion};
+pub use request::look::LookReport;
 pub use request::permission::AnsweredRequest;
 pub use request::recover::{LostAgents, RespawnReport};
 pub use request::retry::UnblockResult;

@@ -32,6 +32,7 @@ pub(super) const ALL: &[Step] = &[
         sql: include_str!("migrations/10.sql"),
         rewrite: Some(renames::rewrite),
     },
+    sql(include_str!("migrations/11.sql")),
 ];
 
 const fn sql(sql: &'static str) -> Step {
@@ -194,6 +195,31 @@ mod tests {
         assert_eq!(
             all("SELECT snapshot AS it FROM tasks"),
             r#"{"unfinished_plan":1}"#
+        );
+    }
+
+    #[test]
+    fn schema_11_adds_pull_requests_and_keeps_tasks() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &ALL[..10]).unwrap();
+        let task = "INSERT INTO texts VALUES ('hash', x'');
+            INSERT INTO tasks (id, project, version, status, workflow, workflow_hash, snapshot,
+                directory, sequence)
+            VALUES ('k3f9', 'app', 1, 'open', 'w', 'hash', '{}', 'd', 1)";
+        connection.execute_batch(task).unwrap();
+        migrate(&mut connection, ALL).unwrap();
+        let rows = "INSERT INTO pull_requests VALUES ('k3f9', 'PR_1', 7, 'abc', '{}', 'now');
+            INSERT INTO posts VALUES ('k3f9', 'status', 'IC_1', 'digest')";
+        connection.execute_batch(rows).unwrap();
+        let stray = "INSERT INTO posts VALUES ('none', 'status', 'IC_1', 'digest')";
+        connection
+            .execute_batch("PRAGMA foreign_keys = ON")
+            .unwrap();
+        assert!(connection.execute_batch(stray).is_err());
+        // The version before this one leaves the database alone.
+        assert_eq!(
+            migrate(&mut connection, &ALL[..10]).unwrap(),
+            Schema::Newer(11)
         );
     }
 

@@ -30,6 +30,16 @@ pub enum WhenFull {
     Refuse,
 }
 
+/// Where a task with a pull request is merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MergePlace {
+    /// On the forge.
+    Forge,
+    /// In the repository on this machine.
+    Local,
+}
+
 /// Every registered project, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Projects {
@@ -88,6 +98,18 @@ pub struct Project {
     /// Whether a branch is deleted after it is merged.
     #[serde(default)]
     pub delete_branch: bool,
+    /// The repository on GitHub as `host/owner/name`; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forge_repository: Option<String>,
+    /// Where a task with a pull request is merged; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forge_merge: Option<MergePlace>,
+    /// Whether a new pull request is a draft; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forge_draft: Option<bool>,
+    /// The labels of a new pull request; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forge_labels: Option<Vec<String>>,
     /// The command to run in a workspace after a task's branch is checked out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<String>,
@@ -163,6 +185,10 @@ impl Project {
             remote: None,
             push_remote: None,
             delete_branch: false,
+            forge_repository: None,
+            forge_merge: None,
+            forge_draft: None,
+            forge_labels: None,
             setup: Vec::new(),
             setup_timeout: None,
             teardown: Vec::new(),

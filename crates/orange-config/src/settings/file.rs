@@ -12,7 +12,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{KEYS, is_table, key};
-use super::value::Value;
+use super::value::{Kind, Value};
 use crate::reason;
 
 /// The largest file that is read.
@@ -154,6 +154,10 @@ impl SettingsReader<'_> {
 
     fn read_value(&mut self, full: &str, name_span: Range<usize>, value: &Spanned<DeValue<'_>>) {
         let Some(key) = key(full) else { return };
+        if key.kind == Kind::Names {
+            self.read_names(full, name_span, value);
+            return;
+        }
         let text = match value.get_ref() {
             DeValue::String(text) if key.kind.is_text() => Some(text.to_string()),
             DeValue::Integer(number) if !key.kind.is_text() && number.radix() == 10 => {
@@ -170,6 +174,30 @@ impl SettingsReader<'_> {
             let message = format!("`{full}` must be {}", key.kind.expected());
             self.report(&value.span(), message, None);
         }
+    }
+
+    fn read_names(&mut self, full: &str, name_span: Range<usize>, value: &Spanned<DeValue<'_>>) {
+        let mut names = Vec::new();
+        let entries = value.get_ref().as_array();
+        for entry in entries.into_iter().flatten() {
+            let name = entry.get_ref().as_str().and_then(|it| Kind::Names.read(it));
+            match name {
+                Some(Value::Names(name)) => names.extend(name),
+                _ => {
+                    let message = format!("`{full}` must be {}", Kind::Names.expected());
+                    self.report(&entry.span(), message, None);
+                    return;
+                }
+            }
+        }
+        if entries.is_none() {
+            let message = format!("`{full}` must be {}", Kind::Names.expected());
+            self.report(&value.span(), message, None);
+            return;
+        }
+        let (line, _) = self.position(name_span.start);
+        self.given
+            .insert(full.to_owned(), (Value::Names(names), line));
     }
 
     fn report(&mut self, at: &Range<usize>, message: String, nearest: Option<String>) {
@@ -222,6 +250,9 @@ mod tests {
         let text = "harness = \"a\"\n[limits]\nagents = 4\nharness.\"b.c\" = 2\n[limits.status]\n\
                     working = 0\n[notify]\nbell = false\n";
         let given = parse(text).unwrap();
+        let labels = parse("[forge]\nlabels = [\"one\", \"two words\"]\n").unwrap();
+        let names = vec![String::from("one"), String::from("two words")];
+        assert_eq!(labels["forge.labels"], (Value::Names(names), 2));
         assert_eq!(given["harness"], (Value::text("a"), 1));
         assert_eq!(given["limits.agents"], (Value::Count(4), 3));
         assert_eq!(given["limits.harness.b.c"], (Value::Count(2), 4));
@@ -232,7 +263,8 @@ mod tests {
     #[test]
     fn all_mistakes_are_reported_with_their_position() {
         let text = "# ä\nharnes = \"a\"\nsize = 3\nlimits = 3\n[pool]\n  sise = 3\nsize = -1\n\
-                    when_full = \"wait\"\n[log]\nkeep = \"3\"\nnonsense = 1\n";
+                    when_full = \"wait\"\n[log]\nkeep = \"3\"\nnonsense = 1\n\
+                    [forge]\nlabels = \"x\"\nrepository = \"ada/x\"\n";
         let expected = [
             (2, 1, "unknown key `harnes`", Some("harness")),
             (3, 1, "unknown key `size`", Some("pool.size")),
@@ -247,6 +279,18 @@ mod tests {
             ),
             (10, 8, "`log.keep` must be a number, 0 or larger", None),
             (11, 1, "unknown key `log.nonsense`", None),
+            (
+                13,
+                10,
+                "`forge.labels` must be a list of names, such as [\"one\", \"two\"]",
+                None,
+            ),
+            (
+                14,
+                14,
+                "`forge.repository` must be a repository, such as \"github.com/ada/engine\"",
+                None,
+            ),
         ];
         let expected = expected.map(|(line, column, message, nearest)| {
             (line, column, message.to_owned(), nearest.map(str::to_owned))

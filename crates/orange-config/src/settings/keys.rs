@@ -5,7 +5,7 @@ use std::time::Duration;
 use orange_engine::effect::MergeStrategy;
 
 use super::value::{Kind, Value};
-use crate::{ORANGE_BRANCH, ORANGE_LOG, ORANGE_WAIT, Project, WhenFull};
+use crate::{MergePlace, ORANGE_BRANCH, ORANGE_LOG, ORANGE_WAIT, Project, WhenFull};
 
 /// A key that the user may set, or a family of keys when its name ends in `.*`.
 #[derive(Debug)]
@@ -149,6 +149,67 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Duration,
         meaning: "How long `merge.verify` may take.",
         default: || Some(Value::Duration(Duration::from_mins(30))),
+        ..PLAIN
+    },
+    Key {
+        name: "forge.repository",
+        kind: Kind::Repository,
+        meaning: "The repository on GitHub; defaults to the one of the registered remote.",
+        project: |it| it.forge_repository.as_deref().map(Value::text),
+        ..PLAIN
+    },
+    Key {
+        name: "forge.token_command",
+        kind: Kind::Command,
+        meaning: "A shell command that prints the token for GitHub; defaults to `GH_TOKEN` or `gh auth token`.",
+        ..PLAIN
+    },
+    Key {
+        name: "forge.merge",
+        kind: Kind::OneOf(&["forge", "local"]),
+        meaning: "Where a task with a pull request is merged: on GitHub (`forge`) or here (`local`).",
+        default: || Some(Value::text("forge")),
+        project: |it| {
+            Some(Value::text(match it.forge_merge? {
+                MergePlace::Forge => "forge",
+                MergePlace::Local => "local",
+            }))
+        },
+        ..PLAIN
+    },
+    Key {
+        name: "forge.draft",
+        kind: Kind::Switch,
+        meaning: "Whether a new pull request is a draft.",
+        default: || Some(Value::Switch(true)),
+        project: |it| it.forge_draft.map(Value::Switch),
+        ..PLAIN
+    },
+    Key {
+        name: "forge.labels",
+        kind: Kind::Names,
+        meaning: "The labels of a new pull request.",
+        project: |it| it.forge_labels.clone().map(Value::Names),
+        ..PLAIN
+    },
+    Key {
+        name: "forge.poll",
+        kind: Kind::Duration,
+        meaning: "How often `orange serve` looks at a pull request that is being worked on or checked.",
+        default: || Some(Value::Duration(Duration::from_mins(1))),
+        ..PLAIN
+    },
+    Key {
+        name: "forge.cold",
+        kind: Kind::Duration,
+        meaning: "How often `orange serve` looks at any other pull request.",
+        default: || Some(Value::Duration(Duration::from_mins(15))),
+        ..PLAIN
+    },
+    Key {
+        name: "forge.share",
+        meaning: "How many percent of your remaining GitHub quota orange may use; more than 100 counts as 100.",
+        default: || Some(Value::Count(50)),
         ..PLAIN
     },
     Key {

@@ -18,7 +18,7 @@ use orange_engine::schedule::Limits;
 use serde::Serialize;
 use value::Value;
 
-use super::{Environment, Home, Project, WhenFull};
+use super::{Environment, Home, MergePlace, Project, WhenFull};
 
 /// Everything that can be set, fully resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,7 @@ pub struct Settings {
     /// The worktrees of a project.
     pub pool: PoolSettings,
     pub merge: MergeSettings,
+    pub forge: ForgeSettings,
     pub supervisor: SupervisorSettings,
     /// How long an agent's request for permission waits for the user's answer.
     pub permission_wait: Duration,
@@ -70,6 +71,25 @@ pub struct MergeSettings {
     /// The shell command that must succeed on the result before anything moves.
     pub verify: Option<String>,
     pub verify_timeout: Duration,
+}
+
+/// How orange works with pull requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForgeSettings {
+    /// `host/owner/name`; if absent, the registered remote decides.
+    pub repository: Option<String>,
+    /// A shell command that prints the token.
+    pub token_command: Option<String>,
+    pub merge: MergePlace,
+    /// Whether a new pull request is a draft.
+    pub draft: bool,
+    pub labels: Vec<String>,
+    /// The time between two looks at a pull request that changes.
+    pub poll: Duration,
+    /// The time between two looks at any other.
+    pub cold: Duration,
+    /// The percentage of the remaining quota that orange may use.
+    pub share: u32,
 }
 
 /// The programs that open a worktree, each with its arguments in one line.
@@ -318,6 +338,22 @@ fn resolve(all: Vec<Setting>) -> Settings {
             verify: text("merge.verify").filter(|it| !it.trim().is_empty()),
             verify_timeout: duration("merge.verify_timeout"),
         },
+        forge: ForgeSettings {
+            repository: text("forge.repository"),
+            token_command: text("forge.token_command").filter(|it| !it.trim().is_empty()),
+            merge: match text("forge.merge").as_deref() {
+                Some("local") => MergePlace::Local,
+                _ => MergePlace::Forge,
+            },
+            draft: is_on("forge.draft"),
+            labels: match value("forge.labels") {
+                Some(Value::Names(labels)) => labels,
+                _ => Vec::new(),
+            },
+            poll: duration("forge.poll"),
+            cold: duration("forge.cold"),
+            share: count("forge.share").unwrap_or_default(),
+        },
         supervisor: SupervisorSettings {
             tick: duration("supervisor.tick"),
             sweep: duration("supervisor.sweep"),
@@ -426,10 +462,22 @@ mod tests {
         let mut own = project();
         own.workflow = Some("c".to_owned());
         own.pool_size = Some(5);
+        own.forge_merge = Some(MergePlace::Local);
+        own.forge_labels = Some(vec![String::from("agent")]);
+        own.forge_repository = Some(String::from("github.com/ada/engine"));
+        // A key that only `config.toml` may have is one that orange does not know in a project.
+        let program = serde_json::json!("steal");
+        own.other
+            .insert(String::from("forge_token_command"), program);
         let settings = load("debug", Some(&own)).unwrap();
         assert_eq!(settings.workflow, "c");
         assert_eq!(settings.harness, Some(HarnessName::new("b")));
         assert_eq!(settings.pool.size, 5);
+        assert_eq!(settings.forge.merge, MergePlace::Local);
+        assert_eq!(settings.forge.labels, ["agent"]);
+        let repository = settings.forge.repository.as_deref();
+        assert_eq!(repository, Some("github.com/ada/engine"));
+        assert_eq!(settings.forge.token_command, None);
         assert_eq!(settings.log.level, LogLevel::Debug);
         assert!(matches!(
             load("loud", None),

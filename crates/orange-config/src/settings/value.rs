@@ -25,6 +25,10 @@ pub enum Kind {
     Switch,
     /// An address that begins with `http://` or `https://`.
     Url,
+    /// `host/owner/name`.
+    Repository,
+    /// A list of names.
+    Names,
     OneOf(&'static [&'static str]),
 }
 
@@ -40,6 +44,7 @@ pub enum Value {
     Switch(bool),
     /// An address, of which only the host is shown: the rest is often a secret.
     Url(String),
+    Names(Vec<String>),
 }
 
 impl Value {
@@ -77,6 +82,12 @@ impl Kind {
                 let is_plain = !text.contains(|it: char| it.is_control() || it.is_whitespace());
                 (is_plain && !host.is_empty()).then(|| Value::Url(text.to_owned()))
             }
+            Kind::Repository => is_repository(text).then(|| Value::text(text)),
+            // A file writes them as an array; each of its texts is read on its own.
+            Kind::Names => {
+                let is_name = !text.trim().is_empty() && !text.contains(char::is_control);
+                is_name.then(|| Value::Names(vec![text.trim().to_owned()]))
+            }
             Kind::OneOf(words) => words.contains(&text).then(|| Value::text(text)),
         }
     }
@@ -98,6 +109,8 @@ impl Kind {
             Kind::Size => "a size, such as \"500KB\", \"10MB\" or \"1GB\"".to_owned(),
             Kind::Switch => "true or false".to_owned(),
             Kind::Url => "an address, such as \"https://example.org/hook\"".to_owned(),
+            Kind::Repository => "a repository, such as \"github.com/ada/engine\"".to_owned(),
+            Kind::Names => "a list of names, such as [\"one\", \"two\"]".to_owned(),
             Kind::OneOf(words) => {
                 let words: Vec<String> = words.iter().map(|it| format!("\"{it}\"")).collect();
                 words.join(" or ")
@@ -113,6 +126,14 @@ fn parse_measure(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let (_, factor) = units.iter().find(|(name, _)| *name == unit)?;
     let product = number.parse::<u64>().ok()?.checked_mul(*factor)?;
     (product > 0).then_some(product)
+}
+
+/// Whether a text is `host/owner/name`.
+fn is_repository(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | ':');
+    let is_name = |part: &str| part.chars().all(is_plain) && !part.trim_matches('.').is_empty();
+    let parts: Vec<&str> = text.split('/').collect();
+    parts.len() == 3 && parts.into_iter().all(is_name)
 }
 
 /// The host of an address.
@@ -139,6 +160,7 @@ impl fmt::Display for Value {
                 let scheme = url.split(':').next().unwrap_or_default();
                 write!(formatter, "{scheme}://{}/…", host(url).unwrap_or_default())
             }
+            Value::Names(names) => formatter.write_str(&names.join(", ")),
         }
     }
 }
@@ -158,7 +180,7 @@ impl schemars::JsonSchema for Value {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": ["string", "integer", "boolean"] })
+        schemars::json_schema!({ "type": ["string", "integer", "boolean", "array"] })
     }
 }
 
@@ -167,6 +189,7 @@ impl Serialize for Value {
         match self {
             Value::Count(count) => serializer.serialize_u32(*count),
             Value::Switch(is_on) => serializer.serialize_bool(*is_on),
+            Value::Names(names) => serializer.collect_seq(names),
             other => serializer.collect_str(other),
         }
     }
@@ -192,6 +215,24 @@ mod tests {
         assert_eq!(minute.to_string(), "1m");
         for bad in ["", "5", "s", "0s", "-1s", "1 s", "1d", "99999999999999999h"] {
             assert_eq!(Kind::Duration.read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_repository_has_a_host_an_owner_and_a_name() {
+        for good in ["github.com/ada/engine", "ghe.example.org:8443/ada/x.y_z-1"] {
+            assert!(Kind::Repository.read(good).is_some(), "{good}");
+        }
+        for bad in [
+            "",
+            "ada/engine",
+            "https://github.com/ada/engine",
+            "github.com/ada/..",
+            "github.com//engine",
+            "a/b/c/d",
+            "github.com/ada/en gine",
+        ] {
+            assert_eq!(Kind::Repository.read(bad), None, "{bad}");
         }
     }
 

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use crate::agents::Agents;
 use crate::callers::Callers;
 use crate::context::Context;
+use crate::forge::Forge;
 use crate::request::Requests;
 use crate::steps::Steps;
 use crate::workspaces::Workspaces;
@@ -27,6 +28,7 @@ pub struct Admin {
     context: Arc<Context>,
     callers: Callers,
     workspaces: Workspaces,
+    forge: Forge,
     steps: Steps,
     agents: Agents,
     requests: Requests,
@@ -37,6 +39,7 @@ impl Admin {
         context: &Arc<Context>,
         callers: &Callers,
         workspaces: &Workspaces,
+        forge: &Forge,
         steps: &Steps,
         agents: &Agents,
         requests: &Requests,
@@ -45,6 +48,7 @@ impl Admin {
             context: Arc::clone(context),
             callers: callers.clone(),
             workspaces: workspaces.clone(),
+            forge: forge.clone(),
             steps: steps.clone(),
             agents: agents.clone(),
             requests: requests.clone(),

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use orange_config::clock::{self, Deadline};
-use orange_config::{ORANGE_BACKGROUND, ORANGE_HOME};
+use orange_config::{ORANGE_BACKGROUND, ORANGE_CALLER, ORANGE_HOME};
 use orange_effects::command::{Invocation, start_detached};
 use orange_effects::process::{Liveness, ProcessIdentity};
 use orange_engine::names::TaskId;
@@ -50,6 +50,13 @@ impl Context {
         words: &[&str],
     ) -> Result<ProcessIdentity, DriverError> {
         variables.insert(ORANGE_HOME.into(), self.home.path().into());
+        // An agent could send the token to a server of its own.
+        let is_for_agent = self.environment.variable(ORANGE_CALLER).is_some();
+        if is_for_agent || self.is_called_by_agent() {
+            variables.insert(ORANGE_CALLER.into(), "agent".into());
+        } else {
+            variables.extend(self.environment.forge_variables());
+        }
         let command = Invocation::new(&self.orange, variables)
             .arguments(words)
             .directory("/");

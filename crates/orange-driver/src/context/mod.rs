@@ -170,6 +170,11 @@ impl Context {
         Ok(Projects::load(&self.home)?)
     }
 
+    /// Every registered project, in the order of the file.
+    pub fn all_projects(&self) -> Result<Vec<Project>, DriverError> {
+        Ok(self.projects()?.projects)
+    }
+
     /// The first harness by name whose program is installed.
     pub fn first_installed(&self, harnesses: &Harnesses) -> Option<HarnessName> {
         let path = self.environment.variable("PATH");

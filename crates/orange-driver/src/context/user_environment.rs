@@ -76,9 +76,11 @@ impl Context {
 }
 
 impl Context {
-    /// The user's latest variables, if they were saved.
+    /// The user's latest variables, if they were saved. This process keeps its own access to
+    /// GitHub, which is never saved.
     pub(crate) fn saved_environment(&self) -> Option<Environment> {
         let mut saved = load(&self.home.environment())?;
+        saved.extend(self.environment.forge_variables());
         saved.insert(ORANGE_HOME.into(), self.home.path().into());
         Some(Environment::of(saved))
     }

@@ -84,6 +84,8 @@ pub enum DriverError {
         size: u32,
         holders: Vec<(WorkspaceName, TaskId)>,
     },
+    #[error("cannot open a pull request of project `{project}`: it has no repository on GitHub")]
+    NoForge { project: ProjectName },
     #[error("cannot change workspace `{0}`: another process is changing it")]
     WorkspaceBusy(WorkspaceName),
     #[error("cannot uninstall: orange is working on task `{task}`")]

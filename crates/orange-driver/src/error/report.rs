@@ -202,6 +202,12 @@ impl DriverError {
                          for `{project}` in projects.json"
                     ))
             }
+            DriverError::NoForge { project } => Report::new(Kind::Refused, "no-forge")
+                .hint(format!(
+                    "set `forge_repository` of `{project}` in `projects.json` to \
+                     `github.com/OWNER/NAME`, then check with `orange forge status`"
+                ))
+                .details(json!({ "project": project })),
             DriverError::WorkspaceBusy(_) => {
                 Report::new(Kind::Busy, "workspace-busy").hint("run the command again")
             }

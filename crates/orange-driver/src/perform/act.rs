@@ -65,10 +65,10 @@ impl Performer {
                 }
                 Ok(merged)
             }
-            Effect::CreatePr(_) => Err(not_available("opening a pull request")),
-            Effect::ReadyPr | Effect::RerunChecks { .. } | Effect::MergePr { .. } => {
-                Err(not_available("changing a pull request"))
-            }
+            Effect::CreatePr(create) => self.create_pr(store, &task, create),
+            Effect::ReadyPr => self.ready_pr(&task),
+            Effect::RerunChecks { head } => self.rerun_checks(&task, head),
+            Effect::MergePr { head, strategy } => self.merge_pr(&task, head, *strategy),
             Effect::CreateChildren { delegations } => {
                 self.create_children(store, &task, pending.planned.id, delegations)
             }

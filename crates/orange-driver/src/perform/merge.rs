@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use orange_config::clock;
+use orange_config::{MergePlace, clock};
 use orange_effects::git::{
     GitError, MergeObstacle, MergeOutcome, MergeRefusal, MergeRequest, Verify,
 };
@@ -39,7 +39,11 @@ impl Performer {
             .repository_of(task)
             .map_err(Failure::temporary)?;
         let settings = self.context.settings(Some(&project));
-        let settings = settings.map_err(Failure::temporary)?.merge;
+        let settings = settings.map_err(Failure::temporary)?;
+        if let (Some(link), MergePlace::Forge) = (&merge.pull_request, settings.forge.merge) {
+            return self.merge_on_forge(store, task, merge, link);
+        }
+        let settings = settings.merge;
         let is_cancelled = || is_cancelled(store, pending);
         let verification = settings.verify.as_ref().map(|command| Verification {
             task,

@@ -12,7 +12,9 @@ mod conversation;
 mod deliver;
 mod kill;
 mod merge;
+mod merge_on_forge;
 mod notify;
+mod pull_request;
 mod remote;
 mod spawn;
 pub(crate) mod warn_unperformed;
@@ -37,6 +39,7 @@ use crate::context::Context;
 use crate::context::lock::Lock;
 use crate::due::{Next, next};
 use crate::failure::Failure;
+use crate::forge::Forge;
 use crate::schedule::Scheduler;
 use crate::steps::Steps;
 use crate::workspaces::Workspaces;
@@ -46,6 +49,7 @@ use crate::workspaces::Workspaces;
 pub struct Performer {
     context: Arc<Context>,
     workspaces: Workspaces,
+    forge: Forge,
     steps: Steps,
     agents: Agents,
     scheduler: Scheduler,
@@ -58,6 +62,7 @@ impl Performer {
     pub(crate) fn new(
         context: &Arc<Context>,
         workspaces: &Workspaces,
+        forge: &Forge,
         steps: &Steps,
         agents: &Agents,
         scheduler: &Scheduler,
@@ -65,6 +70,7 @@ impl Performer {
         Performer {
             context: Arc::clone(context),
             workspaces: workspaces.clone(),
+            forge: forge.clone(),
             steps: steps.clone(),
             agents: agents.clone(),
             scheduler: scheduler.clone(),
@@ -115,6 +121,11 @@ impl Performer {
             if store.require(task)?.task.is_deleted {
                 return Ok((PerformResult::All, Ok(())));
             }
+            if let Next::Now(pending) = next(&store, task, clock::now())?
+                && self.is_for_another(&pending)
+            {
+                return Ok((PerformResult::Elsewhere, Ok(())));
+            }
             let Some(lock) = Lock::to_perform(&directory)? else {
                 return Ok((PerformResult::Elsewhere, Ok(())));
             };
@@ -163,6 +174,9 @@ impl Performer {
         let mut copies = Ok(());
         let mut upcoming = next(store, task, clock::now())?;
         while let Next::Now(pending) = upcoming {
+            if self.is_for_another(&pending) {
+                break;
+            }
             self.perform_one(store, &pending)?;
             upcoming = next(store, task, clock::now())?;
             // Before the start of an agent, leave the files for later: writing them would delay

@@ -5,6 +5,7 @@ pub(crate) mod ask;
 pub(crate) mod delete;
 pub(crate) mod drafts;
 pub(crate) mod edit;
+pub(crate) mod look;
 pub(crate) mod merge_feedback;
 pub(crate) mod permission;
 pub(crate) mod recover;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use crate::agents::Agents;
 use crate::callers::Callers;
 use crate::context::Context;
+use crate::forge::Forge;
 use crate::perform::Performer;
 use crate::steps::Steps;
 use crate::workspaces::Workspaces;
@@ -27,6 +29,7 @@ pub struct Requests {
     context: Arc<Context>,
     callers: Callers,
     workspaces: Workspaces,
+    forge: Forge,
     steps: Steps,
     agents: Agents,
     performer: Performer,
@@ -37,6 +40,7 @@ impl Requests {
         context: &Arc<Context>,
         callers: &Callers,
         workspaces: &Workspaces,
+        forge: &Forge,
         steps: &Steps,
         agents: &Agents,
         performer: &Performer,
@@ -45,6 +49,7 @@ impl Requests {
             context: Arc::clone(context),
             callers: callers.clone(),
             workspaces: workspaces.clone(),
+            forge: forge.clone(),
             steps: steps.clone(),
             agents: agents.clone(),
             performer: performer.clone(),

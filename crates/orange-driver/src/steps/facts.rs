@@ -78,8 +78,11 @@ impl Steps {
                     })?;
                     known.facts.origin = Some(origin);
                 }
-                // No forge is supported yet, so there is no pull request.
-                FactNeeded::PullRequest => known.facts.pull_request = Some(None),
+                FactNeeded::PullRequest => {
+                    let facts = self.forge.facts(store, task);
+                    let facts = facts.map_err(|failure| failure.into_driver_error(&task.id))?;
+                    known.facts.pull_request = Some(facts);
+                }
                 FactNeeded::Report { run } => {
                     let report = self.report(task, run)?;
                     known.facts.reports.insert(run.clone(), report);

@@ -27,6 +27,7 @@ use crate::DriverError;
 use crate::callers::Callers;
 use crate::context::Context;
 use crate::context::ids;
+use crate::forge::Forge;
 use crate::workspaces::Workspaces;
 
 /// Decides about a task and records what follows.
@@ -35,14 +36,21 @@ pub struct Steps {
     context: Arc<Context>,
     callers: Callers,
     workspaces: Workspaces,
+    forge: Forge,
 }
 
 impl Steps {
-    pub(crate) fn new(context: &Arc<Context>, callers: &Callers, workspaces: &Workspaces) -> Steps {
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        callers: &Callers,
+        workspaces: &Workspaces,
+        forge: &Forge,
+    ) -> Steps {
         Steps {
             context: Arc::clone(context),
             callers: callers.clone(),
             workspaces: workspaces.clone(),
+            forge: forge.clone(),
         }
     }
 }

@@ -8,6 +8,7 @@
 mod background_job;
 mod batch_workers;
 mod files;
+mod forge;
 mod pace;
 mod reactions;
 mod scheduling;
@@ -33,6 +34,7 @@ use serde_json::json;
 use crate::supervisor::background_job::BackgroundJob;
 use crate::supervisor::batch_workers::{start_confirmers, start_event_workers, start_readers};
 use crate::supervisor::files::Files;
+use crate::supervisor::forge::start_polling;
 use crate::supervisor::pace::Pace;
 use crate::supervisor::scheduling::{start_cleanup, start_notifying, start_scheduling};
 use crate::supervisor::server::Server;
@@ -164,6 +166,7 @@ pub struct Supervisor {
     scheduling: BackgroundJob,
     cleanup: BackgroundJob,
     notifying: BackgroundJob,
+    polling: BackgroundJob,
     driver: Driver,
     settings: Settings,
     watcher: Watcher,
@@ -237,6 +240,7 @@ impl Supervisor {
             scheduling: start_scheduling(driver.clone()).map_err(SupervisorError::Thread)?,
             cleanup: start_cleanup(driver.clone()).map_err(SupervisorError::Thread)?,
             notifying: start_notifying(driver.clone()).map_err(SupervisorError::Thread)?,
+            polling: start_polling(driver.clone()).map_err(SupervisorError::Thread)?,
             files: Files::new(driver.context.home(), sender.clone())?,
             server: Server::new(sender.clone()),
             tasks: Tasks::default(),
@@ -294,6 +298,7 @@ impl Supervisor {
             if self.tick.has_passed() {
                 self.tick = Deadline::after(self.settings.tick);
                 self.query_server();
+                self.polling.request();
             }
             if self.sweep.has_passed() {
                 self.sweep = Deadline::after(self.settings.sweep);

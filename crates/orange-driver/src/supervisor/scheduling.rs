@@ -4,7 +4,7 @@ use orange_config::LogLevel;
 use serde_json::json;
 
 use super::background_job::BackgroundJob;
-use crate::{Driver, DriverError};
+use crate::Driver;
 
 /// Starts queued tasks on request.
 pub(super) fn start_scheduling(driver: Driver) -> Result<BackgroundJob, String> {
@@ -40,14 +40,14 @@ pub(super) fn start_cleanup(driver: Driver) -> Result<BackgroundJob, String> {
 }
 
 /// Logs a failure once, however often it repeats; invalid settings, for example, fail every check.
-struct FailureLog {
+pub(super) struct FailureLog {
     driver: Driver,
     event: &'static str,
     last: Option<String>,
 }
 
 impl FailureLog {
-    fn new(driver: Driver, event: &'static str) -> FailureLog {
+    pub(super) fn new(driver: Driver, event: &'static str) -> FailureLog {
         FailureLog {
             driver,
             event,
@@ -55,7 +55,7 @@ impl FailureLog {
         }
     }
 
-    fn note(&mut self, done: Result<(), DriverError>) {
+    pub(super) fn note(&mut self, done: Result<(), impl ToString>) {
         let error = done.err().map(|error| error.to_string());
         if let Some(error) = error.as_ref().filter(|_| error != self.last) {
             let more = json!({ "error": error });

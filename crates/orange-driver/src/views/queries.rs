@@ -1,5 +1,7 @@
 //! Queries about tasks; nothing here writes.
 
+use std::collections::BTreeMap;
+
 use orange_config::clock;
 use orange_engine::Workflow;
 use orange_engine::event::Event;
@@ -11,13 +13,14 @@ use orange_engine::role::Role;
 use orange_engine::schedule::{SchedulePlace, ScheduledTask, Wait};
 use orange_engine::why::{Explanation, explain};
 use orange_store::{
-    ImportResult, InboxEntry, Pending, RunRecord, Store, StoredTask, WorkspaceRecord,
+    ImportResult, InboxEntry, Pending, RunRecord, Store, StoreError, StoredTask, WorkspaceRecord,
 };
 
 use crate::DriverError;
 use crate::agents::activity::RunActivity;
 use crate::agents::run_check::{RunObservation, is_dead};
 use crate::context::ids;
+use crate::forge::snapshot::{PullRequestSnapshot, StoredFacts};
 use crate::steps::pinned_workflow;
 use crate::views::Views;
 use crate::workspaces::kept::KeptWorktree;
@@ -47,6 +50,8 @@ pub struct TaskDetails {
     pub waits: Vec<Wait>,
     /// Whether effects are due that no process performs.
     pub is_unperformed: bool,
+    /// What was last seen of its pull request.
+    pub pull_request: Option<PullRequestSnapshot>,
     /// Its child tasks.
     pub children: Vec<ScheduledTask>,
 }
@@ -116,6 +121,7 @@ impl Views {
             seen,
             // Invalid settings must not prevent showing a task; the outlook reports them.
             waits: self.scheduler.waits(&store, task).unwrap_or_default(),
+            pull_request: StoredFacts::load(&store, task)?.map(|it| it.snapshot),
             children: store.children(task)?,
             workspace: store.workspace_of(task)?,
             inbox: store.inbox(task)?,
@@ -166,6 +172,13 @@ impl Views {
                 ..Facts::default()
             },
         };
+        // A view shows the last look, and asks nothing.
+        let seen = StoredFacts::load(&store, task)?;
+        context.facts.pull_request = match (&stored.task.pull_request, seen) {
+            (None, _) => Some(None),
+            (Some(_), Some(seen)) => Some(Some(seen.facts())),
+            (Some(_), None) => None,
+        };
         let mut ways = next_steps(&workflow, &stored.task, &context);
         if ways.iter().any(|way| !way.unchecked.is_empty()) {
             match self
@@ -185,6 +198,22 @@ impl Views {
             unknown,
             is_cancelled,
         })
+    }
+
+    /// What was last seen of every pull request, by task.
+    pub fn pull_requests(&self) -> Result<BTreeMap<TaskId, PullRequestSnapshot>, DriverError> {
+        let store = match Store::open_read_only(&self.context.home) {
+            Err(StoreError::Missing { .. }) => return Ok(BTreeMap::new()),
+            store => store?,
+        };
+        let mut seen = BTreeMap::new();
+        for (task, record) in store.pull_requests()? {
+            // An unreadable row is as good as none.
+            if let Ok(facts) = serde_json::from_str::<StoredFacts>(&record.facts) {
+                seen.insert(task, facts.snapshot);
+            }
+        }
+        Ok(seen)
     }
 
     /// The messages of a task, including read ones.

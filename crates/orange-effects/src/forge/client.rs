@@ -50,6 +50,7 @@ pub struct Client {
     pacer: Pacer,
     quotas: BTreeMap<String, Quota>,
     notices: BTreeSet<String>,
+    skew: Option<i64>,
 }
 
 /// A value that was read.
@@ -142,7 +143,13 @@ impl Client {
             pacer: Pacer::new(clock),
             quotas: BTreeMap::new(),
             notices: BTreeSet::new(),
+            skew: None,
         }
+    }
+
+    /// How many seconds the forge's clock is ahead of ours, by its last answer.
+    pub fn clock_skew(&self) -> Option<i64> {
+        self.skew
     }
 
     pub fn host(&self) -> &Host {
@@ -394,6 +401,10 @@ impl Client {
             };
             self.quotas.insert(kind.to_owned(), quota);
         }
+        if let Some(theirs) = response.header("date").and_then(read_http_date) {
+            let own = self.pacer.clock.now();
+            self.skew = Some((theirs.millis() - own.millis()) / 1000);
+        }
         let announced = ["deprecation", "sunset"].map(|name| (name, response.header(name)));
         let announced = announced.into_iter().filter_map(|(name, value)| {
             let value: String = value?.chars().take(100).collect();
@@ -444,6 +455,19 @@ impl Client {
     }
 }
 
+/// Reads a date such as `Tue, 17 Nov 2026 13:29:20 GMT`.
+fn read_http_date(text: &str) -> Option<Timestamp> {
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [_, day, month, year, time, "GMT"] = words.as_slice() else {
+        return None;
+    };
+    let month = MONTHS.iter().position(|it| it == month)? + 1;
+    Timestamp::parse(&format!("{year}-{month:02}-{day:0>2}T{time}Z")).ok()
+}
+
 /// The scheme and authority of an address.
 fn origin(address: &str) -> &str {
     let Some(start) = address.find("://").map(|at| at + 3) else {
@@ -488,4 +512,22 @@ pub fn encode(part: &str) -> String {
         encoded = encoded.replace('.', "%2E");
     }
     encoded
+}
+
+#[cfg(test)]
+mod date_tests {
+    use super::*;
+
+    #[test]
+    fn the_date_of_an_answer_is_read() {
+        let read = read_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        assert_eq!(read.to_string(), "1994-11-06T08:49:37.000Z");
+        for bad in [
+            "",
+            "Sunday, 06-Nov-94 08:49:37 GMT",
+            "Sun, 06 Now 1994 08:49:37 GMT",
+        ] {
+            assert_eq!(read_http_date(bad), None, "{bad}");
+        }
+    }
 }

@@ -17,6 +17,7 @@ pub use error::GitError;
 pub use merge::delete_branch::Deletion;
 pub use merge::diff::{BranchDiff, DiffPart, DiffRequest, FileDiff};
 pub use merge::diff_size::DiffSize;
+pub use merge::elsewhere::FollowedBranch;
 pub use merge::preview::MergePreview;
 pub use merge::push::PushResult;
 pub use merge::refusal::{MergeObstacle, MergeRefusal};

@@ -8,9 +8,9 @@ use orange_config::Environment;
 
 use super::hidden::{agent_ask, background, detach, exec_run, status_line, tether};
 use super::{
-    Dashboard, agent_event, allow, attention, completions, config, demo, deny, doctor, harness,
-    help, inbox, install, log, man, project, rebuild, schema, serve, task, uninstall, usage,
-    workflow, workspace,
+    Dashboard, agent_event, allow, attention, completions, config, demo, deny, doctor, forge,
+    harness, help, inbox, install, log, man, project, rebuild, schema, serve, task, uninstall,
+    usage, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Text};
@@ -57,6 +57,8 @@ pub enum Command {
     Workspace(workspace::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Workflow(workflow::Command),
+    #[command(subcommand, disable_help_subcommand = true)]
+    Forge(forge::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Harness(harness::Command),
     Serve(serve::Args),
@@ -113,6 +115,7 @@ impl Command {
             Command::Inbox(args) => inbox::run(args, environment, output),
             Command::AgentEvent(args) => Ok(agent_event::run(args, environment)),
             Command::Workspace(command) => command.run(environment, output),
+            Command::Forge(command) => command.run(environment, output),
             Command::Harness(command) => command.run(environment, output),
             Command::Config(command) => command.run(environment, output),
             Command::Log(args) => log::run(args, environment, output),

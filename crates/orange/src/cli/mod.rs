@@ -11,6 +11,7 @@ mod dashboard;
 mod demo;
 mod deny;
 mod doctor;
+mod forge;
 mod harness;
 mod help;
 mod hidden;

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::answer::schemas::Shape;
 use super::request::{permission, requests, several};
 use super::{
-    answer, attention, config, doctor, harness, inbox, install, log, project, rebuild, serve, task,
-    uninstall, workflow, workspace,
+    answer, attention, config, doctor, forge, harness, inbox, install, log, project, rebuild,
+    serve, task, uninstall, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
@@ -41,6 +41,8 @@ pub const ALL: &[&Shape] = &[
     &config::show::SHAPE,
     &doctor::SHAPE,
     &answer::error::SHAPE,
+    &forge::look::SHAPE,
+    &forge::status::SHAPE,
     &harness::list::SHAPE,
     &harness::unpark::SHAPE,
     &inbox::SHAPE,

@@ -92,6 +92,8 @@ fn row(key: &Key, settings: &Settings) -> String {
         Kind::Size => "a size".to_owned(),
         Kind::Switch => "`true` or `false`".to_owned(),
         Kind::Url => "an address".to_owned(),
+        Kind::Repository => "a repository".to_owned(),
+        Kind::Names => "a list of names".to_owned(),
         Kind::OneOf(words) => {
             let words: Vec<_> = words.iter().map(|it| format!("`{it}`")).collect();
             words.join(", ")
@@ -106,6 +108,9 @@ fn row(key: &Key, settings: &Settings) -> String {
         "pool.when_full" => "`when_full`".to_owned(),
         "merge.strategy" => "`merge_strategy`".to_owned(),
         "merge.verify" => "`merge_verify`".to_owned(),
+        "forge.repository" | "forge.merge" | "forge.draft" | "forge.labels" => {
+            format!("`{}`", key.name.replace('.', "_"))
+        }
         _ => String::new(),
     };
     let variable = key.variable.map(|it| format!("`{it}`")).unwrap_or_default();

@@ -28,6 +28,10 @@ mod deny;
 mod doctor;
 mod every_command;
 #[cfg(target_os = "linux")]
+mod forge_look;
+#[cfg(target_os = "linux")]
+mod forge_status;
+#[cfg(target_os = "linux")]
 mod inbox;
 #[cfg(target_os = "linux")]
 mod install;
@@ -71,6 +75,8 @@ mod task_logs;
 #[cfg(target_os = "linux")]
 mod task_merge;
 mod task_path;
+#[cfg(target_os = "linux")]
+mod task_pr;
 #[cfg(target_os = "linux")]
 mod task_reopen;
 #[cfg(target_os = "linux")]

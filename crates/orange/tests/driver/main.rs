@@ -17,6 +17,7 @@ mod dashboard;
 mod delivery;
 mod failures;
 mod follower;
+mod forge;
 mod home_moves;
 mod hooks;
 mod hostile;

@@ -22,6 +22,7 @@ mod home_fixture;
 mod hostile;
 mod kill_points;
 mod merge;
+mod merge_elsewhere;
 mod merge_kill_points;
 #[cfg(target_os = "linux")]
 mod merge_laws;

@@ -15,6 +15,7 @@ mod notes;
 mod old_home;
 mod open;
 mod parked_harnesses;
+mod pull_requests;
 mod races;
 mod rebuild;
 mod record;

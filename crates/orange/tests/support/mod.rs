@@ -1,5 +1,6 @@
 //! Helpers shared by the tests of the commands and the driver.
 
+pub mod forge_stage;
 pub mod gates;
 pub mod program;
 pub mod reporting_agent;

@@ -2,6 +2,7 @@
 
 mod disks;
 mod filters;
+mod forge;
 mod leftovers;
 mod rescues;
 mod skills;
@@ -93,6 +94,7 @@ impl Admin {
         self.check_kept_work(&projects, &mut found);
         self.check_submodules(&projects, &mut found);
         self.check_filters(&projects, &mut found);
+        self.check_forges(&projects, &mut found);
         let harnesses = self.context.harnesses()?;
         let mut project_harnesses = Vec::new();
         for project in &projects {

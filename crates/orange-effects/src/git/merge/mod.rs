@@ -9,6 +9,7 @@
 pub(crate) mod delete_branch;
 pub(crate) mod diff;
 pub(crate) mod diff_size;
+pub(crate) mod elsewhere;
 pub(crate) mod fast_forward;
 pub(crate) mod preview;
 pub(crate) mod push;

@@ -42,6 +42,49 @@ impl Git {
         })
     }
 
+    /// Makes a branch of the remote point to exactly this commit. Commits of the remote's branch
+    /// that this one lacks are replaced only if the branch is where orange last left it, `known`.
+    pub fn push_exactly(
+        &self,
+        branch: &BranchName,
+        head: &CommitId,
+        known: Option<&CommitId>,
+    ) -> Result<PushResult, GitError> {
+        let Some(remote) = self.remote()? else {
+            return Ok(PushResult::NoRemote);
+        };
+        let name = branch_ref(branch)?;
+        let current = self.branch_at(&remote, &name)?;
+        if current.as_ref() == Some(head) {
+            return Ok(PushResult::Done);
+        }
+        if let Some(current) = current.as_ref().filter(|it| Some(*it) != known)
+            && (self.commit_named(current.as_str())?.is_none() || !self.contains(head, current)?)
+        {
+            return Ok(PushResult::Rejected(format!(
+                "the remote's branch is at {current}, which {head} does not contain"
+            )));
+        }
+        let expected = current.as_ref().map_or("", CommitId::as_str);
+        let lease = format!("--force-with-lease={name}:{expected}");
+        let refspec = format!("{head}:{name}");
+        Ok(match self.push(&[lease.as_str()], &remote, &refspec)? {
+            None => PushResult::Done,
+            Some(message) => PushResult::Rejected(message),
+        })
+    }
+
+    /// The commit that a ref of the remote has now.
+    fn branch_at(&self, remote: &Remote, name: &str) -> Result<Option<CommitId>, GitError> {
+        let call = self.call_remote(["ls-remote", "--quiet"], remote);
+        let bytes = call.with_arguments([name]).bytes()?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        // git takes the name as a pattern, which also matches longer names with the same ending.
+        let mut rows = text.lines().filter_map(|line| line.split_once('\t'));
+        let found = rows.find(|(_, found)| *found == name);
+        Ok(found.map(|(commit, _)| CommitId::new(commit)))
+    }
+
     /// Pushes a commit to the remote's branch, as a fast-forward only; returns git's message if the
     /// push is rejected.
     pub(crate) fn push_commit(

@@ -63,7 +63,8 @@ impl Git {
         Ok(false)
     }
 
-    fn is_squash(&self, commit: &str, head: &CommitId) -> Result<bool, GitError> {
+    /// Whether a commit is what a merge of `head` would have made of its parent.
+    pub(crate) fn is_squash(&self, commit: &str, head: &CommitId) -> Result<bool, GitError> {
         let (parent, tree) = (format!("{commit}^"), format!("{commit}^{{tree}}"));
         let before = self.call(["rev-parse", "--verify", "--quiet", &parent]);
         let Some(before) = before.answer()? else {

@@ -230,8 +230,8 @@ impl Git {
         Ok(found.map(|found| CommitId::new(String::from_utf8_lossy(&found).trim())))
     }
 
-    /// Whether a commit has a file of this name at its root.
-    pub(crate) fn has_file(&self, commit: &str, file: &str) -> Result<bool, GitError> {
+    /// Whether a commit has a file or folder of this name.
+    pub fn has_file(&self, commit: &str, file: &str) -> Result<bool, GitError> {
         let call = self.call(["ls-tree", "-z", "--full-tree", commit, "--", file]);
         Ok(!call.bytes()?.is_empty())
     }

@@ -1,9 +1,10 @@
 //! Wording and small JSON bodies that several answers share.
 
 use orange_config::clock;
-use orange_driver::{Message, RunActivity};
+use orange_driver::{ChecksOutcome, Message, PullRequestSnapshot, ReviewSummary, RunActivity};
 use orange_engine::Task;
 use orange_engine::activity::Activity;
+use orange_engine::language::gates::PullRequestState;
 use orange_engine::names::RunId;
 use orange_engine::schedule::Wait;
 use orange_engine::time::Timestamp;
@@ -133,4 +134,49 @@ mod tests {
         assert_eq!(ago(now, before(0)), "just now");
         assert_eq!(ago(now, before(90)), "1m ago");
     }
+}
+
+/// What is known about a pull request, in one line.
+pub fn pull_request_text(seen: &PullRequestSnapshot) -> String {
+    let state = match (seen.state, seen.is_draft) {
+        (PullRequestState::Merged, _) => "merged",
+        (PullRequestState::Closed, _) => "closed without a merge",
+        (PullRequestState::Open, true) => "a draft",
+        (PullRequestState::Open, false) => "open",
+    };
+    let mut parts = vec![format!("#{} is {state}", seen.number)];
+    if seen.state != PullRequestState::Open {
+        return parts.remove(0);
+    }
+    if seen.is_conflicting == Some(true) {
+        parts.push(format!("conflicts with `{}`", seen.base));
+    }
+    parts.push(match &seen.checks {
+        None => String::from("checks unknown"),
+        Some(checks) => {
+            let names = match checks.names.as_slice() {
+                [] => String::new(),
+                names => format!(" ({})", names.join(", ")),
+            };
+            match checks.outcome {
+                ChecksOutcome::Passing => String::from("checks passed"),
+                ChecksOutcome::Failing => format!("checks failed{names}"),
+                ChecksOutcome::Pending => format!("checks running{names}"),
+                ChecksOutcome::None => String::from("no checks"),
+            }
+        }
+    });
+    match seen.review {
+        Some(ReviewSummary::Approved) => parts.push(String::from("approved")),
+        Some(ReviewSummary::ChangesRequested) => parts.push(String::from("changes requested")),
+        Some(ReviewSummary::Required) => parts.push(String::from("review required")),
+        Some(ReviewSummary::NotRequired) | None => {}
+    }
+    if let Some(count) = seen.open_threads.filter(|count| *count > 0) {
+        parts.push(format!("{count} open threads"));
+    }
+    if seen.is_queued {
+        parts.push(String::from("in the merge queue"));
+    }
+    parts.join(", ")
 }

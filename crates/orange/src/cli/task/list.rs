@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 
 use orange_config::Environment;
 use orange_config::clock;
-use orange_driver::{AgentState, DriverError, ListFilter, Overview, TaskRow};
+use orange_driver::{
+    AgentState, ChecksOutcome, DriverError, ListFilter, Overview, PullRequestSnapshot, TaskRow,
+};
 use orange_engine::activity::ActivityState;
+use orange_engine::language::gates::PullRequestState;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{ProjectName, Status, TaskId};
 use orange_engine::time::Timestamp;
@@ -89,6 +92,9 @@ struct TaskBody<'a> {
     /// What its agents report that they are doing.
     activity: ActivityState,
     attention: &'a [String],
+    /// What was last seen of its pull request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pull_request: Option<&'a PullRequestSnapshot>,
     /// What its agents used, as they reported it, with `--cost`.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
@@ -134,6 +140,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         }
         total
     });
+    let requests = driver.views.pull_requests()?;
     if output.is_json() {
         let body = Body {
             as_of: overview.sequence,
@@ -141,7 +148,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             tasks: overview
                 .tasks
                 .iter()
-                .map(|row| task_body(row, &overview, usages.as_ref()))
+                .map(|row| TaskBody {
+                    pull_request: requests.get(&row.id),
+                    ..task_body(row, &overview, usages.as_ref())
+                })
                 .collect(),
             usage: total,
         };
@@ -155,7 +165,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         wide += PROJECT_WIDTH;
     }
     let is_narrow = output.answer_width().is_some_and(|width| width < wide);
-    let grid = grid(&overview, usages.as_ref(), project.is_some(), is_narrow);
+    let (usages, in_one_project) = (usages.as_ref(), project.is_some());
+    let grid = grid(&overview, usages, &requests, in_one_project, is_narrow);
     if overview.tasks.is_empty() {
         let width = output.narration_width();
         output.narrate(&empty_text(project.as_ref(), args, width));
@@ -190,15 +201,37 @@ fn task_body<'a>(row: &'a TaskRow, overview: &Overview, usages: Option<&Usages>)
             AgentState::Dead => "dead",
         },
         attention: &row.attention,
+        pull_request: None,
     }
+}
+
+/// The number of a pull request, and what comes first about it.
+fn request_cell(seen: Option<&PullRequestSnapshot>) -> (Style, Cow<'static, str>) {
+    let Some(seen) = seen else {
+        return (Style::Plain, Cow::from(""));
+    };
+    let checks = seen.checks.as_ref().map(|it| it.outcome);
+    let (style, word) = match (seen.state, checks) {
+        (PullRequestState::Merged, _) => (Style::Good, "merged"),
+        (PullRequestState::Closed, _) => (Style::Warn, "closed"),
+        (PullRequestState::Open, _) if seen.is_conflicting == Some(true) => {
+            (Style::Bad, "conflict")
+        }
+        (PullRequestState::Open, Some(ChecksOutcome::Failing)) => (Style::Bad, "failed"),
+        (PullRequestState::Open, Some(ChecksOutcome::Pending)) => (Style::Plain, "running"),
+        (PullRequestState::Open, Some(ChecksOutcome::Passing)) => (Style::Good, "passed"),
+        (PullRequestState::Open, Some(ChecksOutcome::None) | None) => (Style::Plain, "open"),
+    };
+    (style, Cow::from(format!("#{} {word}", seen.number)))
 }
 
 fn grid<'a>(
     overview: &'a Overview,
     usages: Option<&Usages>,
+    requests: &BTreeMap<TaskId, PullRequestSnapshot>,
     in_one_project: bool,
     is_narrow: bool,
-) -> Grid<'a, 13> {
+) -> Grid<'a, 14> {
     let now = clock::now();
     let (column, number) = (Column::text, Column::number);
     let mut grid = Grid::new([
@@ -207,6 +240,7 @@ fn grid<'a>(
         column("STATUS", None),
         column("DOING", None),
         number("ROUND"),
+        column("REQUEST", None),
         number("AGE"),
         number("TOKENS"),
         number("COST"),
@@ -245,6 +279,7 @@ fn grid<'a>(
             (status_style(row), Cow::from(row.status_text())),
             activity_cell(overview.activity_state(row)),
             (Style::Plain, round(row.round)),
+            request_cell(requests.get(&row.id)),
             (Style::Dim, since(now, row.entered_at)),
             usage_cell(Usage::tokens_cell),
             usage_cell(Usage::cost_cell),

@@ -15,6 +15,7 @@ pub(super) mod logs;
 mod merge;
 pub(super) mod merge_all;
 pub(super) mod path;
+mod pr;
 mod reopen;
 pub(super) mod respawn;
 mod restart;
@@ -70,6 +71,7 @@ pub enum Command {
     Stuck(verbs::Stuck),
     RequestChanges(verbs::RequestChanges),
     Tell(verbs::Tell),
+    Pr(pr::Args),
     Merge(merge::Args),
     Cancel(cancel::Args),
     Reopen(reopen::Args),
@@ -111,6 +113,7 @@ impl Command {
             }
             Command::RequestChanges(args) => verbs::request_changes(args, environment, output),
             Command::Tell(args) => verbs::tell(args, environment, output),
+            Command::Pr(args) => pr::run(args, environment, output),
             Command::Merge(args) => merge::run(args, environment, output),
             Command::Cancel(args) => cancel::run(args, environment, output),
             Command::Reopen(args) => reopen::run(args, environment, output),

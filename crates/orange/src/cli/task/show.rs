@@ -3,7 +3,8 @@
 use orange_config::Environment;
 use orange_config::clock;
 use orange_driver::{
-    Explanation, KeptWorktree, Observation, ResultOfRun, RunObservation, TaskDetails,
+    Explanation, KeptWorktree, Observation, PullRequestSnapshot, ResultOfRun, RunObservation,
+    TaskDetails,
 };
 use orange_engine::Task;
 use orange_engine::names::TaskId;
@@ -15,7 +16,8 @@ use serde_json::{Value, json};
 
 use crate::cli::answer::results::result_lines;
 use crate::cli::answer::words::{
-    ActivityBody, WaitBody, activity_bodies, activity_text, ago, undelivered_reason, wait_bodies,
+    ActivityBody, WaitBody, activity_bodies, activity_text, ago, pull_request_text,
+    undelivered_reason, wait_bodies,
 };
 use crate::cli::request::requests::TaskArg;
 use crate::cli::{Error, Exit, Shape};
@@ -54,6 +56,8 @@ struct Body<'a> {
     usage: &'a Usage,
     inbox: Value,
     why: Option<&'a Explanation>,
+    /// What was last seen of its pull request.
+    pull_request: Option<&'a PullRequestSnapshot>,
     /// What its start waits for, if it is queued.
     waits: Vec<WaitBody<'a>>,
 }
@@ -106,6 +110,7 @@ fn body<'a>(
         usage,
         inbox: inbox(details)?,
         why,
+        pull_request: details.pull_request.as_ref(),
         waits: wait_bodies(&details.waits),
     })
 }
@@ -218,6 +223,11 @@ fn text(
     line("branch", task.branch.as_str());
     if let Some(submission) = &task.submission {
         line("commit", &submission.to_string());
+    }
+    if let Some(link) = &task.pull_request {
+        let seen = details.pull_request.as_ref().map(pull_request_text);
+        line("request", &seen.unwrap_or_else(|| link.to_string()));
+        line("", &link.url);
     }
     if let Some(workspace) = &details.workspace {
         line("workspace", &workspace.path.display().to_string());

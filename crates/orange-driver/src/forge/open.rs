@@ -1,0 +1,251 @@
+//! Finds or opens the pull request of a branch, and changes it.
+//!
+//! Every change may be asked for twice: the forge is looked at before and after.
+
+use std::ffi::OsStr;
+
+use orange_effects::forge::error::{ForgeError, Trouble};
+use orange_effects::forge::github::mutations::{enqueue, mark_ready};
+use orange_effects::forge::github::pull_requests::{MergeMethod, NewPullRequest};
+use orange_effects::forge::github::repository::RepositoryFacts;
+use orange_effects::forge::github::runs::WorkflowRun;
+use orange_effects::forge::host::RepositoryAddress;
+use orange_effects::forge::redact::Redactor;
+use orange_engine::effect::MergeStrategy;
+use orange_engine::forge::knowledge::Knowledge;
+use orange_engine::forge::pull_request::{PullRequest, PullRequestLink};
+use orange_engine::language::gates::PullRequestState;
+use orange_engine::names::{BranchName, CommitId};
+
+use crate::forge::checks::failed_runs;
+use crate::forge::look::{find_link, glance};
+use crate::forge::sessions::Session;
+use crate::forge::{Forge, ForgeFailure};
+
+/// The colour of a label that orange makes.
+const LABEL_COLOR: &str = "ededed";
+
+/// The parts of a variable's name that mark its value as a secret.
+const SECRET_NAMES: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
+
+/// A pull request that should exist.
+pub(crate) struct Opening<'a> {
+    pub(crate) address: &'a RepositoryAddress,
+    pub(crate) branch: &'a BranchName,
+    pub(crate) base: &'a BranchName,
+    pub(crate) title: &'a str,
+    pub(crate) body: &'a str,
+    pub(crate) draft: bool,
+    pub(crate) labels: &'a [String],
+}
+
+/// What became of a request to merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MergeProgress {
+    /// The forge says that it is merged, which git has to confirm.
+    Merged,
+    /// It waits in the forge's merge queue.
+    Queued,
+}
+
+impl Forge {
+    /// Finds the open pull request of a branch, or opens one.
+    pub(crate) fn ensure_pull_request(
+        &self,
+        opening: &Opening<'_>,
+    ) -> Result<PullRequestLink, ForgeFailure> {
+        self.with_session(&opening.address.host, |session| {
+            let redactor = self.redactor(session)?;
+            let link = match find_link(session, opening.address, opening.branch)? {
+                Some(link) => link,
+                None => open(session, opening, &redactor)?,
+            };
+            let mut labels = Vec::new();
+            for label in opening.labels {
+                let label = redactor.title(label);
+                let mut repository = session.repository(opening.address);
+                repository.ensure_label(&label, LABEL_COLOR, &redactor.title(""))?;
+                labels.push(label);
+            }
+            if !labels.is_empty() {
+                let mut repository = session.repository(opening.address);
+                repository.add_labels(link.number, &labels)?;
+            }
+            Ok(link)
+        })
+    }
+
+    /// Marks a pull request as ready for review.
+    pub(crate) fn mark_ready(
+        &self,
+        address: &RepositoryAddress,
+        link: &PullRequestLink,
+    ) -> Result<(), ForgeFailure> {
+        self.with_session(&address.host, |session| {
+            let found = glance(session, link)?;
+            if found.is_draft && found.state == PullRequestState::Open {
+                mark_ready(&mut session.client, &link.id)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Runs the failed checks of a commit again, unless that was done before.
+    pub(crate) fn rerun_checks(
+        &self,
+        address: &RepositoryAddress,
+        head: &CommitId,
+    ) -> Result<(), ForgeFailure> {
+        self.with_session(&address.host, |session| {
+            let first = |run: &WorkflowRun| run.attempt == 1;
+            let runs = failed_runs(session, address, head)?;
+            for run in runs.iter().filter(|it| first(it)) {
+                session.repository(address).rerun_failed_jobs(run.id)?;
+            }
+            // While the old attempt is visible, a look would take it for a new failure.
+            let runs = failed_runs(session, address, head)?;
+            match runs.iter().find(|it| first(it)) {
+                None => Ok(()),
+                Some(run) => Err(ForgeFailure::Unseen(format!("run {} again", run.name))),
+            }
+        })
+    }
+
+    /// Asks the forge to merge exactly this commit.
+    pub(crate) fn merge_pull_request(
+        &self,
+        address: &RepositoryAddress,
+        link: &PullRequestLink,
+        head: &CommitId,
+        strategy: MergeStrategy,
+    ) -> Result<MergeProgress, ForgeFailure> {
+        self.with_session(&address.host, |session| {
+            let found = glance(session, link)?;
+            if let Some(progress) = progress(link, head, &found)? {
+                return Ok(progress);
+            }
+            if found.is_draft {
+                mark_ready(&mut session.client, &link.id)?;
+            }
+            let mut repository = session.repository(address);
+            let method = method(strategy, &repository.fetch_repository()?);
+            let merged = repository.merge_pull_request(link.number, head, method, None);
+            match merged {
+                Ok(_) => Ok(MergeProgress::Merged),
+                Err(error) => after_error(session, link, head, error),
+            }
+        })
+    }
+
+    /// Knows the token, and the keys that agents get.
+    fn redactor(&self, session: &mut Session) -> Result<Redactor, ForgeFailure> {
+        let mut variables = self.context.environment.variables().clone();
+        let saved = self.context.saved_environment();
+        variables.extend(saved.into_iter().flat_map(|it| it.variables().clone()));
+        let is_secret = |name: &OsStr| {
+            let name = name.to_string_lossy().to_uppercase();
+            SECRET_NAMES.iter().any(|part| name.contains(part))
+        };
+        let secrets = variables.iter().filter(|(name, _)| is_secret(name));
+        let secrets: Vec<&str> = secrets.filter_map(|(_, value)| value.to_str()).collect();
+        let token = session.client.token();
+        let token = token.map_err(ForgeFailure::Token)?;
+        Ok(Redactor::new(Some(token), secrets))
+    }
+}
+
+fn open(
+    session: &mut Session,
+    opening: &Opening<'_>,
+    redactor: &Redactor,
+) -> Result<PullRequestLink, ForgeFailure> {
+    let new = NewPullRequest {
+        title: redactor.title(opening.title),
+        body: redactor.body(opening.body),
+        head: opening.branch.to_string(),
+        base: opening.base.to_string(),
+        draft: opening.draft,
+    };
+    let created = session
+        .repository(opening.address)
+        .create_pull_request(&new);
+    match created {
+        Ok(created) => Ok(PullRequestLink {
+            number: created.number,
+            url: super::repository::pull_request_url(opening.address, created.number),
+            id: created.id,
+        }),
+        Err(error) if error.is_already_there() || error.may_have_taken_effect() => {
+            let found = find_link(session, opening.address, opening.branch)?;
+            found.ok_or_else(|| ForgeFailure::Unseen(error.to_string()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What a look says about a merge that was asked for; `None` if it still has to be asked for.
+fn progress(
+    link: &PullRequestLink,
+    head: &CommitId,
+    found: &PullRequest,
+) -> Result<Option<MergeProgress>, ForgeFailure> {
+    match found.state {
+        PullRequestState::Merged => return Ok(Some(MergeProgress::Merged)),
+        PullRequestState::Closed => {
+            let reason = format!("{link} is closed; open it again on the forge");
+            return Err(ForgeFailure::Unclear(reason));
+        }
+        PullRequestState::Open => {}
+    }
+    if found.head != *head {
+        let now = &found.head;
+        let reason = format!("{link} is at {now}, not at {head}, which was to be merged");
+        return Err(ForgeFailure::Unclear(reason));
+    }
+    Ok(found.is_queued.then_some(MergeProgress::Queued))
+}
+
+/// Finds out what became of a merge that failed or got no answer.
+fn after_error(
+    session: &mut Session,
+    link: &PullRequestLink,
+    head: &CommitId,
+    error: ForgeError,
+) -> Result<MergeProgress, ForgeFailure> {
+    if error.may_have_taken_effect() {
+        let found = glance(session, link)?;
+        let progress = progress(link, head, &found)?;
+        return progress.ok_or_else(|| ForgeFailure::Unseen(error.to_string()));
+    }
+    match &error.trouble {
+        Trouble::Conflict { .. } => Err(ForgeFailure::Unclear(format!(
+            "{link} is not at {head} any more, so nothing was merged"
+        ))),
+        // Such a branch is merged by its queue alone.
+        Trouble::NotMergeable { message } if message.to_lowercase().contains("queue") => {
+            enqueue(&mut session.client, &link.id, head)?;
+            Ok(MergeProgress::Queued)
+        }
+        _ => Err(error.into()),
+    }
+}
+
+/// The way to merge that a strategy means, as far as the repository allows it.
+fn method(strategy: MergeStrategy, repository: &RepositoryFacts) -> MergeMethod {
+    match strategy {
+        MergeStrategy::Squash => MergeMethod::Squash,
+        MergeStrategy::Rebase | MergeStrategy::Ff => MergeMethod::Rebase,
+        MergeStrategy::Merge => MergeMethod::Merge,
+        MergeStrategy::Auto => {
+            let allowed = [
+                (repository.allows_merge_commit, MergeMethod::Merge),
+                (repository.allows_squash, MergeMethod::Squash),
+                (repository.allows_rebase, MergeMethod::Rebase),
+            ];
+            let first = allowed
+                .into_iter()
+                .find(|(allowed, _)| *allowed != Knowledge::Known(false));
+            first.map_or(MergeMethod::Merge, |(_, method)| method)
+        }
+    }
+}

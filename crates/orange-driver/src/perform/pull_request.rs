@@ -1,0 +1,228 @@
+//! Opens and changes the pull request of a task.
+
+use orange_config::Project;
+use orange_effects::forge::error::Trouble;
+use orange_effects::forge::host::RepositoryAddress;
+use orange_effects::git::{Git, GitError, PushResult};
+use orange_engine::Task;
+use orange_engine::document::SectionName;
+use orange_engine::effect::{CreatePr, Effect, EffectOutcome, MergeStrategy};
+use orange_engine::forge::marker::marker;
+use orange_engine::forge::pull_request::PullRequestLink;
+use orange_engine::names::{BranchName, CommitId};
+use orange_store::{ImportResult, Pending, Store};
+
+use crate::failure::Failure;
+use crate::forge::ForgeFailure;
+use crate::forge::open::Opening;
+use crate::perform::Performer;
+
+/// The section of TASK.md that says what was done.
+const HANDOFF: &str = "Handoff";
+
+/// Where GitHub looks for the template of a pull request, in this order.
+const TEMPLATES: [&str; 6] = [
+    ".github/pull_request_template.md",
+    ".github/PULL_REQUEST_TEMPLATE.md",
+    "pull_request_template.md",
+    "PULL_REQUEST_TEMPLATE.md",
+    "docs/pull_request_template.md",
+    "docs/PULL_REQUEST_TEMPLATE.md",
+];
+
+impl Performer {
+    /// Whether an effect is for a process with a token, which this one lacks: an agent's call
+    /// started it, without the user's variables. The user's next command or the supervisor
+    /// performs it.
+    pub(crate) fn is_for_another(&self, pending: &Pending) -> bool {
+        let is_on_forge = match &pending.planned.effect {
+            Effect::CreatePr(_)
+            | Effect::ReadyPr
+            | Effect::RerunChecks { .. }
+            | Effect::MergePr { .. } => true,
+            Effect::Merge(merge) => merge.pull_request.is_some(),
+            _ => false,
+        };
+        is_on_forge && self.forge.lacks_token_of_user(&pending.task)
+    }
+
+    /// Pushes exactly the commit, and makes sure that the branch has a pull request.
+    pub(crate) fn create_pr(
+        &self,
+        store: &Store,
+        task: &Task,
+        create: &CreatePr,
+    ) -> Result<EffectOutcome, Failure> {
+        let (project, git, address) = self.repository_on_forge(task)?;
+        let head = match &create.head {
+            Some(head) => head.clone(),
+            None => {
+                let head = git.branch(&create.branch).map_err(Failure::temporary)?;
+                head.ok_or_else(|| {
+                    let branch = &create.branch;
+                    Failure::permanent(format!("there is no branch `{branch}`"))
+                })?
+            }
+        };
+        self.push_head(store, task, &git, &create.branch, &head)?;
+        let settings = self.context.settings(Some(&project));
+        let settings = settings.map_err(Failure::temporary)?.forge;
+        let mut labels = settings.labels;
+        labels.extend(create.labels.iter().cloned());
+        labels.dedup();
+        let link = self.forge.ensure_pull_request(&Opening {
+            address: &address,
+            branch: &create.branch,
+            base: &project.default_branch,
+            title: &create.title,
+            body: &body(store, task, &project, &git)?,
+            draft: create.draft.unwrap_or(settings.draft),
+            labels: &labels,
+        });
+        link.map(EffectOutcome::PullRequest).map_err(failure)
+    }
+
+    pub(crate) fn ready_pr(&self, task: &Task) -> Result<EffectOutcome, Failure> {
+        let (_, _, address) = self.repository_on_forge(task)?;
+        let ready = self.forge.mark_ready(&address, linked(task)?);
+        ready.map_err(failure)?;
+        Ok(EffectOutcome::Done)
+    }
+
+    pub(crate) fn rerun_checks(
+        &self,
+        task: &Task,
+        head: &CommitId,
+    ) -> Result<EffectOutcome, Failure> {
+        let (_, _, address) = self.repository_on_forge(task)?;
+        self.forge.rerun_checks(&address, head).map_err(failure)?;
+        Ok(EffectOutcome::Done)
+    }
+
+    /// Asks the forge to merge. Whether it has merged is observed, not assumed.
+    pub(crate) fn merge_pr(
+        &self,
+        task: &Task,
+        head: &CommitId,
+        strategy: MergeStrategy,
+    ) -> Result<EffectOutcome, Failure> {
+        let (_, _, address) = self.repository_on_forge(task)?;
+        let link = linked(task)?;
+        let asked = self
+            .forge
+            .merge_pull_request(&address, link, head, strategy);
+        asked.map_err(failure)?;
+        Ok(EffectOutcome::Done)
+    }
+
+    /// The project of a task, its repository here, and its repository on the forge.
+    pub(crate) fn repository_on_forge(
+        &self,
+        task: &Task,
+    ) -> Result<(Project, Git, RepositoryAddress), Failure> {
+        let (project, git) = self
+            .workspaces
+            .repository_of(task)
+            .map_err(Failure::temporary)?;
+        let address = self
+            .forge
+            .repository(&project)
+            .map_err(Failure::temporary)?;
+        match address {
+            Some(address) => Ok((project, git, address)),
+            None => {
+                let name = &project.name;
+                Err(Failure::permanent(format!(
+                    "project `{name}` has no repository on GitHub; set `forge_repository` in \
+                     `projects.json`, or push to a remote on GitHub"
+                )))
+            }
+        }
+    }
+
+    /// Makes the remote's branch point to exactly this commit.
+    pub(crate) fn push_head(
+        &self,
+        store: &Store,
+        task: &Task,
+        git: &Git,
+        branch: &BranchName,
+        head: &CommitId,
+    ) -> Result<(), Failure> {
+        let known = store.pull_request(&task.id).map_err(Failure::temporary)?;
+        let known = known.map(|it| it.head);
+        let pushed = git.push_exactly(branch, head, known.as_ref());
+        let pushed = pushed.map_err(|error| match error {
+            GitError::RemoteChanged { .. } => Failure::permanent(error),
+            error => Failure::temporary(error),
+        })?;
+        match pushed {
+            PushResult::Done => Ok(()),
+            PushResult::NoRemote => Err(Failure::permanent(format!(
+                "`{branch}` cannot be pushed, because the repository has no remote; add one with \
+                 `git remote add origin URL`"
+            ))),
+            PushResult::Rejected(message) => Err(Failure::permanent(format!(
+                "the push of `{branch}` was rejected: {message}; check with `git fetch` and \
+                 `git log {branch}..@{{upstream}}`"
+            ))),
+        }
+    }
+}
+
+/// The pull request of a task.
+pub(crate) fn linked(task: &Task) -> Result<&PullRequestLink, Failure> {
+    let missing = || {
+        let id = &task.id;
+        let reason = format!("the task has no pull request; open one with `orange task pr {id}`");
+        Failure::permanent(reason)
+    };
+    task.pull_request.as_ref().ok_or_else(missing)
+}
+
+/// Why an effect on the forge failed.
+pub(crate) fn failure(error: ForgeFailure) -> Failure {
+    if let ForgeFailure::Request(request) = &error
+        && let Trouble::QuotaUsedUp { until, .. } = &request.trouble
+    {
+        return Failure {
+            retry_at: Some(*until),
+            ..Failure::temporary(&error)
+        };
+    }
+    if error.is_temporary() {
+        Failure::temporary(error)
+    } else {
+        Failure::permanent(error)
+    }
+}
+
+/// The text of a new pull request: what was done, then the repository's own template.
+fn body(store: &Store, task: &Task, project: &Project, git: &Git) -> Result<String, Failure> {
+    let mut parts = Vec::new();
+    let document = orange_store::peek(store, &task.id).map_err(Failure::temporary)?;
+    if let ImportResult::Read(imported) = &document {
+        let name = SectionName::from_title(HANDOFF);
+        let section = imported.document.section(&name);
+        let content = section.map(|it| imported.document.content(it).trim().to_owned());
+        parts.extend(content.filter(|it| !it.is_empty()));
+    }
+    if parts.is_empty() {
+        parts.push(task.summary.clone());
+    }
+    parts.extend(template(project, git).map_err(Failure::temporary)?);
+    parts.push(marker(&format!("{}/pull_request", task.id)));
+    Ok(parts.join("\n\n"))
+}
+
+/// The template for pull requests, as the default branch has it.
+fn template(project: &Project, git: &Git) -> Result<Option<String>, GitError> {
+    let base = git.base(&project.default_branch)?.commit;
+    for path in TEMPLATES {
+        if let Some(bytes) = git.read_committed(&base, path)? {
+            let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+            return Ok(Some(text).filter(|it| !it.is_empty()));
+        }
+    }
+    Ok(None)
+}

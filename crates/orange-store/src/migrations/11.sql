@@ -1,0 +1,19 @@
+-- What the forge last said about the pull request of a task. A row describes the outside world, so
+-- a rebuild drops it, and the next look writes it again.
+CREATE TABLE pull_requests (
+    task TEXT NOT NULL PRIMARY KEY REFERENCES tasks (id),
+    id TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    head TEXT NOT NULL,
+    facts TEXT NOT NULL,
+    as_of TEXT NOT NULL
+) STRICT;
+
+-- What orange has written to the forge, by a key of its own.
+CREATE TABLE posts (
+    task TEXT NOT NULL REFERENCES tasks (id),
+    key TEXT NOT NULL,
+    forge_id TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    PRIMARY KEY (task, key)
+) STRICT;

@@ -1,0 +1,77 @@
+//! `orange forge look`.
+
+use orange_config::Environment;
+use orange_driver::LookReport;
+use orange_engine::names::ProjectName;
+use serde::Serialize;
+
+use crate::cli::answer::words::pull_request_text;
+use crate::cli::request::requests::driver;
+use crate::cli::{Error, Exit, Shape};
+use crate::output::{Output, Style, Text};
+
+pub const SHAPE: Shape = Shape::of::<Body>("orange.forge.look/1");
+
+/// Look at the pull requests of tasks now.
+///
+/// Asks GitHub about the pull request of each unfinished task, or searches for one of its branch,
+/// and lets the task react to failed checks, conflicts, comments of reviewers, and merges. A look
+/// that fails changes nothing. Exits with 3 if one failed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Look at this task: its id, the start of its id, or its branch [default: all].
+    #[arg(value_name = "TASK")]
+    pub task: Option<String>,
+    /// Look at the tasks of this project [default: that of this directory, or all].
+    #[arg(long, value_name = "NAME", conflicts_with = "task")]
+    pub project: Option<String>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Body {
+    tasks: Vec<LookReport>,
+}
+
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let tasks = match &args.task {
+        Some(task) => vec![driver.callers.resolve_task(Some(task))?],
+        None => {
+            let requested = args.project.as_deref().map(ProjectName::new);
+            let project = driver.callers.project_here(requested.as_ref())?;
+            driver
+                .requests
+                .unfinished_tasks(project.map(|it| it.name).as_ref())?
+        }
+    };
+    let mut reports = Vec::new();
+    for task in &tasks {
+        reports.push(driver.requests.look_at_pull_request(task)?);
+    }
+    let has_failed = reports.iter().any(|it| it.problem.is_some());
+    let exit = if has_failed { Exit::Refused } else { Exit::Ok };
+    if output.is_json() {
+        SHAPE.print(&Body { tasks: reports }, output)?;
+        return Ok(exit);
+    }
+    let mut text = Text::new();
+    for report in &reports {
+        let found = match (&report.pull_request, &report.problem) {
+            (_, Some(problem)) => problem.clone(),
+            (Some(seen), None) => pull_request_text(seen),
+            (None, None) => String::from("no pull request"),
+        };
+        let found = format!(": {found}");
+        let parts = [
+            (Style::Bold, report.task.as_str()),
+            (Style::Plain, found.as_str()),
+        ];
+        text.push_line(&parts, 4, output.answer_width());
+    }
+    if reports.is_empty() {
+        text.push(Style::Plain, "no unfinished task");
+        text.end_line();
+    }
+    output.answer(&text)?;
+    Ok(exit)
+}
