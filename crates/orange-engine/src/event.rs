@@ -199,7 +199,7 @@ pub enum Fact {
         /// The reason.
         reason: String,
     },
-    /// The attention items of an ended task were cleared.
+    /// The attention items of a task were cleared.
     #[serde(rename = "attention.cleared")]
     AttentionCleared {
         /// The role that cleared them.

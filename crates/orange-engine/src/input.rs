@@ -196,6 +196,10 @@ pub enum Observation {
     AttentionNeeded {
         reason: String,
     },
+    /// A reason for attention no longer holds.
+    AttentionOver {
+        reason: String,
+    },
     /// A child task was created.
     ChildAdded {
         child: TaskId,

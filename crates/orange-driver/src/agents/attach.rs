@@ -1,6 +1,6 @@
 //! Attaches the user's terminal to an agent.
 
-use orange_effects::command::{CommandError, Invocation};
+use orange_effects::command::{CommandError, CommandExit, Invocation};
 use orange_effects::tmux::Observation;
 use orange_engine::Workflow;
 use orange_engine::evidence::Evidence;
@@ -29,15 +29,17 @@ impl AgentTerminal {
     pub fn exec(&self) -> CommandError {
         self.command.exec(None)
     }
-
-    /// Shows the agent in this terminal until the user leaves it; then this process continues.
-    pub fn run(&self) -> Result<(), DriverError> {
-        self.command.run_in_terminal()?;
-        Ok(())
-    }
 }
 
 impl Agents {
+    /// Shows the agent in this terminal until the user leaves it; then this process continues.
+    pub fn show(&self, terminal: &AgentTerminal) -> Result<(), DriverError> {
+        if let CommandExit::Signal(_) = terminal.command.run_in_terminal()? {
+            self.context.tmux.await_killed_clients();
+        }
+        Ok(())
+    }
+
     /// How to show an agent: switch the user's tmux client to it, or become a client.
     ///
     /// Without a role it picks the agent that the current status expects, else any that exists.

@@ -81,9 +81,14 @@ impl Agents {
     /// Asks the user for the permission that the hook's payload describes. Waits for the answer
     /// until a time limit, or until no process reads the hook's output any more. Returns `None` if
     /// the user cannot be asked.
+    ///
+    /// An agent that `has_dialog` shows its own dialog meanwhile, and ends the hook when the user
+    /// answers there. So the hook stays when orange no longer waits: its end says that the dialog
+    /// is gone.
     pub fn ask_permission(
         &self,
         payload: Option<Vec<u8>>,
+        has_dialog: bool,
         output: BorrowedFd<'_>,
     ) -> Option<PermissionDecision> {
         let task = TaskId::new(self.own_variable(ORANGE_TASK_ID).unwrap_or_default());
@@ -104,7 +109,18 @@ impl Agents {
                 return None;
             }
         };
+        if has_dialog {
+            // Without the mark, the agent is shown as waiting for longer than it does.
+            let _unmarked = waiting.filed.mark_dialog();
+        }
         let outcome = wait_for_answer(&waiting, output);
+        let is_in_terminal = matches!(
+            outcome,
+            PermissionOutcome::LeftToTerminal | PermissionOutcome::TimedOut
+        );
+        if has_dialog && is_in_terminal {
+            wait_for_dialog(&waiting, output);
+        }
         let more = json!({ "request": waiting.request.id, "outcome": outcome });
         self.context
             .log(LogLevel::Info, &task, "permission.ended", more);
@@ -158,8 +174,8 @@ impl Agents {
         })
     }
 
-    /// Whether the agent has gone on from this request without an answer of orange: its hook was
-    /// killed, or no process read the hook's output any more. No agent says whether that was a yes
+    /// Whether the agent has gone on from this request without an answer of orange: its hook has
+    /// ended although the request or the agent's dialog was open. No agent says whether that was a yes
     /// or the escape key.
     pub(super) fn is_abandoned(
         &self,
@@ -173,8 +189,14 @@ impl Agents {
         };
         let mut found = permission_requests(&directory).into_iter();
         found.any(|it| {
-            let is_answered = !matches!(it.outcome, None | Some(PermissionOutcome::Overtaken));
-            it.request.id == *request && !it.is_open && !is_answered
+            let is_left_open = match it.outcome {
+                None | Some(PermissionOutcome::Overtaken) => true,
+                Some(PermissionOutcome::LeftToTerminal | PermissionOutcome::TimedOut) => {
+                    it.has_dialog
+                }
+                Some(PermissionOutcome::Allowed | PermissionOutcome::Denied { .. }) => false,
+            };
+            it.request.id == *request && !it.has_hook && is_left_open
         })
     }
 
@@ -222,6 +244,16 @@ fn wait_for_answer(waiting: &WaitingRequest, output: BorrowedFd<'_>) -> Permissi
         }
         clock::sleep_until(clock::after(POLL), POLL);
     }
+}
+
+/// Waits until the agent goes on from its own dialog, or for as long as a hook may run.
+fn wait_for_dialog(waiting: &WaitingRequest, output: BorrowedFd<'_>) {
+    let mut events = AgentEventReader::at_end(&waiting.run_directory);
+    Deadline::after(LONGEST_WAIT).wait_for(|| {
+        let reported = events.read_new();
+        let is_overtaken = reported.iter().any(|it| is_overtaken(&waiting.request, it));
+        is_overtaken || is_output_closed(output)
+    });
 }
 
 /// Whether an event shows that the agent continues without the answer: the tool has run, or the

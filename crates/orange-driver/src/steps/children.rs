@@ -80,7 +80,35 @@ impl Steps {
                 let result = self.notify_of_children(store, related);
                 self.log_failure(related, result.map(|_| ()));
             }
+            let result = self.withdraw_dead_ends(store, task, events);
+            self.log_failure(&task.id, result);
         }
+    }
+
+    /// Tells the tasks that wait for a reopened one that it may be done after all.
+    fn withdraw_dead_ends(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        events: &[Event],
+    ) -> Result<(), DriverError> {
+        let status = events.iter().find_map(|event| match &event.fact {
+            Fact::StatusChanged(change) => Some(change.from.clone()),
+            _ => None,
+        });
+        let Some(status) = status else {
+            return Ok(());
+        };
+        let id = task.id.clone();
+        let reason = Wait::Cancelled { task: id, status }.to_string();
+        for dependent in store.dependents(&task.id)? {
+            let reason = reason.clone();
+            let over = Cause::Observation(Observation::AttentionOver { reason });
+            if let StepResult::Recorded { .. } = self.step(store, &dependent.task, &over)? {
+                self.sync_files(store, &dependent.task)?;
+            }
+        }
+        Ok(())
     }
 
     /// Handles what the end of a task means for others: its parent is informed, and a task that

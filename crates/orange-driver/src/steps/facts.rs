@@ -13,6 +13,7 @@ use orange_store::{GateCommand, Store, StoredTask, UnreadableReason};
 
 use crate::DriverError;
 use crate::steps::{GatheredFacts, Steps, read_document};
+use crate::workspaces::kept::missing_worktree_notice;
 use crate::workspaces::repository::BranchQuestion;
 
 /// The largest report in bytes; a larger one is not read.
@@ -183,10 +184,7 @@ fn read_last_document(
     let workspace = store.workspace_of(id)?;
     let is_gone = workspace.is_some_and(|it| !it.path.is_dir());
     known.notices.push(if is_gone {
-        format!(
-            "its worktree is gone; run `orange task cancel {id}`, then `orange task reopen \
-             {id}`, which makes a new one"
-        )
+        missing_worktree_notice(id)
     } else {
         format!(
             "TASK.md cannot be read: {unreadable}; correct it, or remove it, and orange \

@@ -20,6 +20,7 @@ use crate::agents::activity::RunActivity;
 use crate::agents::run_check::is_dead;
 use crate::perform::warn_unperformed::add_warnings;
 use crate::views::Views;
+use crate::views::missing_worktrees::add_missing_worktrees;
 use crate::workspaces::kept::KeptWorktree;
 
 /// Everything that needs the user, longest waiting first.
@@ -61,6 +62,7 @@ impl Views {
             extra_tasks: shown,
         })?;
         add_warnings(&mut listed.rows, &unperformed);
+        add_missing_worktrees(&store, &mut listed.rows)?;
         for row in &mut listed.rows {
             let own = kept.iter().filter(|(task, _)| *task == row.id);
             row.attention.extend(own.map(|(_, kept)| kept.notice()));

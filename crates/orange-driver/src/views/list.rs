@@ -18,6 +18,7 @@ use crate::DriverError;
 use crate::agents::run_check::RunObservation;
 use crate::perform::warn_unperformed::add_warnings;
 use crate::views::Views;
+use crate::views::missing_worktrees::add_missing_worktrees;
 
 /// Which tasks to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,6 +86,7 @@ impl Views {
         })?;
         let mut tasks = listed.rows;
         add_warnings(&mut tasks, &unperformed);
+        add_missing_worktrees(&store, &mut tasks)?;
         let agent_states = self.agents_in(&store, &tasks);
         // An agent that is found dead does nothing, whatever it reported last.
         let is_alive = |row: &&TaskRow| agent_states.get(&row.id) == Some(&AgentState::Alive);

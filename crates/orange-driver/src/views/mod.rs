@@ -6,6 +6,7 @@ pub(crate) mod follow;
 pub(crate) mod group;
 pub(crate) mod inbox;
 pub(crate) mod list;
+mod missing_worktrees;
 pub(crate) mod notify;
 pub(crate) mod queries;
 pub(crate) mod recorded_tests;

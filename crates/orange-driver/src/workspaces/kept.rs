@@ -36,6 +36,14 @@ impl fmt::Display for KeptWorktree {
     }
 }
 
+/// What the user can do about a task whose worktree is gone.
+pub(crate) fn missing_worktree_notice(task: &TaskId) -> String {
+    format!(
+        "its worktree is gone; run `orange task cancel {task}`, then `orange task reopen {task}`, \
+         which makes a new one"
+    )
+}
+
 impl Workspaces {
     /// Warnings about submodules whose new commit, which a merge has just recorded, is in none of
     /// their remotes.

@@ -3,11 +3,19 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 use orange_config::Environment;
+use orange_config::clock::Deadline;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
+use super::call::Call;
 use super::{Pane, Tmux};
 use crate::command::Invocation;
+
+/// How long the server may take to notice that a client was killed.
+const NOTICE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How to show an agent to the user.
 #[derive(Clone, Debug)]
@@ -55,6 +63,19 @@ impl Tmux {
             is_switch,
             is_nested,
         }
+    }
+
+    /// Waits until the server has noticed that a client was killed. Until then it may reset the
+    /// client's terminal, whatever is shown there by now.
+    pub fn await_killed_clients(&self) {
+        Deadline::after(NOTICE_TIMEOUT).wait_for(|| {
+            let listed = self.call(&[Call::new(["list-clients", "-F", "#{client_pid}"])]);
+            let listed = listed.unwrap_or_default();
+            let mut pids = listed
+                .lines()
+                .filter_map(|it| Pid::from_raw(it.parse().ok()?));
+            pids.all(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+        });
     }
 
     /// Whether a `TMUX` variable (socket, pid, session) names the pane's server.

@@ -44,6 +44,10 @@ pub struct FoundRequest {
     pub is_open: bool,
     /// How it ended; `None` while it is open, and if its hook was killed.
     pub outcome: Option<PermissionOutcome>,
+    /// Whether its hook is still there.
+    pub has_hook: bool,
+    /// Whether the agent shows its own dialog while the hook is there.
+    pub has_dialog: bool,
 }
 
 /// What became of an answer.
@@ -75,6 +79,11 @@ impl FiledRequest {
             folder,
             _file: file,
         })
+    }
+
+    /// Records that the agent shows its own dialog for as long as this request is filed.
+    pub fn mark_dialog(&self) -> io::Result<()> {
+        create(&self.folder.join("dialog")).map(|_| ())
     }
 
     /// The user's answer, if there is one.
@@ -181,10 +190,13 @@ fn load(folder: &Path) -> Option<FoundRequest> {
         return None;
     }
     let outcome = read(&folder.join("outcome.json"));
+    let has_hook = is_locked(folder);
     Some(FoundRequest {
-        is_open: outcome.is_none() && is_locked(folder),
+        is_open: outcome.is_none() && has_hook,
         request,
         outcome,
+        has_hook,
+        has_dialog: folder.join("dialog").exists(),
     })
 }
 

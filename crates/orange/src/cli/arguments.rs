@@ -128,7 +128,7 @@ impl Command {
             Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Serve(args) => serve::run(args, environment, output),
             Command::Demo(args) => demo::run(args, dashboard, environment, output),
-            Command::AgentAsk(_) => Ok(agent_ask::run(environment, output)),
+            Command::AgentAsk(args) => Ok(agent_ask::run(args, environment, output)),
             Command::Perform(args) => background::perform(args, environment),
             Command::Gather(args) => background::gather(args, environment),
             Command::ExecRun(args) => exec_run::run(args, environment, output),

@@ -42,7 +42,8 @@ impl Runner {
             Command::Act(number, action) => self.act(number, action),
             Command::Attach(task) => self.look_up_agent(task),
             Command::Show(agent_terminal) => {
-                let result = self.lend_terminal(screen, || agent_terminal.run())?;
+                let show = || self.driver.agents.show(&agent_terminal);
+                let result = self.lend_terminal(screen, show)?;
                 let result = result.map_err(|error| failure_alert(&error, "attach"));
                 self.send(Message::TerminalReturned(result));
             }

@@ -56,7 +56,11 @@ pub struct Hook {
 
 impl ReportingAgent {
     pub fn start_hook(&self, payload: &Value) -> Child {
-        let mut hook = self.command(&["agent-ask"]);
+        self.start_hook_with(&["agent-ask"], payload)
+    }
+
+    fn start_hook_with(&self, words: &[&str], payload: &Value) -> Child {
+        let mut hook = self.command(words);
         hook.stdin(Stdio::piped());
         hook.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = hook.spawn().unwrap();
@@ -89,6 +93,14 @@ impl ReportingAgent {
         let items = answer["items"].as_array().unwrap().iter();
         let requests = items.map(|it| it["request"].clone());
         requests.filter(|it| !it.is_null()).collect()
+    }
+
+    /// Starts a hook of an agent that shows its own dialog meanwhile.
+    fn ask_beside_dialog(&self, command: &str) -> Hook {
+        let child = self.start_hook_with(&["agent-ask", "--dialog"], &claude_payload(command));
+        wait_for("the request", || !self.requests().is_empty());
+        let id = self.requests()[0]["id"].as_str().unwrap().to_owned();
+        Hook { child, id }
     }
 
     fn limit_wait(&self, wait: &str) {
@@ -224,6 +236,30 @@ fn an_agent_that_reads_no_answer_any_more_does_not_wait() {
     // A request that orange cannot show still waits in the terminal.
     agent.tell(&["permission-wait"]);
     assert_eq!(agent.activity()["state"], "waiting-for-permission");
+}
+
+#[test]
+fn the_end_of_a_dialog_is_seen_after_orange_stopped_waiting() {
+    let agent = ReportingAgent::new();
+    agent.limit_wait("1s");
+    let mut hook = agent.ask_beside_dialog("git push");
+    wait_for("the end of the request", || agent.requests().is_empty());
+    assert!(hook.is_waiting(), "the dialog is open");
+    assert_eq!(agent.activity()["state"], "waiting-for-permission");
+    // The escape key: the agent ends its hook, and reports nothing.
+    hook.child.kill().unwrap();
+    hook.child.wait().unwrap();
+    assert_eq!(agent.activity()["state"], "unknown");
+    // Attaching leaves the request to the terminal, where the dialog is.
+    agent.limit_wait("1m");
+    let mut hook = agent.ask_beside_dialog("git push");
+    agent.stage.driver().agents.attach(&agent.id, None).unwrap();
+    wait_for("the end of the request", || agent.requests().is_empty());
+    assert!(hook.is_waiting(), "the dialog is open");
+    assert_eq!(agent.activity()["state"], "waiting-for-permission");
+    drop(hook.child.stdout.take());
+    wait_for("the hook to end", || !hook.is_waiting());
+    assert_eq!(agent.activity()["state"], "unknown");
 }
 
 #[test]

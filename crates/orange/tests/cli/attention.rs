@@ -309,3 +309,23 @@ fn clearing_a_task_without_problems_says_so() {
     let output = stage.run_ok(&["attention", "--clear", "fix"]);
     assert_eq!(output, format!("{id}: has no problems to clear\n"));
 }
+
+#[test]
+fn a_task_whose_worktree_is_gone_needs_you() {
+    let stage = Stage::new("minimal");
+    let id = crate::task_retry::create_reviewed_task(&stage);
+    fs::remove_dir_all(stage.worktree(&id)).unwrap();
+    let text = format!("its worktree is gone; run `orange task cancel {id}`");
+    for words in [&["attention"] as &[&str], &["ls"]] {
+        let (_, answer) = stage.json(&[words, &["--json"]].concat());
+        assert!(answer.to_string().contains(&text), "{words:?}: {answer}");
+    }
+    let (code, output) = stage.call(&["merge", id.as_str()]);
+    assert_eq!(code, 6, "{output}");
+    assert!(output.contains("orange task reopen"), "{output}");
+    stage.run_ok(&["cancel", id.as_str()]);
+    stage.run_ok(&["task", "reopen", id.as_str()]);
+    assert!(stage.worktree(&id).is_dir());
+    let (_, answer) = stage.json(&["attention", "--json"]);
+    assert!(!answer.to_string().contains("is gone"), "{answer}");
+}

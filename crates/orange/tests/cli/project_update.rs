@@ -4,6 +4,7 @@ use std::fs;
 
 use orange_engine::names::ProjectName;
 use orange_store::WorkspaceState;
+use serde_json::Value;
 
 use crate::support::Stage;
 use crate::task_retry::create_reviewed_task;
@@ -253,10 +254,12 @@ fn a_missing_repository_is_never_replaced_by_the_one_around_it() {
         let exclude = fs::read_to_string(stage.path(".git/info/exclude")).unwrap();
         assert!(!exclude.contains("TASK.md"), "{exclude}");
     }
-    // The outer repository belongs to no project.
-    let mut add = stage.orange(&["new", "Add a line", "--json"]);
+    // The outer repository does not belong to the project: it becomes one of its own.
+    let mut add = stage.orange(&["new", "Add a line", "--no-spawn", "--json"]);
     let output = add.current_dir(stage.path("")).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let project = answer["task"]["project"].as_str().unwrap();
+    assert!(!["app", "second"].contains(&project), "{answer}");
     fs::remove_dir_all(stage.path("repo")).unwrap();
     let mut update = stage.orange(&["project", "update", "app", "--path", "moved"]);
     let output = update.current_dir(stage.path("")).output().unwrap();

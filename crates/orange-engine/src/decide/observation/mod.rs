@@ -51,6 +51,14 @@ pub(super) fn decide(
             }
             Ok(())
         }
+        // Other reasons may still hold, and they are cleared only together.
+        Observation::AttentionOver { reason } => {
+            if steps.task.attention == [reason.as_str()] {
+                let by = Role::Engine;
+                steps.record(Fact::AttentionCleared { by });
+            }
+            Ok(())
+        }
         Observation::ChildAdded { child } => {
             if !steps.task.children.contains_key(child) && !has_ended(&steps) {
                 let child = child.clone();

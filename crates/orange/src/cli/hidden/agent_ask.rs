@@ -19,15 +19,21 @@ const STDIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// with `orange allow` or `orange deny`, and the answer is printed in the form that Claude Code and
 /// Codex expect. Without an answer it prints nothing, and the agent asks in its own terminal.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// The agent shows its own dialog meanwhile, and ends this command with it.
+    #[arg(long)]
+    pub dialog: bool,
+}
 
-pub fn run(environment: &Environment, output: &mut Output) -> Exit {
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Exit {
     // A hook that fails can stop its agent, so this always succeeds.
     let Ok(driver) = driver(environment) else {
         return Exit::Ok;
     };
     let payload = read_stdin(STDIN_TIMEOUT);
-    let decision = driver.agents.ask_permission(payload, output.descriptor());
+    let decision = driver
+        .agents
+        .ask_permission(payload, args.dialog, output.descriptor());
     let Some(decision) = decision else {
         return Exit::Ok;
     };

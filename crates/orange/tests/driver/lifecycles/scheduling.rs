@@ -334,4 +334,6 @@ fn a_task_that_can_never_start_is_refused_or_reported() {
     assert_eq!(code, 3, "{output}");
     assert!(output.contains(&reason), "{output}");
     assert!(output.contains("orange task reopen"), "{output}");
+    stage.run_ok(&["task", "reopen", parent.as_str()]);
+    assert_eq!(stage.task(&later).attention, Vec::<String>::new());
 }
