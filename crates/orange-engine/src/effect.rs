@@ -9,6 +9,7 @@ use crate::forge::pull_request::PullRequestLink;
 use crate::language::hooks::{Channel, OnError};
 use crate::language::workflow::Permissions;
 use crate::merge_result::{MergeResult, OmittedWork};
+pub use crate::merge_strategy::MergeStrategy;
 use crate::names::{BranchName, CommitId, HarnessName, RunId, Status, TaskId, WorkspaceName};
 use crate::report::Delegation;
 use crate::role::Role;
@@ -260,62 +261,6 @@ pub struct Merge {
 )]
 fn is_false(value: &bool) -> bool {
     !value
-}
-
-/// How a branch is merged.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    schemars::JsonSchema,
-    Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum MergeStrategy {
-    /// A fast-forward if possible, else a merge commit.
-    #[default]
-    Auto,
-    /// Fast-forward only.
-    Ff,
-    /// A merge commit.
-    Merge,
-    /// The branch's commits, replayed one by one.
-    Rebase,
-    /// One commit with all changes.
-    Squash,
-}
-
-impl MergeStrategy {
-    /// Every strategy, by its name.
-    pub const ALL: [(&'static str, MergeStrategy); 5] = [
-        ("auto", MergeStrategy::Auto),
-        ("ff", MergeStrategy::Ff),
-        ("merge", MergeStrategy::Merge),
-        ("rebase", MergeStrategy::Rebase),
-        ("squash", MergeStrategy::Squash),
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        let is_this = |(_, strategy): &&(&'static str, MergeStrategy)| *strategy == self;
-        MergeStrategy::ALL
-            .iter()
-            .find(is_this)
-            .map_or("", |(name, _)| name)
-    }
-
-    /// The strategy with this name.
-    pub fn from_name(name: &str) -> Option<MergeStrategy> {
-        let mut all = MergeStrategy::ALL.iter();
-        all.find(|(known, _)| *known == name)
-            .map(|(_, strategy)| *strategy)
-    }
 }
 
 /// What happens to an effect if its performer crashes.

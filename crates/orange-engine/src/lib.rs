@@ -18,6 +18,7 @@ pub mod history;
 pub mod input;
 pub mod language;
 pub mod merge_result;
+pub mod merge_strategy;
 pub mod names;
 pub mod next_step;
 pub mod parking;

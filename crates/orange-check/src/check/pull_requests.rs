@@ -1,4 +1,4 @@
-//! Proof 10: a pull request is merged for a reason, and seen merged.
+//! Proof 10: pull requests are merged for a reason, and seen merged.
 
 use orange_engine::language::Workflow;
 use orange_engine::language::gates::{ChecksState, Gate, GateKind};

@@ -6,7 +6,7 @@ use super::problem::Position;
 use super::prompt::Prompt;
 use super::workflow::{Change, Permissions};
 use crate::document::SectionName;
-use crate::effect::MergeStrategy;
+use crate::merge_strategy::MergeStrategy;
 use crate::names::{FieldName, PromptName};
 use crate::role::Role;
 

@@ -2,12 +2,12 @@
 
 use super::Reader;
 use super::mapping::{Mapping, items, suggest};
-use crate::effect::MergeStrategy;
 use crate::language::defaults;
 use crate::language::hooks::{Action, Channel, HarnessChoice, Hook, OnError, SpawnHook};
 use crate::language::problem::ProblemCode;
 use crate::language::workflow::{Change, NewValue};
 use crate::language::yaml::{Key, Node, Value};
+use crate::merge_strategy::MergeStrategy;
 use crate::names::FieldName;
 use crate::role::Role;
 
