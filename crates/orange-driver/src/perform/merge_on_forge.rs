@@ -72,6 +72,7 @@ impl Performer {
             pushed_to: Some(address.to_string()),
             fast_forwarded: forwarded.collect(),
             left_out: merge.left_out.clone(),
+            warnings: Vec::new(),
         }))
     }
 }
