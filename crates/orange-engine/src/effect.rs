@@ -193,13 +193,17 @@ fn engine() -> Role {
     Role::Engine
 }
 
+fn is_engine(role: &Role) -> bool {
+    *role == Role::Engine
+}
+
 /// A message to an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct NotifyRole {
     /// The role it is for.
     pub role: Role,
     /// The author; the engine for a text of the workflow.
-    #[serde(default = "engine")]
+    #[serde(default = "engine", skip_serializing_if = "is_engine")]
     pub from: Role,
     /// The message.
     pub message: String,

@@ -45,7 +45,6 @@ pub use tables::gate_commands::{GateCommand, GateResult};
 pub use tables::imports::{Import, StoredImport};
 pub use tables::inbox::{Delivery, InboxEntry, NewMessage, UnreadMessage};
 pub use tables::pending::{Pending, PendingProgress, StartAnswer};
-pub use tables::posts::Post;
 pub use tables::pull_requests::PullRequestRecord;
 pub use tables::rows::{
     ChangedRows, ChildCount, REVIEW_ROUND_FIELD, RowFilter, StatusKinds, TaskRow, TaskRows,

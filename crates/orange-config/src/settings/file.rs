@@ -181,14 +181,12 @@ impl SettingsReader<'_> {
         let entries = value.get_ref().as_array();
         for entry in entries.into_iter().flatten() {
             let name = entry.get_ref().as_str().and_then(|it| Kind::Names.read(it));
-            match name {
-                Some(Value::Names(name)) => names.extend(name),
-                _ => {
-                    let message = format!("`{full}` must be {}", Kind::Names.expected());
-                    self.report(&entry.span(), message, None);
-                    return;
-                }
-            }
+            let Some(Value::Names(name)) = name else {
+                let message = format!("`{full}` must be {}", Kind::Names.expected());
+                self.report(&entry.span(), message, None);
+                return;
+            };
+            names.extend(name);
         }
         if entries.is_none() {
             let message = format!("`{full}` must be {}", Kind::Names.expected());

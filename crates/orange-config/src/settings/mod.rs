@@ -291,17 +291,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
         _ => Duration::default(),
     };
     let is_on = |key: &str| value(key) == Some(Value::Switch(true));
-    let family = |family: &str| {
-        let mut found = Vec::new();
-        for it in &all {
-            if let (Some(name), Some(Value::Count(count))) =
-                (it.key.strip_prefix(family), &it.value)
-            {
-                found.push((name.to_owned(), *count));
-            }
-        }
-        found.into_iter()
-    };
+    let family = |family: &str| counts(&all, family).into_iter();
     let size = |key: &str| match value(key) {
         Some(Value::Size(size)) => size,
         _ => 0,
@@ -383,6 +373,15 @@ fn resolve(all: Vec<Setting>) -> Settings {
         },
         all,
     }
+}
+
+/// The counts whose keys begin with this family's name, by the rest of the key.
+fn counts(all: &[Setting], family: &str) -> Vec<(String, u32)> {
+    let counts = all.iter().filter_map(|it| match it.value {
+        Some(Value::Count(count)) => Some((it.key.strip_prefix(family)?.to_owned(), count)),
+        _ => None,
+    });
+    counts.collect()
 }
 
 impl LogLevel {

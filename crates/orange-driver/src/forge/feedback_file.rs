@@ -41,11 +41,11 @@ impl Forge {
         let name = format!("{head}-{digest}.md");
         Ok(directory.path().join("feedback").join(name))
     }
+}
 
-    pub(crate) fn write_feedback(&self, path: &Path, text: &str) -> Result<(), ForgeFailure> {
-        let written = private_file::write(path, text.as_bytes());
-        written.map_err(|error| ForgeFailure::Unclear(error.to_string()))
-    }
+pub(crate) fn write_feedback(path: &Path, text: &str) -> Result<(), ForgeFailure> {
+    let written = private_file::write(path, text.as_bytes());
+    written.map_err(|error| ForgeFailure::Unclear(error.to_string()))
 }
 
 /// The text about failed checks.

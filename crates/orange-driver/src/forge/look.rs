@@ -27,7 +27,9 @@ use orange_store::Store;
 
 use crate::forge::checks::{self, ChecksQuestion};
 use crate::forge::feedback;
-use crate::forge::feedback_file::{describe_checks, describe_conflict, describe_points};
+use crate::forge::feedback_file::{
+    describe_checks, describe_conflict, describe_points, write_feedback,
+};
 use crate::forge::repository::pull_request_url;
 use crate::forge::sessions::Session;
 use crate::forge::snapshot::{Findings, PullRequestSnapshot, StoredFacts};
@@ -59,6 +61,20 @@ pub(crate) struct Look {
     stored: StoredFacts,
     /// Digests of the points in the reading.
     points: BTreeSet<String>,
+}
+
+impl Look {
+    /// Stores that an agent was given the points, so that it gets each of them once.
+    pub(crate) fn mark_handled(
+        &self,
+        store: &mut Store,
+        task: &TaskId,
+    ) -> Result<(), ForgeFailure> {
+        let mut stored = self.stored.clone();
+        stored.handled.extend(self.points.iter().cloned());
+        stored.save(store, task, &self.link)?;
+        Ok(())
+    }
 }
 
 /// What is looked at.
@@ -150,19 +166,6 @@ impl Forge {
         recent.insert(task.clone(), (look.facts.clone(), clock::now()));
         drop(recent);
         look.stored.save(store, task, &look.link)
-    }
-
-    /// Stores that an agent was given the points of a look, so that it gets each of them once.
-    pub(crate) fn mark_handled(
-        &self,
-        store: &mut Store,
-        task: &TaskId,
-        look: &Look,
-    ) -> Result<(), ForgeFailure> {
-        let mut stored = look.stored.clone();
-        stored.handled.extend(look.points.iter().cloned());
-        stored.save(store, task, &look.link)?;
-        Ok(())
     }
 
     fn judge(
@@ -370,7 +373,7 @@ impl Forge {
         let fingerprint = Fingerprint::new(kind, head, details);
         let path = self.feedback_path(subject.task, &fingerprint)?;
         if !path.exists() {
-            self.write_feedback(&path, &text()?)?;
+            write_feedback(&path, &text()?)?;
         }
         Ok(path.display().to_string())
     }

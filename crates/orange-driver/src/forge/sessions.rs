@@ -38,13 +38,16 @@ impl fmt::Debug for Sessions {
     }
 }
 
+/// The checks that a branch requires, and when that was read.
+type RequiredChecks = (Knowledge<BTreeSet<String>>, Timestamp);
+
 /// A client, and what it has learned.
 pub(crate) struct Session {
     pub(crate) client: Client,
     pub(crate) chunk: ChunkSize,
     own: Option<Account>,
     permissions: BTreeMap<(String, Account), (Permission, Timestamp)>,
-    required: BTreeMap<(String, BranchName), (Knowledge<BTreeSet<String>>, Timestamp)>,
+    required: BTreeMap<(String, BranchName), RequiredChecks>,
 }
 
 impl Forge {

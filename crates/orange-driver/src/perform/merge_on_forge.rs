@@ -14,7 +14,7 @@ use orange_store::Store;
 use crate::failure::Failure;
 use crate::forge::open::MergeProgress;
 use crate::perform::Performer;
-use crate::perform::pull_request::failure;
+use crate::perform::pull_request::{failure, push_head};
 
 /// How often a merge queue is looked at.
 const QUEUE_INTERVAL: Duration = Duration::from_secs(15);
@@ -35,7 +35,7 @@ impl Performer {
         let mut found = merged()?;
         let was_there = found.is_some();
         if found.is_none() {
-            self.push_head(store, task, &git, &merge.branch, &merge.head)?;
+            push_head(store, task, &git, &merge.branch, &merge.head)?;
             let asked = self
                 .forge
                 .merge_pull_request(&address, link, &merge.head, merge.strategy);

@@ -54,17 +54,14 @@ impl Performer {
         create: &CreatePr,
     ) -> Result<EffectOutcome, Failure> {
         let (project, git, address) = self.repository_on_forge(task)?;
-        let head = match &create.head {
-            Some(head) => head.clone(),
-            None => {
-                let head = git.branch(&create.branch).map_err(Failure::temporary)?;
-                head.ok_or_else(|| {
-                    let branch = &create.branch;
-                    Failure::permanent(format!("there is no branch `{branch}`"))
-                })?
-            }
+        let branch = &create.branch;
+        let head = match create.head.clone() {
+            Some(head) => Some(head),
+            None => git.branch(branch).map_err(Failure::temporary)?,
         };
-        self.push_head(store, task, &git, &create.branch, &head)?;
+        let missing = || Failure::permanent(format!("there is no branch `{branch}`"));
+        let head = head.ok_or_else(missing)?;
+        push_head(store, task, &git, &create.branch, &head)?;
         let settings = self.context.settings(Some(&project));
         let settings = settings.map_err(Failure::temporary)?.forge;
         let mut labels = settings.labels;
@@ -128,45 +125,42 @@ impl Performer {
             .forge
             .repository(&project)
             .map_err(Failure::temporary)?;
-        match address {
-            Some(address) => Ok((project, git, address)),
-            None => {
-                let name = &project.name;
-                Err(Failure::permanent(format!(
-                    "project `{name}` has no repository on GitHub; set `forge_repository` in \
-                     `projects.json`, or push to a remote on GitHub"
-                )))
-            }
+        if let Some(address) = address {
+            return Ok((project, git, address));
         }
+        Err(Failure::permanent(format!(
+            "project `{}` has no repository on GitHub; set `forge_repository` in `projects.json`, \
+             or push to a remote on GitHub",
+            project.name
+        )))
     }
+}
 
-    /// Makes the remote's branch point to exactly this commit.
-    pub(crate) fn push_head(
-        &self,
-        store: &Store,
-        task: &Task,
-        git: &Git,
-        branch: &BranchName,
-        head: &CommitId,
-    ) -> Result<(), Failure> {
-        let known = store.pull_request(&task.id).map_err(Failure::temporary)?;
-        let known = known.map(|it| it.head);
-        let pushed = git.push_exactly(branch, head, known.as_ref());
-        let pushed = pushed.map_err(|error| match error {
-            GitError::RemoteChanged { .. } => Failure::permanent(error),
-            error => Failure::temporary(error),
-        })?;
-        match pushed {
-            PushResult::Done => Ok(()),
-            PushResult::NoRemote => Err(Failure::permanent(format!(
-                "`{branch}` cannot be pushed, because the repository has no remote; add one with \
-                 `git remote add origin URL`"
-            ))),
-            PushResult::Rejected(message) => Err(Failure::permanent(format!(
-                "the push of `{branch}` was rejected: {message}; check with `git fetch` and \
-                 `git log {branch}..@{{upstream}}`"
-            ))),
-        }
+/// Makes the remote's branch point to exactly this commit.
+pub(crate) fn push_head(
+    store: &Store,
+    task: &Task,
+    git: &Git,
+    branch: &BranchName,
+    head: &CommitId,
+) -> Result<(), Failure> {
+    let known = store.pull_request(&task.id).map_err(Failure::temporary)?;
+    let known = known.map(|it| it.head);
+    let pushed = git.push_exactly(branch, head, known.as_ref());
+    let pushed = pushed.map_err(|error| match error {
+        GitError::RemoteChanged { .. } => Failure::permanent(error),
+        error => Failure::temporary(error),
+    })?;
+    match pushed {
+        PushResult::Done => Ok(()),
+        PushResult::NoRemote => Err(Failure::permanent(format!(
+            "`{branch}` cannot be pushed, because the repository has no remote; add one with \
+             `git remote add origin URL`"
+        ))),
+        PushResult::Rejected(message) => Err(Failure::permanent(format!(
+            "the push of `{branch}` was rejected: {message}; check with `git fetch` and \
+             `git log {branch}..@{{upstream}}`"
+        ))),
     }
 }
 

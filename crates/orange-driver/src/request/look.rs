@@ -117,7 +117,7 @@ impl Requests {
             return Ok(false);
         };
         if events.iter().any(hands_over_points) {
-            let marked = self.forge.mark_handled(store, &task.id, look);
+            let marked = look.mark_handled(store, &task.id);
             marked.map_err(|failure| failure.into_driver_error(&task.id))?;
         }
         self.context.leave_to_performer(store, &task.id)?;

@@ -283,8 +283,8 @@ fn keep_messages(task: &mut Task, changed: &StatusChange, event: &Event) {
         task.messages.clear();
         return;
     }
-    let text = changed.message.as_deref().unwrap_or_default().trim();
-    if !text.is_empty() {
+    let text = changed.message.as_deref().unwrap_or_default();
+    if !text.trim().is_empty() {
         task.messages.push(TransitionMessage {
             by: changed.by.clone(),
             text: text.to_owned(),

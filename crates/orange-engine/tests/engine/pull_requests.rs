@@ -705,7 +705,7 @@ fn events_of_earlier_versions_are_still_read() {
     let observed = r#"{"type":"pull_request.observed","state":"closed"}"#;
     for (text, expected) in [
         (planned, "create_pr was planned"),
-        (observed, "the forge reported the state of the pull request"),
+        (observed, "the pull request is closed"),
     ] {
         let fact: Fact = serde_json::from_str(text).unwrap();
         assert_eq!(describe(&fact, &[]), expected);

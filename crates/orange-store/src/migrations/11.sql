@@ -8,12 +8,3 @@ CREATE TABLE pull_requests (
     facts TEXT NOT NULL,
     as_of TEXT NOT NULL
 ) STRICT;
-
--- What orange has written to the forge, by a key of its own.
-CREATE TABLE posts (
-    task TEXT NOT NULL REFERENCES tasks (id),
-    key TEXT NOT NULL,
-    forge_id TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    PRIMARY KEY (task, key)
-) STRICT;

@@ -74,7 +74,7 @@ fn decisions_refusals_and_effects_are_logged() {
     let id = stage.create(&["Add a line"]);
     stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
     let (code, _) = stage.call(&["task", "update", id.as_str(), "--status", "nowhere"]);
-    assert_eq!(code, 3);
+    assert_eq!(code, 4);
     let lines = stage.log(&["--task", id.as_str()]);
     let find = |what: &str, key: &str, value: &str| {
         let is_it = |line: &&Value| line["name"] == what && line[key] == value;

@@ -264,5 +264,10 @@ fn a_missing_repository_is_never_replaced_by_the_one_around_it() {
     let mut update = stage.orange(&["project", "update", "app", "--path", "moved"]);
     let output = update.current_dir(stage.path("")).output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(stage.task(&id).status.as_str(), "planning");
+    // The start may have been given up by now, but the task is still there.
+    let status = stage.task(&id).status;
+    assert!(
+        ["pending", "planning"].contains(&status.as_str()),
+        "{status}"
+    );
 }

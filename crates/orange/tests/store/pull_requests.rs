@@ -1,7 +1,7 @@
 //! What is recorded about pull requests; an unchanged look writes nothing.
 
 use orange_engine::names::{CommitId, TaskId};
-use orange_store::{Post, PullRequestRecord, Store, rebuild};
+use orange_store::{PullRequestRecord, Store, rebuild};
 
 use crate::sandbox::{RecordedTask, Sandbox, instant, minimal};
 
@@ -43,24 +43,6 @@ fn only_what_is_new_is_written() {
         ..record("{\"checks\":\"failing\"}", 101)
     };
     assert!(store.record_pull_request(&id, &moved).unwrap());
-}
-
-#[test]
-fn a_post_is_found_by_its_key() {
-    let sandbox = Sandbox::new();
-    let mut store = sandbox.store();
-    let id = task(&mut store);
-    let post = |digest: &str| Post {
-        forge_id: String::from("IC_1"),
-        digest: digest.to_owned(),
-    };
-    store.record_post(&id, "status", &post("one")).unwrap();
-    let before = store.sequence().unwrap();
-    store.record_post(&id, "status", &post("one")).unwrap();
-    assert_eq!(store.sequence().unwrap(), before, "nothing was written");
-    store.record_post(&id, "status", &post("two")).unwrap();
-    assert_eq!(store.post(&id, "status").unwrap(), Some(post("two")));
-    assert_eq!(store.post(&id, "other").unwrap(), None);
 }
 
 #[test]

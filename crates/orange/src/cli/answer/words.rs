@@ -118,24 +118,6 @@ pub fn wait_bodies(waits: &[Wait]) -> Vec<WaitBody<'_>> {
     bodies.collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_span_has_a_unit() {
-        let now = Timestamp::from_millis(1_000_000_000_000);
-        let before = |seconds: i64| Timestamp::from_millis(now.millis() - seconds * 1000);
-        assert_eq!(parse_duration("10m"), Some(600));
-        assert_eq!(parse_duration("2d"), Some(172_800));
-        for bad in ["", "m", "10", "-1m", "1.5h", "10é"] {
-            assert_eq!(parse_duration(bad), None, "{bad}");
-        }
-        assert_eq!(ago(now, before(0)), "just now");
-        assert_eq!(ago(now, before(90)), "1m ago");
-    }
-}
-
 /// What is known about a pull request, in one line.
 pub fn pull_request_text(seen: &PullRequestSnapshot) -> String {
     let state = match (seen.state, seen.is_draft) {
@@ -179,4 +161,22 @@ pub fn pull_request_text(seen: &PullRequestSnapshot) -> String {
         parts.push(String::from("in the merge queue"));
     }
     parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_has_a_unit() {
+        let now = Timestamp::from_millis(1_000_000_000_000);
+        let before = |seconds: i64| Timestamp::from_millis(now.millis() - seconds * 1000);
+        assert_eq!(parse_duration("10m"), Some(600));
+        assert_eq!(parse_duration("2d"), Some(172_800));
+        for bad in ["", "m", "10", "-1m", "1.5h", "10é"] {
+            assert_eq!(parse_duration(bad), None, "{bad}");
+        }
+        assert_eq!(ago(now, before(0)), "just now");
+        assert_eq!(ago(now, before(90)), "1m ago");
+    }
 }

@@ -34,15 +34,14 @@ struct Body {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let tasks = match &args.task {
-        Some(task) => vec![driver.callers.resolve_task(Some(task))?],
-        None => {
-            let requested = args.project.as_deref().map(ProjectName::new);
-            let project = driver.callers.project_here(requested.as_ref())?;
-            driver
-                .requests
-                .unfinished_tasks(project.map(|it| it.name).as_ref())?
-        }
+    let tasks = if let Some(task) = &args.task {
+        vec![driver.callers.resolve_task(Some(task))?]
+    } else {
+        let requested = args.project.as_deref().map(ProjectName::new);
+        let project = driver.callers.project_here(requested.as_ref())?;
+        driver
+            .requests
+            .unfinished_tasks(project.map(|it| it.name).as_ref())?
     };
     let mut reports = Vec::new();
     for task in &tasks {

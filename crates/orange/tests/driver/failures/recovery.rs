@@ -218,7 +218,7 @@ fn a_database_that_lost_its_last_commit_refuses_new_ones() {
     let update = ["task", "update", id.as_str(), "--summary", "new2"];
     let (code, output) = stage.call(&update);
     assert_eq!(code, 3, "{output}");
-    assert!(output.contains("has lost its last commits"), "{output}");
+    assert!(output.contains("has lost its last records"), "{output}");
     assert!(output.contains("orange rebuild --move-aside"), "{output}");
     // An older orange may have recorded another event already.
     let store = stage.store();

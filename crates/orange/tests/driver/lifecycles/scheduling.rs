@@ -257,7 +257,7 @@ fn a_parent_waits_for_its_children_and_continues() {
     assert!(task_output(&["list"]).contains("delegated (1/2 done)"));
     for words in [["show", "whole"], ["why", "whole"]] {
         let output = task_output(&words);
-        assert!(output.contains("1 of 2 ended"), "{output}");
+        assert!(output.contains("1 of 2 finished"), "{output}");
         assert!(
             output.contains(&format!("{one} in `cancelled`")),
             "{output}"
