@@ -77,7 +77,7 @@ impl Look {
     }
 }
 
-/// What is looked at.
+/// A task and its pull request, with everything that a look needs.
 struct Subject<'a> {
     task: &'a Task,
     address: RepositoryAddress,

@@ -1,6 +1,6 @@
 //! Finds or opens the pull request of a branch, and changes it.
 //!
-//! Every change may be asked for twice: the forge is looked at before and after.
+//! Every change may be requested twice: each looks at the forge before it acts.
 
 use std::ffi::OsStr;
 

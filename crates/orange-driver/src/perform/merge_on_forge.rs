@@ -16,7 +16,7 @@ use crate::forge::open::MergeProgress;
 use crate::perform::Performer;
 use crate::perform::pull_request::{failure, push_head};
 
-/// How often a merge queue is looked at.
+/// The pause between two looks at a merge queue.
 const QUEUE_INTERVAL: Duration = Duration::from_secs(15);
 
 impl Performer {

@@ -1,9 +1,8 @@
 //! Looks at a task's pull request, and lets the task react.
 
 use orange_engine::Task;
-use orange_engine::event::{Event, Fact};
-use orange_engine::forge::pull_request::PullRequest;
-use orange_engine::forge::reaction::{Reaction, ReactionKind};
+use orange_engine::forge::pull_request::{ConcernKind, PullRequest, PullRequestReading};
+use orange_engine::forge::reaction::{Fingerprint, ReactionKind};
 use orange_engine::input::{Cause, Observation};
 use orange_engine::names::{ProjectName, TaskId};
 use orange_store::{Store, TaskFilter};
@@ -113,23 +112,27 @@ impl Requests {
             return Ok(false);
         };
         let cause = Cause::Observation(Observation::PullRequest(reading.clone()));
-        let StepResult::Recorded { events } = self.steps.step(store, &task.id, &cause)? else {
-            return Ok(false);
-        };
-        if events.iter().any(hands_over_points) {
+        let step = self.steps.step(store, &task.id, &cause)?;
+        // Also after a look that was killed between the decision and this line.
+        if are_points_given(&store.require(&task.id)?.task, reading) {
             let marked = look.mark_handled(store, &task.id);
             marked.map_err(|failure| failure.into_driver_error(&task.id))?;
+        }
+        if !matches!(step, StepResult::Recorded { .. }) {
+            return Ok(false);
         }
         self.context.leave_to_performer(store, &task.id)?;
         Ok(true)
     }
 }
 
-/// Whether an agent was given the points of reviewers.
-fn hands_over_points(event: &Event) -> bool {
-    matches!(
-        &event.fact,
-        Fact::PullRequestReaction { fingerprint, reaction: Reaction::Transition, .. }
-            if fingerprint.kind == ReactionKind::Feedback
-    )
+/// Whether an agent was given the points of reviewers in this reading.
+fn are_points_given(task: &Task, reading: &PullRequestReading) -> bool {
+    let concern = reading.concern.as_ref();
+    concern.is_some_and(|concern| {
+        let details = concern.details.iter().map(String::as_str);
+        let fingerprint = Fingerprint::new(ReactionKind::Feedback, &reading.head, details);
+        matches!(concern.kind, ConcernKind::Feedback { .. })
+            && task.reactions.is_answered(&fingerprint)
+    })
 }

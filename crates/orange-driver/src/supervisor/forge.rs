@@ -174,7 +174,7 @@ impl Poller {
             } else {
                 Some(self.driver.requests.look_from(&task.id, Some(seen))?)
             };
-            // What could not be judged is looked at again in the next round.
+            // What could not be judged is read again in the next round.
             if report.as_ref().is_none_or(is_judged) {
                 judged = Some(seen.clone());
             }

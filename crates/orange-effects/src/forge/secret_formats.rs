@@ -159,7 +159,7 @@ const DASHES: &str = "-----";
 /// What an address has before its authority, plain and in JSON.
 const SLASHES: [&str; 2] = ["://", ":\\/\\/"];
 
-/// The longest scheme that is looked at.
+/// The longest scheme that is recognised.
 const MAX_SCHEME: usize = 16;
 
 /// Where secrets are in a text, as positions of characters.

@@ -138,6 +138,10 @@ impl ReactionRecord {
         self.feedback_file.as_deref()
     }
 
+    pub fn is_answered(&self, fingerprint: &Fingerprint) -> bool {
+        self.answered.contains(fingerprint)
+    }
+
     pub fn is_reported(&self, fingerprint: &Fingerprint) -> bool {
         self.reported.contains(fingerprint)
     }

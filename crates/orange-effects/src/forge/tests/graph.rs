@@ -130,7 +130,7 @@ fn a_pull_request_of_a_deleted_fork_is_found() {
     assert_eq!(found.items.len(), 1);
     assert_eq!(found.items[0].0.repository, None);
     assert!(found.is_complete);
-    // One that cannot be seen may be the one that is looked for.
+    // A candidate that is hidden may be the right one.
     for hidden in [Value::Null, json!({"headRefName": "fix"})] {
         let found = probe(&[hidden]);
         assert_eq!((found.items.len(), found.is_complete), (1, false));
