@@ -89,6 +89,8 @@ pub fn workflow(data: &[u8]) {
         review_harness: HarnessName::new("codex"),
         agent_settings: orange_engine::task::AgentSettings::default(),
         queueing: orange_engine::task::Queueing::default(),
+        issue: None,
+        pull_request: None,
     };
     let Decision::Plan(plan) = create(&workflow, &new, &known()) else {
         return;

@@ -99,6 +99,8 @@ fn working_task(workflow: &Workflow) -> Task {
         review_harness: HarnessName::new("codex"),
         agent_settings: orange_engine::task::AgentSettings::default(),
         queueing: orange_engine::task::Queueing::default(),
+        issue: None,
+        pull_request: None,
     };
     let Decision::Plan(plan) = create(workflow, &new, &known(None)) else {
         panic!("a task can be created")

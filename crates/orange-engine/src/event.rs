@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::{SectionHash, SectionName};
 use crate::effect::{EffectId, EffectOutcome, MergeStrategy, PlannedEffect};
 use crate::evidence::Evidence;
+use crate::forge::issue::IssueLink;
 use crate::forge::pull_request::PullRequestLink;
 use crate::forge::reaction::{Fingerprint, Reaction};
 use crate::language::gates::PullRequestState;
@@ -316,6 +317,12 @@ pub struct TaskCreation {
     /// When its work starts relative to other tasks.
     #[serde(flatten)]
     pub queueing: Queueing,
+    /// The issue it was created for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueLink>,
+    /// The pull request it was created for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<PullRequestLink>,
     /// The initial values of its fields.
     pub fields: BTreeMap<FieldName, i64>,
     /// Gated sections that already existed; they do not count as fresh.

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::document::Document;
 use crate::effect::{EffectId, EffectOutcome, MergeStrategy};
 use crate::evidence::Evidence;
+use crate::forge::issue::IssueLink;
 use crate::forge::knowledge::Knowledge;
-use crate::forge::pull_request::{PullRequestReading, ReviewDecision};
+use crate::forge::pull_request::{PullRequestLink, PullRequestReading, ReviewDecision};
 use crate::language::Workflow;
 use crate::language::gates::{ChecksState, GitCondition, PullRequestState};
 use crate::language::verbs::Verb;
@@ -354,4 +355,8 @@ pub struct NewTask {
     pub agent_settings: AgentSettings,
     /// When to start its work relative to other tasks.
     pub queueing: Queueing,
+    /// The issue that it is for.
+    pub issue: Option<IssueLink>,
+    /// The pull request that it is for.
+    pub pull_request: Option<PullRequestLink>,
 }

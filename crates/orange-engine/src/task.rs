@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::{SectionHash, SectionName};
 use crate::effect::{Effect, EffectId, PlannedEffect};
 use crate::evidence::Evidence;
+use crate::forge::issue::IssueLink;
 use crate::forge::pull_request::PullRequestLink;
 use crate::forge::reaction::ReactionRecord;
 use crate::language;
@@ -69,6 +70,9 @@ pub struct Task {
     /// The commit that was submitted for review; a merge takes it unless the request names another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submission: Option<Submission>,
+    /// The issue it was created for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueLink>,
     /// The pull request of the branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_request: Option<PullRequestLink>,

@@ -140,6 +140,8 @@ impl Bench {
             status: None,
             agent_settings: AgentSettings::default(),
             queueing: orange_engine::task::Queueing::default(),
+            issue: None,
+            pull_request: None,
         };
         match self
             .driver()

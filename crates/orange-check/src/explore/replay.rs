@@ -116,6 +116,8 @@ pub fn new_task_of(step: &Step) -> Option<(NewTask, DecisionContext)> {
         review_harness: HarnessName::new("harness"),
         agent_settings: AgentSettings::default(),
         queueing: Queueing::default(),
+        issue: None,
+        pull_request: None,
     };
     let context = DecisionContext {
         at: Timestamp::from_millis(0),

@@ -131,6 +131,7 @@ impl Situation {
             runs: runs.collect(),
             sections: BTreeMap::new(),
             submission: None,
+            issue: None,
             pull_request: self.has_pull_request.then(pull_request),
             reactions: ReactionRecord::default(),
             report: None,

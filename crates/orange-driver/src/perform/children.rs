@@ -95,6 +95,8 @@ impl Performer {
                 starts_automatically: true,
                 ..Queueing::default()
             },
+            issue: None,
+            pull_request: None,
         };
         let mut result = self.steps.create(&new).map_err(Failure::temporary)?;
         match result.created {

@@ -5,6 +5,8 @@ use orange_config::{Harnesses, Project, Projects};
 use orange_effects::git::require_branch;
 use orange_engine::document::{Document, FieldValue, SectionName, demote_headings};
 use orange_engine::event::Event;
+use orange_engine::forge::issue::IssueLink;
+use orange_engine::forge::pull_request::PullRequestLink;
 use orange_engine::input::{DecisionContext, Facts, NewTask};
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
@@ -49,6 +51,10 @@ pub struct NewTaskRequest {
     pub agent_settings: AgentSettings,
     /// When its work starts, relative to other tasks.
     pub queueing: Queueing,
+    /// The issue that it is for.
+    pub issue: Option<IssueLink>,
+    /// The pull request that it is for.
+    pub pull_request: Option<PullRequestLink>,
 }
 
 /// Everything that a new task needs, found and checked.
@@ -194,6 +200,8 @@ impl Steps {
                 review_harness: prepared.review_harness.clone(),
                 agent_settings: new.agent_settings.clone(),
                 queueing: prepared.queueing.clone(),
+                issue: new.issue.clone(),
+                pull_request: new.pull_request.clone(),
             };
             let plan = match create(&prepared.workflow, &task, &context) {
                 Decision::Plan(plan) => plan,

@@ -218,7 +218,8 @@ pub(crate) fn task_from_creation(creation: &TaskCreation, event: &Event) -> Task
             .map(|(name, hash)| (name.clone(), SectionRecord::existing(*hash)))
             .collect(),
         submission: None,
-        pull_request: None,
+        issue: creation.issue.clone(),
+        pull_request: creation.pull_request.clone(),
         reactions: ReactionRecord::default(),
         report: None,
         children: BTreeMap::new(),

@@ -71,6 +71,8 @@ fn create_at(
         review_harness: new.review_harness.clone(),
         agent_settings: new.agent_settings.clone(),
         queueing: new.queueing.clone(),
+        issue: new.issue.clone(),
+        pull_request: new.pull_request.clone(),
         fields: workflow.fields.clone(),
         sections: existing_sections(workflow, context),
     };

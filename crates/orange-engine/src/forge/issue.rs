@@ -1,11 +1,31 @@
 //! An issue of the forge, and what happened to it.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::account::Account;
 use crate::time::Timestamp;
+
+/// The issue that a task was created for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct IssueLink {
+    /// Its number.
+    pub number: u64,
+    /// The forge's own id, which survives a renamed repository.
+    pub id: String,
+    /// Where to read it.
+    pub url: String,
+    /// The text that the task was created for.
+    pub revision: Revision,
+}
+
+impl fmt::Display for IssueLink {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "issue #{}", self.number)
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
@@ -23,7 +43,9 @@ pub struct Issue {
 }
 
 /// One revision of the text of an issue.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct Revision(String);
 
 impl Revision {

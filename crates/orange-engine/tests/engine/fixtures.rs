@@ -71,6 +71,8 @@ pub fn new_task(summary: &str, entry: Option<&str>) -> NewTask {
         review_harness: HarnessName::new("codex"),
         agent_settings: AgentSettings::default(),
         queueing: Queueing::default(),
+        issue: None,
+        pull_request: None,
     }
 }
 

@@ -102,6 +102,8 @@ impl Stage {
             queueing: orange_engine::task::Queueing::default(),
             fields: BTreeMap::new(),
             sections: BTreeMap::new(),
+            issue: None,
+            pull_request: None,
         };
         let events = [
             event(1, Fact::TaskCreated(created)),

@@ -92,6 +92,8 @@ impl Fleet {
             status: None,
             agent_settings: AgentSettings::default(),
             queueing: Queueing::default(),
+            issue: None,
+            pull_request: None,
         };
         let Answer::Done(created) = self
             .driver()

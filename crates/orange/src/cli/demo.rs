@@ -233,6 +233,8 @@ fn create_task(
         status: None,
         agent_settings: AgentSettings::default(),
         queueing: Queueing::default(),
+        issue: None,
+        pull_request: None,
     };
     // Do not wait: the supervisor performs the effects that this request plans.
     let created = demo

@@ -170,6 +170,8 @@ fn new_task(driver: &Driver, draft: &TaskDraft) -> Result<NewTaskRequest, Driver
             parent: driver.callers.resolve_parent(None, &caller)?,
             ..Queueing::default()
         },
+        issue: None,
+        pull_request: None,
     })
 }
 

@@ -22,6 +22,8 @@ pub fn work(summary: &str) -> NewTaskRequest {
         status: None,
         agent_settings: AgentSettings::default(),
         queueing: orange_engine::task::Queueing::default(),
+        issue: None,
+        pull_request: None,
     }
 }
 

@@ -143,6 +143,8 @@ impl HomeFixture {
             status: None,
             agent_settings: AgentSettings::default(),
             queueing: orange_engine::task::Queueing::default(),
+            issue: None,
+            pull_request: None,
         };
         match self
             .driver()

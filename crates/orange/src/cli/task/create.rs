@@ -215,6 +215,8 @@ fn new_task(args: &Args, driver: &Driver, output: &Output) -> Result<NewTaskRequ
                 .resolve_parent(args.parent.as_deref(), &caller)?,
             ..Queueing::default()
         },
+        issue: None,
+        pull_request: None,
     })
 }
 
