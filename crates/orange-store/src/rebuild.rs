@@ -23,6 +23,7 @@ use crate::files::history;
 use crate::files::history::History;
 use crate::files::task_directory::TaskDirectory;
 use crate::files::task_file::locate;
+use crate::files::trash;
 use crate::files::whole_file;
 use crate::migrations::renames;
 use crate::steps::reach;
@@ -91,8 +92,11 @@ fn restore_all(store: &mut Store, report: &mut RebuildReport) -> Result<(), Stor
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(failed("rebuild"))?;
     let mut sequence = 0;
-    for project in directories(&home.tasks())? {
-        for path in directories(&project)? {
+    for project in directories(&home.tasks())?
+        .into_iter()
+        .chain(directories(&home.trash())?)
+    {
+        for path in task_directories(&home, &project)? {
             // A task is restored completely or not at all.
             transaction
                 .execute_batch("SAVEPOINT task")
@@ -115,6 +119,21 @@ fn restore_all(store: &mut Store, report: &mut RebuildReport) -> Result<(), Stor
         .execute("UPDATE sequence SET last = ?1", [sequence])
         .map_err(failed("rebuild"))?;
     transaction.commit().map_err(failed("rebuild"))
+}
+
+/// The directories of a project's tasks, in `tasks` or in the trash. A task that lies in both places
+/// is not deleted.
+fn task_directories(home: &Home, project: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    if project.parent() != Some(home.trash().as_path()) {
+        return directories(project);
+    }
+    let name = project.file_name().unwrap_or_default();
+    let is_gone = |id: &TaskId| !home.tasks().join(name).join(id.as_str()).exists();
+    let deleted = trash::deleted_tasks(project).into_iter();
+    Ok(deleted
+        .filter(|(id, _)| is_gone(id))
+        .map(|(_, path)| path)
+        .collect())
 }
 
 /// The subdirectories of a directory, ordered by name.
@@ -144,9 +163,15 @@ fn restore_task(
 ) -> Result<(RebuiltTask, u64), String> {
     let name = |path: &Path| path.file_name().and_then(OsStr::to_str).map(str::to_owned);
     let no_name = || String::from("its name is not UTF-8");
-    let id = TaskId::new(name(path).ok_or_else(no_name)?);
+    let is_in_trash = path.starts_with(home.trash());
+    let mut id = name(path).ok_or_else(no_name)?;
+    if is_in_trash && let Some((task, _number)) = id.split_once('-') {
+        id = task.to_owned();
+    }
+    let id = TaskId::new(id);
     let project = ProjectName::new(name(project).ok_or_else(no_name)?);
     let directory = TaskDirectory::new(home, &project, &id).map_err(|error| error.to_string())?;
+    let directory = directory.lying_at(path);
     let workflow = fs::read_to_string(directory.workflow())
         .map_err(|error| format!("`workflow.yml`: {}", orange_config::reason(&error)))?;
     let history = history::read(&directory.history())
@@ -170,6 +195,11 @@ fn restore_task(
         let (id, project) = (&task.id, &task.project);
         return Err(format!(
             "its history belongs to task `{id}` of project `{project}`"
+        ));
+    }
+    if is_in_trash && !task.is_deleted {
+        return Err(String::from(
+            "it is in the trash, but its history does not say that it was deleted",
         ));
     }
     restore_notes(connection, &directory, &task, &mut remarks)

@@ -19,15 +19,23 @@ impl Admin {
         directory: &Path,
     ) -> Result<PathBuf, DriverError> {
         let here = self.context.directory().unwrap_or(Path::new("/"));
+        let directory = here.join(directory);
         let name = Some(project.name.clone());
         let found = self
             .workspaces
-            .describe_project(&here.join(directory), name, None, None)?;
+            .describe_project(&directory, name, None, None)?;
         let refused = |reason: String| DriverError::NotThisRepository {
             project: project.name.clone(),
             path: found.path.clone(),
             reason,
         };
+        if directory.canonicalize().ok() != found.path.canonicalize().ok() {
+            let directory = directory.display();
+            return Err(refused(format!(
+                "`{directory}` is only a directory in it; if you mean this repository, name `{}`",
+                found.path.display()
+            )));
+        }
         let is_other = |it: &&Project| it.name != project.name && it.path == found.path;
         if let Some(other) = projects.projects.iter().find(is_other) {
             let other = &other.name;

@@ -1,5 +1,6 @@
 //! An agent's output, from its open or closed pane.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
@@ -29,14 +30,17 @@ pub struct RunOutput {
 }
 
 impl Agents {
-    /// The output of a task's latest run, of this role if one is given.
+    /// The output of the run that is live, else of the latest one; of this role if one is given.
     pub fn logs(&self, task: &TaskId, role: Option<&Role>) -> Result<RunOutput, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let stored = store.require(task)?;
+        let current = stored.task.runs.values();
+        let live = current.filter(|run| run.state.is_live());
+        let live: BTreeSet<&RunId> = live.map(|run| &run.id).collect();
         let runs = store.runs(task)?.into_iter();
         let run = runs
             .filter(|run| role.is_none_or(|role| run.role == *role))
-            .max_by_key(|run| run.created_at);
+            .max_by_key(|run| (live.contains(&run.id), run.created_at));
         if let Some(run) = run {
             return self.read_output(&store, &run);
         }

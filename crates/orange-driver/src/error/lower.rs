@@ -98,7 +98,8 @@ pub(super) fn settings(error: &SettingsError) -> Report {
                 hints: suggestions.collect(),
                 ..Report::new(Kind::Refused, "config-invalid")
             }
-            .hint("correct the file, then run `orange config show`; nothing was changed")
+            .hint("nothing was changed; correct the file (`orange config show` checks it), then run the \
+                   command again")
             .details(json!({ "path": path.to_string_lossy(), "problems": problems }))
         }
         SettingsError::Variable {

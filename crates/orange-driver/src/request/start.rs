@@ -6,7 +6,7 @@ use orange_config::Project;
 use orange_engine::event::{Event, Fact};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::{Kind, Trigger};
-use orange_engine::names::{Status, TaskId};
+use orange_engine::names::{HarnessName, Status, TaskId};
 use orange_engine::refusal::Blocker;
 use orange_engine::role::Role;
 use orange_engine::schedule::Wait;
@@ -56,6 +56,18 @@ impl Start {
 }
 
 impl Requests {
+    /// Fails if a harness does not exist or cannot be read.
+    pub fn require_harnesses(
+        &self,
+        names: impl IntoIterator<Item = HarnessName>,
+    ) -> Result<(), DriverError> {
+        let harnesses = self.context.harnesses()?;
+        for name in names {
+            harnesses.require(&name)?;
+        }
+        Ok(())
+    }
+
     /// Creates a task and performs the effects of its initial status.
     pub fn create(&self, new: &NewTaskRequest, waiting: WaitPolicy) -> Result<Answer, DriverError> {
         Ok(self.create_registering(new, waiting)?.0)

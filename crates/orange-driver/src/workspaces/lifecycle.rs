@@ -3,6 +3,8 @@
 //! Invariant: nothing here deletes work. Work that is unsaved when a worktree is released goes into
 //! a rescue, and a worktree that cannot be made clean leaves the pool as it is.
 
+use std::path::Path;
+
 use orange_config::Project;
 use orange_config::clock;
 use orange_effects::git::{
@@ -12,7 +14,7 @@ use orange_effects::git::{
 use orange_engine::Task;
 use orange_engine::effect::EffectOutcome;
 use orange_engine::names::WorkspaceName;
-use orange_store::{Store, StoreError, WorkspaceRecord};
+use orange_store::{Store, StoreError, WorkspaceRecord, WorkspaceState};
 
 use super::prepare::Script;
 use super::restore::restore_latest;
@@ -241,7 +243,35 @@ fn check_out<'git>(
         retired.map_err(Failure::temporary)?;
         return Err(Failure::temporary(refusal.hint()));
     }
-    Err(Failure::permanent(refusal.hint()))
+    let hint = holder_hint(store, project, &refusal).map_err(Failure::temporary)?;
+    Err(Failure::permanent(hint.unwrap_or_else(|| refusal.hint())))
+}
+
+/// How to free a branch that a retired workspace of this home has.
+fn holder_hint(
+    store: &Store,
+    project: &Project,
+    refusal: &AcquireRefusal,
+) -> Result<Option<String>, StoreError> {
+    let AcquireRefusal::HasOtherWorkspace(path) = refusal else {
+        return Ok(None);
+    };
+    let is_holder =
+        |it: &WorkspaceRecord| it.state == WorkspaceState::Retired && is_same_path(&it.path, path);
+    let records = store.workspaces(&project.name)?;
+    Ok(records.iter().find(|it| is_holder(it)).map(|holder| {
+        format!(
+            "the retired worktree `{}` still has the branch, because it contains work that could \
+             not be saved: `orange workspace gc` says what; save it, run `orange workspace gc` \
+             again, then repeat this",
+            holder.path.display()
+        )
+    }))
+}
+
+fn is_same_path(one: &Path, other: &Path) -> bool {
+    let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    canonical(one) == canonical(other)
 }
 
 /// What the user should know about a worktree that was just checked out.

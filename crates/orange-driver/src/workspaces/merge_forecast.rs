@@ -8,7 +8,7 @@ use orange_store::Store;
 
 use crate::DriverError;
 use crate::workspaces::Workspaces;
-use crate::workspaces::repository::branch_error;
+use crate::workspaces::repository::{BranchQuestion, branch_error};
 
 /// What a merge of a task would do now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,9 @@ pub struct MergeForecast {
     pub new_head: Option<CommitId>,
     /// How many commits it has after the submitted one; `None` if it does not contain that.
     pub new_commits: Option<u64>,
+    /// Files in the worktree that are not committed. Most workflows refuse to merge then, unless
+    /// the request names the commit.
+    pub uncommitted: Vec<String>,
     /// The command that has to succeed on the result.
     pub verify: Option<String>,
 }
@@ -37,6 +40,7 @@ impl Workspaces {
             let branch = task.branch.to_string();
             branch_error(&store, &task, GitError::NoCommit { branch })
         })?;
+        let facts = self.git_facts(&store, &task, BranchQuestion::default())?;
         let submitted = task.submission.as_ref().map(|it| &it.commit);
         let submitted = submitted.filter(|submitted| **submitted != tip);
         let new_commits = match submitted {
@@ -66,6 +70,7 @@ impl Workspaces {
             preview,
             new_head: submitted.map(|_| tip.clone()),
             new_commits,
+            uncommitted: facts.uncommitted.files,
             verify: settings.verify,
         })
     }

@@ -28,7 +28,7 @@ impl Workspaces {
             let fix = format!(
                 "put it into ~/.gitconfig: `git -C '{path}' config --get-regexp filter.{filter}` \
                  shows it, and `git config --global filter.{filter}.clean COMMAND` sets one of its \
-                 keys"
+                 keys; set all of them"
             );
             UnreadFilter { message, fix }
         });

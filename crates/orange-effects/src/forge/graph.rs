@@ -1,4 +1,4 @@
-//! Queries and mutations: one address, and errors inside answers with status 200.
+//! GraphQL requests, whose errors arrive in answers with status 200.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,8 @@ struct Answer {
     errors: Vec<GraphError>,
 }
 
-/// What a query found; parts of it may be missing. A key that is `null` because of an error is
-/// left out of the data, so that only a `null` that is an answer is one.
+/// What a query found; parts of it may be missing. A field that is `null` because of an error is
+/// removed from the data, so that every `null` that remains is a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphAnswer<T> {
     pub data: T,
@@ -41,7 +41,7 @@ pub struct MissingPart {
 }
 
 impl Client {
-    /// Asks a query.
+    /// Sends a query.
     pub fn query<T: DeserializeOwned>(
         &mut self,
         query: &str,
@@ -82,7 +82,10 @@ impl Client {
         let trouble = || classify_graph(&answer.errors, &response, self.host(), now);
         if failed && is_write && may_be_done(&data, &answer.errors) {
             return Err(call.error(Trouble::Malformed {
-                reason: format!("it has a result and an error: {}", trouble()),
+                reason: format!(
+                    "it has an error, but the change may have been made: {}",
+                    trouble()
+                ),
             }));
         }
         if failed && (is_write || data.is_null() || is_about_everything(&trouble())) {
@@ -93,7 +96,7 @@ impl Client {
                 reason: String::from("neither data nor errors"),
             }));
         }
-        leave_out_errors(&mut data, &answer.errors);
+        remove_errors(&mut data, &answer.errors);
         let data = serde_json::from_value(data).map_err(|error| {
             call.error(Trouble::Malformed {
                 reason: error.to_string(),
@@ -118,23 +121,25 @@ fn may_be_done(data: &Value, errors: &[GraphError]) -> bool {
     results.any(|it| !it.is_null()) || errors.iter().any(is_below)
 }
 
-/// Leaves out what the errors are about. If that is not found, any `null` can be meant.
-fn leave_out_errors(data: &mut Value, errors: &[GraphError]) {
+/// Removes the parts that the errors point to. If an error points to nothing that exists, any
+/// `null` may come from it, so all of them are removed.
+fn remove_errors(data: &mut Value, errors: &[GraphError]) {
     let mut gone: Vec<&[Value]> = Vec::new();
     for error in errors {
         let path = error.path.as_deref().unwrap_or_default();
         if gone.iter().any(|it| path.starts_with(it)) {
             continue;
         }
-        match leave_out(data, path) {
+        match remove_null_or_end(data, path) {
             Some(length) => gone.push(&path[..length]),
-            None => leave_out_all(data),
+            None => remove_null_fields(data),
         }
     }
 }
 
-/// Leaves out the first `null` on a path, or its end; returns how many steps lead there.
-fn leave_out(data: &mut Value, path: &[Value]) -> Option<usize> {
+/// Removes the first `null` on a path, or else the value at the path's end; returns how many steps
+/// lead to it.
+fn remove_null_or_end(data: &mut Value, path: &[Value]) -> Option<usize> {
     let mut place = data;
     for (index, step) in path.iter().enumerate() {
         let is_last = index + 1 == path.len();
@@ -154,8 +159,8 @@ fn at<'a>(place: &'a mut Value, step: &Value) -> Option<&'a mut Value> {
     }
 }
 
-/// Leaves out a field; an entry of a list becomes `null`, which is not an entry. `false` if there
-/// is no such place.
+/// Removes a field. An entry of a list becomes `null`, so that the others keep their positions;
+/// readers skip it. Returns false if there is no such place.
 fn remove(place: &mut Value, step: &Value) -> bool {
     if let (Value::Object(fields), Value::String(name)) = (&mut *place, step) {
         return fields.remove(name).is_some();
@@ -169,18 +174,18 @@ fn remove(place: &mut Value, step: &Value) -> bool {
     }
 }
 
-fn leave_out_all(data: &mut Value) {
+fn remove_null_fields(data: &mut Value) {
     match data {
         Value::Object(fields) => {
             fields.retain(|_, it| !it.is_null());
-            fields.values_mut().for_each(leave_out_all);
+            fields.values_mut().for_each(remove_null_fields);
         }
-        Value::Array(entries) => entries.iter_mut().for_each(leave_out_all),
+        Value::Array(entries) => entries.iter_mut().for_each(remove_null_fields),
         _ => {}
     }
 }
 
-/// Whether a trouble is about the whole request, so that even the data beside it proves nothing.
+/// Whether an error affects the whole request, so that even the data beside it proves nothing.
 fn is_about_everything(trouble: &Trouble) -> bool {
     matches!(
         trouble,

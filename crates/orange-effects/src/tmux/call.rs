@@ -98,6 +98,13 @@ impl Tmux {
 
     /// Fails when the socket path is too long; creates its directory.
     pub(super) fn prepare_socket(&self) -> Result<(), TmuxError> {
+        self.require_short_path()?;
+        private_file::make_folder(self.socket())?;
+        Ok(())
+    }
+
+    /// Fails if the path of the socket is so long that no server can listen on it.
+    pub fn require_short_path(&self) -> Result<(), TmuxError> {
         let path = self.socket();
         if path.as_os_str().len() > LONGEST_SOCKET {
             return Err(TmuxError::SocketTooLong {
@@ -105,7 +112,6 @@ impl Tmux {
                 limit: LONGEST_SOCKET,
             });
         }
-        private_file::make_folder(path)?;
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 use std::io;
 use std::thread;
 
+use super::connecting::Permit;
 use super::listing::SERVER;
 use super::pane_snapshot::{FORMAT, parse};
 use super::{PaneSnapshot, ServerIdentity, Tmux, TmuxError};
@@ -44,6 +45,7 @@ impl Tmux {
         &self,
         on_event: impl Fn(ControlEvent) + Send + 'static,
     ) -> Result<Control, TmuxError> {
+        let permit = self.permit_connection();
         let mut conversation = self.long_lived_client()?.converse()?;
         let failed = |error: io::Error| TmuxError::Disconnected(error.to_string());
         // If the client has already exited, the reading thread reports that.
@@ -54,7 +56,7 @@ impl Tmux {
             .name(String::from("tmux"))
             .spawn(move || {
                 if let Some(lines) = lines {
-                    listen(&tmux, lines, &on_event);
+                    listen(&tmux, lines, permit, &on_event);
                 }
                 on_event(ControlEvent::Ended);
             })
@@ -82,10 +84,13 @@ impl Control {
     }
 }
 
-fn listen(tmux: &Tmux, mut lines: Lines, on_event: &impl Fn(ControlEvent)) {
+fn listen(tmux: &Tmux, mut lines: Lines, permit: Permit, on_event: &impl Fn(ControlEvent)) {
     let mut reader = Reader::default();
     let mut server = None;
+    // With its first line the client is connected.
+    let mut permit = Some(permit);
     while let Ok(Some(line)) = lines.read() {
+        drop(permit.take());
         let event = match reader.take(&String::from_utf8_lossy(&line)) {
             None => None,
             Some(ControlMessage::Notice(notice)) => {

@@ -117,6 +117,7 @@ impl Tmux {
                 let saved = self.save_scrollback(expected, path);
                 unsaved = saved.err().map(|error| error.to_string());
             }
+            let _permit = self.permit_change();
             self.run_guarded(expected, &format!("kill-pane -t {pane}"))?;
         }
         Ok(unsaved)

@@ -9,6 +9,7 @@ mod attach;
 mod bell;
 mod call;
 mod capture;
+mod connecting;
 mod control;
 mod guard;
 mod id;

@@ -14,7 +14,7 @@ use super::{Pane, Socket, Tmux, TmuxError};
 use crate::command::CommandExit;
 use crate::process::{ProcessError, ProcessIdentity};
 
-/// The `TERM` of panes on our own server; not every macOS knows the better name.
+/// The `TERM` of panes on our own server; not every macOS has an entry for `tmux-256color`.
 const TERMINAL: &str = if cfg!(target_os = "macos") {
     "screen-256color"
 } else {
@@ -56,7 +56,7 @@ impl Tmux {
             Err(TmuxError::NoServer(_)) => None,
             Err(error) => return Err(error),
         };
-        // The running server creates the pane; if there is none, the installed tmux becomes it.
+        // What counts is the version of the running server, or of the tmux that will become one.
         require_version(match &before {
             Some(listing) => listing.version.clone(),
             None => self.installed_version()?,
@@ -132,17 +132,18 @@ impl Tmux {
         let panes = before.map_or(&[][..], |it| &it.panes);
         let of_task = |it: &&ListedPane| it.task.as_ref() == Some(start.task);
         let calls = if let Some(sibling) = panes.iter().find(of_task) {
-            add_window(start, sibling)?
+            window_calls(start, sibling)?
         } else {
-            let mut calls = self.add_session(start)?;
+            let mut calls = self.session_calls(start)?;
             let name = session_name(start.project, start.branch);
             if panes.iter().all(|it| it.session_name != name) {
                 calls.push(rename(&format!("={}", start.run), &name));
             }
             calls
         };
+        let _permit = self.permit_change();
         self.list_after(calls).or_else(|error| {
-            // Another session may have just taken the name; all but the renaming is done then.
+            // If another session has just taken the name, everything but the rename has succeeded.
             let after = self.list().ok();
             after
                 .filter(|it| it.of_run(start.run).is_some())
@@ -150,9 +151,10 @@ impl Tmux {
         })
     }
 
-    /// The session is named after the run's id until it has its mark, so that the mark cannot be
-    /// set on another session; the server does all of it in one step.
-    fn add_session(&self, start: &StartRequest<'_>) -> Result<Vec<Call>, TmuxError> {
+    /// The calls that create a session and mark its pane with task, role and run. Until then the
+    /// session is named after the run's id, so that no call can hit another session. The server
+    /// executes them in one step.
+    fn session_calls(&self, start: &StartRequest<'_>) -> Result<Vec<Call>, TmuxError> {
         let run = require_plain("run", start.run.as_str())?;
         let task = require_plain("task", start.task.as_str())?;
         let target = format!("={run}:");
@@ -194,6 +196,7 @@ impl Tmux {
         }
         let name = session_name(start.project, start.branch);
         let session = listed.session.to_string();
+        let _permit = self.permit_change();
         for name in [name.clone(), format!("{name}@{}", start.task)] {
             let (finished, _) = self.run(&[rename(&session, &name)])?;
             if finished.ending == CommandExit::Code(0) {
@@ -224,6 +227,7 @@ impl Tmux {
             return Ok(());
         }
         let session = listed.session.to_string();
+        let _permit = self.permit_change();
         for name in names {
             let (finished, _) = self.run(&[rename(&session, &name)])?;
             if finished.ending == CommandExit::Code(0) {
@@ -252,9 +256,9 @@ fn display_options(status_command: Option<&str>) -> impl Iterator<Item = Call> {
     options.into_iter().chain([key])
 }
 
-/// The window is named after the run's id until it has its mark, so that the mark cannot be set on
-/// another window.
-fn add_window(start: &StartRequest<'_>, sibling: &ListedPane) -> Result<Vec<Call>, TmuxError> {
+/// The calls that create a window and mark its pane. Until then the window is named after the run's
+/// id, so that no call can hit another window.
+fn window_calls(start: &StartRequest<'_>, sibling: &ListedPane) -> Result<Vec<Call>, TmuxError> {
     let run = require_plain("run", start.run.as_str())?;
     let session = sibling.session;
     let (place, target) = (format!("{session}:"), format!("{session}:={run}"));

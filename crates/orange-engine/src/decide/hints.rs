@@ -25,6 +25,25 @@ pub(super) fn hints_for(refusal: &Refusal) -> Vec<String> {
             hints.push(hint);
         }
     }
+    run_once(hints)
+}
+
+/// If several hints end with the same command, only the last one keeps it: all of them are needed.
+fn run_once(mut hints: Vec<String>) -> Vec<String> {
+    let split = |hint: &str| {
+        let at = hint.rfind("then run `")?;
+        Some((at, hint[at..].to_owned()))
+    };
+    for index in 0..hints.len() {
+        let Some((at, command)) = split(&hints[index]) else {
+            continue;
+        };
+        let mut later = hints[index + 1..].iter();
+        if later.any(|it| it.ends_with(&command)) {
+            let before = hints[index][..at].trim_end_matches([' ', ',', ';']);
+            hints[index] = before.to_owned();
+        }
+    }
     hints
 }
 
@@ -70,7 +89,7 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         }
         Blocker::NotAllowed { by, .. } => not_allowed(by, refusal),
         Blocker::GuardFailed { when, .. } => guard_hint(when, refusal),
-        Blocker::GateFailed { failure } => return gate_hint(failure, &same_command, task),
+        Blocker::GateFailed { failure } => return gate_hint(failure, &same_command, refusal),
         Blocker::ConfirmationNeeded { .. } if refusal.by == Role::Human => {
             let head = named_head(&refusal.attempt);
             format!("to confirm, run `{}{head} --yes`", repeat_command(refusal))
@@ -283,7 +302,8 @@ fn user_command(refusal: &Refusal) -> String {
     }
 }
 
-fn gate_hint(failure: &GateFailure, same_command: &str, task: &TaskId) -> Option<String> {
+fn gate_hint(failure: &GateFailure, same_command: &str, refusal: &Refusal) -> Option<String> {
+    let Refusal { task, by, .. } = refusal;
     Some(match failure {
         GateFailure::SectionMissing {
             section,
@@ -341,8 +361,8 @@ fn gate_hint(failure: &GateFailure, same_command: &str, task: &TaskId) -> Option
             let filter = &unfiltered[0].filter;
             format!(
                 "if `git status` lists no change, the user has to put the filter into their own \
-                 configuration: `git config --global filter.{filter}.clean COMMAND`; then run \
-                 `{same_command}`"
+                 configuration: `git config --global filter.{filter}.clean COMMAND`, and its \
+                 `smudge` likewise; then run `{same_command}`"
             )
         }
         GateFailure::Uncommitted { files, .. } if files.is_empty() => {
@@ -353,7 +373,7 @@ fn gate_hint(failure: &GateFailure, same_command: &str, task: &TaskId) -> Option
              `git restore FILE`, and list a new file that is not wanted in .gitignore; then run \
              `{same_command}`"
         ),
-        GateFailure::Git { condition } => git_hint(*condition, same_command),
+        GateFailure::Git { condition } => git_hint(*condition, same_command, by),
         GateFailure::PullRequestMissing | GateFailure::PullRequestHead { .. } => {
             format!("push the branch with `orange task pr {task}`, then run `{same_command}`")
         }
@@ -381,8 +401,11 @@ fn gate_hint(failure: &GateFailure, same_command: &str, task: &TaskId) -> Option
     })
 }
 
-fn git_hint(condition: GitCondition, same_command: &str) -> String {
+fn git_hint(condition: GitCondition, same_command: &str, by: &Role) -> String {
     match condition {
+        GitCondition::Clean | GitCondition::CommitsAhead if *by == Role::Human => {
+            format!("commit the work in the task's worktree, then run `{same_command}`")
+        }
         GitCondition::Clean | GitCondition::CommitsAhead => {
             format!("commit your work with `git add` and `git commit`, then run `{same_command}`")
         }

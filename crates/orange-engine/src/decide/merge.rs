@@ -114,9 +114,9 @@ fn choose_commit(steps: &PlanBuilder<'_>, git: &GitFacts) -> Result<WantedCommit
         Some(known) => known.is_in_base,
         None => !git.met_conditions.contains(&GitCondition::CommitsAhead),
     };
-    // A commit that was reviewed or named counts as merged if it is in the default branch; a branch
-    // that never had a commit of its own does not.
-    if is_in_base && named.is_none() && submitted.is_none() {
+    // A commit that was reviewed, or that the user insists on, counts as merged if it is in the
+    // default branch; a branch that never had a commit of its own does not.
+    if is_in_base && !submission::merges_only_named(steps) && submitted.is_none() {
         let branch = branch.clone();
         return Err(Blocker::NothingToMerge { branch });
     }

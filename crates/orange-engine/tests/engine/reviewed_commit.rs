@@ -190,6 +190,19 @@ fn a_branch_without_commits_has_nothing_to_merge() {
     let git = world.facts.git.as_mut().unwrap();
     git.met_conditions.clear();
     assert_eq!(shown(&world.step(merge(None))), "refused nothing-to-merge");
+    // A dashboard names the commit that it showed, which does not mean that it must be merged.
+    let Cause::Request(mut shown_commit) = merge(None) else {
+        panic!()
+    };
+    shown_commit.head = Some(id("head"));
+    let git = world.facts.git.as_mut().unwrap();
+    git.named = Some(NamedCommit {
+        commit: id("head"),
+        commits_since: Some(0),
+        is_in_base: true,
+    });
+    let answer = world.step(Cause::Request(shown_commit));
+    assert_eq!(shown(&answer), "refused nothing-to-merge");
 }
 
 #[test]

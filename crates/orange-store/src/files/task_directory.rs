@@ -47,6 +47,12 @@ impl TaskDirectory {
         })
     }
 
+    /// The same task's directory while it lies elsewhere, in the trash.
+    pub(crate) fn lying_at(mut self, path: &Path) -> TaskDirectory {
+        path.clone_into(&mut self.path);
+        self
+    }
+
     pub fn task(&self) -> &TaskId {
         &self.task
     }

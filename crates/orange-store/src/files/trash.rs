@@ -3,6 +3,7 @@
 //! Nothing is deleted. Both directions are safe to repeat, even after a kill: a directory that was
 //! already moved stays, and a number is added to a name that is taken.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +59,19 @@ fn names(folder: &Path, task: &TaskId) -> impl Iterator<Item = PathBuf> {
     let numbered = |number| first.with_file_name(format!("{task}-{number}"));
     let numbered: Vec<PathBuf> = (2..=MAX_DIRECTORIES).map(numbered).collect();
     std::iter::once(first).chain(numbered)
+}
+
+/// The deleted tasks of a folder of the trash, each with its latest directory, by its number.
+pub(crate) fn deleted_tasks(folder: &Path) -> Vec<(TaskId, PathBuf)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let found = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        // Ids have no hyphen: what follows one is the number.
+        let id = TaskId::new(name.split('-').next()?);
+        Some((id.clone(), latest(folder, &id)?))
+    });
+    let found: BTreeMap<TaskId, PathBuf> = found.collect();
+    found.into_iter().collect()
 }
 
 fn latest(folder: &Path, task: &TaskId) -> Option<PathBuf> {

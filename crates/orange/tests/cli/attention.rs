@@ -320,6 +320,12 @@ fn a_task_whose_worktree_is_gone_needs_you() {
         let (_, answer) = stage.json(&[words, &["--json"]].concat());
         assert!(answer.to_string().contains(&text), "{words:?}: {answer}");
     }
+    let listed = stage.run_ok(&["workspace", "list"]);
+    assert!(listed.contains("bound, worktree gone"), "{listed}");
+    let (_, health) = stage.call(&["doctor"]);
+    let health = health.split_whitespace().collect::<Vec<_>>().join(" ");
+    let finding = format!("tasks whose worktree is gone: `{id}`");
+    assert!(health.contains(&finding), "{health}");
     let (code, output) = stage.call(&["merge", id.as_str()]);
     assert_eq!(code, 6, "{output}");
     assert!(output.contains("orange task reopen"), "{output}");

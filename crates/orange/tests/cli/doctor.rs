@@ -189,6 +189,17 @@ fn a_missing_repository_does_not_hide_other_findings() {
 }
 
 #[test]
+fn a_broken_configuration_is_a_finding_among_others() {
+    let stage = Stage::new("default");
+    fs::write(stage.path("home/config.toml"), "harnes = \"script\"\n").unwrap();
+    let found = doctor(&stage);
+    assert_eq!(found.code, 3, "{:#?}", found.all);
+    found.require("config.toml", "error", "harnes", "did you mean `harness`?");
+    found.require("git", "ok", "2.38 or newer is needed", "");
+    found.require("script", "ok", "", "");
+}
+
+#[test]
 fn missing_and_outdated_programs_are_reported() {
     let stage = Stage::new("minimal");
     fs::create_dir(stage.path("bin")).unwrap();
@@ -287,5 +298,10 @@ fn a_filter_of_the_repository_that_files_need_is_reported() {
         "{output}"
     );
     git("config --global filter.sorted.clean sort");
+    assert!(doctor(&stage).about("filters", text).is_none());
+    // Each command that the repository has is needed.
+    git("config filter.sorted.smudge cat");
+    doctor(&stage).require("filters", "warning", text, "set all of them");
+    git("config --global filter.sorted.smudge cat");
     assert!(doctor(&stage).about("filters", text).is_none());
 }

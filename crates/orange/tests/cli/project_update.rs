@@ -261,6 +261,13 @@ fn a_missing_repository_is_never_replaced_by_the_one_around_it() {
     let project = answer["task"]["project"].as_str().unwrap();
     assert!(!["app", "second"].contains(&project), "{answer}");
     fs::remove_dir_all(stage.path("repo")).unwrap();
+    // A directory in another repository is not taken for that repository.
+    fs::create_dir_all(stage.path("beside/inner")).unwrap();
+    let mut update = stage.orange(&["project", "update", "app", "--path", "beside/inner"]);
+    let output = update.current_dir(stage.path("")).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("is only a directory in it"), "{text}");
     let mut update = stage.orange(&["project", "update", "app", "--path", "moved"]);
     let output = update.current_dir(stage.path("")).output().unwrap();
     assert!(output.status.success(), "{output:?}");

@@ -74,6 +74,33 @@ fn an_unreadable_directory_is_reported_and_left_alone() {
 }
 
 #[test]
+fn a_deleted_task_can_be_restored_after_a_rebuild() {
+    let stage = Stage::new("default");
+    let (one, two) = (stage.create(&["Task one"]), stage.create(&["Task two"]));
+    for id in [&one, &two] {
+        stage.run_ok(&["task", "cancel", id.as_str(), "--wait", "60"]);
+        stage.run_ok(&["task", "delete", id.as_str(), "--yes"]);
+    }
+    // A directory of the same name is in the way of the second deletion.
+    stage.run_ok(&["task", "delete", one.as_str(), "--undo"]);
+    let trash = stage.path("home/trash/app");
+    fs::create_dir_all(trash.join(one.as_str())).unwrap();
+    stage.run_ok(&["task", "delete", one.as_str(), "--yes"]);
+    assert!(trash.join(format!("{one}-2")).is_dir());
+    stage.lose_database();
+    stage.run_ok(&["rebuild"]);
+    let (_, deleted) = stage.json(&["ls", "--deleted", "--json"]);
+    assert_eq!(deleted["tasks"].as_array().unwrap().len(), 2, "{deleted}");
+    let (_, listed) = stage.json(&["ls", "--json"]);
+    assert_eq!(listed["tasks"].as_array().unwrap().len(), 0, "{listed}");
+    for id in [&one, &two] {
+        stage.run_ok(&["task", "delete", id.as_str(), "--undo"]);
+        stage.run_ok(&["task", "show", id.as_str()]);
+        assert!(stage.path("home/tasks/app").join(id.as_str()).is_dir());
+    }
+}
+
+#[test]
 fn live_agents_continue_after_a_rebuild() {
     let stage = Stage::new("default");
     stage.script("worker-1", PLAN_AND_WORK);

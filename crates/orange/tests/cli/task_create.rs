@@ -640,6 +640,33 @@ fn without_a_description_the_editor_opens_and_nothing_written_is_lost() {
     let path = screen.split("your text is in `").nth(1).unwrap();
     let path = path.split('`').next().unwrap().replace('\n', "");
     assert_eq!(fs::read_to_string(path).unwrap(), "Fix the logout");
+    // So is a text for which no task can be created.
+    write("echo 'Fix the menu' > $1");
+    let wrong = [
+        "--harness nope",
+        "--workflow nope",
+        "--project nope",
+        "--after nope",
+        "--parent nope",
+        "--each script,nope",
+    ];
+    for (number, option) in wrong.into_iter().enumerate() {
+        let terminal = Terminal::start(
+            &stage,
+            &format!("wrong{number}"),
+            200,
+            &format!("{line} {option}"),
+        );
+        let screen = terminal.finish();
+        assert!(!screen.contains("[exit 0]"), "{screen}");
+        let path = screen.split("your text is in `").nth(1).unwrap_or(&screen);
+        let path = path.split('`').next().unwrap().replace('\n', "");
+        assert_eq!(
+            fs::read_to_string(path).unwrap(),
+            "Fix the menu",
+            "{screen}"
+        );
+    }
 }
 
 #[test]

@@ -114,14 +114,12 @@ fn none_of_several_is_merged_with_all_until_one_is_chosen() {
 #[test]
 fn a_repeated_command_completes_its_group() {
     let stage = Stage::new("default");
-    stage.add_agent("other");
+    for name in ["third", "other"] {
+        stage.add_agent(name);
+    }
     let words = ["greet", "Greet in French", "--no-spawn"];
-    let (code, created) = stage.create_each("script,missing", &words);
-    assert_eq!(code, 3, "{created:?}");
-    assert!(
-        created[1]["problem"].as_str().unwrap().contains("missing"),
-        "{created:?}"
-    );
+    let (code, created) = stage.create_each("script,third", &words);
+    assert_eq!(code, 0, "{created:?}");
     let (_, completed) = stage.create_each("script,other", &words);
     assert!(
         completed[0]["problem"].is_string(),
@@ -229,8 +227,11 @@ fn every_agent_has_its_own_branch_and_problem() {
         "Greet",
         "--no-spawn",
     ]);
-    assert_eq!(code, 3, "{text}");
-    assert!(text.contains("nope: no task was created: "), "{text}");
+    // No task is created if one of the agents does not exist.
+    assert_eq!(code, 4, "{text}");
+    assert!(text.contains("`nope`"), "{text}");
+    let (_, listed) = stage.json(&["ls", "--json"]);
+    assert_eq!(listed["tasks"].as_array().unwrap().len(), 2, "{listed}");
     // A start that fails is a problem of that agent, and the task is kept.
     stage.configure("setup", &json!(["sh", "-c", "exit 7"]));
     let (code, created) = stage.create_each("script,other", &["again", "Greet again"]);

@@ -3,7 +3,8 @@
 use std::fs;
 use std::process::Stdio;
 
-use crate::support::{Stage, wait_for};
+use crate::support::scripts::FAIL;
+use crate::support::{PLAN_AND_WORK, RunningSupervisor, Stage, wait_for, way};
 
 #[test]
 fn logs_show_the_pane_and_its_saved_scrollback() {
@@ -85,4 +86,21 @@ fn the_output_of_a_dead_agent_ends_with_its_own_last_line() {
     let (_, answer) = stage.json(&["task", "logs", "fix", "--json"]);
     let text = answer["text"].as_str().unwrap();
     assert!(text.ends_with("last words\n"), "{text:?}");
+}
+
+#[test]
+fn logs_show_the_agent_that_runs_rather_than_one_that_has_exited() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", &format!("{PLAN_AND_WORK}echo the worker waits"));
+    stage.script("reviewer-1", &format!("echo the reviewer speaks\n{FAIL}"));
+    let _serving = RunningSupervisor::start(&stage);
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    wait_for("the review", || way(&stage, &id).len() == 4);
+    stage.wait_until_idle(&id);
+    wait_for("the worker's output", || {
+        stage.run_ok(&["logs", "fix"]).contains("the worker waits")
+    });
+    let reviewer = stage.run_ok(&["logs", "fix", "--role", "reviewer"]);
+    assert!(reviewer.contains("the reviewer speaks"), "{reviewer}");
 }

@@ -62,6 +62,26 @@ fn a_cancelled_task_continues_with_its_branch_and_its_uncommitted_work() {
 }
 
 #[test]
+fn a_branch_that_a_retired_worktree_has_is_explained() {
+    let stage = Stage::new("minimal");
+    stage.script("worker-1", "commit kept");
+    let id = stage.create(&["fix", "Add a line"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let worktree = stage.worktree(&id);
+    stage.git_in(&worktree, "init -q nested");
+    fs::write(worktree.join("nested/work"), "only here\n").unwrap();
+    stage.call(&["task", "cancel", "fix", "--wait", "60"]);
+    let (_, listed) = stage.json(&["workspace", "list", "--json"]);
+    assert_eq!(listed["workspaces"][0]["state"], "retired", "{listed}");
+    let (code, text) = stage.call(&["task", "reopen", "fix", "--wait", "60"]);
+    assert_ne!(code, 0, "{text}");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("still has the branch"), "{text}");
+    assert!(text.contains("orange workspace gc"), "{text}");
+}
+
+#[test]
 fn a_branch_that_was_deleted_is_back_at_the_submitted_commit() {
     let stage = Stage::new("default");
     let id = stage.create_reviewed_task();

@@ -436,3 +436,30 @@ fn submodules_do_not_block_an_uninstall_and_their_commits_stay() {
     );
     assert!(String::from_utf8(log.stdout).unwrap().contains("own"));
 }
+
+#[test]
+fn a_home_whose_path_is_too_long_for_tmux_can_be_removed() {
+    let stage = Stage::new("default");
+    let home = stage.path(&"x".repeat(120));
+    fs::create_dir_all(home.join("harnesses")).unwrap();
+    let harness = "harnesses/script.toml";
+    fs::copy(stage.path("home").join(harness), home.join(harness)).unwrap();
+    let call = |words: &[&str]| {
+        let output = stage.orange(words).env("ORANGE_HOME", &home).output();
+        let output = output.unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8(text).unwrap();
+        (
+            output.status.code(),
+            text.split_whitespace().collect::<Vec<_>>().join(" "),
+        )
+    };
+    let (code, text) = call(&["new", "Fix it", "--harness", "script", "--no-spawn"]);
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = call(&["doctor"]);
+    assert_eq!(code, Some(3), "{text}");
+    assert!(text.contains("choose a shorter ORANGE_HOME"), "{text}");
+    let (code, text) = call(&["uninstall", "--yes"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(!home.exists(), "{text}");
+}

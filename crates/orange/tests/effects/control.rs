@@ -145,3 +145,27 @@ fn only_a_client_without_a_listener_is_told_to_exit() {
         other.wait().unwrap();
     }
 }
+
+#[test]
+fn clients_connect_while_sessions_change_and_the_server_survives() {
+    let stage = Stage::new();
+    start(&stage, "base");
+    let before = stage.tmux.list().unwrap().server;
+    let tmux = stage.tmux.clone();
+    let connecting = std::thread::spawn(move || {
+        for _ in 0..60 {
+            let (mut control, heard) = connect(&tmux);
+            wait_for_snapshot(&mut control, &heard);
+        }
+    });
+    let mut number = 0;
+    while !connecting.is_finished() {
+        number += 1;
+        let id = format!("r{number}");
+        start(&stage, &id);
+        stage.kill(&id);
+    }
+    connecting.join().unwrap();
+    assert!(number > 3, "{number} sessions");
+    assert_eq!(stage.tmux.list().unwrap().server, before);
+}

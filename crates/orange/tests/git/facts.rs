@@ -63,6 +63,8 @@ fn lesson_47_a_task_file_in_any_commit_is_seen() {
         !facts(&repo, &git, "fix").contains(&TaskFileUntracked),
         "committed"
     );
+    // A worktree is not clean with it, so that no agent hands it over.
+    assert!(!facts(&repo, &git, "fix").contains(&Clean));
     repo.git(&repo.slot(), &["rm", "-q", "TASK.md"]);
     repo.git(&repo.slot(), &["commit", "-q", "-m", "y"]);
     assert!(

@@ -73,9 +73,31 @@ impl Admin {
                 fix: String::from("run `orange serve --detach` to end them"),
             },
             self.unknown_tasks(store)?,
+            self.lost_worktrees(store)?,
         ];
         left.extend(self.leftover_workspaces(store)?);
         Ok(left)
+    }
+
+    /// Tasks whose worktree is gone.
+    fn lost_worktrees(&self, store: &Store) -> Result<Leftovers, DriverError> {
+        let mut names = Vec::new();
+        for project in self.context.all_projects()? {
+            for record in store.workspaces(&project.name)? {
+                if let WorkspaceState::Bound(task) = &record.state
+                    && !record.path.exists()
+                {
+                    names.push(task.to_string());
+                }
+            }
+        }
+        Ok(Leftovers {
+            names,
+            description: "tasks whose worktree is gone",
+            fix: String::from(
+                "run `orange task cancel TASK`, then `orange task reopen TASK`, which makes a new one",
+            ),
+        })
     }
 
     /// Texts that were being written when the editor, or the process waiting for it, was killed.

@@ -87,7 +87,13 @@ impl Admin {
             .iter()
             .map(|(program, flag, needed)| self.check_program(program, flag, *needed))
             .collect();
+        if let Err(error) = self.context.tmux.require_short_path() {
+            found.push(Checkup::new("tmux", Health::Error, error.to_string()));
+        }
         found.push(self.check_store());
+        let settings = self.context.settings(None);
+        let has_settings = settings.is_ok();
+        found.extend(settings.err().map(broken_settings));
         let projects = self.context.projects()?.projects;
         self.check_disks(&projects, &mut found);
         self.check_leftovers(&mut found);
@@ -97,7 +103,7 @@ impl Admin {
         self.check_forges(&projects, &mut found);
         let harnesses = self.context.harnesses()?;
         let mut project_harnesses = Vec::new();
-        for project in &projects {
+        for project in projects.iter().filter(|_| has_settings) {
             let settings = self.context.settings(Some(project))?;
             let requested = [settings.harness, settings.review_harness];
             let mut requested: Vec<HarnessName> = requested.into_iter().flatten().collect();
@@ -249,4 +255,10 @@ impl Admin {
         last.map(str::to_owned)
             .ok_or_else(|| String::from("it prints no version"))
     }
+}
+
+/// A finding about `config.toml`; the harnesses of projects cannot be checked without it.
+fn broken_settings(error: DriverError) -> Checkup {
+    let fix = error.report().hints.join("; ");
+    Checkup::new("config.toml", Health::Error, error.to_string()).with_fix(fix)
 }

@@ -158,6 +158,7 @@ impl Admin {
                 }
             }
             Err(TmuxError::NoServer(_)) => return,
+            Err(_) if tmux.require_short_path().is_err() => return,
             Err(_) => {}
         }
         let socket = self.context.home.tmux_socket();

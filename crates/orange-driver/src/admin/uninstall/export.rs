@@ -24,13 +24,14 @@ const MOVED: [&str; 7] = [
 ];
 
 /// Entries that only orange reads.
-const DELETED_FILES: [&str; 10] = [
+const DELETED_FILES: [&str; 11] = [
     "orange.db",
     "orange.db-wal",
     "orange.db-shm",
     "safe-workflows.json",
     "environment.json",
     "tmux.sock",
+    "tmux.sock.clients",
     "projects.lock",
     "drafts.lock",
     "supervisor.wanted",

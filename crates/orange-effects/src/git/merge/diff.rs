@@ -19,7 +19,7 @@ use crate::safe_directory::EntryKind;
 /// How many uncommitted new files are shown.
 pub(super) const NEW_SHOWN: usize = 1000;
 
-/// The largest such file that is shown.
+/// The largest uncommitted new file that is shown, in bytes.
 pub(super) const NEW_LARGEST: u64 = 8 * 1024 * 1024;
 
 /// Which diff to make.

@@ -11,7 +11,7 @@ use crate::git::worktree::status::HELD_FOLDER;
 use crate::git::{Git, GitError, Worktree};
 use crate::private_file;
 
-/// Like git, a NUL among the first bytes means that a file is binary.
+/// As in git, a NUL among the first bytes means that a file is binary.
 const BINARY_CHECK: usize = 8000;
 
 /// The size of a branch's changes since it forked from the default branch.
@@ -27,7 +27,7 @@ pub struct DiffSize {
     pub head: Option<CommitId>,
 }
 
-const NUMBERS: [&str; 6] = [
+const NUMSTAT: [&str; 6] = [
     "diff",
     "--no-ext-diff",
     "--no-textconv",
@@ -46,7 +46,7 @@ impl Git {
         };
         let base = self.fork_point(request, &head)?;
         let range = [base.to_string(), head.to_string()];
-        let numbers = self.call(NUMBERS).with_arguments(&range).bytes()?;
+        let numbers = self.call(NUMSTAT).with_arguments(&range).bytes()?;
         Ok(parse_numstat(self.count(&base, &head)?, head, &numbers))
     }
 }
@@ -60,7 +60,7 @@ impl Worktree<'_> {
         };
         let base = git.fork_point(request, &head)?;
         let numbers = self
-            .call(NUMBERS)
+            .call(NUMSTAT)
             .with_arguments([base.as_str(), "--"])
             .bytes()?;
         let mut size = parse_numstat(git.count(&base, &head)?, head, &numbers);
@@ -68,8 +68,9 @@ impl Worktree<'_> {
         Ok(size)
     }
 
-    /// Adds the files that git neither tracks nor ignores. A file that is large, binary or not
-    /// readable counts without its lines. Little is read, because the dashboard asks often.
+    /// Adds the files that git neither tracks nor ignores. Little is read, because the dashboard
+    /// asks often: the lines of the first `NEW_SHOWN` files count, as long as these files together
+    /// are not larger than `NEW_LARGEST`. Other files, and binary ones, count without their lines.
     fn add_new_files(&self, size: &mut DiffSize) -> Result<(), GitError> {
         let words = ["ls-files", "-z", "--others", "--exclude-standard"];
         let found = self.call(words).bytes()?;
@@ -122,9 +123,10 @@ fn parse_numstat(commits: u64, head: CommitId, numbers: &[u8]) -> DiffSize {
     for part in split_zero_terminated(numbers) {
         let part = String::from_utf8_lossy(part);
         // The names of a renamed file follow its numbers in parts of their own.
-        if part.matches('\t').count() >= 2 {
-            size.files += 1;
+        if part.matches('\t').count() < 2 {
+            continue;
         }
+        size.files += 1;
         let mut fields = part.split('\t');
         let mut count = || fields.next()?.parse::<u64>().ok();
         // For a binary file, git prints no numbers.
@@ -133,4 +135,16 @@ fn parse_numstat(commits: u64, head: CommitId, numbers: &[u8]) -> DiffSize {
         size.removed += removed;
     }
     size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_a_renamed_file_are_no_numbers() {
+        let numbers = b"0\t0\t\x005000\x007000\x003\t1\ta\x00-\t-\tpicture\x00";
+        let size = parse_numstat(1, CommitId::new("aaa"), numbers);
+        assert_eq!((size.files, size.added, size.removed), (3, 3, 1));
+    }
 }

@@ -149,7 +149,7 @@ impl fmt::Display for MergeRefusal {
                 formatter,
                 "send it to the agent with `orange task request-changes {task} --merge-failure`, \
                  or run `git merge {default}` in the task's worktree, fix and commit it, then run \
-                 `{retry}`"
+                 `{retry} --head COMMIT` with the new commit"
             ),
             MergeObstacle::TaskFile(file) => write!(
                 formatter,

@@ -116,14 +116,20 @@ impl Git {
         variables.insert("GIT_COMMON_DIR".into(), self.own.path().into());
     }
 
-    /// The names that the user's own configuration defines in a section.
-    pub(crate) fn user_names(&self, section: &str) -> Result<BTreeSet<String>, GitError> {
+    /// The names that the user's own configuration defines in a section, for keys with these
+    /// endings.
+    pub(crate) fn user_names(
+        &self,
+        section: &str,
+        ends: &[&str],
+    ) -> Result<BTreeSet<String>, GitError> {
         let pattern = format!("^{section}\\..*\\.");
         let call = self.call(["config", "--name-only", "-z", "--get-regexp", &pattern]);
         let output = call.answer()?.unwrap_or_default();
         let name = |part: &[u8]| {
             let key = String::from_utf8_lossy(part).into_owned();
-            let (name, _) = key.split_once('.')?.1.rsplit_once('.')?;
+            let rest = key.split_once('.')?.1;
+            let name = ends.iter().find_map(|end| rest.strip_suffix(end))?;
             Some(name.to_owned())
         };
         Ok(split_zero_terminated(&output).filter_map(name).collect())

@@ -106,7 +106,7 @@ impl Git {
         if configured.is_empty() {
             return Ok(());
         }
-        let user_drivers = self.user_names("merge")?;
+        let user_drivers = self.user_names("merge", &[".driver"])?;
         let disabled = configured.difference(&user_drivers);
         let disabled = disabled.map(|name| (format!("merge.{name}.driver"), String::from("false")));
         self.caller.passed_settings.extend(disabled);

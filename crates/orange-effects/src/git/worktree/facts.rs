@@ -153,7 +153,18 @@ impl Git {
         let tips = self.tips(request.default)?;
         let start = &tips.base.commit;
         let unclean = condition.map(|it| it.unclean_parts(request.branch, &head));
-        let unclean = unclean.unwrap_or_default();
+        let mut unclean = unclean.unwrap_or_default();
+        let is_tracked = is_staged
+            || self.has_file(head.as_str(), task_file)?
+            || self.has_commits_between(start, &head, Some(task_file))?;
+        if is_tracked && condition.is_some() {
+            // Committing it once more would not help: no merge accepts it.
+            unclean.files.retain(|it| it != task_file);
+            unclean.others.push(format!(
+                "`{task_file}` is in the branch's commits; remove it with `git rm --cached \
+                 {task_file}` and `git commit --amend`, or with `git rebase -i`"
+            ));
+        }
         let mut met_conditions = Vec::new();
         if unclean == UncommittedWork::default() {
             met_conditions.push(GitCondition::Clean);
@@ -164,9 +175,6 @@ impl Git {
         if request.branch != request.default {
             met_conditions.push(GitCondition::BranchNotDefault);
         }
-        let is_tracked = is_staged
-            || self.has_file(head.as_str(), task_file)?
-            || self.has_commits_between(start, &head, Some(task_file))?;
         if !is_tracked {
             met_conditions.push(GitCondition::TaskFileUntracked);
         }

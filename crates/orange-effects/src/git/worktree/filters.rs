@@ -17,13 +17,20 @@ const LIMIT: u64 = 4 * 1024 * 1024;
 
 const CHECK: [&str; 4] = ["check-attr", "-z", "--stdin", "filter"];
 
+/// The keys of a filter that reads a file from disk; `process` does both.
+const CLEAN: [&str; 2] = [".clean", ".process"];
+
+/// The keys of a filter that writes a file to disk.
+const SMUDGE: [&str; 2] = [".smudge", ".process"];
+
 /// Paths with the name of the filter that each needs.
 pub(crate) type Filters = BTreeMap<PathBuf, String>;
 
 impl Worktree<'_> {
     /// The filters that the files need and that are not run, by name.
     pub fn unread_filters(&self) -> Result<BTreeSet<String>, GitError> {
-        let names = self.unread_names(&[".clean", ".smudge", ".process"])?;
+        let mut names = self.unread_names(CLEAN)?;
+        names.extend(self.unread_names(SMUDGE)?);
         if names.is_empty() {
             return Ok(names);
         }
@@ -38,7 +45,7 @@ impl Worktree<'_> {
         if status.changes.is_empty() {
             return Ok(Filters::new());
         }
-        let names = self.unread_names(&[".clean", ".process"])?;
+        let names = self.unread_names(CLEAN)?;
         if names.is_empty() {
             return Ok(Filters::new());
         }
@@ -61,20 +68,20 @@ impl Worktree<'_> {
         paths: &[PathBuf],
         commit: &str,
     ) -> Result<Filters, GitError> {
-        let names = self.unread_names(&[".smudge", ".process"])?;
+        let names = self.unread_names(SMUDGE)?;
         if names.is_empty() {
             return Ok(Filters::new());
         }
         read_filters(self.call_as_of(commit, CHECK), paths, &names)
     }
 
-    /// The filters that only the repository's configuration defines, with one of these keys.
-    fn unread_names(&self, ends: &[&str]) -> Result<BTreeSet<String>, GitError> {
-        let configured = self.settings().names("filter", ends);
+    /// The filters for which only the repository's configuration has one of these keys.
+    fn unread_names(&self, keys: [&str; 2]) -> Result<BTreeSet<String>, GitError> {
+        let configured = self.settings().names("filter", &keys);
         if configured.is_empty() {
             return Ok(configured);
         }
-        let user_names = self.git().user_names("filter")?;
+        let user_names = self.git().user_names("filter", &keys)?;
         Ok(configured.difference(&user_names).cloned().collect())
     }
 

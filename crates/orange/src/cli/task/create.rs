@@ -118,18 +118,42 @@ pub struct Args {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let new = new_task(args, &driver, output)?;
+    let mut written = None;
+    let result = create(args, &driver, &mut written, output);
+    let Some(text) = written else {
+        return result;
+    };
+    let path = driver.requests.keep_text(&text)?;
+    let hint = format!("your text is in `{}`", path.display());
+    if result.is_ok() {
+        narrate_hint(&hint, output);
+    }
+    result.map_err(|error| error.hint(hint))
+}
+
+/// Creates the task. `written` is what the user wrote in the editor and no task has yet.
+fn create(
+    args: &Args,
+    driver: &Driver,
+    written: &mut Option<String>,
+    output: &mut Output,
+) -> Result<Exit, Error> {
+    let new = new_task(args, driver, written, output)?;
     if !args.each.is_empty() {
-        return create_each::run(args, &driver, &new, output);
+        let exit = create_each::run(args, driver, &new, output)?;
+        written.take_if(|_| exit != Exit::Refused);
+        return Ok(exit);
     }
     let mode = WaitMode::for_wait(output);
     let (created, signal) = run_with_progress(driver.context.progress(), mode, || {
         driver.requests.create_and_start(
             &new,
             !args.no_spawn,
-            args.wait_options.wait_policy(&driver),
+            args.wait_options.wait_policy(driver),
         )
     });
+    let is_created = |it: &CreatedTask| !matches!(it.created, Answer::Refused(_));
+    written.take_if(|_| created.as_ref().is_ok_and(is_created));
     if let Some(signal) = signal {
         let subject = match &created {
             Ok(created) => pending_wait(created),
@@ -142,7 +166,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let created = created?;
     if let Some(project) = &created.registered {
         output.narrate(&registration_text(project, output.narration_width()));
-        warn_unread_filters(&driver, project, output);
+        warn_unread_filters(driver, project, output);
     } else if let Answer::Done(changed) | Answer::StillRunning(changed) = &created.created
         && args.project.is_none()
         && driver.callers.project_here(None)?.is_none()
@@ -180,11 +204,18 @@ pub fn narrate_missing_summary(args: &Args, new: &NewTaskRequest, task: &str, ou
 }
 
 /// The task that the arguments describe.
-fn new_task(args: &Args, driver: &Driver, output: &Output) -> Result<NewTaskRequest, Error> {
+fn new_task(
+    args: &Args,
+    driver: &Driver,
+    written: &mut Option<String>,
+    output: &Output,
+) -> Result<NewTaskRequest, Error> {
     let (branch, mut summary) = branch_and_summary(args)?;
     let mut context = args.context.as_deref().map(context).transpose()?;
     if branch.is_none() && summary.is_empty() && context.is_none() {
-        (summary, context) = describe_in_editor(driver, output)?;
+        let text = describe_in_editor(driver, output)?;
+        (summary, context) = split_summary(&text);
+        *written = Some(text);
     }
     let caller = driver.callers.identify()?;
     let after = args
@@ -256,7 +287,7 @@ fn branch_and_summary(args: &Args) -> Result<(Option<&str>, String), Error> {
 }
 
 /// Lets the user describe the task in their editor: the summary, and the context below it.
-fn describe_in_editor(driver: &Driver, output: &Output) -> Result<(String, Option<String>), Error> {
+fn describe_in_editor(driver: &Driver, output: &Output) -> Result<String, Error> {
     if output.is_json() || !output.is_interactive() {
         return Err(usage_error(
             "no summary was given, and there is no terminal for your editor",
@@ -272,13 +303,18 @@ fn describe_in_editor(driver: &Driver, output: &Output) -> Result<(String, Optio
         let path = driver.requests.keep_text(text)?;
         return Err(error.hint(format!("your text is in `{}`", path.display())));
     }
-    let (summary, context) = text.split_once('\n').unwrap_or((text, ""));
-    if summary.is_empty() {
+    if text.is_empty() {
         return Err(usage_error("you wrote nothing"));
     }
+    Ok(text.to_owned())
+}
+
+/// The first line, and what follows it.
+fn split_summary(text: &str) -> (String, Option<String>) {
+    let (summary, context) = text.split_once('\n').unwrap_or((text, ""));
     let context = context.trim();
     let context = (!context.is_empty()).then(|| context.to_owned());
-    Ok((summary.trim().to_owned(), context))
+    (summary.trim().to_owned(), context)
 }
 
 fn usage_error(message: &str) -> Error {

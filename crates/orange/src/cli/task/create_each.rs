@@ -70,6 +70,8 @@ pub(super) fn run(
         let usage = "usage: `orange new --each claude,codex \"SUMMARY\"`";
         return Err(Error::usage(message).hint(usage));
     }
+    let harnesses = agents.iter().map(|it| HarnessName::new(*it));
+    driver.requests.require_harnesses(harnesses)?;
     // If a branch is given, it also names the group, so that running the command again completes
     // the group.
     let group = match &new.branch {

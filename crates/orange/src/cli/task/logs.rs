@@ -29,8 +29,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.logs/1");
 pub struct Args {
     #[command(flatten)]
     pub task: TaskArg,
-    /// The agent's role: `worker`, `reviewer` or a role of the workflow [default: the one that was
-    /// started last].
+    /// The agent's role: `worker`, `reviewer` or a role of the workflow [default: the one that is
+    /// running, else the one that was started last].
     #[arg(long, value_name = "ROLE")]
     pub role: Option<String>,
     /// Print new output until the agent exits. This works badly for an agent that redraws its

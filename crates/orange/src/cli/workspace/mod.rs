@@ -39,14 +39,15 @@ fn table(workspaces: &[WorkspaceInfo]) -> Table<4> {
     let columns = ["WORKSPACE", "STATE", "TASK", "PORTS"].map(|name| (name, Alignment::Left));
     let mut table = Table::new(columns, "PATH");
     for it in workspaces {
-        let style = match it.state {
-            "retired" => Style::Bad,
-            _ => Style::Plain,
+        let (style, state) = match it.state {
+            "bound" if !it.exists => (Style::Bad, "bound, worktree gone"),
+            "retired" => (Style::Bad, it.state),
+            _ => (Style::Plain, it.state),
         };
         let task = it.task.as_ref().map(ToString::to_string);
         let row = [
             Cell::new(Style::Bold, it.name.as_str()),
-            Cell::new(style, it.state),
+            Cell::new(style, state),
             Cell::new(Style::Plain, task.as_deref().unwrap_or("-")),
             Cell::new(
                 Style::Plain,

@@ -82,7 +82,7 @@ fn content(loaded: &Result<Option<AgentScreen>, String>, theme: Theme) -> Conten
             let mut style = Style::new();
             let lines = screen.lines.iter();
             let lines = lines.map(|line| ansi::line(line, &mut style, theme));
-            let ended = if screen.is_running { "" } else { ", exited" };
+            let ended = if screen.is_running { "" } else { ", ended" };
             Content::Screen(Screen {
                 lines: lines.collect(),
                 cursor: screen.cursor,

@@ -17,10 +17,18 @@ use super::review::{Comment, Review};
 pub struct Drafts {
     /// The task that was being described.
     pub task: Option<TaskDraft>,
-    /// Tasks that were sent before another one was begun, and may still be refused.
-    pub sent_tasks: Vec<TaskDraft>,
+    /// The one that was described in this dashboard.
+    #[serde(skip)]
+    own_task: Option<TaskDraft>,
+    /// Other drafts of tasks: those that were sent and may still be refused, and those of another
+    /// dashboard.
+    #[serde(rename = "sent_tasks")]
+    pub other_tasks: Vec<TaskDraft>,
     /// Messages, by the description of the action that sends them.
     pub messages: BTreeMap<String, String>,
+    /// Those that were typed in this dashboard; another one may have saved its own since.
+    #[serde(skip)]
+    own_messages: BTreeMap<String, String>,
     /// Marks and comments in diffs, by task.
     pub reviews: BTreeMap<String, Review>,
 }
@@ -39,14 +47,16 @@ impl Drafts {
             Mode::Create(form) => {
                 let draft = form.draft();
                 self.task = draft.has_text().then_some(draft);
+                self.own_task.clone_from(&self.task);
             }
             Mode::Write(message) => {
                 let text = message.text.text();
                 let key = message.action.draft_name();
                 if text.trim().is_empty() {
-                    self.messages.remove(&key);
+                    self.discard_message(&key);
                 } else {
-                    self.messages.insert(key, text.to_owned());
+                    self.messages.insert(key.clone(), text.to_owned());
+                    self.own_messages.insert(key, text.to_owned());
                 }
             }
             Mode::Comment(draft) => {
@@ -59,16 +69,31 @@ impl Drafts {
 
     /// The draft to continue with. A draft that was sent and waits for an answer is skipped.
     pub fn take_task(&mut self, pending: &[&TaskDraft]) -> Option<TaskDraft> {
-        if let Some(sent) = self.task.take_if(|it| pending.contains(&&*it)) {
-            self.sent_tasks.push(sent);
+        // Another dashboard may have saved its own since.
+        let own = self.own_task.as_ref().filter(|it| !pending.contains(it));
+        let own = own.and_then(|own| self.other_tasks.iter().position(|it| it == own));
+        if let Some(at) = own {
+            let own = self.other_tasks.remove(at);
+            self.other_tasks.extend(self.task.replace(own));
         }
-        let refused = self.sent_tasks.iter().position(|it| !pending.contains(&it));
+        if let Some(sent) = self.task.take_if(|it| pending.contains(&&*it)) {
+            self.other_tasks.push(sent);
+        }
+        let refused = self
+            .other_tasks
+            .iter()
+            .position(|it| !pending.contains(&it));
         let refused = refused.filter(|_| self.task.is_none());
         self.task = self
             .task
             .take()
-            .or_else(|| refused.map(|at| self.sent_tasks.remove(at)));
+            .or_else(|| refused.map(|at| self.other_tasks.remove(at)));
         self.task.clone()
+    }
+
+    /// Forgets the task that is being described.
+    pub fn discard_task(&mut self) {
+        (self.task, self.own_task) = (None, None);
     }
 
     /// The marks and comments in the diff of a task.
@@ -85,9 +110,16 @@ impl Drafts {
         }
     }
 
-    /// The text that was typed for an action.
+    pub fn discard_message(&mut self, name: &str) {
+        self.messages.remove(name);
+        self.own_messages.remove(name);
+    }
+
+    /// The text that was typed for an action, preferably here.
     pub fn message_for(&self, action: &Action) -> &str {
-        let text = self.messages.get(&action.draft_name());
+        let name = action.draft_name();
+        let own = self.own_messages.get(&name);
+        let text = own.or_else(|| self.messages.get(&name));
         text.map(String::as_str).unwrap_or_default()
     }
 
@@ -95,10 +127,27 @@ impl Drafts {
     /// its own meanwhile.
     #[must_use]
     pub fn merge_into(&self, saved: Drafts, before: &Drafts) -> Drafts {
+        let is_changed = self.task != before.task;
+        let theirs = saved.task.clone().filter(|_| is_changed);
+        let theirs = theirs.filter(|it| Some(it) != before.task.as_ref());
+        let theirs = theirs.filter(|it| Some(it) != self.task.as_ref());
+        let mut other_tasks = newer(&self.other_tasks, saved.other_tasks, &before.other_tasks);
+        // The draft that ours continues.
+        other_tasks.retain(|it| !is_changed || Some(it) != before.task.as_ref());
+        other_tasks.extend(theirs);
+        let messages = newer_entries(&self.messages, saved.messages, &before.messages);
+        // What another dashboard has sent is gone here too.
+        let mut own_messages = self.own_messages.clone();
+        own_messages.retain(|name, _| messages.contains_key(name));
+        let task = newer(&self.task, saved.task, &before.task);
+        let own_task = self.own_task.clone();
+        let own_task = own_task.filter(|it| task.as_ref() == Some(it) || other_tasks.contains(it));
         Drafts {
-            task: newer(&self.task, saved.task, &before.task),
-            sent_tasks: newer(&self.sent_tasks, saved.sent_tasks, &before.sent_tasks),
-            messages: newer_entries(&self.messages, saved.messages, &before.messages),
+            task,
+            own_task,
+            other_tasks,
+            messages,
+            own_messages,
             reviews: self.merge_reviews(saved.reviews, before),
         }
     }
@@ -138,7 +187,8 @@ impl Drafts {
         match sent {
             Action::Create(draft) => {
                 self.task.take_if(|it| *it == **draft);
-                self.sent_tasks.retain(|it| *it != **draft);
+                self.own_task.take_if(|it| *it == **draft);
+                self.other_tasks.retain(|it| *it != **draft);
             }
             Action::Ask {
                 task,
@@ -162,9 +212,11 @@ impl Drafts {
     }
 
     fn forget_message(&mut self, name: &str, sent: Option<&str>) {
-        let typed = self.messages.get(name).map(|it| it.trim());
-        if typed.is_some() && typed == sent {
-            self.messages.remove(name);
+        for messages in [&mut self.messages, &mut self.own_messages] {
+            let typed = messages.get(name).map(|it| it.trim());
+            if typed.is_some() && typed == sent {
+                messages.remove(name);
+            }
         }
     }
 }

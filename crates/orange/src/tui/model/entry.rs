@@ -92,6 +92,12 @@ impl Entry {
         is_live && self.agent() != AgentState::Dead
     }
 
+    /// Whether the user stopped the agent that ended last.
+    pub fn is_stopped(&self) -> bool {
+        let mut runs = self.row.runs.values();
+        runs.any(|run| run.state.is_stopped()) && self.agent() == AgentState::None
+    }
+
     pub fn enter_action(&self) -> EnterAction {
         if self.has_agent() {
             return EnterAction::Attach;

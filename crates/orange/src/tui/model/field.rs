@@ -32,11 +32,11 @@ impl Field {
     }
 
     /// Types a text, without characters that would move the cursor.
-    pub fn insert(&mut self, text: &str, has_lines: bool) {
+    pub fn insert(&mut self, text: &str, is_multiline: bool) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        let is_kept = |it: &char| (*it == '\n' && has_lines) || *it == '\t' || !it.is_control();
+        let is_kept = |it: &char| (*it == '\n' && is_multiline) || *it == '\t' || !it.is_control();
         let blank = |it: char| if it == '\t' { ' ' } else { it };
-        let line_end = |it: char| if it == '\n' && !has_lines { ' ' } else { it };
+        let line_end = |it: char| if it == '\n' && !is_multiline { ' ' } else { it };
         let typed = text.chars().map(line_end).filter(is_kept).map(blank);
         let typed: String = typed.collect();
         self.text.insert_str(self.cursor, &typed);

@@ -100,7 +100,7 @@ impl Part {
         )
     }
 
-    pub fn has_lines(self) -> bool {
+    pub fn is_multiline(self) -> bool {
         matches!(self, Part::Summary | Part::Context)
     }
 }

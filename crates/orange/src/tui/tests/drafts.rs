@@ -57,12 +57,24 @@ fn an_empty_form_says_what_is_missing() {
     let notice = model.notice.as_ref().unwrap();
     assert_eq!(
         notice.text,
-        "nothing to create yet: type what to do into `summary`"
+        "nothing to create yet: describe the work in `summary`"
     );
     enter(&mut model, "Fix it");
     assert_eq!(summary(&model), "Fix it", "the summary has the focus");
     let commands = press(&mut model, control('s'));
     assert!(matches!(commands[..], [Command::Act(..)]), "{commands:?}");
+}
+
+#[test]
+fn words_typed_for_an_agent_that_is_gone_do_not_act_as_keys() {
+    let mut model = model();
+    choose(&mut model, "t0rn");
+    for letter in "isme".chars() {
+        assert_eq!(press(&mut model, key(KeyCode::Char(letter))), []);
+    }
+    assert!(matches!(&model.mode, Mode::Alert(alert) if alert.title == "No message"));
+    press(&mut model, key(KeyCode::Esc));
+    assert!(matches!(model.mode, Mode::Browse));
 }
 
 #[test]
@@ -87,6 +99,39 @@ fn two_dashboards_keep_each_others_drafts() {
         expected.map(|(key, it)| (text(key), text(it))).into()
     );
     assert_eq!(merged.task, saved.task);
+}
+
+#[test]
+fn two_dashboards_describe_a_task_and_neither_loses_it() {
+    let mut file = Drafts::default();
+    // A dashboard that types one more letter, and saves.
+    let save = |model: &mut Model, before: &mut Drafts, file: &mut Drafts, letter: &str| {
+        enter(model, letter);
+        *file = model.drafts.merge_into(file.clone(), before);
+        *before = model.drafts.clone();
+    };
+    let (mut one, mut other) = (model(), model());
+    let (mut one_before, mut other_before) = (Drafts::default(), Drafts::default());
+    press(&mut one, key(KeyCode::Char('c')));
+    press(&mut other, key(KeyCode::Char('c')));
+    for (ours, theirs) in [("F", "A"), ("i", "d"), ("x", "d")] {
+        save(&mut one, &mut one_before, &mut file, ours);
+        save(&mut other, &mut other_before, &mut file, theirs);
+    }
+    assert_eq!(file.task.as_ref().unwrap().summary, "Add");
+    let others = file.other_tasks.iter().map(|it| it.summary.as_str());
+    assert_eq!(others.collect::<Vec<_>>(), ["Fix"]);
+    // The first one closes its form, learns about the other, and opens it again.
+    press(&mut one, key(KeyCode::Esc));
+    let saved = SavedDrafts {
+        saved: file,
+        before: one_before,
+    };
+    update(&mut one, Message::Drafts(Box::new(saved)));
+    press(&mut one, key(KeyCode::Char('c')));
+    assert_eq!(summary(&one), "Fix");
+    let others = one.drafts.other_tasks.iter().map(|it| it.summary.as_str());
+    assert_eq!(others.collect::<Vec<_>>(), ["Add"]);
 }
 
 #[test]
@@ -249,6 +294,15 @@ fn what_another_dashboard_has_saved_arrives_once_the_user_has_finished_typing() 
     assert_eq!(model.drafts.messages["other"], "theirs");
     let task = TaskId::new("k3f9");
     let action = Action::ask(&task, RequestKind::Verb(Verb::RequestChanges));
+    assert_eq!(model.drafts.message_for(&action), "mine too");
+    // The same message, typed in another dashboard, does not replace it here.
+    let before = model.drafts.clone();
+    let mut saved = before.clone();
+    saved
+        .messages
+        .insert(action.draft_name(), String::from("theirs"));
+    update(&mut model, arrive(&saved, &before));
+    assert_eq!(model.drafts.messages[&action.draft_name()], "theirs");
     assert_eq!(model.drafts.message_for(&action), "mine too");
     // What the other dashboard has sent or removed goes here too.
     let before = model.drafts.clone();

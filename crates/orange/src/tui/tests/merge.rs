@@ -51,6 +51,7 @@ fn forecast(behind: u64, obstacle: Option<MergeObstacle>) -> Box<MergeForecast> 
             obstacle,
         },
         new_head: None,
+        uncommitted: Vec::new(),
         new_commits: None,
         verify: Some(String::from("cargo test")),
     })
@@ -166,11 +167,38 @@ fn the_merge_dialog_shows_what_would_happen_and_offers_what_works() {
     let ask = RequestKind::Merge {
         strategy: None,
         local: false,
-        only_head: false,
+        only_head: true,
     };
     let action = Action::ask(&task, ask).for_commit(Some(&head));
     let commands = press(&mut model, key(KeyCode::Char('h')));
     assert_eq!(commands, [Command::Act(1, action)]);
+    // Uncommitted files are named, and a key merges without them.
+    let mut dirty = forecast(0, None);
+    dirty.uncommitted = ["a.txt", "b.txt", "c.txt", "d.txt"]
+        .map(String::from)
+        .to_vec();
+    let ((letters, text), mut model) = shown(dirty);
+    assert_eq!(letters, "hycrs");
+    let expected = "uncommitted files: `a.txt`, `b.txt`, `c.txt` and 1 more. `h` merges without";
+    assert!(text.contains(expected), "{text}");
+    let commands = press(&mut model, key(KeyCode::Char('h')));
+    assert!(
+        matches!(
+            &commands[..],
+            [Command::Act(
+                1,
+                Action::Ask {
+                    ask: RequestKind::Merge {
+                        only_head: true,
+                        ..
+                    },
+                    head: Some(_),
+                    ..
+                }
+            )]
+        ),
+        "{commands:?}"
+    );
     let mut moved = forecast(1, Some(MergeObstacle::NotFastForward));
     (moved.new_head, moved.new_commits) = (Some(head), Some(2));
     let ((letters, text), _) = shown(moved);

@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use insta::assert_snapshot;
 use orange_driver::{ListChange, WorkspaceInfo};
 use orange_engine::activity::ActivityState;
+use orange_engine::evidence::Evidence;
+use orange_engine::language::workflow::Kind;
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
+use orange_engine::task::RunState;
 use orange_engine::usage::{Cost, RunUsage, Usage};
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyCode;
@@ -14,7 +17,9 @@ use ratatui::style::{Color, Modifier};
 use ratatui::text::{Line, Span};
 
 use super::permission::{receive, request};
-use super::sample::{choose, control, diff_file, enter, glance, key, model, press};
+use super::sample::{
+    choose, control, diff_file, enter, glance, key, model, press, row, with_worker,
+};
 use crate::tui::model::demo::Demo;
 use crate::tui::model::detail::{Content, Screen, Tab};
 use crate::tui::model::list::List;
@@ -154,8 +159,17 @@ fn the_list_and_a_terminal() {
 
 #[test]
 fn an_agent_that_has_exited_says_which_key_starts_it_again() {
-    let shown = |lines: &[&str]| {
+    let shown = |lines: &[&str], evidence: Evidence| {
         let mut model = model();
+        let row = row("t0rn", "working", Kind::Agent, "Move the old module out");
+        let row = with_worker(row, RunState::Ended { evidence });
+        let change = ListChange {
+            sequence: 8,
+            is_whole: false,
+            rows: vec![row],
+            gone: Vec::new(),
+        };
+        update(&mut model, Message::Changed(change));
         choose(&mut model, "t0rn");
         let mut glance = glance(Vec::new());
         glance.respawn = Some(orange_engine::role::Role::Worker);
@@ -164,19 +178,22 @@ fn an_agent_that_has_exited_says_which_key_starts_it_again() {
         let screen = Content::Screen(Screen {
             lines: plain(lines),
             cursor: None,
-            caption: String::from("worker, exited"),
+            caption: String::from("worker, ended"),
             is_running: false,
         });
         update(&mut model, Message::Loaded(task, Tab::Terminal, screen));
         text(&render(&model))
     };
-    let blank = shown(&["", "   ", ""]);
-    assert!(blank.contains("left nothing on its screen."), "{blank}");
+    let blank = shown(&["", "   ", ""], Evidence::Exit { code: 1 });
+    assert!(blank.contains("It left nothing on its screen."), "{blank}");
     assert!(blank.contains("\n Enter starts it again."), "{blank}");
-    let written = shown(&["the last words", ""]);
+    let written = shown(&["the last words", ""], Evidence::Exit { code: 1 });
     assert!(written.contains("the last words"), "{written}");
     let sentence = "The agent has exited. Enter starts it again.";
     assert!(written.contains(sentence), "{written}");
+    let stopped = shown(&["the last words"], Evidence::Stopped);
+    let sentence = "You stopped the agent. Enter starts it again.";
+    assert!(stopped.contains(sentence), "{stopped}");
 }
 
 #[test]

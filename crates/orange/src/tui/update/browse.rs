@@ -3,7 +3,7 @@
 use orange_engine::attention::Need;
 use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
-use ratatui::crossterm::event::KeyEvent;
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::{diff, marked, merge, permission, start_action};
 use crate::tui::keys::{KeyAction, key_action};
@@ -15,14 +15,39 @@ use crate::tui::model::entry::{EnterAction, Entry};
 use crate::tui::model::field::Field;
 use crate::tui::model::form::Form;
 use crate::tui::model::list::Filter;
-use crate::tui::model::mode::{Choice, MessageDraft, Mode, Question};
+use crate::tui::model::mode::{Alert, Choice, MessageDraft, Mode, Question};
 use crate::tui::theme::Tone;
 
 pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     match key_action(model, key) {
         Some(action) => perform(model, action),
-        None => Vec::new(),
+        None => {
+            explain_missing_editor(model, key);
+            Vec::new()
+        }
     }
+}
+
+/// Says why a key opens no text field. What the user types next would otherwise act as keys.
+fn explain_missing_editor(model: &mut Model, key: KeyEvent) {
+    let Some(entry) = model.list.selected().filter(|_| key.modifiers.is_empty()) else {
+        return;
+    };
+    let (id, status) = (&entry.row.id, &entry.row.status);
+    let (title, reason) = match key.code {
+        KeyCode::Char('i') => ("No message", format!("No agent of {id} is running.")),
+        KeyCode::Char('r') => (
+            "No changes requested",
+            format!("In `{status}`, you cannot request changes from {id}."),
+        ),
+        _ => return,
+    };
+    model.mode = Mode::Alert(Alert {
+        title: title.to_owned(),
+        lines: vec![reason],
+        hints: Vec::new(),
+        offer: None,
+    });
 }
 
 /// Does what a key or a command of the palette stands for.

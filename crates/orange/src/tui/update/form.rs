@@ -18,7 +18,7 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         let draft = form.draft();
         if !draft.has_content() {
             form.focus = Part::Summary;
-            let text = "nothing to create yet: type what to do into `summary`";
+            let text = "nothing to create yet: describe the work in `summary`";
             model.set_notice(Tone::Warn, text);
             return Vec::new();
         }
@@ -26,7 +26,7 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         return start_action(model, Action::Create(Box::new(draft)));
     }
     if is_discard_key(key) {
-        model.drafts.task = None;
+        model.drafts.discard_task();
         model.mode = Mode::Browse;
         return Vec::new();
     }
@@ -34,12 +34,12 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         let text = form.field().map(|field| field.text().to_owned());
         return text.map(Command::EditText).into_iter().collect();
     }
-    let has_lines = form.focus.has_lines();
+    let is_multiline = form.focus.is_multiline();
     match key.code {
         KeyCode::Esc => model.mode = Mode::Browse,
         KeyCode::Tab => form.move_focus(1),
         KeyCode::BackTab => form.move_focus(-1),
-        KeyCode::Enter if !has_lines => form.move_focus(1),
+        KeyCode::Enter if !is_multiline => form.move_focus(1),
         KeyCode::Left if form.choice().is_some() => step(form, -1),
         KeyCode::Right | KeyCode::Char(' ') if form.choice().is_some() => step(form, 1),
         KeyCode::Left | KeyCode::Right | KeyCode::Char(' ') if form.focus == Part::Start => {
@@ -48,7 +48,7 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         _ => {
             let is_handled = form
                 .field()
-                .is_some_and(|field| type_into(field, key, has_lines));
+                .is_some_and(|field| type_into(field, key, is_multiline));
             match key.code {
                 KeyCode::Up if !is_handled => form.move_focus(-1),
                 KeyCode::Down if !is_handled => form.move_focus(1),

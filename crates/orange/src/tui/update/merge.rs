@@ -4,7 +4,7 @@ use orange_driver::{MergeForecast, MergeObstacle};
 use orange_engine::effect::MergeStrategy;
 use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
-use orange_engine::names::TaskId;
+use orange_engine::names::{CommitId, TaskId};
 
 use crate::tui::model::Model;
 use crate::tui::model::command::Action;
@@ -145,6 +145,7 @@ fn consequences(entry: &Entry, forecast: Option<Forecast<'_>>) -> Vec<String> {
         Some(Err(reason)) => lines.push(format!("What would happen is unknown: {reason}")),
         Some(Ok(forecast)) => {
             lines.extend(refusal(entry, forecast));
+            lines.extend(uncommitted(forecast));
             lines.extend(outcome(forecast));
         }
     }
@@ -174,6 +175,24 @@ fn refusal(entry: &Entry, forecast: &MergeForecast) -> Option<String> {
         format!("Run `orange merge {id} --head {head} --strategy merge` to merge the branch:")
     };
     Some(format!("A merge would be refused: {why}. {instead}"))
+}
+
+/// Names the files that a merge would not contain, if there is something to merge.
+fn uncommitted(forecast: &MergeForecast) -> Option<String> {
+    let files = &forecast.uncommitted;
+    if files.is_empty() || forecast.preview.is_merged {
+        return None;
+    }
+    let shown: Vec<String> = files.iter().take(3).map(|it| format!("`{it}`")).collect();
+    let more = match files.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "The worktree has uncommitted files: {}{more}. `h` merges without them and keeps them as \
+         saved work.",
+        shown.join(", ")
+    ))
 }
 
 fn can_merge_as_configured(forecast: &MergeForecast) -> bool {
@@ -212,22 +231,24 @@ fn choices(entry: &Entry, forecast: Option<Forecast<'_>>) -> Vec<Choice> {
     let forecast = forecast.and_then(Result::ok);
     let can_use_default = forecast.is_none_or(can_merge_as_configured);
     let new_head = forecast.and_then(|forecast| forecast.new_head.as_ref());
+    let is_dirty = forecast.is_some_and(|forecast| uncommitted(forecast).is_some());
     // Commits that were not submitted are merged only by a key of their own.
-    let ways: &[_] = if new_head.is_some() {
-        &[('h', "merge the new head", None)]
-    } else {
-        &WAYS
+    let by_head = match (new_head, is_dirty) {
+        (Some(_), _) => Some((HEAD_KEY, "merge the new head", None)),
+        (None, true) => Some((HEAD_KEY, "merge without them", None)),
+        (None, false) => None,
     };
-    let ways = ways
-        .iter()
-        .copied()
+    let others = WAYS.into_iter().filter(|_| new_head.is_none());
+    let ways = by_head
+        .into_iter()
+        .chain(others)
         .filter(|(_, _, strategy)| strategy.is_some() || can_use_default);
     let question = entry.way(Verb::Merge).and_then(|way| way.question());
     let choice = |(key, label, strategy)| {
-        let action = request(entry, strategy);
-        let action = match new_head {
-            Some(head) => action.for_commit(Some(head)),
-            None => action,
+        let action = if key == HEAD_KEY {
+            request_head(entry, new_head)
+        } else {
+            request(entry, strategy)
         };
         // The edge's question counts as answered only if it is part of this one: the task may have
         // just entered another status, which may ask a different question.
@@ -240,6 +261,9 @@ fn choices(entry: &Entry, forecast: Option<Forecast<'_>>) -> Vec<Choice> {
     ways.map(choice).collect()
 }
 
+/// The key that merges one commit, whatever else the task has.
+const HEAD_KEY: char = 'h';
+
 /// The keys of the ways to merge, the configured one first.
 pub(super) const WAYS: [(char, &str, Option<MergeStrategy>); 4] = [
     ('y', "merge", None),
@@ -247,6 +271,20 @@ pub(super) const WAYS: [(char, &str, Option<MergeStrategy>); 4] = [
     ('r', "rebase", Some(MergeStrategy::Rebase)),
     ('s', "squash", Some(MergeStrategy::Squash)),
 ];
+
+/// The request to merge one commit and to leave out everything else: the new head, or else what
+/// was submitted or is shown.
+fn request_head(entry: &Entry, new_head: Option<&CommitId>) -> Action {
+    let submission = entry.glance.as_ref().and_then(|it| it.submission.as_ref());
+    let submitted = submission.map(|it| &it.commit);
+    let shown = entry.extent.as_ref().and_then(|it| it.head.as_ref());
+    let ask = RequestKind::Merge {
+        strategy: None,
+        local: false,
+        only_head: true,
+    };
+    Action::ask(&entry.row.id, ask).for_commit(new_head.or(submitted).or(shown))
+}
 
 /// The request to merge a task as it is shown.
 pub(super) fn request(entry: &Entry, strategy: Option<MergeStrategy>) -> Action {

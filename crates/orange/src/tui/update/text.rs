@@ -11,24 +11,24 @@ use crate::tui::model::mode::Mode;
 use crate::tui::theme::Tone;
 
 /// Types a key into a text; returns whether the key has a meaning there.
-pub(super) fn type_into(field: &mut Field, key: KeyEvent, has_lines: bool) -> bool {
+pub(super) fn type_into(field: &mut Field, key: KeyEvent, is_multiline: bool) -> bool {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
         KeyCode::Char('w') if is_control => field.delete_word(),
         KeyCode::Char('u') if is_control => field.delete_line(),
         KeyCode::Char('a') if is_control => field.home(),
         KeyCode::Char(letter) if !is_control => {
-            field.insert(letter.encode_utf8(&mut [0; 4]), has_lines);
+            field.insert(letter.encode_utf8(&mut [0; 4]), is_multiline);
         }
-        KeyCode::Enter if has_lines => field.insert("\n", true),
+        KeyCode::Enter if is_multiline => field.insert("\n", true),
         KeyCode::Backspace => field.backspace(),
         KeyCode::Delete => field.delete(),
         KeyCode::Left => field.left(),
         KeyCode::Right => field.right(),
         KeyCode::Home => field.home(),
         KeyCode::End => field.end(),
-        KeyCode::Up if has_lines => return field.up(),
-        KeyCode::Down if has_lines => return field.down(),
+        KeyCode::Up if is_multiline => return field.up(),
+        KeyCode::Down if is_multiline => return field.down(),
         _ => return false,
     }
     true
@@ -92,7 +92,7 @@ pub(super) fn write(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     if key.code == KeyCode::Esc {
         model.mode = Mode::Browse;
     } else if is_discard_key(key) {
-        model.drafts.messages.remove(&draft.action.draft_name());
+        model.drafts.discard_message(&draft.action.draft_name());
         model.mode = Mode::Browse;
     } else if is_send_key(key) {
         if draft.text.is_blank() && !draft.is_optional {
@@ -147,9 +147,9 @@ pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Command> {
         Mode::Write(draft) => draft.text.insert(text, true),
         Mode::Comment(draft) => draft.text.insert(text, true),
         Mode::Create(form) => {
-            let has_lines = form.focus.has_lines();
+            let is_multiline = form.focus.is_multiline();
             if let Some(field) = form.field() {
-                field.insert(text, has_lines);
+                field.insert(text, is_multiline);
             }
         }
         // Elsewhere, letters are keys, but pasted letters are not key presses: a pasted `m` must

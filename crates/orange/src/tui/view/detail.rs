@@ -10,7 +10,7 @@ use crate::tui::fit::{fold, put};
 use crate::tui::layout::tab_columns;
 use crate::tui::model::Model;
 use crate::tui::model::detail::{Content, Screen, Tab};
-use crate::tui::model::entry::EnterAction;
+use crate::tui::model::entry::{EnterAction, Entry};
 use crate::tui::theme::Tone;
 
 /// Draws the tabs, and which task they belong to.
@@ -76,7 +76,7 @@ pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Draws what an agent that has exited left on its screen, and how to start it again.
+/// Draws what an agent left on its screen, how it ended, and how to start it again.
 fn draw_last_screen(
     model: &Model,
     screen: &Screen,
@@ -85,8 +85,14 @@ fn draw_last_screen(
     buffer: &mut Buffer,
 ) {
     let hint = start_hint(model).unwrap_or_default();
+    let is_stopped = model.list.selected().is_some_and(Entry::is_stopped);
+    let end = if is_stopped {
+        "You stopped the agent"
+    } else {
+        "The agent has exited"
+    };
     if screen.lines.iter().all(is_blank) {
-        let text = format!("The agent has exited and left nothing on its screen.\n{hint}");
+        let text = format!("{end}. It left nothing on its screen.\n{hint}");
         return draw_text(model, &text, area, buffer);
     }
     let last = Rect {
@@ -99,12 +105,7 @@ fn draw_last_screen(
         ..area
     };
     draw_screen(model, screen, scroll, rest, buffer);
-    draw_text(
-        model,
-        &format!("The agent has exited. {hint}"),
-        last,
-        buffer,
-    );
+    draw_text(model, &format!("{end}. {hint}"), last, buffer);
 }
 
 /// How to start an agent for the selected task, while its terminal is shown.
