@@ -74,6 +74,8 @@ fn a_branch_that_a_retired_worktree_has_is_explained() {
     stage.call(&["task", "cancel", "fix", "--wait", "60"]);
     let (_, listed) = stage.json(&["workspace", "list", "--json"]);
     assert_eq!(listed["workspaces"][0]["state"], "retired", "{listed}");
+    let why = stage.run_ok(&["why", "fix"]);
+    assert!(why.contains("orange workspace gc"), "{why}");
     let (code, text) = stage.call(&["task", "reopen", "fix", "--wait", "60"]);
     assert_ne!(code, 0, "{text}");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

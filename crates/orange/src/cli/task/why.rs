@@ -190,6 +190,12 @@ fn text(
             line(Style::Bad, &sentence);
         }
     }
+    for kept in &details.kept_worktrees {
+        line(Style::Bad, &kept.notice());
+        let fix = "  save it elsewhere, then run `orange workspace gc`; until then, the task cannot \
+                   be reopened";
+        line(Style::Plain, fix);
+    }
     if outlook.is_cancelled {
         let sentence = format!(
             "it was cancelled; `orange task reopen {}` continues it",
