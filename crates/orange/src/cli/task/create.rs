@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use orange_config::{Environment, Project, read_script};
-use orange_driver::{Answer, CreatedTask, Driver, NewTaskRequest, Start, can_be_branch};
+use orange_driver::{
+    Answer, CreatedTask, Driver, IssueTaskRequest, NewTaskRequest, Start, can_be_branch,
+};
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::task::{AgentSettings, Queueing};
 use serde_json::json;
@@ -12,6 +14,7 @@ use serde_json::json;
 use super::create_each;
 use crate::cli::project::add::warn_unread_filters;
 use crate::cli::request::interruption::WaitSubject;
+use crate::cli::request::issue_number::issue_number;
 use crate::cli::request::progress::{WaitMode, run_with_progress};
 use crate::cli::request::requests::{Extras, WaitArgs, driver, print, print_with};
 use crate::cli::{Error, Exit, narrate_hint};
@@ -109,6 +112,15 @@ pub struct Args {
         hide_default_value = true
     )]
     pub priority: i64,
+    /// The number of the issue that the task is for: its title is the summary, and the agent gets
+    /// its text as a file. Labels such as `agent:NAME` count if an account that may write set them.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        value_parser = issue_number,
+        conflicts_with = "each"
+    )]
+    pub issue: Option<u64>,
     /// Do not start the work; start it later with `orange task spawn`.
     #[arg(long)]
     pub no_spawn: bool,
@@ -118,17 +130,44 @@ pub struct Args {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let new = new_task(args, &driver, output)?;
+    let mut new = new_task(args, &driver, output)?;
     if !args.each.is_empty() {
         return create_each::run(args, &driver, &new, output);
     }
+    if let Some(number) = args.issue {
+        let request = driver.requests.for_issue(&new, number)?;
+        narrate_problems(&request, output);
+        new = request.new;
+    }
+    let (exit, task) = create(&driver, &new, !args.no_spawn, &args.wait_options, output)?;
+    if let Some(task) = task {
+        narrate_missing_summary(args, &new, task.as_str(), output);
+    }
+    Ok(exit)
+}
+
+/// Says which labels of an issue were left out.
+pub fn narrate_problems(request: &IssueTaskRequest, output: &mut Output) {
+    if !output.is_json() {
+        for problem in &request.problems {
+            narrate_hint(problem, output);
+        }
+    }
+}
+
+/// Creates a task, starts its work unless told otherwise, and prints the result; also returns the
+/// task.
+pub fn create(
+    driver: &Driver,
+    new: &NewTaskRequest,
+    starts: bool,
+    wait_options: &WaitArgs,
+    output: &mut Output,
+) -> Result<(Exit, Option<TaskId>), Error> {
     let mode = WaitMode::for_wait(output);
     let (created, signal) = run_with_progress(driver.context.progress(), mode, || {
-        driver.requests.create_and_start(
-            &new,
-            !args.no_spawn,
-            args.wait_options.wait_policy(&driver),
-        )
+        let waiting = wait_options.wait_policy(driver);
+        driver.requests.create_and_start(new, starts, waiting)
     });
     if let Some(signal) = signal {
         let subject = match &created {
@@ -142,9 +181,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let created = created?;
     if let Some(project) = &created.registered {
         output.narrate(&registration_text(project, output.narration_width()));
-        warn_unread_filters(&driver, project, output);
+        warn_unread_filters(driver, project, output);
     } else if let Answer::Done(changed) | Answer::StillRunning(changed) = &created.created
-        && args.project.is_none()
+        && new.project.is_none()
         && driver.callers.project_here(None)?.is_none()
     {
         let mut text = Text::new();
@@ -158,10 +197,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         Answer::AlreadyDone(_) | Answer::Refused(_) => None,
     };
     let exit = print_created(created, output)?;
-    if let Some(task) = task {
-        narrate_missing_summary(args, &new, task.as_str(), output);
-    }
-    Ok(exit)
+    Ok((exit, task))
 }
 
 /// Says so if the only argument was taken as the branch: the user may have meant the summary.
@@ -183,7 +219,8 @@ pub fn narrate_missing_summary(args: &Args, new: &NewTaskRequest, task: &str, ou
 fn new_task(args: &Args, driver: &Driver, output: &Output) -> Result<NewTaskRequest, Error> {
     let (branch, mut summary) = branch_and_summary(args)?;
     let mut context = args.context.as_deref().map(context).transpose()?;
-    if branch.is_none() && summary.is_empty() && context.is_none() {
+    let is_described = !summary.is_empty() || context.is_some() || args.issue.is_some();
+    if branch.is_none() && !is_described {
         (summary, context) = describe_in_editor(driver, output)?;
     }
     let caller = driver.callers.identify()?;
