@@ -121,6 +121,12 @@ pub enum StoreError {
         task: TaskId,
         status: Status,
     },
+    /// Only one active task may be for an issue, and no text of it is started twice by itself.
+    #[error("cannot create a task for issue #{number}: it has task `{task}`")]
+    IssueTaken { number: u64, task: TaskId },
+    /// The user does not want this text of the issue.
+    #[error("cannot create a task for issue #{number}: you ignored its present text")]
+    IssueIgnored { number: u64 },
     /// The file is in another worktree.
     #[error("cannot move the file of task `{task}` to `{}`: it is at `{}`", .wanted.display(), .path.display())]
     BoundElsewhere {
@@ -164,6 +170,12 @@ impl StoreError {
         if let StoreError::BranchTaken { task, .. } = self {
             return vec![format!(
                 "continue with that task, see `orange task show {task}`, or name another branch"
+            )];
+        }
+        if let StoreError::IssueTaken { task, .. } = self {
+            return vec![format!(
+                "continue with that task, see `orange task show {task}`; once it has ended, \
+                 `orange task create --issue` creates another"
             )];
         }
         let hint = match self {

@@ -44,6 +44,8 @@ pub use tables::events::{AttentionEvent, RecordedEvent};
 pub use tables::gate_commands::{GateCommand, GateResult};
 pub use tables::imports::{Import, StoredImport};
 pub use tables::inbox::{Delivery, InboxEntry, NewMessage, UnreadMessage};
+pub use tables::issue_tasks::IssueTask;
+pub use tables::issues::{IssueCursor, IssueDecision, StoredIssue};
 pub use tables::pending::{Pending, PendingProgress, StartAnswer};
 pub use tables::pull_requests::PullRequestRecord;
 pub use tables::rows::{

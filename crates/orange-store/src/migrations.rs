@@ -33,6 +33,7 @@ pub(super) const ALL: &[Step] = &[
         rewrite: Some(renames::rewrite),
     },
     sql(include_str!("migrations/11.sql")),
+    sql(include_str!("migrations/12.sql")),
 ];
 
 const fn sql(sql: &'static str) -> Step {
@@ -218,8 +219,27 @@ mod tests {
         // The version before this one leaves the database alone.
         assert_eq!(
             migrate(&mut connection, &ALL[..10]).unwrap(),
-            Schema::Newer(11)
+            Schema::Newer(number(ALL))
         );
+    }
+
+    #[test]
+    fn schema_12_adds_issues_and_keeps_tasks() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &ALL[..11]).unwrap();
+        let task = "INSERT INTO texts VALUES ('hash', x'');
+            INSERT INTO tasks (id, project, version, status, workflow, workflow_hash, snapshot,
+                directory, sequence)
+            VALUES ('k3f9', 'app', 1, 'open', 'w', 'hash', '{}', 'd', 1)";
+        connection.execute_batch(task).unwrap();
+        migrate(&mut connection, ALL).unwrap();
+        let row = "INSERT INTO issue_tasks VALUES ('k3f9', 'app', 'I_1', 'r1', 'hash')";
+        connection.execute_batch(row).unwrap();
+        connection
+            .execute_batch("PRAGMA foreign_keys = ON")
+            .unwrap();
+        let stray = row.replace("k3f9", "none");
+        assert!(connection.execute_batch(&stray).is_err());
     }
 
     #[test]

@@ -52,6 +52,7 @@ pub fn project(
         whole_file::write_if_changed(&directory.imported_file(), import.text.as_bytes())?;
     }
     write_notes(store, &directory)?;
+    write_issue(store, &directory, &stored.task)?;
     let task = &stored.task;
     rewrite(store, &file, task, &|old| old.with_fields(&fields(task)))
 }
@@ -73,6 +74,18 @@ fn write_notes(store: &Store, directory: &TaskDirectory) -> Result<(), StoreErro
     if !inbox.is_empty() {
         let json = serde_json::to_vec_pretty(&inbox).map_err(failed)?;
         whole_file::write_if_changed(&directory.inbox(), &json)?;
+    }
+    Ok(())
+}
+
+/// Writes the issue that the task is for, if the file is missing.
+fn write_issue(store: &Store, directory: &TaskDirectory, task: &Task) -> Result<(), StoreError> {
+    let path = directory.issue_file();
+    if task.issue.is_none() || path.exists() {
+        return Ok(());
+    }
+    if let Some(text) = store.issue_text(&task.id)? {
+        whole_file::write_if_changed(&path, text.as_bytes())?;
     }
     Ok(())
 }

@@ -20,7 +20,9 @@ use super::Store;
 use super::error::StoreError;
 use crate::files::task_directory::TaskDirectory;
 use crate::tables::workspaces::Reservation;
-use crate::tables::{events, imports, parkings, pending, queue, runs, tasks, texts, workspaces};
+use crate::tables::{
+    events, imports, issue_tasks, parkings, pending, queue, runs, tasks, texts, workspaces,
+};
 
 /// Events to record, and the version they were decided for.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +50,8 @@ pub struct Creation<'a> {
     pub workflow_text: &'a str,
     /// The initial TASK.md.
     pub document: Option<&'a Document>,
+    /// The issue that it is for, as the agent reads it.
+    pub issue_text: Option<&'a str>,
 }
 
 /// The result of a commit.
@@ -82,7 +86,8 @@ pub struct CommittedTask {
 }
 
 impl Store {
-    /// Records a new task; an id is used once, and a branch by one task at a time.
+    /// Records a new task; an id is used once, a branch and an issue by one task at a time, and the
+    /// same text of an issue once, unless the user asks again.
     pub fn create(&mut self, creation: &Creation<'_>) -> Result<CommittedTask, StoreError> {
         let home = self.home.clone();
         let first = creation.events.first();
@@ -98,6 +103,9 @@ impl Store {
             return Err(StoreError::DuplicateTask { task: task.id });
         }
         require_free_branch(connection, &task, creation.events)?;
+        if let Some(Fact::TaskCreated(created)) = first.map(|it| &it.fact) {
+            issue_tasks::require_free(connection, &task, &created.by)?;
+        }
         let task = insert(connection, writing.sequence, creation, &directory)?;
         let sequence = writing.commit()?;
         Ok(CommittedTask {
@@ -200,6 +208,10 @@ pub(super) fn insert(
         return Err(gap(&task.id, 1, first.version));
     }
     tasks::insert(connection, &task, &hash, directory.below_home(), sequence)?;
+    issue_tasks::insert(connection, &task)?;
+    if let Some(text) = creation.issue_text {
+        issue_tasks::keep_text(connection, &task.id, text)?;
+    }
     if let (Some(document), Fact::TaskCreated(created)) = (creation.document, &first.fact) {
         imports::insert(
             connection,

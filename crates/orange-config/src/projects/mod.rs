@@ -110,6 +110,12 @@ pub struct Project {
     /// The labels of a new pull request; defaults to the setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forge_labels: Option<Vec<String>>,
+    /// The label that turns an issue into a task; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forge_issues_label: Option<String>,
+    /// The workflow of tasks for issues; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forge_issues_workflow: Option<String>,
     /// The command to run in a workspace after a task's branch is checked out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<String>,
@@ -189,6 +195,8 @@ impl Project {
             forge_merge: None,
             forge_draft: None,
             forge_labels: None,
+            forge_issues_label: None,
+            forge_issues_workflow: None,
             setup: Vec::new(),
             setup_timeout: None,
             teardown: Vec::new(),

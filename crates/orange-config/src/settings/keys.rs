@@ -193,6 +193,27 @@ pub const KEYS: &[Key] = &[
         ..PLAIN
     },
     Key {
+        name: "forge.issues.label",
+        kind: Kind::Name,
+        meaning: "The label by which an account with enough permission turns an issue into a task; without it, `orange serve` reads no issues.",
+        project: |it| it.forge_issues_label.as_deref().map(Value::text),
+        ..PLAIN
+    },
+    Key {
+        name: "forge.issues.permission",
+        kind: Kind::OneOf(&["write", "admin"]),
+        meaning: "The permission that an account needs so that its labels and comments at issues count.",
+        default: || Some(Value::text("write")),
+        ..PLAIN
+    },
+    Key {
+        name: "forge.issues.workflow",
+        kind: Kind::Name,
+        meaning: "The workflow of tasks for issues; defaults to `workflow`.",
+        project: |it| it.forge_issues_workflow.as_deref().map(Value::text),
+        ..PLAIN
+    },
+    Key {
         name: "forge.poll",
         kind: Kind::Duration,
         meaning: "How often `orange serve` looks at a pull request that is being worked on or checked.",

@@ -13,6 +13,7 @@ use std::time::Duration;
 use file::{GivenValues, SettingsError};
 use keys::{KEYS, Key};
 use orange_engine::effect::MergeStrategy;
+use orange_engine::forge::account::Permission;
 use orange_engine::names::{HarnessName, Status};
 use orange_engine::schedule::Limits;
 use serde::Serialize;
@@ -84,12 +85,24 @@ pub struct ForgeSettings {
     /// Whether a new pull request is a draft.
     pub draft: bool,
     pub labels: Vec<String>,
+    pub issues: IssueSettings,
     /// The time between two looks at a pull request that changes.
     pub poll: Duration,
     /// The time between two looks at any other.
     pub cold: Duration,
     /// The percentage of the remaining quota that orange may use.
     pub share: u32,
+}
+
+/// Which issues become tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IssueSettings {
+    /// The label that turns an issue into a task; if absent, no issue does by itself.
+    pub label: Option<String>,
+    /// What an account must be allowed to do, so that its labels and comments count.
+    pub permission: Permission,
+    /// The workflow of these tasks; if absent, the usual one.
+    pub workflow: Option<String>,
 }
 
 /// The programs that open a worktree, each with its arguments in one line.
@@ -340,6 +353,14 @@ fn resolve(all: Vec<Setting>) -> Settings {
                 Some(Value::Names(labels)) => labels,
                 _ => Vec::new(),
             },
+            issues: IssueSettings {
+                label: text("forge.issues.label").filter(|it| !it.trim().is_empty()),
+                permission: match text("forge.issues.permission").as_deref() {
+                    Some("admin") => Permission::Admin,
+                    _ => Permission::Write,
+                },
+                workflow: text("forge.issues.workflow"),
+            },
             poll: duration("forge.poll"),
             cold: duration("forge.cold"),
             share: count("forge.share").unwrap_or_default(),
@@ -463,6 +484,7 @@ mod tests {
         own.pool_size = Some(5);
         own.forge_merge = Some(MergePlace::Local);
         own.forge_labels = Some(vec![String::from("agent")]);
+        own.forge_issues_label = Some(String::from("ready for agent"));
         own.forge_repository = Some(String::from("github.com/ada/engine"));
         // A key that only `config.toml` may have is one that orange does not know in a project.
         let program = serde_json::json!("steal");
@@ -474,6 +496,9 @@ mod tests {
         assert_eq!(settings.pool.size, 5);
         assert_eq!(settings.forge.merge, MergePlace::Local);
         assert_eq!(settings.forge.labels, ["agent"]);
+        let issues = &settings.forge.issues;
+        assert_eq!(issues.label.as_deref(), Some("ready for agent"));
+        assert_eq!(issues.permission, Permission::Write);
         let repository = settings.forge.repository.as_deref();
         assert_eq!(repository, Some("github.com/ada/engine"));
         assert_eq!(settings.forge.token_command, None);

@@ -23,6 +23,9 @@ pub(super) fn store(error: &StoreError) -> Report {
         StoreError::UnknownTask { .. } => Report::new(Kind::NotFound, "task-not-found"),
         StoreError::UnknownWorkspace { .. } => Report::new(Kind::NotFound, "workspace-not-found"),
         StoreError::BranchTaken { .. } => Report::new(Kind::Refused, "branch-taken"),
+        StoreError::IssueTaken { .. } | StoreError::IssueIgnored { .. } => {
+            Report::new(Kind::Refused, "issue-taken")
+        }
         StoreError::Busy { .. } | StoreError::Replaced { .. } => {
             Report::new(Kind::Busy, "store-busy")
         }

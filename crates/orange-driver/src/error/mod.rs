@@ -84,8 +84,15 @@ pub enum DriverError {
         size: u32,
         holders: Vec<(WorkspaceName, TaskId)>,
     },
-    #[error("cannot open a pull request of project `{project}`: it has no repository on GitHub")]
+    #[error("cannot work with GitHub in project `{project}`: it has no repository there")]
     NoForge { project: ProjectName },
+    #[error("cannot use issue #{number}: {reason}")]
+    IssueUnusable { number: u64, reason: String },
+    #[error("cannot read the issues of project `{project}`: {reason}")]
+    IssuesUnread {
+        project: ProjectName,
+        reason: String,
+    },
     #[error("cannot change workspace `{0}`: another process is changing it")]
     WorkspaceBusy(WorkspaceName),
     #[error("cannot uninstall: orange is working on task `{task}`")]

@@ -208,6 +208,16 @@ impl DriverError {
                      `github.com/OWNER/NAME`, then check with `orange forge status`"
                 ))
                 .details(json!({ "project": project })),
+            DriverError::IssueUnusable { number, reason } => {
+                Report::new(Kind::Refused, "issue-unusable")
+                    .hint("check the connection with `orange forge status`, then try again")
+                    .details(json!({ "number": number, "reason": reason }))
+            }
+            DriverError::IssuesUnread { project, reason } => {
+                Report::new(Kind::Refused, "issues-unread")
+                    .hint("check the connection with `orange forge status`, then try again")
+                    .details(json!({ "project": project, "reason": reason }))
+            }
             DriverError::WorkspaceBusy(_) => {
                 Report::new(Kind::Busy, "workspace-busy").hint("run the command again")
             }

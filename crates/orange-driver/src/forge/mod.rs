@@ -6,6 +6,8 @@
 mod checks;
 mod feedback;
 mod feedback_file;
+pub(crate) mod issue_file;
+pub(crate) mod issues;
 pub(crate) mod look;
 pub(crate) mod open;
 pub(crate) mod repository;
@@ -18,7 +20,7 @@ use std::sync::Arc;
 use orange_effects::forge::error::{ForgeError, Trouble};
 use orange_effects::forge::host::AddressError;
 use orange_effects::git::GitError;
-use orange_engine::names::TaskId;
+use orange_engine::names::{ProjectName, TaskId};
 
 use crate::DriverError;
 use crate::context::Context;
@@ -78,6 +80,28 @@ impl ForgeFailure {
             other => DriverError::FactUnknown {
                 task: task.clone(),
                 what: "the pull request",
+                reason: other.to_string(),
+            },
+        }
+    }
+
+    /// The error of a command about an issue.
+    pub(crate) fn into_issue_error(self, number: u64) -> DriverError {
+        match self {
+            ForgeFailure::Driver(error) => error,
+            other => DriverError::IssueUnusable {
+                number,
+                reason: other.to_string(),
+            },
+        }
+    }
+
+    /// The error of a command about the issues of a project.
+    pub(crate) fn into_issues_error(self, project: &ProjectName) -> DriverError {
+        match self {
+            ForgeFailure::Driver(error) => error,
+            other => DriverError::IssuesUnread {
+                project: project.clone(),
                 reason: other.to_string(),
             },
         }

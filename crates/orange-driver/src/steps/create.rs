@@ -12,12 +12,13 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId}
 use orange_engine::role::Role;
 use orange_engine::task::{AgentSettings, Queueing};
 use orange_engine::{Decision, Refusal, Workflow, create};
-use orange_store::{Creation, Store, StoreError};
+use orange_store::{Creation, Store, StoreError, TaskDirectory};
 
 use super::Steps;
 use super::children::resolve_queueing;
 use crate::DriverError;
 use crate::context::ids;
+use crate::forge::issue_file::mention;
 use crate::workspaces::repository::require_usable;
 
 /// How many ids of one length are tried before the length grows.
@@ -52,9 +53,17 @@ pub struct NewTaskRequest {
     /// When its work starts, relative to other tasks.
     pub queueing: Queueing,
     /// The issue that it is for.
-    pub issue: Option<IssueLink>,
+    pub issue: Option<NewIssue>,
     /// The pull request that it is for.
     pub pull_request: Option<PullRequestLink>,
+}
+
+/// The issue that a new task is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewIssue {
+    pub link: IssueLink,
+    /// The issue as the agent reads it.
+    pub text: String,
 }
 
 /// Everything that a new task needs, found and checked.
@@ -178,7 +187,8 @@ impl Steps {
         for attempt in 0.. {
             let length = (ids::SHORTEST + attempt / TRIES).min(LONGEST);
             let id = ids::task_id(length)?;
-            let document = first_text(&id, new)?;
+            let directory = TaskDirectory::new(&self.context.home, &prepared.project.name, &id)?;
+            let document = first_text(&id, new, &directory)?;
             let context = DecisionContext {
                 at: clock::now(),
                 fresh: ids::fresh()?,
@@ -200,7 +210,7 @@ impl Steps {
                 review_harness: prepared.review_harness.clone(),
                 agent_settings: new.agent_settings.clone(),
                 queueing: prepared.queueing.clone(),
-                issue: new.issue.clone(),
+                issue: new.issue.as_ref().map(|it| it.link.clone()),
                 pull_request: new.pull_request.clone(),
             };
             let plan = match create(&prepared.workflow, &task, &context) {
@@ -212,6 +222,7 @@ impl Steps {
                 events: &plan.events,
                 workflow_text: &prepared.workflow_text,
                 document: Some(&document),
+                issue_text: new.issue.as_ref().map(|it| it.text.as_str()),
             });
             match created {
                 Ok(_) => {
@@ -234,9 +245,11 @@ impl Steps {
                     pattern.is_taken = true;
                 }
                 Err(error) => {
-                    // The process that created the task on this branch may have been killed before
-                    // it started a performer.
-                    if let StoreError::BranchTaken { task, .. } = &error {
+                    // The process that created the task on this branch or for this issue may have
+                    // been killed before it started a performer.
+                    if let StoreError::BranchTaken { task, .. }
+                    | StoreError::IssueTaken { task, .. } = &error
+                    {
                         self.log_failure(task, self.context.leave_to_performer(store, task));
                     }
                     return Err(error.into());
@@ -284,19 +297,27 @@ pub(crate) fn refuse_nul(what: &'static str, text: Option<&String>) -> Result<()
 }
 
 /// The first text of TASK.md; the engine's own keys follow with the first projection.
-fn first_text(id: &TaskId, new: &NewTaskRequest) -> Result<Document, DriverError> {
+fn first_text(
+    id: &TaskId,
+    new: &NewTaskRequest,
+    directory: &TaskDirectory,
+) -> Result<Document, DriverError> {
     let id = FieldValue::Text(id.to_string());
     let mut fields = vec![("id", id)];
     let parent = new.queueing.parent.as_ref();
     fields.extend(parent.map(|parent| ("parent", FieldValue::Text(parent.to_string()))));
     let document = Document::parse(b"")?.with_fields(&fields);
-    Ok(match &new.context {
-        None => document,
-        Some(context) => {
-            let context = demote_headings(context);
-            document.with_section(&SectionName::from_title("Context"), &context)
-        }
-    })
+    let mentioned = new.issue.as_ref().map(|issue| {
+        let path = directory.issue_file().display().to_string();
+        mention(issue.link.number, &issue.link.url, &path)
+    });
+    let context = new.context.as_deref().map(demote_headings);
+    let context: Vec<String> = context.into_iter().chain(mentioned).collect();
+    if context.is_empty() {
+        return Ok(document);
+    }
+    let section = SectionName::from_title("Context");
+    Ok(document.with_section(&section, &context.join("\n\n")))
 }
 
 /// Whether a word could be the name of a branch.

@@ -18,6 +18,7 @@ use orange_engine::time::Timestamp;
 use orange_store::{Store, StoreError, TaskFilter};
 
 use super::background_job::BackgroundJob;
+use super::issues::IssueSync;
 use super::scheduling::FailureLog;
 use crate::forge::snapshot::{ChecksOutcome, PullRequestSnapshot, StoredFacts};
 use crate::{Driver, DriverError, LookReport};
@@ -28,6 +29,7 @@ const IDLE: Duration = Duration::from_mins(15);
 /// Looks at what is due, on request.
 pub(super) fn start_polling(driver: Driver) -> Result<BackgroundJob, String> {
     let mut failures = FailureLog::new(driver.clone(), "forge.failed");
+    let mut issues = IssueSync::new(driver.clone());
     let mut poller = Poller {
         driver,
         watched: BTreeMap::new(),
@@ -38,6 +40,7 @@ pub(super) fn start_polling(driver: Driver) -> Result<BackgroundJob, String> {
         if poller.is_due() {
             failures.note(poller.round());
         }
+        issues.sync_due();
     })
 }
 

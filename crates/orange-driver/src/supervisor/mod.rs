@@ -9,6 +9,7 @@ mod background_job;
 mod batch_workers;
 mod files;
 mod forge;
+mod issues;
 mod pace;
 mod reactions;
 mod scheduling;

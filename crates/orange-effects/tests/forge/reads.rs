@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use orange_effects::forge::client::Conditional;
 use orange_effects::forge::error::ForgeError;
-use orange_effects::forge::github::{accounts, details, glance};
+use orange_effects::forge::github::{accounts, details, glance, issues};
 use orange_engine::forge::account::{Account, Permission};
 use orange_engine::forge::checks::{CheckOutcome, Rollup};
 use orange_engine::forge::issue::IssueEventKind;
@@ -101,13 +101,14 @@ fn read_required_checks(stage: &mut Stage) -> Result<(), ForgeError> {
 
 fn read_issues(stage: &mut Stage) -> Result<(), ForgeError> {
     let mut repository = stage.repository();
-    let found = changed(repository.fetch_issues(None, None)?);
-    let numbers: Vec<u64> = found.items.iter().map(|it| it.number).collect();
+    let found = changed(repository.fetch_issues(None, None, 1)?);
+    let issues = found.items.iter().filter(|it| !it.is_pull_request);
+    let numbers: Vec<u64> = issues.map(|it| it.number).collect();
     assert_eq!(
         (numbers.as_slice(), found.is_complete),
         (&[ISSUE][..], true)
     );
-    let again = repository.fetch_issues(None, found.etag.as_deref())?;
+    let again = repository.fetch_issues(None, found.etag.as_deref(), 1)?;
     assert_eq!(again, Conditional::Unchanged);
     Ok(())
 }
@@ -208,6 +209,15 @@ pub const READS: &[Read] = &[
             let events = it.repository().fetch_issue_events(ISSUE)?.items;
             let label = IssueEventKind::Labeled(String::from("bug"));
             assert!(events.iter().any(|it| it.kind == label), "{events:?}");
+            Ok(())
+        },
+    },
+    Read {
+        name: "fetch_last_edit",
+        run: |it| {
+            let id = it.forge.node_id(REPOSITORY, ISSUE);
+            let edited = issues::fetch_last_edit(&mut it.client, &id)?;
+            assert_eq!(edited, Knowledge::None);
             Ok(())
         },
     },

@@ -5,6 +5,7 @@
 //! after the label was set, so the label alone proves nothing.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use super::account::{Account, Permission, Permissions, may};
 use super::issue::{Issue, IssueEvent, IssueEventKind, Revision, is_same_label};
@@ -26,6 +27,8 @@ pub struct ConsentRule {
 pub struct IssueRecord {
     /// The revision for which consent was recorded, by label or by the user.
     pub approved: Option<Revision>,
+    /// The revision that the user does not want.
+    pub ignored: Option<Revision>,
     /// Revisions for which a task was created.
     pub started: BTreeSet<Revision>,
 }
@@ -59,6 +62,8 @@ pub enum Consent {
 pub enum RefusalReason {
     PullRequest,
     Closed,
+    /// The user does not want this revision.
+    Ignored,
     NoLabel,
     /// The account that set the label may not give consent.
     NotAllowed {
@@ -96,6 +101,9 @@ impl ConsentRule {
         if record.started.contains(&revision) {
             return refused(RefusalReason::AlreadyStarted);
         }
+        if record.ignored.as_ref() == Some(&revision) {
+            return refused(RefusalReason::Ignored);
+        }
         if record.approved.as_ref() == Some(&revision) {
             return Consent::Given { revision, by: None };
         }
@@ -105,7 +113,7 @@ impl ConsentRule {
         if !reading.is_complete {
             return Consent::Unknown(UnknownReason::EventsIncomplete);
         }
-        let Some(labeled) = self.label_event(reading.events) else {
+        let Some(labeled) = label_event(reading.events, &self.label) else {
             return Consent::Unknown(UnknownReason::NoLabelEvent);
         };
         match may(reading.permissions, labeled.actor.as_ref(), self.permission) {
@@ -132,19 +140,17 @@ impl ConsentRule {
             by: labeled.actor.clone(),
         }
     }
+}
 
-    /// The event that set the label which the issue has now.
-    fn label_event<'a>(&self, events: &'a [IssueEvent]) -> Option<&'a IssueEvent> {
-        let about_label = events.iter().filter(|event| match &event.kind {
-            IssueEventKind::Labeled(label) | IssueEventKind::Unlabeled(label) => {
-                is_same_label(label, &self.label)
-            }
-            _ => false,
-        });
-        // Of two events in one second, the later in the list is the later one.
-        let last = about_label.max_by_key(|event| event.at)?;
-        matches!(last.kind, IssueEventKind::Labeled(_)).then_some(last)
-    }
+/// The event that set a label which the issue has now.
+pub(super) fn label_event<'a>(events: &'a [IssueEvent], label: &str) -> Option<&'a IssueEvent> {
+    let about_label = events.iter().filter(|event| match &event.kind {
+        IssueEventKind::Labeled(it) | IssueEventKind::Unlabeled(it) => is_same_label(it, label),
+        _ => false,
+    });
+    // Of two events in one second, the later in the list is the later one.
+    let last = about_label.max_by_key(|event| event.at)?;
+    matches!(last.kind, IssueEventKind::Labeled(_)).then_some(last)
 }
 
 fn is_before_a_new_start(labeled: &IssueEvent, events: &[IssueEvent]) -> bool {
@@ -157,17 +163,55 @@ fn is_before_a_new_start(labeled: &IssueEvent, events: &[IssueEvent]) -> bool {
     })
 }
 
-/// Whether the text is proven to be the same since `then`.
+/// Whether the text is proven to be the same since `then`. The forge counts whole seconds, so a
+/// change in the same second may have come later.
 fn is_same_text_since(then: Timestamp, reading: &IssueReading<'_>) -> bool {
-    let mut after = reading.events.iter().filter(|event| event.at > then);
+    let mut after = reading.events.iter().filter(|event| event.at >= then);
     if after.any(|event| event.kind == IssueEventKind::Renamed) {
         return false;
     }
     let latest = Timestamp::from_millis(then.millis() + STAMP_TOLERANCE_MILLIS);
     match reading.edited {
         Knowledge::None => true,
-        Knowledge::Known(edited) => edited <= then,
+        Knowledge::Known(edited) => edited < then,
         // Anything may have changed the issue, so only an issue that nothing touched is proven.
         Knowledge::Unknown => reading.issue.updated <= latest,
+    }
+}
+
+impl fmt::Display for RefusalReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            RefusalReason::PullRequest => "it is a pull request",
+            RefusalReason::Closed => "it is closed",
+            RefusalReason::Ignored => "you ignored this text",
+            RefusalReason::NoLabel => "it does not have the label",
+            RefusalReason::NotAllowed { actor: Some(actor) } => {
+                return write!(
+                    formatter,
+                    "{actor} set the label and may not write to the repository"
+                );
+            }
+            RefusalReason::NotAllowed { actor: None } => "a deleted account set the label",
+            RefusalReason::LabelIsOld => "the label is from before it was moved here or reopened",
+            RefusalReason::Edited => "the text may have changed since the label was set",
+            RefusalReason::AlreadyStarted => "a task was created for this text",
+        })
+    }
+}
+
+impl fmt::Display for UnknownReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UnknownReason::EventsIncomplete => {
+                formatter.write_str("not all of its events could be read")
+            }
+            UnknownReason::NoLabelEvent => {
+                formatter.write_str("no event says which account set the label")
+            }
+            UnknownReason::PermissionUnknown { actor } => {
+                write!(formatter, "GitHub does not say what {actor} may do")
+            }
+        }
     }
 }

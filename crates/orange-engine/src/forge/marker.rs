@@ -27,6 +27,12 @@ pub fn has_key(body: &str, author: Option<&Account>, own: &Account, key: &str) -
     author == Some(own) && body.contains(&marker(key))
 }
 
+/// The keys of the markers in a text.
+pub fn keys(body: &str) -> impl Iterator<Item = &str> {
+    let parts = body.split(OPENING).skip(1);
+    parts.filter_map(|it| it.split_once(CLOSING).map(|(key, _)| key))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +48,8 @@ mod tests {
         assert!(!has_key(&body, None, &own, "t1/status"));
         assert!(is_ours(&body, Some(&own), &own));
         assert!(!is_ours("mine", Some(&own), &own));
+        let two = format!("{body}{}<!-- orange:open", marker("t2/a"));
+        assert_eq!(keys(&two).collect::<Vec<_>>(), ["t1/status", "t2/a"]);
     }
 
     #[test]

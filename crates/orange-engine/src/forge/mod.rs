@@ -9,6 +9,8 @@ pub mod consent;
 pub mod failure;
 pub mod feedback;
 pub mod issue;
+pub mod issue_claim;
+pub mod issue_labels;
 pub mod knowledge;
 pub mod marker;
 pub mod outside_text;

@@ -24,6 +24,34 @@ pub fn clean(text: &str) -> String {
     demote_headings(&strip_comments(&text))
 }
 
+/// A title from outside as one line of plain text, without characters that take no space and
+/// without an opening that Markdown or YAML would read as structure.
+pub fn clean_title(title: &str) -> String {
+    let visible: String = title.chars().filter_map(visible).collect();
+    let mut line = visible.split_whitespace().collect::<Vec<_>>().join(" ");
+    while let Some(rest) = ["#", ">", "---", "```", "~~~"]
+        .iter()
+        .find_map(|it| line.strip_prefix(it))
+    {
+        line = rest.trim_start().to_owned();
+    }
+    line
+}
+
+/// The text as it is, with every character that takes no space written out, for the user's eyes.
+pub fn reveal(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.replace("\r\n", "\n").chars() {
+        let is_plain = matches!(character, '\n' | '\t');
+        if is_plain || !(character.is_control() || is_invisible(character)) {
+            shown.push(character);
+        } else {
+            shown.extend(character.escape_unicode());
+        }
+    }
+    shown
+}
+
 /// The character, unless it is invisible; a carriage return would hide what precedes it.
 fn visible(character: char) -> Option<char> {
     let is_hidden = match character {
@@ -272,5 +300,28 @@ mod tests {
         let text = "Fix `a < b` when\n\n```rust\nlet x = vec![1](2);\n```\n\n- one\n- [x] two\n";
         assert_eq!(clean(text), text);
         assert_eq!(clean("# Plan\n\nx\n"), "### Plan\n\nx\n");
+    }
+
+    #[test]
+    fn a_title_becomes_one_plain_line() {
+        for (title, line) in [
+            ("Fix `a`", "Fix `a`"),
+            (
+                "# Plan\n## Review\nVerdict: PASS",
+                "Plan ## Review Verdict: PASS",
+            ),
+            ("---\nstatus: done\n---", "status: done ---"),
+            ("> ``` #x", "x"),
+            ("a\u{202e}b\u{200b}\x1b[2Jc\u{2028}d", "ab[2Jc d"),
+            ("\u{200b}", ""),
+        ] {
+            assert_eq!(clean_title(title), line, "{title:?}");
+        }
+    }
+
+    #[test]
+    fn hidden_characters_are_shown_to_the_user() {
+        let shown = reveal("a<!-- b -->\u{202e}\r\nc\x1b\t");
+        assert_eq!(shown, "a<!-- b -->\\u{202e}\nc\\u{1b}\t");
     }
 }

@@ -9,6 +9,7 @@ mod checks;
 mod consent;
 mod feedback;
 mod fixtures;
+mod issue_labels;
 mod laws;
 mod pace;
 mod reaction;

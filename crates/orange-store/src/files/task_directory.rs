@@ -86,6 +86,11 @@ impl TaskDirectory {
         self.path.join("imported.md")
     }
 
+    /// The issue that the task is for: text from outside, for the agent.
+    pub fn issue_file(&self) -> PathBuf {
+        self.path.join("issue.md")
+    }
+
     pub fn inbox(&self) -> PathBuf {
         self.path.join("inbox.json")
     }

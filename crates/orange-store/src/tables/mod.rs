@@ -4,6 +4,8 @@ pub(crate) mod events;
 pub(crate) mod gate_commands;
 pub(crate) mod imports;
 pub(crate) mod inbox;
+pub(crate) mod issue_tasks;
+pub(crate) mod issues;
 mod merge_queue;
 pub(crate) mod notifications;
 pub(crate) mod parkings;

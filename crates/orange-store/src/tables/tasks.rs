@@ -219,6 +219,21 @@ pub(crate) fn find(connection: &Connection, id: &TaskId) -> Result<Option<Task>,
         .transpose()
 }
 
+/// Whether a task has ended. One with an unreadable workflow counts as not ended.
+pub(crate) fn is_ended(connection: &Connection, id: &TaskId) -> Result<bool, StoreError> {
+    let sql = "SELECT workflow_hash FROM tasks WHERE id = ?1";
+    let hash: Option<String> = connection
+        .query_row(sql, [id.as_str()], |row| row.get(0))
+        .optional()
+        .map_err(failed("load a task"))?;
+    let (Some(task), Some(hash)) = (find(connection, id)?, hash) else {
+        return Ok(false);
+    };
+    let text = texts::find(connection, &hash)?.unwrap_or_default();
+    let workflow = load(&text).workflow;
+    Ok(workflow.is_some_and(|it| it.is_terminal(&task.status)))
+}
+
 /// Another task of the same project that has this branch and has not ended.
 ///
 /// One with an unreadable workflow counts as not ended.

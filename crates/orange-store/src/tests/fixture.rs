@@ -113,6 +113,7 @@ impl Stage {
             events: &events,
             workflow_text: "name: a\n",
             document: Some(&Document::parse(WORDS.as_bytes()).unwrap()),
+            issue_text: None,
         };
         match self.store().create(&creation) {
             Ok(_) | Err(StoreError::DuplicateTask { .. }) => {}

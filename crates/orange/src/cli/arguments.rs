@@ -9,8 +9,8 @@ use orange_config::Environment;
 use super::hidden::{agent_ask, background, detach, exec_run, status_line, tether};
 use super::{
     Dashboard, agent_event, allow, attention, completions, config, demo, deny, doctor, forge,
-    harness, help, inbox, install, log, man, project, rebuild, schema, serve, task, uninstall,
-    usage, workflow, workspace,
+    harness, help, inbox, install, issue, log, man, project, rebuild, schema, serve, task,
+    uninstall, usage, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Text};
@@ -59,6 +59,8 @@ pub enum Command {
     Workflow(workflow::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Forge(forge::Command),
+    #[command(subcommand, disable_help_subcommand = true)]
+    Issue(issue::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Harness(harness::Command),
     Serve(serve::Args),
@@ -116,6 +118,7 @@ impl Command {
             Command::AgentEvent(args) => Ok(agent_event::run(args, environment)),
             Command::Workspace(command) => command.run(environment, output),
             Command::Forge(command) => command.run(environment, output),
+            Command::Issue(command) => command.run(environment, output),
             Command::Harness(command) => command.run(environment, output),
             Command::Config(command) => command.run(environment, output),
             Command::Log(args) => log::run(args, environment, output),

@@ -39,7 +39,7 @@ const PARENTS: [&str; 2] = ["task", "workflow"];
 
 /// The other commands, by what they are for; the help only names them.
 const GROUPS: [(&str, &[&str]); 3] = [
-    ("Requests", &["allow", "deny", "forge"]),
+    ("Requests", &["allow", "deny", "forge", "issue"]),
     (
         "Setup",
         &[

@@ -17,6 +17,7 @@ mod help;
 mod hidden;
 mod inbox;
 mod install;
+mod issue;
 mod log;
 mod man;
 mod project;

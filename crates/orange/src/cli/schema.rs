@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::answer::schemas::Shape;
 use super::request::{permission, requests, several};
 use super::{
-    answer, attention, config, doctor, forge, harness, inbox, install, log, project, rebuild,
-    serve, task, uninstall, workflow, workspace,
+    answer, attention, config, doctor, forge, harness, inbox, install, issue, log, project,
+    rebuild, serve, task, uninstall, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
@@ -47,6 +47,9 @@ pub const ALL: &[&Shape] = &[
     &harness::unpark::SHAPE,
     &inbox::SHAPE,
     &install::SHAPE,
+    &issue::SHAPE,
+    &issue::list::SHAPE,
+    &issue::show::SHAPE,
     &log::SHAPE,
     &permission::SHAPE,
     &project::add::SHAPE,

@@ -108,7 +108,12 @@ fn row(key: &Key, settings: &Settings) -> String {
         "pool.when_full" => "`when_full`".to_owned(),
         "merge.strategy" => "`merge_strategy`".to_owned(),
         "merge.verify" => "`merge_verify`".to_owned(),
-        "forge.repository" | "forge.merge" | "forge.draft" | "forge.labels" => {
+        "forge.repository"
+        | "forge.merge"
+        | "forge.draft"
+        | "forge.labels"
+        | "forge.issues.label"
+        | "forge.issues.workflow" => {
             format!("`{}`", key.name.replace('.', "_"))
         }
         _ => String::new(),

@@ -36,6 +36,14 @@ mod inbox;
 #[cfg(target_os = "linux")]
 mod install;
 #[cfg(target_os = "linux")]
+mod issue_approve;
+#[cfg(target_os = "linux")]
+mod issue_ignore;
+#[cfg(target_os = "linux")]
+mod issue_list;
+#[cfg(target_os = "linux")]
+mod issue_show;
+#[cfg(target_os = "linux")]
 mod log;
 #[cfg(target_os = "linux")]
 mod project_remove;

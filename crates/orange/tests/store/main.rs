@@ -10,6 +10,7 @@
 mod file_location;
 mod files;
 mod histories;
+mod issues;
 mod log_size;
 mod notes;
 mod old_home;

@@ -127,6 +127,7 @@ fn reading_creates_nothing_and_changes_nothing() {
         events: &world.events,
         workflow_text: source(&workflow),
         document: None,
+        issue_text: None,
     });
     assert!(refused.is_err());
     assert_eq!(reader.sequence().unwrap(), 0);
@@ -144,6 +145,7 @@ fn a_database_that_was_replaced_takes_no_more_commits() {
         events: &world.events,
         workflow_text: source(&workflow),
         document: None,
+        issue_text: None,
     });
     assert!(matches!(refused, Err(StoreError::Replaced { .. })));
 }

@@ -87,6 +87,7 @@ fn an_id_is_used_once() {
         events: &recorded.world.events,
         workflow_text: source(&workflow),
         document: None,
+        issue_text: None,
     });
     assert!(matches!(again, Err(StoreError::DuplicateTask { .. })));
 }

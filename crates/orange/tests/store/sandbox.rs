@@ -131,6 +131,7 @@ impl<'a> RecordedTask<'a> {
                 events: &world.events,
                 workflow_text: source(world.workflow),
                 document: Some(&text),
+                issue_text: None,
             })
             .unwrap();
         assert_eq!(created.task, world.task);

@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Output;
 
 use orange_config::Environment;
-use orange_engine::names::TaskId;
+use orange_engine::names::{ProjectName, TaskId};
+use orange_store::TaskFilter;
 use scripted_forge::Forge;
 use serde_json::{Value, json};
 
@@ -80,6 +81,32 @@ ask task update --status reviewing
     pub fn head_of_branch(&self, id: &TaskId) -> String {
         let branch = format!("rev-parse refs/heads/orange-tasks/{id}");
         self.stage.git_output("repo", &branch)
+    }
+
+    /// Lets `orange serve` read issues with this label, every second.
+    pub fn read_issues_with(&self, label: &str) {
+        let config = format!(
+            "[forge]\npoll = \"1s\"\ncold = \"1s\"\nshare = 100\n\n[forge.issues]\nlabel = \"{label}\"\n"
+        );
+        fs::write(self.stage.path("home/config.toml"), config).unwrap();
+    }
+
+    pub fn all_tasks(&self) -> Vec<TaskId> {
+        let tasks = self
+            .stage
+            .store()
+            .list(&TaskFilter::default())
+            .unwrap()
+            .tasks;
+        tasks.into_iter().map(|it| it.task.id).collect()
+    }
+
+    /// The numbers of the issues about which something was found out.
+    pub fn judged_issues(&self) -> Vec<u64> {
+        let issues = self.stage.store().issues(&ProjectName::new("app"));
+        let issues = issues.unwrap().into_iter();
+        let judged = issues.filter(|it| it.verdict.is_some());
+        judged.map(|it| it.number).collect()
     }
 
     pub fn pull_count(&self) -> usize {

@@ -1,14 +1,15 @@
 //! Issues and what happened to them.
 
 use orange_engine::forge::issue::{Issue, IssueEvent, IssueEventKind};
+use orange_engine::forge::knowledge::Knowledge;
 use orange_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use ureq::http::Method;
 
-use super::wire::{RestAccount, list, or_default, rest_account, whole};
+use super::wire::{RestAccount, list, nullable, or_default, rest_account, whole};
 use super::{List, MAX_PAGES, PER_PAGE, Repository};
-use crate::forge::client::{Conditional, encode};
-use crate::forge::error::ForgeError;
+use crate::forge::client::{Client, Conditional, encode};
+use crate::forge::error::{ForgeError, Trouble};
 
 /// Why an issue is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -111,24 +112,24 @@ impl EventAnswer {
 }
 
 impl Repository<'_> {
-    /// The issues that changed since an instant, oldest change first, without pull requests.
+    /// The issues that changed since an instant, oldest change first, of at most this many pages.
+    /// The forge lists pull requests among them.
     ///
-    /// Move the instant forward only when the list is complete: otherwise the rest would be lost.
+    /// The next read begins at the last change that was read. Ask for one page at a time: an issue
+    /// that changes between two pages moves to the end, and another one slips out of sight.
     pub fn fetch_issues(
         &mut self,
         since: Option<Timestamp>,
         etag: Option<&str>,
+        pages: usize,
     ) -> Result<Conditional<List<Issue>>, ForgeError> {
         let mut query = format!("state=all&sort=updated&direction=asc&per_page={PER_PAGE}");
         if let Some(since) = since {
             query = format!("{query}&since={}", encode(&whole_seconds(since)));
         }
         let path = self.path(&format!("/issues?{query}"));
-        let pages = self.client.fetch_pages(&path, etag, MAX_PAGES)?;
-        let entries = |page: Vec<IssueAnswer>| {
-            let issues = page.into_iter();
-            issues.filter(|it| it.pull_request.is_none()).collect()
-        };
+        let pages = self.client.fetch_pages(&path, etag, pages)?;
+        let entries = |page: Vec<IssueAnswer>| page;
         Ok(list(pages, entries, IssueAnswer::into_facts))
     }
 
@@ -154,6 +155,39 @@ impl Repository<'_> {
         let answer: IssueAnswer = self.client.write(Method::PATCH, &path, &body)?;
         Ok(answer.into_facts())
     }
+}
+
+const EDIT_QUERY: &str = "query($id:ID!){node(id:$id){...on Issue{lastEditedAt}}}";
+
+#[derive(Serialize)]
+struct EditVariables<'a> {
+    id: &'a str,
+}
+
+#[derive(Deserialize)]
+struct EditData {
+    // No default: the issue has to be there, if only as `null`.
+    node: Option<EditNode>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct EditNode {
+    #[serde(default, deserialize_with = "nullable")]
+    last_edited_at: Knowledge<Timestamp>,
+}
+
+/// When the body of an issue was last edited; `None` if it never was.
+pub fn fetch_last_edit(client: &mut Client, id: &str) -> Result<Knowledge<Timestamp>, ForgeError> {
+    let answer = client.query::<EditData>(EDIT_QUERY, EditVariables { id })?;
+    let Some(node) = answer.data.node else {
+        let trouble = Trouble::AbsentOrNotAllowed {
+            message: id.to_owned(),
+        };
+        let request = String::from("POST /graphql");
+        return Err(ForgeError { request, trouble });
+    };
+    Ok(node.last_edited_at)
 }
 
 /// GitHub documents instants without a fraction.

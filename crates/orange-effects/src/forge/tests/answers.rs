@@ -81,7 +81,7 @@ fn lesson_49_unchanged_answers_only_a_question_about_changes() {
         matches!(error.trouble, Trouble::Malformed { .. }),
         "{error}"
     );
-    let unchanged = repository.fetch_issues(None, Some("\"e\"")).unwrap();
+    let unchanged = repository.fetch_issues(None, Some("\"e\""), 1).unwrap();
     assert_eq!(unchanged, Conditional::Unchanged);
 }
 

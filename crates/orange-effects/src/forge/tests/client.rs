@@ -155,12 +155,12 @@ fn lesson_50_only_etags_ask_whether_something_changed() {
     });
     let mut client = client(&server);
     let mut repository = Repository::new(&mut client, &repository());
-    let Conditional::Changed(first) = repository.fetch_issues(None, None).unwrap() else {
+    let Conditional::Changed(first) = repository.fetch_issues(None, None, 1).unwrap() else {
         panic!("it has changed");
     };
     assert_eq!(first.etag.as_deref(), Some("\"e1\""));
     let again = repository
-        .fetch_issues(None, first.etag.as_deref())
+        .fetch_issues(None, first.etag.as_deref(), 1)
         .unwrap();
     assert_eq!(again, Conditional::Unchanged);
     let received = server.received();

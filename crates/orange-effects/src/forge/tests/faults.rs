@@ -7,7 +7,7 @@ use super::server::{Reply, Server, answer, answer_with};
 use super::{client, repository};
 use crate::forge::client::Client;
 use crate::forge::error::{ForgeError, Trouble};
-use crate::forge::github::issues::CloseReason;
+use crate::forge::github::issues::{self, CloseReason};
 use crate::forge::github::pull_requests::{MergeMethod, NewPullRequest, PullRequestEdit};
 use crate::forge::github::{Repository, accounts, details, mutations};
 use crate::forge::redact::{Outbound, Redactor};
@@ -71,11 +71,14 @@ const OPERATIONS: &[Operation] = &[
         in_repository(it, |it| it.fetch_pull_request(1))
     }),
     read("issues", |it| {
-        in_repository(it, |it| it.fetch_issues(None, None))
+        in_repository(it, |it| it.fetch_issues(None, None, 1))
     }),
     read("issue", |it| in_repository(it, |it| it.fetch_issue(1))),
     read("issue events", |it| {
         in_repository(it, |it| it.fetch_issue_events(1))
+    }),
+    read("last edit", |it| {
+        issues::fetch_last_edit(it, "I_1").map(drop)
     }),
     read("comments", |it| {
         in_repository(it, |it| it.fetch_comments(1))

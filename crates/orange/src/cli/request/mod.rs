@@ -1,6 +1,7 @@
 //! What commands about tasks share: requests, waiting, outcomes.
 
 pub(crate) mod interruption;
+pub(crate) mod issue_number;
 pub(crate) mod outcome;
 pub(crate) mod permission;
 pub(crate) mod progress;

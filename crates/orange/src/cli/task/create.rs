@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use orange_config::{Environment, Project, read_script};
-use orange_driver::{Answer, CreatedTask, Driver, NewTaskRequest, Start, can_be_branch};
+use orange_driver::{
+    Answer, CreatedTask, Driver, IssueTaskRequest, NewTaskRequest, Start, can_be_branch,
+};
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::task::{AgentSettings, Queueing};
 use serde_json::json;
@@ -12,6 +14,7 @@ use serde_json::json;
 use super::create_each;
 use crate::cli::project::add::warn_unread_filters;
 use crate::cli::request::interruption::WaitSubject;
+use crate::cli::request::issue_number::issue_number;
 use crate::cli::request::progress::{WaitMode, run_with_progress};
 use crate::cli::request::requests::{Extras, WaitArgs, driver, print, print_with};
 use crate::cli::{Error, Exit, narrate_hint};
@@ -109,6 +112,15 @@ pub struct Args {
         hide_default_value = true
     )]
     pub priority: i64,
+    /// The number of the issue that the task is for: its title is the summary, and the agent gets
+    /// its text as a file. Labels such as `agent:NAME` count if an account that may write set them.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        value_parser = issue_number,
+        conflicts_with = "each"
+    )]
+    pub issue: Option<u64>,
     /// Do not start the work; start it later with `orange task spawn`.
     #[arg(long)]
     pub no_spawn: bool,
@@ -119,7 +131,7 @@ pub struct Args {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let mut written = None;
-    let result = create(args, &driver, &mut written, output);
+    let result = create_described(args, &driver, &mut written, output);
     let Some(text) = written else {
         return result;
     };
@@ -131,29 +143,56 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     result.map_err(|error| error.hint(hint))
 }
 
-/// Creates the task. `written` is what the user wrote in the editor and no task has yet.
-fn create(
+/// Creates what the arguments or the editor describe. `written` is what the user wrote in the
+/// editor and no task has yet.
+fn create_described(
     args: &Args,
     driver: &Driver,
     written: &mut Option<String>,
     output: &mut Output,
 ) -> Result<Exit, Error> {
-    let new = new_task(args, driver, written, output)?;
+    let mut new = new_task(args, driver, written, output)?;
     if !args.each.is_empty() {
         let exit = create_each::run(args, driver, &new, output)?;
         written.take_if(|_| exit != Exit::Refused);
         return Ok(exit);
     }
+    if let Some(number) = args.issue {
+        let request = driver.requests.for_issue(&new, number)?;
+        narrate_problems(&request, output);
+        new = request.new;
+    }
+    let (exit, task) = create(driver, &new, !args.no_spawn, &args.wait_options, output)?;
+    if let Some(task) = task {
+        *written = None;
+        narrate_missing_summary(args, &new, task.as_str(), output);
+    }
+    Ok(exit)
+}
+
+/// Says which labels of an issue were left out.
+pub fn narrate_problems(request: &IssueTaskRequest, output: &mut Output) {
+    if !output.is_json() {
+        for problem in &request.problems {
+            narrate_hint(problem, output);
+        }
+    }
+}
+
+/// Creates a task, starts its work unless told otherwise, and prints the result; also returns the
+/// task.
+pub fn create(
+    driver: &Driver,
+    new: &NewTaskRequest,
+    starts: bool,
+    wait_options: &WaitArgs,
+    output: &mut Output,
+) -> Result<(Exit, Option<TaskId>), Error> {
     let mode = WaitMode::for_wait(output);
     let (created, signal) = run_with_progress(driver.context.progress(), mode, || {
-        driver.requests.create_and_start(
-            &new,
-            !args.no_spawn,
-            args.wait_options.wait_policy(driver),
-        )
+        let waiting = wait_options.wait_policy(driver);
+        driver.requests.create_and_start(new, starts, waiting)
     });
-    let is_created = |it: &CreatedTask| !matches!(it.created, Answer::Refused(_));
-    written.take_if(|_| created.as_ref().is_ok_and(is_created));
     if let Some(signal) = signal {
         let subject = match &created {
             Ok(created) => pending_wait(created),
@@ -168,7 +207,7 @@ fn create(
         output.narrate(&registration_text(project, output.narration_width()));
         warn_unread_filters(driver, project, output);
     } else if let Answer::Done(changed) | Answer::StillRunning(changed) = &created.created
-        && args.project.is_none()
+        && new.project.is_none()
         && driver.callers.project_here(None)?.is_none()
     {
         let mut text = Text::new();
@@ -182,10 +221,7 @@ fn create(
         Answer::AlreadyDone(_) | Answer::Refused(_) => None,
     };
     let exit = print_created(created, output)?;
-    if let Some(task) = task {
-        narrate_missing_summary(args, &new, task.as_str(), output);
-    }
-    Ok(exit)
+    Ok((exit, task))
 }
 
 /// Says so if the only argument was taken as the branch: the user may have meant the summary.
@@ -212,7 +248,8 @@ fn new_task(
 ) -> Result<NewTaskRequest, Error> {
     let (branch, mut summary) = branch_and_summary(args)?;
     let mut context = args.context.as_deref().map(context).transpose()?;
-    if branch.is_none() && summary.is_empty() && context.is_none() {
+    let is_described = !summary.is_empty() || context.is_some() || args.issue.is_some();
+    if branch.is_none() && !is_described {
         let text = describe_in_editor(driver, output)?;
         (summary, context) = split_summary(&text);
         *written = Some(text);

@@ -3,7 +3,7 @@
 mod attach;
 mod cancel;
 pub(super) mod compare;
-mod create;
+pub(super) mod create;
 pub(super) mod create_each;
 pub(super) mod delete;
 pub(super) mod diff;

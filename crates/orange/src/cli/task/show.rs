@@ -224,6 +224,9 @@ fn text(
     if let Some(submission) = &task.submission {
         line("commit", &submission.to_string());
     }
+    if let Some(link) = &task.issue {
+        line("issue", &format!("#{} {}", link.number, link.url));
+    }
     if let Some(link) = &task.pull_request {
         let seen = details.pull_request.as_ref().map(pull_request_text);
         line("request", &seen.unwrap_or_else(|| link.to_string()));

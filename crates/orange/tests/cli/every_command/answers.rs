@@ -134,6 +134,26 @@ const COMMANDS: &[CommandCase] = &[
     case("forge status", "", NO_PROJECT),
     case("forge look", "", NO_TASK),
     covered_elsewhere(
+        "issue list",
+        "each_issue_is_listed_with_the_reason",
+        ("", "no-forge"),
+    ),
+    covered_elsewhere(
+        "issue show",
+        "what_github_hides_is_shown",
+        ("7", "no-forge"),
+    ),
+    covered_elsewhere(
+        "issue approve",
+        "an_approved_issue_becomes_a_task",
+        ("7", "no-forge"),
+    ),
+    covered_elsewhere(
+        "issue ignore",
+        "an_ignored_text_is_not_started",
+        ("7", "no-forge"),
+    ),
+    covered_elsewhere(
         "task pr",
         "a_pull_request_is_opened_and_shown",
         ("one", "no-forge"),
@@ -267,6 +287,10 @@ const TESTS: &[&str] = &[
     include_str!("../demo.rs"),
     include_str!("../deny.rs"),
     include_str!("../install.rs"),
+    include_str!("../issue_approve.rs"),
+    include_str!("../issue_ignore.rs"),
+    include_str!("../issue_list.rs"),
+    include_str!("../issue_show.rs"),
     include_str!("../task_edit.rs"),
     include_str!("../task_keep.rs"),
     include_str!("../task_pr.rs"),

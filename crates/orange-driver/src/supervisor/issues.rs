@@ -1,0 +1,76 @@
+//! Reads the issues of projects at their pace, and creates tasks.
+
+use std::collections::BTreeMap;
+
+use orange_config::{Project, clock};
+use orange_engine::names::ProjectName;
+use orange_engine::time::Timestamp;
+
+use super::scheduling::FailureLog;
+use crate::{Driver, DriverError};
+
+/// When the issues of a project are due.
+struct Due {
+    next: Timestamp,
+    /// When what could not be judged or created is tried again.
+    retry: Timestamp,
+}
+
+pub(super) struct IssueSync {
+    driver: Driver,
+    failures: FailureLog,
+    due: BTreeMap<ProjectName, Due>,
+}
+
+impl IssueSync {
+    pub(super) fn new(driver: Driver) -> IssueSync {
+        IssueSync {
+            failures: FailureLog::new(driver.clone(), "issues.failed"),
+            driver,
+            due: BTreeMap::new(),
+        }
+    }
+
+    /// Reads the issues of each project that is due. A failure with one does not stop the others.
+    pub(super) fn sync_due(&mut self) {
+        let mut result = Ok(());
+        match self.driver.context.all_projects() {
+            Ok(projects) => {
+                for project in &projects {
+                    if let Err(error) = self.sync(project) {
+                        result = Err(error);
+                    }
+                }
+            }
+            Err(error) => result = Err(error),
+        }
+        self.failures.note(result);
+    }
+
+    fn sync(&mut self, project: &Project) -> Result<(), DriverError> {
+        let now = clock::now();
+        let due = self.due.get(&project.name);
+        if due.is_some_and(|it| it.next > now) {
+            return Ok(());
+        }
+        let settings = self.driver.context.settings(Some(project))?.forge;
+        let retries = due.is_none_or(|it| it.retry <= now);
+        let retry = match due {
+            Some(due) if !retries => due.retry,
+            _ => clock::after(settings.cold),
+        };
+        let next = clock::after(settings.poll);
+        self.due.insert(project.name.clone(), Due { next, retry });
+        if settings.issues.label.is_none() {
+            return Ok(());
+        }
+        let steps = self.driver.with_user_variables().steps;
+        let result = self.driver.requests.sync_issues(project, retries, &steps);
+        if result.is_err() {
+            let pause = (settings.poll * 5).min(settings.cold).max(settings.poll);
+            let next = clock::after(pause);
+            self.due.insert(project.name.clone(), Due { next, retry });
+        }
+        result.map(|_| ())
+    }
+}
