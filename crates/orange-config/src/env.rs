@@ -1,4 +1,4 @@
-//! Reads the environment, and lists every variable that matters.
+//! Reads the environment, and names the variables of orange.
 //!
 //! `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` matter too; anstream reads them for `output/`. The
 //! tables in `passed_variables.rs` list which variables a program that orange starts may see.
@@ -34,19 +34,20 @@ pub const ORANGE_REPORT: &str = "ORANGE_REPORT";
 /// The effect or gate that a command runs for; set for commands of a workflow.
 pub const ORANGE_EFFECT_ID: &str = "ORANGE_EFFECT_ID";
 
-/// The offset to add to every port, so that no two workspaces of a project clash; set for agents,
+/// The offset to add to every port, so that no two workspaces clash; set for agents,
 /// for scripts of a project and for commands of a workflow.
 pub const ORANGE_PORT_OFFSET: &str = "ORANGE_PORT_OFFSET";
 
-/// The process that listens to a long-lived tmux client, and the server's socket; set for the
-/// client.
+/// The orange process that reads from a long-lived tmux client, and the tmux server's socket, as
+/// JSON; set for the client, so that it can be ended when that process is gone.
 pub const ORANGE_LISTENER: &str = "ORANGE_LISTENER";
 
 /// The home that a background process works for; set for performers, for processes that run gates
-/// and for the tmux server. Nothing that such a process starts counts as the user.
+/// and for the tmux server. A process that one of these starts never counts as the user.
 pub const ORANGE_BACKGROUND: &str = "ORANGE_BACKGROUND";
 
-/// Set for a background process that an agent's call started, which has not the user's variables.
+/// Set for a background process that an agent's call started, which does not have the user's
+/// variables.
 pub const ORANGE_CALLER: &str = "ORANGE_CALLER";
 
 /// The address of the forge's API, for tests: a loopback address. Only the user's own calls use it.
@@ -55,7 +56,7 @@ pub const ORANGE_FORGE_API: &str = "ORANGE_FORGE_API";
 /// The log level of `orange.log`; overrides `log.level` in `config.toml`.
 pub const ORANGE_LOG: &str = "ORANGE_LOG";
 
-/// The branch name of new tasks; overrides `branch` in `config.toml`.
+/// The pattern for the branches of new tasks; overrides `branch` in `config.toml`.
 pub const ORANGE_BRANCH: &str = "ORANGE_BRANCH";
 
 /// How long commands wait; overrides `wait` in `config.toml`.

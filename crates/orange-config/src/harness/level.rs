@@ -31,8 +31,8 @@ pub enum StartMode {
     Headless,
 }
 
-/// Variables as a definition writes them.
-pub(crate) type LevelVariables = BTreeMap<Spanned<String>, Spanned<String>>;
+/// Environment variables as a definition writes them, with their positions.
+pub(crate) type VariableTable = BTreeMap<Spanned<String>, Spanned<String>>;
 
 /// `[args]` as a definition writes it.
 #[derive(Deserialize)]
@@ -131,7 +131,7 @@ impl Lists {
         found.as_deref().ok_or((name, self.table))
     }
 
-    /// Whether every level has a placeholder with this name.
+    /// Whether every level that the definition has contains a placeholder with this name.
     pub fn all_take(&self, what: &str) -> bool {
         let levels = [&self.full, &self.reduced, &self.review];
         let takes = |level: &Vec<Argument>| level.iter().any(|argument| argument.takes(what));

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use arguments::Values;
 use death::Death;
 use files::{HarnessFile, RunFileText, validate_files, validate_names};
-use level::{Level, LevelVariables, Levels, Lists, StartMode};
+use level::{Level, Levels, Lists, StartMode, VariableTable};
 use orange_engine::activity::AgentEventKind;
 use orange_engine::death::Rule;
 use orange_engine::names::HarnessName;
@@ -101,11 +101,11 @@ struct Variables {
     #[serde(default)]
     pass: Vec<Spanned<String>>,
     #[serde(default)]
-    set: LevelVariables,
+    set: VariableTable,
     #[serde(default)]
-    reduced: LevelVariables,
+    reduced: VariableTable,
     #[serde(default)]
-    review: LevelVariables,
+    review: VariableTable,
 }
 
 /// A problem at a position in the text: what is wrong, and how to fix it.
@@ -278,7 +278,7 @@ impl Harness {
     }
 }
 
-fn validate_variables(variables: LevelVariables) -> Result<BTreeMap<String, String>, Problem> {
+fn validate_variables(variables: VariableTable) -> Result<BTreeMap<String, String>, Problem> {
     let mut set = BTreeMap::new();
     for (name, value) in variables {
         check_variable(&name, false)?;

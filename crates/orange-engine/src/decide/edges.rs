@@ -71,7 +71,7 @@ pub(super) fn edges_by_trigger<'a>(steps: &PlanBuilder<'a>, trigger: Trigger) ->
 }
 
 /// The edges to `to` with this trigger or, if there are none, those with the trigger `request`.
-pub(super) fn edges_to_by_rule<'a>(
+pub(super) fn edges_to_or_requested<'a>(
     steps: &PlanBuilder<'a>,
     to: &Status,
     trigger: Trigger,

@@ -369,9 +369,8 @@ fn gate_hint(failure: &GateFailure, same_command: &str, refusal: &Refusal) -> Op
             format!("fix that (see `git status`), then run `{same_command}`")
         }
         GateFailure::Uncommitted { .. } => format!(
-            "commit them with `git add` and `git commit`; undo a change that is not wanted with \
-             `git restore FILE`, and list a new file that is not wanted in .gitignore; then run \
-             `{same_command}`"
+            "commit them with `git add` and `git commit`, undo unwanted changes with `git restore \
+             FILE`, and list unwanted new files in .gitignore; then run `{same_command}`"
         ),
         GateFailure::Git { condition } => git_hint(*condition, same_command, by),
         GateFailure::PullRequestMissing | GateFailure::PullRequestHead { .. } => {

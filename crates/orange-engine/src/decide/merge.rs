@@ -87,8 +87,8 @@ struct WantedCommit {
     left_out: OmittedWork,
 }
 
-/// Chooses the named commit, or else the submitted one, or else the head of the branch: merging
-/// work that was never submitted counts as reviewing it. Refuses if the branch has moved since the
+/// Chooses the named commit, or else the submitted one, or else the head of the branch: a user who
+/// merges work that was never submitted has reviewed it. Refuses if the branch has moved since the
 /// submission, unless the caller wants only the named commit.
 fn choose_commit(steps: &PlanBuilder<'_>, git: &GitFacts) -> Result<WantedCommit, Blocker> {
     let branch = &steps.task.branch;
@@ -121,6 +121,7 @@ fn choose_commit(steps: &PlanBuilder<'_>, git: &GitFacts) -> Result<WantedCommit
         return Err(Blocker::NothingToMerge { branch });
     }
     let mut files = git.uncommitted.files.clone();
+    // A file whose filter is not run may have been changed too.
     let unfiltered = git.uncommitted.unfiltered.iter();
     files.extend(unfiltered.map(|it| it.path.clone()));
     Ok(WantedCommit {
@@ -139,7 +140,7 @@ fn merge_edges<'a>(steps: &PlanBuilder<'a>) -> Option<(Status, Vec<&'a Edge>)> {
             Target::Status(status) => status.clone(),
             Target::Previous => steps.task.entered.from.clone()?,
         };
-        let edges = edges::edges_to_by_rule(steps, &to, Trigger::Merged);
+        let edges = edges::edges_to_or_requested(steps, &to, Trigger::Merged);
         (!edges.is_empty()).then_some((to, edges))
     })
 }
@@ -151,7 +152,7 @@ pub(super) fn finish(
     merge: &Merge,
     evidence: String,
 ) -> Result<(), NeededFacts> {
-    let edges = edges::edges_to_by_rule(steps, &merge.to, Trigger::Merged);
+    let edges = edges::edges_to_or_requested(steps, &merge.to, Trigger::Merged);
     let edge = edges
         .iter()
         .find(|edge| edges::guard_holds(edge, steps))

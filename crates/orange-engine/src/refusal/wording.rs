@@ -122,7 +122,7 @@ impl fmt::Display for Blocker {
             Blocker::GuardFailed { when, values } => fmt_guard(formatter, when, values),
             Blocker::GateFailed { failure } => failure.fmt(formatter),
             Blocker::ConfirmationNeeded { question } => {
-                write!(formatter, "you have not confirmed it (\"{question}\")")
+                write!(formatter, "this needs your confirmation: \"{question}\"")
             }
             Blocker::NothingToPush { branch } => {
                 write!(formatter, "`{branch}` has no commit of its own")

@@ -38,8 +38,9 @@ const EVERYDAY: [&str; 10] = [
 const PARENTS: [&str; 2] = ["task", "workflow"];
 
 /// The other commands, by what they are for; the help only names them.
-const GROUPS: [(&str, &[&str]); 3] = [
-    ("Requests", &["allow", "deny", "forge", "issue"]),
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Permission", &["allow", "deny"]),
+    ("GitHub", &["issue", "forge"]),
     (
         "Setup",
         &[
@@ -74,7 +75,7 @@ pub fn command(terminal_width: Option<usize>) -> Command {
     let width = terminal_width.unwrap_or(DEFAULT_WIDTH).min(WIDEST);
     let overview = overview(&command, width);
     let template = format!(
-        "{{about-with-newline}}
+        "{{about}}
 {{usage-heading}} {LITERAL}orange [COMMAND]{LITERAL:#}    without a command: the dashboard
 
 {overview}{HEADING}Options:{HEADING:#}    -q, --all, -h, -V; most commands take --json

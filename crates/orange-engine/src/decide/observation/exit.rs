@@ -153,7 +153,7 @@ fn advance(
         return Ok(false);
     };
     let reason = format!("the {role} {evidence}");
-    let mut edges = edges::edges_to_by_rule(steps, &case.then, Trigger::Exit);
+    let mut edges = edges::edges_to_or_requested(steps, &case.then, Trigger::Exit);
     edges.retain(|edge| may_approve(evidence) || !edge.gates.iter().any(verdict::is_approval));
     let taken = transition::take_by_engine(steps, &edges, &case.then, Trigger::Exit, &reason)?;
     Ok(taken.is_ok())
@@ -166,7 +166,7 @@ fn by_rule(
     trigger: Trigger,
     reason: &str,
 ) -> Result<Result<(), Vec<Blocker>>, NeededFacts> {
-    let edges = edges::edges_to_by_rule(steps, to, trigger);
+    let edges = edges::edges_to_or_requested(steps, to, trigger);
     transition::take_by_engine(steps, &edges, to, trigger, reason)
 }
 
