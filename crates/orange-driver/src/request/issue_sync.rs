@@ -8,7 +8,7 @@ use orange_engine::names::{ProjectName, TaskId};
 use orange_store::{IssueCursor, Store, StoreError, StoredIssue};
 use serde_json::json;
 
-use super::issues::{IssueOutcome, IssueVerdict, has_label, request_of};
+use super::issues::{IssueOutcome, IssueVerdict, has_label, record_issue_verdict, request_of};
 use crate::DriverError;
 use crate::forge::issues::IssueFacts;
 use crate::request::Requests;
@@ -121,7 +121,7 @@ impl Requests {
                 }
             }
         }
-        let is_new = self.record_issue_verdict(store, project, &facts.issue, &verdict)?;
+        let is_new = record_issue_verdict(store, project, &facts.issue, &verdict)?;
         if is_new && verdict.outcome != IssueOutcome::Started {
             let more = json!({
                 "project": project.name,

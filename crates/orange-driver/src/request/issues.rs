@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use orange_config::Project;
 use orange_effects::forge::host::RepositoryAddress;
 use orange_engine::forge::consent::{Consent, ConsentRule, IssueRecord};
-use orange_engine::forge::issue::Issue;
+use orange_engine::forge::issue::{Issue, is_same_label};
 use orange_engine::forge::issue_claim::claim;
 use orange_engine::forge::knowledge::Knowledge;
 use orange_engine::forge::outside_text::{clean_title, reveal};
@@ -154,7 +154,7 @@ impl Requests {
     ) -> Result<IssueVerdict, DriverError> {
         let facts = self.read_issue(project, number)?;
         let verdict = self.judge_issue(store, project, &facts)?;
-        self.record_issue_verdict(store, project, &facts.issue, &verdict)?;
+        record_issue_verdict(store, project, &facts.issue, &verdict)?;
         Ok(verdict)
     }
 
@@ -261,17 +261,17 @@ impl Requests {
             }
         })
     }
+}
 
-    pub(super) fn record_issue_verdict(
-        &self,
-        store: &mut Store,
-        project: &Project,
-        issue: &Issue,
-        verdict: &IssueVerdict,
-    ) -> Result<bool, DriverError> {
-        let verdict = serde_json::json!(verdict).to_string();
-        Ok(store.record_verdict(&project.name, issue, &verdict)?)
-    }
+/// Records what was found out about an issue; returns whether that was new.
+pub(super) fn record_issue_verdict(
+    store: &mut Store,
+    project: &Project,
+    issue: &Issue,
+    verdict: &IssueVerdict,
+) -> Result<bool, DriverError> {
+    let verdict = serde_json::json!(verdict).to_string();
+    Ok(store.record_verdict(&project.name, issue, &verdict)?)
 }
 
 /// A request for a task of a project that names nothing else; the engine asks.
@@ -298,7 +298,7 @@ pub(super) fn request_of(project: &ProjectName) -> NewTaskRequest {
 
 pub(super) fn has_label(issue: &StoredIssue, label: &str) -> bool {
     let mut labels = issue.labels.iter();
-    labels.any(|it| orange_engine::forge::issue::is_same_label(it, label))
+    labels.any(|it| is_same_label(it, label))
 }
 
 fn stored(issue: &Issue) -> StoredIssue {

@@ -37,10 +37,7 @@ pub fn read_labels(reading: &IssueReading<'_>, needed: Permission) -> LabelSetti
             continue;
         }
         let shown: String = label.chars().filter(|it| !it.is_control()).collect();
-        let result = match judge(reading, label, needed) {
-            Ok(()) => settings.set(&key, value),
-            Err(reason) => Err(reason),
-        };
+        let result = judge(reading, label, needed).and_then(|()| settings.set(&key, value));
         if let Err(reason) = result {
             let problem = format!("the label `{shown}` was left out: {reason}");
             settings.problems.push(problem);

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::time::Duration;
 
+use orange_engine::names::ProjectName;
 use orange_engine::role::Role;
 use scripted_forge::Permission;
 
@@ -116,4 +118,45 @@ fn a_death_after_the_commit_leaves_one_task_that_starts_later() {
         panic!("{first:?}");
     };
     assert_eq!(created.by, Role::Engine);
+}
+
+#[test]
+fn an_issue_behind_the_first_page_is_found() {
+    let it = ForgeStage::new("minimal");
+    it.read_issues_with("agent");
+    it.stage.script("worker-1", "true");
+    // More than a page changed in one second, and then more than a page one after the other.
+    let mut number = 0;
+    for at in 0..240 {
+        number = it
+            .forge
+            .issue(REPOSITORY, "ada", &format!("Issue {at}"), "");
+        if at > 120 {
+            it.forge.advance(Duration::from_secs(1));
+        }
+    }
+    it.forge.label(REPOSITORY, number, "ada", "agent");
+    let (code, answer) = it.stage.json(&["issue", "list", "--json"]);
+    assert_eq!(code, 0, "{answer}");
+    let listed = answer["issues"].as_array().unwrap();
+    assert_eq!(listed.len(), 1, "{answer}");
+    assert_eq!(listed[0]["number"], number);
+    let known = it.stage.store().issues(&ProjectName::new("app")).unwrap();
+    assert_eq!(known.len(), 240);
+}
+
+#[test]
+fn what_the_user_approved_is_started_without_the_label() {
+    let it = ForgeStage::new("minimal");
+    it.read_issues_with("agent");
+    it.stage.script("worker-1", "true");
+    it.forge.user("eve");
+    it.forge.issue(REPOSITORY, "eve", "Fix the door", "");
+    it.forge.issue(REPOSITORY, "eve", "Fix the window", "");
+    it.stage.run_ok(&["issue", "approve", "1", "--no-start"]);
+    let _supervisor = RunningSupervisor::start(&it.stage);
+    wait_for("a task", || it.all_tasks().len() == 1);
+    let [id] = it.all_tasks().try_into().unwrap();
+    it.stage.wait_for_status(&id, "working");
+    assert_eq!(it.stage.task(&id).summary, "Fix the door");
 }
