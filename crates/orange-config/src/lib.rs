@@ -29,7 +29,7 @@ pub use harness::result::{ResultStatus, RunResult};
 pub use harness::usage::{UsageCount, UsageLocations, UsageSource};
 pub use home::{Home, HomeError};
 pub use passed_variables::{AGENT_VARIABLES, PANE_VARIABLES, PASSED_VARIABLES, is_agent_variable};
-pub use projects::{MergePlace, Project, Projects, ProjectsError, WhenFull};
+pub use projects::{IssueComment, MergePlace, Project, Projects, ProjectsError, WhenFull};
 pub use settings::file::{SettingsError, SettingsProblem};
 pub use settings::keys::{KEYS, Key};
 pub use settings::value::{Kind, Value};

@@ -258,6 +258,16 @@ impl Usage {
         duration(self.run_seconds)
     }
 
+    /// All tokens in words; unknown is said as unknown.
+    pub fn tokens_words(&self) -> String {
+        self.tokens().words(|it| it.to_string())
+    }
+
+    /// The cost in words; unknown is said as unknown.
+    pub fn cost_words(&self) -> String {
+        self.cost.words(|it| format!("{} USD", Cost(it)))
+    }
+
     /// The whole usage in a line.
     pub fn sentence(&self) -> String {
         if self.runs == 0 {
@@ -272,7 +282,7 @@ impl Usage {
                 self.output_tokens.words(|it| it.to_string()),
             ),
         };
-        let cost = self.cost.words(|it| format!("{} USD", Cost(it)));
+        let cost = self.cost_words();
         let time = duration(self.run_seconds);
         if tokens == "tokens unknown" && self.cost.known.is_none() {
             return format!("tokens and cost unknown; agents ran for {time}");
@@ -337,7 +347,8 @@ fn cents(billionths: u64) -> String {
     format!("{}.{:02}", cents / 100, cents % 100)
 }
 
-fn duration(seconds: u64) -> String {
+/// A time in hours and minutes, or in seconds if it is short.
+pub fn duration(seconds: u64) -> String {
     let (hours, minutes) = (seconds / 3600, seconds % 3600 / 60);
     match (hours, minutes) {
         (0, 0) => format!("{seconds}s"),

@@ -47,6 +47,7 @@ pub use tables::inbox::{Delivery, InboxEntry, NewMessage, UnreadMessage};
 pub use tables::issue_tasks::IssueTask;
 pub use tables::issues::{IssueCursor, IssueDecision, StoredIssue};
 pub use tables::pending::{Pending, PendingProgress, StartAnswer};
+pub use tables::posts::PostRecord;
 pub use tables::pull_requests::PullRequestRecord;
 pub use tables::rows::{
     ChangedRows, ChildCount, REVIEW_ROUND_FIELD, RowFilter, StatusKinds, TaskRow, TaskRows,

@@ -34,6 +34,7 @@ pub(super) const ALL: &[Step] = &[
     },
     sql(include_str!("migrations/11.sql")),
     sql(include_str!("migrations/12.sql")),
+    sql(include_str!("migrations/13.sql")),
 ];
 
 const fn sql(sql: &'static str) -> Step {
@@ -240,6 +241,21 @@ mod tests {
             .unwrap();
         let stray = row.replace("k3f9", "none");
         assert!(connection.execute_batch(&stray).is_err());
+    }
+
+    #[test]
+    fn schema_13_adds_posts_and_keeps_tasks() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &ALL[..12]).unwrap();
+        let task = "INSERT INTO texts VALUES ('hash', x'');
+            INSERT INTO tasks (id, project, version, status, workflow, workflow_hash, snapshot,
+                directory, sequence)
+            VALUES ('k3f9', 'app', 1, 'open', 'w', 'hash', '{}', 'd', 1)";
+        connection.execute_batch(task).unwrap();
+        migrate(&mut connection, ALL).unwrap();
+        let row = "INSERT INTO posts (task, key, attempts, is_reported) VALUES ('k3f9', 'x', 0, 0)";
+        connection.execute_batch(row).unwrap();
+        assert!(connection.execute_batch(row).is_err(), "one row per key");
     }
 
     #[test]

@@ -40,6 +40,16 @@ pub enum MergePlace {
     Local,
 }
 
+/// What orange writes at the issue of a task while it works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IssueComment {
+    /// One comment with the status, and labels.
+    Status,
+    /// Nothing.
+    None,
+}
+
 /// Every registered project, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Projects {
@@ -116,6 +126,12 @@ pub struct Project {
     /// The workflow of tasks for issues; defaults to the setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forge_issues_workflow: Option<String>,
+    /// Whether the status of a task is shown at its issue; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forge_issues_comment: Option<IssueComment>,
+    /// Whether the issue of a task is closed when its work is merged; defaults to the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forge_issues_close: Option<bool>,
     /// The command to run in a workspace after a task's branch is checked out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<String>,
@@ -197,6 +213,8 @@ impl Project {
             forge_labels: None,
             forge_issues_label: None,
             forge_issues_workflow: None,
+            forge_issues_comment: None,
+            forge_issues_close: None,
             setup: Vec::new(),
             setup_timeout: None,
             teardown: Vec::new(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use orange_engine::effect::MergeStrategy;
 
 use super::value::{Kind, Value};
-use crate::{MergePlace, ORANGE_BRANCH, ORANGE_LOG, ORANGE_WAIT, Project, WhenFull};
+use crate::{IssueComment, MergePlace, ORANGE_BRANCH, ORANGE_LOG, ORANGE_WAIT, Project, WhenFull};
 
 /// A key that the user may set, or a family of keys when its name ends in `.*`.
 #[derive(Debug)]
@@ -211,6 +211,27 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Name,
         meaning: "The workflow of tasks for issues; defaults to `workflow`.",
         project: |it| it.forge_issues_workflow.as_deref().map(Value::text),
+        ..PLAIN
+    },
+    Key {
+        name: "forge.issues.comment",
+        kind: Kind::OneOf(&["status", "none"]),
+        meaning: "Whether orange shows the status of a task at its issue, by one comment and by labels.",
+        default: || Some(Value::text("status")),
+        project: |it| {
+            Some(Value::text(match it.forge_issues_comment? {
+                IssueComment::Status => "status",
+                IssueComment::None => "none",
+            }))
+        },
+        ..PLAIN
+    },
+    Key {
+        name: "forge.issues.close",
+        kind: Kind::Switch,
+        meaning: "Whether orange closes the issue of a task when its work is merged.",
+        default: || Some(Value::Switch(true)),
+        project: |it| it.forge_issues_close.map(Value::Switch),
         ..PLAIN
     },
     Key {

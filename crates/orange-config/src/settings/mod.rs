@@ -19,7 +19,7 @@ use orange_engine::schedule::Limits;
 use serde::Serialize;
 use value::Value;
 
-use super::{Environment, Home, MergePlace, Project, WhenFull};
+use super::{Environment, Home, IssueComment, MergePlace, Project, WhenFull};
 
 /// Everything that can be set, fully resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub struct ForgeSettings {
     pub share: u32,
 }
 
-/// Which issues become tasks.
+/// Which issues become tasks, and what orange does at the issues of tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssueSettings {
     /// The label that turns an issue into a task; if absent, no issue does by itself.
@@ -103,6 +103,10 @@ pub struct IssueSettings {
     pub permission: Permission,
     /// The workflow of these tasks; if absent, the usual one.
     pub workflow: Option<String>,
+    /// Whether orange shows the status of a task at its issue, by a comment and labels.
+    pub comment: IssueComment,
+    /// Whether orange closes the issue of a task whose work is merged.
+    pub close: bool,
 }
 
 /// The programs that open a worktree, each with its arguments in one line.
@@ -360,6 +364,11 @@ fn resolve(all: Vec<Setting>) -> Settings {
                     _ => Permission::Write,
                 },
                 workflow: text("forge.issues.workflow"),
+                comment: match text("forge.issues.comment").as_deref() {
+                    Some("none") => IssueComment::None,
+                    _ => IssueComment::Status,
+                },
+                close: is_on("forge.issues.close"),
             },
             poll: duration("forge.poll"),
             cold: duration("forge.cold"),
@@ -483,6 +492,8 @@ mod tests {
         own.workflow = Some("c".to_owned());
         own.pool_size = Some(5);
         own.forge_merge = Some(MergePlace::Local);
+        own.forge_issues_comment = Some(IssueComment::None);
+        own.forge_issues_close = Some(false);
         own.forge_labels = Some(vec![String::from("agent")]);
         own.forge_issues_label = Some(String::from("ready for agent"));
         own.forge_repository = Some(String::from("github.com/ada/engine"));
@@ -499,6 +510,7 @@ mod tests {
         let issues = &settings.forge.issues;
         assert_eq!(issues.label.as_deref(), Some("ready for agent"));
         assert_eq!(issues.permission, Permission::Write);
+        assert_eq!((issues.comment, issues.close), (IssueComment::None, false));
         let repository = settings.forge.repository.as_deref();
         assert_eq!(repository, Some("github.com/ada/engine"));
         assert_eq!(settings.forge.token_command, None);

@@ -1,4 +1,4 @@
-//! Locks for one process at a time: performing, gathering, a workspace, drafts.
+//! Locks for one process at a time: performing, posting, a workspace, drafts.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -18,6 +18,9 @@ const WORKSPACE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long to wait for another dashboard that saves its drafts.
 const DRAFTS_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long to wait for another process that posts at issues.
+const POSTING_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a process that only checks for another holder may hold the lock.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(20);
@@ -100,6 +103,17 @@ impl Context {
         let path: PathBuf = self.home.workspaces().join(".locks").join(name.as_str());
         let taken = Lock::take(&path, WORKSPACE_TIMEOUT)?;
         taken.ok_or_else(|| DriverError::WorkspaceBusy(name.clone()))
+    }
+
+    /// Waits for the lock for posting at issues: one process of the home does so at a time.
+    pub(crate) fn lock_posting(&self) -> Result<Lock, DriverError> {
+        let path = self.home.path().join("posting.lock");
+        let taken = Lock::take(&path, POSTING_TIMEOUT)?;
+        taken.ok_or_else(|| DriverError::File {
+            attempt: "lock",
+            path,
+            reason: String::from("another process holds it"),
+        })
     }
 
     /// Waits for the lock on the drafts, which all dashboards of the home share.

@@ -10,6 +10,7 @@ pub(crate) mod issue_file;
 pub(crate) mod issues;
 pub(crate) mod look;
 pub(crate) mod open;
+pub(crate) mod posts;
 pub(crate) mod repository;
 mod sessions;
 pub(crate) mod snapshot;

@@ -5,17 +5,19 @@
 use std::ffi::OsStr;
 
 use orange_effects::forge::error::{ForgeError, Trouble};
-use orange_effects::forge::github::mutations::{enqueue, mark_ready};
+use orange_effects::forge::github::mutations::{create_linked_branch, enqueue, mark_ready};
 use orange_effects::forge::github::pull_requests::{MergeMethod, NewPullRequest};
 use orange_effects::forge::github::repository::RepositoryFacts;
 use orange_effects::forge::github::runs::WorkflowRun;
 use orange_effects::forge::host::RepositoryAddress;
 use orange_effects::forge::redact::Redactor;
 use orange_engine::effect::MergeStrategy;
+use orange_engine::forge::issue::IssueLink;
 use orange_engine::forge::knowledge::Knowledge;
 use orange_engine::forge::pull_request::{PullRequest, PullRequestLink};
 use orange_engine::language::gates::PullRequestState;
 use orange_engine::names::{BranchName, CommitId};
+use orange_store::steps::reach;
 
 use crate::forge::checks::failed_runs;
 use crate::forge::look::{find_link, glance};
@@ -23,7 +25,7 @@ use crate::forge::sessions::Session;
 use crate::forge::{Forge, ForgeFailure};
 
 /// The colour of a label that orange makes.
-const LABEL_COLOR: &str = "ededed";
+pub(super) const LABEL_COLOR: &str = "ededed";
 
 /// The parts of a variable's name that mark its value as a secret.
 const SECRET_NAMES: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
@@ -72,6 +74,22 @@ impl Forge {
                 repository.add_labels(link.number, &labels)?;
             }
             Ok(link)
+        })
+    }
+
+    /// Creates a branch that the forge shows at an issue.
+    pub(crate) fn link_branch(
+        &self,
+        address: &RepositoryAddress,
+        issue: &IssueLink,
+        branch: &BranchName,
+        start: &CommitId,
+    ) -> Result<(), ForgeFailure> {
+        self.with_session(&address.host, |session| {
+            reach("before a post");
+            let linked = create_linked_branch(&mut session.client, &issue.id, start, branch);
+            reach("after a post");
+            Ok(linked?)
         })
     }
 
@@ -138,7 +156,7 @@ impl Forge {
     }
 
     /// Knows the token, and the keys that agents get.
-    fn redactor(&self, session: &mut Session) -> Result<Redactor, ForgeFailure> {
+    pub(super) fn redactor(&self, session: &mut Session) -> Result<Redactor, ForgeFailure> {
         let mut variables = self.context.environment.variables().clone();
         let saved = self.context.saved_environment();
         variables.extend(saved.into_iter().flat_map(|it| it.variables().clone()));

@@ -1,16 +1,18 @@
 //! Opens and changes the pull request of a task.
 
-use orange_config::Project;
+use orange_config::{LogLevel, Project};
 use orange_effects::forge::error::Trouble;
 use orange_effects::forge::host::RepositoryAddress;
 use orange_effects::git::{Git, GitError, PushResult};
 use orange_engine::Task;
 use orange_engine::document::SectionName;
 use orange_engine::effect::{CreatePr, Effect, EffectOutcome, MergeStrategy};
+use orange_engine::forge::issue::IssueLink;
 use orange_engine::forge::marker::marker;
 use orange_engine::forge::pull_request::PullRequestLink;
 use orange_engine::names::{BranchName, CommitId};
 use orange_store::{ImportResult, Pending, Store};
+use serde_json::json;
 
 use crate::failure::Failure;
 use crate::forge::ForgeFailure;
@@ -61,6 +63,15 @@ impl Performer {
         };
         let missing = || Failure::permanent(format!("there is no branch `{branch}`"));
         let head = head.ok_or_else(missing)?;
+        if let Some(issue) = &task.issue {
+            let start = git.start_of_new_branch(branch, &head, &project.default_branch);
+            let linked = match start {
+                Ok(Some(start)) => self.forge.link_branch(&address, issue, branch, &start),
+                Ok(None) => Ok(()),
+                Err(error) => Err(error.into()),
+            };
+            self.log_unlinked(task, branch, linked);
+        }
         push_head(store, task, &git, &create.branch, &head)?;
         let settings = self.context.settings(Some(&project));
         let settings = settings.map_err(Failure::temporary)?.forge;
@@ -72,11 +83,20 @@ impl Performer {
             branch: &create.branch,
             base: &project.default_branch,
             title: &create.title,
-            body: &body(store, task, &project, &git)?,
+            body: &body(store, task, &project, &git, settings.issues.close)?,
             draft: create.draft.unwrap_or(settings.draft),
             labels: &labels,
         });
         link.map(EffectOutcome::PullRequest).map_err(failure)
+    }
+
+    /// The push goes on without the link.
+    fn log_unlinked(&self, task: &Task, branch: &BranchName, linked: Result<(), ForgeFailure>) {
+        if let Err(error) = linked {
+            let more = json!({ "branch": branch, "error": error.to_string() });
+            self.context
+                .log(LogLevel::Warn, &task.id, "branch.not_linked", more);
+        }
     }
 
     pub(crate) fn ready_pr(&self, task: &Task) -> Result<EffectOutcome, Failure> {
@@ -192,7 +212,13 @@ pub(crate) fn failure(error: ForgeFailure) -> Failure {
 }
 
 /// The text of a new pull request: what was done, then the repository's own template.
-fn body(store: &Store, task: &Task, project: &Project, git: &Git) -> Result<String, Failure> {
+fn body(
+    store: &Store,
+    task: &Task,
+    project: &Project,
+    git: &Git,
+    closes: bool,
+) -> Result<String, Failure> {
     let mut parts = Vec::new();
     let document = orange_store::peek(store, &task.id).map_err(Failure::temporary)?;
     if let ImportResult::Read(imported) = &document {
@@ -204,9 +230,21 @@ fn body(store: &Store, task: &Task, project: &Project, git: &Git) -> Result<Stri
     if parts.is_empty() {
         parts.push(task.summary.clone());
     }
+    if let Some(issue) = &task.issue {
+        parts.extend(reference(&parts.join("\n"), issue, closes));
+    }
     parts.extend(template(project, git).map_err(Failure::temporary)?);
     parts.push(marker(&format!("{}/pull_request", task.id)));
     Ok(parts.join("\n\n"))
+}
+
+/// The line that links the pull request with the issue, unless the text has it already. `Closes`
+/// makes the forge close the issue when the pull request is merged.
+fn reference(text: &str, issue: &IssueLink, closes: bool) -> Option<String> {
+    let word = if closes { "Closes" } else { "For" };
+    let line = format!("{word} #{}", issue.number);
+    let has_line = text.lines().any(|it| it.trim().eq_ignore_ascii_case(&line));
+    (!has_line).then_some(line)
 }
 
 /// The template for pull requests, as the default branch has it.

@@ -11,6 +11,7 @@ pub(crate) mod issues;
 pub(crate) mod look;
 pub(crate) mod merge_feedback;
 pub(crate) mod permission;
+pub(crate) mod post;
 pub(crate) mod recover;
 pub(crate) mod retry;
 pub(crate) mod start;

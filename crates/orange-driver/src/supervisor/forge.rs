@@ -1,4 +1,4 @@
-//! Polls the forge about the pull requests of all tasks.
+//! Polls the forge about all pull requests, and posts at issues.
 //!
 //! One cheap look covers many pull requests; only what changed is read in detail. A round in which
 //! nothing changed writes nothing.
@@ -19,6 +19,7 @@ use orange_store::{Store, StoreError, TaskFilter};
 
 use super::background_job::BackgroundJob;
 use super::issues::IssueSync;
+use super::posts::Poster;
 use super::scheduling::FailureLog;
 use crate::forge::snapshot::{ChecksOutcome, PullRequestSnapshot, StoredFacts};
 use crate::{Driver, DriverError, LookReport};
@@ -30,6 +31,8 @@ const IDLE: Duration = Duration::from_mins(15);
 pub(super) fn start_polling(driver: Driver) -> Result<BackgroundJob, String> {
     let mut failures = FailureLog::new(driver.clone(), "forge.failed");
     let mut issues = IssueSync::new(driver.clone());
+    let mut post_failures = FailureLog::new(driver.clone(), "post.failed");
+    let mut poster = Poster::new(driver.clone());
     let mut poller = Poller {
         driver,
         watched: BTreeMap::new(),
@@ -41,6 +44,7 @@ pub(super) fn start_polling(driver: Driver) -> Result<BackgroundJob, String> {
             failures.note(poller.round());
         }
         issues.sync_due();
+        post_failures.note(poster.round());
     })
 }
 

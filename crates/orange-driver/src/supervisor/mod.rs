@@ -11,6 +11,7 @@ mod files;
 mod forge;
 mod issues;
 mod pace;
+mod posts;
 mod reactions;
 mod scheduling;
 mod server;

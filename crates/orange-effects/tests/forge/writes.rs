@@ -82,19 +82,6 @@ pub const WRITES: &[Write] = &[
         changes: &[REPOSITORY, THE_PULL],
     },
     Write {
-        name: "create_reply",
-        prepare: unprepared,
-        run: |it| {
-            let comment = it.thread().1;
-            let mut repository = it.repository();
-            repository.create_reply(PULL, comment, &text("Because."))?;
-            Ok(())
-        },
-        is_done: |it| pull(it).threads[0].comments.len() == 2,
-        operation: "pulls/create-reply-for-review-comment",
-        changes: &[THE_PULL],
-    },
-    Write {
         name: "create_comment",
         prepare: unprepared,
         run: |it| {
@@ -204,17 +191,6 @@ pub const WRITES: &[Write] = &[
         changes: &[THE_PULL],
     },
     Write {
-        name: "convert_to_draft",
-        prepare: unprepared,
-        run: |it| {
-            let id = it.pull_id();
-            mutations::convert_to_draft(&mut it.client, &id)
-        },
-        is_done: |it| pull(it).draft,
-        operation: "convertPullRequestToDraft",
-        changes: &[THE_PULL],
-    },
-    Write {
         name: "enqueue",
         prepare: |it| {
             let protection = Protection {
@@ -229,17 +205,6 @@ pub const WRITES: &[Write] = &[
         },
         is_done: |it| pull(it).queued.is_some(),
         operation: "enqueuePullRequest",
-        changes: &[THE_PULL],
-    },
-    Write {
-        name: "resolve_thread",
-        prepare: unprepared,
-        run: |it| {
-            let id = it.thread().0;
-            mutations::resolve_thread(&mut it.client, &id)
-        },
-        is_done: |it| pull(it).threads[0].resolved_by.as_deref() == Some("octo"),
-        operation: "resolveReviewThread",
         changes: &[THE_PULL],
     },
     Write {

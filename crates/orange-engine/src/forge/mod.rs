@@ -18,4 +18,5 @@ pub mod pace;
 pub mod pull_request;
 pub mod reaction;
 pub mod readiness;
+pub mod status_comment;
 pub mod text;

@@ -22,6 +22,11 @@ impl Store {
         of_task(&self.connection, task, after)
     }
 
+    /// When a task was created.
+    pub fn created_at(&self, task: &TaskId) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.event(task, 1)?.map(|it| it.at))
+    }
+
     /// The event of a task that has this version.
     pub(crate) fn event(&self, task: &TaskId, version: u64) -> Result<Option<Event>, StoreError> {
         let sql = "SELECT task, sequence, event FROM events WHERE task = ?1 AND version = ?2";

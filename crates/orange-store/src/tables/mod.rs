@@ -10,6 +10,7 @@ mod merge_queue;
 pub(crate) mod notifications;
 pub(crate) mod parkings;
 pub(crate) mod pending;
+pub(crate) mod posts;
 pub(crate) mod pull_requests;
 pub(crate) mod queue;
 pub(crate) mod rows;

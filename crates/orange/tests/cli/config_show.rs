@@ -113,7 +113,9 @@ fn row(key: &Key, settings: &Settings) -> String {
         | "forge.draft"
         | "forge.labels"
         | "forge.issues.label"
-        | "forge.issues.workflow" => {
+        | "forge.issues.workflow"
+        | "forge.issues.comment"
+        | "forge.issues.close" => {
             format!("`{}`", key.name.replace('.', "_"))
         }
         _ => String::new(),

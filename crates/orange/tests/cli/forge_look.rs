@@ -31,3 +31,23 @@ fn a_look_that_fails_says_why() {
     it.forge.clear_faults();
     it.stage.run_ok(&["forge", "look", id.as_str()]);
 }
+
+#[test]
+fn a_look_brings_the_status_at_the_issue_up_to_date() {
+    let it = ForgeStage::new("minimal");
+    let (id, number) = it.task_for_issue("pending");
+    let (code, report) = it.stage.json(&["forge", "look", "--json"]);
+    assert_eq!(code, 0, "{report}");
+    assert_eq!(report["posts"][0]["changes"][0], "status comment written");
+    it.stage.run_ok(&["task", "cancel", id.as_str(), "--yes"]);
+    // A task that has ended is not looked at, but its last status is posted.
+    let text = it.stage.run_ok(&["forge", "look"]);
+    let expected = format!("{id}: issue #{number}: status comment updated");
+    assert!(text.contains(&expected), "{text}");
+    it.forge
+        .fault_always("issues/create-comment", Fault::BadGateway);
+    let (other, _) = it.task_for_issue_on("other", "pending");
+    let (code, text) = it.stage.call(&["forge", "look", other.as_str()]);
+    assert_eq!(code, 3, "{text}");
+    assert!(text.contains("502"), "{text}");
+}

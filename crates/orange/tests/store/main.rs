@@ -16,6 +16,7 @@ mod notes;
 mod old_home;
 mod open;
 mod parked_harnesses;
+mod posts;
 mod pull_requests;
 mod races;
 mod rebuild;

@@ -5,12 +5,17 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Output;
 
 use orange_config::Environment;
-use orange_engine::names::{ProjectName, TaskId};
+use orange_config::clock::Deadline;
+use orange_driver::{Answer, NewTaskRequest, PostReport, WaitPolicy};
+use orange_engine::forge::issue::{IssueLink, Revision};
+use orange_engine::names::{BranchName, ProjectName, Status, TaskId};
+use orange_engine::role::Role;
+use orange_engine::task::{AgentSettings, Queueing};
 use orange_store::TaskFilter;
 use scripted_forge::Forge;
 use serde_json::{Value, json};
 
-use crate::support::Stage;
+use crate::support::{SOON, Stage};
 
 /// The repository on the forge.
 pub const REPOSITORY: &str = "ada/app";
@@ -62,6 +67,77 @@ ask task update --status reviewing
         self.stage.wait_for_status(&id, "reviewing");
         self.stage.wait_until_idle(&id);
         id
+    }
+
+    /// A task for a new issue, with a commit on its branch; returns the issue's number too.
+    pub fn task_for_issue(&self, status: &str) -> (TaskId, u64) {
+        self.task_for_issue_on("work", status)
+    }
+
+    /// The same on a branch of this name.
+    pub fn task_for_issue_on(&self, branch: &str, status: &str) -> (TaskId, u64) {
+        let number = self.forge.issue(REPOSITORY, "ada", "A bug", "It fails.");
+        let create = format!("checkout -q -b {branch}");
+        self.stage.git_output("repo", &create);
+        let file = self.stage.path(&format!("repo/{branch}.txt"));
+        fs::write(file, "new\n").unwrap();
+        for call in ["add -A", "commit -q -m work", "checkout -q main"] {
+            self.stage.git_output("repo", call);
+        }
+        let new = NewTaskRequest {
+            project: Some(ProjectName::new("app")),
+            by: Role::Human,
+            summary: String::from("Add a line"),
+            context: None,
+            branch: Some(BranchName::new(branch)),
+            workflow: None,
+            harness: None,
+            review_harness: None,
+            status: Some(Status::new(status)),
+            agent_settings: AgentSettings::default(),
+            queueing: Queueing::default(),
+            issue: Some(IssueLink {
+                number,
+                id: self.forge.node_id(REPOSITORY, number),
+                url: format!("https://github.com/{REPOSITORY}/issues/{number}"),
+                revision: Revision::from_text("one"),
+            }),
+            pull_request: None,
+        };
+        let driver = self.stage.driver();
+        match driver.requests.create(&new, WaitPolicy::Here).unwrap() {
+            Answer::Done(changed) => (changed.task.id, number),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Posts the status of a task; there must be something to show.
+    pub fn post(&self, id: &TaskId) -> PostReport {
+        let posted = self.stage.driver().requests.post_status(id, true);
+        posted.unwrap().unwrap()
+    }
+
+    /// Posts the status of a task until nothing is left to do.
+    pub fn post_all(&self, id: &TaskId) {
+        let driver = self.stage.driver();
+        let mut last = None;
+        let in_time = Deadline::after(SOON).wait_for(|| {
+            last = driver.requests.post_status(id, true).unwrap();
+            last.as_ref().is_none_or(|it| it.problems.is_empty())
+        });
+        assert!(in_time, "{last:?}");
+    }
+
+    /// How many writes of this kind took effect.
+    pub fn write_count(&self, operation: &str) -> usize {
+        let writes = self.forge.writes();
+        writes.iter().filter(|it| it.operation == operation).count()
+    }
+
+    /// The texts of the comments at an issue.
+    pub fn comments(&self, number: u64) -> Vec<String> {
+        let comments = self.forge.get(REPOSITORY, number).comments;
+        comments.into_iter().map(|it| it.body).collect()
     }
 
     /// Looks at a task's pull request until the forge has made up its mind about it.

@@ -60,6 +60,16 @@ impl Forge {
         self.edit(name, number, |issue, at, event| issue.reopen(by, at, event));
     }
 
+    /// Allows comments only by accounts with write permission.
+    pub fn lock(&self, name: &str, number: u64) {
+        self.edit(name, number, |issue, _, _| issue.locked = true);
+    }
+
+    /// Deletes an issue, as an owner can.
+    pub fn delete_issue(&self, name: &str, number: u64) {
+        self.configure(name, |it| it.issues.retain(|it| it.number != number));
+    }
+
     pub fn set_draft(&self, name: &str, number: u64, by: &str, draft: bool) {
         let id = self.id(name);
         self.change(|world| world.set_draft(id, number, draft, by));

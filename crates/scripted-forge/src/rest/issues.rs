@@ -152,6 +152,12 @@ pub fn create_comment(context: &mut Context) -> Outcome {
             "Repository was archived so is read-only.",
         ));
     }
+    if issue.locked && context.permission(repository) < Permission::Write {
+        return Err(Answer::error(
+            403,
+            "Unable to create comment because issue is locked.",
+        ));
+    }
     judge_length("IssueComment", context.text("body"))?;
     let body = context.text("body").unwrap_or_default().to_owned();
     let comment = context.world.add_comment(id, number, &viewer, &body);

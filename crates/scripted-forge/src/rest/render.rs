@@ -166,7 +166,7 @@ impl Render<'_> {
             "state": if issue.is_open { "open" } else { "closed" },
             "state_reason": issue.state_reason, "user": self.user(&issue.author),
             "labels": self.labels(repository, issue), "assignee": null, "assignees": [],
-            "milestone": null, "locked": false, "active_lock_reason": null,
+            "milestone": null, "locked": issue.locked, "active_lock_reason": null,
             "comments": issue.comments.len(), "created_at": stamp(issue.created_at),
             "updated_at": stamp(issue.updated_at), "closed_at": issue.closed_at.map(stamp),
             "closed_by": issue.closed_by.as_ref().map(|it| self.user(it)),

@@ -41,6 +41,8 @@ pub struct Issue {
     pub author: String,
     pub revisions: Vec<Revision>,
     pub is_open: bool,
+    /// Whether only accounts with write permission can comment.
+    pub locked: bool,
     pub state_reason: Option<String>,
     pub closed_at: Option<i64>,
     pub closed_by: Option<String>,
@@ -184,6 +186,7 @@ impl World {
                 body: body.to_owned(),
             }],
             is_open: true,
+            locked: false,
             state_reason: None,
             closed_at: None,
             closed_by: None,

@@ -189,6 +189,27 @@ impl World {
             issue.record(event(first, "merged", by, at));
             issue.close(by, None, at, id);
         });
+        for closed in self.closed_with(repository, number) {
+            self.change_issue(repository, closed, |issue, at, id| {
+                issue.close(by, Some("completed"), at, id);
+            });
+        }
+    }
+
+    /// The issues that a pull request into the default branch closes, by the words of its text.
+    fn closed_with(&self, repository: u64, number: u64) -> Vec<u64> {
+        let found = self.repository_by_id(repository);
+        let text = found.and_then(|repository| {
+            let issue = repository.issue(number)?;
+            let base = &issue.pull.as_ref()?.base_ref;
+            (*base == repository.default_branch).then(|| issue.body().to_lowercase())
+        });
+        let text = text.unwrap_or_default();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let closes = |word: &str| ["closes", "fixes", "resolves"].contains(&word);
+        let pairs = words.windows(2).filter(|it| closes(it[0]));
+        let numbers = pairs.filter_map(|it| it[1].strip_prefix('#')?.parse().ok());
+        numbers.collect()
     }
 
     /// Merges the base into the head branch, as the button "Update branch" does; `false` when they

@@ -34,6 +34,7 @@ const DELETED_FILES: [&str; 11] = [
     "tmux.sock.clients",
     "projects.lock",
     "drafts.lock",
+    "posting.lock",
     "supervisor.wanted",
     "supervisor.lock",
 ];

@@ -66,17 +66,4 @@ impl Repository<'_> {
         let path = self.path(&format!("/issues/comments/{id}"));
         self.client.write_silent(Method::DELETE, &path, None::<&()>)
     }
-
-    /// Answers in the thread that begins with this comment.
-    pub fn create_reply(
-        &mut self,
-        number: u64,
-        comment: u64,
-        body: &Outbound,
-    ) -> Result<Comment, ForgeError> {
-        let path = self.path(&format!("/pulls/{number}/comments/{comment}/replies"));
-        let body = CommentBody { body };
-        let answer: CommentAnswer = self.client.write(Method::POST, &path, &body)?;
-        Ok(answer.into_facts())
-    }
 }

@@ -23,12 +23,6 @@ struct PullRequestInput<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ThreadInput<'a> {
-    thread_id: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct LinkedBranchInput<'a> {
     issue_id: &'a str,
     oid: &'a CommitId,
@@ -69,19 +63,6 @@ pub fn mark_ready(client: &mut Client, pull_request_id: &str) -> Result<(), Forg
     mutate(client, name, kind, "pullRequest", input)
 }
 
-/// Turns a pull request into a draft.
-pub fn convert_to_draft(client: &mut Client, pull_request_id: &str) -> Result<(), ForgeError> {
-    let (name, kind) = (
-        "convertPullRequestToDraft",
-        "ConvertPullRequestToDraftInput",
-    );
-    let input = PullRequestInput {
-        pull_request_id,
-        expected_head_oid: None,
-    };
-    mutate(client, name, kind, "pullRequest", input)
-}
-
 /// Puts a pull request with exactly this head into the merge queue; it is merged later, or not.
 pub fn enqueue(
     client: &mut Client,
@@ -94,13 +75,6 @@ pub fn enqueue(
     };
     let kind = "EnqueuePullRequestInput";
     mutate(client, "enqueuePullRequest", kind, "mergeQueueEntry", input)
-}
-
-/// Marks a thread as resolved.
-pub fn resolve_thread(client: &mut Client, thread_id: &str) -> Result<(), ForgeError> {
-    let kind = "ResolveReviewThreadInput";
-    let input = ThreadInput { thread_id };
-    mutate(client, "resolveReviewThread", kind, "thread", input)
 }
 
 /// Creates a branch that the forge shows at the issue.

@@ -117,9 +117,6 @@ const OPERATIONS: &[Operation] = &[
             it.merge_pull_request(1, &head, MergeMethod::Squash, None)
         })
     }),
-    write("reply", true, |it| {
-        in_repository(it, |it| it.create_reply(1, 2, &text()))
-    }),
     write("close issue", true, |it| {
         in_repository(it, |it| it.close_issue(1, CloseReason::Completed))
     }),
@@ -145,14 +142,8 @@ const OPERATIONS: &[Operation] = &[
         in_repository(it, |it| it.rerun_failed_jobs(1))
     }),
     write("mark ready", true, |it| mutations::mark_ready(it, "PR_1")),
-    write("convert to draft", true, |it| {
-        mutations::convert_to_draft(it, "PR_1")
-    }),
     write("enqueue", true, |it| {
         mutations::enqueue(it, "PR_1", &CommitId::new("aaa"))
-    }),
-    write("resolve thread", true, |it| {
-        mutations::resolve_thread(it, "T_1")
     }),
     write("linked branch", true, |it| {
         let branch = BranchName::new("x");

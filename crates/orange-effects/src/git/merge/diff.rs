@@ -143,7 +143,11 @@ impl Git {
         }
     }
 
-    fn merge_base(&self, one: &CommitId, other: &CommitId) -> Result<Option<CommitId>, GitError> {
+    pub(crate) fn merge_base(
+        &self,
+        one: &CommitId,
+        other: &CommitId,
+    ) -> Result<Option<CommitId>, GitError> {
         let call = self.call(["merge-base", one.as_str(), other.as_str()]);
         let found = call.answer()?;
         let found = found.map(|found| String::from_utf8_lossy(&found).trim().to_owned());

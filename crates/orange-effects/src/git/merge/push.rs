@@ -74,6 +74,27 @@ impl Git {
         })
     }
 
+    /// Where a new branch of the remote can start so that a push of `head` only adds to it: the
+    /// last commit of `head` that the remote's default branch has. `None` if there is no remote, or
+    /// the branch is there already.
+    pub fn start_of_new_branch(
+        &self,
+        branch: &BranchName,
+        head: &CommitId,
+        default: &BranchName,
+    ) -> Result<Option<CommitId>, GitError> {
+        let Some(remote) = self.remote()? else {
+            return Ok(None);
+        };
+        if self.branch_at(&remote, &branch_ref(branch)?)?.is_some() {
+            return Ok(None);
+        }
+        match self.fetch_tip(default)? {
+            Some(tip) => self.merge_base(&tip, head),
+            None => Ok(None),
+        }
+    }
+
     /// The commit that a ref of the remote has now.
     fn branch_at(&self, remote: &Remote, name: &str) -> Result<Option<CommitId>, GitError> {
         let call = self.call_remote(["ls-remote", "--quiet"], remote);

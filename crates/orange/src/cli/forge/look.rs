@@ -1,7 +1,7 @@
 //! `orange forge look`.
 
 use orange_config::Environment;
-use orange_driver::LookReport;
+use orange_driver::{LookReport, PostReport};
 use orange_engine::names::ProjectName;
 use serde::Serialize;
 
@@ -16,7 +16,8 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.forge.look/1");
 ///
 /// Asks GitHub about the pull request of each unfinished task, or searches for one of its branch,
 /// and lets the task react to failed checks, conflicts, comments of reviewers, and merges. A look
-/// that fails changes nothing. Exits with 3 if one failed.
+/// that fails changes nothing. Then brings the status up to date that is shown at the issues of
+/// tasks. Exits with 3 if something failed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Look at this task: its id, the start of its id, or its branch [default: all].
@@ -30,27 +31,39 @@ pub struct Args {
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body {
     tasks: Vec<LookReport>,
+    /// What was changed at the issues of tasks, and what could not be.
+    posts: Vec<PostReport>,
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let tasks = if let Some(task) = &args.task {
-        vec![driver.callers.resolve_task(Some(task))?]
+    let (tasks, with_issue) = if let Some(task) = &args.task {
+        let task = driver.callers.resolve_task(Some(task))?;
+        (vec![task.clone()], vec![task])
     } else {
         let requested = args.project.as_deref().map(ProjectName::new);
         let project = driver.callers.project_here(requested.as_ref())?;
-        driver
-            .requests
-            .unfinished_tasks(project.map(|it| it.name).as_ref())?
+        let project = project.map(|it| it.name);
+        let unfinished = driver.requests.unfinished_tasks(project.as_ref())?;
+        let with_issue = driver.requests.tasks_with_issue(project.as_ref())?;
+        (unfinished, with_issue)
     };
     let mut reports = Vec::new();
     for task in &tasks {
         reports.push(driver.requests.look_at_pull_request(task)?);
     }
-    let has_failed = reports.iter().any(|it| it.problem.is_some());
+    // After the looks, which may have moved the tasks on.
+    let mut posts = Vec::new();
+    for task in &with_issue {
+        let post = driver.requests.post_status(task, true)?;
+        posts.extend(post.filter(|it| !it.changes.is_empty() || !it.problems.is_empty()));
+    }
+    let has_failed = reports.iter().any(|it| it.problem.is_some())
+        || posts.iter().any(|it| !it.problems.is_empty());
     let exit = if has_failed { Exit::Refused } else { Exit::Ok };
     if output.is_json() {
-        SHAPE.print(&Body { tasks: reports }, output)?;
+        let tasks = reports;
+        SHAPE.print(&Body { tasks, posts }, output)?;
         return Ok(exit);
     }
     let mut text = Text::new();
@@ -67,7 +80,17 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         ];
         text.push_line(&parts, 4, output.answer_width());
     }
-    if reports.is_empty() {
+    for post in &posts {
+        for change in post.changes.iter().chain(&post.problems) {
+            let found = format!(": issue #{}: {change}", post.issue);
+            let parts = [
+                (Style::Bold, post.task.as_str()),
+                (Style::Plain, found.as_str()),
+            ];
+            text.push_line(&parts, 4, output.answer_width());
+        }
+    }
+    if reports.is_empty() && posts.is_empty() {
         text.push(Style::Plain, "no unfinished task");
         text.end_line();
     }

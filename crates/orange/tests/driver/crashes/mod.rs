@@ -6,6 +6,7 @@
 //! match the run without deaths.
 
 mod crash_marks;
+mod posts;
 mod pull_requests;
 mod restart;
 mod scene_run;
