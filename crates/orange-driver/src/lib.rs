@@ -50,7 +50,9 @@ pub use context::{Bounds, Context, GatherPolicy};
 pub use demo::Demo;
 pub use driver::Driver;
 pub use error::{Candidate, DriverError, Kind, NextStep, Report};
-pub use forge::snapshot::{ChecksOutcome, ChecksSummary, PullRequestSnapshot, ReviewSummary};
+pub use forge::snapshot::{
+    ChecksOutcome, ChecksSummary, PullRequestHeadline, PullRequestSnapshot, ReviewSummary,
+};
 pub use forge::status::{ForgeStatus, QuotaStatus};
 pub use orange_engine::why::Explanation;
 pub use perform::PerformResult;

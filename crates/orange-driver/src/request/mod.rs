@@ -10,6 +10,7 @@ pub(crate) mod merge_feedback;
 pub(crate) mod permission;
 pub(crate) mod recover;
 pub(crate) mod retry;
+mod review_task;
 pub(crate) mod start;
 pub(crate) mod wait;
 

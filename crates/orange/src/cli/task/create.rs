@@ -109,6 +109,18 @@ pub struct Args {
         hide_default_value = true
     )]
     pub priority: i64,
+    /// Review this pull request of others: fetches its commits into a branch, and begins where the
+    /// workflow starts a reviewer. Nothing is pushed or posted.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        value_parser = clap::value_parser!(u64).range(1..),
+        conflicts_with_all = ["branch_or_summary", "branch", "each"]
+    )]
+    pub pr: Option<u64>,
+    /// Accept that the pull request changes files that configure coding agents.
+    #[arg(long, requires = "pr")]
+    pub trust: bool,
     /// Do not start the work; start it later with `orange task spawn`.
     #[arg(long)]
     pub no_spawn: bool,
@@ -118,7 +130,10 @@ pub struct Args {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let new = new_task(args, &driver, output)?;
+    let mut new = new_task(args, &driver, output)?;
+    if let Some(number) = args.pr {
+        new = driver.requests.for_pull_request(&new, number, args.trust)?;
+    }
     if !args.each.is_empty() {
         return create_each::run(args, &driver, &new, output);
     }
@@ -183,7 +198,8 @@ pub fn narrate_missing_summary(args: &Args, new: &NewTaskRequest, task: &str, ou
 fn new_task(args: &Args, driver: &Driver, output: &Output) -> Result<NewTaskRequest, Error> {
     let (branch, mut summary) = branch_and_summary(args)?;
     let mut context = args.context.as_deref().map(context).transpose()?;
-    if branch.is_none() && summary.is_empty() && context.is_none() {
+    let is_described = !summary.is_empty() || context.is_some() || args.pr.is_some();
+    if branch.is_none() && !is_described {
         (summary, context) = describe_in_editor(driver, output)?;
     }
     let caller = driver.callers.identify()?;
