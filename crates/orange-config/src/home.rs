@@ -91,6 +91,16 @@ impl Home {
         self.0.join("verification")
     }
 
+    /// The texts of pull requests that tasks review, one folder per project.
+    pub fn pull_requests(&self) -> PathBuf {
+        self.0.join("pull-requests")
+    }
+
+    /// When each repository on a forge was last looked at.
+    pub fn forge_looks(&self) -> PathBuf {
+        self.0.join("forge-looks.json")
+    }
+
     /// What the user has typed into the dashboard and not sent.
     pub fn drafts(&self) -> PathBuf {
         self.0.join("drafts.json")

@@ -51,7 +51,9 @@ pub use demo::Demo;
 pub use driver::Driver;
 pub use error::{Candidate, DriverError, Kind, NextStep, Report};
 pub use forge::posts::PostReport;
-pub use forge::snapshot::{ChecksOutcome, ChecksSummary, PullRequestSnapshot, ReviewSummary};
+pub use forge::snapshot::{
+    ChecksOutcome, ChecksSummary, PullRequestHeadline, PullRequestSnapshot, ReviewSummary,
+};
 pub use forge::status::{ForgeStatus, QuotaStatus};
 pub use orange_engine::why::Explanation;
 pub use perform::PerformResult;

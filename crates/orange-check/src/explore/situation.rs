@@ -175,6 +175,7 @@ pub(super) fn pull_request() -> PullRequestLink {
         number: 1,
         id: String::from("pull request"),
         url: String::from("https://forge/1"),
+        is_outside: false,
     }
 }
 

@@ -93,6 +93,25 @@ pub enum DriverError {
         project: ProjectName,
         reason: String,
     },
+    #[error("cannot review pull request #{number}: task `{task}` is for it")]
+    PullRequestTaken { number: u64, task: TaskId },
+    #[error("cannot review pull request #{number}: {reason}")]
+    PullRequestUnusable { number: u64, reason: String },
+    #[error(
+        "cannot review pull request #{number}: it changes files that configure coding agents: {}",
+        files.join(", ")
+    )]
+    PullRequestSettings { number: u64, files: Vec<String> },
+    #[error(
+        "cannot review pull request #{number}: workflow `{workflow}` has no entry that starts a \
+         reviewer"
+    )]
+    NoReviewEntry {
+        number: u64,
+        workflow: String,
+        /// The workflows that have one.
+        names: Vec<String>,
+    },
     #[error("cannot change workspace `{0}`: another process is changing it")]
     WorkspaceBusy(WorkspaceName),
     #[error("cannot uninstall: orange is working on task `{task}`")]

@@ -218,6 +218,41 @@ impl DriverError {
                     .hint("check the connection with `orange forge status`, then try again")
                     .details(json!({ "project": project, "reason": reason }))
             }
+            DriverError::PullRequestTaken { number, task } => {
+                Report::new(Kind::Refused, "pull-request-taken")
+                    .hint(format!("`orange task show {task}` shows how far it is"))
+                    .hint(format!(
+                        "to begin again, run `orange task cancel {task}` first"
+                    ))
+                    .details(json!({ "number": number, "task": task }))
+            }
+            DriverError::PullRequestUnusable { number, .. } => {
+                Report::new(Kind::Refused, "pull-request-unusable")
+                    .hint("`orange forge status` shows the repository and what the token allows")
+                    .details(json!({ "number": number }))
+            }
+            DriverError::PullRequestSettings { number, files } => {
+                Report::new(Kind::Refused, "pull-request-settings")
+                    .hint(format!(
+                        "a reviewer would obey them; read them on GitHub, then run `orange new \
+                         --pr {number} --trust`"
+                    ))
+                    .details(json!({ "number": number, "files": files }))
+            }
+            DriverError::NoReviewEntry {
+                number,
+                workflow,
+                names,
+            } => {
+                let report = Report::new(Kind::Refused, "no-review-entry")
+                    .details(json!({ "number": number, "workflow": workflow, "names": names }));
+                match names.first() {
+                    Some(name) => {
+                        report.hint(format!("run `orange new --pr {number} --workflow {name}`"))
+                    }
+                    None => report.hint("`orange workflow list` shows the workflows"),
+                }
+            }
             DriverError::WorkspaceBusy(_) => {
                 Report::new(Kind::Busy, "workspace-busy").hint("run the command again")
             }

@@ -1,5 +1,7 @@
 //! The checks of a pull request's head, judged; and why they failed.
 
+use std::collections::BTreeSet;
+
 use orange_effects::forge::error::ForgeError;
 use orange_effects::forge::github::Repository;
 use orange_effects::forge::github::details::Details;
@@ -40,17 +42,12 @@ pub(crate) fn judge(
 ) -> Result<Knowledge<ChecksVerdict>, ForgeFailure> {
     let pull_request = question.pull_request;
     let required = session.required_checks(question.address, &pull_request.base)?;
-    // The forge hides the rules of a branch from most tokens. One that it would merge now requires
-    // nothing that is missing.
-    let required = match (required, pull_request.is_blocked) {
-        (Knowledge::Unknown, Knowledge::Known(false)) => Knowledge::None,
-        (required, _) => required,
-    };
     let repository = if details.checks.is_empty() {
         repository_checks(question.git, pull_request)?
     } else {
         RepositoryChecks::Exist
     };
+    let required = requirements(required, pull_request, repository);
     let reading = ChecksReading {
         commit: details.head.clone(),
         checks: details.checks.clone(),
@@ -61,6 +58,26 @@ pub(crate) fn judge(
         pushed: question.head_since,
     };
     Ok(reading.judge(&pull_request.head, question.now))
+}
+
+/// The checks that the base requires. The forge hides the rules of a branch from most tokens.
+fn requirements(
+    required: Knowledge<BTreeSet<String>>,
+    pull_request: &PullRequest,
+    repository: RepositoryChecks,
+) -> Knowledge<BTreeSet<String>> {
+    match (required, pull_request.is_blocked) {
+        // One that the forge would merge now requires nothing that is missing.
+        (Knowledge::Unknown, Knowledge::Known(false)) => Knowledge::None,
+        // The forge merges no draft, whatever the rules are, so it says nothing about them. What
+        // a rule requires is seen when the draft is ready, and before it is merged.
+        (Knowledge::Unknown, _)
+            if pull_request.is_draft && repository == RepositoryChecks::Absent =>
+        {
+            Knowledge::None
+        }
+        (required, _) => required,
+    }
 }
 
 /// Whether the repository has checks at all, by the files of its base branch.
@@ -117,5 +134,47 @@ fn read_log(repository: &mut Repository<'_>, job: u64) -> Result<Option<String>,
         Ok(log) => Ok(Some(log.text)),
         Err(error) if error.is_temporary() => Err(error),
         Err(_) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use orange_engine::language::gates::PullRequestState;
+    use orange_engine::names::BranchName;
+
+    use super::*;
+
+    fn pull_request(is_draft: bool, is_blocked: Knowledge<bool>) -> PullRequest {
+        PullRequest {
+            id: String::from("PR_1"),
+            number: 1,
+            state: PullRequestState::Open,
+            is_draft,
+            head: CommitId::new("abc"),
+            base: BranchName::new("main"),
+            mergeability: Knowledge::Unknown,
+            is_blocked,
+            review: Knowledge::Unknown,
+            rollup: Knowledge::None,
+            is_queued: false,
+            updated: Timestamp::default(),
+        }
+    }
+
+    #[test]
+    fn a_draft_without_checks_waits_for_none() {
+        use RepositoryChecks::{Absent, Exist};
+        let unknown = || Knowledge::<BTreeSet<String>>::Unknown;
+        for blocked in [Knowledge::Unknown, Knowledge::Known(true)] {
+            let draft = pull_request(true, blocked);
+            assert_eq!(requirements(unknown(), &draft, Absent), Knowledge::None);
+            assert!(requirements(unknown(), &draft, Exist).is_unknown());
+            let ready = pull_request(false, blocked);
+            assert!(requirements(unknown(), &ready, Absent).is_unknown());
+            let named = Knowledge::Known(BTreeSet::from([String::from("test")]));
+            assert_eq!(requirements(named.clone(), &draft, Absent), named);
+        }
+        let free = pull_request(false, Knowledge::Known(false));
+        assert_eq!(requirements(unknown(), &free, Exist), Knowledge::None);
     }
 }

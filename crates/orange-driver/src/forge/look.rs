@@ -8,17 +8,14 @@ use orange_config::clock;
 use orange_effects::forge::github::details::{Details, fetch_details};
 use orange_effects::forge::github::glance::{Glance, fetch_glance};
 use orange_effects::forge::host::{Host, RepositoryAddress};
-use orange_effects::git::Git;
 use orange_engine::Task;
-use orange_engine::forge::checks::ChecksVerdict;
-use orange_engine::forge::feedback::FeedbackItem;
 use orange_engine::forge::knowledge::Knowledge;
 use orange_engine::forge::pull_request::{
     BranchMatch, ConcernKind, Mergeability, PullRequest, PullRequestConcern, PullRequestLink,
     PullRequestReading, find_for_branch,
 };
 use orange_engine::forge::reaction::{Fingerprint, ReactionKind};
-use orange_engine::forge::readiness::{Concern, Situation};
+use orange_engine::forge::readiness::Concern;
 use orange_engine::input::PullRequestFacts;
 use orange_engine::language::gates::PullRequestState;
 use orange_engine::names::{BranchName, CommitId, TaskId};
@@ -33,6 +30,7 @@ use crate::forge::feedback_file::{
 use crate::forge::repository::pull_request_url;
 use crate::forge::sessions::Session;
 use crate::forge::snapshot::{Findings, PullRequestSnapshot, StoredFacts};
+use crate::forge::subject::{Judgement, Subject};
 use crate::forge::{Forge, ForgeFailure};
 
 /// How long a look answers the gates of a decision that follows from it.
@@ -77,23 +75,6 @@ impl Look {
     }
 }
 
-/// A task and its pull request, with everything that a look needs.
-struct Subject<'a> {
-    task: &'a Task,
-    address: RepositoryAddress,
-    git: Git,
-    link: PullRequestLink,
-    default: BranchName,
-}
-
-/// What was found out about an open pull request.
-struct Judgement {
-    checks: Knowledge<ChecksVerdict>,
-    open_threads: Knowledge<usize>,
-    /// The points that an agent should deal with.
-    points: Knowledge<Vec<FeedbackItem>>,
-}
-
 impl Forge {
     /// The facts for gates: `None` if the task has no pull request or its project no forge.
     pub(crate) fn facts(
@@ -130,8 +111,8 @@ impl Forge {
         let Some(address) = self.repository(&project)? else {
             return Ok(None);
         };
-        let host = address.host.clone();
-        self.with_session(&host, |session| {
+        let (host, looked_at) = (address.host.clone(), address.clone());
+        let look = self.with_session(&host, |session| {
             let link = match &task.pull_request {
                 Some(link) => Some(link.clone()),
                 None => find_link(session, &address, &task.branch)?,
@@ -152,7 +133,12 @@ impl Forge {
             };
             self.judge(store, session, &subject, &pull_request)
                 .map(Some)
-        })
+        })?;
+        // The poller notes its own looks, once for many pull requests.
+        if seen.is_none() {
+            self.note_look(&looked_at);
+        }
+        Ok(look)
     }
 
     /// Stores what a look showed, if it is new, and keeps its facts for the decision that follows.
@@ -181,7 +167,8 @@ impl Forge {
         let same_head = before.as_ref();
         let same_head = same_head.filter(|it| it.snapshot.head == pull_request.head);
         let head_since = same_head.map_or(now, |it| it.head_since);
-        let handled = before.map(|it| it.handled).unwrap_or_default();
+        let before = before.map(|it| (it.handled, it.enqueued));
+        let (handled, enqueued) = before.unwrap_or_default();
         let mut judgement = Judgement {
             checks: Knowledge::Unknown,
             open_threads: Knowledge::Unknown,
@@ -234,6 +221,7 @@ impl Forge {
                 snapshot,
                 head_since,
                 handled,
+                enqueued,
             },
             points,
         })
@@ -249,10 +237,11 @@ impl Forge {
         notice: &mut Option<String>,
     ) -> Result<Option<PullRequestReading>, ForgeFailure> {
         let own = subject.git.branch(&subject.task.branch)?;
+        let mut head = pull_request.head.clone();
         let concern = match pull_request.state {
             PullRequestState::Merged => {
-                let work = own.as_ref().unwrap_or(&pull_request.head);
-                if !is_in_base(subject, work)? {
+                let work = subject.merged_work(own.clone())?;
+                if !subject.is_in_base(&work)? {
                     let (link, default) = (&subject.link, &subject.default);
                     *notice = Some(format!(
                         "{link} was merged on the forge, but the remote's `{default}` does not \
@@ -260,17 +249,26 @@ impl Forge {
                     ));
                     return Ok(None);
                 }
+                // Its author may have pushed since; a branch with nothing else ends with it.
+                if let Some(own) = own.as_ref().filter(|_| subject.link.is_outside)
+                    && subject.git.contains_work(&work, own)?
+                {
+                    head = own.clone();
+                }
                 None
             }
             PullRequestState::Closed => None,
             PullRequestState::Open => match &own {
+                Some(own) if subject.link.is_outside => {
+                    subject.outside_concern(own, pull_request, judgement, notice)
+                }
                 Some(own) => self.concern(session, subject, own, pull_request, judgement)?,
                 None => None,
             },
         };
         Ok(Some(PullRequestReading {
             link: subject.link.clone(),
-            head: pull_request.head.clone(),
+            head,
             state: pull_request.state,
             concern,
         }))
@@ -284,22 +282,11 @@ impl Forge {
         pull_request: &PullRequest,
         judgement: &Judgement,
     ) -> Result<Option<PullRequestConcern>, ForgeFailure> {
-        let none = Vec::new();
-        let points = judgement.points.known().unwrap_or(&none);
-        let open_points = match &judgement.points {
-            Knowledge::Unknown => Knowledge::Unknown,
-            _ => Knowledge::Known(points.len()),
-        };
-        let situation = Situation {
-            head: own,
-            pull_request,
-            checks: judgement.checks.clone(),
-            open_points,
-            allow_no_checks: true,
-        };
-        let Knowledge::Known(concern) = situation.concern() else {
+        let Knowledge::Known(concern) = judgement.concern(own, pull_request) else {
             return Ok(None);
         };
+        let none = Vec::new();
+        let points = judgement.points.known().unwrap_or(&none);
         let found = match &concern {
             Concern::Conflicting => {
                 let base = subject.git.fetch_tip(&pull_request.base)?;
@@ -390,6 +377,7 @@ pub(crate) fn find_link(
         number: found.number,
         id: found.id.clone(),
         url: pull_request_url(address, found.number),
+        is_outside: false,
     };
     match find_for_branch(&candidates.items, &address.full_name(), branch) {
         BranchMatch::One(found) => Ok(Some(link(found))),
@@ -459,14 +447,6 @@ fn facts(pull_request: &PullRequest, judgement: &Judgement) -> PullRequestFacts 
             Knowledge::Unknown => None,
         },
     }
-}
-
-/// Whether the remote's default branch has this work; the forge's word is no proof.
-fn is_in_base(subject: &Subject<'_>, work: &CommitId) -> Result<bool, ForgeFailure> {
-    let Some(tip) = subject.git.fetch_tip(&subject.default)? else {
-        return Ok(false);
-    };
-    Ok(subject.git.contains_work(&tip, work)?)
 }
 
 impl Forge {

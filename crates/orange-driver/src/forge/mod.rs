@@ -8,13 +8,17 @@ mod feedback;
 mod feedback_file;
 pub(crate) mod issue_file;
 pub(crate) mod issues;
+pub(crate) mod last_look;
 pub(crate) mod look;
 pub(crate) mod open;
+pub(crate) mod outside_request;
 pub(crate) mod posts;
 pub(crate) mod repository;
+pub(crate) mod search;
 mod sessions;
 pub(crate) mod snapshot;
 pub(crate) mod status;
+mod subject;
 
 use std::sync::Arc;
 

@@ -136,11 +136,19 @@ impl Forge {
         link: &PullRequestLink,
         head: &CommitId,
         strategy: MergeStrategy,
+        was_queued: bool,
     ) -> Result<MergeProgress, ForgeFailure> {
         self.with_session(&address.host, |session| {
             let found = glance(session, link)?;
             if let Some(progress) = progress(link, head, &found)? {
                 return Ok(progress);
+            }
+            // The checks of the queue failed, or a person removed it. A second attempt without a
+            // change would be removed again, and hold up the others in the queue.
+            if was_queued {
+                return Err(ForgeFailure::Unclear(format!(
+                    "{link} left the merge queue without a merge; its page says why"
+                )));
             }
             if found.is_draft {
                 mark_ready(&mut session.client, &link.id)?;
@@ -191,6 +199,7 @@ fn open(
         Ok(created) => Ok(PullRequestLink {
             number: created.number,
             url: super::repository::pull_request_url(opening.address, created.number),
+            is_outside: false,
             id: created.id,
         }),
         Err(error) if error.is_already_there() || error.may_have_taken_effect() => {

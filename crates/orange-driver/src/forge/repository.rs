@@ -1,10 +1,12 @@
 //! Which repository on the forge a project has.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use orange_config::Project;
 use orange_effects::command::Invocation;
 use orange_effects::forge::host::{Host, RepositoryAddress, read_remote};
+use orange_engine::names::ProjectName;
 
 use crate::DriverError;
 use crate::forge::Forge;
@@ -27,6 +29,17 @@ impl Forge {
         let remote = project.push_remote.as_ref().or(project.remote.as_ref());
         let address = remote.and_then(|it| read_remote(it).ok());
         Ok(address.filter(|it| it.host.is_public()))
+    }
+
+    /// The projects that have a repository on a forge.
+    pub fn projects_on_forge(&self) -> Result<BTreeSet<ProjectName>, DriverError> {
+        let mut found = BTreeSet::new();
+        for project in self.context.all_projects()? {
+            if self.repository(&project)?.is_some() {
+                found.insert(project.name);
+            }
+        }
+        Ok(found)
     }
 
     /// The hosts that the user's own settings name.

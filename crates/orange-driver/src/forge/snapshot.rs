@@ -84,6 +84,23 @@ pub enum ReviewSummary {
     NotRequired,
 }
 
+/// What comes first about a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PullRequestHeadline {
+    Merged,
+    Closed,
+    Conflicting,
+    Failing,
+    /// A reviewer wants changes.
+    Changes,
+    /// It waits in the merge queue.
+    Queued,
+    Running,
+    Passing,
+    /// Open, and nothing is known about checks.
+    Open,
+}
+
 /// What is stored: the snapshot, and what the next look needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredFacts {
@@ -94,6 +111,9 @@ pub(crate) struct StoredFacts {
     /// Digests of the points that an agent was given.
     #[serde(default)]
     pub(crate) handled: BTreeSet<String>,
+    /// The commit that orange put into the merge queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) enqueued: Option<CommitId>,
 }
 
 impl StoredFacts {
@@ -161,6 +181,33 @@ pub(crate) struct Findings<'a> {
 }
 
 impl PullRequestSnapshot {
+    pub fn headline(&self) -> PullRequestHeadline {
+        match self.state {
+            PullRequestState::Merged => return PullRequestHeadline::Merged,
+            PullRequestState::Closed => return PullRequestHeadline::Closed,
+            PullRequestState::Open => {}
+        }
+        if self.is_conflicting == Some(true) {
+            return PullRequestHeadline::Conflicting;
+        }
+        let checks = self.checks.as_ref().map(|it| it.outcome);
+        if checks == Some(ChecksOutcome::Failing) {
+            return PullRequestHeadline::Failing;
+        }
+        let has_points = self.open_points.is_some_and(|it| it > 0);
+        if has_points || self.review == Some(ReviewSummary::ChangesRequested) {
+            return PullRequestHeadline::Changes;
+        }
+        if self.is_queued {
+            return PullRequestHeadline::Queued;
+        }
+        match checks {
+            Some(ChecksOutcome::Pending) => PullRequestHeadline::Running,
+            Some(ChecksOutcome::Passing) => PullRequestHeadline::Passing,
+            Some(ChecksOutcome::None | ChecksOutcome::Failing) | None => PullRequestHeadline::Open,
+        }
+    }
+
     pub(crate) fn new(
         link: &PullRequestLink,
         pull_request: &PullRequest,

@@ -35,6 +35,8 @@ pub struct ForgeStatus {
     pub quotas: Vec<QuotaStatus>,
     /// How many seconds the forge's clock is ahead of yours.
     pub clock_skew: Option<i64>,
+    /// When the forge last answered about the pull requests of the project.
+    pub last_look: Option<Timestamp>,
     /// When the forge last said something new about a pull request of the project.
     pub last_news: Option<Timestamp>,
     /// Why orange cannot work with it.
@@ -67,6 +69,7 @@ impl Forge {
             may_push: None,
             quotas: Vec::new(),
             clock_skew: None,
+            last_look: address.as_ref().and_then(|it| self.last_look(it)),
             last_news: self.last_news(&project.name)?,
             problem: None,
         };

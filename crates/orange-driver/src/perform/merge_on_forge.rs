@@ -12,7 +12,9 @@ use orange_engine::names::{BranchName, CommitId};
 use orange_store::Store;
 
 use crate::failure::Failure;
+use crate::forge::ForgeFailure;
 use crate::forge::open::MergeProgress;
+use crate::forge::snapshot::StoredFacts;
 use crate::perform::Performer;
 use crate::perform::pull_request::{failure, push_head};
 
@@ -35,13 +37,23 @@ impl Performer {
         let mut found = merged()?;
         let was_there = found.is_some();
         if found.is_none() {
-            push_head(store, task, &git, &merge.branch, &merge.head)?;
-            let asked = self
-                .forge
-                .merge_pull_request(&address, link, &merge.head, merge.strategy);
+            // The forge merges the head of others only if it is the reviewed commit.
+            if !link.is_outside {
+                push_head(store, task, &git, &merge.branch, &merge.head)?;
+            }
+            let was_queued = self.was_enqueued(store, task, &merge.head)?;
+            let strategy = merge.strategy;
+            let asked =
+                self.forge
+                    .merge_pull_request(&address, link, &merge.head, strategy, was_queued);
+            if was_queued && matches!(asked, Err(ForgeFailure::Unclear(_))) {
+                // The user's next attempt is a new one.
+                self.mark_enqueued(task, link, None)?;
+            }
             match asked.map_err(failure)? {
                 MergeProgress::Merged => found = merged()?,
                 MergeProgress::Queued => {
+                    self.mark_enqueued(task, link, Some(&merge.head))?;
                     return Err(Failure {
                         retry_at: Some(clock::after(QUEUE_INTERVAL)),
                         ..Failure::temporary(format!("{link} waits in the merge queue"))
@@ -74,6 +86,39 @@ impl Performer {
             left_out: merge.left_out.clone(),
             warnings: Vec::new(),
         }))
+    }
+}
+
+impl Performer {
+    /// Whether orange put this commit into the merge queue.
+    fn was_enqueued(&self, store: &Store, task: &Task, head: &CommitId) -> Result<bool, Failure> {
+        let stored = StoredFacts::load(store, &task.id).map_err(Failure::temporary)?;
+        Ok(stored.is_some_and(|it| it.enqueued.as_ref() == Some(head)))
+    }
+
+    /// Remembers which commit orange put into the merge queue. After a crash before this line, the
+    /// next attempt finds it in the queue and remembers it then.
+    fn mark_enqueued(
+        &self,
+        task: &Task,
+        link: &PullRequestLink,
+        head: Option<&CommitId>,
+    ) -> Result<(), Failure> {
+        let mut store = self.context.store().map_err(Failure::temporary)?;
+        let load = |store: &Store| StoredFacts::load(store, &task.id).map_err(Failure::temporary);
+        let mut stored = load(&store)?;
+        if stored.is_none()
+            && let Some(look) = self.forge.look(&store, task, None).map_err(failure)?
+        {
+            let remembered = self.forge.remember(&mut store, &task.id, &look);
+            remembered.map_err(failure)?;
+            stored = load(&store)?;
+        }
+        if let Some(mut stored) = stored {
+            stored.enqueued = head.cloned();
+            stored.save(&mut store, &task.id, link).map_err(failure)?;
+        }
+        Ok(())
     }
 }
 

@@ -55,6 +55,10 @@ impl Performer {
         task: &Task,
         create: &CreatePr,
     ) -> Result<EffectOutcome, Failure> {
+        // Others push to its branch, and the pull request exists.
+        if let Some(link) = outside(task) {
+            return Ok(EffectOutcome::PullRequest(link.clone()));
+        }
         let (project, git, address) = self.repository_on_forge(task)?;
         let branch = &create.branch;
         let head = match create.head.clone() {
@@ -100,6 +104,10 @@ impl Performer {
     }
 
     pub(crate) fn ready_pr(&self, task: &Task) -> Result<EffectOutcome, Failure> {
+        // Whether it is ready is up to its author.
+        if outside(task).is_some() {
+            return Ok(EffectOutcome::Done);
+        }
         let (_, _, address) = self.repository_on_forge(task)?;
         let ready = self.forge.mark_ready(&address, linked(task)?);
         ready.map_err(failure)?;
@@ -125,9 +133,15 @@ impl Performer {
     ) -> Result<EffectOutcome, Failure> {
         let (_, _, address) = self.repository_on_forge(task)?;
         let link = linked(task)?;
+        if link.is_outside {
+            return Err(Failure::permanent(format!(
+                "{link} belongs to others, so only you merge it: `orange merge {}`",
+                task.id
+            )));
+        }
         let asked = self
             .forge
-            .merge_pull_request(&address, link, head, strategy);
+            .merge_pull_request(&address, link, head, strategy, false);
         asked.map_err(failure)?;
         Ok(EffectOutcome::Done)
     }
@@ -182,6 +196,11 @@ pub(crate) fn push_head(
              `git log {branch}..@{{upstream}}`"
         ))),
     }
+}
+
+/// The pull request of a task, if its branch belongs to others.
+pub(crate) fn outside(task: &Task) -> Option<&PullRequestLink> {
+    task.pull_request.as_ref().filter(|it| it.is_outside)
 }
 
 /// The pull request of a task.

@@ -7,10 +7,17 @@ use orange_engine::names::BranchName;
 
 use crate::failure::Failure;
 use crate::perform::Performer;
+use crate::perform::pull_request::outside;
 
 impl Performer {
     /// Pushes the branch; succeeds without a push if the repository has no remote.
     pub(crate) fn push(&self, task: &Task, branch: &BranchName) -> Result<EffectOutcome, Failure> {
+        if let Some(link) = outside(task) {
+            return Err(Failure::permanent(format!(
+                "`{branch}` was not pushed: {link} belongs to others, and its code would run in \
+                 your own checks"
+            )));
+        }
         let (_, git) = self
             .workspaces
             .repository_of(task)
@@ -36,7 +43,11 @@ impl Performer {
             .repository_of(task)
             .map_err(Failure::temporary)?;
         let default = &project.default_branch;
-        let deletion = git.delete_remote_branch(branch, default);
+        // The name of the local branch says nothing about a branch of the remote.
+        let deletion = match outside(task) {
+            Some(_) => Ok(Deletion::Absent),
+            None => git.delete_remote_branch(branch, default),
+        };
         let kept = match deletion.map_err(Failure::temporary)? {
             Deletion::Deleted(_) | Deletion::Absent | Deletion::CheckedOut(_) => None,
             Deletion::IsDefault => Some(String::from("it is the default branch")),

@@ -14,6 +14,7 @@ pub(crate) mod permission;
 pub(crate) mod post;
 pub(crate) mod recover;
 pub(crate) mod retry;
+mod review_task;
 pub(crate) mod start;
 pub(crate) mod wait;
 

@@ -5,6 +5,7 @@
     reason = "a test that cannot set the stage must fail loudly"
 )]
 
+mod binding;
 mod faults;
 mod lessons;
 mod merging;

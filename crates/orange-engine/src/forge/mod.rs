@@ -4,6 +4,7 @@
 //! never an answer.
 
 pub mod account;
+pub mod agent_settings;
 pub mod checks;
 pub mod consent;
 pub mod failure;

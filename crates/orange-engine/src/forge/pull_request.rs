@@ -19,6 +19,9 @@ pub struct PullRequestLink {
     pub id: String,
     /// Where to read it.
     pub url: String,
+    /// Whether its branch belongs to others, so that orange never pushes to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_outside: bool,
 }
 
 impl fmt::Display for PullRequestLink {

@@ -386,6 +386,19 @@ impl Workflow {
             .find(|spawn| spawn.role == *role)
     }
 
+    /// The first entry that starts a reviewer and no worker: work that exists is reviewed there.
+    pub fn review_entry(&self) -> Option<&Status> {
+        let starts = |entry: &Entry, role: &Role| {
+            let state = self.state(&entry.status);
+            let on_enter = state.into_iter().flat_map(|state| &state.on_enter);
+            let mut hooks = entry.hooks.iter().chain(on_enter);
+            hooks.any(|hook| hook.action.spawn().is_some_and(|it| it.role == *role))
+        };
+        let mut entries = self.entries.iter();
+        let found = entries.find(|it| starts(it, &Role::Reviewer) && !starts(it, &Role::Worker));
+        found.map(|entry| &entry.status)
+    }
+
     /// The edges that leave a status, in file order.
     pub fn edges_from<'a>(&'a self, status: &'a Status) -> impl Iterator<Item = &'a Edge> + 'a {
         self.edges.iter().filter(move |edge| edge.from == *status)

@@ -394,6 +394,7 @@ pub fn pull_request_link() -> PullRequestLink {
         number: 12,
         id: String::from("PR_12"),
         url: String::from("https://github.com/coffee/shop/pull/12"),
+        is_outside: false,
     }
 }
 

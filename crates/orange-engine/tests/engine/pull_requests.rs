@@ -622,6 +622,7 @@ fn another_pull_request_than_the_tasks_own_is_ignored() {
             number: 13,
             id: String::from("PR_13"),
             url: String::from("https://github.com/coffee/shop/pull/13"),
+            is_outside: false,
         },
         head: CommitId::new("head"),
         state: PullRequestState::Merged,
@@ -631,6 +632,7 @@ fn another_pull_request_than_the_tasks_own_is_ignored() {
     // A renamed repository keeps the id.
     let link = PullRequestLink {
         url: String::from("https://github.com/tea/shop/pull/12"),
+        is_outside: false,
         ..pull_request_link()
     };
     world.observe(Observation::PullRequest(PullRequestReading {
@@ -742,4 +744,70 @@ fn the_history_says_what_was_done_about_the_pull_request() {
     let outcome = EffectOutcome::PullRequest(pull_request_link());
     let text = serde_json::to_string(&outcome).unwrap();
     assert!(text.contains(r#""pull_request":{"number":12"#), "{text}");
+}
+
+/// How often the plan sends the task back to its worker.
+fn sent_back(plan: &Plan) -> usize {
+    let facts = plan.events.iter().map(|event| &event.fact);
+    let back =
+        facts.filter(|fact| matches!(fact, Fact::StatusChanged(it) if it.to.as_str() == "working"));
+    back.count()
+}
+
+#[test]
+fn lesson_81_ten_rounds_of_every_kind_start_three_agents_and_then_tell_the_user() {
+    let workflow = github();
+    let kinds = [
+        ("red", failing(false)),
+        ("conflicting", ConcernKind::Conflicting),
+        ("feedback", feedback()),
+    ];
+    for (name, kind) in kinds {
+        let mut world = checking(&workflow);
+        let mut started = 0;
+        for round in 1..=10_u8 {
+            let details = format!("{name} {round}");
+            let look = || concern(kind.clone(), "head", &[&details]);
+            let first = world.observe(look());
+            started += sent_back(&first);
+            world.settle();
+            if world.task.status.as_str() == "working" {
+                // While the agent works, the same is seen again and again.
+                assert_eq!(sent_back(&world.observe(look())), 0, "{name} {round}");
+                pass_review(&mut world, round + 1);
+                // The agent has changed nothing about it: the same fingerprint starts none.
+                let again = world.observe(look());
+                assert_eq!(sent_back(&again), 0, "{name} {round}");
+                world.settle();
+            }
+        }
+        assert!(started <= 3, "{name}: {started} agents");
+        assert!(started >= 1, "{name}");
+        assert_ne!(world.task.status.as_str(), "working", "{name}");
+        let told = world.task.attention.join("\n");
+        assert!(told.contains("pull request #12"), "{name}: {told}");
+        assert_eq!(replay(&world.events).unwrap(), world.task);
+    }
+}
+
+#[test]
+fn lesson_76_ten_looks_at_a_flake_start_no_agent() {
+    let workflow = github();
+    let mut world = checking(&workflow);
+    let mut reruns = 0;
+    for _ in 0..10 {
+        let plan = world.observe(concern(failing(true), "head", &["attempt 1"]));
+        assert_eq!(sent_back(&plan), 0);
+        let effects = planned(&plan);
+        reruns += effects
+            .iter()
+            .filter(|it| matches!(it, Effect::RerunChecks { .. }))
+            .count();
+    }
+    assert_eq!(reruns, 1);
+    world.settle();
+    world.facts.pull_request = Some(Some(pull_request_facts()));
+    world.observe(concern(ConcernKind::Settled, "head", &[]));
+    assert_eq!(world.task.status.as_str(), "reviewing");
+    assert_eq!(world.task.fields["pr_rounds"], 0);
 }

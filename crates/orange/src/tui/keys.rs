@@ -39,6 +39,8 @@ pub enum KeyAction {
     Reopen,
     /// Shows what the agent asks the user to permit.
     Permission,
+    /// Shows or opens the pull request.
+    PullRequest,
     /// Shows the view instead of the list, or the list again.
     Zoom,
     Copy,
@@ -209,6 +211,7 @@ fn add_task_keys(model: &Model, table: &mut Table) {
         add_agent_keys(entry, table);
     }
     if let Some(entry) = selected {
+        add_pull_request_key(model, entry, table);
         add_file_keys(entry, table);
     }
     if targets.iter().any(|entry| entry.is_ended()) {
@@ -247,6 +250,21 @@ fn add_agent_keys(entry: &Entry, table: &mut Table) {
         let keys = keys![KeyCode::Char('O')];
         table.add(keys, "O", "reopen", KeyAction::Reopen, Some(7));
     }
+}
+
+/// The key of the pull request is not `p`: a request for permission may be answered just before it
+/// is pressed, and then it would ask to publish the branch.
+fn add_pull_request_key(model: &Model, entry: &Entry, table: &mut Table) {
+    let known = &model.list.pull_requests;
+    let label = if known.seen.contains_key(&entry.row.id) {
+        "show request"
+    } else if known.projects.contains(&entry.row.project) && entry.has_worktree() {
+        "pull request"
+    } else {
+        return;
+    };
+    let keys = keys![KeyCode::Char('P')];
+    table.add(keys, "P", label, KeyAction::PullRequest, Some(4));
 }
 
 /// The keys that open or copy something of the selected task.

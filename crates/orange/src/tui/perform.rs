@@ -71,7 +71,11 @@ fn perform_each(driver: &Driver, actions: &[Action]) -> ActionResult {
 pub fn failure_alert(error: &DriverError, action: &Action) -> Alert {
     Alert {
         title: action.failure_title(),
-        lines: vec![error.to_string()],
+        lines: match action {
+            // Without a browser here, the address can be opened elsewhere.
+            Action::Browse { url, .. } => vec![error.to_string(), url.clone()],
+            _ => vec![error.to_string()],
+        },
         hints: error.report().hints,
         offer: None,
     }
@@ -99,12 +103,28 @@ fn attempt(driver: &Driver, action: &Action, wait: Duration) -> Result<Attempt, 
                 .clone()
                 .with_gathering(GatherPolicy::Detached(GATE_TIMEOUT));
             let requests = &waiting_driver.requests;
-            match requests.ask_as_caller(task, request, waiting)? {
+            let is_opening = matches!(ask, RequestKind::OpenPullRequest { .. });
+            if is_opening {
+                requests.require_forge(task)?;
+            }
+            let answer = requests.ask_as_caller(task, request, waiting)?;
+            if is_opening {
+                // What it shows is for the reader; the request itself is done.
+                let _unseen = requests.look_at_pull_request(task);
+            }
+            match answer {
                 Answer::StillRunning(report) => return Ok(Attempt::InFlight(report)),
                 answer => answer_result(answer, action),
             }
         }
         Action::Several(actions) => perform_each(driver, actions),
+        Action::Browse { task, url } => {
+            driver.forge.show_in_browser(url)?;
+            ActionResult::Done {
+                task: Some(task.clone()),
+                text: format!("{task}: {url} is in your browser"),
+            }
+        }
         Action::Create(draft) => {
             let created = driver.requests.create_and_start(
                 &new_task(driver, draft)?,
@@ -237,6 +257,13 @@ fn change_result(report: &ChangeReport, more: &str, action: &Action) -> ActionRe
             ask: RequestKind::Tell { .. },
             ..
         } => String::from("the message is in the agent's inbox"),
+        Action::Ask {
+            ask: RequestKind::OpenPullRequest { .. },
+            ..
+        } => match &task.pull_request {
+            Some(link) => format!("{link} is open"),
+            None => String::from("the pull request is being opened"),
+        },
         _ => format!("in `{}`", task.status),
     });
     ActionResult::Done {

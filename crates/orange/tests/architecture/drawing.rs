@@ -53,6 +53,8 @@ const DATA: &[&[&str]] = &[
     &["orange_driver", "DiffSize"],
     &["orange_driver", "MergeForecast"],
     &["orange_driver", "MergeObstacle"],
+    &["orange_driver", "PullRequestHeadline"],
+    &["orange_driver", "PullRequestSnapshot"],
     &["orange_driver", "TaskSummary"],
     &["orange_driver", "Tool"],
     &["orange_driver", "ListChange"],

@@ -28,11 +28,19 @@ pub struct ForgeStage {
 
 impl ForgeStage {
     pub fn new(workflow: &str) -> ForgeStage {
+        ForgeStage::with(Stage::new(workflow))
+    }
+
+    /// The same on a memory disk; programs may not run there.
+    pub fn in_memory(workflow: &str) -> ForgeStage {
+        ForgeStage::with(Stage::in_memory(workflow))
+    }
+
+    fn with(mut stage: Stage) -> ForgeStage {
         let forge = Forge::start();
         forge.lift_secondary_limits();
         let path = forge.repository(REPOSITORY);
         let token = forge.user("ada");
-        let mut stage = Stage::new(workflow);
         let remote = path.display().to_string();
         stage.git_output("repo", &format!("remote add origin {remote}"));
         stage.git_output("repo", "push -qf origin main");

@@ -11,7 +11,7 @@ use ureq::http::Method;
 
 use super::wire::{is_blocked, list, or_default, whole};
 use super::{List, MAX_PAGES, PER_PAGE, Repository};
-use crate::forge::client::encode;
+use crate::forge::client::{Conditional, encode};
 use crate::forge::error::ForgeError;
 use crate::forge::redact::Outbound;
 
@@ -159,6 +159,19 @@ impl Repository<'_> {
         let pages = self.client.fetch_pages(&path, None, MAX_PAGES)?;
         let entries = |page: Vec<PullRequestAnswer>| page;
         Ok(whole(list(pages, entries, PullRequestAnswer::into_facts)))
+    }
+
+    /// The heads of the open pull requests, of this repository and of forks.
+    pub fn fetch_open_heads(
+        &mut self,
+        etag: Option<&str>,
+    ) -> Result<Conditional<List<HeadSource>>, ForgeError> {
+        let path = self.path(&format!("/pulls?state=open&per_page={PER_PAGE}"));
+        let pages = self.client.fetch_pages(&path, etag, MAX_PAGES)?;
+        let entries = |page: Vec<PullRequestAnswer>| page;
+        Ok(list(pages, entries, |it: PullRequestAnswer| {
+            it.into_facts().0
+        }))
     }
 
     pub fn fetch_pull_request(

@@ -7,6 +7,7 @@ pub(crate) mod discover;
 pub(crate) mod exclude;
 pub(crate) mod name;
 pub(crate) mod own_directory;
+mod pull_request;
 pub(crate) mod refs;
 pub(crate) mod remote;
 pub(crate) mod settings;

@@ -95,6 +95,8 @@ fn push_status(text: &mut Text, status: &ForgeStatus, width: Option<usize>) {
     if let Some(skew) = status.clock_skew {
         line("clock", Style::Plain, &format!("{skew}s from the forge's"));
     }
+    let look = status.last_look.map(local_time);
+    line("last look", Style::Plain, look.as_deref().unwrap_or("none"));
     let news = status.last_news.map(local_time);
     line("last news", Style::Plain, news.as_deref().unwrap_or("none"));
     if let Some(problem) = &status.problem {

@@ -121,6 +121,18 @@ pub struct Args {
         conflicts_with = "each"
     )]
     pub issue: Option<u64>,
+    /// Review this pull request of others: fetches its commits into a branch, and begins where the
+    /// workflow starts a reviewer. Nothing is pushed or posted.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        value_parser = clap::value_parser!(u64).range(1..),
+        conflicts_with_all = ["branch_or_summary", "branch", "each", "issue"]
+    )]
+    pub pr: Option<u64>,
+    /// Accept that the pull request changes files that configure coding agents.
+    #[arg(long, requires = "pr")]
+    pub trust: bool,
     /// Do not start the work; start it later with `orange task spawn`.
     #[arg(long)]
     pub no_spawn: bool,
@@ -156,6 +168,9 @@ fn create_described(
         let exit = create_each::run(args, driver, &new, output)?;
         written.take_if(|_| exit != Exit::Refused);
         return Ok(exit);
+    }
+    if let Some(number) = args.pr {
+        new = driver.requests.for_pull_request(&new, number, args.trust)?;
     }
     if let Some(number) = args.issue {
         let request = driver.requests.for_issue(&new, number)?;
@@ -248,7 +263,8 @@ fn new_task(
 ) -> Result<NewTaskRequest, Error> {
     let (branch, mut summary) = branch_and_summary(args)?;
     let mut context = args.context.as_deref().map(context).transpose()?;
-    let is_described = !summary.is_empty() || context.is_some() || args.issue.is_some();
+    let has_source = args.issue.is_some() || args.pr.is_some();
+    let is_described = !summary.is_empty() || context.is_some() || has_source;
     if branch.is_none() && !is_described {
         let text = describe_in_editor(driver, output)?;
         (summary, context) = split_summary(&text);

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use orange_config::Environment;
 use orange_config::clock;
 use orange_driver::{
-    AgentState, ChecksOutcome, DriverError, ListFilter, Overview, PullRequestSnapshot, TaskRow,
+    AgentState, DriverError, ListFilter, Overview, PullRequestHeadline, PullRequestSnapshot,
+    TaskRow,
 };
 use orange_engine::activity::ActivityState;
-use orange_engine::language::gates::PullRequestState;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{ProjectName, Status, TaskId};
 use orange_engine::time::Timestamp;
@@ -210,17 +210,16 @@ fn request_cell(seen: Option<&PullRequestSnapshot>) -> (Style, Cow<'static, str>
     let Some(seen) = seen else {
         return (Style::Plain, Cow::from(""));
     };
-    let checks = seen.checks.as_ref().map(|it| it.outcome);
-    let (style, word) = match (seen.state, checks) {
-        (PullRequestState::Merged, _) => (Style::Good, "merged"),
-        (PullRequestState::Closed, _) => (Style::Warn, "closed"),
-        (PullRequestState::Open, _) if seen.is_conflicting == Some(true) => {
-            (Style::Bad, "conflict")
-        }
-        (PullRequestState::Open, Some(ChecksOutcome::Failing)) => (Style::Bad, "failed"),
-        (PullRequestState::Open, Some(ChecksOutcome::Pending)) => (Style::Plain, "running"),
-        (PullRequestState::Open, Some(ChecksOutcome::Passing)) => (Style::Good, "passed"),
-        (PullRequestState::Open, Some(ChecksOutcome::None) | None) => (Style::Plain, "open"),
+    let (style, word) = match seen.headline() {
+        PullRequestHeadline::Merged => (Style::Good, "merged"),
+        PullRequestHeadline::Closed => (Style::Warn, "closed"),
+        PullRequestHeadline::Conflicting => (Style::Bad, "conflict"),
+        PullRequestHeadline::Failing => (Style::Bad, "failed"),
+        PullRequestHeadline::Changes => (Style::Warn, "changes"),
+        PullRequestHeadline::Queued => (Style::Plain, "queued"),
+        PullRequestHeadline::Running => (Style::Plain, "running"),
+        PullRequestHeadline::Passing => (Style::Good, "passed"),
+        PullRequestHeadline::Open => (Style::Plain, "open"),
     };
     (style, Cow::from(format!("#{} {word}", seen.number)))
 }

@@ -10,6 +10,7 @@ mod diff;
 mod diff_paths;
 mod extents;
 mod glances;
+mod pull_requests;
 mod rows;
 mod screen;
 mod usage;
@@ -88,6 +89,11 @@ impl Gatherers {
         start(
             "usage",
             Box::new(move |receiver| usage::follow(&by, &receiver, &to)),
+        );
+        let (to, by) = (sender.clone(), driver.clone());
+        start(
+            "pull requests",
+            Box::new(move |receiver| pull_requests::follow(&by, &receiver, &to)),
         );
         Gatherers { senders }
     }

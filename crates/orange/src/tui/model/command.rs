@@ -68,6 +68,11 @@ pub enum Action {
     Create(Box<TaskDraft>),
     /// Send what prevents a merge to the task's agent.
     SendMergeFailure(TaskId),
+    /// Show a page of the forge in the user's browser.
+    Browse {
+        task: TaskId,
+        url: String,
+    },
     Delete(TaskId),
     Undelete(TaskId),
     /// Answer a request for permission.
@@ -177,6 +182,7 @@ impl Action {
         match self {
             Action::Ask { task, .. }
             | Action::SendMergeFailure(task)
+            | Action::Browse { task, .. }
             | Action::Delete(task)
             | Action::Undelete(task)
             | Action::Permit { task, .. } => task.to_string(),
@@ -204,6 +210,7 @@ impl Action {
             },
             Action::Create(_) => format!("creating {subject}"),
             Action::SendMergeFailure(_) => format!("sending {subject} back to its agent"),
+            Action::Browse { .. } => format!("showing the pull request of {subject}"),
             Action::Delete(_) => format!("deleting {subject}"),
             Action::Undelete(_) => format!("restoring {subject}"),
             Action::Permit { .. } => format!("answering the agent of {subject}"),
@@ -231,6 +238,7 @@ impl Action {
             },
             Action::Create(_) => String::from("Task not created"),
             Action::SendMergeFailure(task) => format!("Not sent back: {task}"),
+            Action::Browse { task, .. } => format!("No browser: {task}"),
             Action::Delete(task) => format!("Delete failed: {task}"),
             Action::Undelete(task) => format!("Restore failed: {task}"),
             Action::Permit { task, .. } => format!("Not answered: {task}"),

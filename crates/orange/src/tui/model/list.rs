@@ -10,6 +10,7 @@ use orange_engine::time::Timestamp;
 use orange_engine::usage::Usage;
 
 use super::entry::Entry;
+use super::pull_requests::PullRequests;
 use crate::tui::fuzzy::match_cost;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +49,7 @@ pub struct List {
     tasks: BTreeMap<TaskId, Entry>,
     /// What the agents of each task used, also of a task that is not listed yet.
     pub usages: BTreeMap<TaskId, Usage>,
+    pub pull_requests: PullRequests,
     /// The commit of the store that the list shows.
     pub sequence: u64,
     pub is_loaded: bool,
@@ -114,6 +116,7 @@ impl List {
         List {
             tasks: BTreeMap::new(),
             usages: BTreeMap::new(),
+            pull_requests: PullRequests::default(),
             sequence: 0,
             is_loaded: false,
             shows_all_projects: shows_all_projects || here.is_none(),

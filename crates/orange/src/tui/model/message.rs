@@ -16,6 +16,7 @@ use super::command::Action;
 use super::detail::{Content, Tab};
 use super::drafts::SavedDrafts;
 use super::mode::Alert;
+use super::pull_requests::PullRequests;
 use super::{Choices, Supervision};
 
 #[derive(Clone, Debug)]
@@ -40,6 +41,7 @@ pub enum Message {
     Extent(TaskId, DiffSize),
     /// What the agents of tasks used.
     Usage(BTreeMap<TaskId, Usage>),
+    PullRequests(PullRequests),
     /// The content of a view of a task.
     Loaded(TaskId, Tab, Content),
     Supervision(Supervision),

@@ -12,6 +12,7 @@ pub mod list;
 pub mod message;
 pub mod mode;
 pub mod needs;
+pub mod pull_requests;
 pub mod review;
 
 use std::collections::BTreeMap;

@@ -8,6 +8,7 @@ mod keys;
 mod marks;
 mod merge;
 mod permission;
+mod pull_requests;
 mod review;
 mod sample;
 mod views;

@@ -5,7 +5,7 @@ use orange_engine::input::RequestKind;
 use orange_engine::language::verbs::Verb;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
-use super::{diff, marked, merge, permission, start_action};
+use super::{diff, marked, merge, permission, pull_request, start_action};
 use crate::tui::keys::{KeyAction, key_action};
 use crate::tui::layout::{layout, shows_diff};
 use crate::tui::model::Model;
@@ -63,6 +63,7 @@ pub(super) fn perform(model: &mut Model, action: KeyAction) -> Vec<Command> {
         KeyAction::Stop => return request(model, RequestKind::Stop { role: None }),
         KeyAction::Restart => return request(model, RequestKind::Restart { role: None }),
         KeyAction::Reopen => return request(model, RequestKind::Reopen),
+        KeyAction::PullRequest => return pull_request::open(model),
         KeyAction::Undo => return undo(model),
         KeyAction::Create => return create(model),
         KeyAction::Copy => return copy(model),

@@ -71,6 +71,7 @@ pub(super) fn receive(model: &mut Model, message: Message) -> Vec<Command> {
             }
         }
         Message::Usage(usages) => model.list.usages.extend(usages),
+        Message::PullRequests(found) => model.list.pull_requests = found,
         Message::Loaded(task, tab, content) if model.detail.task.as_ref() == Some(&task) => {
             model.detail.set(tab, content, &model.drafts.review(&task));
         }

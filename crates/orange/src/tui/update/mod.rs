@@ -10,6 +10,7 @@ mod marked;
 mod merge;
 mod mouse;
 mod permission;
+mod pull_request;
 mod text;
 
 use orange_engine::names::TaskId;

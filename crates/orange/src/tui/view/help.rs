@@ -23,6 +23,13 @@ const SIGNS: [(&str, &str); 7] = [
     ),
 ];
 
+/// What the signs at the number of a pull request mean.
+const REQUEST_SIGNS: [(&str, &str); 3] = [
+    ("#7  ✓ ✗ …", "pull request: checks passed, failed, running"),
+    ("    ! ±", "it has a conflict; a reviewer wants changes"),
+    ("    » M C", "in the merge queue, merged, closed"),
+];
+
 /// The width of a key with its label.
 const COLUMN: u16 = 23;
 
@@ -39,10 +46,14 @@ fn lines(model: &Model) -> Vec<Vec<(Tone, String)>> {
         lines.push(parts.collect());
     }
     lines.push(Vec::new());
-    lines.extend(SIGNS.map(|(sign, means)| {
+    let line = |(sign, means): (&str, &str)| {
         let sign = format!("{sign:<10}");
         vec![(Tone::Plain, sign), (Tone::Dim, means.to_owned())]
-    }));
+    };
+    lines.extend(SIGNS.map(line));
+    if !model.list.pull_requests.seen.is_empty() {
+        lines.extend(REQUEST_SIGNS.map(line));
+    }
     lines
 }
 

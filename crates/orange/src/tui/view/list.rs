@@ -30,6 +30,7 @@ struct Widths {
     id: u16,
     status: u16,
     round: u16,
+    request: u16,
     project: u16,
     summary: u16,
     agent: u16,
@@ -103,6 +104,7 @@ fn widths(model: &Model, entries: &[&Entry], width: u16) -> Widths {
         if has_room { expected } else { 0 }
     };
     widths.round = grant(widest(&|entry| display_width(&round(entry))));
+    widths.request = grant(widest(&|entry| display_width(&request(model, entry).1)));
     if model.list.shows_all_projects && !model.list.by_project {
         widths.project = grant(widest(&|entry| display_width(entry.row.project.as_str())).min(12));
     }
@@ -153,6 +155,8 @@ fn row(model: &Model, entry: &Entry, widths: &Widths, area: Rect, buffer: &mut B
     cell(widths.id, entry.row.id.as_str(), Tone::Strong);
     cell(widths.status, &entry.row.status_text(), status_tone(entry));
     cell(widths.round, &round(entry), Tone::Dim);
+    let (tone, request) = request(model, entry);
+    cell(widths.request, &request, tone);
     cell(widths.project, entry.row.project.as_str(), Tone::Dim);
     let summary_at = x;
     x += widths.summary + 1;
@@ -251,6 +255,12 @@ fn round(entry: &Entry) -> String {
         (round, Some(maximum)) => format!("r{round}/{maximum}"),
         (round, None) => format!("r{round}"),
     }
+}
+
+/// The pull request; empty if it has none.
+fn request(model: &Model, entry: &Entry) -> (Tone, String) {
+    let cell = model.list.pull_requests.cell(&entry.row.id);
+    cell.unwrap_or((Tone::Dim, String::new()))
 }
 
 /// The agent and what it is doing; if there is little room, only the latter.

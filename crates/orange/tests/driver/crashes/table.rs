@@ -87,13 +87,13 @@ pub const EXCUSED: &[Exemption] = &[
         trigger: Trigger::PrMerged,
         from: None,
         to: None,
-        because: "no forge is watched",
+        because: "`crashes::pull_requests` has a forge",
     },
     Exemption {
         trigger: Trigger::PrClosed,
         from: None,
         to: None,
-        because: "no forge is watched",
+        because: "`crashes::pull_requests` has a forge",
     },
     Exemption {
         trigger: Trigger::ChildrenDone,

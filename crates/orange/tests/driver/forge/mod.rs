@@ -1,11 +1,16 @@
 //! Pull requests and issues, on a scripted GitHub over real git.
 
+mod figures;
 mod injection;
 mod issue_consent;
 mod issue_tasks;
+mod lessons;
 mod linked_branches;
 mod opening;
 mod posting;
 mod posting_faults;
+mod queueing;
 mod reactions;
+mod reviewing;
+mod searching;
 mod secrecy;
