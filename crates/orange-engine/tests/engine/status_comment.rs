@@ -131,6 +131,7 @@ fn what_is_unknown_is_said_as_unknown() {
         number: 3,
         id: String::from("PR_3"),
         url: String::new(),
+        is_outside: false,
     });
     let run = RunUsage {
         input_tokens: Some(1000),

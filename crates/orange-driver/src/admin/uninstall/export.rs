@@ -24,7 +24,7 @@ const MOVED: [&str; 7] = [
 ];
 
 /// Entries that only orange reads.
-const DELETED_FILES: [&str; 11] = [
+const DELETED_FILES: [&str; 12] = [
     "orange.db",
     "orange.db-wal",
     "orange.db-shm",
