@@ -6,7 +6,7 @@ use std::process::Output;
 
 use orange_config::Environment;
 use orange_config::clock::Deadline;
-use orange_driver::{Answer, NewTaskRequest, PostReport, WaitPolicy};
+use orange_driver::{Answer, NewIssue, NewTaskRequest, PostReport, WaitPolicy};
 use orange_engine::forge::issue::{IssueLink, Revision};
 use orange_engine::names::{BranchName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
@@ -104,11 +104,14 @@ ask task update --status reviewing
             status: Some(Status::new(status)),
             agent_settings: AgentSettings::default(),
             queueing: Queueing::default(),
-            issue: Some(IssueLink {
-                number,
-                id: self.forge.node_id(REPOSITORY, number),
-                url: format!("https://github.com/{REPOSITORY}/issues/{number}"),
-                revision: Revision::from_text("one"),
+            issue: Some(NewIssue {
+                link: IssueLink {
+                    number,
+                    id: self.forge.node_id(REPOSITORY, number),
+                    url: format!("https://github.com/{REPOSITORY}/issues/{number}"),
+                    revision: Revision::from_text("one"),
+                },
+                text: String::from("It fails."),
             }),
             pull_request: None,
         };
