@@ -67,6 +67,7 @@ fn create_tasks(it: &ForgeStage, links: impl IntoIterator<Item = (u64, String)>)
             events: &plan.events,
             workflow_text: &workflow_text,
             document: Some(&document),
+            issue_text: None,
         };
         store.create(&creation).unwrap();
     }
