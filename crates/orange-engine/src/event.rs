@@ -39,7 +39,7 @@ pub struct Event {
 pub enum Fact {
     /// The task was created.
     #[serde(rename = "task.created")]
-    TaskCreated(TaskCreation),
+    TaskCreated(Box<TaskCreation>),
     /// Summary, branch or priority were changed.
     #[serde(rename = "task.amended")]
     TaskAmended {

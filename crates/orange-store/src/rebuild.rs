@@ -164,11 +164,11 @@ fn restore_task(
     let name = |path: &Path| path.file_name().and_then(OsStr::to_str).map(str::to_owned);
     let no_name = || String::from("its name is not UTF-8");
     let is_in_trash = path.starts_with(home.trash());
-    let mut id = name(path).ok_or_else(no_name)?;
-    if is_in_trash && let Some((task, _number)) = id.split_once('-') {
-        id = task.to_owned();
-    }
-    let id = TaskId::new(id);
+    let id = name(path).ok_or_else(no_name)?;
+    let id = TaskId::new(match id.split_once('-') {
+        Some((task, _number)) if is_in_trash => task,
+        _ => id.as_str(),
+    });
     let project = ProjectName::new(name(project).ok_or_else(no_name)?);
     let directory = TaskDirectory::new(home, &project, &id).map_err(|error| error.to_string())?;
     let directory = directory.lying_at(path);

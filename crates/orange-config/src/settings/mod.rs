@@ -357,19 +357,7 @@ fn resolve(all: Vec<Setting>) -> Settings {
                 Some(Value::Names(labels)) => labels,
                 _ => Vec::new(),
             },
-            issues: IssueSettings {
-                label: text("forge.issues.label").filter(|it| !it.trim().is_empty()),
-                permission: match text("forge.issues.permission").as_deref() {
-                    Some("admin") => Permission::Admin,
-                    _ => Permission::Write,
-                },
-                workflow: text("forge.issues.workflow"),
-                comment: match text("forge.issues.comment").as_deref() {
-                    Some("none") => IssueComment::None,
-                    _ => IssueComment::Status,
-                },
-                close: is_on("forge.issues.close"),
-            },
+            issues: issue_settings(text, is_on("forge.issues.close")),
             poll: duration("forge.poll"),
             cold: duration("forge.cold"),
             share: count("forge.share").unwrap_or_default(),
@@ -402,6 +390,22 @@ fn resolve(all: Vec<Setting>) -> Settings {
             keep: count("log.keep").unwrap_or_default(),
         },
         all,
+    }
+}
+
+fn issue_settings(text: impl Fn(&str) -> Option<String>, close: bool) -> IssueSettings {
+    IssueSettings {
+        label: text("forge.issues.label").filter(|it| !it.trim().is_empty()),
+        permission: match text("forge.issues.permission").as_deref() {
+            Some("admin") => Permission::Admin,
+            _ => Permission::Write,
+        },
+        workflow: text("forge.issues.workflow"),
+        comment: match text("forge.issues.comment").as_deref() {
+            Some("none") => IssueComment::None,
+            _ => IssueComment::Status,
+        },
+        close,
     }
 }
 

@@ -20,7 +20,7 @@ const WORKSPACE_TIMEOUT: Duration = Duration::from_secs(20);
 const DRAFTS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long to wait for another process that posts at issues.
-const POSTING_TIMEOUT: Duration = Duration::from_secs(60);
+const POSTING_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How long a process that only checks for another holder may hold the lock.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(20);

@@ -41,7 +41,7 @@ impl Performer {
             if !link.is_outside {
                 push_head(store, task, &git, &merge.branch, &merge.head)?;
             }
-            let was_queued = self.was_enqueued(store, task, &merge.head)?;
+            let was_queued = was_enqueued(store, task, &merge.head)?;
             let strategy = merge.strategy;
             let asked =
                 self.forge
@@ -89,13 +89,13 @@ impl Performer {
     }
 }
 
-impl Performer {
-    /// Whether orange put this commit into the merge queue.
-    fn was_enqueued(&self, store: &Store, task: &Task, head: &CommitId) -> Result<bool, Failure> {
-        let stored = StoredFacts::load(store, &task.id).map_err(Failure::temporary)?;
-        Ok(stored.is_some_and(|it| it.enqueued.as_ref() == Some(head)))
-    }
+/// Whether orange put this commit into the merge queue.
+fn was_enqueued(store: &Store, task: &Task, head: &CommitId) -> Result<bool, Failure> {
+    let stored = StoredFacts::load(store, &task.id).map_err(Failure::temporary)?;
+    Ok(stored.is_some_and(|it| it.enqueued.as_ref() == Some(head)))
+}
 
+impl Performer {
     /// Remembers which commit orange put into the merge queue. After a crash before this line, the
     /// next attempt finds it in the queue and remembers it then.
     fn mark_enqueued(

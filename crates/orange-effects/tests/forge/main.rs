@@ -5,6 +5,7 @@
     reason = "a test that cannot set the stage must fail loudly"
 )]
 
+#[expect(clippy::disallowed_methods, reason = "a test reads its own variable")]
 mod binding;
 mod faults;
 mod lessons;

@@ -181,6 +181,17 @@ pub const READS: &[Read] = &[
         },
     },
     Read {
+        name: "fetch_open_heads",
+        run: |it| {
+            let found = changed(it.repository().fetch_open_heads(None)?);
+            let mut heads = found.items.iter().map(|it| it.branch.as_str());
+            assert!(heads.any(|it| it == "feature"), "{found:?}");
+            let again = it.repository().fetch_open_heads(found.etag.as_deref())?;
+            assert_eq!(again, Conditional::Unchanged);
+            Ok(())
+        },
+    },
+    Read {
         name: "probe_branch",
         run: |it| {
             let found = it.repository().probe_branch(&BranchName::new("feature"))?;

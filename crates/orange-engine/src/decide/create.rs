@@ -79,7 +79,7 @@ fn create_at(
     let event = Event {
         version: 1,
         at: context.at,
-        fact: Fact::TaskCreated(created.clone()),
+        fact: Fact::TaskCreated(Box::new(created.clone())),
     };
     let task = task_from_creation(&created, &event);
     (event, task)

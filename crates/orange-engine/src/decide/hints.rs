@@ -40,8 +40,8 @@ fn run_once(mut hints: Vec<String>) -> Vec<String> {
         };
         let mut later = hints[index + 1..].iter();
         if later.any(|it| it.ends_with(&command)) {
-            let before = hints[index][..at].trim_end_matches([' ', ',', ';']);
-            hints[index] = before.to_owned();
+            let before = hints[index][..at].trim_end_matches([' ', ',', ';']).len();
+            hints[index].truncate(before);
         }
     }
     hints

@@ -63,16 +63,15 @@ fn judge(reading: &IssueReading<'_>, label: &str, needed: Permission) -> Result<
 
 impl LabelSettings {
     fn set(&mut self, key: &str, value: &str) -> Result<(), &'static str> {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/:@-".contains(c);
-        let starts_plain = value.starts_with(|c: char| c.is_ascii_alphanumeric());
-        let is_number = key == "priority";
-        if !is_number && !(starts_plain && value.len() <= MAX_VALUE && value.chars().all(is_plain))
-        {
-            return Err("its value is not a name");
-        }
-        if is_number {
+        if key == "priority" {
             let number = value.parse().map_err(|_| "its value is not a number")?;
             return fill(&mut self.priority, number);
+        }
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/:@-".contains(c);
+        let starts_plain = value.starts_with(|c: char| c.is_ascii_alphanumeric());
+        let is_name = starts_plain && value.chars().all(is_plain);
+        if !is_name || value.len() > MAX_VALUE {
+            return Err("its value is not a name");
         }
         let place = match key {
             "agent" => &mut self.agent,

@@ -106,7 +106,7 @@ impl Stage {
             pull_request: None,
         };
         let events = [
-            event(1, Fact::TaskCreated(created)),
+            event(1, Fact::TaskCreated(Box::new(created))),
             event(2, Fact::HooksFinished),
         ];
         let creation = Creation {

@@ -74,7 +74,7 @@ impl Runner {
                 let driver = self.driver.clone();
                 self.spawn(move || Message::Choices(choices(&driver)));
             }
-            Command::SaveDrafts(drafts) => self.draft_saver.save(drafts),
+            Command::SaveDrafts(drafts) => self.draft_saver.save(*drafts),
             Command::ForecastMerge(task) => {
                 let driver = self.driver.clone();
                 self.spawn(move || {

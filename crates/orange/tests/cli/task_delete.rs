@@ -70,10 +70,14 @@ fn only_a_finished_task_can_be_deleted_and_its_files_are_kept() {
     let (code, answer) = stage.json(&["rebuild", "--move-aside", "--json"]);
     assert_eq!(
         (code, answer["tasks"].as_array().unwrap().len()),
-        (0, 0),
+        (0, 1),
         "{answer}"
     );
+    let (_, listed) = stage.json(&["task", "list", "--json"]);
+    assert_eq!(listed["tasks"].as_array().unwrap().len(), 0);
     assert!(trash.join("TASK.md").exists());
+    stage.run_ok(&["task", "delete", &name, "--undo"]);
+    assert!(directory.join("TASK.md").exists());
 }
 
 #[test]

@@ -93,7 +93,7 @@ impl Admin {
         found.push(self.check_store());
         let settings = self.context.settings(None);
         let has_settings = settings.is_ok();
-        found.extend(settings.err().map(broken_settings));
+        found.extend(settings.err().as_ref().map(broken_settings));
         let projects = self.context.projects()?.projects;
         self.check_disks(&projects, &mut found);
         self.check_leftovers(&mut found);
@@ -258,7 +258,7 @@ impl Admin {
 }
 
 /// A finding about `config.toml`; the harnesses of projects cannot be checked without it.
-fn broken_settings(error: DriverError) -> Checkup {
+fn broken_settings(error: &DriverError) -> Checkup {
     let fix = error.report().hints.join("; ");
     Checkup::new("config.toml", Health::Error, error.to_string()).with_fix(fix)
 }

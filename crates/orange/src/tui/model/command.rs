@@ -36,7 +36,7 @@ pub enum Command {
     LoadChoices,
     LoadWorkspaces,
     /// Save what the user has typed.
-    SaveDrafts(Drafts),
+    SaveDrafts(Box<Drafts>),
     /// Find out what a merge of a task would do.
     ForecastMerge(TaskId),
 }

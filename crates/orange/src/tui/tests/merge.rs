@@ -172,33 +172,6 @@ fn the_merge_dialog_shows_what_would_happen_and_offers_what_works() {
     let action = Action::ask(&task, ask).for_commit(Some(&head));
     let commands = press(&mut model, key(KeyCode::Char('h')));
     assert_eq!(commands, [Command::Act(1, action)]);
-    // Uncommitted files are named, and a key merges without them.
-    let mut dirty = forecast(0, None);
-    dirty.uncommitted = ["a.txt", "b.txt", "c.txt", "d.txt"]
-        .map(String::from)
-        .to_vec();
-    let ((letters, text), mut model) = shown(dirty);
-    assert_eq!(letters, "hycrs");
-    let expected = "uncommitted files: `a.txt`, `b.txt`, `c.txt` and 1 more. `h` merges without";
-    assert!(text.contains(expected), "{text}");
-    let commands = press(&mut model, key(KeyCode::Char('h')));
-    assert!(
-        matches!(
-            &commands[..],
-            [Command::Act(
-                1,
-                Action::Ask {
-                    ask: RequestKind::Merge {
-                        only_head: true,
-                        ..
-                    },
-                    head: Some(_),
-                    ..
-                }
-            )]
-        ),
-        "{commands:?}"
-    );
     let mut moved = forecast(1, Some(MergeObstacle::NotFastForward));
     (moved.new_head, moved.new_commits) = (Some(head), Some(2));
     let ((letters, text), _) = shown(moved);
@@ -241,4 +214,43 @@ fn a_failed_verification_can_be_sent_to_the_agent() {
     let commands = press(&mut model, key(KeyCode::Char('a')));
     assert_eq!(commands, [Command::Act(1, Action::SendMergeFailure(task))]);
     assert_eq!(model.mode, Mode::Browse);
+}
+
+#[test]
+fn the_merge_dialog_names_uncommitted_files_and_merges_without_them() {
+    let task = TaskId::new("k3f9");
+    let mut model = model();
+    choose(&mut model, "k3f9");
+    press(&mut model, key(KeyCode::Char('m')));
+    let mut dirty = forecast(0, None);
+    dirty.uncommitted = ["a.txt", "b.txt", "c.txt", "d.txt"]
+        .map(String::from)
+        .to_vec();
+    update(&mut model, Message::MergeForecast(task, Ok(dirty)));
+    let Mode::Confirm(question) = &model.mode else {
+        panic!("{:?}", model.mode)
+    };
+    let letters: String = question.choices.iter().map(|choice| choice.key).collect();
+    assert_eq!(letters, "hycrs");
+    let text = question.consequences.join("\n");
+    let expected = "uncommitted files: `a.txt`, `b.txt`, `c.txt` and 1 more. `h` merges without";
+    assert!(text.contains(expected), "{text}");
+    let commands = press(&mut model, key(KeyCode::Char('h')));
+    assert!(
+        matches!(
+            &commands[..],
+            [Command::Act(
+                1,
+                Action::Ask {
+                    ask: RequestKind::Merge {
+                        only_head: true,
+                        ..
+                    },
+                    head: Some(_),
+                    ..
+                }
+            )]
+        ),
+        "{commands:?}"
+    );
 }

@@ -185,7 +185,11 @@ fn the_help_explains_the_signs_only_where_they_are() {
         let area = Rect::new(0, 0, 120, 60);
         let mut buffer = Buffer::empty(area);
         draw_on(model, area, &mut buffer);
-        let text: String = buffer.content.iter().map(|it| it.symbol()).collect();
+        let text: String = buffer
+            .content
+            .iter()
+            .map(ratatui::buffer::Cell::symbol)
+            .collect();
         text.contains("checks passed, failed, running") && text.contains("show request")
     };
     assert!(!explained(&model));

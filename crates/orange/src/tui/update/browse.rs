@@ -19,13 +19,11 @@ use crate::tui::model::mode::{Alert, Choice, MessageDraft, Mode, Question};
 use crate::tui::theme::Tone;
 
 pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
-    match key_action(model, key) {
-        Some(action) => perform(model, action),
-        None => {
-            explain_missing_editor(model, key);
-            Vec::new()
-        }
+    if let Some(action) = key_action(model, key) {
+        return perform(model, action);
     }
+    explain_missing_editor(model, key);
+    Vec::new()
 }
 
 /// Says why a key opens no text field. What the user types next would otherwise act as keys.

@@ -53,7 +53,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Command> {
         if let Some(task) = model.detail.task.clone() {
             model.detail.set_review(&model.drafts.review(&task));
         }
-        commands.push(Command::SaveDrafts(model.drafts.clone()));
+        commands.push(Command::SaveDrafts(Box::new(model.drafts.clone())));
     }
     update_derived(model, &mut commands);
     commands

@@ -110,6 +110,7 @@ fn fifty_pull_requests_are_one_request() {
 }
 
 #[test]
+#[ignore = "takes two minutes; `.ci/long` runs it"]
 fn an_unchanged_hour_of_five_hundred_costs_little_and_writes_nothing() {
     let it = ForgeStage::in_memory("minimal");
     open_tasks(&it, 500);
@@ -185,6 +186,7 @@ fn ticks(pid: u32) -> u64 {
 /// The time of the supervisor alone; on a machine that is busy, it is the same.
 #[test]
 #[cfg(target_os = "linux")]
+#[ignore = "takes two minutes; `.ci/long` runs it"]
 fn watching_five_hundred_takes_little_of_a_core() {
     let it = ForgeStage::in_memory("minimal");
     open_tasks(&it, 500);

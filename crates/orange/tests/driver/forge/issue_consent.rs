@@ -188,7 +188,7 @@ fn lesson_92_a_finished_issue_is_not_started_again() {
         });
     }
     wait_for(&it, "a verdict", || it.judged_issues() == [number]);
-    assert_eq!(it.all_tasks(), [first.clone()]);
+    assert_eq!(it.all_tasks(), std::slice::from_ref(&first));
     let found = reasons(&it);
     assert!(
         found[&number].contains("a task was created for this text"),

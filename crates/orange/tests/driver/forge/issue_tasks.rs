@@ -111,7 +111,7 @@ fn a_death_after_the_commit_leaves_one_task_that_starts_later() {
     let _supervisor = RunningSupervisor::start(&it.stage);
     it.stage.wait_for_status(&id, "working");
     wait_for("a verdict", || it.judged_issues() == [number]);
-    assert_eq!(it.all_tasks(), [id.clone()]);
+    assert_eq!(it.all_tasks(), std::slice::from_ref(&id));
     let events = it.stage.store().events(&id, 0).unwrap();
     let first = &events.first().unwrap().event.fact;
     let orange_engine::event::Fact::TaskCreated(created) = first else {
