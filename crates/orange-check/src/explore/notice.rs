@@ -63,8 +63,8 @@ fn note_edge(workflow: &Workflow, task: &Task, changed: &StatusChange, found: &m
     }
 }
 
-/// The edge by which a status changed. Of the edges with the same source, target and trigger, at
-/// most one is open to a role while its guard holds (load rule 7).
+/// The edge by which a status changed. It is unique: load rule 7 forbids two edges with the same
+/// source, target and trigger that are open to the same role and whose guards can both hold.
 fn edge_taken(workflow: &Workflow, task: &Task, changed: &StatusChange) -> Option<usize> {
     let leads = |edge: &Edge| {
         edge.from == changed.from

@@ -1,4 +1,4 @@
-//! Mutations: performed first, then shown by the executor.
+//! Performs mutations, before the executor builds the answer from their results.
 
 use std::collections::HashMap;
 
@@ -24,11 +24,11 @@ pub enum Change {
     Pull(u64, u64),
     Thread(u64, u64, u64),
     Queued(u64, u64),
-    /// The branch is absent when one of that name exists.
+    /// The last is the id of the new branch; absent if a branch of the wanted name existed.
     Linked(u64, u64, Option<u64>),
 }
 
-/// GitHub's type of error and its message.
+/// GitHub's error type and message.
 pub type Refusal = (&'static str, String);
 
 /// Performs one field of a mutation.
@@ -135,7 +135,7 @@ fn judge_enqueue(world: &World, id: u64, number: u64, head: Option<&str>) -> Res
     Ok(())
 }
 
-/// Makes a branch for an issue.
+/// Creates a branch for an issue, and links them.
 fn link(world: &mut World, id: u64, number: u64, input: &Value) -> Result<Change, Refusal> {
     let branch = world.new_id();
     let missing = || ("NOT_FOUND", "Could not resolve to a repository".to_owned());
@@ -152,7 +152,7 @@ fn link(world: &mut World, id: u64, number: u64, input: &Value) -> Result<Change
     let name = name.unwrap_or_else(|| format!("{number}-{}", slug.join("-")));
     let oid = input["oid"].as_str().unwrap_or_default();
     let target = format!("refs/heads/{name}");
-    // The old value says that it must not exist yet.
+    // With this old value, git refuses if the branch exists.
     let none = "0".repeat(40);
     if try_git(&repository.path, &["update-ref", &target, oid, &none]).is_err() {
         return Ok(Change::Linked(id, number, None));
@@ -167,7 +167,7 @@ fn link(world: &mut World, id: u64, number: u64, input: &Value) -> Result<Change
 /// The root of a mutation, whose fields have been performed.
 pub struct MutationRoot<'w> {
     pub view: View<'w>,
-    /// By the name in the answer: what came of it, and the client's own id.
+    /// By the key in the answer: the result of the mutation, and its `clientMutationId`.
     pub changes: &'w HashMap<String, (Result<Change, Refusal>, Value)>,
 }
 

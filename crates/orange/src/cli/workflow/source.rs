@@ -1,4 +1,4 @@
-//! Which workflow an answer is about.
+//! The workflow that the JSON of a command describes.
 
 use orange_config::{Origin, Source};
 use serde::Serialize;
