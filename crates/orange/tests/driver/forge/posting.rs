@@ -166,12 +166,13 @@ fn twenty_processes_at_once_write_one_comment() {
     let (id, number) = it.task_for_issue("reviewing");
     let start = || {
         let mut orange = it.stage.orange(&["forge", "look", id.as_str()]);
-        orange.stdout(Stdio::null()).stderr(Stdio::null());
+        orange.stdout(Stdio::piped()).stderr(Stdio::piped());
         orange.spawn().unwrap()
     };
-    let mut callers: Vec<_> = (0..20).map(|_| start()).collect();
-    for caller in &mut callers {
-        assert!(caller.wait().unwrap().success());
+    let callers: Vec<_> = (0..20).map(|_| start()).collect();
+    for caller in callers {
+        let output = caller.wait_with_output().unwrap();
+        assert!(output.status.success(), "{output:?}");
     }
     assert_eq!(it.comments(number).len(), 1);
     assert_eq!(it.write_count("issues/create-comment"), 1);
