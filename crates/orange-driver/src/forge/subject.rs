@@ -75,8 +75,8 @@ impl Subject<'_> {
         Ok(self.git.contains_work(&tip, work)?)
     }
 
-    /// What an open pull request of others means for the task that reviews it: what is wrong with
-    /// it is up to its author, so no agent is told, but the user is.
+    /// What an open pull request of others means for the task that reviews it: its author
+    /// has to correct it, so orange tells the user and gives nothing to an agent.
     pub(super) fn outside_concern(
         &self,
         own: &CommitId,

@@ -271,7 +271,7 @@ fn a_missing_repository_is_never_replaced_by_the_one_around_it() {
     let mut update = stage.orange(&["project", "update", "app", "--path", "moved"]);
     let output = update.current_dir(stage.path("")).output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    // The start succeeds now: by itself, or again if it was given up meanwhile.
+    // The start succeeds now: a retry that is due does it, or a new start if none is left.
     stage.wait_until_idle(&id);
     if stage.task(&id).status.as_str() == "pending" {
         let mut spawn = stage.orange(&["task", "spawn", "fix", "--wait", "60"]);

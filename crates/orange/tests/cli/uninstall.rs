@@ -34,6 +34,10 @@ fn stage_with_work() -> (Stage, TaskId) {
     stage.wait_for_turn("worker-1");
     stage.wait_until_idle(&id);
     stage.run_ok(&["workspace", "init", "2"]);
+    fs::write(stage.path("home/forge-looks.json"), "{}").unwrap();
+    let texts = stage.path("home/pull-requests/app");
+    fs::create_dir_all(&texts).unwrap();
+    fs::write(texts.join("7-abc.md"), "# Pull request #7\n").unwrap();
     (stage, id)
 }
 

@@ -13,9 +13,10 @@ use crate::DriverError;
 const UNFINISHED: &str = ".unfinished";
 
 /// Entries of the home that are yours, or that you may want to read.
-const MOVED: [&str; 7] = [
+const MOVED: [&str; 8] = [
     "tasks",
     "trash",
+    "pull-requests",
     "workflows",
     "harnesses",
     "config.toml",
@@ -24,7 +25,7 @@ const MOVED: [&str; 7] = [
 ];
 
 /// Entries that only orange reads.
-const DELETED_FILES: [&str; 12] = [
+const DELETED_FILES: [&str; 13] = [
     "orange.db",
     "orange.db-wal",
     "orange.db-shm",
@@ -35,6 +36,7 @@ const DELETED_FILES: [&str; 12] = [
     "projects.lock",
     "drafts.lock",
     "posting.lock",
+    "forge-looks.json",
     "supervisor.wanted",
     "supervisor.lock",
 ];

@@ -204,7 +204,7 @@ fn a_merge_elsewhere_ends_the_review() {
     let id = created(&answer);
     it.stage.wait_for_status(&id, "reviewing");
     it.stage.wait_until_idle(&id);
-    // New commits are for the user to judge; no agent is told.
+    // The user judges new commits; no agent gets them.
     it.forge.commit("eve/app", "theirs", &[("more.txt", "y\n")]);
     it.look(&id);
     let attention = it.stage.task(&id).attention;
