@@ -76,6 +76,7 @@ fn a_comment_of_another_dashboard_is_shown() {
     let stage = Stage::new("default");
     let id = super::create_reviewed_task(&stage);
     let terminal = open(&stage);
+    terminal.wait_for("NEEDS YOU 1");
     terminal.press(&["3"]);
     terminal.wait_for("fixed");
     let comment = serde_json::json!({
