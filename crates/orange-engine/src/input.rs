@@ -8,6 +8,7 @@ use crate::document::Document;
 use crate::effect::{EffectId, EffectOutcome, MergeStrategy};
 use crate::evidence::Evidence;
 use crate::forge::issue::IssueLink;
+use crate::job::JobLink;
 use crate::forge::knowledge::Knowledge;
 use crate::forge::pull_request::{PullRequestLink, PullRequestReading, ReviewDecision};
 use crate::language::Workflow;
@@ -357,6 +358,8 @@ pub struct NewTask {
     pub queueing: Queueing,
     /// The issue that it is for.
     pub issue: Option<IssueLink>,
+    /// The job that it is for.
+    pub job: Option<JobLink>,
     /// The pull request that it is for.
     pub pull_request: Option<PullRequestLink>,
 }

@@ -97,6 +97,8 @@ name! {
     FieldName,
     /// A limit that the workflow declares once.
     LimitName,
+    /// A job of the user's schedule.
+    JobName,
     /// A group of tasks that do the same work with different agents.
     GroupName,
     /// An opaque text that no earlier input contained; run ids are made from it.

@@ -9,6 +9,7 @@ use crate::document::{SectionHash, SectionName};
 use crate::effect::{Effect, EffectId, PlannedEffect};
 use crate::evidence::Evidence;
 use crate::forge::issue::IssueLink;
+use crate::job::JobLink;
 use crate::forge::pull_request::PullRequestLink;
 use crate::forge::reaction::ReactionRecord;
 use crate::language;
@@ -73,6 +74,9 @@ pub struct Task {
     /// The issue it was created for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueLink>,
+    /// The job it was created for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobLink>,
     /// The pull request of the branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_request: Option<PullRequestLink>,

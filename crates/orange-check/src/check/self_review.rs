@@ -103,7 +103,7 @@ fn bypass_finding(workflow: &Workflow, explored: &Exploration, edge: &Edge) -> O
             let steps = path.map(|step| explored.steps[step].clone()).collect();
             let (from, to) = (&edge.from, &edge.to);
             let hint = format!(
-                "give the transition a gate that requires the PASS, {}",
+                "give the transition a gate that requires the PASS; {}",
                 by_judges_hint(workflow, from)
             );
             Some(
@@ -157,10 +157,11 @@ fn judge_at_work(workflow: &Workflow, state: &State, edge: &Edge) -> Option<Find
         FindingCode::SelfReview,
         Some(edge.at),
         format!(
-            "the {role} judges in `{from}` what the {role} did in `{work}`: it can pass its own \
-             work to `{to}`"
+            "the {role} judges in `{from}` what the {role} did in `{work}`: it can approve its \
+             own work and move it to `{to}`"
         ),
-        "let another role judge: declare one under `roles`, and start it with `role`",
+        "let another role judge: declare one under `roles`, and name it as `role` in the hook that \
+         starts the reviewing agent",
     ))
 }
 
@@ -309,7 +310,7 @@ fn finding(workflow: &Workflow, edge: &Edge, role: &Role, steps: Vec<Step>) -> F
         FindingCode::SelfReview,
         Some(edge.at),
         format!("the {role} can itself write the PASS that leads from `{from}` to `{to}`"),
-        format!("give the gate `from_role: [{judges}]` and `fresh: true`, {by}"),
+        format!("give the gate `from_role: [{judges}]` and `fresh: true`; {by}"),
     )
     .with_story(Story::from_steps(workflow, steps))
 }
@@ -323,5 +324,5 @@ fn judges(workflow: &Workflow, status: &Status) -> String {
 
 fn by_judges_hint(workflow: &Workflow, status: &Status) -> String {
     let judges = judges(workflow, status);
-    format!("and the transition `by: [{judges}, engine]`")
+    format!("give the transition `by: [{judges}, engine]`")
 }

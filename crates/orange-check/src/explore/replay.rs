@@ -117,6 +117,7 @@ pub fn new_task_of(step: &Step) -> Option<(NewTask, DecisionContext)> {
         agent_settings: AgentSettings::default(),
         queueing: Queueing::default(),
         issue: None,
+        job: None,
         pull_request: None,
     };
     let context = DecisionContext {

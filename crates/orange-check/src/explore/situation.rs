@@ -132,6 +132,7 @@ impl Situation {
             sections: BTreeMap::new(),
             submission: None,
             issue: None,
+            job: None,
             pull_request: self.has_pull_request.then(pull_request),
             reactions: ReactionRecord::default(),
             report: None,

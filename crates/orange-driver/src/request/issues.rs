@@ -292,6 +292,7 @@ pub(super) fn request_of(project: &ProjectName) -> NewTaskRequest {
             ..Queueing::default()
         },
         issue: None,
+        job: None,
         pull_request: None,
     }
 }

@@ -8,6 +8,7 @@ use orange_engine::event::Event;
 use orange_engine::forge::issue::IssueLink;
 use orange_engine::forge::pull_request::PullRequestLink;
 use orange_engine::input::{DecisionContext, Facts, NewTask};
+use orange_engine::job::JobLink;
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
 use orange_engine::task::{AgentSettings, Queueing};
@@ -54,6 +55,8 @@ pub struct NewTaskRequest {
     pub queueing: Queueing,
     /// The issue that it is for.
     pub issue: Option<NewIssue>,
+    /// The job that it is for.
+    pub job: Option<JobLink>,
     /// The pull request that it is for.
     pub pull_request: Option<PullRequestLink>,
 }
@@ -211,6 +214,7 @@ impl Steps {
                 agent_settings: new.agent_settings.clone(),
                 queueing: prepared.queueing.clone(),
                 issue: new.issue.as_ref().map(|it| it.link.clone()),
+                job: new.job.clone(),
                 pull_request: new.pull_request.clone(),
             };
             let plan = match create(&prepared.workflow, &task, &context) {

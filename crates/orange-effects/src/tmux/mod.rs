@@ -171,7 +171,7 @@ pub enum TmuxError {
     #[error("pane {0} accepts no input now: you are scrolling in it, or its agent has exited")]
     NoInput(PaneId),
     /// A nudge must be one short line.
-    #[error("cannot nudge with `{0}`: write one line of at most {limit} characters", limit = nudge::MAX_CHARS)]
+    #[error("cannot type `{0}` into the terminal of an agent: it must be one line of at most {limit} characters", limit = nudge::MAX_CHARS)]
     NotALine(String),
     #[error(transparent)]
     File(#[from] PrivateFileError),

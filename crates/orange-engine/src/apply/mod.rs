@@ -219,6 +219,7 @@ pub(crate) fn task_from_creation(creation: &TaskCreation, event: &Event) -> Task
             .collect(),
         submission: None,
         issue: creation.issue.clone(),
+        job: creation.job.clone(),
         pull_request: creation.pull_request.clone(),
         reactions: ReactionRecord::default(),
         report: None,

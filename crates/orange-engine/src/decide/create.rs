@@ -72,6 +72,7 @@ fn create_at(
         agent_settings: new.agent_settings.clone(),
         queueing: new.queueing.clone(),
         issue: new.issue.clone(),
+        job: new.job.clone(),
         pull_request: new.pull_request.clone(),
         fields: workflow.fields.clone(),
         sections: existing_sections(workflow, context),

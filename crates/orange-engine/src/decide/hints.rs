@@ -54,6 +54,9 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
     let confirmation = if needs_yes { " --yes" } else { "" };
     let same_command = repeat_command(refusal) + confirmation;
     Some(match missing {
+        Blocker::Terminal {
+            is_cancelled: true, ..
+        } => format!("continue it with `orange task reopen {task}`"),
         Blocker::Terminal { .. }
         | Blocker::NotCancelled {
             has_ended: true, ..
@@ -263,7 +266,11 @@ pub fn address_caller_in_worktree(refusal: &mut Refusal) {
         _ => false,
     };
     if refusal.missing.iter().any(is_for_user) {
-        let command = user_command(refusal);
+        let is_confirmation = |it: &Blocker| matches!(it, Blocker::ConfirmationNeeded { .. });
+        let mut command = user_command(refusal) + &named_head(&refusal.attempt);
+        if refusal.missing.iter().any(is_confirmation) {
+            command += " --yes";
+        }
         refusal.hints = vec![format!(
             "you are in the worktree of `{}`, where commands count as the worker's; run \
              `{command}` from another directory",

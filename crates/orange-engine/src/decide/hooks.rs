@@ -357,6 +357,7 @@ pub(super) fn fill(prompt: &Prompt, steps: &PlanBuilder<'_>, message: &str) -> S
                 from.map(ToString::to_string).unwrap_or_default()
             }
             "harness" => task.harness.to_string(),
+            "message" if message.is_empty() => String::from("(no message)"),
             "message" => message.to_owned(),
             "report" => {
                 let report = task.report.as_ref();

@@ -234,6 +234,7 @@ fn create_task(
         agent_settings: AgentSettings::default(),
         queueing: Queueing::default(),
         issue: None,
+        job: None,
         pull_request: None,
     };
     // Do not wait: the supervisor performs the effects that this request plans.

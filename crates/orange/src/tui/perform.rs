@@ -191,6 +191,7 @@ fn new_task(driver: &Driver, draft: &TaskDraft) -> Result<NewTaskRequest, Driver
             ..Queueing::default()
         },
         issue: None,
+        job: None,
         pull_request: None,
     })
 }

@@ -38,6 +38,7 @@ impl RequestDecision<'_> {
         let has_ended = self.steps.workflow.is_terminal(status);
         has_ended.then(|| Blocker::Terminal {
             status: status.clone(),
+            is_cancelled: self.steps.workflow.is_cancelled(status),
         })
     }
 

@@ -218,17 +218,20 @@ impl<'a> RequestDecision<'a> {
         }
         let mut rejection = self.steps.clone();
         let by = self.request.by.clone();
-        let reason = if by == Role::Human {
-            format!(
-                "TASK.md requests `{to}`, but orange cannot tell who wrote that; if you want it, \
-                 run `orange task update {} --status {to}`",
-                task.id
-            )
-        } else {
-            match self.move_to(to) {
-                Decision::Refusal(refusal) => refusal.to_string(),
-                other => return other,
+        let is_confirmation = |it: &Blocker| matches!(it, Blocker::ConfirmationNeeded { .. });
+        let task = task.id.clone();
+        let reason = match self.move_to(to) {
+            // Only the user's own command can confirm.
+            Decision::Refusal(refusal)
+                if by != Role::Human || !refusal.missing.iter().all(is_confirmation) =>
+            {
+                refusal.to_string()
             }
+            other if by != Role::Human => return other,
+            _ => format!(
+                "TASK.md requests `{to}`, but orange cannot tell who wrote that; if you want it, \
+                 run `orange task update {task} --status {to}`"
+            ),
         };
         if by == Role::Human {
             rejection.raise_attention(reason.clone());

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::interruption::WaitSubject;
 use super::outcome::{Outcome, stale_files_warning, unsent_message_warning};
 use super::progress::{WaitMode, run_with_progress};
-use crate::cli::answer::words::{WaitBody, wait_bodies};
+use crate::cli::answer::words::{WaitBody, parse_seconds, wait_bodies};
 use crate::cli::{Error, Exit, Shape, hint_paragraph, push_error};
 use crate::output::{Output, Style, Text};
 
@@ -62,7 +62,7 @@ pub struct Target {
 pub struct WaitArgs {
     /// Wait at most this many seconds for orange to finish its part, such as a start or a merge;
     /// then exit with 5 while orange continues [default: the setting `wait`].
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub wait: Option<u64>,
 }
 

@@ -300,6 +300,7 @@ fn new_task(
             ..Queueing::default()
         },
         issue: None,
+        job: None,
         pull_request: None,
     })
 }
@@ -397,7 +398,7 @@ fn registration_text(project: &Project, width: Option<usize>) -> Text {
     let mut text = Text::new();
     let message = format!(
         "registered `{path}` as project `{name}` with the default branch `{branch}` and the \
-         harness `{harness}`; to change these settings, run `orange project update {name}`"
+         harness `{harness}`; `orange project update --help` says how to change these settings"
     );
     text.push_line(&[(Style::Plain, &message)], 4, width);
     text

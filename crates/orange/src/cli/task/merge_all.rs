@@ -68,7 +68,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         lines.push(match merge(args, &driver, &row, environment, output) {
             Ok(line) => line,
             // The user wants to stop, not to continue with the next task.
-            Err(error) if error.exit == Exit::Interrupted => return Err(error),
+            Err(error) if error.is_interruption() => return Err(error),
             Err(error) => Line {
                 problem: Some(error.message.clone()),
                 hints: error.hints_given().to_vec(),

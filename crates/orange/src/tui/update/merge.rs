@@ -149,14 +149,19 @@ fn consequences(entry: &Entry, forecast: Option<Forecast<'_>>) -> Vec<String> {
             lines.extend(outcome(forecast));
         }
     }
-    lines.extend([
-        String::from(
-            "A checkout on the default branch is fast-forwarded; if it has uncommitted changes, \
+    let is_refused = matches!(forecast, Some(Ok(it))
+        if it.new_head.is_some() || uncommitted(it).is_some());
+    lines.push(String::from(
+        "A checkout on the default branch is fast-forwarded; if it has uncommitted changes, \
              nothing is merged.",
-        ),
-        String::from("Nothing is merged if the branch has later commits or uncommitted files."),
-        String::from("Then the agents are stopped and the worktree is released."),
-    ]);
+    ));
+    if !is_refused {
+        let sentence = "Nothing is merged if the branch has later commits or uncommitted files.";
+        lines.push(String::from(sentence));
+    }
+    lines.push(String::from(
+        "Then the agents are stopped and the worktree is released.",
+    ));
     lines
 }
 
