@@ -315,7 +315,7 @@ pub enum PendingState {
 }
 
 impl Task {
-    /// The number that a guard reads; a field that the task does not have counts as zero.
+    /// The value of a field for a guard; zero if the task does not have the field.
     pub fn value(&self, field: &FieldName) -> i64 {
         match field.as_str() {
             language::CRASH_COUNT => self.crash_count,
@@ -354,7 +354,7 @@ impl Task {
         self.runs.values().any(is_live) || waiting.any(|it| is_named(&it.planned.effect))
     }
 
-    /// Whether a pending message will start this role if no agent is running.
+    /// Whether a pending message will start an agent of this role if none is running.
     pub fn is_being_notified(&self, role: &Role) -> bool {
         self.pending.iter().any(|pending| {
             matches!(&pending.planned.effect, Effect::NotifyRole(notify)

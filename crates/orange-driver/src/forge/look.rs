@@ -33,10 +33,10 @@ use crate::forge::snapshot::{Findings, PullRequestSnapshot, StoredFacts};
 use crate::forge::subject::{Judgement, Subject};
 use crate::forge::{Forge, ForgeFailure};
 
-/// How long a look answers the gates of a decision that follows from it.
+/// For how long the facts of a look are reused for the gates of the decision that follows.
 const RECENT_SECONDS: u64 = 10;
 
-/// The facts of the last look at each task, by this process.
+/// For each task, the facts of the last look by this process, and when it was made.
 #[derive(Clone, Default)]
 pub(crate) struct RecentLooks(Arc<Mutex<BTreeMap<TaskId, (PullRequestFacts, Timestamp)>>>);
 
@@ -100,7 +100,8 @@ impl Forge {
     }
 
     /// Looks at the pull request of a task; finds the one of its branch if none is linked. `None`
-    /// if there is none, or the project has no forge. `seen` is a cheap look that was just made.
+    /// if there is none, or the project has no forge. `seen` is the result of a cheap look
+    /// (`glance`) that was just made.
     pub(crate) fn look(
         &self,
         store: &Store,
@@ -249,7 +250,8 @@ impl Forge {
                     ));
                     return Ok(None);
                 }
-                // Its author may have pushed since; a branch with nothing else ends with it.
+                // The author may have pushed since the task's branch was fetched. If the merged
+                // work contains everything on that branch, the branch's own head counts as merged.
                 if let Some(own) = own.as_ref().filter(|_| subject.link.is_outside)
                     && subject.git.contains_work(&work, own)?
                 {
@@ -347,7 +349,7 @@ impl Forge {
         })
     }
 
-    /// The file about a concern, which is written once.
+    /// The path of the file about a concern. Writes the file if it does not exist.
     fn file(
         &self,
         subject: &Subject<'_>,
@@ -366,7 +368,7 @@ impl Forge {
     }
 }
 
-/// The open pull request of a branch, also one that was opened elsewhere.
+/// The open pull request of a branch, even if it was not opened by orange.
 pub(crate) fn find_link(
     session: &mut Session,
     address: &RepositoryAddress,
@@ -395,7 +397,7 @@ pub(crate) fn find_link(
     }
 }
 
-/// The cheap look at one pull request.
+/// A cheap look at one pull request, without the details of its checks and discussion.
 pub(crate) fn glance(
     session: &mut Session,
     link: &PullRequestLink,
@@ -450,7 +452,7 @@ fn facts(pull_request: &PullRequest, judgement: &Judgement) -> PullRequestFacts 
 }
 
 impl Forge {
-    /// The cheap look at many pull requests of a host.
+    /// A cheap look at many pull requests of a host.
     pub(crate) fn glance_all(&self, host: &Host, ids: &[String]) -> Result<Glance, ForgeFailure> {
         self.with_session(host, |session| {
             Ok(fetch_glance(&mut session.client, ids, &mut session.chunk))

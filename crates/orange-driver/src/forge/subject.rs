@@ -50,7 +50,7 @@ impl Judgement {
 }
 
 impl Subject<'_> {
-    /// The commit whose work a merged pull request has to have brought into the base.
+    /// The commit whose work is in the base branch if the pull request was really merged.
     pub(super) fn merged_work(&self, own: Option<CommitId>) -> Result<CommitId, ForgeFailure> {
         if self.link.is_outside {
             return Ok(self.git.fetch_pull_request(self.link.number)?);
@@ -58,7 +58,7 @@ impl Subject<'_> {
         if let Some(own) = own {
             return Ok(own);
         }
-        // A branch that was deleted after the merge leaves its commits for a while.
+        // If the branch was deleted after the merge, git keeps its commits for a while.
         if let Some(submission) = &self.task.submission
             && self.git.commit_named(submission.commit.as_str())?.is_some()
         {
@@ -67,7 +67,8 @@ impl Subject<'_> {
         Ok(self.git.fetch_pull_request(self.link.number)?)
     }
 
-    /// Whether the remote's default branch has this work; the forge's word is no proof.
+    /// Whether the remote's default branch has this work. Asks git, because the forge's answer is
+    /// no proof.
     pub(super) fn is_in_base(&self, work: &CommitId) -> Result<bool, ForgeFailure> {
         let Some(tip) = self.git.fetch_tip(&self.default)? else {
             return Ok(false);

@@ -281,7 +281,8 @@ impl Steps {
                 .workspaces
                 .describe_project(directory, None, None, None)?;
             let mut harness = new.harness.clone();
-            // Without its own harness the project follows config.toml, also when that changes.
+            // A project without its own harness uses the one in config.toml, even after that
+            // changes.
             if harness.is_none() && self.context.settings(None)?.harness.is_none() {
                 harness = self.context.first_installed(harnesses);
             }
@@ -300,7 +301,8 @@ pub(crate) fn refuse_nul(what: &'static str, text: Option<&String>) -> Result<()
     Ok(())
 }
 
-/// The first text of TASK.md; the engine's own keys follow with the first projection.
+/// The first text of TASK.md. The keys that the engine maintains are added when the file is first
+/// written.
 fn first_text(
     id: &TaskId,
     new: &NewTaskRequest,

@@ -1,4 +1,4 @@
-//! Suggests the command that a mistyped or unknown one may mean.
+//! Suggests a command for a mistyped or unknown one.
 
 use clap::Command;
 

@@ -193,7 +193,7 @@ impl Admin {
             plan_worktree(plan, &git, record.path, is_released);
         }
         let lines = git.added_excludes()?;
-        // Another home that has worktrees there needs the lines.
+        // Another home that has worktrees in this repository needs the lines.
         if !lines.is_empty() && !git.has_workspaces_outside(&self.context.home.workspaces())? {
             plan.excludes.push(ExcludedLines {
                 repository: project.path.clone(),
@@ -241,8 +241,8 @@ impl Admin {
     }
 }
 
-/// Adds a worktree to what is removed or to what is kept, by the rules of the removal itself.
-/// `is_released` says whether its work is saved first.
+/// Adds a worktree to the plan, as one to remove or as one to keep, by the same rules as the
+/// removal itself. With `is_released`, the removal saves the work in it first.
 fn plan_worktree(plan: &mut UninstallPlan, git: &Git, path: PathBuf, is_released: bool) {
     let read = || -> Result<Result<WorktreeToRemove, Vec<String>>, GitError> {
         let worktree = git.worktree(&path)?;
@@ -315,7 +315,7 @@ fn open_worktree(path: &Path, environment: &Environment) -> Result<Option<Git>, 
     }
 }
 
-/// A path without links, for comparing; the home may be behind one.
+/// A path without symbolic links, for comparisons: the home itself may be a link.
 fn real_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

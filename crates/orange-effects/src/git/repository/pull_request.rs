@@ -42,7 +42,8 @@ impl Git {
         found.ok_or(GitError::NoCommit { branch: name })
     }
 
-    /// Makes a branch at a commit; returns false if it exists at another one. Never moves a branch.
+    /// Creates a branch at a commit. Returns false if the branch exists at another commit, or if
+    /// its name clashes with another branch. Never moves a branch.
     pub fn create_branch_at(
         &self,
         branch: &BranchName,
@@ -59,7 +60,7 @@ impl Git {
         let call = call.with_arguments([commit.as_str(), &self.null_id()]);
         match call.succeed() {
             Ok(()) => Ok(true),
-            // Another process may have made it just now.
+            // Another process may have created the branch just now.
             Err(error) => match self.branch(branch)? {
                 Some(found) => Ok(found == *commit),
                 None => Err(error),

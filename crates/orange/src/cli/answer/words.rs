@@ -17,7 +17,8 @@ pub fn count_noun(count: usize, noun: &str) -> String {
     format!("{count} {noun}{ending}")
 }
 
-/// Introduces the place of the git directories of a removed worktree's submodules.
+/// The words before the path at which the git directories of a removed worktree's submodules are
+/// kept.
 pub const SUBMODULES_KEPT: &str = "submodules with commits that no remote has are in";
 
 const MINUTE: u64 = 60;

@@ -129,7 +129,7 @@ fn confirm(model: &Model, question: &Question, area: Rect, buffer: &mut Buffer) 
     put_lines(model, &lines, inside, buffer);
 }
 
-/// Folds texts; an empty one is an empty line.
+/// Folds texts into lines; an empty text becomes an empty line.
 fn paragraphs(texts: &[String], width: usize) -> impl Iterator<Item = (Tone, String)> {
     let fold = move |text: &String| match text.as_str() {
         "" => vec![String::new()],
