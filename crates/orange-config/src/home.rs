@@ -68,6 +68,11 @@ impl Home {
         self.0.join("config.toml")
     }
 
+    /// What happens by the clock; the user may edit it.
+    pub fn jobs(&self) -> PathBuf {
+        self.0.join("jobs.toml")
+    }
+
     pub fn projects(&self) -> PathBuf {
         self.0.join("projects.json")
     }

@@ -2,15 +2,17 @@
 //!
 //! Precedence: `ORANGE_HOME`, then `~/orange`; a workflow or harness in orange's home, then the
 //! shipped one with the same name; for settings, see the module `settings`. Reading creates nothing;
-//! `new_workflow` and `projects` are the only modules here that write.
+//! `new_workflow`, `projects` and `jobs` are the only modules here that write.
 
 pub mod clock;
 mod env;
 mod harness;
 mod home;
+mod jobs;
 mod passed_variables;
 mod projects;
 mod settings;
+mod user_file;
 mod workflows;
 
 pub use env::{
@@ -28,6 +30,9 @@ pub use harness::readiness::{AnswerPlace, Readiness, ReadyState};
 pub use harness::result::{ResultStatus, RunResult};
 pub use harness::usage::{UsageCount, UsageLocations, UsageSource};
 pub use home::{Home, HomeError};
+pub use jobs::{
+    Job, JobProblem, JobTask, JobWork, Jobs, JobsError, NewJob, Schedule, ScheduleError,
+};
 pub use passed_variables::{AGENT_VARIABLES, PANE_VARIABLES, PASSED_VARIABLES, is_agent_variable};
 pub use projects::{IssueComment, MergePlace, Project, Projects, ProjectsError, WhenFull};
 pub use settings::file::{SettingsError, SettingsProblem};

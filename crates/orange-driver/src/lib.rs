@@ -64,6 +64,8 @@ pub use request::delete::DeleteResult;
 pub use request::drafts::{DraftsFile, DraftsVersion};
 pub use request::issue_task::IssueTaskRequest;
 pub use request::issues::{IssueOutcome, IssueReport, IssueText, IssueVerdict};
+pub use request::jobs::manage::{JobActivity, JobReport, JobReports, JobRunReport};
+pub use request::jobs::runs::JobRunOutcome;
 pub use request::look::LookReport;
 pub use request::permission::AnsweredRequest;
 pub use request::recover::{LostAgents, RespawnReport};

@@ -9,9 +9,9 @@ use crate::document::{SectionHash, SectionName};
 use crate::effect::{Effect, EffectId, PlannedEffect};
 use crate::evidence::Evidence;
 use crate::forge::issue::IssueLink;
-use crate::job::JobLink;
 use crate::forge::pull_request::PullRequestLink;
 use crate::forge::reaction::ReactionRecord;
+use crate::job::JobLink;
 use crate::language;
 use crate::language::workflow::Trigger;
 use crate::names::{

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use orange_config::reason;
 use orange_engine::apply::ReplayError;
+use orange_engine::job::JobLink;
 use orange_engine::names::{BranchName, RunId, Status, TaskId, WorkspaceName};
 use rusqlite::ErrorCode;
 
@@ -128,6 +129,9 @@ pub enum StoreError {
     /// The user does not want this text of the issue.
     #[error("cannot create a task for issue #{number}: you ignored its present text")]
     IssueIgnored { number: u64 },
+    /// An instant of a job has one run.
+    #[error("cannot create a task for {0}: this instant has a run")]
+    JobInstantTaken(JobLink),
     /// The file is in another worktree.
     #[error("cannot move the file of task `{task}` to `{}`: it is at `{}`", .wanted.display(), .path.display())]
     BoundElsewhere {

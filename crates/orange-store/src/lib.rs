@@ -46,6 +46,7 @@ pub use tables::imports::{Import, StoredImport};
 pub use tables::inbox::{Delivery, InboxEntry, NewMessage, UnreadMessage};
 pub use tables::issue_tasks::IssueTask;
 pub use tables::issues::{IssueCursor, IssueDecision, StoredIssue};
+pub use tables::jobs::{JobProgress, JobRun, JobRunState};
 pub use tables::pending::{Pending, PendingProgress, StartAnswer};
 pub use tables::posts::PostRecord;
 pub use tables::pull_requests::PullRequestRecord;

@@ -35,6 +35,7 @@ pub(super) const ALL: &[Step] = &[
     sql(include_str!("migrations/11.sql")),
     sql(include_str!("migrations/12.sql")),
     sql(include_str!("migrations/13.sql")),
+    sql(include_str!("migrations/14.sql")),
 ];
 
 const fn sql(sql: &'static str) -> Step {

@@ -30,7 +30,9 @@ use crate::steps::reach;
 use crate::tables::imports::Import;
 use crate::tables::inbox::InboxEntry;
 use crate::tables::runs::RunRecord;
-use crate::tables::{events, imports, inbox, issue_tasks, pending, runs, tasks, texts, workspaces};
+use crate::tables::{
+    events, imports, inbox, issue_tasks, jobs, pending, runs, tasks, texts, workspaces,
+};
 
 /// What a rebuild restored, and what it could not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -252,6 +254,7 @@ fn replay(
         first.sequence,
     )?;
     issue_tasks::insert(connection, &task)?;
+    jobs::insert(connection, &task)?;
     events::append(connection, &id, first.sequence, &first.event)?;
     let mut planned = BTreeMap::new();
     let mut sequence = first.sequence;

@@ -5,9 +5,8 @@
 
 pub(crate) mod text;
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use orange_engine::effect::MergeStrategy;
@@ -15,7 +14,7 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Home, reason};
+use super::{Home, reason, user_file};
 
 /// The longest name of a project, in bytes.
 const MAX_NAME_BYTES: usize = 64;
@@ -360,47 +359,17 @@ impl Projects {
     }
 }
 
-/// Locks the file, so that other processes that want to change it wait. The lock ends when the
-/// returned file is closed, or when the process exits.
 fn lock(home: &Home) -> Result<File, ProjectsError> {
-    let folder = home.path();
-    let mut folders = DirBuilder::new();
-    let created = folders.recursive(true).mode(0o700).create(folder);
-    created.map_err(|error| failed("create the directory", folder, &error))?;
-    let lock_path = home.projects().with_extension("lock");
-    let lock = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(&lock_path);
-    let lock = lock.and_then(|lock| lock.lock().map(|()| lock));
-    lock.map_err(|error| failed("lock", &lock_path, &error))
+    let path = home.projects();
+    user_file::lock(&path).map_err(|error| failed("lock", &path, &error))
 }
 
 fn read(path: &Path) -> Result<String, ProjectsError> {
     fs::read_to_string(path).map_err(|error| failed("read", path, &error))
 }
 
-/// Writes the file atomically.
 fn write(path: &Path, text: &str) -> Result<(), ProjectsError> {
-    let temporary = path.with_file_name(".projects.json.new");
-    let written = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&temporary)
-        .and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&temporary, path));
-    written.map_err(|error| failed("write", path, &error))?;
-    // Some file systems cannot sync a folder; the file is written anyway.
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let _unsynced = File::open(folder).and_then(|folder| folder.sync_all());
-    Ok(())
+    user_file::write(path, text).map_err(|error| failed("write", path, &error))
 }
 
 fn invalid(path: &Path, error: &serde_json::Error) -> ProjectsError {

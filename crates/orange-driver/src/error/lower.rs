@@ -1,6 +1,6 @@
 //! Reports for errors of the configuration and the store.
 
-use orange_config::{HomeError, ProjectsError, SettingsError};
+use orange_config::{HomeError, JobsError, ProjectsError, SettingsError};
 use orange_engine::names::ProjectName;
 use orange_store::StoreError;
 use serde_json::json;
@@ -26,7 +26,7 @@ pub(super) fn store(error: &StoreError) -> Report {
         StoreError::IssueTaken { .. } | StoreError::IssueIgnored { .. } => {
             Report::new(Kind::Refused, "issue-taken")
         }
-        StoreError::Busy { .. } | StoreError::Replaced { .. } => {
+        StoreError::Busy { .. } | StoreError::Replaced { .. } | StoreError::JobInstantTaken(_) => {
             Report::new(Kind::Busy, "store-busy")
         }
         StoreError::Missing { .. } => Report::new(Kind::NotFound, "store-missing"),
@@ -45,6 +45,23 @@ pub(super) fn store(error: &StoreError) -> Report {
     Report {
         hints: error.hints(),
         ..report
+    }
+}
+
+pub(super) fn jobs(error: &JobsError) -> Report {
+    match error {
+        JobsError::Unknown { name, names } => Report::new(Kind::NotFound, "job-not-found")
+            .hint("run `orange job list` to see the jobs")
+            .details(json!({ "name": name, "names": names })),
+        JobsError::Exists(name) => Report::new(Kind::Refused, "job-exists").hint(format!(
+            "choose another name with `--name NAME`, or remove it with `orange job remove {name}`"
+        )),
+        JobsError::NotAJob(_) => Report::new(Kind::Usage, "job-invalid")
+            .hint("`orange job add --help` shows what a job needs"),
+        JobsError::File { .. } => Report::new(Kind::Refused, "jobs-unreadable"),
+        JobsError::Invalid { path, .. } => Report::new(Kind::Refused, "jobs-unreadable").hint(
+            format!("correct `{}`; orange has not changed it", path.display()),
+        ),
     }
 }
 

@@ -5,7 +5,9 @@ mod report;
 
 use std::path::PathBuf;
 
-use orange_config::{CatalogError, HarnessError, HomeError, ProjectsError, SettingsError};
+use orange_config::{
+    CatalogError, HarnessError, HomeError, JobsError, ProjectsError, SettingsError,
+};
 use orange_effects::command::CommandError;
 use orange_effects::git::GitError;
 use orange_effects::process::ProcessError;
@@ -31,6 +33,8 @@ pub enum DriverError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Projects(#[from] ProjectsError),
+    #[error(transparent)]
+    Jobs(#[from] JobsError),
     #[error(transparent)]
     Settings(#[from] SettingsError),
     #[error(transparent)]

@@ -7,7 +7,7 @@ use orange_effects::git::GitError;
 use orange_engine::names::{Status, TaskId};
 use serde_json::{Value, json};
 
-use super::lower::{home, projects, registered, settings, store};
+use super::lower::{home, jobs, projects, registered, settings, store};
 use super::{BranchProblem, Candidate, DriverError, NextStep, RepositoryProblem};
 
 /// The kind of error, which alone determines the exit code.
@@ -80,6 +80,7 @@ impl DriverError {
             }
             DriverError::Store(error) => store(error),
             DriverError::Projects(error) => projects(error),
+            DriverError::Jobs(error) => jobs(error),
             DriverError::Settings(error) => settings(error),
             DriverError::Harness(error @ HarnessError::NotFound { .. }) => {
                 Report::new(Kind::NotFound, "harness-not-found")

@@ -8,6 +8,7 @@ pub(crate) mod edit;
 mod issue_sync;
 pub(crate) mod issue_task;
 pub(crate) mod issues;
+pub(crate) mod jobs;
 pub(crate) mod look;
 pub(crate) mod merge_feedback;
 pub(crate) mod permission;

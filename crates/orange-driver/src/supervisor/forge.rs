@@ -2,7 +2,7 @@
 
 use orange_config::clock;
 
-use super::background_job::BackgroundJob;
+use super::background_thread::BackgroundThread;
 use super::issues::IssueSync;
 use super::poller::ForgePoller;
 use super::posts::Poster;
@@ -11,13 +11,13 @@ use crate::Driver;
 
 /// Starts the thread. On request, it polls pull requests, reads issues and posts statuses, as far
 /// as they are due.
-pub(super) fn start_polling(driver: Driver) -> Result<BackgroundJob, String> {
+pub(super) fn start_polling(driver: Driver) -> Result<BackgroundThread, String> {
     let mut failures = FailureLog::new(driver.clone(), "forge.failed");
     let mut issues = IssueSync::new(driver.clone());
     let mut post_failures = FailureLog::new(driver.clone(), "post.failed");
     let mut poster = Poster::new(driver.clone());
     let mut poller = ForgePoller::new(driver);
-    BackgroundJob::new("forge", move || {
+    BackgroundThread::new("forge", move || {
         let now = clock::now();
         if poller.is_due(now) {
             failures.note(poller.round(now));

@@ -5,11 +5,12 @@
 //! through the driver like any other request. One thread waits for events and hands out work; other
 //! threads check and perform, so that no slow effect delays a check.
 
-mod background_job;
+mod background_thread;
 mod batch_workers;
 mod files;
 mod forge;
 mod issues;
+mod jobs;
 mod open_tasks;
 mod pace;
 pub mod poller;
@@ -35,10 +36,11 @@ use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 use serde_json::json;
 
-use crate::supervisor::background_job::BackgroundJob;
+use crate::supervisor::background_thread::BackgroundThread;
 use crate::supervisor::batch_workers::{start_confirmers, start_event_workers, start_readers};
 use crate::supervisor::files::Files;
 use crate::supervisor::forge::start_polling;
+use crate::supervisor::jobs::start_jobs;
 use crate::supervisor::pace::Pace;
 use crate::supervisor::scheduling::{start_cleanup, start_notifying, start_scheduling};
 use crate::supervisor::server::Server;
@@ -167,10 +169,11 @@ pub struct Supervisor {
     /// Workers that perform the effects of tasks whose first effect ends an agent or releases a
     /// workspace, so that no slow setup delays these effects.
     enders: Workers,
-    scheduling: BackgroundJob,
-    cleanup: BackgroundJob,
-    notifying: BackgroundJob,
-    polling: BackgroundJob,
+    scheduling: BackgroundThread,
+    cleanup: BackgroundThread,
+    notifying: BackgroundThread,
+    polling: BackgroundThread,
+    jobs: BackgroundThread,
     driver: Driver,
     settings: Settings,
     watcher: Watcher,
@@ -245,6 +248,7 @@ impl Supervisor {
             cleanup: start_cleanup(driver.clone()).map_err(SupervisorError::Thread)?,
             notifying: start_notifying(driver.clone()).map_err(SupervisorError::Thread)?,
             polling: start_polling(driver.clone()).map_err(SupervisorError::Thread)?,
+            jobs: start_jobs(driver.clone()).map_err(SupervisorError::Thread)?,
             files: Files::new(driver.context.home(), sender.clone())?,
             server: Server::new(sender.clone()),
             tasks: Tasks::default(),
@@ -303,6 +307,7 @@ impl Supervisor {
                 self.tick = Deadline::after(self.settings.tick);
                 self.query_server();
                 self.polling.request();
+                self.jobs.request();
             }
             if self.sweep.has_passed() {
                 self.sweep = Deadline::after(self.settings.sweep);

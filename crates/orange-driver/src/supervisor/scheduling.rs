@@ -3,13 +3,13 @@
 use orange_config::LogLevel;
 use serde_json::json;
 
-use super::background_job::BackgroundJob;
+use super::background_thread::BackgroundThread;
 use crate::Driver;
 
 /// Starts queued tasks on request.
-pub(super) fn start_scheduling(driver: Driver) -> Result<BackgroundJob, String> {
+pub(super) fn start_scheduling(driver: Driver) -> Result<BackgroundThread, String> {
     let mut failures = FailureLog::new(driver.clone(), "schedule.failed");
-    BackgroundJob::new("schedule", move || {
+    BackgroundThread::new("schedule", move || {
         // One check covers all commits made meanwhile.
         let started = driver.with_user_variables().scheduler.schedule();
         failures.note(started.map(|_| ()));
@@ -17,19 +17,19 @@ pub(super) fn start_scheduling(driver: Driver) -> Result<BackgroundJob, String> 
 }
 
 /// Notifies the user about new items that need them, on request.
-pub(super) fn start_notifying(driver: Driver) -> Result<BackgroundJob, String> {
+pub(super) fn start_notifying(driver: Driver) -> Result<BackgroundThread, String> {
     let mut failures = FailureLog::new(driver.clone(), "notify.failed");
-    BackgroundJob::new("notify", move || {
+    BackgroundThread::new("notify", move || {
         failures.note(driver.with_user_variables().views.notify_new_items());
     })
 }
 
 /// On request, ends what is left of runs that no task needs. Also retries failed releases, until a
 /// retry has succeeded once.
-pub(super) fn start_cleanup(driver: Driver) -> Result<BackgroundJob, String> {
+pub(super) fn start_cleanup(driver: Driver) -> Result<BackgroundThread, String> {
     let mut failures = FailureLog::new(driver.clone(), "tidy.failed");
     let mut has_retried = false;
-    BackgroundJob::new("tidy", move || {
+    BackgroundThread::new("tidy", move || {
         let mut done = Ok(());
         if !has_retried {
             done = driver.admin.retry_failed_releases().map(|_| ());

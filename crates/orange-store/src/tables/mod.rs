@@ -6,6 +6,7 @@ pub(crate) mod imports;
 pub(crate) mod inbox;
 pub(crate) mod issue_tasks;
 pub(crate) mod issues;
+pub(crate) mod jobs;
 mod merge_queue;
 pub(crate) mod notifications;
 pub(crate) mod parkings;

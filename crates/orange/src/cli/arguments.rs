@@ -9,7 +9,7 @@ use orange_config::Environment;
 use super::hidden::{agent_ask, background, detach, exec_run, status_line, tether};
 use super::{
     Dashboard, agent_event, allow, attention, completions, config, demo, deny, doctor, forge,
-    harness, help, inbox, install, issue, log, man, project, rebuild, schema, serve, task,
+    harness, help, inbox, install, issue, job, log, man, project, rebuild, schema, serve, task,
     uninstall, usage, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
@@ -62,6 +62,8 @@ pub enum Command {
     #[command(subcommand, disable_help_subcommand = true)]
     Issue(issue::Command),
     #[command(subcommand, disable_help_subcommand = true)]
+    Job(job::Command),
+    #[command(subcommand, disable_help_subcommand = true)]
     Harness(harness::Command),
     Serve(serve::Args),
     Demo(demo::Args),
@@ -81,6 +83,8 @@ pub enum Command {
     Perform(background::Perform),
     #[command(hide = true)]
     Gather(background::Gather),
+    #[command(hide = true)]
+    RunJob(background::RunJob),
     #[command(hide = true)]
     ExecRun(exec_run::Args),
     #[command(hide = true)]
@@ -120,6 +124,7 @@ impl Command {
             Command::Workspace(command) => command.run(environment, output),
             Command::Forge(command) => command.run(environment, output),
             Command::Issue(command) => command.run(environment, output),
+            Command::Job(command) => command.run(environment, output),
             Command::Harness(command) => command.run(environment, output),
             Command::Config(command) => command.run(environment, output),
             Command::Log(args) => log::run(args, environment, output),
@@ -135,6 +140,7 @@ impl Command {
             Command::AgentAsk(args) => Ok(agent_ask::run(args, environment, output)),
             Command::Perform(args) => background::perform(args, environment),
             Command::Gather(args) => background::gather(args, environment),
+            Command::RunJob(args) => background::run_job(args, environment),
             Command::ExecRun(args) => exec_run::run(args, environment, output),
             Command::Detach(args) => detach::run(args, environment, output),
             Command::Tether(args) => tether::run(args, environment),

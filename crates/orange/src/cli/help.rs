@@ -40,7 +40,7 @@ const PARENTS: [&str; 2] = ["task", "workflow"];
 /// The other commands, by what they are for; the help only names them.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Permission", &["allow", "deny"]),
-    ("GitHub", &["issue", "forge"]),
+    ("Automation", &["job", "issue", "forge"]),
     (
         "Setup",
         &[
@@ -104,7 +104,7 @@ pub fn commands() -> Command {
 }
 
 /// Commands without an answer in JSON, which get no `--json`.
-const WITHOUT_JSON: [&str; 11] = [
+const WITHOUT_JSON: [&str; 12] = [
     "agent-ask",
     "agent-event",
     "completions",
@@ -114,6 +114,7 @@ const WITHOUT_JSON: [&str; 11] = [
     "gather",
     "man",
     "perform",
+    "run-job",
     "status-line",
     "tether",
 ];

@@ -18,6 +18,7 @@ mod hidden;
 mod inbox;
 mod install;
 mod issue;
+mod job;
 mod log;
 mod man;
 mod project;

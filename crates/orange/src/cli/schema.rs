@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::answer::schemas::Shape;
 use super::request::{permission, requests, several};
 use super::{
-    answer, attention, config, doctor, forge, harness, inbox, install, issue, log, project,
+    answer, attention, config, doctor, forge, harness, inbox, install, issue, job, log, project,
     rebuild, serve, task, uninstall, workflow, workspace,
 };
 use crate::cli::{Error, Exit};
@@ -50,6 +50,10 @@ pub const ALL: &[&Shape] = &[
     &issue::SHAPE,
     &issue::list::SHAPE,
     &issue::show::SHAPE,
+    &job::SHAPE,
+    &job::list::SHAPE,
+    &job::next::SHAPE,
+    &job::remove::SHAPE,
     &log::SHAPE,
     &permission::SHAPE,
     &project::add::SHAPE,

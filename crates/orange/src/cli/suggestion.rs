@@ -36,9 +36,9 @@ pub fn suggest(word: &str, command: &Command, program: &Command) -> Option<Strin
     let here = visible(command).map(|name| (name, format!("{prefix} {name}")));
     let tasks = visible(task).filter(|_| is_program);
     let tasks = tasks.map(|name| (name, shortest(name)));
-    let similar = here.chain(tasks).map(|(name, line)| {
-        (similarity(word, name), line)
-    });
+    let similar = here
+        .chain(tasks)
+        .map(|(name, line)| (similarity(word, name), line));
     let best = similar.max_by(|(one, _), (other, _)| one.total_cmp(other));
     best.filter(|(similarity, _)| *similarity >= SIMILAR)
         .map(|(_, line)| line)

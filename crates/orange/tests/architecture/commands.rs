@@ -20,6 +20,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "cli/every_command/codes.rs, with its refusals",
     ),
     ("project list", "cli/project_show.rs, in one test with it"),
+    ("run-job", "cli/job_run.rs, which has it run"),
     ("serve", "driver/supervisor has a folder of them"),
     ("task complete", "driver/lifecycles: every story takes it"),
     ("status-line", "cli/task_attach.rs, in a terminal"),

@@ -44,6 +44,20 @@ mod issue_list;
 #[cfg(target_os = "linux")]
 mod issue_show;
 #[cfg(target_os = "linux")]
+mod job_add;
+#[cfg(target_os = "linux")]
+mod job_disable;
+#[cfg(target_os = "linux")]
+mod job_enable;
+#[cfg(target_os = "linux")]
+mod job_list;
+#[cfg(target_os = "linux")]
+mod job_next;
+#[cfg(target_os = "linux")]
+mod job_remove;
+#[cfg(target_os = "linux")]
+mod job_run;
+#[cfg(target_os = "linux")]
 mod log;
 #[cfg(target_os = "linux")]
 mod project_remove;

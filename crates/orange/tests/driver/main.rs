@@ -22,6 +22,7 @@ mod home_moves;
 mod hooks;
 mod hostile;
 mod identity;
+mod jobs;
 mod library;
 mod lifecycles;
 mod progress;

@@ -13,7 +13,7 @@ use crate::DriverError;
 const UNFINISHED: &str = ".unfinished";
 
 /// Entries of the home that are yours, or that you may want to read.
-const MOVED: [&str; 8] = [
+const MOVED: [&str; 9] = [
     "tasks",
     "trash",
     "pull-requests",
@@ -21,11 +21,12 @@ const MOVED: [&str; 8] = [
     "harnesses",
     "config.toml",
     "projects.json",
+    "jobs.toml",
     "drafts.json",
 ];
 
 /// Entries that only orange reads.
-const DELETED_FILES: [&str; 13] = [
+const DELETED_FILES: [&str; 14] = [
     "orange.db",
     "orange.db-wal",
     "orange.db-shm",
@@ -34,6 +35,7 @@ const DELETED_FILES: [&str; 13] = [
     "tmux.sock",
     "tmux.sock.clients",
     "projects.lock",
+    "jobs.lock",
     "drafts.lock",
     "posting.lock",
     "forge-looks.json",

@@ -153,6 +153,23 @@ const COMMANDS: &[CommandCase] = &[
         "an_ignored_text_is_not_started",
         ("7", "no-forge"),
     ),
+    CommandCase {
+        json: Some("@daily --command true --name two"),
+        ..case(
+            "job add",
+            "@daily --command true --name one",
+            ("@reboot --command true", "job-invalid"),
+        )
+    },
+    case("job list", "", TOO_MUCH),
+    case("job next", "one", ("nothing", "job-not-found")),
+    case("job disable", "one", ("nothing", "job-not-found")),
+    case("job enable", "one", ("nothing", "job-not-found")),
+    case("job run", "one", ("nothing", "job-not-found")),
+    CommandCase {
+        json: Some("two"),
+        ..case("job remove", "one", ("nothing", "job-not-found"))
+    },
     covered_elsewhere(
         "task pr",
         "a_pull_request_is_opened_and_shown",
@@ -291,6 +308,13 @@ const TESTS: &[&str] = &[
     include_str!("../issue_ignore.rs"),
     include_str!("../issue_list.rs"),
     include_str!("../issue_show.rs"),
+    include_str!("../job_add.rs"),
+    include_str!("../job_disable.rs"),
+    include_str!("../job_enable.rs"),
+    include_str!("../job_list.rs"),
+    include_str!("../job_next.rs"),
+    include_str!("../job_remove.rs"),
+    include_str!("../job_run.rs"),
     include_str!("../task_edit.rs"),
     include_str!("../task_keep.rs"),
     include_str!("../task_pr.rs"),

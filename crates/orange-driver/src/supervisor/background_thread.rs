@@ -5,17 +5,17 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
 /// A handle to the thread. When it is dropped, the thread exits after its current run.
-pub(super) struct BackgroundJob {
+pub(super) struct BackgroundThread {
     requests: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl BackgroundJob {
+impl BackgroundThread {
     /// Starts a thread that does the work; several requests during a run cause one more run.
     pub(super) fn new(
         name: &str,
         mut work: impl FnMut() + Send + 'static,
-    ) -> Result<BackgroundJob, String> {
+    ) -> Result<BackgroundThread, String> {
         let (sender, requests) = mpsc::channel();
         let work = move || {
             while requests.recv().is_ok() {
@@ -25,7 +25,7 @@ impl BackgroundJob {
         };
         let thread = thread::Builder::new().name(name.to_owned());
         let thread = thread.spawn(work).map_err(|error| error.to_string())?;
-        Ok(BackgroundJob {
+        Ok(BackgroundThread {
             requests: Some(sender),
             thread: Some(thread),
         })
@@ -40,7 +40,7 @@ impl BackgroundJob {
     }
 }
 
-impl Drop for BackgroundJob {
+impl Drop for BackgroundThread {
     fn drop(&mut self) {
         self.requests = None;
         if let Some(thread) = self.thread.take() {
@@ -49,8 +49,8 @@ impl Drop for BackgroundJob {
     }
 }
 
-impl fmt::Debug for BackgroundJob {
+impl fmt::Debug for BackgroundThread {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("BackgroundJob")
+        formatter.write_str("BackgroundThread")
     }
 }

@@ -1,0 +1,6 @@
+//! Jobs: work that starts by the clock.
+
+mod command;
+mod follow;
+pub(crate) mod manage;
+pub(crate) mod runs;
