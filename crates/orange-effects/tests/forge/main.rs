@@ -9,6 +9,11 @@
 mod binding;
 mod faults;
 mod lessons;
+#[expect(
+    clippy::disallowed_methods,
+    reason = "git pushes the branch that a pull request is for"
+)]
+mod live;
 mod merging;
 mod operations;
 mod reads;

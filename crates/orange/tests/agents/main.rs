@@ -31,6 +31,7 @@ mod permission_levels;
 mod readiness;
 mod report;
 mod respawn;
+mod secret_watch;
 mod skills;
 mod stage;
 mod stories;

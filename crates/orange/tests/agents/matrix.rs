@@ -207,10 +207,11 @@ means for an agent.
 ";
 
 const CLOSING: &str = "
-One test runs twenty tasks at once with all five agents, until every task has ended. Each test \
-has its own home, an empty environment and only the loopback network. The tests plant a file and \
-a variable that no agent may see, search every request to the model for them, and count the \
-packets that tried to leave.
+One test runs twenty tasks at once with all five agents, until every task has ended. Another one \
+takes an issue on a scripted GitHub to a merged pull request, with claude and codex, and searches \
+the processes and files of both for the token. Each test has its own home, an empty environment \
+and only the loopback network. The tests plant a file and a variable that no agent may see, search \
+every request to the model for them, and count the packets that tried to leave.
 
 `goose` is not tested. Its npm package, `@aaif/goose` 0.20.1, contains an early terminal \
 interface whose `--text` answers one prompt and exits, but an agent must stay in its terminal; \

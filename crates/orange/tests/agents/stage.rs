@@ -264,7 +264,8 @@ impl Stage {
         panes.lines().map(str::to_owned).collect()
     }
 
-    fn tmux(&self, arguments: &[&str]) -> String {
+    /// Calls tmux on orange's own server.
+    pub fn tmux(&self, arguments: &[&str]) -> String {
         let socket = Home::resolve(&self.environment).unwrap().tmux_socket();
         let mut tmux = Command::new("tmux");
         let output = tmux.arg("-S").arg(&socket).args(arguments).output();

@@ -1,5 +1,7 @@
 //! The whole lifecycle of a task, with each agent.
 
+mod github;
+
 use orange_engine::names::TaskId;
 use serde_json::Value;
 

@@ -113,6 +113,16 @@ impl Forge {
         self.change(|world| world.add_thread(id, number, review, place, body))
     }
 
+    pub fn resolve_thread(&self, name: &str, number: u64, by: &str, thread: u64) {
+        self.edit(name, number, |issue, at, _| {
+            issue.updated_at = at;
+            let threads = issue.pull.iter_mut().flat_map(|it| &mut it.threads);
+            for found in threads.filter(|it| it.id == thread) {
+                found.resolved_by = Some(by.to_owned());
+            }
+        });
+    }
+
     /// Presses "Update branch": merges the base into the head.
     pub fn update_branch(&self, name: &str, number: u64) {
         let id = self.id(name);
