@@ -78,7 +78,7 @@ pub fn command(terminal_width: Option<usize>) -> Command {
         "{{about}}
 {{usage-heading}} {LITERAL}orange [COMMAND]{LITERAL:#}    without a command: the dashboard
 
-{overview}{HEADING}Options:{HEADING:#}    --all (all projects), -q (quiet), -h, -V; most commands take --json
+{overview}{HEADING}Options:{HEADING:#}    --all (projects), -q (quiet), --json, -h, -V
 Run {LITERAL}orange help COMMAND{LITERAL:#} for details, {LITERAL}orange demo{LITERAL:#} to try it."
     );
     let styles = Styles::styled()

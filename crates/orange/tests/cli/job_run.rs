@@ -44,13 +44,13 @@ fn a_command_runs_in_the_project_and_its_end_is_recorded() {
     let repository = stage.path("repo").display().to_string();
     assert_eq!(detail, format!("exited with code 3\n{repository}\nno"));
     // What only the user may do is refused to it.
-    let inside = "orange job add @daily x";
+    let inside = format!("{} job add @daily x", env!("CARGO_BIN_EXE_orange"));
     stage.run_ok(&[
         "job",
         "add",
         "@yearly",
         "--command",
-        inside,
+        &inside,
         "--name",
         "two",
     ]);

@@ -1,6 +1,6 @@
 //! Runs the command of a job, in a process of its own.
 
-use orange_config::{JobWork, Jobs, clock};
+use orange_config::{JobWork, Jobs, ORANGE_BACKGROUND, ORANGE_HOME, clock};
 use orange_effects::command::{CommandExit, CommandOutput, Invocation};
 use orange_effects::process::ProcessIdentity;
 use orange_engine::names::JobName;
@@ -57,8 +57,12 @@ impl Requests {
             .require(&job.project)
             .map_err(|it| it.to_string())?;
         let variables = self.context.user_variables().map_err(|it| it.to_string())?;
+        let home = self.context.home.path();
         let invocation = Invocation::new("sh", variables)
             .arguments(["-c", command])
+            .variable(ORANGE_HOME, home)
+            // Whatever the command asks of orange, it does not count as the user.
+            .variable(ORANGE_BACKGROUND, home)
             .directory(&project.path)
             .timeout(*timeout)
             .limit(LIMIT);

@@ -78,6 +78,6 @@ fn outcome_word(outcome: JobRunOutcome) -> &'static str {
         JobRunOutcome::Waiting => "waits for you",
         JobRunOutcome::Succeeded => "succeeded",
         JobRunOutcome::Failed => "failed",
-        JobRunOutcome::Cancelled => "cancelled",
+        JobRunOutcome::Cancelled => "was cancelled",
     }
 }
