@@ -699,9 +699,8 @@ fn a_pinned_text_may_have_hooks_of_earlier_versions() {
     assert_eq!(codes, [ProblemCode::ActionUnknown; 2]);
     let pinned = load_pinned(&source).into_result().unwrap();
     let base = load(BASE).into_result().unwrap();
-    let labels = |it: &Workflow| -> Vec<&str> {
-        it.every_hook().map(|hook| hook.action.label()).collect()
-    };
+    let labels =
+        |it: &Workflow| -> Vec<&str> { it.every_hook().map(|hook| hook.action.label()).collect() };
     assert_eq!(labels(&pinned), labels(&base));
     let unknown = BASE.replacen("acquire_workspace", "acquire_workplace", 1);
     assert_eq!(load_pinned(&unknown).problems, load(&unknown).problems);
