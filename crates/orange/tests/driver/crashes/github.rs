@@ -1,4 +1,4 @@
-//! The edges of the workflow `github` around its pull request, wherever a process dies.
+//! The pull request of the workflow `github`, wherever a process dies.
 
 use orange_config::clock::Deadline;
 use orange_engine::names::TaskId;
