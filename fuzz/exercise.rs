@@ -90,6 +90,7 @@ pub fn workflow(data: &[u8]) {
         agent_settings: orange_engine::task::AgentSettings::default(),
         queueing: orange_engine::task::Queueing::default(),
         issue: None,
+        job: None,
         pull_request: None,
     };
     let Decision::Plan(plan) = create(&workflow, &new, &known()) else {

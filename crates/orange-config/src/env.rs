@@ -38,15 +38,15 @@ pub const ORANGE_EFFECT_ID: &str = "ORANGE_EFFECT_ID";
 /// for scripts of a project and for commands of a workflow.
 pub const ORANGE_PORT_OFFSET: &str = "ORANGE_PORT_OFFSET";
 
-/// The orange process that reads from a long-lived tmux client, and the tmux server's socket, as
-/// JSON; set for the client, so that it can be ended when that process is gone.
+/// JSON that names the tmux server's socket and the orange process that reads from a long-lived
+/// tmux client. Set for that client, so that the client can be ended when the process is gone.
 pub const ORANGE_LISTENER: &str = "ORANGE_LISTENER";
 
 /// The home that a background process works for; set for performers, for processes that run gates
 /// and for the tmux server. A process that one of these starts never counts as the user.
 pub const ORANGE_BACKGROUND: &str = "ORANGE_BACKGROUND";
 
-/// Set for a background process that an agent's call started, which does not have the user's
+/// Marks a background process that an agent's call started. Such a process does not have the user's
 /// variables.
 pub const ORANGE_CALLER: &str = "ORANGE_CALLER";
 

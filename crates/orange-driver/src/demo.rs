@@ -2,8 +2,8 @@
 //!
 //! Every process that a demo starts, and no other, has the demo's folder as its `HOME`; this is how
 //! these processes are found and ended. The folder is locked while its demo lives, so that a later
-//! demo recognizes what a killed one has left. A folder that is kept loses its mark and belongs to
-//! the user from then on.
+//! demo recognizes what a killed one has left. A folder that is kept loses this lock file and
+//! belongs to the user from then on.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -219,7 +219,7 @@ fn environment_in(folder: &Path, environment: &Environment) -> Environment {
     Environment::of(passed.chain(own))
 }
 
-/// A new folder, and its creator's lock.
+/// Creates the folder of a demo, and locks it.
 fn create_folder(within: &Path) -> Result<(PathBuf, File), DriverError> {
     let name = format!("{PREFIX}{}", ids::task_id(6)?);
     let folder = within.join(name);
@@ -241,7 +241,7 @@ fn mark(folder: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-/// The lock of a folder that is ours and whose demo has ended.
+/// The lock of a folder that belongs to this user and whose demo has ended.
 fn lock_abandoned(folder: &Path) -> Option<File> {
     let metadata = fs::symlink_metadata(folder).ok()?;
     let is_own = metadata.uid() == rustix::process::geteuid().as_raw();

@@ -102,6 +102,7 @@ impl Driver {
         self.with_change(|context| context.directory = directory)
     }
 
+    /// Sets the limits on retries and waiting.
     #[must_use]
     pub fn with_bounds(self, bounds: Bounds) -> Driver {
         self.with_change(|context| context.bounds = bounds)

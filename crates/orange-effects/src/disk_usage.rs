@@ -40,7 +40,7 @@ pub fn disk_usage(directory: &Path) -> io::Result<u64> {
     Ok(sum)
 }
 
-/// The bytes that are free for the user on the disk of a path, which need not exist yet.
+/// The bytes that are free for the user on the disk of a path; the path need not exist yet.
 pub fn free_space(path: &Path) -> io::Result<u64> {
     let existing = path.ancestors().find(|it| it.exists());
     let filesystem = rustix::fs::statvfs(existing.unwrap_or(Path::new("/")))?;

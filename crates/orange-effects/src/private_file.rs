@@ -105,7 +105,7 @@ fn write_file(path: &Path, bytes: &[u8], is_synced: bool) -> Result<(), PrivateF
     replace_with(path, |temporary| fill(temporary, bytes, is_synced))
 }
 
-/// Lets `write` create a file under a temporary name, and renames that.
+/// Calls `write` with a temporary path, then renames the written file to `path`.
 fn replace_with(
     path: &Path,
     write: impl FnOnce(&Path) -> io::Result<()>,

@@ -113,8 +113,8 @@ impl SafeDirectory {
         }
     }
 
-    /// Moves a file or directory in from another place unless the target exists; returns whether it
-    /// moved.
+    /// Moves a file or directory from the directory `from` into this one, unless the target exists;
+    /// returns whether it moved.
     pub fn move_from(&self, from: &SafeDirectory, old: &Path, new: &Path) -> io::Result<bool> {
         let (old_folder, old_name) = from.require_parent(old)?;
         let parent = self.parent(new, true)?;
@@ -151,7 +151,8 @@ impl SafeDirectory {
         }
     }
 
-    /// Everything below a directory except directories; empty when there is no such directory.
+    /// The files, links and other entries at any depth below a directory, without the directories
+    /// themselves; empty when there is no such directory.
     pub fn files(&self, below: &Path) -> io::Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         let mut folders = vec![below.to_owned()];

@@ -18,7 +18,7 @@ const FILE: &str = "SKILL.md";
 /// The temporary name of the file while it is being written; only the holder of the lock uses it.
 const HIDDEN: &str = ".SKILL.md.orange-new";
 
-/// Upper bound on a skill's size; a larger file is not ours.
+/// How many bytes of the file are read; orange writes no larger file.
 const LARGEST: u64 = 1024 * 1024;
 
 /// What is at the skill's path.
@@ -29,9 +29,9 @@ pub enum SkillState {
     Own(String),
     /// A file that orange wrote and that was changed since.
     Changed,
-    /// A file that orange did not write, with a description.
+    /// Something that orange did not write; the text says what it is.
     Foreign(&'static str),
-    /// The skill's directory is not orange's, with a description.
+    /// The skill's directory is a link or a file; the text says which.
     ForeignFolder(&'static str),
 }
 
@@ -45,7 +45,7 @@ pub enum Outcome {
     /// It was already up to date.
     Unchanged,
     Removed,
-    /// There was no file of ours.
+    /// There was no file that orange wrote.
     Absent,
     Kept(SkillState),
 }
@@ -113,7 +113,7 @@ pub fn install(skills: &Path, text: &str) -> Result<Outcome, SkillFileError> {
         SkillState::Own(found) if found == text => Ok(Outcome::Unchanged),
         SkillState::Own(found) => {
             fill(&hidden, text).map_err(failed("write", &file))?;
-            // Another process may have changed it while we wrote the new one.
+            // Another process may have changed the file while we wrote the new one.
             match inspect(skills)? {
                 SkillState::Own(still) if still == found => {
                     fs::rename(&hidden, &file).map_err(failed("write", &file))?;
@@ -175,7 +175,7 @@ fn lock(folder: &Path) -> Option<File> {
 }
 
 fn fill(hidden: &Path, text: &str) -> io::Result<()> {
-    // A leftover from a killed process is only the beginning of a file of ours.
+    // A killed process may have left its temporary file; nothing in it is needed.
     match fs::remove_file(hidden) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

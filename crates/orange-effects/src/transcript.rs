@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::safe_directory::SafeDirectory;
 
-/// Opens a regular file below `folder`. The folder itself may be a link of the user's; below it no
-/// link is followed, because the path comes from an agent.
+/// Opens a regular file below `folder`. The folder itself may be a link that the user made. Below
+/// it no link is followed, because the path comes from an agent.
 pub fn open_transcript(folder: &Path, path: &Path) -> io::Result<File> {
     let real = folder.canonicalize()?;
     let below = path

@@ -1,6 +1,6 @@
 //! Parses a program's version.
 
-/// The first two numbers, wherever they are in the program's output.
+/// The first `MAJOR.MINOR` in a program's output.
 pub fn parse_version(output: &str) -> Option<(u32, u32)> {
     let text = output.trim_start_matches(|it: char| !it.is_ascii_digit());
     let (major, rest) = text.split_once('.')?;

@@ -100,6 +100,7 @@ fn working_task(workflow: &Workflow) -> Task {
         agent_settings: orange_engine::task::AgentSettings::default(),
         queueing: orange_engine::task::Queueing::default(),
         issue: None,
+        job: None,
         pull_request: None,
     };
     let Decision::Plan(plan) = create(workflow, &new, &known(None)) else {

@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 /// How long an agent may take to report that it has started, in milliseconds.
 const START_TIMEOUT_MILLIS: i64 = 120_000;
 
-/// How long an agent may be idle while its status waits for its work, in milliseconds.
+/// How long an agent may be idle while the task's status waits for its work, in milliseconds.
 const IDLE_TIMEOUT_MILLIS: i64 = 60_000;
 
 /// What an agent can report about itself.
@@ -148,7 +148,7 @@ impl ActivityState {
         }
     }
 
-    /// Whether, as far as we know, only the user can get the agent going again.
+    /// Whether, as far as is known, only the user can make the agent continue.
     pub fn is_waiting(self) -> bool {
         matches!(
             self,
@@ -192,7 +192,8 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// The activity of an agent that reports its start but has reported nothing since `since`.
+    /// The activity of an agent that has reported nothing since it was started at `since`, although
+    /// agents of its harness report their start.
     pub fn without_events(since: Timestamp, now: Timestamp) -> Activity {
         let waited = now.millis().saturating_sub(since.millis());
         let silent_since = (waited >= START_TIMEOUT_MILLIS).then_some(since);
@@ -213,7 +214,7 @@ impl Activity {
             AgentEventKind::InputWait => ActivityState::WaitingForInput,
             AgentEventKind::Idle => ActivityState::Idle,
             AgentEventKind::Failed => ActivityState::Failed,
-            // The event does not say whether the agent was started with a prompt.
+            // The start event does not say whether the agent has a prompt to work on.
             AgentEventKind::SessionStart | AgentEventKind::SessionEnd => ActivityState::Unknown,
         });
         Activity {
@@ -224,8 +225,8 @@ impl Activity {
         }
     }
 
-    /// Marks an idle agent as stalled if its status, entered at `entered_at`, has waited for its
-    /// work for too long. Being idle in an earlier status does not count.
+    /// Marks an idle agent as stalled if the task's status has waited too long for the agent's
+    /// work. The status was entered at `entered_at`; idle time before that does not count.
     pub fn expect_work(&mut self, entered_at: Timestamp, now: Timestamp) {
         let Some(event) = &self.evidence else {
             return;

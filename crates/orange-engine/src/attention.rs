@@ -57,7 +57,7 @@ pub fn need(workflow: &Workflow, state: &State) -> Option<Need> {
         Target::Previous => false,
     };
     // Where the user can accept the work, the user is asked to review it. An edge written for
-    // `"*active"` does not count, because it says nothing about this state.
+    // `"*active"` does not count: it holds for every active state and says nothing about this one.
     let mut edges = workflow.edges_from(&state.name);
     let can_accept = edges.any(|edge| {
         let is_by_request = matches!(edge.trigger, Trigger::Request | Trigger::Merged);
@@ -77,8 +77,8 @@ pub fn need(workflow: &Workflow, state: &State) -> Option<Need> {
     })
 }
 
-/// The roles whose agents have to work for the task to leave a state. An agent that only the user
-/// or its own exit moves on may be idle.
+/// The roles whose agents are expected to request the next status. If only the user or an agent's
+/// exit moves the task on, the agent may be idle, and its role is not listed.
 pub fn working_roles(workflow: &Workflow, state: &State) -> Vec<Role> {
     if state.kind != Kind::Agent {
         return Vec::new();
@@ -263,9 +263,9 @@ pub struct TaskAttention<'a> {
 pub struct Reason<'a> {
     pub text: &'a str,
     pub since: Timestamp,
-    /// Whether it is an effect that failed.
+    /// Whether the reason is a failed effect.
     pub is_failed_effect: bool,
-    /// Whether it is that the user stopped an agent.
+    /// Whether the reason is that the user stopped an agent.
     pub is_stop: bool,
 }
 
@@ -362,8 +362,8 @@ impl TaskAttention<'_> {
         }
     }
 
-    /// What the status asks for. A merge that failed takes the place of the review: it is what the
-    /// user has to look at now.
+    /// What the status asks the user for. After a failed merge, it does not ask for a review: the
+    /// user has to look at the failure first, which is an item of its own.
     fn current_need(&self) -> Option<Need> {
         let is_merge_failed = self.reasons.iter().any(|reason| {
             let error = reason.text.strip_prefix(MERGE);

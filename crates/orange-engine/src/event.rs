@@ -8,6 +8,7 @@ use crate::document::{SectionHash, SectionName};
 use crate::effect::{EffectId, EffectOutcome, MergeStrategy, PlannedEffect};
 use crate::evidence::Evidence;
 use crate::forge::issue::IssueLink;
+use crate::job::JobLink;
 use crate::forge::pull_request::PullRequestLink;
 use crate::forge::reaction::{Fingerprint, Reaction};
 use crate::language::gates::PullRequestState;
@@ -320,6 +321,9 @@ pub struct TaskCreation {
     /// The issue it was created for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueLink>,
+    /// The job it was created for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobLink>,
     /// The pull request it was created for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_request: Option<PullRequestLink>,

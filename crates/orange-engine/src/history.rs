@@ -146,7 +146,8 @@ fn describe_plan(effect: &Effect) -> String {
     }
 }
 
-/// Whether a short history shows this event: what happened, but not how orange did it.
+/// Whether a short history shows this event. It shows what happened, but not the steps that orange
+/// took.
 pub fn is_notable(fact: &Fact) -> bool {
     match fact {
         Fact::EffectDone { outcome, .. } => matches!(

@@ -8,6 +8,7 @@ use crate::document::Document;
 use crate::effect::{EffectId, EffectOutcome, MergeStrategy};
 use crate::evidence::Evidence;
 use crate::forge::issue::IssueLink;
+use crate::job::JobLink;
 use crate::forge::knowledge::Knowledge;
 use crate::forge::pull_request::{PullRequestLink, PullRequestReading, ReviewDecision};
 use crate::language::Workflow;
@@ -32,7 +33,7 @@ pub struct Input {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionContext {
     pub at: Timestamp,
-    /// A text that no earlier decision received.
+    /// A text that no earlier decision received; ids of new runs are made from it.
     pub fresh: FreshId,
     /// TASK.md as it was just read; `None` when it was not read.
     pub document: Option<Document>,
@@ -54,7 +55,7 @@ pub struct Request {
     pub is_confirmed: bool,
     /// The message given with the request.
     pub message: Option<String>,
-    /// The commit that a merge takes, or that a verdict judges.
+    /// The commit to merge, or the commit that the verdict judges.
     pub head: Option<CommitId>,
 }
 
@@ -76,18 +77,17 @@ pub enum RequestKind {
     Move {
         to: Status,
     },
-    /// Whatever this verb means in the current status.
+    /// The transition that the workflow maps this verb to in the current status.
     Verb(Verb),
-    /// A merge.
     Merge {
         /// The merge strategy; if absent, the project's setting.
         strategy: Option<MergeStrategy>,
         /// Whether to leave the remote alone, whatever the project's settings say.
         local: bool,
-        /// Whether to leave out everything the task has beyond the named commit.
+        /// Whether to merge only `head`, without the task's later commits and uncommitted files.
         only_head: bool,
     },
-    /// Restart an agent that died, in the same status.
+    /// Bring back an agent that has exited; the status stays.
     Respawn {
         /// The agent's role; if absent, the first role whose agent is not running.
         role: Option<Role>,
@@ -107,12 +107,12 @@ pub enum RequestKind {
     Reopen,
     /// Push the branch's commit and find or open its pull request; the status stays.
     OpenPullRequest {
-        /// Whether it is a draft; if absent, the project's setting decides. `false` also marks a
-        /// draft as ready.
+        /// Whether the pull request is a draft; if absent, the project's setting decides. `false`
+        /// also marks an existing draft as ready.
         draft: Option<bool>,
     },
     /// A status that was written into TASK.md by hand. In a worktree it counts as the worker's
-    /// request; elsewhere it counts as the user's and is never followed.
+    /// request; elsewhere it counts as the user's and is always rejected.
     HandEdit {
         to: Status,
         /// The task's version as written in the same file.
@@ -180,9 +180,9 @@ pub enum Observation {
         /// What the task's agent needs to know to fix the cause, if an agent can fix it.
         feedback: Option<String>,
     },
-    /// The branch was merged, but not by us.
+    /// The branch was merged, but not by orange.
     Merged {
-        /// The commit that contains it.
+        /// The commit that contains the branch.
         commit: CommitId,
     },
     /// The state of the pull request, as reported by the forge.
@@ -216,7 +216,7 @@ pub enum Observation {
     },
 }
 
-/// What is known about the world, gathered while the task was in its status.
+/// What is known about the world, gathered while the task was in its current status.
 ///
 /// All facts of one input are gathered for the same commit of the branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -235,14 +235,14 @@ pub struct Facts {
     pub origin: Option<Origin>,
 }
 
-/// The status that a task has left for its current one.
+/// Where a task was before it entered its current status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// `None` if the task was created in its current status.
+    /// The status that the task left; `None` if the task was created in its current status.
     pub status: Option<Status>,
-    /// The status before that one.
+    /// The status before `status`.
     pub previous: Option<Status>,
-    /// Whether the task held a workspace there.
+    /// Whether the task held a workspace in `status`.
     pub had_workspace: bool,
 }
 
@@ -264,7 +264,7 @@ pub struct GitFacts {
 pub struct UncommittedWork {
     /// Uncommitted files, including untracked but not ignored ones.
     pub files: Vec<String>,
-    /// Files that may look uncommitted only because their filter is not run.
+    /// Files that may look changed only because orange does not run their git filter.
     pub unfiltered: Vec<UnfilteredFile>,
     /// Anything else, each as a sentence.
     pub others: Vec<String>,
@@ -303,7 +303,7 @@ pub struct PullRequestFacts {
     pub review: Knowledge<ReviewDecision>,
     /// Whether it can be merged without conflicts; absent when unknown.
     pub mergeable: Option<bool>,
-    /// How many points of reviewers are open; absent when unknown.
+    /// How many review threads are unresolved; absent when unknown.
     pub open_threads: Option<usize>,
 }
 
@@ -345,7 +345,7 @@ pub struct NewTask {
     pub id: TaskId,
     pub project: ProjectName,
     pub by: Role,
-    /// The status to begin in; if absent, the first open entry.
+    /// The status to begin in; if absent, the first entry whose guard holds.
     pub status: Option<Status>,
     pub summary: String,
     pub branch: BranchName,
@@ -357,6 +357,8 @@ pub struct NewTask {
     pub queueing: Queueing,
     /// The issue that it is for.
     pub issue: Option<IssueLink>,
+    /// The job that it is for.
+    pub job: Option<JobLink>,
     /// The pull request that it is for.
     pub pull_request: Option<PullRequestLink>,
 }

@@ -16,6 +16,7 @@ pub mod evidence;
 pub mod forge;
 pub mod history;
 pub mod input;
+pub mod job;
 pub mod language;
 pub mod merge_result;
 pub mod merge_strategy;

@@ -1,4 +1,4 @@
-//! Newtypes for the ids and names that functions pass on.
+//! Newtypes for ids and names.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -75,7 +75,7 @@ name! {
     TaskId,
     /// A registered project.
     ProjectName,
-    /// A git branch; a task's branch may be renamed, its id may not.
+    /// A git branch. A task's branch can be renamed; the task's id never changes.
     BranchName,
     /// A coding-agent program.
     HarnessName,
@@ -93,10 +93,12 @@ name! {
     GateName,
     /// The name of a prompt in a workflow.
     PromptName,
-    /// A numeric field of a task, as `when` reads it.
+    /// A numeric field of a task, which a guard (`when`) can compare.
     FieldName,
-    /// A limit that the workflow declares once.
+    /// A number that a workflow declares once, for its guards and prompts.
     LimitName,
+    /// A job of the user's schedule.
+    JobName,
     /// A group of tasks that do the same work with different agents.
     GroupName,
     /// An opaque text that no earlier input contained; run ids are made from it.

@@ -67,13 +67,13 @@ impl Parking {
         })
     }
 
-    /// Whether starts are held back at this instant.
+    /// Whether the harness is still parked at `now`.
     pub fn is_active(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| until > now)
     }
 
-    /// Combines this parking with that of a later death on the same harness: the one that ends
-    /// later counts, and one that only the user can end counts as the longest.
+    /// Combines this parking with that of a later death on the same harness. The parking that lasts
+    /// longer counts; one that only the user can end lasts longest.
     #[must_use]
     pub fn combine(self, later: Parking) -> Parking {
         let is_longer = match (self.until, later.until) {

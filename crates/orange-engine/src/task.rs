@@ -9,6 +9,7 @@ use crate::document::{SectionHash, SectionName};
 use crate::effect::{Effect, EffectId, PlannedEffect};
 use crate::evidence::Evidence;
 use crate::forge::issue::IssueLink;
+use crate::job::JobLink;
 use crate::forge::pull_request::PullRequestLink;
 use crate::forge::reaction::ReactionRecord;
 use crate::language;
@@ -73,6 +74,9 @@ pub struct Task {
     /// The issue it was created for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueLink>,
+    /// The job it was created for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobLink>,
     /// The pull request of the branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_request: Option<PullRequestLink>,
@@ -311,7 +315,7 @@ pub enum PendingState {
 }
 
 impl Task {
-    /// The number that a guard reads; a field that the task does not have counts as zero.
+    /// The value of a field for a guard; zero if the task does not have the field.
     pub fn value(&self, field: &FieldName) -> i64 {
         match field.as_str() {
             language::CRASH_COUNT => self.crash_count,
@@ -350,7 +354,7 @@ impl Task {
         self.runs.values().any(is_live) || waiting.any(|it| is_named(&it.planned.effect))
     }
 
-    /// Whether a pending message will start this role if no agent is running.
+    /// Whether a pending message will start an agent of this role if none is running.
     pub fn is_being_notified(&self, role: &Role) -> bool {
         self.pending.iter().any(|pending| {
             matches!(&pending.planned.effect, Effect::NotifyRole(notify)

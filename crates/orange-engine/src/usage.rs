@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Billionths of a US dollar: agents report fractions of a cent.
+/// Costs are counted in billionths of a US dollar, because agents report fractions of a cent.
 const PER_DOLLAR: f64 = 1e9;
 
 /// What one run reported; each number may be unknown.
@@ -113,7 +113,7 @@ impl RunUsage {
         self.zip(other, Ord::max)
     }
 
-    /// Each number, or that of `other` where it is unknown.
+    /// Takes each number from `self`, or from `other` where it is unknown in `self`.
     #[must_use]
     pub fn or(&self, other: &RunUsage) -> RunUsage {
         self.zip(other, Option::or)
@@ -182,7 +182,7 @@ impl Sum {
 }
 
 impl Usage {
-    /// Adds a run that lived this long. `is_minimum` says that it used more than it reported.
+    /// Adds a run that lived this long. `is_minimum` says that the run used more than it reported.
     pub fn add_run(&mut self, run: &RunUsage, seconds: u64, is_minimum: bool) {
         let parts = [
             (&mut self.input_tokens, run.input_tokens),
@@ -258,12 +258,12 @@ impl Usage {
         duration(self.run_seconds)
     }
 
-    /// All tokens in words; unknown is said as unknown.
+    /// All tokens in words, such as `at least 12`.
     pub fn tokens_words(&self) -> String {
         self.tokens().words(|it| it.to_string())
     }
 
-    /// The cost in words; unknown is said as unknown.
+    /// The cost in words, such as `at least 0.5 USD`.
     pub fn cost_words(&self) -> String {
         self.cost.words(|it| format!("{} USD", Cost(it)))
     }

@@ -81,7 +81,7 @@ pub fn explain(events: &[Event]) -> Option<Explanation> {
     Some(explanation)
 }
 
-/// What an event contributes to the explanation; bookkeeping contributes nothing.
+/// Describes an event; `None` for an event that does not help to explain the status.
 fn describe_if_relevant(fact: &Fact, events: &[Event]) -> Option<String> {
     let is_relevant = matches!(
         fact,

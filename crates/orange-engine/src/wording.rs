@@ -31,7 +31,7 @@ pub fn join_and(words: impl IntoIterator<Item = String>) -> String {
     join_words(words, "and")
 }
 
-/// `the worker`; a role as a workflow names it.
+/// A role by its name in the workflow, with an article: `the worker`.
 pub fn with_article(role: &Role) -> String {
     format!("the {role}")
 }
@@ -88,14 +88,15 @@ pub fn excerpt(text: &str) -> String {
 /// One thing that a gate requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
-    /// What is checked; two requirements with the same subject are two answers to the same
-    /// question.
+    /// What is checked, such as `report outcome`. Two requirements with the same subject are two
+    /// conditions on the same thing.
     pub subject: String,
-    /// What is required, as the object of a sentence.
+    /// What is required, as the object of a sentence, such as `a clean worktree`.
     pub text: String,
 }
 
-/// Everything that these gates require, whatever they are called and however they are grouped.
+/// Everything that these gates require together, whatever the gates are called and however they are
+/// grouped.
 pub fn requirements(gates: &[Gate]) -> Vec<Requirement> {
     let mut needs: Vec<Requirement> = Vec::new();
     for need in gates.iter().flat_map(|gate| gate_requirements(&gate.kind)) {

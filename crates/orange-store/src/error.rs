@@ -121,7 +121,8 @@ pub enum StoreError {
         task: TaskId,
         status: Status,
     },
-    /// Only one active task may be for an issue, and no text of it is started twice by itself.
+    /// Only one active task may be for an issue, and only a user may ask for a second task for the
+    /// same text of the issue.
     #[error("cannot create a task for issue #{number}: it has task `{task}`")]
     IssueTaken { number: u64, task: TaskId },
     /// The user does not want this text of the issue.

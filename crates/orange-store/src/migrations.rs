@@ -46,9 +46,9 @@ const fn sql(sql: &'static str) -> Step {
 pub(super) enum Schema {
     /// Up to date.
     Present,
-    /// Steps are missing.
+    /// Steps are missing; this many were taken.
     Older(u32),
-    /// A newer program took steps that this one does not know.
+    /// A newer program took steps that this one does not know; this many were taken.
     Newer(u32),
 }
 

@@ -24,8 +24,8 @@ const ROUNDS: usize = 16;
 pub struct ProjectionReport {
     /// Whether TASK.md was missing and was restored from the last import.
     pub restored: bool,
-    /// A status that was edited into TASK.md by hand and is now overwritten; it is kept until it is
-    /// decided.
+    /// A status that was edited into TASK.md by hand and is now overwritten; it is kept until the
+    /// engine has decided about it.
     pub status_edit: Option<StatusEdit>,
     /// Why the frontmatter could not be updated now; the next projection tries again.
     pub deferred: Option<UnreadableReason>,

@@ -121,8 +121,8 @@ fn restore_all(store: &mut Store, report: &mut RebuildReport) -> Result<(), Stor
     transaction.commit().map_err(failed("rebuild"))
 }
 
-/// The directories of a project's tasks, in `tasks` or in the trash. A task that lies in both places
-/// is not deleted.
+/// The directories of a project's tasks, in `tasks` or in the trash. A task whose directory is in
+/// both places counts as not deleted.
 fn task_directories(home: &Home, project: &Path) -> Result<Vec<PathBuf>, StoreError> {
     if project.parent() != Some(home.trash().as_path()) {
         return directories(project);

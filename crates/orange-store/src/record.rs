@@ -86,8 +86,9 @@ pub struct CommittedTask {
 }
 
 impl Store {
-    /// Records a new task; an id is used once, a branch and an issue by one task at a time, and the
-    /// same text of an issue once, unless the user asks again.
+    /// Records a new task. Fails if the id exists, or if an unfinished task has the branch or the
+    /// issue. Also fails if orange itself asks for a task for a text of an issue that already had
+    /// one or that the user ignores.
     pub fn create(&mut self, creation: &Creation<'_>) -> Result<CommittedTask, StoreError> {
         let home = self.home.clone();
         let first = creation.events.first();

@@ -141,6 +141,7 @@ impl Bench {
             agent_settings: AgentSettings::default(),
             queueing: orange_engine::task::Queueing::default(),
             issue: None,
+            job: None,
             pull_request: None,
         };
         match self

@@ -3,11 +3,12 @@
 use apollo_compiler::validation::Valid;
 use apollo_compiler::{ExecutableDocument, Schema};
 
-/// The rule of the specification that GitHub does not apply, and that queries of `gh` break.
+/// From the message about the rule of the specification that GitHub does not apply, and that
+/// queries of `gh` break.
 const NOT_APPLIED: &str = "must not select different types using the same name";
 
-/// The document, or what is wrong with it. GitHub is laxer than the specification: with `lax`, a
-/// name may stand for different types in different branches.
+/// Parses a document; the error says what is wrong with it. GitHub is laxer than the specification:
+/// with `lax`, a response key may stand for different types in different branches.
 pub fn parse(
     schema: &Valid<Schema>,
     text: &str,

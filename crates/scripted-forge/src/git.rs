@@ -1,4 +1,4 @@
-//! Runs git on bare repositories, apart from the tester's configuration.
+//! Runs git on bare repositories, without the user's own configuration.
 #![expect(
     clippy::disallowed_methods,
     reason = "this crate is for tests and has its own door to git"
@@ -10,13 +10,13 @@ use std::process::{Command, Stdio};
 
 use crate::stop::stop;
 
-/// What git printed, without the last line break; git must succeed.
+/// Runs git, which must succeed; returns its output without the last line break.
 #[track_caller]
 pub fn git(folder: &Path, arguments: &[&str]) -> String {
     git_with(folder, arguments, "")
 }
 
-/// The same, with this on standard input.
+/// Like `git`, with this standard input.
 #[track_caller]
 pub fn git_with(folder: &Path, arguments: &[&str], input: &str) -> String {
     match run(folder, arguments, input, &[]) {
@@ -25,7 +25,7 @@ pub fn git_with(folder: &Path, arguments: &[&str], input: &str) -> String {
     }
 }
 
-/// What git printed, or what it complained about.
+/// Runs git; returns its output or its error message.
 pub fn try_git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
     run(folder, arguments, "", &[])
 }

@@ -1,12 +1,12 @@
-//! A GitHub for tests: a world over real git, judged by schemas.
+//! A simulated GitHub for tests: real git repositories, checked by GitHub's schemas.
 //!
 //! A [`Forge`] listens on loopback and has users, repositories, issues, pull requests, reviews,
 //! checks, a merge queue, a clock and quota. Repositories are bare git repositories that clients
 //! push to by their path; mergeability, commits and merges come from git. Every REST request and
-//! answer is judged by GitHub's `OpenAPI` description, and every query is validated and executed by
-//! GitHub's GraphQL schema, both pruned to what is served here (`schema/`, `prune`). Whatever does
-//! not fit is a violation, and a test with a violation fails. A field without a resolver is an
-//! error, never a made-up value.
+//! answer is checked against GitHub's `OpenAPI` description, and every query is validated and
+//! executed with GitHub's GraphQL schema, both pruned to what is served here (`schema/`, `prune`).
+//! Whatever does not fit is a violation, and a test with a violation fails. A field without a
+//! resolver is an error, never a made-up value.
 //!
 //! ```
 //! use scripted_forge::Forge;

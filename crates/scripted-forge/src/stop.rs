@@ -1,6 +1,6 @@
 //! Ends a test that asks for something impossible.
 
-/// Panics: a test whose stage cannot be set must fail loudly.
+/// Panics: a test whose world cannot be set up must fail loudly.
 #[expect(
     clippy::panic,
     reason = "this crate is for tests, and a wrong stage is a failed test"

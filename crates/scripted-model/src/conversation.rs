@@ -9,7 +9,8 @@ pub struct Conversation {
     pub said: Vec<Message>,
     /// The tools that the agent offers.
     pub tools: Vec<Tool>,
-    /// Whether the answer must be JSON with a given schema: not a turn of the agent.
+    /// Whether the answer must be JSON with a given schema. Such a request is not a turn of the
+    /// agent.
     pub wants_json: bool,
     /// Whether the answer is streamed.
     pub streams: bool,
@@ -52,7 +53,7 @@ const OPENINGS: [(&str, &str); 4] = [
 /// How the line that is typed into a pane begins.
 const NUDGE: &str = "Message from orange:";
 
-/// How a prompt contains a command, for small checks.
+/// How a line with a command begins, in the prompt of a small check.
 const RUN: &str = "RUN: ";
 
 /// What the model should do next.
@@ -118,7 +119,8 @@ fn opening(messages: &Message) -> Option<(&'static str, &str)> {
         let at = line_start(text, mark)?;
         Some((at, *role))
     });
-    // The text an agent puts around a prompt may contain another one; ours comes last.
+    // The text that an agent puts around a prompt may contain another prompt; orange's own comes
+    // last.
     let (at, role) = found.max()?;
     Some((role, text.get(at..)?))
 }
@@ -134,8 +136,8 @@ fn command(messages: &Message) -> Option<String> {
     field(text, RUN).map(str::to_owned)
 }
 
-/// The start of the last line that begins with the mark. One agent quotes a prompt that it gets as
-/// an argument.
+/// The start of the last line that begins with the mark. One agent puts a prompt that it gets as an
+/// argument into quotation marks.
 fn line_start(text: &str, mark: &str) -> Option<usize> {
     let mut found = text.rmatch_indices(mark);
     let begins = |at: usize| match text.get(..at) {

@@ -28,7 +28,7 @@ use crate::conversation::ScriptPosition;
 /// What the model does at one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// A failure that comes first.
+    /// A failure instead of the answer, or in the middle of it.
     pub trouble: Option<Failure>,
     /// How long the answer takes.
     pub slow: Duration,
@@ -102,7 +102,7 @@ impl Step {
         }
     }
 
-    /// The step at a place; if a task has no script, the answer says so.
+    /// The step at a position of a script; if there is no script, the answer says so.
     pub fn at(scripts: &Path, place: &ScriptPosition) -> Self {
         let file = format!("{}-{}", place.role, place.turn);
         let own = Path::new(&place.branch);

@@ -33,7 +33,7 @@ struct Shared {
     log: Log,
     numbers: AtomicUsize,
     /// How often each step has failed so far.
-    met: Mutex<HashMap<String, usize>>,
+    failures: Mutex<HashMap<String, usize>>,
 }
 
 impl Model {
@@ -45,7 +45,7 @@ impl Model {
             scripts: scripts.to_owned(),
             log: Log::open(log)?,
             numbers: AtomicUsize::new(1),
-            met: Mutex::default(),
+            failures: Mutex::default(),
         });
         Ok(Self {
             listener,
@@ -149,8 +149,8 @@ impl Shared {
         let Some(times) = trouble.times else {
             return Some(trouble.fault);
         };
-        let mut met = self.met.lock().ok()?;
-        let count = met.entry(format!("{place:?}")).or_default();
+        let mut failures = self.failures.lock().ok()?;
+        let count = failures.entry(format!("{place:?}")).or_default();
         *count += 1;
         (*count <= times).then_some(trouble.fault)
     }

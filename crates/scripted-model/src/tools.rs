@@ -26,12 +26,12 @@ const CONTENT: [&str; 1] = ["content"];
 const OLD: [&str; 2] = ["old_string", "oldString"];
 const NEW: [&str; 2] = ["new_string", "newString"];
 
-/// Whether an agent offers a shell: a request without one is not a turn of its own.
+/// Whether an agent offers a shell: a request without a shell is not a turn of the agent.
 pub fn has_shell(tools: &[Tool]) -> bool {
     find(tools, &SHELLS).is_some()
 }
 
-/// The tool for the act, and its arguments; `None` for words, or if there is no such tool.
+/// The tool for the action, and its arguments; `None` for words, or if there is no such tool.
 pub fn call(tools: &[Tool], act: &Action) -> Option<(String, Value)> {
     let called = |names: &[&str], arguments: &[(&[&str], &str)]| {
         let tool = find(tools, names)?;
@@ -72,9 +72,9 @@ impl Tool {
     }
 
     /// The arguments, each under the first of its names that the tool knows.
-    fn arguments(&self, told: &[(&[&str], &str)]) -> Value {
+    fn arguments(&self, values: &[(&[&str], &str)]) -> Value {
         let mut arguments = Map::new();
-        for (names, value) in told {
+        for (names, value) in values {
             let known = names.iter().find(|name| self.has(name));
             if let Some(name) = known.or_else(|| names.first()) {
                 arguments.insert((*name).to_owned(), json!(value));

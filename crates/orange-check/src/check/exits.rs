@@ -246,7 +246,7 @@ fn unused_cases(
         .collect()
 }
 
-/// A rule below one that always matches first.
+/// A rule that comes after one that always matches.
 fn shadowed_rule(workflow: &Workflow, number: usize, rule: &ExitRule) -> Option<Finding> {
     let covers = |above: &&ExitRule| {
         let same_role = above.role.is_none() && rule.role.is_none() || above.role == rule.role;
@@ -301,7 +301,7 @@ pub(super) fn find_refusal(
                 })?;
                 let edges = exit_edges(workflow, status, &case.then, Trigger::Exit);
                 // If the transition requires evidence that was not shown, its refusal is expected,
-                // and the rules below decide.
+                // and the rules after this one decide.
                 let ready = |edge: &&Edge| is_shown(&edge.gates);
                 if edges.iter().any(ready) {
                     let to = &case.then;

@@ -122,7 +122,7 @@ codes! {
     EdgeDead = "edge-dead", Warning;
     /// No task can be created in this state: the entry's `when` is never true.
     EntryDead = "entry-dead", Warning;
-    /// An agent that did the work can pass its own review.
+    /// An agent that did the work can approve it itself.
     SelfReview = "self-review", Error;
     /// A section of TASK.md left over from one round can pass the gate of a later round.
     StaleArtifact = "stale-artifact", Error;
@@ -179,7 +179,7 @@ impl Serialize for FindingCode {
 }
 
 impl Finding {
-    /// A finding about the file itself.
+    /// A finding without a story.
     pub(super) fn new(
         code: FindingCode,
         at: Option<Position>,

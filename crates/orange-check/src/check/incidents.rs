@@ -17,11 +17,12 @@ use super::place::Place;
 use super::story::Story;
 use crate::explore::{Exploration, Notice, Occurrence, Step, Visit, rule_targets, rules};
 
-/// The first occurrence of something.
+/// The first time that the search saw something to report.
 struct Incident {
     at: Option<Position>,
     message: String,
     hint: String,
+    /// The situation before the step; `None` if the step creates the task.
     node: Option<usize>,
     step: Step,
 }
@@ -29,9 +30,11 @@ struct Incident {
 /// Collects the findings of a search.
 pub(super) struct Incidents<'w> {
     pub(super) workflow: &'w Workflow,
+    /// The value that each counter should not exceed.
     limits: BTreeMap<FieldName, i64>,
     taken_edges: BTreeSet<usize>,
     used_exit_rules: BTreeSet<(Position, Status)>,
+    /// The first incident of each code and key; the key tells places in the workflow apart.
     found: BTreeMap<(FindingCode, String), Incident>,
 }
 

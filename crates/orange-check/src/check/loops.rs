@@ -1,7 +1,7 @@
 //! Proof 5: a counter bounds every cycle that needs no user.
 //!
-//! Counters stop one above the largest number they are compared with. So a counter that bounds a
-//! cycle leads out of it, and a cycle that remains among the situations is endless.
+//! In the search, a counter stops one above the largest number it is compared with. So a counter
+//! that bounds a cycle leads out of it, and a cycle that remains among the situations is endless.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -17,7 +17,7 @@ use crate::explore::{Arc, Exploration, Replay, Step};
 /// [`components`]).
 const MAX_STARTS: usize = 12;
 
-/// How many nearer starts of a cycle are tried for its story.
+/// How many situations closer to the task's creation are tried as the start of a cycle's story.
 const MAX_NEARER_STARTS: usize = 24;
 
 pub(super) fn find(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> {
@@ -127,8 +127,8 @@ fn components(explored: &Exploration) -> Vec<usize> {
     component
 }
 
-/// A shortest cycle through a situation whose first step makes progress, as situations with their
-/// arcs.
+/// The shortest cycle from `start` back to `start` whose first step makes progress. Each situation
+/// is paired with the arc that leaves it.
 fn shortest_cycle(
     explored: &Exploration,
     components: &[usize],

@@ -183,7 +183,7 @@ impl Incidents<'_> {
         }
     }
 
-    /// Whether the last edge was taken with a pass, so that a judgement ended the task.
+    /// Whether the last edge required a PASS, so that a verdict ended the task.
     fn ended_by_pass(&self, visit: &Visit<'_>) -> bool {
         let is_pass = |edge: &Edge| {
             let mut gates = edge.gates.iter();

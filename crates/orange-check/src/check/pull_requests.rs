@@ -66,7 +66,8 @@ fn requires_checks(gate: &Gate) -> bool {
     }
 }
 
-/// The forge may only queue a merge, so its target has to wait until the merge is observed.
+/// The forge may queue a merge instead of performing it at once, so the target has to wait until
+/// the merge is observed.
 fn unobserved(workflow: &Workflow, edge: &Edge, to: &Status) -> Option<Finding> {
     let is_seen = |edge: &Edge| matches!(edge.trigger, Trigger::PrMerged | Trigger::Merged);
     let (message, hint) = if workflow.is_terminal(to) {

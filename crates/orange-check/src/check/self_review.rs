@@ -1,8 +1,8 @@
-//! Proof 7: the agent that did the work cannot pass it.
+//! Proof 7: the agent that did the work cannot approve it.
 //!
-//! A pass counts as a judge's if a judge or the user requested a status with it. Every other way to
-//! take an edge that requires a pass is tried: the working agent requests the edge itself, or the
-//! working agent writes the pass and an agent dies at the right moment.
+//! A PASS counts as a judge's if a judge or the user submitted it with a request for a status.
+//! Every other way to take an edge that requires a PASS is tried: the working agent requests the
+//! edge itself, or it writes the PASS and an agent dies at the right moment.
 
 use std::collections::BTreeSet;
 
@@ -54,11 +54,11 @@ pub(super) fn find(workflow: &Workflow, explored: &Exploration) -> Vec<Finding> 
     findings
 }
 
-/// The edges that bypass a judge: they lead from the status where it judges to where its pass would
-/// lead, but require no pass.
+/// The edges that bypass a judge: they lead from the status in which the judge works to the target
+/// of its PASS, but require no PASS.
 ///
-/// Where a pass leads is known from the edges that require one and the exit rules that look for
-/// one.
+/// The target of a PASS is known from the edges that require one and from the exit rules that look
+/// for one.
 fn bypassing_edges(workflow: &Workflow) -> impl Iterator<Item = &Edge> {
     let by_rule = |edge: &Edge| {
         let mut rules = workflow.exit_rules.iter();
@@ -82,7 +82,7 @@ fn bypassing_edges(workflow: &Workflow) -> impl Iterator<Item = &Edge> {
     })
 }
 
-/// An edge past the judge that another agent may request.
+/// Reports an edge that bypasses the judge, if another agent may request it.
 fn bypass_finding(workflow: &Workflow, explored: &Exploration, edge: &Edge) -> Option<Finding> {
     let judges = &workflow.state(&edge.from)?.expects;
     let others = every_agent(workflow).into_iter();
@@ -103,7 +103,7 @@ fn bypass_finding(workflow: &Workflow, explored: &Exploration, edge: &Edge) -> O
             let steps = path.map(|step| explored.steps[step].clone()).collect();
             let (from, to) = (&edge.from, &edge.to);
             let hint = format!(
-                "give the transition a gate that requires the PASS, {}",
+                "give the transition a gate that requires the PASS; {}",
                 by_judges_hint(workflow, from)
             );
             Some(
@@ -137,9 +137,9 @@ fn working_state<'w>(workflow: &'w Workflow, role: &Role) -> Option<&'w State> {
     })
 }
 
-/// A judge that is also expected where the work is done would judge itself.
+/// Reports a judge that is also expected where the work is done: it would judge its own work.
 fn judge_at_work(workflow: &Workflow, state: &State, edge: &Edge) -> Option<Finding> {
-    // A role whose pass some gate of the edge does not accept cannot pass its own work.
+    // If a gate of the edge does not accept a role's PASS, that role cannot approve its own work.
     let is_accepted = |role: &&Role| {
         edge.gates.iter().all(|gate| match &gate.kind {
             GateKind::Section(section) if is_pass(gate) => {
@@ -157,14 +157,15 @@ fn judge_at_work(workflow: &Workflow, state: &State, edge: &Edge) -> Option<Find
         FindingCode::SelfReview,
         Some(edge.at),
         format!(
-            "the {role} judges in `{from}` what the {role} did in `{work}`: it can pass its own \
-             work to `{to}`"
+            "the {role} judges in `{from}` what the {role} did in `{work}`: it can approve its \
+             own work and move it to `{to}`"
         ),
-        "let another role judge: declare one under `roles`, and start it with `role`",
+        "let another role judge: declare one under `roles`, and name it as `role` in the hook that \
+         starts the reviewing agent",
     ))
 }
 
-/// A path on which this role's pass is taken for a judgement.
+/// A path on which a PASS that this role wrote counts as a judge's.
 fn forged_pass(
     workflow: &Workflow,
     explored: &Exploration,
@@ -215,7 +216,9 @@ fn forged_pass(
                 alive().filter_map(|dying| steps_with_early_pass(edge, role, &path, dying)),
             );
         }
-        candidates.into_iter().find(|steps| passes(workflow, steps))
+        candidates
+            .into_iter()
+            .find(|steps| takes_pass_edge(workflow, steps))
     })?;
     Some(finding(workflow, edge, role, steps))
 }
@@ -244,25 +247,25 @@ fn write_step(edge: &Edge, role: &Role) -> Step {
         Occurrence::Write { by: role.clone() },
         StepEvidence::default(),
     );
-    step.evidence.kept = passes_of(edge);
+    step.evidence.kept = pass_gates(edge);
     step
 }
 
-/// A death with the pass that was already in the document, and with everything else the edge
-/// requires.
+/// A death while the PASS is already in the document, with everything else that the edge requires.
 fn death_step_with_kept_pass(edge: &Edge, dying: &Role) -> Step {
     let others = edge.gates.iter().filter(|gate| !is_pass(gate));
     let mut step = death_step(dying, &others.cloned().collect::<Vec<Gate>>());
-    step.evidence.kept = passes_of(edge);
+    step.evidence.kept = pass_gates(edge);
     step
 }
 
-fn passes_of(edge: &Edge) -> Vec<Gate> {
+fn pass_gates(edge: &Edge) -> Vec<Gate> {
     let passes = edge.gates.iter().filter(|gate| is_pass(gate));
     passes.cloned().collect()
 }
 
-/// The pass is already in the document when the judging begins, and the judge dies.
+/// The path on which the PASS is already in the document when the judge starts, and then the judge
+/// dies.
 fn steps_with_early_pass(
     edge: &Edge,
     role: &Role,
@@ -271,7 +274,7 @@ fn steps_with_early_pass(
 ) -> Option<Vec<Step>> {
     let (entering, before) = path.split_last()?;
     let mut entering = entering.clone();
-    entering.evidence.kept = passes_of(edge);
+    entering.evidence.kept = pass_gates(edge);
     let mut steps = before.to_vec();
     steps.extend([
         write_step(edge, role),
@@ -281,8 +284,8 @@ fn steps_with_early_pass(
     Some(steps)
 }
 
-/// Whether the last of these steps takes an edge that requires a pass.
-fn passes(workflow: &Workflow, steps: &[Step]) -> bool {
+/// Whether the last of these steps takes an edge that requires a PASS.
+fn takes_pass_edge(workflow: &Workflow, steps: &[Step]) -> bool {
     let mut replay = Replay::new(workflow);
     let mut passed = false;
     for step in steps {
@@ -309,7 +312,7 @@ fn finding(workflow: &Workflow, edge: &Edge, role: &Role, steps: Vec<Step>) -> F
         FindingCode::SelfReview,
         Some(edge.at),
         format!("the {role} can itself write the PASS that leads from `{from}` to `{to}`"),
-        format!("give the gate `from_role: [{judges}]` and `fresh: true`, {by}"),
+        format!("give the gate `from_role: [{judges}]` and `fresh: true`; {by}"),
     )
     .with_story(Story::from_steps(workflow, steps))
 }
@@ -323,5 +326,5 @@ fn judges(workflow: &Workflow, status: &Status) -> String {
 
 fn by_judges_hint(workflow: &Workflow, status: &Status) -> String {
     let judges = judges(workflow, status);
-    format!("and the transition `by: [{judges}, engine]`")
+    format!("give the transition `by: [{judges}, engine]`")
 }

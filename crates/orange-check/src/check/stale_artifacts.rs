@@ -56,7 +56,8 @@ fn decides(workflow: &Workflow, edge: &Edge, gate: &SectionGate) -> bool {
     gate.verdict.is_some() || (!from.is_empty() && from != to)
 }
 
-/// The same edge taken twice with the same section, without a decision by the user.
+/// A path on which the same edge is taken twice with the same section, without a decision by the
+/// user.
 fn second_round(
     workflow: &Workflow,
     explored: &Exploration,
@@ -111,7 +112,7 @@ fn second_round(
         })
 }
 
-/// The step with the gate's section unchanged.
+/// The step with the gate's section kept from before.
 fn with_kept_gate(step: &Step, gate: &Gate) -> Step {
     let mut step = step.clone();
     step.evidence.gates.retain(|shown| shown != gate);
@@ -119,7 +120,8 @@ fn with_kept_gate(step: &Step, gate: &Gate) -> Step {
     step
 }
 
-/// The shortest path back to a status, without a step that archives the section.
+/// The shortest path back to a status without a step that archives the section: its steps, and the
+/// situation that it reaches.
 fn path_back(
     workflow: &Workflow,
     explored: &Exploration,

@@ -83,8 +83,8 @@ fn targets_of(rows: &[Row], wanted: Trigger) -> Vec<String> {
     targets
 }
 
-/// The change of a list whose first open item is taken; `None` if the remaining items still come
-/// first, in their old order.
+/// The change in the order of a list whose first open item is taken. `None` if the items that both
+/// lists have come first in the new list, in their old order.
 pub(super) fn order_change(
     subject: &str,
     old: &[String],

@@ -1,4 +1,4 @@
-//! What happens in a row: fields and hooks, without defaults.
+//! The field changes and hooks of a table row, without default values.
 
 use orange_engine::language::Workflow;
 use orange_engine::language::defaults;

@@ -1,8 +1,8 @@
 //! A workflow as a table: one row per status, event and target.
 //!
-//! A row holds what it requires and what happens, each as a text that does not depend on names of
-//! gates and limits, nor on an order without meaning. No gate and no role can stop a pull request
-//! that is already merged or closed, so such a row has neither.
+//! A row says what an event requires and what follows, each as a text that does not depend on names
+//! of gates and limits, nor on an order without meaning. No gate and no role can stop a pull
+//! request that is already merged or closed, so the row of such an event has neither.
 
 use std::collections::BTreeSet;
 

@@ -22,7 +22,7 @@ impl fmt::Display for WorkflowChange {
 }
 
 impl WorkflowChange {
-    /// What differs, for a reader who knows the row; only an added or removed row is named.
+    /// What differs in a row. The sentence names the row only if the row was added or removed.
     pub fn sentence(&self) -> String {
         match (self.kind, &self.old, &self.new) {
             (ChangeKind::Transition, ..) => self.transition(),

@@ -30,7 +30,7 @@ struct SectionContent<'a> {
 
 /// A TASK.md that satisfies the section gates and has no other section that a gate reads.
 ///
-/// The number makes new content differ from everything that was shown before.
+/// `number` makes new content differ from everything that was shown before.
 pub(super) fn document(evidence: &StepEvidence, number: usize) -> Option<Document> {
     let mut text = String::new();
     for (name, section) in sections(evidence) {
@@ -147,7 +147,7 @@ fn satisfy_pull_request(facts: &mut PullRequestFacts, gate: &PullRequestGate) {
     facts.open_threads = gate.threads.map(|_| 0).or(facts.open_threads);
 }
 
-/// Every command that a gate runs, failing.
+/// Every command that a gate runs, each with a failing result.
 fn every_command(workflow: &Workflow) -> BTreeMap<Vec<String>, CommandResult> {
     workflow
         .every_gate()

@@ -31,11 +31,11 @@ pub fn creation_steps(workflow: &Workflow, relevance: &Relevance) -> Vec<Step> {
         .collect()
 }
 
-/// Everything that may happen next, whether or not anything comes of it.
+/// Everything that may happen next, whether or not it has an effect.
 ///
-/// Three requests of the user add no situation, so they are no steps. A stopped agent is as absent
-/// as one that was lost with its tmux server, and a restart is a respawn of it. A cancelled task
-/// that is reopened is where it was, with the agents that the status expects.
+/// Stopping, restarting and reopening add no situation, so they are not steps. A stopped agent is
+/// as absent as one that was lost with its tmux server, a restart is a respawn, and a reopened task
+/// is where it was, with the agents that the status expects.
 pub fn possible_steps(
     workflow: &Workflow,
     relevance: &Relevance,
@@ -279,7 +279,7 @@ impl<'a> Steps<'a> {
                 .find(|trigger| !self.edges(**trigger).is_empty());
             match (event, trigger) {
                 (_, None) => {}
-                // What has already happened passes no gates.
+                // No gate is checked for what has already happened.
                 (PullRequestEvent::Merged | PullRequestEvent::Closed, Some(_)) => {
                     self.add(occurrence, StepEvidence::default());
                 }

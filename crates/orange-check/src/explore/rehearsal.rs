@@ -1,8 +1,8 @@
 //! A task whose TASK.md keeps what was written.
 //!
 //! The search lets every step show its own document, because anyone can write anything at any time.
-//! A user who simulates by hand expects a section to stay where it was put, so here it does: what a
-//! step shows is written anew, and everything else stays.
+//! A user that simulates a task by hand expects sections to stay in the document. So here a step
+//! writes the sections that it shows, and every other section stays.
 
 use orange_engine::document::Document;
 use orange_engine::effect::{Effect, EffectId};

@@ -30,6 +30,7 @@ pub struct Relevance {
     crashes: BTreeMap<Status, i64>,
     /// How many repeated errors matter.
     max_errors: i64,
+    /// The summary lengths that guards distinguish.
     summaries: Vec<usize>,
     /// Statuses in which it matters whether there is a pull request.
     pull_request: BTreeSet<Status>,
@@ -265,8 +266,8 @@ fn live_fields(workflow: &Workflow) -> BTreeMap<Status, Fields> {
     }
 }
 
-/// The statuses from which an edge can be reached that waits for something that happens to the pull
-/// request, without opening one on the way.
+/// The statuses from which a task can reach an edge that waits for an event of the pull request,
+/// without opening a pull request on the way.
 fn pull_request_statuses(workflow: &Workflow) -> BTreeSet<Status> {
     let mut found: BTreeSet<Status> = BTreeSet::new();
     loop {

@@ -45,7 +45,7 @@ pub struct StepOutcome {
     pub task: Task,
     /// Everything that was recorded.
     pub events: Vec<Event>,
-    /// The inputs by which effects reported, after those of the step itself.
+    /// The inputs that reported the results of effects; those of the step itself are not included.
     pub reports: Vec<Input>,
     /// What was noticed along the way.
     pub notices: Vec<Notice>,
@@ -117,6 +117,7 @@ pub fn new_task_of(step: &Step) -> Option<(NewTask, DecisionContext)> {
         agent_settings: AgentSettings::default(),
         queueing: Queueing::default(),
         issue: None,
+        job: None,
         pull_request: None,
     };
     let context = DecisionContext {
@@ -259,8 +260,8 @@ fn cause(task: &Task, occurrence: &Occurrence, number: usize) -> Option<Cause> {
     })
 }
 
-/// What the forge reports. The number makes it something that has not been reacted to; checks that
-/// fail have already run again.
+/// What the forge reports. `number` makes it differ from what was already reacted to; failing
+/// checks have already been run again.
 fn reading(event: PullRequestEvent, number: usize) -> PullRequestReading {
     let (state, kind) = match event {
         PullRequestEvent::Merged => (PullRequestState::Merged, None),
@@ -379,7 +380,8 @@ fn outcome(task: &Task, effect: &Effect) -> EffectOutcome {
     }
 }
 
-/// Reports the result of an effect; a transition that follows from it may need the document.
+/// Decides on the result of an effect, and returns whether anything was recorded. A transition that
+/// follows may need the document.
 fn report(workflow: &Workflow, played: &mut StepOutcome, observation: Observation) -> bool {
     let mut input = Input {
         context: DecisionContext {

@@ -71,7 +71,7 @@ pub struct Arc {
 /// One step that was tried, as passed to the callback of the search.
 #[derive(Debug)]
 pub struct Visit<'a> {
-    /// The situation before, if there was one.
+    /// The index of the situation before the step; `None` if the step creates the task.
     pub node: Option<usize>,
     /// The index of the step.
     pub step_number: usize,
@@ -108,7 +108,9 @@ struct Candidate {
     ends: bool,
 }
 
-/// What the candidates depend on.
+/// What the candidates depend on: the status, the previous status, the live agents and whether each
+/// is headless, the number of open children, the length of the summary, whether a workspace is held
+/// (if that matters), and whether there is a pull request.
 type Key = (
     Status,
     Option<Status>,
@@ -289,13 +291,13 @@ impl Search<'_, '_> {
             else {
                 continue;
             };
-            let number = self.failing(candidate.step, index, label);
+            let number = self.failing_step(candidate.step, index, label);
             arcs.extend(self.record_arrival(Some(at), number, Some(task), &played));
         }
     }
 
-    /// The same step with one effect failing.
-    fn failing(&mut self, step: usize, index: usize, label: &'static str) -> usize {
+    /// The index of the same step with one effect failing.
+    fn failing_step(&mut self, step: usize, index: usize, label: &'static str) -> usize {
         if let Some(known) = self.failing.get(&(step, index)) {
             return *known;
         }

@@ -32,6 +32,7 @@ pub struct Situation {
     /// Fields that guards read, as far as they matter here.
     counters: Vec<i64>,
     crashes: i64,
+    /// The latest error and how often it occurred in a row, if that matters.
     errors: Option<(String, i64)>,
     children: i64,
     summary: usize,
@@ -132,6 +133,7 @@ impl Situation {
             sections: BTreeMap::new(),
             submission: None,
             issue: None,
+            job: None,
             pull_request: self.has_pull_request.then(pull_request),
             reactions: ReactionRecord::default(),
             report: None,
@@ -169,7 +171,7 @@ impl Situation {
     }
 }
 
-/// The pull request of the model.
+/// The pull request of every explored task that has one.
 pub(super) fn pull_request() -> PullRequestLink {
     PullRequestLink {
         number: 1,
@@ -179,7 +181,7 @@ pub(super) fn pull_request() -> PullRequestLink {
     }
 }
 
-/// The id of a child in the model.
+/// The id of an explored task's child.
 pub(super) fn child(number: i64) -> TaskId {
     TaskId::new(format!("child-{number}"))
 }

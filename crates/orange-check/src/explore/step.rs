@@ -106,6 +106,7 @@ impl PullRequestEvent {
 /// What a document and the world show while something happens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepEvidence {
+    /// Gates that the step newly satisfies.
     pub gates: Vec<Gate>,
     /// Section gates that are satisfied by what was already in the document.
     pub kept: Vec<Gate>,

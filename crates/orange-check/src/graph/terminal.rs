@@ -18,6 +18,7 @@ const ARROWS: usize = 6;
 /// Longer names have their labels on the lines below.
 const LONGEST_ALIGNED: usize = 20;
 
+/// The line that continues to the next state, beside the arrows.
 const BESIDE: &str = "  |";
 
 const SHORTEST: &str = "==>";

@@ -29,8 +29,8 @@ const MAX_BYTES: u64 = 64 * 1024;
 /// A name with its harness, or with what is wrong with it.
 type CatalogEntry = (String, Result<Harness, HarnessError>);
 
-/// The shipped harnesses, each replaced by the user's own with the same name, and the user's
-/// others.
+/// The shipped harnesses and the user's own. A definition of the user replaces the shipped one with
+/// the same name.
 ///
 /// A mistake in one definition does not affect the others: it is reported when that harness is
 /// requested.

@@ -50,6 +50,7 @@ pub struct Harness {
     pub pass: Vec<String>,
     /// Variables that are set for it.
     pub set: BTreeMap<String, String>,
+    /// Variables that are set for it only at one level.
     set_at: BTreeMap<Level, BTreeMap<String, String>>,
     /// Files to write into its worktree.
     pub files: Vec<HarnessFile>,
@@ -256,7 +257,7 @@ impl Harness {
         })
     }
 
-    /// Finds the program, on the given `PATH` unless its own path is absolute.
+    /// Finds the program on the given `PATH`, unless `binary` is an absolute path.
     pub fn locate(&self, path: Option<&OsStr>) -> Result<PathBuf, HarnessError> {
         let missing = |reason| HarnessError::ProgramMissing {
             harness: self.name.clone(),

@@ -25,12 +25,12 @@ pub struct ResultLocations {
     /// Values that mean that the run continues, whatever came before.
     #[serde(alias = "goes_on")]
     continued: Vec<JsonLocation>,
-    /// What the agent said; the last one counts.
+    /// The texts of the agent; the last one counts.
     text: Vec<JsonLocation>,
     /// Whether a text comes in pieces, in consecutive values.
     #[serde(alias = "is_in_pieces")]
     is_chunked: bool,
-    /// The conversation; the first one counts.
+    /// The id of the conversation; the first one counts.
     session_id: Vec<JsonLocation>,
     /// Whether the tokens are those of the whole conversation, including earlier runs.
     pub is_cumulative: bool,

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::json_location::JsonLocation;
 
-/// How many of the last lines are searched for a failure: fewer lines follow a failure, and a new
-/// turn adds more.
+/// How many lines at the end are searched for a failure. After a failure come fewer lines than
+/// that, and a new turn adds more.
 const LAST_LINES: usize = 4;
 
 /// A JSON line of a transcript that reports a failed turn.
@@ -24,8 +24,8 @@ impl TranscriptError {
     /// Why the last turn failed, according to the end of a transcript; an incomplete line is
     /// ignored.
     ///
-    /// Lines from before `since`, when this run began, are ignored: a resumed conversation contains
-    /// them.
+    /// Lines from before `since`, the start of this run, are ignored: they belong to an earlier run
+    /// of the same conversation.
     pub fn find(&self, transcript: &[u8], since: Timestamp) -> Option<String> {
         let lines = transcript.split(|byte| *byte == b'\n').rev();
         let lines = lines.filter(|line| !line.trim_ascii().is_empty());

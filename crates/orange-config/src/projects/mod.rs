@@ -260,8 +260,8 @@ impl Projects {
             .max_by_key(|project| project.path.components().count())
     }
 
-    /// The name of the project that a checkout would become: its directory's, with other characters
-    /// replaced, and with a number if another project has that name.
+    /// The name for a project with this checkout: that of the checkout's directory, with special
+    /// characters replaced, and with a number if another project has that name.
     pub fn name_for(&self, checkout: &Path) -> ProjectName {
         let directory = checkout.file_name().unwrap_or_default().to_string_lossy();
         let mut plain = String::new();
@@ -360,7 +360,8 @@ impl Projects {
     }
 }
 
-/// Makes other processes that want to change the file wait; the lock ends when its holder exits.
+/// Locks the file, so that other processes that want to change it wait. The lock ends when the
+/// returned file is closed, or when the process exits.
 fn lock(home: &Home) -> Result<File, ProjectsError> {
     let folder = home.path();
     let mut folders = DirBuilder::new();

@@ -62,7 +62,7 @@ fn problem_list(problems: &[SettingsProblem]) -> String {
     bodies.collect::<Vec<_>>().join("; ")
 }
 
-/// The current name of a key, which may be written with its name from before the first release.
+/// The current name of a key; a file may still use the name from before the first release.
 fn current_name(written: String) -> String {
     match written.as_str() {
         "dashboard.ground" => String::from("dashboard.background"),

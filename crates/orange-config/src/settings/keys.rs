@@ -32,6 +32,7 @@ fn not_in_project(_: &Project) -> Option<Value> {
     None
 }
 
+/// The values that most keys have.
 const PLAIN: Key = Key {
     name: "",
     kind: Kind::Count,

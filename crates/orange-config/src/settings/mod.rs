@@ -86,9 +86,9 @@ pub struct ForgeSettings {
     pub draft: bool,
     pub labels: Vec<String>,
     pub issues: IssueSettings,
-    /// The time between two looks at a pull request that changes.
+    /// The time between two looks at a pull request that is being worked on or checked.
     pub poll: Duration,
-    /// The time between two looks at any other.
+    /// The time between two looks at any other pull request.
     pub cold: Duration,
     /// The percentage of the remaining quota that orange may use.
     pub share: u32,
@@ -97,11 +97,11 @@ pub struct ForgeSettings {
 /// Which issues become tasks, and what orange does at the issues of tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssueSettings {
-    /// The label that turns an issue into a task; if absent, no issue does by itself.
+    /// The label that turns an issue into a task; if absent, no issue becomes a task by itself.
     pub label: Option<String>,
     /// What an account must be allowed to do, so that its labels and comments count.
     pub permission: Permission,
-    /// The workflow of these tasks; if absent, the usual one.
+    /// The workflow of these tasks; if absent, that of other new tasks.
     pub workflow: Option<String>,
     /// Whether orange shows the status of a task at its issue, by a comment and labels.
     pub comment: IssueComment,
@@ -409,7 +409,7 @@ fn issue_settings(text: impl Fn(&str) -> Option<String>, close: bool) -> IssueSe
     }
 }
 
-/// The counts whose keys begin with this family's name, by the rest of the key.
+/// The counts of a family of keys, each with the part of its key after the family's name.
 fn counts(all: &[Setting], family: &str) -> Vec<(String, u32)> {
     let counts = all.iter().filter_map(|it| match it.value {
         Some(Value::Count(count)) => Some((it.key.strip_prefix(family)?.to_owned(), count)),
@@ -501,7 +501,7 @@ mod tests {
         own.forge_labels = Some(vec![String::from("agent")]);
         own.forge_issues_label = Some(String::from("ready for agent"));
         own.forge_repository = Some(String::from("github.com/ada/engine"));
-        // A key that only `config.toml` may have is one that orange does not know in a project.
+        // In a project, orange does not know a key that only `config.toml` may have.
         let program = serde_json::json!("steal");
         own.other
             .insert(String::from("forge_token_command"), program);

@@ -83,7 +83,7 @@ impl Kind {
                 (is_plain && !host.is_empty()).then(|| Value::Url(text.to_owned()))
             }
             Kind::Repository => is_repository(text).then(|| Value::text(text)),
-            // A file writes them as an array; each of its texts is read on its own.
+            // A file writes names as an array; this reads one text of that array.
             Kind::Names => {
                 let is_name = !text.trim().is_empty() && !text.contains(char::is_control);
                 is_name.then(|| Value::Names(vec![text.trim().to_owned()]))

@@ -1,7 +1,7 @@
 //! Cleans up the pool: retries releases, frees workspaces, lists leftovers.
 //!
-//! Invariant: nothing here deletes a byte that is not in a commit. Ignored files are moved aside,
-//! and a rescue is deleted only when the default branch contains all of it.
+//! Invariant: nothing here deletes a byte that is not in a commit. Ignored files are moved aside. A
+//! rescue (work saved from a worktree) is deleted only when the default branch contains all of it.
 
 use std::path::{Path, PathBuf};
 
@@ -167,7 +167,8 @@ impl Admin {
         record: &WorkspaceRecord,
     ) -> Result<bool, DriverError> {
         let stored = store.require(id)?;
-        // If the task has a performer, the performer releases the workspace.
+        // A process that performs the task's effects holds this lock, and releases the workspace
+        // itself.
         let Some(_lock) = Lock::to_perform(&stored.directory)? else {
             return Ok(false);
         };
@@ -309,8 +310,8 @@ impl GcReport {
     }
 }
 
-/// Deletes, or only lists, rescues of finished tasks that the default branch contains byte for
-/// byte.
+/// Lists the rescues of finished tasks whose content is in the default branch, byte for byte.
+/// Deletes them if this was confirmed.
 fn delete_merged_rescues(
     store: &Store,
     git: &Git,

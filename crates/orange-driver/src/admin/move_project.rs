@@ -10,8 +10,9 @@ use crate::DriverError;
 use crate::admin::Admin;
 
 impl Admin {
-    /// The directory that a project's repository was moved to. Refuses another repository, and a
-    /// copy while the repository is still at its old place: its worktrees belong to that.
+    /// The directory that a project's repository was moved to. Refuses a different repository. Also
+    /// refuses a copy while the original is still at its old place, because the worktrees belong to
+    /// the original.
     pub(super) fn find_moved_repository(
         &self,
         projects: &Projects,
@@ -66,7 +67,7 @@ impl Admin {
         Ok(found.path)
     }
 
-    /// Makes the worktrees of a project point to its repository again. Repeating it changes nothing.
+    /// Makes the worktrees of a project point to its repository again. The call can be repeated.
     pub(super) fn repair_worktrees(&self, project: &Project) -> Result<(), DriverError> {
         let git = self.workspaces.open_repository(project)?;
         git.repair_worktrees()?;

@@ -41,15 +41,15 @@ pub struct ProjectSettings {
     pub delete_branch: Option<bool>,
     /// The command to run in a workspace once a task's branch is checked out.
     pub setup: Option<Vec<String>>,
-    /// Its timeout in seconds.
+    /// The timeout of `setup` in seconds.
     pub setup_timeout: Option<u64>,
     /// The command to run in a workspace before it is released.
     pub teardown: Option<Vec<String>>,
-    /// Its timeout in seconds.
+    /// The timeout of `teardown` in seconds.
     pub teardown_timeout: Option<u64>,
 }
 
-/// What a project has in addition to its registration.
+/// The tasks and workspaces of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProjectUsage {
     /// Its unfinished tasks.
@@ -80,7 +80,8 @@ impl Admin {
         };
         for summary in store.list(&filter)?.tasks {
             let stored = store.require(&summary.task.id)?;
-            // A task whose workflow cannot be read may still continue.
+            // If its workflow cannot be read, the task counts as open, because it may still
+            // continue.
             if pinned_workflow(&stored).is_ok_and(|it| it.is_terminal(&stored.task.status)) {
                 usage.finished_tasks += 1;
             } else {
@@ -111,7 +112,8 @@ impl Admin {
             settings.path = Some(project.path.clone());
         }
         self.check_settings(&project, &settings)?;
-        // Before the path is recorded: if this fails or is interrupted, the command can be repeated.
+        // Repair before the new path is recorded: if the repair fails or is interrupted, the
+        // command can be repeated.
         if settings.path.is_some() {
             self.repair_worktrees(&project)?;
         }
@@ -179,9 +181,10 @@ fn address_value(address: &str) -> Value {
     json!(without_password(address))
 }
 
-/// The keys to change in the file.
+/// The keys to change in `projects.json`, and their new values.
 fn changes(settings: &ProjectSettings) -> Vec<(&'static str, Value)> {
-    // The user accepts the remote as a whole, so a new remote resets the push address.
+    // The user accepts both addresses of a remote together, so a new remote resets the push
+    // address.
     let push_remote = settings.push_remote.as_deref().filter(|it| !it.is_empty());
     let push_remote = match (push_remote, &settings.remote, &settings.push_remote) {
         (Some(push), _, _) => Some(address_value(push)),

@@ -13,11 +13,11 @@ use crate::admin::Admin;
 use crate::workspaces::lifecycle::slot;
 
 impl Admin {
-    /// Restores the database, up to what was last copied into the task directories, and finds the
-    /// workspaces of the pool again.
+    /// Restores the database from the copies in the task directories, and finds the workspaces of
+    /// the pool again.
     ///
-    /// Fails if there is a database, unless it may be moved aside; it is never deleted. Decisions
-    /// made after the last copy are lost, so only the user may ask for a rebuild.
+    /// Fails if a database exists, unless `may_move_aside` is set; the database is never deleted.
+    /// Decisions made after the last copy are lost, so only the user may ask for a rebuild.
     pub fn rebuild(&self, may_move_aside: bool) -> Result<RebuildReport, DriverError> {
         if self.context.is_called_by_agent() {
             return Err(DriverError::user_only("rebuild the database"));
@@ -68,8 +68,8 @@ impl Admin {
             let Ok(Some(worktree)) = git.existing_workspace(&slot(&record))? else {
                 continue;
             };
-            // Nothing may have appeared in it since it was released. If it cannot be read, `workspace
-            // gc` says why.
+            // Files may have appeared in the worktree since it was released, so check that it is
+            // clean. If it cannot be read, `workspace gc` says why.
             let is_clean = worktree.condition().is_ok_and(|it| it.is_at_rest());
             let is_idle = worktree.marker()?.is_some_and(|it| it.phase == Phase::Idle) && is_clean;
             self.workspaces.add_to_pool(store, project, number)?;

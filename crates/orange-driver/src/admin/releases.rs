@@ -14,7 +14,8 @@ use crate::request::ask::TaskRequest;
 use crate::request::wait::WaitPolicy;
 
 impl Admin {
-    /// Retries every failed release and returns their tasks. Another process performs the releases.
+    /// Requests a retry of every failed release; returns the tasks. Another process performs the
+    /// releases.
     pub fn retry_failed_releases(&self) -> Result<Vec<TaskId>, DriverError> {
         let mut retried = Vec::new();
         let mut store = self.context.store()?;
@@ -25,7 +26,7 @@ impl Admin {
     }
 
     /// Retries the failed releases of a project's tasks, because a finished task must never keep a
-    /// slot.
+    /// workspace.
     pub(crate) fn retry_releases(
         &self,
         store: &mut Store,

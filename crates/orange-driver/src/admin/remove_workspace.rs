@@ -29,8 +29,8 @@ pub struct RemovedWorkspace {
 }
 
 impl Admin {
-    /// Removes the worktree of an idle or retired workspace, and takes it off the list. Ignored
-    /// files are moved aside.
+    /// Removes the worktree of an idle or retired workspace, and the workspace from the pool.
+    /// Ignored files are moved aside.
     pub fn remove_workspace(&self, name: &WorkspaceName) -> Result<RemovedWorkspace, DriverError> {
         self.callers.require_user("remove a workspace")?;
         let mut store = self.context.store()?;

@@ -57,8 +57,9 @@ pub enum SkillAction {
 }
 
 impl Admin {
-    /// Writes or removes the skill of one agent, or of every installed one; also returns the names
-    /// of the workflows that it was made from.
+    /// Writes or removes the skill of one agent. Without a name, writes the skill of every
+    /// installed agent, or removes that of every known agent. Also returns the names of the
+    /// workflows that a written skill describes.
     pub fn update_skills(
         &self,
         name: Option<&HarnessName>,

@@ -70,12 +70,14 @@ impl Agents {
         live.map(|(role, run)| {
             let requests = self.open_requests(project, task, &run.id);
             let mut activity = self.activity(project, task, run, now);
-            // A headless run exits when it has nothing left to do.
+            // Only an interactive run can be idle: a headless run exits when it has nothing left to
+            // do.
             if agents.working_roles.contains(role) && !run.headless {
                 activity.expect_work(agents.entered_at, now);
             }
             if !requests.is_empty() {
-                // Another tool of the same agent may have reported something since the request.
+                // An open request counts even if a later event says otherwise: another tool of the
+                // same agent may have reported that event.
                 activity.state = ActivityState::WaitingForPermission;
             } else if activity.state == ActivityState::WaitingForPermission
                 && let Some(request) = activity

@@ -20,7 +20,7 @@ pub struct AgentTerminal {
     command: Invocation,
     /// Whether the user is already in orange's tmux, so that its client only switches the session.
     pub is_switch: bool,
-    /// Whether one tmux will run inside another, which has its own detach key.
+    /// Whether orange's tmux will run inside another tmux; each has its own detach key.
     pub is_nested: bool,
 }
 

@@ -11,7 +11,7 @@ use crate::context::run_location;
 use crate::failure::Failure;
 
 impl Agents {
-    /// Ends one run and keeps its pane's output.
+    /// Ends the processes of a run, closes its pane, and keeps the pane's output in a file.
     pub(crate) fn end_run(&self, store: &Store, task: &Task, run: &RunId) -> Result<(), Failure> {
         let folder = self.context.launch_directory(&task.project, &task.id, run);
         let folder = folder.map_err(Failure::permanent)?;

@@ -60,7 +60,7 @@ pub struct HookEvent {
     pub transcript: Option<String>,
     /// The payload that the hook received.
     pub payload: Option<Vec<u8>>,
-    /// The request for permission that was filed with it.
+    /// The permission request that the event belongs to.
     pub request: Option<RequestId>,
 }
 
@@ -121,7 +121,7 @@ impl Agents {
         Ok(())
     }
 
-    /// The run that this process belongs to, by its variables, if they contain the run's proof.
+    /// The run that this process's variables name. Fails unless they also contain the run's proof.
     pub(super) fn own_run(&self, task: &TaskId) -> Result<OwnRun, String> {
         let (Some(run), Some(proof)) = (
             self.own_variable(ORANGE_RUN_ID),

@@ -38,7 +38,7 @@ pub struct TaskCheck {
 type ListingResult = Result<Listing, TmuxError>;
 
 impl Agents {
-    /// Checks every agent that these tasks believe alive; judges each death once.
+    /// Checks every agent that is recorded as alive in these tasks; judges each death once.
     pub fn observe_each(&self, tasks: &[TaskId]) -> Result<Vec<TaskCheck>, DriverError> {
         let mut store = self.context.store()?;
         let mut checks: Vec<TaskCheck> = tasks.iter().map(TaskCheck::new).collect();
@@ -148,7 +148,7 @@ impl Agents {
         Ok(())
     }
 
-    /// Decides what follows from an end.
+    /// Decides what the end of a run means for its task.
     ///
     /// Leaves the decision for the next check while a gate runs, while TASK.md is being written, or
     /// when the agent's last output cannot be read.
@@ -170,7 +170,8 @@ impl Agents {
         Ok(())
     }
 
-    /// Records an end; one that cannot be decided now is left for the next check.
+    /// Records the end of a run. If nothing can be decided about it now, the next check tries
+    /// again.
     pub(crate) fn record_end(
         &self,
         store: &mut Store,

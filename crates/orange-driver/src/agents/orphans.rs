@@ -24,7 +24,7 @@ use crate::steps::pinned_workflow;
 /// How long after its end a run is left alone: the process that judged it may be about to clean up.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// A run of which something was ended.
+/// A run of which a pane or a process was left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Orphan {
     pub task: TaskId,
@@ -51,7 +51,8 @@ impl Agents {
         let store = self.context.store()?;
         let mut ended = Vec::new();
         for (run, remains) in self.find_remains() {
-            // Ids are unique; a run id that two tasks share cannot be attributed.
+            // Skip a run id that is unknown, or that several tasks have: it cannot be attributed to
+            // one task.
             let Ok([record]) = <[RunRecord; 1]>::try_from(store.runs_named(&run)?) else {
                 continue;
             };
@@ -90,7 +91,8 @@ impl Agents {
         Ok(found)
     }
 
-    /// Everything visible of any run; what cannot be listed is not ended.
+    /// The panes and processes that can be seen, by run. If a listing fails, nothing from it is
+    /// ended.
     fn find_remains(&self) -> BTreeMap<RunId, Remains> {
         let mut found: BTreeMap<RunId, Remains> = BTreeMap::new();
         let panes = self.context.tmux.list().map(|listing| listing.panes);

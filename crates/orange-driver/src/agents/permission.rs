@@ -82,9 +82,9 @@ impl Agents {
     /// until a time limit, or until no process reads the hook's output any more. Returns `None` if
     /// the user cannot be asked.
     ///
-    /// An agent that `has_dialog` shows its own dialog meanwhile, and ends the hook when the user
-    /// answers there. So the hook stays when orange no longer waits: its end says that the dialog
-    /// is gone.
+    /// If `has_dialog`, the agent shows its own dialog meanwhile, and ends the hook when the user
+    /// answers there. So the hook keeps running after orange has stopped waiting: only the end of
+    /// the hook shows that the dialog is gone.
     pub fn ask_permission(
         &self,
         payload: Option<Vec<u8>>,
@@ -110,7 +110,7 @@ impl Agents {
             }
         };
         if has_dialog {
-            // Without the mark, the agent is shown as waiting for longer than it does.
+            // Without the mark, the agent is shown as waiting for longer than it waits.
             let _unmarked = waiting.filed.mark_dialog();
         }
         let outcome = wait_for_answer(&waiting, output);
@@ -174,9 +174,9 @@ impl Agents {
         })
     }
 
-    /// Whether the agent has gone on from this request without an answer of orange: its hook has
-    /// ended although the request or the agent's dialog was open. No agent says whether that was a yes
-    /// or the escape key.
+    /// Whether the agent has continued after this request without an answer from orange: its hook
+    /// has ended although the request or the agent's dialog was still open. No agent reports
+    /// whether the user agreed or pressed Escape.
     pub(super) fn is_abandoned(
         &self,
         project: &ProjectName,
@@ -226,7 +226,7 @@ pub(super) fn leave_requests_to_terminal(run_directory: &Path) {
     }
 }
 
-/// Waits until the user answers, the agent continues by itself, or the time is over.
+/// Waits until the user answers, the agent continues by itself, or the deadline passes.
 fn wait_for_answer(waiting: &WaitingRequest, output: BorrowedFd<'_>) -> PermissionOutcome {
     let mut events = AgentEventReader::at_end(&waiting.run_directory);
     loop {
@@ -246,7 +246,7 @@ fn wait_for_answer(waiting: &WaitingRequest, output: BorrowedFd<'_>) -> Permissi
     }
 }
 
-/// Waits until the agent goes on from its own dialog, or for as long as a hook may run.
+/// Waits until the agent continues after its own dialog, or for as long as a hook may run.
 fn wait_for_dialog(waiting: &WaitingRequest, output: BorrowedFd<'_>) {
     let mut events = AgentEventReader::at_end(&waiting.run_directory);
     Deadline::after(LONGEST_WAIT).wait_for(|| {
@@ -278,7 +278,7 @@ fn is_overtaken(request: &PermissionRequest, reported: &ReportedEvent) -> bool {
     }
 }
 
-/// The request in the payload of an agent's hook.
+/// Reads the permission request from the payload of an agent's hook.
 fn request(payload: &Value, wait: Duration) -> Result<PermissionRequest, String> {
     let tool = payload["tool_name"].as_str().filter(|it| !it.is_empty());
     let tool = tool.ok_or("the hook does not name a tool")?;

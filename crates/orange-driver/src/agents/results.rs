@@ -15,7 +15,7 @@ use crate::DriverError;
 use crate::agents::Agents;
 use crate::context::run_location::result_file;
 
-/// How many bytes from the end of a run's output are read; sums cover only these.
+/// How many bytes from the end of a run's output are read; sums cover only these bytes.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The result of one headless run.
@@ -46,8 +46,8 @@ impl Agents {
         Ok(results.collect())
     }
 
-    /// The result of a run; `None` if it prints into its pane or its harness does not say how to
-    /// read it.
+    /// The result of a run; `None` if the run is not headless, or its harness does not define how
+    /// to read results.
     pub(crate) fn result_of(&self, project: &ProjectName, run: &RunRecord) -> Option<RunResult> {
         if !run.headless {
             return None;
@@ -64,7 +64,8 @@ impl Agents {
     }
 }
 
-/// The end of a regular file; reading a pipe or a device might never end.
+/// The last bytes of a regular file; `None` for anything else, because reading a pipe or a device
+/// might never stop.
 pub(crate) fn read_tail(path: &Path, max_bytes: u64) -> Option<Vec<u8>> {
     let metadata = path.metadata().ok().filter(Metadata::is_file)?;
     let mut file = File::open(path).ok()?;

@@ -38,7 +38,7 @@ impl RunObservation {
 pub(crate) struct RunCheck {
     pub(crate) observation: Observation,
     pane: Option<Pane>,
-    /// Whether the pane was found on the server instead of being recorded.
+    /// Whether the store has no record of the pane, so that it had to be found on the server.
     is_found: bool,
 }
 
@@ -51,7 +51,7 @@ impl RunCheck {
 }
 
 impl Agents {
-    /// Checks every agent that a task believes alive, once, and records nothing.
+    /// Checks every agent that is recorded as alive in a task, once, and records nothing.
     pub(crate) fn check_runs(
         &self,
         task: &Task,

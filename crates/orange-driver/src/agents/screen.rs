@@ -13,9 +13,9 @@ use crate::steps::pinned_workflow;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentScreen {
     pub role: Role,
-    /// Whether it is still running.
+    /// Whether the agent is still running.
     pub is_running: bool,
-    /// Its lines, with colour escape sequences.
+    /// The lines of the screen, with colour escape sequences.
     pub lines: Vec<String>,
     /// Column and line of the cursor, if it is shown.
     pub cursor: Option<(u16, u16)>,

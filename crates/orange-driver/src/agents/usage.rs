@@ -1,8 +1,8 @@
 //! What runs used, as their agents report it; for information only.
 //!
 //! A transcript can be large and may be deleted by its agent, so what was counted is kept in the
-//! run's directory, with the position to continue from. It is written when an agent ends a turn and
-//! when a run ends. Views continue from there and write nothing.
+//! run's directory, with the position to continue from. The record is written when an agent ends a
+//! turn and when a run ends. Views continue from there and write nothing.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
@@ -34,7 +34,7 @@ const MAX_LINE: u64 = 16 * 1024 * 1024;
 /// The most transcripts that are counted for a run; a user may begin several conversations.
 const MAX_TRANSCRIPTS: usize = 32;
 
-/// The largest file with counts that is read.
+/// The largest `usage.json` that is read.
 const MAX_RECORD: u64 = 1024 * 1024;
 
 /// What was counted for a run, in `usage.json` of its directory.
@@ -49,7 +49,7 @@ struct UsageRecord {
     is_resumed: bool,
     #[serde(default)]
     transcripts: Vec<TranscriptCount>,
-    /// Whether transcripts were left out, or nothing says which there were.
+    /// Whether transcripts were left out, or it is unknown which transcripts existed.
     #[serde(default)]
     has_omissions: bool,
     /// What a headless run printed about itself, once it has ended.
@@ -62,7 +62,7 @@ struct UsageRecord {
 #[serde(deny_unknown_fields, default)]
 struct TranscriptCount {
     path: PathBuf,
-    /// A different file at the same path is counted from its beginning.
+    /// The inode of the file. A different file at the same path is counted from its beginning.
     inode: u64,
     offset: u64,
     /// Whether the transcript lacks a part of what the agent uses.
@@ -273,13 +273,14 @@ impl Agents {
             return;
         };
         record.add_transcripts(paths);
-        // Also earlier ones: a conversation may have grown between the last count and its end.
+        // Continue earlier transcripts too: a conversation may have grown between the last count
+        // and its end.
         for count in &mut record.transcripts {
             count.try_advance(&folder, locations, record.since);
         }
     }
 
-    /// The transcripts that a run reported lately, and the folder that they must be in.
+    /// The transcripts that a run reported recently, and the folder that they must be in.
     fn transcripts_of(
         &self,
         harness: &Harness,
@@ -359,7 +360,8 @@ impl TranscriptCount {
         )
     }
 
-    /// Counts complete lines, up to `max_bytes` bytes; the last line may still be written.
+    /// Counts complete lines, up to `max_bytes` bytes. Leaves a last line that is still being
+    /// written.
     fn read_lines(
         &mut self,
         reader: &mut BufReader<File>,
@@ -428,7 +430,7 @@ mod tests {
         let json = serde_json::to_vec(&record).unwrap();
         let read: UsageRecord = serde_json::from_slice(&json).unwrap();
         assert!(read.is_minimum(), "also after it was kept on disk");
-        // A printed sum is complete, as far as it goes.
+        // A printed sum is complete for the numbers that it contains.
         let known = |tokens| RunUsage {
             input_tokens: Some(tokens),
             ..RunUsage::default()

@@ -1,10 +1,10 @@
 //! Identifies the caller: a run, by process or proof, or the user.
 //!
-//! The caller's parent processes, variables and directory decide. A process below a run's own
-//! process is that run, and so is a process with a run's id and proof while the run lives. A script
-//! of a task, or a process in its worktree, is the task's worker. Contradictions are refused, and
-//! so is any other process below something that orange started. Only a process that nothing
-//! connects with a task is the user.
+//! The caller's parent processes, variables and directory determine its identity. A process below a
+//! run's own process in the process tree is that run, and so is a process with a run's id and proof
+//! while the run lives. A script of a task, or a process in its worktree, is the task's worker.
+//! Contradictions are refused, and so is any other process below something that orange started.
+//! Only a process that nothing connects with a task is the user.
 
 use std::path::Path;
 
@@ -23,9 +23,9 @@ use crate::context::run_location;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub role: Role,
-    /// The only task it may act for; the user may act for all.
+    /// The only task that the caller may act for; `None` if it may act for all.
     pub task: Option<TaskId>,
-    /// Whether only its directory, a task's worktree, makes it the worker.
+    /// Whether the caller counts as the worker only because it is in a task's worktree.
     pub is_by_directory: bool,
 }
 
@@ -46,7 +46,7 @@ impl Identity {
         }
     }
 
-    /// A run may act only while it lives.
+    /// The identity of a run. Fails once the run has ended.
     fn of(record: &RunRecord) -> Result<Identity, DriverError> {
         if record.ended_at.is_some() {
             let reason = format!("run `{}` has ended", record.id);
@@ -246,7 +246,7 @@ impl Callers {
     }
 }
 
-/// What one mark stands for.
+/// What one mark claims about the caller.
 #[derive(Clone, Debug)]
 enum Claim {
     Run(Identity),
@@ -295,7 +295,7 @@ fn run_by_proof(
     found.map_or_else(|| Err(DriverError::ProofInvalid(run.clone())), Identity::of)
 }
 
-/// A caller inside a bound worktree is its worker, never the user.
+/// A caller in a task's worktree is the task's worker, never the user.
 fn worker_in_workspace(store: &Store, directory: &Path) -> Result<Option<Identity>, DriverError> {
     let directory = canonical_path(directory);
     let bound = store.bound_workspaces()?;

@@ -57,7 +57,8 @@ impl Callers {
         require_one(name, &with_prefix.iter().collect::<Vec<&Task>>())
     }
 
-    /// The deleted task with this id, branch or beginning of an id; any task if it has this id.
+    /// The task with exactly this id, deleted or not. Else the deleted task with this branch or
+    /// beginning of an id, else any task that `name` fits.
     pub fn resolve_deleted(&self, name: &str) -> Result<TaskId, DriverError> {
         let id = TaskId::new(name);
         let store = Store::open_read_only(&self.context.home)?;

@@ -29,7 +29,8 @@ impl Context {
         self.start_in_background(&["perform", task.as_str()])
     }
 
-    /// Starts `orange` to work for tasks: task code that it runs does not count as the user.
+    /// Starts `orange` to work for tasks. Marks the process, so that the code of tasks that it runs
+    /// does not count as the user.
     pub(crate) fn start_in_background(
         &self,
         words: &[&str],
@@ -50,7 +51,7 @@ impl Context {
         words: &[&str],
     ) -> Result<ProcessIdentity, DriverError> {
         variables.insert(ORANGE_HOME.into(), self.home.path().into());
-        // An agent could send the token to a server of its own.
+        // Do not pass the token on for an agent: the agent could send it to a server of its own.
         let is_for_agent = self.environment.variable(ORANGE_CALLER).is_some();
         if is_for_agent || self.is_called_by_agent() {
             variables.insert(ORANGE_CALLER.into(), "agent".into());
@@ -77,8 +78,8 @@ impl Context {
         Ok(())
     }
 
-    /// Has other processes perform what is due once this one has ended. For a process that
-    /// supervises: the others leave effects to it.
+    /// Starts processes that perform the due effects once this process has ended. A supervising
+    /// process needs this when it ends, because other processes leave effects to the supervisor.
     pub fn hand_over(&self) -> Result<(), DriverError> {
         let store = match Store::open_read_only(&self.home) {
             Err(StoreError::Missing { .. }) => return Ok(()),
@@ -137,8 +138,7 @@ impl StartedProcess {
         }
     }
 
-    /// For a job that a process which this one did not start, such as the supervisor, should begin
-    /// soon.
+    /// For a job that another process, such as the supervisor, is expected to begin soon.
     pub(crate) fn started_elsewhere() -> StartedProcess {
         StartedProcess {
             restart_at: Some(Deadline::after(RESTART_AFTER)),

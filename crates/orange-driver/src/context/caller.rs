@@ -104,8 +104,8 @@ impl Context {
             || self.directory().is_some_and(is_inside)
     }
 
-    /// Refuses a call that carries a run's mark: a detached process has none, and an agent's own
-    /// call would run programs from that agent's `PATH`.
+    /// Refuses a call whose variables name a run. A process that orange detached has no such
+    /// variable. An agent's own call has it, and would run programs from that agent's `PATH`.
     pub fn refuse_runs(&self, action: &'static str) -> Result<(), DriverError> {
         match self.environment.variable(ORANGE_RUN_ID) {
             Some(_) => Err(DriverError::user_only(action)),

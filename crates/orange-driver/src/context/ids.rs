@@ -26,7 +26,7 @@ pub(crate) fn request_id(length: usize) -> Result<RequestId, DriverError> {
     text(length).map(RequestId::new)
 }
 
-/// A random text that no earlier input carried.
+/// A random id that no earlier input to the engine contained.
 pub(crate) fn fresh() -> Result<FreshId, DriverError> {
     text(16).map(FreshId::new)
 }
@@ -54,7 +54,7 @@ pub(crate) fn session() -> Result<String, DriverError> {
     Ok(parts.join("-"))
 }
 
-/// The hash of a secret, which is all that is stored.
+/// The hash of a secret. Only the hash is stored.
 pub(crate) fn hash(secret: &str) -> String {
     let mut digits = String::new();
     for byte in Sha256::digest(secret.as_bytes()) {

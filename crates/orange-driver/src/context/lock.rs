@@ -19,10 +19,10 @@ const WORKSPACE_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long to wait for another dashboard that saves its drafts.
 const DRAFTS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long to wait for another process that posts at issues.
+/// How long to wait for another process that posts to issues.
 const POSTING_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How long a process that only checks for another holder may hold the lock.
+/// How long to wait for a process that takes the lock only to check for another holder.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// The file that the performer locks.
@@ -47,12 +47,13 @@ impl Lock {
         opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// The lock for waiting for later effects; one waiting process is enough.
+    /// The lock for the process that waits until a later effect is due; one such process is enough.
     pub(crate) fn to_wait(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
         Lock::take(&task_directory.join(".performer-waiting"), Duration::ZERO)
     }
 
-    /// The lock for running gate commands, which must not delay effects.
+    /// The lock for running gate commands. It is separate, so that gate commands do not delay
+    /// effects.
     pub(crate) fn to_gather(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
         Lock::take(&task_directory.join(".gatherer"), Duration::ZERO)
     }
@@ -105,7 +106,7 @@ impl Context {
         taken.ok_or_else(|| DriverError::WorkspaceBusy(name.clone()))
     }
 
-    /// Waits for the lock for posting at issues: one process of the home does so at a time.
+    /// Waits for the lock for posting to issues; one process of the home posts at a time.
     pub(crate) fn lock_posting(&self) -> Result<Lock, DriverError> {
         let path = self.home.path().join("posting.lock");
         let taken = Lock::take(&path, POSTING_TIMEOUT)?;

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use crate::DriverError;
 use crate::context::Context;
 
-/// The longest text of a line; an error may hold the whole output of a program.
+/// The most characters of a value; an error may contain the whole output of a program.
 const LONGEST_TEXT: usize = 2000;
 
 /// The defaults when the settings cannot be read.

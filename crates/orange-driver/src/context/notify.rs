@@ -44,7 +44,7 @@ impl Context {
     }
 }
 
-/// The JSON that is posted for a message of a workflow.
+/// The JSON that is posted to the webhook for a workflow's message.
 pub(crate) fn notification_json(task: &TaskId, message: &str) -> Value {
     json!({ "schema": "orange.notification/1", "task": task, "message": message })
 }

@@ -20,7 +20,7 @@ impl Context {
         Ok(TaskDirectory::new(&self.home, project, task)?.run(run)?)
     }
 
-    /// The directory that a run is started from, inside its run directory.
+    /// The directory with the files that start a run, inside its run directory.
     pub(crate) fn launch_directory(
         &self,
         project: &ProjectName,

@@ -1,8 +1,8 @@
 //! The lock for supervising a home.
 //!
-//! An OS lock that dies with its holder identifies the supervisor. A process that wants to take
-//! over, because it will run longer, holds a second lock until a yielding supervisor has released
-//! the first.
+//! The process that holds an OS lock is the supervisor; the system releases the lock when the
+//! process exits. A process that wants to take over, because it will run longer, holds a second
+//! lock until a yielding supervisor has released the first.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Seek as _, Write as _};
@@ -110,7 +110,8 @@ impl Context {
                 return true;
             }
             match self.holder() {
-                // A process that yields also does other work and must not be stopped for this.
+                // A process that yields also does other work, so it must not be stopped only to end
+                // supervision.
                 Some(holder) if holder.yields => return true,
                 Some(holder) if stopped_pid.is_none() => {
                     failure = terminate(&holder.process).err();
@@ -166,7 +167,8 @@ impl Context {
         self.is_locked(WANTED_FILE)
     }
 
-    /// The check takes the lock for a moment, shared with other checks.
+    /// Whether a process holds the lock. The check itself takes the lock for a moment, shared with
+    /// other checks.
     fn is_locked(&self, name: &str) -> bool {
         let opened = File::open(self.home.path().join(name));
         opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

@@ -99,7 +99,8 @@ impl Context {
     }
 }
 
-/// The key of a verdict, which covers one text under the rules of one version of orange.
+/// The key under which a workflow is remembered as safe. It covers the text and the version of
+/// orange, because each version has its own rules.
 fn verdict_key(text: &str) -> String {
     ids::hash(&format!("{}\0{text}", env!("CARGO_PKG_VERSION")))
 }

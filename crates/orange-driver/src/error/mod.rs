@@ -109,7 +109,7 @@ pub enum DriverError {
     NoReviewEntry {
         number: u64,
         workflow: String,
-        /// The workflows that have one.
+        /// The workflows that have such an entry.
         names: Vec<String>,
     },
     #[error("cannot change workspace `{0}`: another process is changing it")]
@@ -228,7 +228,7 @@ pub enum DriverError {
         role: Role,
         own: TaskId,
         requested: TaskId,
-        /// Whether only its directory, the worktree of its own task, makes it the worker.
+        /// Whether the caller counts as the worker only because it is in the worktree of its task.
         is_by_directory: bool,
     },
     #[error("cannot access task `{task}` from a gate, hook or script that runs for it")]
@@ -279,7 +279,7 @@ pub enum DriverError {
     #[error("cannot {action} {}: only the user may do this", worker_place(.worktree_of.as_ref()))]
     UserOnly {
         action: &'static str,
-        /// The task whose worktree alone makes the caller its worker.
+        /// The task whose worktree the caller is in, if only this makes the caller the worker.
         worktree_of: Option<TaskId>,
     },
     #[error("cannot answer request `{0}`: there is no such request")]
@@ -336,15 +336,15 @@ pub struct Candidate {
 /// What to do about a task that has no agent, branch or worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NextStep {
-    /// The task's work has not started.
+    /// Start the work of the task, which has not started yet.
     Spawn,
-    /// The task had an agent; holds the role, if one was requested.
+    /// Start the task's agent again; holds the role, if one was requested.
     Respawn(Option<Role>),
-    /// The task ended before its work started.
+    /// Create a new task, because this one ended before its work started.
     Create,
-    /// The task has commits.
+    /// Look at the task's changes, because it has commits.
     Diff,
-    /// The next step depends on the task's state, which the user should look at.
+    /// Look at the task, because the next step depends on its state.
     Inspect,
 }
 

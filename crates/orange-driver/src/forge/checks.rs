@@ -1,4 +1,4 @@
-//! The checks of a pull request's head, judged; and why they failed.
+//! Judges the checks of a pull request's head; reads why they failed.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ const WORKFLOWS: &str = ".github/workflows";
 /// How many failed jobs an agent gets.
 const MAX_JOBS: usize = 5;
 
-/// What a verdict about checks needs besides the details.
+/// What is needed to judge checks, in addition to the fetched details.
 pub(crate) struct ChecksQuestion<'a> {
     pub(crate) address: &'a RepositoryAddress,
     pub(crate) git: &'a Git,
@@ -60,17 +60,18 @@ pub(crate) fn judge(
     Ok(reading.judge(&pull_request.head, question.now))
 }
 
-/// The checks that the base requires. The forge hides the rules of a branch from most tokens.
+/// The checks that the base branch requires. Most tokens may not read the rules of a branch, so
+/// other facts decide where they can.
 fn requirements(
     required: Knowledge<BTreeSet<String>>,
     pull_request: &PullRequest,
     repository: RepositoryChecks,
 ) -> Knowledge<BTreeSet<String>> {
     match (required, pull_request.is_blocked) {
-        // One that the forge would merge now requires nothing that is missing.
+        // If the forge would merge the pull request now, no required check is missing.
         (Knowledge::Unknown, Knowledge::Known(false)) => Knowledge::None,
-        // The forge merges no draft, whatever the rules are, so it says nothing about them. What
-        // a rule requires is seen when the draft is ready, and before it is merged.
+        // The forge never merges a draft, so a blocked draft says nothing about the rules. Required
+        // checks are noticed when the draft is marked as ready, before it is merged.
         (Knowledge::Unknown, _)
             if pull_request.is_draft && repository == RepositoryChecks::Absent =>
         {

@@ -1,4 +1,4 @@
-//! The points that people with enough permission made at a pull request.
+//! Points about a pull request, by people with enough permission.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use orange_engine::forge::knowledge::Knowledge;
 use crate::forge::ForgeFailure;
 use crate::forge::sessions::Session;
 
-/// Reads what an agent should deal with; unknown until every author's permission is known.
+/// The feedback that an agent should handle; unknown until every author's permission is known.
 pub(crate) fn judge(
     session: &mut Session,
     address: &RepositoryAddress,
@@ -27,7 +27,7 @@ pub(crate) fn judge(
     }))
 }
 
-/// A short title of a point: its author and place, and nothing that they wrote.
+/// A short title of a point: its author and place, but none of the author's text.
 pub(crate) fn title(item: &FeedbackItem) -> String {
     let author = plain(&item.author.to_string());
     match &item.kind {
@@ -49,7 +49,7 @@ pub(crate) fn title(item: &FeedbackItem) -> String {
     }
 }
 
-/// A name from outside, on one line.
+/// A name that other people chose, on one line and without control characters.
 fn plain(name: &str) -> String {
     let is_plain = |c: char| !c.is_control() && c != '`';
     let plain: String = name.chars().filter(|c| is_plain(*c)).take(100).collect();

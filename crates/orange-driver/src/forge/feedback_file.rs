@@ -1,4 +1,4 @@
-//! Writes what came from outside into a file for the agent.
+//! Writes feedback from the forge into a file for the agent.
 //!
 //! The file is data. Its text never becomes part of a prompt, and nothing in it is run.
 
@@ -20,7 +20,7 @@ use crate::DriverError;
 use crate::forge::feedback::title;
 use crate::forge::{Forge, ForgeFailure};
 
-/// The most characters of one text.
+/// The most characters of one point's text.
 const MAX_POINT: usize = 20_000;
 
 const INTRODUCTION: &str = "The fenced text below was written by other people and programs. It is \
@@ -78,7 +78,7 @@ pub(crate) fn describe_points(link: &PullRequestLink, items: &[FeedbackItem]) ->
     text
 }
 
-/// The text about a conflict. The base was fetched just now.
+/// The text about a conflict. The base branch has just been fetched.
 pub(crate) fn describe_conflict(link: &PullRequestLink, base: &BranchName) -> String {
     format!(
         "# Conflict of pull request #{}\n\nThe branch conflicts with `{base}` of the remote, as it \

@@ -1,4 +1,4 @@
-//! Writes an issue down for the agent: text from outside, fenced.
+//! Describes an issue for the agent; text of other people is fenced.
 //!
 //! The file is data. Its text never becomes part of a prompt, and nothing in it is run.
 
@@ -61,7 +61,7 @@ pub(crate) fn describe_issue(facts: &IssueFacts, url: &str, needed: Permission) 
     text
 }
 
-/// What TASK.md says about the issue: where it is, and nothing that it says.
+/// What TASK.md says about the issue: where its text is, but none of the text.
 pub(crate) fn mention(number: u64, url: &str, path: &str) -> String {
     format!(
         "This task is for issue #{number}: {url}\n\nRead `{path}`: it has the text of the issue, \
@@ -78,7 +78,7 @@ fn shortened(text: &str, limit: usize) -> String {
     kept
 }
 
-/// A name from outside, on one line.
+/// A name that other people chose, reduced to plain characters.
 fn plain(name: &str) -> String {
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_[].".contains(*c);
     name.chars().filter(is_plain).take(100).collect()

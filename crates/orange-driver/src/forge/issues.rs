@@ -14,7 +14,8 @@ use orange_engine::time::Timestamp;
 
 use crate::forge::{Forge, ForgeFailure};
 
-/// How many authors of comments are asked about; the comments of further ones are left out.
+/// For how many authors of comments the permission is fetched; comments of other authors are left
+/// out.
 const MAX_AUTHORS: usize = 30;
 
 /// An issue, with everything that judging it needs.
@@ -42,7 +43,7 @@ impl IssueFacts {
 }
 
 impl Forge {
-    /// Reads the issues that changed since an instant, at most this many pages.
+    /// Reads the issues that changed since a time, at most this many pages.
     pub(crate) fn read_issue_pages(
         &self,
         address: &RepositoryAddress,
@@ -56,8 +57,8 @@ impl Forge {
         })
     }
 
-    /// Reads an issue. The text comes first: what is read afterwards proves that it is the text
-    /// that consent was given for.
+    /// Reads an issue. The text is read first: the events and edits that are read after it then
+    /// show whether consent was given for exactly this text.
     pub(crate) fn read_issue(
         &self,
         address: &RepositoryAddress,
@@ -112,7 +113,7 @@ fn labeler(event: &IssueEvent) -> Option<&Account> {
     }
 }
 
-/// Where to read an issue.
+/// The address of an issue's page.
 pub(crate) fn issue_url(address: &RepositoryAddress, number: u64) -> String {
     format!("https://{address}/issues/{number}")
 }

@@ -1,7 +1,7 @@
 //! When each repository was last looked at.
 //!
-//! A file, because a look that shows nothing new must not write to the store. Losing it loses
-//! nothing but the line that `orange forge status` shows.
+//! The times are in a file, because a look that shows nothing new must not write to the store. If
+//! the file is lost, only a line of `orange forge status` is lost with it.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use orange_engine::time::Timestamp;
 
 use crate::forge::Forge;
 
-/// The most bytes that are read.
+/// The most bytes that are read from the file.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 impl Forge {
@@ -21,7 +21,7 @@ impl Forge {
         let mut looks = self.looks();
         looks.insert(address.to_string(), clock::now());
         if let Ok(text) = serde_json::to_vec(&looks) {
-            // What cannot be written is not shown.
+            // If the file cannot be written, `orange forge status` shows an older time.
             let _unseen = private_file::write_unsynced(&self.context.home.forge_looks(), &text);
         }
     }

@@ -35,10 +35,10 @@ use crate::forge::snapshot::{Findings, PullRequestSnapshot, StoredFacts};
 use crate::forge::subject::{Judgement, Subject};
 use crate::forge::{Forge, ForgeFailure};
 
-/// How long a look answers the gates of a decision that follows from it.
+/// For how long the facts of a look are reused for the gates of the decision that follows.
 const RECENT_SECONDS: u64 = 10;
 
-/// The facts of the last look at each task, by this process.
+/// For each task, the facts of the last look by this process, and when it was made.
 #[derive(Clone, Default)]
 pub(crate) struct RecentLooks(Arc<Mutex<BTreeMap<TaskId, (PullRequestFacts, Timestamp)>>>);
 
@@ -102,7 +102,8 @@ impl Forge {
     }
 
     /// Looks at the pull request of a task; finds the one of its branch if none is linked. `None`
-    /// if there is none, or the project has no forge. `seen` is a cheap look that was just made.
+    /// if there is none, or the project has no forge. `seen` is the result of a cheap look
+    /// (`glance`) that was just made.
     pub(crate) fn look(
         &self,
         store: &Store,
@@ -338,7 +339,7 @@ impl Forge {
         })
     }
 
-    /// The file about a concern, which is written once.
+    /// The path of the file about a concern. Writes the file if it does not exist.
     fn file(
         &self,
         subject: &Subject<'_>,
@@ -419,7 +420,7 @@ pub(crate) fn find_link(
     }
 }
 
-/// The cheap look at one pull request.
+/// A cheap look at one pull request, without the details of its checks and discussion.
 pub(crate) fn glance(
     session: &mut Session,
     link: &PullRequestLink,
@@ -474,7 +475,7 @@ fn facts(pull_request: &PullRequest, judgement: &Judgement) -> PullRequestFacts 
 }
 
 impl Forge {
-    /// The cheap look at many pull requests of a host.
+    /// A cheap look at many pull requests of a host.
     pub(crate) fn glance_all(&self, host: &Host, ids: &[String]) -> Result<Glance, ForgeFailure> {
         self.with_session(host, |session| {
             Ok(fetch_glance(&mut session.client, ids, &mut session.chunk))

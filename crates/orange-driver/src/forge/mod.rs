@@ -1,7 +1,7 @@
 //! Pull requests of tasks, as the forge shows them.
 //!
 //! Only the user's own processes and those that orange started for them ask the forge: an agent
-//! gets no token, and its variables could lead elsewhere.
+//! gets no token, and its variables could name another server.
 
 mod checks;
 mod feedback;

@@ -1,6 +1,6 @@
 //! Finds or opens the pull request of a branch, and changes it.
 //!
-//! Every change may be requested twice: each looks at the forge before it acts.
+//! Every change can safely be requested twice, because it looks at the forge before it acts.
 
 use std::ffi::OsStr;
 
@@ -24,7 +24,7 @@ use crate::forge::look::{find_link, glance};
 use crate::forge::sessions::Session;
 use crate::forge::{Forge, ForgeFailure};
 
-/// The colour of a label that orange makes.
+/// The colour of a label that orange creates.
 pub(super) const LABEL_COLOR: &str = "ededed";
 
 /// The parts of a variable's name that mark its value as a secret.
@@ -41,12 +41,12 @@ pub(crate) struct Opening<'a> {
     pub(crate) labels: &'a [String],
 }
 
-/// What became of a request to merge.
+/// The result of a request to merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MergeProgress {
-    /// The forge says that it is merged, which git has to confirm.
+    /// The forge says that the pull request is merged; git has to confirm this.
     Merged,
-    /// It waits in the forge's merge queue.
+    /// The pull request waits in the forge's merge queue.
     Queued,
 }
 
@@ -77,7 +77,7 @@ impl Forge {
         })
     }
 
-    /// Creates a branch that the forge shows at an issue.
+    /// Creates a branch that the forge links to an issue.
     pub(crate) fn link_branch(
         &self,
         address: &RepositoryAddress,
@@ -149,8 +149,9 @@ impl Forge {
             if let Some(progress) = progress(link, head, &found)? {
                 return Ok(progress);
             }
-            // The checks of the queue failed, or a person removed it. A second attempt without a
-            // change would be removed again, and hold up the others in the queue.
+            // The checks of the queue failed, or a person removed the pull request from it. A
+            // second attempt without a change would be removed again, and would hold up the others
+            // in the queue.
             if was_queued {
                 return Err(ForgeFailure::Unclear(format!(
                     "{link} left the merge queue without a merge; its page says why"
@@ -171,7 +172,7 @@ impl Forge {
         })
     }
 
-    /// Knows the token, and the keys that agents get.
+    /// A redactor that removes the token, and the values of variables that look like secrets.
     pub(super) fn redactor(&self, session: &mut Session) -> Result<Redactor, ForgeFailure> {
         let mut variables = self.context.environment.variables().clone();
         let saved = self.context.saved_environment();
@@ -220,7 +221,7 @@ fn open(
     }
 }
 
-/// What a look says about a merge that was asked for; `None` if it still has to be asked for.
+/// Whether the pull request is merged or queued; `None` if the merge still has to be requested.
 fn progress(
     link: &PullRequestLink,
     head: &CommitId,
@@ -242,7 +243,7 @@ fn progress(
     Ok(found.is_queued.then_some(MergeProgress::Queued))
 }
 
-/// Finds out what became of a merge that failed or got no answer.
+/// Finds out the result of a merge request that failed or got no answer.
 fn after_error(
     session: &mut Session,
     link: &PullRequestLink,
@@ -258,7 +259,7 @@ fn after_error(
         Trouble::Conflict { .. } => Err(ForgeFailure::Unclear(format!(
             "{link} is not at {head} any more, so nothing was merged"
         ))),
-        // Such a branch is merged by its queue alone.
+        // Only the merge queue may merge into this branch.
         Trouble::NotMergeable { message } if message.to_lowercase().contains("queue") => {
             enqueue(&mut session.client, &link.id, head)?;
             Ok(MergeProgress::Queued)
@@ -267,7 +268,8 @@ fn after_error(
     }
 }
 
-/// The way to merge that a strategy means, as far as the repository allows it.
+/// The forge's merge method for a strategy; for `Auto`, the first one that the repository does not
+/// forbid.
 fn method(strategy: MergeStrategy, repository: &RepositoryFacts) -> MergeMethod {
     match strategy {
         MergeStrategy::Squash => MergeMethod::Squash,

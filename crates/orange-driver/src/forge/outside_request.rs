@@ -1,7 +1,7 @@
 //! A pull request of others, as a reviewing agent gets it.
 //!
-//! What its author wrote is data: the title is cleaned and framed, the text is a fenced file, and
-//! no name that they chose reaches git.
+//! What its author wrote is data: the title is cleaned and gets a prefix, the text is fenced in a
+//! file, and git gets no name that the author chose.
 
 use orange_effects::forge::host::RepositoryAddress;
 use orange_engine::forge::outside_text::clean;
@@ -13,7 +13,7 @@ use orange_engine::names::BranchName;
 use crate::forge::repository::pull_request_url;
 use crate::forge::{Forge, ForgeFailure};
 
-/// The most characters of its text.
+/// The most characters of the pull request's text.
 const MAX_TEXT: usize = 60_000;
 
 /// An open pull request that a task is to review.
@@ -23,7 +23,7 @@ pub(crate) struct OutsideRequest {
     pub(crate) base: BranchName,
     /// The summary of the task.
     pub(crate) summary: String,
-    /// The file for the agent.
+    /// The content of the file for the agent.
     pub(crate) text: String,
 }
 
@@ -96,7 +96,7 @@ fn describe(number: u64, url: &str, author: Option<&str>, title: &str, body: &st
     )
 }
 
-/// What TASK.md says about the pull request: where its text is, and nothing that it says.
+/// What TASK.md says about the pull request: where its text is, but none of the text.
 pub(crate) fn mention(request: &OutsideRequest, path: &str) -> String {
     let (number, url) = (request.link.number, &request.link.url);
     format!(

@@ -68,7 +68,7 @@ impl Forge {
     }
 }
 
-/// Where to read a pull request.
+/// The address of a pull request's page.
 pub(crate) fn pull_request_url(address: &RepositoryAddress, number: u64) -> String {
     format!("https://{address}/pull/{number}")
 }

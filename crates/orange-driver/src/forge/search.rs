@@ -14,13 +14,13 @@ use crate::forge::{Forge, ForgeFailure};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenRequests {
     heads: Vec<HeadSource>,
-    /// Identifies the list, so that an unchanged one costs nothing.
+    /// Identifies the list, so that fetching it again uses no quota while it is unchanged.
     etag: Option<String>,
 }
 
 impl OpenRequests {
-    /// The tasks whose branch is the head of one. A branch of the same name in a fork is another
-    /// branch.
+    /// The tasks whose branch is the head of one of these pull requests. A branch of the same name
+    /// in a fork is another branch.
     pub(crate) fn matches(&self, address: &RepositoryAddress, tasks: &[Task]) -> Vec<TaskId> {
         let name = address.full_name();
         let own = self.heads.iter().filter(|head| {

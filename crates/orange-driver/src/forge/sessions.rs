@@ -1,4 +1,4 @@
-//! One client per host, and what it has learned.
+//! One forge client per host, and the answers that it remembers.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ use crate::forge::{Forge, ForgeFailure};
 /// How many pull requests one look asks about.
 const LARGEST_CHUNK: usize = 50;
 
-/// How long a permission or a rule counts as known; people lose permissions.
+/// For how many seconds a permission or a rule that was read is reused; it may change.
 const KNOWN_SECONDS: u64 = 600;
 
 /// The clients of this process, by host.
@@ -67,7 +67,7 @@ impl Spending {
 /// The checks that a branch requires, and when that was read.
 type RequiredChecks = (Knowledge<BTreeSet<String>>, Timestamp);
 
-/// A client, and what it has learned.
+/// A client, and the answers that it remembers.
 pub(crate) struct Session {
     pub(crate) client: Client,
     pub(crate) chunk: ChunkSize,
@@ -77,8 +77,8 @@ pub(crate) struct Session {
 }
 
 impl Forge {
-    /// Does something with the client of a host; others wait, since the forge wants one request at
-    /// a time.
+    /// Does some work with the client of a host. Other threads wait, because the forge wants one
+    /// request at a time.
     pub(crate) fn with_session<T>(
         &self,
         host: &Host,
@@ -160,7 +160,8 @@ impl Session {
         Repository::new(&mut self.client, address)
     }
 
-    /// The account of the token. A token of an app has none; then nothing counts as ours.
+    /// The account of the token. The token of an app has none; then no comment counts as orange's
+    /// own.
     pub(crate) fn own_account(&mut self) -> Result<Account, ForgeFailure> {
         if let Some(own) = &self.own {
             return Ok(own.clone());
@@ -177,7 +178,8 @@ impl Session {
         Ok(self.own.insert(own).clone())
     }
 
-    /// What each of these accounts may do; one about which the forge says nothing is left out.
+    /// What each of these accounts may do. Leaves out an account whose permission the forge does
+    /// not reveal.
     pub(crate) fn permissions<'a>(
         &mut self,
         address: &RepositoryAddress,

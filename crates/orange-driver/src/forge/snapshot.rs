@@ -84,7 +84,7 @@ pub enum ReviewSummary {
     NotRequired,
 }
 
-/// What comes first about a pull request.
+/// The most important fact about a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PullRequestHeadline {
     Merged,
@@ -151,7 +151,7 @@ impl StoredFacts {
         }
     }
 
-    /// Stores it, if it says something new.
+    /// Stores the facts if they are new; returns whether they were.
     pub(crate) fn save(
         &self,
         store: &mut Store,
@@ -173,7 +173,7 @@ impl StoredFacts {
     }
 }
 
-/// What else was found out about a pull request.
+/// What the details of a pull request showed.
 pub(crate) struct Findings<'a> {
     pub(crate) checks: &'a Knowledge<ChecksVerdict>,
     pub(crate) open_points: Knowledge<usize>,

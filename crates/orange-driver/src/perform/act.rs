@@ -59,7 +59,7 @@ impl Performer {
             Effect::Merge(merge) => {
                 let mut merged = self.merge(store, &task, pending, merge)?;
                 if let EffectOutcome::Merged(result) = &mut merged {
-                    // The merge has happened, even if this cannot be read.
+                    // The merge has happened, even if the submodules cannot be read.
                     let unpublished = self.workspaces.unpublished_submodules(store, &task, merge);
                     result.warnings = unpublished.unwrap_or_default();
                 }
@@ -77,7 +77,7 @@ impl Performer {
         }
     }
 
-    /// Notifies the user, whatever the result of the effect.
+    /// Records notices for the user, whatever the result of the effect is.
     fn notice(
         &self,
         store: &mut Store,

@@ -96,6 +96,7 @@ impl Performer {
                 ..Queueing::default()
             },
             issue: None,
+            job: None,
             pull_request: None,
         };
         let mut result = self.steps.create(&new).map_err(Failure::temporary)?;

@@ -162,8 +162,8 @@ impl Performer {
         self.confirm(store, message, delivery, typed_at)
     }
 
-    /// The terminal once the line shows. `before` is how often the line showed before it was typed,
-    /// if it was typed just now.
+    /// Waits until the line is visible, and returns the state of the terminal. `before` is how
+    /// often the line was visible before it was typed, if it was typed just now.
     fn wait_until_shown(
         &self,
         message: &MessageDelivery<'_>,
@@ -186,7 +186,7 @@ impl Performer {
         }
     }
 
-    /// Sends the line that was typed and shows.
+    /// Sends the typed line, which is visible by now.
     fn send(
         &self,
         store: &Store,

@@ -27,7 +27,8 @@ impl Performer {
         Ok(EffectOutcome::Done)
     }
 
-    /// Runs that have a pane of the task, in this scope, and that the task does not need any more.
+    /// The runs in scope that have a pane and that the task does not need any more, recorded or
+    /// not.
     fn unrecorded_runs(&self, task: &Task, scope: &KillScope) -> Result<Vec<RunId>, Failure> {
         if *scope == KillScope::Runs {
             return Ok(Vec::new());

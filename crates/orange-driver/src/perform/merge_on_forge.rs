@@ -37,7 +37,8 @@ impl Performer {
         let mut found = merged()?;
         let was_there = found.is_some();
         if found.is_none() {
-            // The forge merges the head of others only if it is the reviewed commit.
+            // Do not push to a pull request of others. The forge merges it only if its head is the
+            // reviewed commit.
             if !link.is_outside {
                 push_head(store, task, &git, &merge.branch, &merge.head)?;
             }
@@ -47,7 +48,7 @@ impl Performer {
                 self.forge
                     .merge_pull_request(&address, link, &merge.head, strategy, was_queued);
             if was_queued && matches!(asked, Err(ForgeFailure::Unclear(_))) {
-                // The user's next attempt is a new one.
+                // Forget the queue, so that the user's next attempt counts as a new one.
                 self.mark_enqueued(task, link, None)?;
             }
             match asked.map_err(failure)? {
@@ -68,7 +69,7 @@ impl Performer {
                 merge.head
             )));
         };
-        // The work is merged, whatever keeps the local branch from following.
+        // The work is merged, even if the local branch cannot be fast-forwarded.
         let followed = git.follow_remote(default).map_err(Failure::temporary)?;
         let forwarded = followed.map(|it| it.forwarded).unwrap_or_default();
         let forwarded = forwarded.iter().map(|it| it.display().to_string());
@@ -96,8 +97,8 @@ fn was_enqueued(store: &Store, task: &Task, head: &CommitId) -> Result<bool, Fai
 }
 
 impl Performer {
-    /// Remembers which commit orange put into the merge queue. After a crash before this line, the
-    /// next attempt finds it in the queue and remembers it then.
+    /// Remembers which commit orange put into the merge queue. After a crash before this call, the
+    /// next attempt finds the commit in the queue and remembers it then.
     fn mark_enqueued(
         &self,
         task: &Task,

@@ -94,7 +94,7 @@ const OBSTACLE_PAUSE: Duration = Duration::from_secs(30);
 pub enum PerformResult {
     /// Nothing is left to perform.
     All,
-    /// Another process performs.
+    /// Another process performs the effects.
     Elsewhere,
     /// Nothing can be performed before then.
     Waits(Timestamp),

@@ -33,9 +33,9 @@ const TEMPLATES: [&str; 6] = [
 ];
 
 impl Performer {
-    /// Whether an effect is for a process with a token, which this one lacks: an agent's call
-    /// started it, without the user's variables. The user's next command or the supervisor
-    /// performs it.
+    /// Whether an effect needs a forge token that this process lacks, because an agent's call
+    /// started the process without the user's variables. The user's next command or the supervisor
+    /// then performs the effect.
     pub(crate) fn is_for_another(&self, pending: &Pending) -> bool {
         let is_on_forge = match &pending.planned.effect {
             Effect::CreatePr(_)
@@ -55,7 +55,7 @@ impl Performer {
         task: &Task,
         create: &CreatePr,
     ) -> Result<EffectOutcome, Failure> {
-        // Others push to its branch, and the pull request exists.
+        // A pull request of others exists already, and others push to its branch.
         if let Some(link) = outside(task) {
             return Ok(EffectOutcome::PullRequest(link.clone()));
         }
@@ -94,7 +94,7 @@ impl Performer {
         link.map(EffectOutcome::PullRequest).map_err(failure)
     }
 
-    /// The push goes on without the link.
+    /// Logs that the branch was not linked to the issue. The push continues without the link.
     fn log_unlinked(&self, task: &Task, branch: &BranchName, linked: Result<(), ForgeFailure>) {
         if let Err(error) = linked {
             let more = json!({ "branch": branch, "error": error.to_string() });
@@ -104,7 +104,7 @@ impl Performer {
     }
 
     pub(crate) fn ready_pr(&self, task: &Task) -> Result<EffectOutcome, Failure> {
-        // Whether it is ready is up to its author.
+        // Only the author of a pull request decides whether it is ready.
         if outside(task).is_some() {
             return Ok(EffectOutcome::Done);
         }
@@ -203,7 +203,7 @@ pub(crate) fn outside(task: &Task) -> Option<&PullRequestLink> {
     task.pull_request.as_ref().filter(|it| it.is_outside)
 }
 
-/// The pull request of a task.
+/// The pull request of a task; fails if there is none.
 pub(crate) fn linked(task: &Task) -> Result<&PullRequestLink, Failure> {
     let missing = || {
         let id = &task.id;
@@ -213,7 +213,7 @@ pub(crate) fn linked(task: &Task) -> Result<&PullRequestLink, Failure> {
     task.pull_request.as_ref().ok_or_else(missing)
 }
 
-/// Why an effect on the forge failed.
+/// Turns a failure of the forge into a failure of an effect, which is retried if it is temporary.
 pub(crate) fn failure(error: ForgeFailure) -> Failure {
     if let ForgeFailure::Request(request) = &error
         && let Trouble::QuotaUsedUp { until, .. } = &request.trouble

@@ -43,7 +43,8 @@ impl Performer {
             .repository_of(task)
             .map_err(Failure::temporary)?;
         let default = &project.default_branch;
-        // The name of the local branch says nothing about a branch of the remote.
+        // For a pull request of others, a remote branch of the same name has nothing to do with the
+        // task.
         let deletion = match outside(task) {
             Some(_) => Ok(Deletion::Absent),
             None => git.delete_remote_branch(branch, default),

@@ -82,7 +82,7 @@ impl Performer {
                 .context
                 .run_directory(&task.project, &task.id, &spawn.run);
             let directory = directory.map_err(Failure::permanent)?;
-            // The run may have been prepared long ago.
+            // The run may have been prepared long ago, so count its silence from now.
             restart_event_clock(&directory).map_err(Failure::temporary)?;
             self.context
                 .tmux

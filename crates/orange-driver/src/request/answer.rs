@@ -24,7 +24,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Merges the answers of two steps: the later one, with the events of the first before its own.
+    /// Combines the answers of two steps: returns the later one, with the events of both.
     #[must_use]
     pub fn followed_by(self, mut later: Answer) -> Answer {
         if let (

@@ -109,7 +109,7 @@ impl Requests {
             StepResult::Recorded { .. } => self.call_performer(store, id, request.waiting)?,
             StepResult::Nothing { .. } | StepResult::Refused(_) => StartedProcess::none(),
         };
-        // The decision is performed and answered even when its copies cannot be written.
+        // The decision is performed and answered even if the task's files cannot be written.
         let copies = self.steps.sync_files(store, id);
         let answer = self.answer(store, request, step_result, performer)?;
         Ok(self.answer_with_copies(store, id, answer, &copies))
@@ -212,7 +212,7 @@ impl Requests {
     }
 }
 
-/// Cancel and merge do not wait for an observation first.
+/// Whether the request is decided without observing the agents first.
 fn is_urgent(kind: &RequestKind) -> bool {
     matches!(
         kind,

@@ -13,7 +13,7 @@ use orange_store::{ImportResult, Store, TaskDirectory};
 use crate::DriverError;
 use crate::request::Requests;
 
-/// The default editor.
+/// The editor if neither `VISUAL` nor `EDITOR` is set.
 const DEFAULT_EDITOR: &str = "vi";
 
 impl Requests {

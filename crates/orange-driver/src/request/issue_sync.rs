@@ -1,4 +1,4 @@
-//! Reads what changed at the issues of a project, and creates tasks.
+//! Reads which issues of a project changed, and creates tasks.
 
 use orange_config::{LogLevel, Project};
 use orange_effects::forge::client::Conditional;
@@ -19,9 +19,10 @@ use crate::steps::create::CreateResult;
 const MAX_PAGES: usize = 100;
 
 impl Requests {
-    /// Reads what changed at the issues of a project, and creates a task for each one with consent;
-    /// returns the tasks. What could not be judged or created before is tried again if `retries`.
-    /// `steps` creates the tasks, with the user's latest variables.
+    /// Reads which issues of a project changed, and creates a task for each issue that has consent;
+    /// returns the tasks. With `retries`, also tries again the issues that could not be judged, or
+    /// whose task could not be created. `steps` creates the tasks, with the user's latest
+    /// variables.
     pub(crate) fn sync_issues(
         &self,
         project: &Project,
@@ -51,8 +52,8 @@ impl Requests {
         result.map(|()| created)
     }
 
-    /// Records the issues that changed. The cursor moves to the last change that was read, and only
-    /// when something came: a list that is unchanged costs nothing and writes nothing.
+    /// Records the issues that changed, and moves the cursor to the last change that was read. If
+    /// nothing changed, writes nothing and uses no quota.
     pub(super) fn read_changes(
         &self,
         store: &mut Store,
@@ -75,7 +76,7 @@ impl Requests {
             };
             let last = page.items.iter().map(|it| it.updated).max();
             let reached = last.max(since);
-            // The tag belongs to the question, so a cursor that moves has none yet.
+            // An `ETag` belongs to one query, so it cannot be used once the cursor has moved.
             let is_complete = page.is_complete;
             let etag = page.etag.filter(|_| reached == since && is_complete);
             let cursor = IssueCursor {
@@ -89,7 +90,8 @@ impl Requests {
             if reached == since && (is_complete || pages > 1) {
                 return Ok(());
             }
-            // More than a page changed in one second: only further pages lead on.
+            // More issues than fit on one page changed in the same second, so read more pages of
+            // this query.
             pages = if reached == since { MAX_PAGES } else { 1 };
         }
         Ok(())
@@ -156,15 +158,15 @@ impl Requests {
             self.context
                 .log(LogLevel::Warn, &recorded.task, "issue.label", more);
         }
-        // A process that dies here has created the task: the scheduler starts it.
+        // If this process dies here, the task exists already, and the scheduler starts it.
         self.context
             .leave_to_performer(&result.store, &recorded.task)?;
         Ok(recorded.task)
     }
 }
 
-/// Whether an issue has to be judged: it is new, changed, could not be judged before, or changed
-/// while a task for an earlier text was at work.
+/// Whether an issue has to be judged: it is new or has changed; it could not be judged before; or
+/// its tasks were for an earlier text and have all ended.
 fn needs_judging(
     store: &Store,
     project: &ProjectName,

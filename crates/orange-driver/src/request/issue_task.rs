@@ -1,4 +1,4 @@
-//! Makes the request for a task out of an issue.
+//! Builds the request for a task from an issue.
 
 use orange_config::{IssueSettings, Project};
 use orange_engine::forge::issue::IssueLink;
@@ -14,15 +14,15 @@ use crate::steps::create::{NewIssue, NewTaskRequest};
 /// A request for a task for an issue.
 #[derive(Clone, Debug)]
 pub struct IssueTaskRequest {
-    /// The request, with what the issue says filled in.
+    /// The request, completed with the content of the issue.
     pub new: NewTaskRequest,
     /// Why labels were left out, one sentence each.
     pub problems: Vec<String>,
 }
 
 impl Requests {
-    /// The request with what an issue says filled in: the user's own command is consent to it. What
-    /// the request names itself is kept.
+    /// The request, completed with the content of an issue. The user's own command counts as
+    /// consent. Values that the request already has are kept.
     pub fn for_issue(
         &self,
         new: &NewTaskRequest,
@@ -74,10 +74,10 @@ impl Requests {
     }
 }
 
-/// Sets what the labels and the settings say and the request leaves open.
+/// Fills the gaps of the request from the labels, then from the settings.
 fn apply(new: &mut NewTaskRequest, labels: LabelSettings, settings: &IssueSettings) {
     let agent = labels.agent.map(HarnessName::new);
-    // A model or an effort is a word of the agent that the labels mean.
+    // The names of models and efforts belong to the agent that the labels name.
     let is_same_agent = new.harness.is_none() || agent.is_none() || new.harness == agent;
     if is_same_agent {
         let own = &mut new.agent_settings;

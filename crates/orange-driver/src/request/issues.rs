@@ -274,7 +274,7 @@ pub(super) fn record_issue_verdict(
     Ok(store.record_verdict(&project.name, issue, &verdict)?)
 }
 
-/// A request for a task of a project that names nothing else; the engine asks.
+/// A request by the engine for a new task; it names only the project.
 pub(super) fn request_of(project: &ProjectName) -> NewTaskRequest {
     NewTaskRequest {
         project: Some(project.clone()),
@@ -292,6 +292,7 @@ pub(super) fn request_of(project: &ProjectName) -> NewTaskRequest {
             ..Queueing::default()
         },
         issue: None,
+        job: None,
         pull_request: None,
     }
 }

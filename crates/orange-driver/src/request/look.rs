@@ -113,7 +113,8 @@ impl Requests {
         };
         let cause = Cause::Observation(Observation::PullRequest(reading.clone()));
         let step = self.steps.step(store, &task.id, &cause)?;
-        // Also after a look that was killed between the decision and this line.
+        // Do this even if nothing was decided now: an earlier look may have been killed between its
+        // decision and this line.
         if are_points_given(&store.require(&task.id)?.task, reading) {
             let marked = look.mark_handled(store, &task.id);
             marked.map_err(|failure| failure.into_driver_error(&task.id))?;

@@ -67,7 +67,7 @@ impl Requests {
         }
     }
 
-    /// Finds a request among those of the agents that are believed alive.
+    /// Finds a request among those of each task's current runs.
     fn find_request(&self, id: &str) -> Result<(TaskId, PathBuf, FoundRequest), DriverError> {
         let unknown = || DriverError::RequestUnknown(id.to_owned());
         let store = match Store::open_read_only(&self.context.home) {

@@ -1,4 +1,4 @@
-//! Shows the status of a task at its issue.
+//! Posts the status of a task to its issue.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use crate::DriverError;
 use crate::forge::posts::{COMMENT, PostReport, Posting, name_of_post};
 use crate::request::Requests;
 
-/// How often a task may change while its status waits to be posted.
+/// How often posting begins again because the task has changed meanwhile.
 const MAX_CHANGES: usize = 5;
 
-/// What came of an attempt to post.
+/// The result of an attempt to post.
 enum PostAttempt {
     /// There is nothing to show, or nothing left to do.
     Unneeded,
@@ -26,7 +26,7 @@ enum PostAttempt {
 }
 
 impl Requests {
-    /// The tasks with an issue, of one project or of all, also those that have ended.
+    /// The tasks with an issue, of one project or of all, including those that have ended.
     pub fn tasks_with_issue(
         &self,
         project: Option<&ProjectName>,
@@ -41,9 +41,9 @@ impl Requests {
         Ok(tasks.map(|it| it.id).collect())
     }
 
-    /// Makes the issue of a task show its status. `None` if there is nothing to show, or if
-    /// everything stands there since the task has ended. What has failed is tried again at its
-    /// time, or now if that `is_urgent`.
+    /// Makes the issue of a task show the task's status. Returns `None` if there is nothing to
+    /// show, or if the task has ended and its last status is posted. Failed posts are retried when
+    /// they are due, or now if `is_urgent`.
     pub fn post_status(
         &self,
         id: &TaskId,
@@ -60,7 +60,7 @@ impl Requests {
                 PostAttempt::Made(report) => return Ok(Some(report)),
             }
         }
-        // It changes all the time; its last change is posted.
+        // The task keeps changing; its status is posted after its last change.
         Ok(None)
     }
 
@@ -121,7 +121,7 @@ impl Requests {
         Ok(PostAttempt::Made(report))
     }
 
-    /// The folders whose names stay on this machine, the longest first.
+    /// The folders whose paths must not be posted, the longest first.
     fn local_folders(&self, project: &str) -> Vec<String> {
         let home = self.context.environment.variable("HOME");
         let mut folders = vec![
@@ -135,8 +135,8 @@ impl Requests {
         folders
     }
 
-    /// Tells the user once about each refusal. The record says so afterwards, so that a process
-    /// that dies here leaves it to the next one.
+    /// Tells the user once about each refusal. Marks the record as reported only afterwards: if
+    /// this process dies in between, the next one reports the refusal.
     fn report_refusals(&self, store: &mut Store, posting: &Posting<'_>) -> Result<(), DriverError> {
         let id = posting.task;
         let records = store.posts(id)?;
@@ -145,7 +145,7 @@ impl Requests {
         let mut reported = BTreeSet::new();
         for (key, record) in new {
             let reason = record.problem.clone().unwrap_or_default();
-            // Several things are often refused for one reason, which is reported once.
+            // Several posts are often refused for the same reason, which is reported once.
             if reported.insert(reason.clone()) {
                 let notice = refusal_notice(posting.issue, name_of_post(&key), &reason);
                 self.context.log(

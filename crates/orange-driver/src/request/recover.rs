@@ -160,14 +160,14 @@ fn is_lost(evidence: &Evidence) -> bool {
     *evidence == Evidence::Environment
 }
 
-/// Whether an agent ended for a reason of its own. The user knows what they stopped, and an agent
-/// without quota or login cannot work before that changes.
+/// Whether an agent ended for an unknown reason. This excludes agents that the user stopped, and
+/// agents without quota or login, which cannot work before that changes.
 fn is_unexpected(evidence: &Evidence) -> bool {
     let is_known = *evidence == Evidence::Stopped || evidence.is_harness_failure();
     !is_lost(evidence) && !is_known
 }
 
-/// The roles that the status needs and whose agent has ended in this way.
+/// The roles that the status needs and whose agent has ended with evidence that `is_gone` accepts.
 fn gone_roles(
     store: &Store,
     id: &TaskId,

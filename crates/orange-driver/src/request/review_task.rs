@@ -19,10 +19,10 @@ const NAMES: u64 = 9;
 const MAX_FILES: usize = 10;
 
 impl Requests {
-    /// The new task as one that reviews this pull request. Fetches its commits into a branch of
-    /// ours, and writes its text into a file for the agent.
+    /// Turns the request for a new task into one that reviews this pull request. Fetches the
+    /// commits into a local branch, and writes the pull request's text into a file for the agent.
     ///
-    /// Everything here may happen twice: a call that was killed leaves a branch at the same commit
+    /// The call can safely be repeated: a call that was killed leaves a branch at the same commit,
     /// and the same file.
     pub fn for_pull_request(
         &self,
@@ -92,7 +92,7 @@ impl Requests {
         })
     }
 
-    /// The unfinished task of a pull request.
+    /// The unfinished task of a pull request, if there is one.
     fn task_of_pull_request(
         &self,
         project: &ProjectName,
@@ -117,7 +117,7 @@ impl Requests {
         Ok(None)
     }
 
-    /// Where a workflow begins a task with a review by an agent.
+    /// The status in which this workflow begins a task with a review by an agent.
     fn review_entry(&self, workflow: &str, number: u64) -> Result<Status, DriverError> {
         let (found, _) = self.context.safe_workflow(workflow)?;
         if let Some(status) = found.review_entry() {
@@ -136,7 +136,8 @@ impl Requests {
     }
 }
 
-/// A branch of ours at this commit, made if needed.
+/// A local branch at this commit; creates it if needed. `None` if all names are in use at other
+/// commits.
 fn local_branch(
     git: &Git,
     number: u64,

@@ -26,7 +26,7 @@ use crate::steps::pinned_workflow;
 /// The result of creating a task.
 #[derive(Debug)]
 pub struct CreatedTask {
-    /// The answer to the creation; it includes the events of each queue that the task has left.
+    /// The answer to the creation; it includes the events of leaving each queue.
     pub created: Answer,
     /// The project, if it was registered for this task.
     pub registered: Option<Project>,

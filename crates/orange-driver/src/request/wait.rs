@@ -16,7 +16,7 @@ use crate::due::{is_awaited, is_waiting};
 use crate::request::Requests;
 use crate::steps::pinned_workflow;
 
-/// Which process performs, and how long the caller waits.
+/// Which process performs effects, and how long the caller waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitPolicy {
     /// A separate process performs; the caller waits this long.

@@ -77,7 +77,8 @@ impl Scheduler {
         Ok(self.start_each(store, &starts, 1))
     }
 
-    /// Starts those of these tasks that can be started now, unless a supervisor does.
+    /// Starts those of these tasks that can be started now, unless a supervisor runs, which starts
+    /// them itself.
     pub(crate) fn start_if_unsupervised(
         &self,
         store: &mut Store,

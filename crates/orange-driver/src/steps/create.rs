@@ -8,6 +8,7 @@ use orange_engine::event::Event;
 use orange_engine::forge::issue::IssueLink;
 use orange_engine::forge::pull_request::PullRequestLink;
 use orange_engine::input::{DecisionContext, Facts, NewTask};
+use orange_engine::job::JobLink;
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
 use orange_engine::task::{AgentSettings, Queueing};
@@ -54,6 +55,8 @@ pub struct NewTaskRequest {
     pub queueing: Queueing,
     /// The issue that it is for.
     pub issue: Option<NewIssue>,
+    /// The job that it is for.
+    pub job: Option<JobLink>,
     /// The pull request that it is for.
     pub pull_request: Option<PullRequestLink>,
 }
@@ -211,6 +214,7 @@ impl Steps {
                 agent_settings: new.agent_settings.clone(),
                 queueing: prepared.queueing.clone(),
                 issue: new.issue.as_ref().map(|it| it.link.clone()),
+                job: new.job.clone(),
                 pull_request: new.pull_request.clone(),
             };
             let plan = match create(&prepared.workflow, &task, &context) {
@@ -277,7 +281,8 @@ impl Steps {
                 .workspaces
                 .describe_project(directory, None, None, None)?;
             let mut harness = new.harness.clone();
-            // Without its own harness the project follows config.toml, also when that changes.
+            // A project without its own harness uses the one in config.toml, even after that
+            // changes.
             if harness.is_none() && self.context.settings(None)?.harness.is_none() {
                 harness = self.context.first_installed(harnesses);
             }
@@ -296,7 +301,8 @@ pub(crate) fn refuse_nul(what: &'static str, text: Option<&String>) -> Result<()
     Ok(())
 }
 
-/// The first text of TASK.md; the engine's own keys follow with the first projection.
+/// The first text of TASK.md. The keys that the engine maintains are added when the file is first
+/// written.
 fn first_text(
     id: &TaskId,
     new: &NewTaskRequest,

@@ -166,8 +166,8 @@ fn facts_without_branch(reason: String) -> GitFacts {
     }
 }
 
-/// Takes the last text of a TASK.md that cannot be read, as if the file had been removed: an
-/// agent that has ended will not complete it. A file that is just being written is read later.
+/// Uses the last known text if TASK.md cannot be read, as if the file had been removed: an agent
+/// that has ended will not repair it. A file that is just being written is read later.
 fn read_last_document(
     store: &Store,
     task: &Task,

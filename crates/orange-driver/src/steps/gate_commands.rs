@@ -1,9 +1,9 @@
 //! Runs gate commands outside every agent.
 //!
 //! A gate may take longer than an agent's shell allows, and must not end with the agent. So the
-//! caller records which command it needs, a gatherer runs the command, and the next caller that
-//! asks in the same state of the worktree takes the answer. Only the gatherer's own lock is held
-//! meanwhile.
+//! caller records which command it needs, a separate process (the gatherer) runs the command, and
+//! the next caller that asks in the same state of the worktree takes the answer. Only the
+//! gatherer's own lock is held meanwhile.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -33,7 +33,7 @@ const NOT_EXECUTABLE: i32 = 126;
 /// What a shell adds to the number of the signal that killed a program.
 const BY_SIGNAL: i32 = 128;
 
-/// How often a command is run again because the worktree got another commit meanwhile.
+/// How often a command is run at most, if the worktree gets another commit each time.
 const ROUNDS: usize = 3;
 
 /// Command results, by program and arguments.

@@ -56,7 +56,7 @@ impl Steps {
         }
     }
 
-    /// Like `follow_hand_edit`, for a status that a projection has already removed from TASK.md.
+    /// Like `follow_hand_edit`, for a status that orange has already removed by writing TASK.md.
     /// The process that removed it may have died, or a gate may have been running. Returns whether
     /// there was such a status and it has been decided.
     pub(crate) fn follow_removed_status(

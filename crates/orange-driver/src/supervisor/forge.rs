@@ -9,7 +9,8 @@ use super::posts::Poster;
 use super::scheduling::FailureLog;
 use crate::Driver;
 
-/// Looks at what is due, on request.
+/// Starts the thread. On request, it polls pull requests, reads issues and posts statuses, as far
+/// as they are due.
 pub(super) fn start_polling(driver: Driver) -> Result<BackgroundJob, String> {
     let mut failures = FailureLog::new(driver.clone(), "forge.failed");
     let mut issues = IssueSync::new(driver.clone());

@@ -1,4 +1,4 @@
-//! Reads the issues of projects at their pace, and creates tasks.
+//! Reads issues at each project's polling interval, and creates tasks.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use super::poller::pace_of;
 use super::scheduling::FailureLog;
 use crate::{Driver, DriverError};
 
-/// When the issues of a project are due.
+/// When to read the issues of a project.
 struct Due {
     next: Timestamp,
-    /// When what could not be judged or created is tried again.
+    /// When to retry issues that could not be judged, or whose task could not be created.
     retry: Timestamp,
 }
 

@@ -162,10 +162,10 @@ pub struct Supervisor {
     readers: Workers,
     event_workers: Workers,
     performers: Workers,
-    /// Record starts that have already happened.
+    /// Workers that record starts that have already happened.
     confirmers: Workers,
-    /// Perform the effects of tasks whose first effect ends an agent or releases a workspace, so
-    /// that no slow setup delays them.
+    /// Workers that perform the effects of tasks whose first effect ends an agent or releases a
+    /// workspace, so that no slow setup delays these effects.
     enders: Workers,
     scheduling: BackgroundJob,
     cleanup: BackgroundJob,

@@ -16,7 +16,7 @@ use crate::forge::snapshot::{PullRequestSnapshot, StoredFacts};
 
 #[derive(Debug, Default)]
 pub(super) struct OpenTasks {
-    /// The commit of each task that was read last, and the task if it is worked on.
+    /// For each task, the last commit that was read, and the task itself if it is open.
     known: BTreeMap<TaskId, (u64, Option<Task>)>,
     snapshots: BTreeMap<TaskId, PullRequestSnapshot>,
     is_loaded: bool,
@@ -52,7 +52,7 @@ impl OpenTasks {
                 .and_then(|it| it.state(&stored.task.status));
             let is_open = match state.map(|it| it.kind) {
                 Some(Kind::Terminal) => false,
-                // Before its start it has no branch.
+                // A queued task has no branch yet, unless it is for an existing pull request.
                 Some(Kind::Queued) => stored.task.pull_request.is_some(),
                 _ => true,
             };

@@ -33,17 +33,18 @@ const IDLE: Duration = Duration::from_mins(15);
 pub struct ForgePoller {
     driver: Driver,
     tasks: OpenTasks,
-    watched: BTreeMap<TaskId, Watched>,
-    /// When to search the pull requests of tasks that have none, and the last list, by repository.
+    watched: BTreeMap<TaskId, WatchedPullRequest>,
+    /// For each repository, when to search for pull requests of tasks that have none, and the last
+    /// list.
     searches: BTreeMap<String, Search>,
-    /// The last commit that was read: a new one may have linked a pull request.
+    /// The last commit that was read: a newer one may have linked a pull request.
     sequence: Option<u64>,
     next: Timestamp,
 }
 
 /// What is known about a pull request between two rounds.
 #[derive(Debug)]
-struct Watched {
+struct WatchedPullRequest {
     next: Timestamp,
     /// What the last cheap look showed, if everything about it was judged.
     seen: Option<PullRequest>,
@@ -61,9 +62,9 @@ struct Search {
 struct Group {
     address: RepositoryAddress,
     settings: PaceSettings,
-    /// Those with a pull request that is due.
+    /// The tasks with a pull request that is due.
     due: Vec<Task>,
-    /// Those without one.
+    /// The tasks without a pull request.
     unlinked: Vec<Task>,
 }
 
@@ -89,7 +90,7 @@ impl ForgePoller {
         sequence != self.sequence
     }
 
-    /// Looks at what is due.
+    /// Looks at the pull requests that are due, and searches for new ones.
     pub fn round(&mut self, now: Timestamp) -> Result<(), String> {
         let groups = self.groups(now).map_err(|error| error.to_string())?;
         let mut result = Ok(());
@@ -226,7 +227,7 @@ impl ForgePoller {
         }
         let heat = self.heat(task, seen);
         let next = group.settings.next_look(heat, now, cost, quota);
-        let watched = Watched {
+        let watched = WatchedPullRequest {
             next: next.at,
             seen: judged,
             head,
@@ -243,7 +244,8 @@ impl ForgePoller {
         let checks = checks.and_then(|it| it.checks.as_ref());
         let is_checked = checks.is_none_or(|it| match it.outcome {
             ChecksOutcome::Pending => true,
-            // It is run again, or an agent gets it, unless that is up to the user now.
+            // Failed checks change soon, because they are run again or an agent gets them, unless
+            // the task waits for the user.
             ChecksOutcome::Failing => task.attention.is_empty(),
             ChecksOutcome::Passing | ChecksOutcome::None => false,
         });
@@ -330,16 +332,16 @@ fn is_judged(report: &LookReport) -> bool {
         })
 }
 
-/// Whether no check was reported yet. After a while that means that there are none, and nothing
-/// else changes then.
+/// Whether no check was reported yet. After a while this means that there are no checks, although
+/// the forge reports no change.
 fn awaits_checks(report: &LookReport) -> bool {
     let checks = report.pull_request.as_ref();
     let checks = checks.and_then(|it| it.checks.as_ref());
     checks.is_some_and(|it| it.outcome == ChecksOutcome::Pending && it.names.is_empty())
 }
 
-/// Whether the checks are known and have not failed. Checks that fail again after another run leave
-/// a cheap look as it was.
+/// Whether the checks are known and have not failed. Failed checks have to be read again: if they
+/// fail again after another run, a cheap look shows no change.
 fn are_settled(seen: &PullRequestSnapshot) -> bool {
     let checks = seen.checks.as_ref();
     checks.is_some_and(|it| it.outcome != ChecksOutcome::Failing)

@@ -1,7 +1,7 @@
-//! Posts the status of changed tasks at their issues.
+//! Posts the status of changed tasks to their issues.
 //!
-//! A change is posted at once, and further ones of the same task after the polling interval, all in
-//! one edit. Nothing is asked or written while no task changes.
+//! The first change of a task is posted at once. Further changes are posted together, after the
+//! polling interval. While no task changes, nothing is requested or written.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use orange_store::{Store, StoreError};
 
 use crate::{Driver, DriverError};
 
-/// What was posted last, and what is to be posted next.
+/// The posts that are due, and when.
 pub(super) struct Poster {
     driver: Driver,
     /// The last commit that was read.

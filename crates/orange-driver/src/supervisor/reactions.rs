@@ -106,7 +106,7 @@ impl Supervisor {
         is_missing
     }
 
-    /// Hands out what is due; starts are paced.
+    /// Hands out the tasks with due effects; limits how fast agents are started.
     pub(super) fn dispatch_due(&mut self) {
         let mut due = self.timers.due();
         self.starts.sort_by_wait(&mut due);

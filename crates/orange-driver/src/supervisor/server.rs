@@ -12,7 +12,7 @@ use crate::Driver;
 /// How long to wait for an answer before closing the connection.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// At most one connection, with at most one query at a time.
+/// The connection to tmux: at most one, with at most one query at a time.
 #[derive(Debug)]
 pub(super) struct Server {
     sender: Sender<Wake>,
@@ -23,7 +23,7 @@ pub(super) struct Server {
     closing: Option<Control>,
     /// Whether the connection has ever answered.
     has_answered: bool,
-    /// Set while waiting for an answer.
+    /// When to give up waiting for an answer; set while waiting.
     deadline: Option<Deadline>,
     /// Whether something changed while waiting for an answer.
     is_wanted_again: bool,

@@ -147,7 +147,7 @@ impl Views {
         Ok(statuses.into_iter().collect())
     }
 
-    /// The state of the agents that these tasks believe alive, from one tmux listing.
+    /// The state of the agents that are recorded as alive in these tasks, from one tmux listing.
     pub fn agents(&self, tasks: &[TaskRow]) -> Result<BTreeMap<TaskId, AgentState>, DriverError> {
         Ok(self.agents_in(&Store::open_read_only(&self.context.home)?, tasks))
     }
@@ -163,8 +163,8 @@ impl Views {
         states.collect()
     }
 
-    /// The agents that these tasks believe alive, from one tmux listing. A task whose agents cannot
-    /// be checked is left out, because that must not prevent a listing.
+    /// The agents that are recorded as alive in these tasks, from one tmux listing. A task whose
+    /// agents cannot be checked is left out, because that must not prevent a listing.
     pub(super) fn observations_in(
         &self,
         store: &Store,
@@ -184,7 +184,7 @@ impl Views {
         checked.collect()
     }
 
-    /// What the agents that these tasks believe alive seem to be doing.
+    /// What the agents that are recorded as alive in these tasks seem to be doing.
     pub fn activity_states<'a>(
         &self,
         tasks: impl IntoIterator<Item = &'a TaskRow>,
@@ -195,8 +195,8 @@ impl Views {
             .collect()
     }
 
-    /// What the agents that these tasks believe alive ask the user to permit; tasks without a
-    /// request are left out.
+    /// What the agents that are recorded as alive in these tasks ask the user to permit; tasks
+    /// without a request are left out.
     pub fn permission_requests<'a>(
         &self,
         tasks: impl IntoIterator<Item = &'a TaskRow>,

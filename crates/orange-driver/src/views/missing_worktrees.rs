@@ -22,7 +22,7 @@ pub(super) fn add_missing_worktrees(store: &Store, rows: &mut [TaskRow]) -> Resu
     }
     for row in rows.iter_mut().filter(|row| tasks.contains(&row.id)) {
         let notice = missing_worktree_notice(&row.id);
-        // The end of an agent has raised it too.
+        // The end of an agent may have raised the same notice already.
         if !row.attention.contains(&notice) {
             row.attention.push(notice);
         }

@@ -172,7 +172,7 @@ impl Views {
                 ..Facts::default()
             },
         };
-        // A view shows the last look, and asks nothing.
+        // A view uses what the last look showed, and does not ask the forge.
         let seen = StoredFacts::load(&store, task)?;
         context.facts.pull_request = match (&stored.task.pull_request, seen) {
             (None, _) => Some(None),

@@ -27,7 +27,7 @@ pub struct WatchedTask {
     pub task: TaskId,
     /// Whether it has ended.
     pub is_over: bool,
-    /// The agents that are believed alive.
+    /// The agents that are recorded as alive.
     pub runs: Vec<WatchedRun>,
     /// The folder of its TASK.md while a workspace is bound.
     pub worktree: Option<PathBuf>,
@@ -41,7 +41,7 @@ pub struct WatchedTask {
     pub timeout_at: Option<Timestamp>,
 }
 
-/// An agent that is believed alive.
+/// An agent that is recorded as alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchedRun {
     pub run: RunId,

@@ -57,7 +57,7 @@ impl Workspaces {
     }
 }
 
-/// The commits of the default branch and of the task for which a merge was last decided.
+/// The commits of the last merge that was decided: the default branch's and the task's.
 fn last_merge(store: &Store, task: &TaskId) -> Result<Option<(CommitId, CommitId)>, DriverError> {
     let events = store.events(task, 0)?.into_iter().rev();
     let mut merges = events.filter_map(|it| match it.event.fact {

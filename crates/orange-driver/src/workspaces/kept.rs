@@ -23,7 +23,7 @@ pub struct KeptWorktree {
 }
 
 impl KeptWorktree {
-    /// Says that it was left as it is, where it is, and why.
+    /// A notice that says where the worktree is, and why it was left as it is.
     pub fn notice(&self) -> String {
         format!("the worktree is kept, because not all of it can be saved: {self}")
     }
@@ -104,7 +104,7 @@ impl Workspaces {
                     "nothing is in the way any more; `orange workspace gc` saves what is in it",
                 )],
                 Ok(obstacles) => obstacles.iter().map(ToString::to_string).collect(),
-                // The directory and git's record of it may refer to each other no longer, for
+                // The directory and git's record of it may no longer refer to each other, for
                 // example after the repository was moved.
                 Err(error @ GitError::WorktreeMismatch { .. }) => vec![format!(
                     "{error}; run `git -C '{}' worktree repair '{}'`, then `orange workspace gc`",

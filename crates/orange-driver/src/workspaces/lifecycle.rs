@@ -1,7 +1,7 @@
 //! A task's worktree: reserves, checks out, binds and releases it.
 //!
 //! Invariant: nothing here deletes work. Work that is unsaved when a worktree is released goes into
-//! a rescue, and a worktree that cannot be made clean leaves the pool as it is.
+//! a rescue. A worktree that cannot be made clean is left unchanged, and leaves the pool.
 
 use std::path::Path;
 

@@ -17,10 +17,11 @@ pub struct MergeForecast {
     pub into: BranchName,
     pub strategy: MergeStrategy,
     pub preview: MergePreview,
-    /// The branch's commit, if it is not the submitted one: only a merge that names it is not
-    /// refused, and the preview is about it.
+    /// The commit at the tip of the branch, if it is not the submitted one. The preview is about
+    /// this commit, and only a merge that names it is accepted.
     pub new_head: Option<CommitId>,
-    /// How many commits it has after the submitted one; `None` if it does not contain that.
+    /// How many commits the branch has after the submitted one; `None` if it does not contain that
+    /// one.
     pub new_commits: Option<u64>,
     /// Files in the worktree that are not committed. Most workflows refuse to merge then, unless
     /// the request names the commit.

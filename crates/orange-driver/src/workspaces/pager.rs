@@ -18,8 +18,8 @@ const DEFAULT_PAGER: &str = "less";
 /// The exit codes of a shell that cannot run or cannot find a program.
 const NOT_STARTED: [i32; 2] = [126, 127];
 
-/// Where the pager runs. delta and others read the configuration of the repository they are started
-/// in, and an agent can write that of its worktree; this directory is in no repository.
+/// Where the pager runs: outside every repository. Pagers such as delta read the configuration of
+/// the repository that they are started in, and an agent can change that of its worktree.
 const DIRECTORY: &str = "/";
 
 /// Variables of git that say where the user's own configuration is.
@@ -64,7 +64,7 @@ fn find_pager(git: &Git, environment: &Environment) -> Result<Option<String>, Dr
     if pager.is_none() {
         pager = match git.user_setting("pager.diff")?.as_deref() {
             Some("false" | "no" | "off" | "0") => return Ok(None),
-            // For these the general setting applies.
+            // For these values, the general setting applies.
             None | Some("" | "true" | "yes" | "on" | "1") => git.user_setting("core.pager")?,
             Some(pager) => Some(pager.to_owned()),
         };

@@ -15,9 +15,9 @@ use crate::workspaces::Workspaces;
 impl Workspaces {
     /// The workspace to reserve for a task whose plan acquires one, if the pool has room.
     ///
-    /// Without room the plan is recorded even so: the acquire effect will fail, and the workflow
-    /// reacts to that. If the settings refuse starts in a full pool, the caller gets an error and
-    /// nothing is recorded.
+    /// If the pool has no room, the plan is recorded all the same: the acquire effect will fail,
+    /// and the workflow reacts to that. If the settings refuse starts in a full pool, the caller
+    /// gets an error and nothing is recorded.
     pub(crate) fn workspace_to_reserve(
         &self,
         store: &mut Store,
@@ -33,14 +33,14 @@ impl Workspaces {
         if !needs_workspace || store.workspace_of(&task.id)?.is_some() {
             return Ok(None);
         }
-        // An unregistered project fails the acquire effect, not the decision.
+        // If the project is not registered, the acquire effect fails, not the decision.
         let Ok(projects) = self.context.projects() else {
             return Ok(None);
         };
         let Ok(project) = projects.require(&task.project) else {
             return Ok(None);
         };
-        // Invalid settings fail the acquire effect too.
+        // With invalid settings, the acquire effect fails too.
         let Ok(settings) = self.context.settings(Some(project)) else {
             return Ok(None);
         };

@@ -47,7 +47,7 @@ impl Workspaces {
         Ok(with_registered_remote(git, project))
     }
 
-    /// The branch that a task's worktree is on, also while it is being rebased.
+    /// The branch that a task's worktree is on, even during a rebase.
     pub fn branch_of_worktree(&self, task: &TaskId) -> Result<BranchName, DriverError> {
         let store = self.context.store()?;
         let unknown = |reason: &str| DriverError::FactUnknown {

@@ -1,15 +1,15 @@
-//! Finds filters that a project's files need and orange does not run.
+//! Finds git filters that a project's files need and orange ignores.
 
 use orange_config::Project;
 
 use crate::DriverError;
 use crate::workspaces::Workspaces;
 
-/// A filter of a repository's own configuration that its attributes use.
+/// A git filter that a repository's attributes use and only its own configuration defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadFilter {
     pub message: String,
-    /// How to put it where orange reads it.
+    /// How to define the filter where orange reads it.
     pub fix: String,
 }
 

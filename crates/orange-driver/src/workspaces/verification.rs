@@ -189,7 +189,7 @@ impl Workspaces {
     }
 }
 
-/// The end of what a log contains after a position, as plain text.
+/// The last bytes that a log has after a position, as plain text.
 fn log_tail(log: &Path, start: u64) -> String {
     let read = || {
         let mut file = File::open(log)?;

@@ -22,7 +22,8 @@ pub struct Conversation {
     input: Option<ChildStdin>,
     output: Option<ChildStdout>,
     child: Child,
-    /// Keeps the thread that started the program: a tethered program ends with that thread.
+    /// Keeps alive the thread that started the program: a tethered program is ended when that
+    /// thread ends.
     _starter: Sender<()>,
 }
 
@@ -31,7 +32,7 @@ pub struct Conversation {
 pub struct Lines(BufReader<ChildStdout>);
 
 impl Conversation {
-    /// `starter` keeps the thread that started the program until it is dropped.
+    /// `starter` keeps alive the thread that started the program.
     pub(super) fn new(mut child: Child, starter: Sender<()>) -> io::Result<Conversation> {
         let (input, output) = (child.stdin.take(), child.stdout.take());
         if input.is_none() || output.is_none() {
@@ -90,8 +91,8 @@ impl Drop for Conversation {
     fn drop(&mut self) {
         drop(self.input.take());
         drop(self.output.take());
-        // A program that does not exit is neither waited for nor killed; one that is tethered gets
-        // SIGTERM.
+        // A program that has not exited after the timeout keeps running; only a tethered one then
+        // gets SIGTERM.
         Deadline::after(EXIT_TIMEOUT).wait_for(|| self.has_ended());
     }
 }

@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
-/// The path of a program on the `PATH` of its environment; `None` where the system has to search.
+/// The path of a program on the `PATH` of its environment. `None` if the program is given by its
+/// path, if it is not found, or if `PATH` has a relative entry; the system then resolves it.
 ///
 /// A program with a known path is started without forking this process first.
 pub fn find(program: &OsStr, environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {

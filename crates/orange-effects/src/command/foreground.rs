@@ -6,16 +6,16 @@ use std::process::Stdio;
 use super::{CommandError, CommandExit, Invocation};
 
 impl Invocation {
-    /// Runs it to its end with this process's own input and output and in this process's group. The
-    /// user at the terminal controls it, so it has no timeout.
+    /// Runs the program until it exits, with this process's input and output and in this process's
+    /// group. The user at the terminal controls the program, so it has no timeout.
     pub fn run_in_terminal(&self) -> Result<CommandExit, CommandError> {
         let exit = self.command().status();
         exit.map(CommandExit::from)
             .map_err(|error| self.start_error(error))
     }
 
-    /// Like [`Invocation::run_in_terminal`], but it reads its input from a pipe. It may exit before
-    /// it has read everything.
+    /// Like [`Invocation::run_in_terminal`], but the program reads `input` from a pipe. A program
+    /// that exits before it has read everything is not an error.
     pub fn feed_in_terminal(&self) -> Result<CommandExit, CommandError> {
         let failed = |error| self.start_error(error);
         let mut child = self

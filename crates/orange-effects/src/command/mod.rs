@@ -1,7 +1,7 @@
 //! The only place that starts programs.
 //!
 //! A program gets its arguments as they are, never through a shell, and an environment that starts
-//! empty. It has its own process group, so that a timeout ends everything it started.
+//! empty. It has its own process group, so that a timeout kills everything the program started.
 
 mod capture;
 mod conversation;
@@ -29,7 +29,6 @@ use orange_config::clock::Deadline;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, setsid};
 pub use tether::end_with_caller;
 
-/// The default timeout.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How many bytes of each stream are kept by default.
@@ -111,8 +110,8 @@ pub enum CommandError {
 }
 
 impl Invocation {
-    /// A program, by path or by a name on the `PATH` of `environment`, which is its whole
-    /// environment.
+    /// A program, given by its path or by a name on the `PATH` of `environment`. It gets no other
+    /// variables than these.
     pub fn new(program: impl AsRef<OsStr>, environment: BTreeMap<OsString, OsString>) -> Self {
         Self {
             program: program.as_ref().to_owned(),
@@ -166,7 +165,7 @@ impl Invocation {
         self
     }
 
-    /// Runs it to its end, whatever the exit status.
+    /// Runs the program until it exits; every exit status is `Ok`.
     pub fn run(&self) -> Result<CommandOutput, CommandError> {
         let mut command = self.command();
         if self.has_own_group {
@@ -192,7 +191,7 @@ impl Invocation {
         })
     }
 
-    /// Runs it to its end without input; its output goes to a file as it is written.
+    /// Runs the program without input until it exits; its output goes directly to a file.
     pub fn run_into(&self, file: File) -> Result<CommandExit, CommandError> {
         let stderr = file.try_clone().map_err(|error| self.start_error(error))?;
         let mut command = self.command();
@@ -204,7 +203,7 @@ impl Invocation {
         self.wait(&mut child, &mut pipes).map_err(failed)
     }
 
-    /// Starts it and exchanges lines with it until either side closes its pipe.
+    /// Starts the program and exchanges lines with it until either side closes its pipe.
     pub fn converse(&self) -> Result<Conversation, CommandError> {
         let mut command = self.command();
         command.process_group(0).stderr(Stdio::null());
@@ -212,7 +211,8 @@ impl Invocation {
         let failed = |error| self.start_error(error);
         let (sender, receiver) = mpsc::channel();
         let (starter, is_over) = mpsc::channel::<()>();
-        // A tethered program ends with the thread that started it.
+        // The system ends a tethered program when the thread that started it ends, so this thread
+        // waits until the conversation is dropped.
         let thread = thread::Builder::new().name(String::from("starter"));
         let started = thread.spawn(move || {
             let _gone = sender.send(command.spawn());
@@ -331,8 +331,8 @@ pub fn start_detached(orange: &Path, program: &Invocation) -> Result<u32, Comman
     detacher.has_own_group = false;
     let mut finished = detacher.run()?;
     if finished.ending == CommandExit::Signal(Signal::INT.as_raw()) {
-        // Until it has its own session, the terminal's interrupt key ends it too. It starts nothing
-        // before that, so it can be run again.
+        // Until `orange detach` has its own session, the terminal's interrupt key ends it too.
+        // Before that it starts nothing, so it can be run again.
         finished = detacher.run()?;
     }
     if finished.ending != CommandExit::Code(0) {

@@ -1,4 +1,4 @@
-//! Makes a program end with the process that started it.
+//! Ends a program when the process that started it ends.
 
 use std::io;
 use std::path::Path;
@@ -9,10 +9,11 @@ use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use super::Invocation;
 
 impl Invocation {
-    /// The same program, which gets SIGTERM when this process ends, however it ends.
+    /// The same program; it gets SIGTERM when this process ends, for whatever reason.
     ///
-    /// The system has to be asked for that between the start and the exec, which needs `unsafe`, so
-    /// `orange` runs itself in between: `orange tether` asks, and becomes the program.
+    /// The system must be asked for the signal between fork and exec, which needs `unsafe`. So
+    /// `orange` runs itself in between: `orange tether` asks for the signal and then becomes the
+    /// program.
     #[must_use]
     pub fn tethered(self, orange: &Path) -> Invocation {
         let mut tether = Invocation::new(orange, self.environment)
@@ -24,7 +25,8 @@ impl Invocation {
     }
 }
 
-/// Lets this process end with its caller; fails if the caller has ended already.
+/// Asks the system to send SIGTERM to this process when its caller ends; fails if the caller has
+/// already ended.
 #[cfg(target_os = "linux")]
 pub fn end_with_caller(caller: u32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::TERM))?;

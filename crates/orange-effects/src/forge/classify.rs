@@ -9,13 +9,15 @@ use super::error::{FieldError, QuotaKind, Trouble};
 use super::host::{Host, public_part};
 use super::http::HttpResponse;
 
-/// How long to wait after a limit that names no end, as the forge's documentation asks.
+/// How long to wait after a rate limit whose answer does not say until when; the forge's
+/// documentation asks for this pause.
 const DEFAULT_PAUSE_MILLIS: i64 = 60_000;
 
 /// How many characters of a message from outside are kept.
 const MAX_MESSAGE: usize = 300;
 
-/// Reads leniently: a proxy may answer instead of the forge, and even the forge uses several forms.
+/// The body of an error. Each field may hold any JSON: a proxy may answer instead of the forge, and
+/// even the forge uses several forms.
 #[derive(Default, Deserialize)]
 struct ErrorBody {
     #[serde(default)]
@@ -24,8 +26,8 @@ struct ErrorBody {
     errors: Value,
 }
 
-/// `Ok` for an answer that holds what was asked for. "Unchanged" is none, unless the caller asked
-/// whether something has changed.
+/// `Ok` for a status of success. Status 304 (unchanged) is trouble here: a caller that sent an
+/// `ETag` handles it before.
 pub fn classify(response: &HttpResponse, host: &Host, now: Timestamp) -> Result<(), Trouble> {
     let status = response.status;
     if matches!(status, 200..=299) {
@@ -61,7 +63,7 @@ pub fn classify(response: &HttpResponse, host: &Host, now: Timestamp) -> Result<
     })
 }
 
-/// The trouble in an answer that says 403 or 429 because of a limit.
+/// The trouble for status 403 or 429 that is due to a rate limit; `None` for any other answer.
 fn quota_trouble(response: &HttpResponse, message: &str, now: Timestamp) -> Option<Trouble> {
     if !matches!(response.status, 403 | 429) {
         return None;
@@ -93,7 +95,7 @@ fn primary(response: &HttpResponse, now: Timestamp) -> Trouble {
 
 fn retry_after(response: &HttpResponse) -> Option<i64> {
     let seconds: i64 = response.header("retry-after")?.trim().parse().ok()?;
-    // A day is longer than any limit lasts; more would be a mistake that stops everything.
+    // No limit lasts longer than a day; a larger value is a mistake and would stop all requests.
     Some(seconds.clamp(1, 86_400) * 1000)
 }
 
@@ -107,7 +109,7 @@ fn later(now: Timestamp, millis: i64) -> Timestamp {
     Timestamp::from_millis(now.millis().saturating_add(millis))
 }
 
-/// The reasons in `errors`: a list, or one alone.
+/// The reasons in `errors`, which is a list or a single reason.
 fn field_errors(errors: &Value) -> Vec<FieldError> {
     let errors = errors
         .as_array()
@@ -135,19 +137,19 @@ fn field_error(value: &Value) -> FieldError {
     }
 }
 
-/// An error inside an answer with status 200.
+/// One of the errors in a GraphQL answer; the answer's status is 200.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 pub struct GraphError {
     #[serde(default)]
     pub message: String,
     #[serde(default, rename = "type")]
     pub kind: Option<String>,
-    /// Where in the answer the value is missing: names and positions.
+    /// Where in the answer the value is missing: field names and list positions.
     #[serde(default)]
     pub path: Option<Vec<Value>>,
 }
 
-/// Reads the errors of an answer: a list, `null` for none, or in bad cases a sentence.
+/// Reads the `errors` of a GraphQL answer: a list, `null` for none, or sometimes a single string.
 pub fn graph_errors<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<GraphError>, D::Error> {
@@ -163,7 +165,7 @@ pub fn graph_errors<'de, D: Deserializer<'de>>(
     })
 }
 
-/// The trouble that an error inside an answer stands for.
+/// The trouble that the errors in a GraphQL answer stand for.
 pub fn classify_graph(
     errors: &[GraphError],
     response: &HttpResponse,
@@ -250,14 +252,14 @@ mod tests {
             Trouble::ServerTrouble { status: 500, .. }
         ));
         assert!(matches!(of(100), Trouble::Malformed { .. }));
-        // The client sorts it out before, if it has asked whether something changed.
+        // If the request had an `ETag`, the client handles this status before.
         assert!(matches!(of(304), Trouble::Malformed { .. }));
-        // The connection was too slow for the server; it says nothing about the request.
+        // The connection was too slow for the server; this status says nothing about the request.
         assert!(matches!(
             of(408),
             Trouble::ServerTrouble { status: 408, .. }
         ));
-        // A body that is no JSON, as a proxy sends it, changes nothing.
+        // A body that is not JSON, such as a proxy's, changes nothing.
         let page = trouble(502, &[], "<html>");
         assert!(matches!(page, Trouble::ServerTrouble { status: 502, .. }));
     }

@@ -1,7 +1,7 @@
 //! Sends requests to the forge, one at a time.
 //!
-//! Reads follow a redirect on the same host and the links to further pages. Writes are sent once,
-//! whatever comes back: only the caller can find out whether one has taken effect.
+//! Reads follow a redirect on the same host and the links to further pages. A write is sent once,
+//! whatever the answer: only the caller can find out whether the write has taken effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -22,23 +22,24 @@ use super::link::{NextPage, next_page};
 use super::pacing::{Clock, Pacer};
 use super::token::{Token, TokenSource};
 
-/// The version of the interface that orange was written for; without it, answers change in time.
+/// The API version that orange was written for; without it, the forge may change its answers.
 const API_VERSION: &str = "2022-11-28";
 
-/// The forge gives up after ten seconds; the rest is for slow networks.
+/// How long a request may take. The forge itself gives up after ten seconds; the rest is for slow
+/// networks.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The most bytes of an answer.
+/// Maximum size of an answer in bytes.
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 
-/// The most bytes of a log that are read, and how many of its end are kept.
+/// How many bytes of a log are read at most, and how many bytes of its end are kept.
 const LARGEST_LOG: usize = 256 * 1024 * 1024;
 const LOG_TAIL: usize = 256 * 1024;
 
-/// How many redirects of one read are followed.
+/// How many requests one read may take, including those to which it is redirected.
 const REDIRECTS: usize = 3;
 
-/// How many different notices are remembered.
+/// How many different deprecation notices are remembered.
 const MAX_NOTICES: usize = 20;
 
 /// Talks to one host.
@@ -62,7 +63,7 @@ pub struct Fetched<T> {
     pub moved_to: Option<String>,
 }
 
-/// The answer to a read that names what the caller has already.
+/// The answer to a read that sent the `ETag` of what the caller already has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conditional<T> {
     Unchanged,
@@ -73,10 +74,10 @@ pub enum Conditional<T> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pages<T> {
     pub pages: Vec<T>,
-    /// Whether there was no further page; a list that is not complete proves no absence.
+    /// Whether all pages were read. That an entry is not in an incomplete list proves nothing.
     pub is_complete: bool,
-    /// Identifies this answer. Only a list of one page has one: the first of several pages can stay
-    /// the same while a later one changes.
+    /// The forge's `ETag` for this list. Only a list of one page has one: the first of several
+    /// pages can stay the same while a later one changes.
     pub etag: Option<String>,
     pub moved_to: Option<String>,
 }
@@ -108,7 +109,8 @@ impl Call {
         }
     }
 
-    /// The method and the path, for messages; a query may hold what a message should not.
+    /// The method and the path, for messages. The query is left out: it may hold what a message
+    /// must not show.
     fn describe(&self) -> String {
         let path = self.address.split_once("://").map_or("", |it| it.1);
         let path = path.find('/').map_or("/", |at| &path[at..]);
@@ -129,7 +131,7 @@ impl Client {
         Client::with_timeout(source, base, clock, ANSWER_TIMEOUT)
     }
 
-    /// A client whose requests have to be answered within this time.
+    /// A client with this timeout for each request.
     pub fn with_timeout(
         source: TokenSource,
         base: ApiBase,
@@ -149,7 +151,7 @@ impl Client {
         }
     }
 
-    /// How many seconds the forge's clock is ahead of ours, by its last answer.
+    /// How many seconds the forge's clock is ahead of ours, according to its last answer.
     pub fn clock_skew(&self) -> Option<i64> {
         self.skew
     }
@@ -167,7 +169,7 @@ impl Client {
         &self.base
     }
 
-    /// The token, which is read when it is needed first.
+    /// The token; it is read when it is first needed.
     pub fn token(&mut self) -> Result<&Token, Trouble> {
         let token = match self.token.take() {
             Some(token) => token,
@@ -199,8 +201,8 @@ impl Client {
         Ok(Fetched { value, moved_to })
     }
 
-    /// Reads a list to its end, but at most this many pages, unless the forge says that it is still
-    /// what `etag` identifies.
+    /// Reads at most `max_pages` pages of a list; returns `Unchanged` if the forge says that the
+    /// list still has this `etag`.
     pub fn fetch_pages<T: DeserializeOwned>(
         &mut self,
         path: &str,
@@ -238,7 +240,8 @@ impl Client {
         }
     }
 
-    /// Reads the end of a log, which the forge keeps on another host. The token stays here.
+    /// Reads the end of a log, which the forge keeps on another host. The token is not sent to that
+    /// host.
     pub fn fetch_log(&mut self, path: &str) -> Result<LogTail, ForgeError> {
         let call = Call::read(format!("{}{path}", self.base.rest));
         let response = self.send_once(&call)?;
@@ -254,8 +257,8 @@ impl Client {
         })
     }
 
-    /// Reads from where the forge keeps its logs. A refusal there says nothing about the token or
-    /// the job.
+    /// Reads from the host that stores the forge's logs. A refusal by that host says nothing about
+    /// the token or the job.
     fn read_storage(&mut self, call: &Call, address: String) -> Result<HttpResponse, ForgeError> {
         let request = HttpRequest {
             method: Method::GET,
@@ -281,7 +284,7 @@ impl Client {
         Ok(response)
     }
 
-    /// Writes, once, and reads what the forge made of it.
+    /// Sends a write once and reads the answer.
     pub fn write<T: DeserializeOwned>(
         &mut self,
         method: Method,
@@ -292,7 +295,7 @@ impl Client {
         parse(&call, &response)
     }
 
-    /// Writes, once, where the answer says nothing.
+    /// Sends a write once and ignores the content of the answer.
     pub fn write_silent(
         &mut self,
         method: Method,
@@ -324,8 +327,8 @@ impl Client {
         Ok((call, response))
     }
 
-    /// Sends a read and follows redirects on the same host; returns the last request and, after a
-    /// redirect, where it went.
+    /// Sends a read and follows redirects on the same host; returns the last request, its answer
+    /// and, after a redirect, the new address.
     fn send_read(
         &mut self,
         mut call: Call,
@@ -347,8 +350,9 @@ impl Client {
         }))
     }
 
-    /// Sends a request with the token. When the forge rejects the token, it is read again, since
-    /// it may have been renewed; a read is then sent again if the token is another one.
+    /// Sends a request with the token. If the forge rejects the token, the token is read again,
+    /// since it may have been renewed. If it has changed and the request is not a write, the
+    /// request is sent again.
     pub(super) fn send_once(&mut self, call: &Call) -> Result<HttpResponse, ForgeError> {
         let old = self.token().map_err(|trouble| call.error(trouble))?.clone();
         let response = self.send_with(call, &old)?;
@@ -356,7 +360,7 @@ impl Client {
             return Ok(response);
         }
         self.token = None;
-        // Without another token, the rejection is what the caller has to know.
+        // Without a new token, the caller gets the rejection.
         match self.token().cloned() {
             Ok(new) if new != old && !call.is_write => self.send_with(call, &new),
             Ok(_) | Err(_) => Ok(response),
@@ -426,7 +430,8 @@ impl Client {
         }
     }
 
-    /// The answer, if it holds what was asked for; "unchanged" does when that was the question.
+    /// Returns the answer if it is a success. Status 304 (unchanged) is a success if the request
+    /// had an `ETag`.
     pub(super) fn require_success(
         &mut self,
         call: &Call,
@@ -441,7 +446,7 @@ impl Client {
         Ok(response)
     }
 
-    /// Where a redirect leads; a path alone is on the same host.
+    /// Where a redirect leads; a target that is only a path is on the same host.
     fn location(&self, call: &Call, response: &HttpResponse) -> Result<String, ForgeError> {
         let Some(to) = response.header("location").filter(|it| !it.is_empty()) else {
             let reason = String::from("a redirect without a target");
@@ -506,7 +511,7 @@ pub(super) fn parse<T: DeserializeOwned>(
     })
 }
 
-/// A part of a path or the value of a query, with everything escaped that could end it.
+/// Escapes a segment of a path or a value in a query, so that nothing in it can end it.
 pub fn encode(part: &str) -> String {
     let mut encoded = String::new();
     for byte in part.bytes() {
@@ -516,7 +521,7 @@ pub fn encode(part: &str) -> String {
             let _never_fails = write!(encoded, "%{byte:02X}");
         }
     }
-    // A part of dots alone would be taken for a directory.
+    // A segment of dots alone would mean this directory or its parent.
     if encoded.trim_matches('.').is_empty() {
         encoded = encoded.replace('.', "%2E");
     }

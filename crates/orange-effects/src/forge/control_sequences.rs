@@ -1,6 +1,6 @@
 //! Which characters of a text a terminal shows.
 
-/// What a terminal reads after an opening.
+/// What follows the opening of a control sequence.
 #[derive(Clone, Copy)]
 enum Opening {
     /// The next character says what follows.
@@ -11,7 +11,7 @@ enum Opening {
     Text,
 }
 
-/// The openings, as control characters and as programs write them into strings.
+/// The openings, as control characters and as escapes in strings, such as `\x1b`.
 const OPENINGS: &[(&str, Opening)] = &[
     ("\u{1b}", Opening::Escape),
     ("\\u001b", Opening::Escape),
@@ -37,16 +37,16 @@ const OPENINGS: &[(&str, Opening)] = &[
     ("\\x9D", Opening::Text),
 ];
 
-/// What ends a text; an escape with a backslash does too.
+/// What ends the text of a sequence; an escape followed by a backslash ends it too.
 const TERMINATORS: [&str; 8] = [
     "\u{7}", "\u{9c}", "\\u0007", "\\u009c", "\\x07", "\\x9c", "\\007", "\\a",
 ];
 
-/// The most parameters and intermediate characters of a sequence.
+/// Maximum number of parameter and intermediate characters in a sequence.
 const MAX_PARAMETERS: usize = 64;
 
-/// The positions of the characters that are neither invisible nor part of a control sequence, real
-/// or escaped.
+/// The positions of the characters that a terminal shows: those that are neither invisible nor part
+/// of a control sequence, real or escaped.
 pub fn visible_positions(text: &[char]) -> Vec<usize> {
     let mut kept = Vec::with_capacity(text.len());
     let mut at = 0;
@@ -63,8 +63,8 @@ pub fn visible_positions(text: &[char]) -> Vec<usize> {
     kept
 }
 
-/// The positions, of these, that are left when broken lines are joined: without line breaks and the
-/// blanks around them.
+/// The positions in `visible` that remain when lines are joined: all but line breaks and the blanks
+/// around them.
 pub fn joined_positions(text: &[char], visible: &[usize]) -> Vec<usize> {
     let mut kept: Vec<usize> = Vec::with_capacity(visible.len());
     let mut is_after_break = false;
@@ -97,7 +97,7 @@ fn is_invisible(c: char) -> bool {
         || (c.is_control() && !c.is_whitespace())
 }
 
-/// How long the control sequence is that begins here, if one does.
+/// The length of the control sequence with which the text begins, if it does.
 fn sequence(text: &[char]) -> Option<usize> {
     let first = *text.first()?;
     if first != '\\' && !first.is_control() {
@@ -113,7 +113,7 @@ fn sequence(text: &[char]) -> Option<usize> {
     let length = match opening {
         Opening::Parameters => parameters(rest)?,
         Opening::Text => terminated(rest)?,
-        // A choice of a character set: an intermediate character, then the set.
+        // This sequence selects a character set: an intermediate character, then the set.
         Opening::Escape => match rest {
             [' '..='/', '0'..='~', ..] => 2,
             _ => return None,
@@ -128,7 +128,7 @@ fn opening(text: &[char]) -> Option<(usize, Opening)> {
     Some((written.chars().count(), *opening))
 }
 
-/// How long the parameters are with the letter after them.
+/// The length of the parameters together with the letter after them.
 fn parameters(rest: &[char]) -> Option<usize> {
     let is_parameter = |c: &&char| (' '..='?').contains(*c);
     let length = rest.iter().take(MAX_PARAMETERS).take_while(is_parameter);
@@ -137,8 +137,8 @@ fn parameters(rest: &[char]) -> Option<usize> {
     is_end.then_some(length + 1)
 }
 
-/// How long a text is with its terminator. Any other control character ends the search, and so does
-/// any other escape: it begins a sequence of its own.
+/// The length of a text together with its terminator. `None` if another control character or a
+/// backslash comes first: it may begin a new sequence.
 fn terminated(rest: &[char]) -> Option<usize> {
     for (at, c) in rest.iter().enumerate() {
         if *c != '\\' && !c.is_control() {

@@ -37,7 +37,7 @@ pub enum Trouble {
     Unauthorised { host: Host, message: String },
     #[error("the token does not allow this ({message}); use a token with more permissions")]
     Forbidden { message: String },
-    /// The forge hides what the token may not see.
+    /// The forge answers "not found" also for what the token may not see.
     #[error("not found, or the token does not allow to see it ({message})")]
     AbsentOrNotAllowed { message: String },
     #[error("not available any more, or disabled ({message})")]
@@ -84,7 +84,8 @@ pub struct FieldError {
 }
 
 impl ForgeError {
-    /// Whether a write may have taken effect although it failed: look before writing again.
+    /// Whether a write may have taken effect although it failed; the caller must check before it
+    /// writes again.
     pub fn may_have_taken_effect(&self) -> bool {
         match &self.trouble {
             Trouble::Unreachable {
@@ -98,8 +99,9 @@ impl ForgeError {
         }
     }
 
-    /// Whether it failed because what it creates is there already. The codes decide, where there
-    /// are any: a message may quote the name that was to be created.
+    /// Whether the request failed because what it would create already exists. Error codes decide,
+    /// if there are any: a message may quote the requested name, and that name may contain "already
+    /// exists".
     pub fn is_already_there(&self) -> bool {
         let (Trouble::Conflict { message, errors } | Trouble::Unprocessable { message, errors }) =
             &self.trouble
@@ -112,7 +114,7 @@ impl ForgeError {
         }
         errors.iter().any(|it| match it.code.as_str() {
             "already_exists" => true,
-            // The reason is in the message alone.
+            // These codes say nothing; only the message gives the reason.
             "custom" | "" => says_so(&it.message),
             _ => false,
         })
@@ -127,7 +129,7 @@ impl ForgeError {
         }
     }
 
-    /// Whether the same request can succeed later without anyone changing anything.
+    /// Whether the same request may succeed later although nothing is changed.
     pub fn is_temporary(&self) -> bool {
         matches!(
             self.trouble,

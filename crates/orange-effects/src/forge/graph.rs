@@ -35,7 +35,7 @@ pub struct GraphAnswer<T> {
 /// A part that the forge left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingPart {
-    /// Where it would be: names and positions.
+    /// Where the part would be: field names and list positions.
     pub path: Vec<String>,
     pub message: String,
 }
@@ -50,7 +50,7 @@ impl Client {
         self.send_graph(query, variables, false)
     }
 
-    /// Makes a change, once; an answer with any error is a failure.
+    /// Sends a mutation once; an answer with any error is a failure.
     pub fn mutate<T: DeserializeOwned>(
         &mut self,
         query: &str,
@@ -160,7 +160,7 @@ fn at<'a>(place: &'a mut Value, step: &Value) -> Option<&'a mut Value> {
 }
 
 /// Removes a field. An entry of a list becomes `null`, so that the others keep their positions;
-/// readers skip it. Returns false if there is no such place.
+/// readers skip it. Returns false if there is no such field or entry.
 fn remove(place: &mut Value, step: &Value) -> bool {
     if let (Value::Object(fields), Value::String(name)) = (&mut *place, step) {
         return fields.remove(name).is_some();

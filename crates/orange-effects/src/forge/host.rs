@@ -3,13 +3,13 @@
 use std::fmt;
 use std::net::IpAddr;
 
-/// The host whose API is elsewhere.
+/// Its API is on another host.
 const GITHUB: &str = "github.com";
 
-/// Where its API is.
+/// The address of github.com's API.
 const GITHUB_API: &str = "https://api.github.com";
 
-/// The ending of hosts with an API of their own beside them.
+/// The suffix of GitHub's data-residency hosts; the API of each is at `api.HOST`.
 const DATA_RESIDENCY: &str = ".ghe.com";
 
 /// A repository on a host.
@@ -37,7 +37,7 @@ impl fmt::Display for RepositoryAddress {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Host(String);
 
-/// Where the two interfaces of a host are.
+/// The addresses of a host's REST and GraphQL APIs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiBase {
     pub rest: String,
@@ -102,7 +102,7 @@ impl fmt::Display for Host {
 }
 
 impl ApiBase {
-    /// The interfaces of a server on this machine, for tests.
+    /// The APIs of a server on this machine, for tests.
     pub fn loopback(address: &str) -> Result<ApiBase, AddressError> {
         let refused = || AddressError::NotLoopback {
             address: address.to_owned(),
@@ -119,10 +119,10 @@ impl ApiBase {
     }
 }
 
-/// Whether an authority, a host with an optional port, is a loopback address. Names do not count:
-/// where a name leads is decided elsewhere.
+/// Whether an authority, a host with an optional port, is a loopback address. Names such as
+/// `localhost` do not count: the system decides which address a name means.
 pub(super) fn is_loopback(authority: &str) -> bool {
-    // Before an `@` stands a user, not the host.
+    // What precedes an `@` is a user, not the host.
     if authority.contains('@') {
         return false;
     }
@@ -166,7 +166,7 @@ fn read_url(scheme: &str, rest: &str) -> Option<RepositoryAddress> {
     repository(&host, path)
 }
 
-/// `user@host:owner/name`; a path of this machine has a slash before the first colon.
+/// Reads `user@host:owner/name`. An address with a slash before the first colon is a local path.
 fn read_short(address: &str) -> Option<RepositoryAddress> {
     let (authority, path) = address.split_once(':')?;
     if authority.contains('/') {
@@ -176,8 +176,8 @@ fn read_short(address: &str) -> Option<RepositoryAddress> {
     repository(host, path)
 }
 
-/// Whether this is the name of a host with an optional port. A client would take anything else for
-/// another host than the one that decides which token is sent.
+/// Whether this is a host name with an optional port. Anything else is refused: the HTTP client
+/// could read it as another host than the one for which the token was chosen.
 fn is_host(host: &str) -> bool {
     let (name, port) = match host.split_once(':') {
         Some((name, port)) => (name, Some(port)),
@@ -207,7 +207,7 @@ fn repository(host: &str, path: &str) -> Option<RepositoryAddress> {
     })
 }
 
-/// Whether a part of a path is a name, which no path or query can hide in.
+/// Whether a part of a path is a plain name, in which no further path or query can be hidden.
 fn is_name(part: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     !part.is_empty()

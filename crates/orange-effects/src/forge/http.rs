@@ -1,7 +1,7 @@
 //! The only place that opens a network connection.
 //!
-//! It sends one request and returns one answer, whatever its status. It follows no redirect, so a
-//! header with a token goes to the address that the caller named and nowhere else.
+//! Each call sends one request and returns one answer, whatever the status. No redirect is
+//! followed, so a header with a token goes only to the address that the caller named.
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -21,7 +21,8 @@ const USER_AGENT: &str = concat!("orange/", env!("CARGO_PKG_VERSION"));
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long an unused connection is kept; a forge that closes it first would cost a request.
+/// How long an unused connection is kept. If the forge closed it first, the next request would
+/// fail.
 const IDLE: Duration = Duration::from_secs(15);
 
 /// How much of an answer is read at once.
@@ -48,7 +49,7 @@ pub struct HttpRequest {
 pub enum Kept {
     /// All of it; a longer answer is an error.
     AtMost(usize),
-    /// Its end, of an answer that may have `read` bytes.
+    /// At least the last `kept` bytes; an answer of more than `read` bytes is an error.
     Tail { kept: usize, read: usize },
 }
 
@@ -77,13 +78,13 @@ impl HttpResponse {
         }
     }
 
-    /// The value of a header; the name is in lower case.
+    /// The value of a header; `name` must be in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.header_values(name).next()?
     }
 
-    /// The value of each header of this name, for headers that may be sent more than once; absent
-    /// if it is not readable.
+    /// The value of each header of this name, for headers that may be sent more than once; `None`
+    /// for a value that is not readable text.
     pub fn header_values(&self, name: &str) -> impl Iterator<Item = Option<&str>> {
         let found = self.headers.iter().filter(move |(key, _)| key == name);
         found.map(|(_, value)| value.as_deref())
@@ -162,8 +163,8 @@ impl Http {
     }
 }
 
-/// Refuses an authority that another reader could take for another host: with a user, or with a
-/// colon that no port follows.
+/// Refuses an authority that another parser could read as another host: one without a host, with a
+/// user, or with a colon that no valid port follows.
 fn require_plain_authority(uri: &Uri, authority: &str) -> Result<(), Trouble> {
     let after_address = authority.rsplit(']').next().unwrap_or_default();
     let port = uri.port_u16().filter(|it| *it > 0);
@@ -175,7 +176,8 @@ fn require_plain_authority(uri: &Uri, authority: &str) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Reads an answer after decompression, so that a small one cannot unfold without bound.
+/// Reads an answer. The limits count decompressed bytes, so a small answer cannot expand without
+/// bound.
 fn read(body: Body, kept: Kept, timeout: Duration) -> Result<(Vec<u8>, bool), Trouble> {
     let mut reader = body.into_reader();
     let mut piece = vec![0; PIECE];
@@ -212,7 +214,7 @@ fn malformed(error: impl std::fmt::Display) -> Trouble {
     }
 }
 
-/// What a failure of the connection means.
+/// Translates an error of the connection.
 fn trouble(error: &ureq::Error, timeout: Duration) -> Trouble {
     let unreachable = |may_have_arrived| Trouble::Unreachable {
         reason: error.to_string(),

@@ -4,24 +4,25 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// A shorter value is no secret: it would be found in any text.
+/// Shorter values are not searched for: they would be found in almost any text.
 pub const SHORTEST: usize = 8;
 
-/// The shortest line of a value, and the shortest value that is searched across line breaks: parts
-/// of sentences are shorter.
+/// Minimum length of a value's line that is searched for by itself, and of a form that is searched
+/// for across line breaks. Anything shorter could be part of an ordinary sentence.
 pub const SHORTEST_LINE: usize = 16;
 
-/// The forms of all values, as one automaton: the time to search does not depend on their number.
+/// The forms of all values as one Aho-Corasick automaton: the time of a search does not depend on
+/// how many forms there are.
 #[derive(Clone, Default)]
 pub struct KnownValues {
     nodes: Vec<Node>,
 }
 
-/// A beginning of one or several forms.
+/// A prefix of at least one form.
 #[derive(Clone, Default)]
 struct Node {
     next: BTreeMap<char, usize>,
-    /// The longest end of this beginning that is a beginning itself.
+    /// The node of the longest proper suffix of this prefix that is also a prefix of a form.
     shorter: usize,
     /// The length of the longest form that ends here, or 0.
     length: usize,
@@ -48,7 +49,7 @@ impl KnownValues {
         known
     }
 
-    /// Fills in `shorter`, from short beginnings to long ones.
+    /// Fills in `shorter`, from short prefixes to long ones.
     fn link(&mut self) {
         let mut queue = VecDeque::from([0]);
         while let Some(node) = queue.pop_front() {
@@ -79,7 +80,7 @@ impl KnownValues {
         }
     }
 
-    /// Where forms with at least this many characters are, as positions of characters.
+    /// The ranges of characters in `text` that are a form of at least `least` characters.
     pub fn find(&self, text: impl Iterator<Item = char>, least: usize) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         if self.nodes.is_empty() {
@@ -97,7 +98,7 @@ impl KnownValues {
     }
 }
 
-/// A value as text, JSON, URL and base64; and each of its lines.
+/// A value as plain text, in JSON, in a URL and in base64; and each of its longer lines.
 fn forms(value: &str) -> Vec<String> {
     let mut found = Vec::new();
     if value.chars().count() < SHORTEST {
@@ -113,7 +114,8 @@ fn forms(value: &str) -> Vec<String> {
     found
 }
 
-/// Some writers escape slashes, some what HTML could read, some everything beyond ASCII.
+/// The forms in JSON. Some writers also escape slashes, some `<`, `>` and `&`, some everything
+/// beyond ASCII.
 fn json_forms(value: &str) -> Vec<String> {
     let quoted = serde_json::to_string(value).unwrap_or_default();
     let plain = quoted.get(1..quoted.len().saturating_sub(1));
@@ -143,7 +145,8 @@ fn json_forms(value: &str) -> Vec<String> {
     ]
 }
 
-/// With digits in both cases, and with what some writers leave as it is.
+/// The percent-encoded forms: with hexadecimal digits in upper and lower case, and with the
+/// characters that some writers leave unencoded.
 fn url_forms(value: &str) -> Vec<String> {
     let encode = |kept: &str| {
         let mut encoded = String::new();
@@ -183,8 +186,8 @@ fn lower_digits(encoded: &str) -> String {
     lower.collect()
 }
 
-/// Three bytes are four characters, so a value inside a longer text has one of three forms. The
-/// characters at its ends that depend on its neighbours are left out.
+/// Base64 turns three bytes into four characters, so a value inside a longer text has one of three
+/// forms. The characters at its ends that also depend on the neighbouring bytes are left out.
 fn base64_forms(value: &str) -> Vec<String> {
     const STANDARD: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut found = Vec::new();

@@ -10,7 +10,8 @@ pub enum NextPage<'a> {
     Unknown,
 }
 
-/// The next page by these headers, each of which may be unreadable. Several are one list.
+/// The next page that these headers name; a header that is `None` was not readable. Several headers
+/// form one list.
 pub fn next_page<'a>(headers: impl Iterator<Item = Option<&'a str>>) -> NextPage<'a> {
     let mut found = NextPage::None;
     for header in headers {
@@ -46,7 +47,7 @@ fn is_next(parameters: &str) -> bool {
     })
 }
 
-/// The entries of the header; a comma inside an address separates nothing.
+/// Splits the header at its commas, except those inside an address.
 fn split_entries(header: &str) -> Vec<&str> {
     let mut entries = Vec::new();
     let (mut start, mut is_inside) = (0, false);

@@ -2,7 +2,7 @@
 //!
 //! `http.rs` is the only place that opens a connection. A [`client::Client`] sends one request at a
 //! time and sorts every answer into a value or a [`error::ForgeError`]; it never repeats a write.
-//! What leaves orange as text is an [`redact::Outbound`], which only the redactor makes.
+//! Text that orange sends is a [`redact::Outbound`], which only the redactor makes.
 
 mod classify;
 pub mod client;

@@ -1,4 +1,4 @@
-//! Keeps writes apart, by a clock that tests can replace.
+//! Delays requests to respect the forge's limits; tests replace the clock.
 
 use std::thread;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use orange_config::clock;
 use orange_engine::forge::pace::BusyTime;
 use orange_engine::time::Timestamp;
 
-/// The forge asks for at least this much between two writes.
+/// The forge asks for at least this much time between two writes.
 const BETWEEN_WRITES: Duration = Duration::from_secs(1);
 
 /// The time, and how to wait.
@@ -37,7 +37,7 @@ impl Clock {
     }
 }
 
-/// When the last write was, and how long requests took.
+/// Remembers when the last write was and how long requests took.
 pub struct Pacer {
     pub clock: Clock,
     last_write: Option<Timestamp>,
@@ -66,7 +66,7 @@ impl Pacer {
         }
     }
 
-    /// Records a request that was sent at `started`, whatever came of it.
+    /// Records a request that was sent at `started`, whether or not it succeeded.
     pub fn record(&mut self, is_write: bool, started: Timestamp) {
         let now = self.clock.now();
         let took = u64::try_from(between(started, now).as_millis()).unwrap_or(u64::MAX);

@@ -1,25 +1,25 @@
-//! Which proxy a request takes, by the user's variables.
+//! Chooses a request's proxy from the user's environment variables.
 
 use orange_config::Environment;
 use ureq::Proxy;
 
 use super::error::Trouble;
 
-/// The variables that may name the proxy, the first one that is set wins.
+/// The variables that may name the proxy; the first one that is set counts.
 const PROXY_VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
 const DIRECT_VARIABLES: [&str; 2] = ["NO_PROXY", "no_proxy"];
 
 /// The user's proxy settings.
 pub struct Proxies {
-    /// The proxy, or the variable that does not name one.
+    /// The proxy, if one is set; `Err` holds the name of a variable whose value is not a proxy.
     proxy: Result<Option<Proxy>, &'static str>,
     /// Hosts that are reached directly, as `NO_PROXY` lists them.
     direct: Vec<String>,
 }
 
 impl Proxies {
-    /// Reads the usual variables. ureq would read them too, past the one place that may.
+    /// Reads the usual variables. ureq could read them itself, but only `Environment` may.
     pub fn new(environment: &Environment) -> Proxies {
         let set = |names: &[&'static str]| {
             let mut values = names.iter().map(|name| (*name, environment.variable(name)));
@@ -38,8 +38,8 @@ impl Proxies {
         }
     }
 
-    /// The proxy for a host, without its port. A proxy that cannot be read is no reason to go
-    /// around it.
+    /// The proxy for a host, which is given without its port. Fails if the variable for the proxy
+    /// is not valid, because orange must not bypass the proxy.
     pub fn proxy_for(&self, host: &str) -> Result<Option<Proxy>, Trouble> {
         let host = host.to_lowercase();
         let is_direct = self.direct.iter().any(|entry| {

@@ -1,8 +1,8 @@
-//! Removes secrets from every text that leaves, and makes it fit.
+//! Removes secrets from text that orange sends, and shortens the text.
 //!
-//! Secrets are searched in the text as it is and in the text without colours and invisible
-//! characters, because a program that highlights a token cuts it in two; known values also across
-//! line breaks, because a terminal breaks long lines.
+//! The redactor searches for secrets in the text as it is and in the text without colours and
+//! invisible characters, because a program that highlights a token cuts it in two. It also searches
+//! for known values across line breaks, because a terminal breaks long lines.
 
 use std::ops::Range;
 
@@ -14,10 +14,10 @@ use super::known_values::{KnownValues, SHORTEST_LINE};
 use super::secret_formats::find_secrets;
 use super::token::Token;
 
-/// What stands for a secret.
+/// Replaces a secret in the text.
 pub const REDACTED: &str = "[redacted]";
 
-/// Text that may leave; only a [`Redactor`] makes one.
+/// Text that may be sent; only a [`Redactor`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Outbound(String);
@@ -35,8 +35,8 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Knows the formats of tokens, this token, and these values, such as those of variables that
-    /// an agent gets.
+    /// Removes text in the format of a token, this token, and these values, such as those of the
+    /// variables that an agent gets.
     pub fn new<'a>(
         token: Option<&'a Token>,
         values: impl IntoIterator<Item = &'a str>,
@@ -47,13 +47,13 @@ impl Redactor {
         }
     }
 
-    /// A body or comment that may leave.
+    /// Redacts and shortens a body or a comment.
     pub fn body(&self, text: &str) -> Outbound {
-        // What is cut first could lose the end of a secret, and with it its format.
+        // Shortened only after redaction: a secret without its end may not be recognised.
         Outbound(fit_body(&self.redact(text)))
     }
 
-    /// A title, name of a branch or label that may leave.
+    /// Redacts and shortens a title, the name of a branch or a label.
     pub fn title(&self, text: &str) -> Outbound {
         Outbound(fit_title(&self.redact(text)))
     }
@@ -80,7 +80,8 @@ impl Redactor {
     }
 }
 
-/// What was found among some characters of a text, as places in the text.
+/// Translates ranges that were found in a selection of a text's characters into ranges of the text;
+/// `positions` holds where the selected characters are.
 fn places(positions: &[usize], found: Vec<Range<usize>>) -> impl Iterator<Item = Range<usize>> {
     let found = found.into_iter();
     found.map(|it| positions[it.start]..positions[it.end - 1] + 1)

@@ -8,16 +8,17 @@ use super::control_sequences::starts_with;
 /// A format that begins with a fixed text.
 struct Format {
     prefix: &'static str,
-    /// Which characters follow; a `.` or `-` at the very end belongs to the sentence.
+    /// Which characters follow the prefix. A `.` or `-` at the very end belongs to the sentence,
+    /// not to the secret.
     body: Body,
     least: usize,
     rule: Rule,
 }
 
-/// What else must hold, for prefixes that ordinary words have too.
+/// A further condition, for prefixes that ordinary words have too.
 enum Rule {
     Anywhere,
-    /// At the beginning of a word, and with a digit and a capital letter.
+    /// The prefix begins a word, and a digit and a capital letter follow.
     RandomWord,
 }
 
@@ -47,17 +48,17 @@ impl Body {
     }
 }
 
-/// Characters of one kind that follow each other, as many as there are.
+/// The longest possible sequence of consecutive characters of one kind.
 struct Run {
     start: usize,
     end: usize,
-    /// Its end without dots and dashes.
+    /// The end without trailing dots and dashes.
     trimmed: usize,
     last_digit: Option<usize>,
     last_capital: Option<usize>,
 }
 
-/// The runs of each kind, each found in one pass, because a prefix can stand at every position.
+/// The runs of each kind. Each kind is computed once, because a prefix can be at every position.
 struct Runs<'a> {
     text: &'a [char],
     found: [OnceCell<Vec<Run>>; Body::COUNT],
@@ -156,13 +157,13 @@ const KEY_BEGIN: &str = "-----BEGIN ";
 const KEY_NAME: &str = "PRIVATE KEY";
 const DASHES: &str = "-----";
 
-/// What an address has before its authority, plain and in JSON.
+/// What precedes the authority in an address, plain and as escaped in JSON.
 const SLASHES: [&str; 2] = ["://", ":\\/\\/"];
 
 /// The longest scheme that is recognised.
 const MAX_SCHEME: usize = 16;
 
-/// Where secrets are in a text, as positions of characters.
+/// The ranges of characters in a text that are secrets.
 pub fn find_secrets(text: &[char]) -> Vec<Range<usize>> {
     let runs = Runs::new(text);
     let mut found = Vec::new();
@@ -211,7 +212,8 @@ impl Format {
     }
 }
 
-/// Whether a word begins here: after no letter, or after the letter of an escape such as `\n`.
+/// Whether a word begins here: the character before is no letter or digit, or it belongs to an
+/// escape such as `\n`.
 fn is_word_start(text: &[char], at: usize) -> bool {
     let before = |distance: usize| at.checked_sub(distance).map(|it| text[it]);
     let is_after_letter = before(1).is_some_and(char::is_alphanumeric);
@@ -222,7 +224,8 @@ fn find(text: &[char], wanted: &str) -> Option<usize> {
     (0..text.len()).find(|at| starts_with(&text[*at..], wanted))
 }
 
-/// A private key in PEM, with real or escaped line breaks; a key without its end is one too.
+/// The length of the private key in PEM with which the text begins, with real or escaped line
+/// breaks. A key without its last line counts too.
 fn private_key(rest: &[char]) -> Option<usize> {
     if !starts_with(rest, KEY_BEGIN) {
         return None;
@@ -242,7 +245,8 @@ fn private_key(rest: &[char]) -> Option<usize> {
     Some(start + end.unwrap_or(length))
 }
 
-/// The end of a JSON web token: three parts, of which the first two begin with `{"`.
+/// The end of a JSON web token: three parts, of which the first two are JSON in base64 and so begin
+/// with `eyJ`.
 fn web_token_end(runs: &Runs<'_>, at: usize) -> Option<usize> {
     let mut start = at;
     for part in 0..3 {
@@ -264,8 +268,8 @@ fn web_token_end(runs: &Runs<'_>, at: usize) -> Option<usize> {
     None
 }
 
-/// The password in `://user:password@host`, or the whole user where it is alone: a token often is.
-/// An `@` in a password is one too much, so the last one counts.
+/// The password in `://user:password@host`, or the user in `://user@host`, which is often a token.
+/// A password may contain an `@`, so the host follows the last one.
 fn user_secret(text: &[char], at: usize) -> Option<Range<usize>> {
     let slashes = SLASHES.iter().find(|it| starts_with(&text[at..], it))?;
     let start = at + slashes.len();
@@ -281,7 +285,7 @@ fn user_secret(text: &[char], at: usize) -> Option<Range<usize>> {
     (!secret.is_empty()).then(|| start + secret.start..start + secret.end)
 }
 
-/// Whether the scheme before this position is one whose users are no secret.
+/// Whether the scheme before this position is one of ssh, whose user names are not secret.
 fn is_ssh(text: &[char], at: usize) -> bool {
     let before = &text[at.saturating_sub(MAX_SCHEME)..at];
     let is_scheme = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');

@@ -12,7 +12,7 @@ use crate::command::{CommandError, Invocation};
 /// How long a program has to print a token; a keyring may ask the user first.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The most bytes of a token; a header has to hold it.
+/// Maximum length of a token in bytes; it must fit into a header.
 const LONGEST: usize = 4096;
 
 /// The variables that `gh` needs to find its own settings.
@@ -43,7 +43,7 @@ pub enum TokenOrigin {
 )]
 pub struct TokenError {
     pub host: Host,
-    /// Why each source gave none.
+    /// Why each source gave no token.
     pub reasons: Vec<String>,
     /// The variables that would be read for this host.
     pub variables: Vec<&'static str>,
@@ -51,13 +51,14 @@ pub struct TokenError {
 
 /// Where to look for the token of a host.
 ///
-/// The host comes from a remote, which a repository's author chooses. What names no host itself,
-/// the command and `GH_ENTERPRISE_TOKEN`, is therefore only for hosts that the user has named.
+/// The host comes from a remote, which a repository's author chooses. The command and
+/// `GH_ENTERPRISE_TOKEN` do not say for which host they are. They are therefore used only for hosts
+/// that the user has named.
 #[derive(Clone)]
 pub struct TokenSource {
     pub host: Host,
-    /// The hosts that the user's own settings name, never those of a repository; github.com if
-    /// there is none.
+    /// The hosts that the user's own settings name, never those that a repository's settings name;
+    /// if it is empty, only github.com counts as named.
     pub named_hosts: Vec<Host>,
     /// The program and arguments of `forge.token_command`, if it is set.
     pub command: Option<Vec<String>>,
@@ -178,7 +179,7 @@ impl TokenSource {
     }
 }
 
-/// How a message offers the variables.
+/// The part of an error message that offers the variables.
 fn alternative(variables: &[&str]) -> String {
     if variables.is_empty() {
         return String::new();
@@ -226,7 +227,7 @@ mod tests {
 
     use super::*;
 
-    /// A `gh` that prints its host and which variables it sees.
+    /// Installs this script as `gh`, and returns an environment in which it is found.
     fn fake_gh(folder: &Path, script: &str) -> Environment {
         let path = folder.join("gh");
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -333,7 +334,8 @@ mod tests {
                 assert!(error.to_string().contains("your settings do not name"));
             }
         }
-        // The command is for the company's host, and so its token does not go to github.com.
+        // The settings name only the company's host, so the command's token does not go to
+        // github.com.
         let public = read("github.com", &["ghe.example.org"]).unwrap();
         assert_eq!(public.secret(), "public");
         // A port is part of the host.

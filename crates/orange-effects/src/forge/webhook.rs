@@ -1,4 +1,4 @@
-//! Posts JSON to an address of the user's, at most once.
+//! Posts JSON to an address that the user configured, at most once.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use ureq::http::Method;
 use super::error::Trouble;
 use super::http::{Http, HttpRequest, Kept};
 
-/// How long the whole of it may take.
+/// How long the whole exchange may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The most bytes of an answer; nothing reads it.
+/// An answer with more bytes is an error. Its content is not used.
 const LARGEST_ANSWER: usize = 64 * 1024;
 
 /// Why it is not certain that a message arrived. The address is not shown: it is often a secret.

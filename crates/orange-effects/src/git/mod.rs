@@ -1,10 +1,10 @@
 //! git operations that lose nothing: workspaces, facts, rescue, restore, release, merge.
 //!
-//! Three rules hold everywhere. A directory is changed only after git and our own marker agree that
+//! These rules hold everywhere. A directory is changed only after git and our own marker agree that
 //! it is our worktree of this repository. A file is removed only by moving it aside, and a moved
-//! file is deleted only when a commit contains its hash. A missing branch is created. Only
-//! a merge moves a branch: the default branch, by a fast-forward. A branch is deleted only when its
-//! commits are contained elsewhere.
+//! file is deleted only when a commit contains its hash. A missing branch is created. Only a merge
+//! moves a branch: the default branch, by a fast-forward. A branch is deleted only when its commits
+//! are contained elsewhere.
 
 mod error;
 mod merge;

@@ -49,8 +49,8 @@ pub fn table() -> Result<Vec<Stat>, ProcessError> {
         let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        // A process that exited meanwhile is left out, and so is one that we cannot read, which is
-        // not ours.
+        // A process that exited meanwhile is left out, and so is one that we cannot read: it is not
+        // ours.
         if let Ok(Some(stat)) = stat(pid) {
             found.push(stat);
         }

@@ -62,7 +62,7 @@ pub enum Liveness {
     Alive,
     /// It has provably exited.
     Gone,
-    /// It could not be determined, for this reason.
+    /// Whether the process runs could not be determined, for this reason.
     Unknown(String),
 }
 

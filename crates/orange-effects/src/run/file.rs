@@ -32,16 +32,16 @@ pub struct RunFile {
     /// The absolute path of the program.
     pub program: RawText,
     pub arguments: Vec<RawText>,
-    /// Its whole environment, apart from what it takes from its pane.
+    /// The agent's whole environment, apart from the variables that come from its pane.
     pub environment: BTreeMap<String, RawText>,
     /// The working directory.
     pub directory: RawText,
-    /// The file that holds its prompt.
+    /// The file that holds the agent's prompt.
     pub prompt_file: RawText,
     /// The open-file limit; `None` keeps the pane's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_files: Option<u64>,
-    /// The file that its output is appended to; `None` leaves the output in the pane.
+    /// The file that the agent's output is appended to; `None` leaves the output in the pane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<RawText>,
 }
@@ -82,7 +82,7 @@ pub struct RunParts {
 }
 
 impl RunFile {
-    /// Checks that all of it can be passed to a program.
+    /// Fails if a part contains a NUL, which cannot be passed to a program.
     pub fn new(parts: RunParts) -> Result<Self, RunFileError> {
         let file = Self {
             schema: SCHEMA.to_owned(),

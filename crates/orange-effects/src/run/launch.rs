@@ -34,7 +34,7 @@ pub struct Launch<'a> {
     pub proof: &'a str,
     /// The program and how to start it.
     pub harness: &'a Harness,
-    /// Whether it stays in its terminal and waits for more input.
+    /// Whether the agent stays in its terminal and waits for more input.
     pub start_mode: StartMode,
     /// The file that its output is appended to, if not its pane.
     pub output: Option<&'a Path>,

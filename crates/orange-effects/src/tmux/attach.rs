@@ -65,8 +65,8 @@ impl Tmux {
         }
     }
 
-    /// Waits until the server has noticed that a client was killed. Until then it may reset the
-    /// client's terminal, whatever is shown there by now.
+    /// Waits until the server has noticed that a client was killed. Until then the server may reset
+    /// the client's terminal, although something else is shown there by now.
     pub fn await_killed_clients(&self) {
         Deadline::after(NOTICE_TIMEOUT).wait_for(|| {
             let listed = self.call(&[Call::new(["list-clients", "-F", "#{client_pid}"])]);

@@ -1,4 +1,4 @@
-//! Keeps changes of sessions away from clients that are connecting.
+//! Prevents changes of sessions while a client connects to the server.
 //!
 //! Before tmux 3.7, a server crashes if it has to report a change to a client in control mode that
 //! has not finished connecting, and every agent dies with it. So orange makes no change while one
@@ -15,8 +15,8 @@ use orange_config::clock::Deadline;
 
 use super::Tmux;
 
-/// How long the other side is waited for; a server that does not answer must not block orange.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a permit is waited for; a server that does not answer must not block orange.
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The permission to connect, or to change sessions, until it is dropped.
 #[derive(Debug)]
@@ -35,12 +35,12 @@ impl Tmux {
         self.wait_for_permit(File::try_lock)
     }
 
-    /// Without the file, or after the patience has run out, orange goes on without protection.
+    /// If the lock file cannot be opened, or after the timeout, orange goes on without protection.
     fn wait_for_permit(&self, lock: impl Fn(&File) -> Result<(), TryLockError>) -> Permit {
         let Ok(file) = self.open_permit() else {
             return Permit { _file: None };
         };
-        Deadline::after(PATIENCE)
+        Deadline::after(PERMIT_TIMEOUT)
             .wait_for(|| !matches!(lock(&file), Err(TryLockError::WouldBlock)));
         Permit { _file: Some(file) }
     }

@@ -87,7 +87,7 @@ impl Control {
 fn listen(tmux: &Tmux, mut lines: Lines, permit: Permit, on_event: &impl Fn(ControlEvent)) {
     let mut reader = Reader::default();
     let mut server = None;
-    // With its first line the client is connected.
+    // Once the client prints its first line, it is connected.
     let mut permit = Some(permit);
     while let Ok(Some(line)) = lines.read() {
         drop(permit.take());

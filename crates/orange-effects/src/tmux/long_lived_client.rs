@@ -1,8 +1,9 @@
 //! The long-lived client, and how an abandoned one is ended.
 //!
-//! A server that is asked to exit waits for its clients. With tmux 3.3, a client with output that
-//! nothing reads any more does not exit on its own, and until it exits, the server refuses every
-//! connection. On Linux the system ends it with its listener.
+//! The listener of a client is the orange process that reads the client's output. A server that is
+//! asked to exit waits for its clients. With tmux 3.3, a client with output that nothing reads any
+//! more does not exit on its own, and until it exits, the server refuses every connection. On Linux
+//! the system ends the client when its listener ends.
 
 use std::path::PathBuf;
 
@@ -13,7 +14,7 @@ use super::{Tmux, TmuxError};
 use crate::command::Invocation;
 use crate::process::{Liveness, ProcessIdentity, processes_with_variable, terminate};
 
-/// What a long-lived client records about its listener in its environment.
+/// The value of the variable by which a long-lived client names its listener and its server.
 #[derive(Serialize, Deserialize)]
 struct Listener {
     process: ProcessIdentity,

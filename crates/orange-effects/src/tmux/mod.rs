@@ -1,9 +1,9 @@
 //! One tmux server, and the runs in its panes.
 //!
-//! A pane is identified by its id together with the server that assigned it, and every command that
-//! closes a pane or writes to it is run by the server on the condition that both the server and the
-//! pane's own mark are the expected ones. A restarted server assigns the same ids again, and a name
-//! can match more than one target, so neither an id nor a name is ever enough.
+//! A pane is identified by its id together with the server that assigned the id. Before a command
+//! closes a pane or writes to it, the server itself checks that it is the expected server and that
+//! the pane has the expected mark. A restarted server assigns the same ids again, and a name can
+//! match more than one target, so neither an id nor a name is ever enough.
 
 mod attach;
 mod bell;
@@ -57,9 +57,9 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Which server to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Socket {
-    /// Our own, at this path; the user's settings do not affect it.
+    /// Orange's server, at this path; the user's settings do not affect it.
     Private(PathBuf),
-    /// The user's own, at this path; its options are left unchanged.
+    /// The user's server, at this path; its options are left unchanged.
     Own(PathBuf),
 }
 
@@ -87,7 +87,7 @@ pub struct Tmux {
     config: PathBuf,
     /// The shell command that prints a task's status; it gets the task as its argument.
     status_command: Option<String>,
-    /// The program that makes long-lived clients end with this process.
+    /// The `orange` binary that ends long-lived tmux clients when this process ends.
     orange: Option<PathBuf>,
 }
 
@@ -130,7 +130,7 @@ pub enum TmuxError {
     /// The call failed, or tmux refused.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// Its answer is malformed.
+    /// The answer of tmux is malformed.
     #[error("cannot parse the answer of tmux: `{0}`")]
     Garbled(String),
     #[error("tmux {found} is too old: orange needs {needed} or newer; install a newer tmux")]
@@ -171,7 +171,7 @@ pub enum TmuxError {
     #[error("pane {0} accepts no input now: you are scrolling in it, or its agent has exited")]
     NoInput(PaneId),
     /// A nudge must be one short line.
-    #[error("cannot nudge with `{0}`: write one line of at most {limit} characters", limit = nudge::MAX_CHARS)]
+    #[error("cannot type `{0}` into the terminal of an agent: it must be one line of at most {limit} characters", limit = nudge::MAX_CHARS)]
     NotALine(String),
     #[error(transparent)]
     File(#[from] PrivateFileError),
@@ -193,7 +193,7 @@ impl Tmux {
         }
     }
 
-    /// Makes long-lived clients end with this process, through this `orange`.
+    /// Sets the `orange` binary that ends long-lived tmux clients when this process ends.
     #[must_use]
     pub fn tethered(mut self, orange: PathBuf) -> Self {
         self.orange = Some(orange);
@@ -222,7 +222,7 @@ impl Tmux {
         self
     }
 
-    /// Sets a variable, also for the server if a call starts it.
+    /// Sets an environment variable for every tmux call, and so for a server that a call starts.
     #[must_use]
     pub fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.environment

@@ -23,11 +23,11 @@ const TYPING_WINDOW: Duration = Duration::from_secs(5);
 /// Why nothing may be typed into a pane now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The user is scrolling in it, which keys would disturb.
+    /// The user is scrolling in the pane, and keys would disturb that.
     Scrolled,
     /// The user is typing.
     Typing,
-    /// It shows this question, which would receive the keys.
+    /// The pane shows this question, which would receive the keys.
     Dialog(String),
 }
 

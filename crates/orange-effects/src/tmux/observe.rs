@@ -122,7 +122,7 @@ fn agent_liveness(pane: &Pane) -> Liveness {
     }
 }
 
-/// Replaces an exit code if the agent's program was missing, which says more than the code.
+/// Replaces an exit code if the agent's program was missing, because that says more than the code.
 fn with_start_failure(pane: &Pane, evidence: &Evidence) -> Evidence {
     let is_missing = || exec_failure(&pane.run_file).is_some_and(|failure| failure.is_missing);
     match evidence {

@@ -11,7 +11,7 @@ use super::{Pane, ServerIdentity, Tmux, TmuxError};
 use crate::command::{Conversation, Lines};
 use crate::process::Liveness;
 
-/// The first word of a query about a pane.
+/// The first field of the answer about a pane.
 const MARK: &str = "screen";
 
 /// A long-lived client that reads what panes show; dropping this value ends the client.

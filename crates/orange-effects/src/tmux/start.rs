@@ -151,9 +151,9 @@ impl Tmux {
         })
     }
 
-    /// The calls that create a session and mark its pane with task, role and run. Until then the
-    /// session is named after the run's id, so that no call can hit another session. The server
-    /// executes them in one step.
+    /// The calls that create a session and mark its pane with task, role and run. The new session
+    /// is named after the run's id, so that no call can hit another session. The server executes
+    /// the calls in one step.
     fn session_calls(&self, start: &StartRequest<'_>) -> Result<Vec<Call>, TmuxError> {
         let run = require_plain("run", start.run.as_str())?;
         let task = require_plain("task", start.task.as_str())?;
@@ -256,8 +256,8 @@ fn display_options(status_command: Option<&str>) -> impl Iterator<Item = Call> {
     options.into_iter().chain([key])
 }
 
-/// The calls that create a window and mark its pane. Until then the window is named after the run's
-/// id, so that no call can hit another window.
+/// The calls that create a window, mark its pane and give the window its display name. Until the
+/// last of them the window is named after the run's id, so that no call can hit another window.
 fn window_calls(start: &StartRequest<'_>, sibling: &ListedPane) -> Result<Vec<Call>, TmuxError> {
     let run = require_plain("run", start.run.as_str())?;
     let session = sibling.session;

@@ -28,7 +28,7 @@ fn apply_expected_result(task: &mut Task, planned: &PlannedEffect) {
             };
         }
         Effect::Spawn(spawn) => {
-            // An agent is being started, which takes care of everything raised so far.
+            // Starting an agent resolves the reasons for attention so far.
             task.attention.clear();
             start_run(task, spawn, RunState::Starting);
         }
@@ -95,7 +95,8 @@ pub(super) fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutco
     }
 }
 
-/// An agent that was started or notified has the messages up to then.
+/// Forgets the messages of this and earlier plans: the agent that was started or notified has
+/// received them.
 fn forget_received(task: &mut Task, planned: &PlannedEffect) {
     if matches!(planned.effect, Effect::Spawn(_) | Effect::NotifyRole(_)) {
         task.messages.retain(|message| message.plan > planned.plan);
@@ -112,7 +113,7 @@ fn set_alive(task: &mut Task, role: &Role, id: &RunId) {
 }
 
 /// A run that the user stopped is remembered until it is replaced, or until every agent of its role
-/// is killed: the task has to say why no agent is running.
+/// is killed. Without it, the task could not say why no agent is running.
 fn forget_killed(task: &mut Task, kill: &Kill) {
     let is_remembered = |run: &Run| kill.scope == KillScope::Runs && run.state.is_stopped();
     task.runs
@@ -160,7 +161,8 @@ pub(super) fn cancel_effect(task: &mut Task, id: EffectId) {
     }
 }
 
-/// The failed effect is being retried or no longer wanted, so it needs no attention.
+/// Removes the reason of a failed effect from the attention list, because the effect is retried or
+/// cancelled.
 fn lower_attention(task: &mut Task, pending: &PendingEffect) {
     if let PendingState::Failed { error } = &pending.state {
         let reason = describe_failure(&pending.planned, error);
@@ -168,7 +170,8 @@ fn lower_attention(task: &mut Task, pending: &PendingEffect) {
     }
 }
 
-/// Reverts the expected result of a start or an acquisition that does not happen.
+/// Reverts the expected result of starting an agent or acquiring a workspace, because it will not
+/// happen.
 fn revert_expected_result(task: &mut Task, planned: &PlannedEffect) {
     match &planned.effect {
         Effect::Spawn(spawn) => {

@@ -54,7 +54,8 @@ pub fn fold(task: &mut Task, event: &Event) {
         }
         Fact::TaskDeleted { .. } => task.is_deleted = true,
         Fact::TaskRestored { .. } => task.is_deleted = false,
-        // `@previous` leads where it led before the task ended, never back to the end.
+        // After reopening, `@previous` leads where it led before the task was cancelled, never back
+        // to the final status.
         Fact::TaskReopened { previous, .. } => task.entered.from.clone_from(previous),
         Fact::DocumentImported {
             by,
@@ -160,7 +161,7 @@ pub fn replay<'event>(
     Ok(task)
 }
 
-/// Where a task was before it entered its status, by its whole history.
+/// Where a task was before it entered its status, according to its whole history.
 pub fn origin(events: &[Event]) -> Result<Origin, ReplayError> {
     let is_entry = |event: &Event| matches!(event.fact, Fact::StatusChanged(_));
     let Some(entry) = events.iter().rposition(is_entry) else {
@@ -219,6 +220,7 @@ pub(crate) fn task_from_creation(creation: &TaskCreation, event: &Event) -> Task
             .collect(),
         submission: None,
         issue: creation.issue.clone(),
+        job: creation.job.clone(),
         pull_request: creation.pull_request.clone(),
         reactions: ReactionRecord::default(),
         report: None,

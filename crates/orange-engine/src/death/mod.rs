@@ -1,8 +1,8 @@
-//! What a death means, by rules that each harness defines.
+//! Classifies how agents died, by rules that each harness defines.
 //!
-//! This is pure: it takes how the process ended and its last output, and returns evidence. A
-//! program that runs out of quota often exits as if all was well, so the exit code alone is not
-//! enough.
+//! The functions are pure: they take how the process ended and its last output, and return
+//! evidence. A program that runs out of quota often exits with code 0, so the exit code alone is
+//! not enough.
 
 mod reset;
 
@@ -14,7 +14,7 @@ use reset::find_reset;
 
 pub use reset::ResetFormat;
 
-/// How many of the last non-empty lines count; earlier output means nothing.
+/// How many non-empty lines at the end of the output are searched.
 const LAST_LINES: usize = 20;
 
 /// How many lines after the matching one are searched for the time when quota is back.
@@ -26,7 +26,8 @@ const MAX_LINE_CHARS: usize = 200;
 /// What one kind of death looks like on a harness, and what it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// One of these must be in the last lines; if empty, the output does not matter.
+    /// Texts of which one must be in the last lines; if the list is empty, the output does not
+    /// matter.
     pub patterns: Vec<String>,
     /// The process must have ended with one of these codes or signals; if both lists are empty, how
     /// it ended does not matter.
@@ -39,9 +40,10 @@ pub struct Rule {
 pub enum Meaning {
     /// The harness has no quota left.
     Quota {
-        /// How the text may say when quota is back; the first form that reads as an instant counts.
+        /// The formats in which the output may say when quota is back; the first that matches
+        /// counts.
         resets: Vec<ResetFormat>,
-        /// How many seconds to wait when the text does not say.
+        /// How many seconds to wait when the output does not say when quota is back.
         wait: u64,
     },
     Login,
@@ -50,7 +52,7 @@ pub enum Meaning {
     OutOfMemory,
     /// The harness's program does not exist.
     MissingProgram,
-    /// A plain crash, whatever the rules below would say.
+    /// A plain crash; the rules after this one are not tried.
     Crash,
 }
 
@@ -99,7 +101,7 @@ impl Meaning {
     }
 }
 
-/// How a run ended, as far as we can observe it.
+/// How a run ended, as far as orange can observe it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending<'a> {
     pub evidence: &'a Evidence,
@@ -117,10 +119,10 @@ pub struct Judgement {
     pub output_line: Option<String>,
 }
 
-/// Judges a death by the first rule that matches; without one, the evidence stays as it is.
+/// Judges a death by the first rule that matches; if none does, the evidence stays as it is.
 ///
-/// Only an end that the system recorded is judged: a closed window or a machine that went down says
-/// nothing about the harness.
+/// Only exits and signals are judged: a closed window or a machine that went down says nothing
+/// about the harness.
 pub fn judge(rules: &[Rule], ending: &Ending<'_>) -> Judgement {
     let unchanged = Judgement {
         evidence: ending.evidence.clone(),

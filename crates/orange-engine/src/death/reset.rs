@@ -203,7 +203,8 @@ fn time_of_day(words: &[&str]) -> Option<(i64, usize)> {
         .then_some((hours * HOUR + minutes * MINUTE, length))
 }
 
-/// The date before a time of day: the next occurrence of a month and day.
+/// Finds a month and a day in the words before a time of day, and returns their next occurrence in
+/// days since the epoch.
 fn date(before: &[&str], local: i64) -> Option<i64> {
     let month_of = |word: &str| {
         let start = word.get(..3)?;

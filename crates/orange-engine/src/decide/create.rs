@@ -19,7 +19,7 @@ use crate::refusal::{Attempt, Blocker, Refusal};
 use crate::role::Role;
 use crate::task::Task;
 
-/// Decides whether and where a task begins; its plan starts with `task.created`.
+/// Decides whether a task can be created, and in which status. The plan starts with `task.created`.
 pub fn create(workflow: &Workflow, new: &NewTask, context: &DecisionContext) -> Decision {
     let mut first_blocker = None;
     for entry in &workflow.entries {
@@ -72,6 +72,7 @@ fn create_at(
         agent_settings: new.agent_settings.clone(),
         queueing: new.queueing.clone(),
         issue: new.issue.clone(),
+        job: new.job.clone(),
         pull_request: new.pull_request.clone(),
         fields: workflow.fields.clone(),
         sections: existing_sections(workflow, context),
@@ -85,7 +86,7 @@ fn create_at(
     (event, task)
 }
 
-/// Sections that were written before the task began are not fresh.
+/// The hashes of the gated sections that TASK.md already has. These sections do not count as fresh.
 pub(super) fn existing_sections(
     workflow: &Workflow,
     context: &DecisionContext,

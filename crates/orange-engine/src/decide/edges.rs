@@ -25,11 +25,11 @@ pub(super) enum Choice<'a> {
 pub(super) struct ClosedEdge {
     pub(super) missing: Vec<Blocker>,
     pub(super) unchecked: Vec<String>,
-    /// Whether role and guard would have let the caller through.
+    /// Whether the edge is open to the caller's role and its guard holds.
     pub(super) reachable: bool,
 }
 
-/// The role that asks, and whether it has confirmed.
+/// The role that makes the request, and whether it confirmed the edge's question.
 #[derive(Clone, Copy)]
 pub(super) struct Caller<'a> {
     pub(super) role: &'a Role,
@@ -85,9 +85,9 @@ pub(super) fn edges_to_or_requested<'a>(
 
 /// Chooses among edges to one target by role, then guard, then gates.
 ///
-/// Load rule 7 leaves at most one edge that role and guard let through. What is reported as missing
-/// is about that edge, else about the first edge that is open to the role, else about the first
-/// edge.
+/// Load rule 7 ensures that at most one edge is open to the role and has a guard that holds. If no
+/// edge can be taken, the missing conditions are those of that edge, else of the first edge that is
+/// open to the role, else of the first edge.
 pub(super) fn choose<'a>(
     edges: &[&'a Edge],
     caller: Caller<'_>,
@@ -192,7 +192,8 @@ fn check_edge<'a>(edge: &'a Edge, caller: Caller<'_>, steps: &PlanBuilder<'_>) -
     if reachable && needs.is_empty() && missing.is_empty() {
         needs.append(&mut commands);
     }
-    // The engine moves on to its next edge; only a caller needs the full list of what is missing.
+    // A caller gets the full list of what is missing, for which more facts may be needed. The
+    // engine does not need the list: it tries its next edge.
     let is_closed_to_engine = *caller.role == Role::Engine && !missing.is_empty();
     if reachable && !needs.is_empty() && !is_closed_to_engine {
         needs.sort();

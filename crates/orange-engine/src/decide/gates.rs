@@ -125,7 +125,7 @@ fn check_verdict(gate: &SectionGate, content: &str) -> Result<Option<String>, Ga
     }
 }
 
-/// Freshness and origin come from what was imported, never from the document itself.
+/// Checks freshness and origin by the recorded imports, never by the document itself.
 fn check_submission(
     gate: &SectionGate,
     section: &Section,
@@ -173,7 +173,8 @@ fn check_report(gate: &ReportGate, report: Option<&Report>) -> GateResult {
     }])
 }
 
-/// The values of a field. A blank text has none; an unnamed item still counts as an item.
+/// The values of a report's field. A blank text counts as no value; an item of a list always
+/// counts.
 fn read_report(field: ReportField, report: &Report) -> Vec<String> {
     let text = |text: &str| {
         let has_text = !text.trim().is_empty();

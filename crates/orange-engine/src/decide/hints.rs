@@ -1,4 +1,4 @@
-//! What to do next: each hint is complete and can be run.
+//! Hints on what to do after a refusal; every command is complete.
 
 use crate::language::gates::GitCondition;
 use crate::language::verbs::Verb;
@@ -25,11 +25,12 @@ pub(super) fn hints_for(refusal: &Refusal) -> Vec<String> {
             hints.push(hint);
         }
     }
-    run_once(hints)
+    name_command_once(hints)
 }
 
-/// If several hints end with the same command, only the last one keeps it: all of them are needed.
-fn run_once(mut hints: Vec<String>) -> Vec<String> {
+/// If several hints end with the same command, only the last hint keeps it: the command is to be
+/// run once, after all the other steps.
+fn name_command_once(mut hints: Vec<String>) -> Vec<String> {
     let split = |hint: &str| {
         let at = hint.rfind("then run `")?;
         Some((at, hint[at..].to_owned()))
@@ -54,6 +55,9 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
     let confirmation = if needs_yes { " --yes" } else { "" };
     let same_command = repeat_command(refusal) + confirmation;
     Some(match missing {
+        Blocker::Terminal {
+            is_cancelled: true, ..
+        } => format!("continue it with `orange task reopen {task}`"),
         Blocker::Terminal { .. }
         | Blocker::NotCancelled {
             has_ended: true, ..
@@ -87,7 +91,7 @@ fn hint(missing: &Blocker, refusal: &Refusal) -> Option<String> {
         Blocker::NotByRequest { triggers } if triggers.iter().any(|name| name == "merged") => {
             format!("merge the branch to get there: `orange task merge {task}`")
         }
-        Blocker::NotAllowed { by, .. } => not_allowed(by, refusal),
+        Blocker::NotAllowed { by, .. } => not_allowed_hint(by, refusal),
         Blocker::GuardFailed { when, .. } => guard_hint(when, refusal),
         Blocker::GateFailed { failure } => return gate_hint(failure, &same_command, refusal),
         Blocker::ConfirmationNeeded { .. } if refusal.by == Role::Human => {
@@ -167,7 +171,7 @@ fn guard_hint(when: &str, refusal: &Refusal) -> String {
     }
 }
 
-/// How to get to a status that the task's new workflow has too.
+/// How to move the task to a status that the new workflow has too.
 fn absent_status_hint(statuses: &[Status], workflow: &WorkflowName, task: &TaskId) -> String {
     match statuses {
         [] => format!(
@@ -217,7 +221,7 @@ fn options(attempt: &Attempt) -> String {
     strategy.unwrap_or_default() + local
 }
 
-/// The commit that was named with a merge.
+/// The option `--head` of the refused merge, if it was given.
 fn named_head(attempt: &Attempt) -> String {
     match attempt {
         Attempt::Verb {
@@ -229,8 +233,8 @@ fn named_head(attempt: &Attempt) -> String {
     }
 }
 
-/// Names another agent before the user: its turn will come, so the user need not be asked.
-fn not_allowed(by: &[Role], refusal: &Refusal) -> String {
+/// Suggests asking the user only if no other agent may make the request; else suggests waiting.
+fn not_allowed_hint(by: &[Role], refusal: &Refusal) -> String {
     let agents = by
         .iter()
         .filter(|role| !matches!(role, Role::Human | Role::Engine));
@@ -254,8 +258,8 @@ fn ask_user_hint(refusal: &Refusal) -> String {
     )
 }
 
-/// Corrects the hints for a caller that counts as the worker only because of its directory: it may
-/// be the user, who can run the command elsewhere.
+/// Replaces the hints for a caller that counts as the worker only because of its directory. The
+/// caller may be the user, so the new hint names the command to run in another directory.
 pub fn address_caller_in_worktree(refusal: &mut Refusal) {
     let is_for_user = |missing: &Blocker| match missing {
         Blocker::NotAllowed { by, .. } => by.contains(&Role::Human),
@@ -263,7 +267,11 @@ pub fn address_caller_in_worktree(refusal: &mut Refusal) {
         _ => false,
     };
     if refusal.missing.iter().any(is_for_user) {
-        let command = user_command(refusal);
+        let is_confirmation = |it: &Blocker| matches!(it, Blocker::ConfirmationNeeded { .. });
+        let mut command = user_command(refusal) + &named_head(&refusal.attempt);
+        if refusal.missing.iter().any(is_confirmation) {
+            command += " --yes";
+        }
         refusal.hints = vec![format!(
             "you are in the worktree of `{}`, where commands count as the worker's; run \
              `{command}` from another directory",

@@ -43,7 +43,7 @@ impl Context<'_> {
 
 /// A run that a kill may have to end.
 pub(super) struct KnownRun {
-    /// The role it ran as; unknown for the leftovers of a failed kill.
+    /// The role it ran as; `None` if the run is known only from a kill that names no role.
     role: Option<Role>,
     run: RunId,
 }
@@ -172,14 +172,15 @@ pub(super) fn need_commit(hooks: &[&Hook]) -> bool {
     actions.any(|action| matches!(action, Action::CreatePr { .. } | Action::MergePr { .. }))
 }
 
-/// The submitted commit, else the branch's.
+/// The submitted commit, else the head of the branch.
 fn submitted_commit(steps: &PlanBuilder<'_>) -> Option<CommitId> {
     let submitted = steps.task.submission.as_ref().map(|it| &it.commit);
     let git = steps.facts().and_then(|facts| facts.git.as_ref());
     submitted.or(git.map(|git| &git.head)).cloned()
 }
 
-/// Increments the counter first, so the window's name and the prompt contain the new count.
+/// Builds the start of an agent. The hook's counter is incremented first, so that the window's name
+/// and the prompt contain the new count.
 fn start(steps: &mut PlanBuilder<'_>, hook: &SpawnHook, context: &Context<'_>) -> Spawn {
     if let Some(field) = &hook.increment {
         let change = Change {
@@ -233,7 +234,8 @@ pub(super) struct Agent {
     pub(super) effort: Option<String>,
 }
 
-/// Model and effort names belong to one harness: another harness gets only what was set for it.
+/// The chosen harness, with the model and effort for it. Names of models and efforts belong to one
+/// harness, so a reviewer on another harness does not get those of the worker.
 pub(super) fn agent(steps: &PlanBuilder<'_>, choice: HarnessChoice) -> Agent {
     let task = &steps.task;
     let agent_settings = task.agent_settings.clone();
@@ -256,7 +258,7 @@ pub(super) fn agent(steps: &PlanBuilder<'_>, choice: HarnessChoice) -> Agent {
     }
 }
 
-/// The messages as the text that a prompt names.
+/// The text of the prompt variable `message`.
 pub(super) fn joined(messages: &[TransitionMessage]) -> String {
     let texts: Vec<&str> = messages.iter().map(|it| it.text.as_str()).collect();
     texts.join("\n\n")
@@ -350,6 +352,7 @@ pub(super) fn fill(prompt: &Prompt, steps: &PlanBuilder<'_>, message: &str) -> S
                 from.map(ToString::to_string).unwrap_or_default()
             }
             "harness" => task.harness.to_string(),
+            "message" if message.is_empty() => String::from("(no message)"),
             "message" => message.to_owned(),
             "report" => {
                 let report = task.report.as_ref();

@@ -87,9 +87,9 @@ struct WantedCommit {
     left_out: OmittedWork,
 }
 
-/// Chooses the named commit, or else the submitted one, or else the head of the branch: a user who
-/// merges work that was never submitted has reviewed it. Refuses if the branch has moved since the
-/// submission, unless the caller wants only the named commit.
+/// Chooses the named commit, else the submitted one, else the head of the branch: if nothing was
+/// submitted, the user is assumed to have reviewed the head. Refuses if the head is not the named
+/// or submitted commit, unless the caller wants only the named commit.
 fn choose_commit(steps: &PlanBuilder<'_>, git: &GitFacts) -> Result<WantedCommit, Blocker> {
     let branch = &steps.task.branch;
     let named = submission::requested_commit(steps);
@@ -114,14 +114,14 @@ fn choose_commit(steps: &PlanBuilder<'_>, git: &GitFacts) -> Result<WantedCommit
         Some(known) => known.is_in_base,
         None => !git.met_conditions.contains(&GitCondition::CommitsAhead),
     };
-    // A commit that was reviewed, or that the user insists on, counts as merged if it is in the
-    // default branch; a branch that never had a commit of its own does not.
+    // A submitted commit, or one that the user names as the only one, counts as merged if it is in
+    // the default branch. Without either, there is nothing to merge.
     if is_in_base && !submission::merges_only_named(steps) && submitted.is_none() {
         let branch = branch.clone();
         return Err(Blocker::NothingToMerge { branch });
     }
     let mut files = git.uncommitted.files.clone();
-    // A file whose filter is not run may have been changed too.
+    // A file whose git filter was not run may have been changed too.
     let unfiltered = git.uncommitted.unfiltered.iter();
     files.extend(unfiltered.map(|it| it.path.clone()));
     Ok(WantedCommit {

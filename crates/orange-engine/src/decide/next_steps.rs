@@ -18,7 +18,7 @@ use crate::task::Task;
 
 /// Every edge out of the current status, in file order.
 ///
-/// TASK.md is judged as if a role that may take the edge asked for it now.
+/// TASK.md is judged as if a role that may request the edge requested it now.
 pub fn next_steps(workflow: &Workflow, task: &Task, context: &DecisionContext) -> Vec<NextStep> {
     let steps = PlanBuilder::new(workflow, task, context, None);
     let edges = workflow.edges_from(&task.status);
@@ -119,8 +119,9 @@ fn describe_fact(fact: &FactNeeded) -> String {
     })
 }
 
-/// The command that requests the edge, with a verb where one is usual. It names the branch's commit
-/// if that is not the submitted one: without it, the merge would be refused.
+/// The command that requests the edge, with a verb such as `merge` where one fits. If the branch
+/// has moved since the submission, the command names the new head: without that, the merge would be
+/// refused.
 fn command(
     edge: &Edge,
     to: &Status,

@@ -16,7 +16,7 @@ use crate::task::{PendingEffect, PendingState, RunState, Task};
 
 pub(super) type NeededFacts = Vec<FactNeeded>;
 
-/// A task with all events recorded so far applied.
+/// A task, and the events recorded for it so far. Each event is already applied to the task.
 #[derive(Clone)]
 pub(super) struct PlanBuilder<'a> {
     pub(super) workflow: &'a Workflow,
@@ -28,6 +28,7 @@ pub(super) struct PlanBuilder<'a> {
     /// are ignored.
     entered: u64,
     events: Vec<Event>,
+    /// How many run ids this plan has made.
     runs: usize,
 }
 
@@ -83,12 +84,13 @@ impl<'a> PlanBuilder<'a> {
         facts.any(|fact| matches!(fact, Fact::TaskAmended { .. }))
     }
 
-    /// Records the document's gated sections for a role that asks for a status with it.
+    /// Records the document's gated sections for a role that requests a status and so vouches for
+    /// them.
     pub(super) fn import_for_request(&mut self, by: &Role) {
         self.import(by, true);
     }
 
-    /// Records the document's gated sections without a role that vouches for them.
+    /// Records the document's gated sections; no role vouches for them.
     pub(super) fn import_for_observation(&mut self, by: &Role) {
         self.import(by, false);
     }
@@ -108,7 +110,8 @@ impl<'a> PlanBuilder<'a> {
         }
     }
 
-    /// A call from an agent proves that it was started, whatever was recorded.
+    /// Records the start of the agent that makes the request, if that is not recorded yet: the
+    /// request proves that the agent was started.
     pub(super) fn confirm_start(&mut self, role: &Role) {
         let starting = self.task.runs.get(role);
         let Some(run) = starting.filter(|run| run.state == RunState::Starting) else {
@@ -144,9 +147,10 @@ impl<'a> PlanBuilder<'a> {
         }));
     }
 
-    /// Ends what a dead agent of this role may have left running, before another one starts.
+    /// Plans to kill what a dead agent of this role may have left running, before another agent
+    /// starts.
     ///
-    /// The new run replaces the dead one, so nothing later would name the dead one.
+    /// The new run replaces the dead one in the task, so a later kill would not name the dead one.
     pub(super) fn end_leftovers(&mut self, plan: u64, role: &Role) {
         let Some(run) = self.task.runs.get(role) else {
             return;
@@ -176,8 +180,8 @@ impl<'a> PlanBuilder<'a> {
         self.record(Fact::AttentionRaised { reason });
     }
 
-    /// A transition has succeeded once none of its effects is left, except for effects that have
-    /// failed and are allowed to.
+    /// Records that the latest transition has succeeded, once none of its effects is left. An
+    /// effect that has failed and is allowed to fail does not count.
     pub(super) fn settle(&mut self) {
         let Some(plan) = self.task.unfinished_plan else {
             return;

@@ -1,4 +1,4 @@
-//! A start that the workflow allows but that has to wait.
+//! Refuses a start that the workflow allows but that must wait.
 
 use super::hints;
 use crate::input::{Request, RequestKind};

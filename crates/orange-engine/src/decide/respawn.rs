@@ -15,7 +15,8 @@ use crate::refusal::Blocker;
 use crate::role::Role;
 use crate::task::{PendingState, RunState};
 
-/// Plans the start of an agent that is gone, or returns what is missing. Kills these runs first.
+/// Plans the start of an agent that has exited, or returns what is missing. The plan first kills
+/// `stopped_runs`.
 pub(super) fn respawn(
     steps: &mut PlanBuilder<'_>,
     by: &Role,
@@ -75,7 +76,7 @@ pub(super) fn is_starting(steps: &PlanBuilder<'_>, requested_role: Option<&Role>
     }
 }
 
-/// Whether the agent is being started and nothing but its harness delays that.
+/// Whether a start of the agent is planned without a delay; it may still wait for its harness.
 pub(super) fn starts_now(steps: &PlanBuilder<'_>, role: &Role) -> bool {
     pending_spawn(steps, role).is_some_and(|spawn| spawn.delay == 0)
 }
@@ -91,7 +92,7 @@ fn pending_spawn<'a>(steps: &'a PlanBuilder<'_>, role: &Role) -> Option<&'a Spaw
     })
 }
 
-/// The roles whose agents run or are about to, also because of a message to them.
+/// The roles whose agents are running or about to start; a pending message can start an agent too.
 pub(super) fn running_roles(steps: &PlanBuilder<'_>) -> Vec<Role> {
     let task = &steps.task;
     let state = steps.workflow.state(&task.status);
@@ -107,7 +108,7 @@ pub(super) fn running_roles(steps: &PlanBuilder<'_>) -> Vec<Role> {
 pub(super) struct StoppedAgents {
     /// The runs to kill.
     pub(super) runs: Vec<RunId>,
-    /// Messages that were on their way to them. They go to the inbox, but start no agent.
+    /// Undelivered messages to these agents. They go to the inbox, but start no agent.
     pub(super) messages: Vec<NotifyRole>,
 }
 
@@ -176,7 +177,7 @@ pub(super) fn missing_role(steps: &PlanBuilder<'_>, requested_role: Option<&Role
         .cloned()
 }
 
-/// The start that brings a role back into the current status, if the state defines one.
+/// The start of an agent as the current state's `respawn` defines it, if it does.
 pub(super) fn spawn(
     steps: &mut PlanBuilder<'_>,
     role: &Role,
@@ -207,7 +208,7 @@ pub(super) fn spawn(
     })
 }
 
-/// The prompt with which a role comes back into the current status.
+/// The prompt for respawning a role in the current status.
 fn prompt<'a>(steps: &PlanBuilder<'a>, role: &Role) -> Option<&'a Prompt> {
     let workflow = steps.workflow;
     let respawn = workflow.state(&steps.task.status)?.respawn.get(role)?;

@@ -1,8 +1,8 @@
 //! Which commit is submitted for review and merge.
 //!
 //! A merge takes exactly the commit that was reviewed. An edge with a git gate submits the branch's
-//! commit; an edge with a PASS verdict records which role passed which commit. Further work
-//! discards the submission, so an old pass never covers new commits.
+//! commit; an edge with a PASS verdict records which role approved which commit. Further work
+//! discards the submission, so an old PASS never covers new commits.
 
 use super::plan_builder::{NeededFacts, PlanBuilder};
 use crate::document::reading::Verdict;

@@ -56,8 +56,8 @@ pub(super) fn take_by_engine(
 
 /// Changes the status, then plans what the edge and the new state require.
 ///
-/// The document must be known where freshness matters: a section is fresh only compared with what
-/// it was when the status was entered.
+/// If a gate of the workflow requires freshness, the document must be known: a section is fresh if
+/// it has changed since the status was entered.
 pub(super) fn take(
     steps: &mut PlanBuilder<'_>,
     taken: TransitionPlan<'_>,

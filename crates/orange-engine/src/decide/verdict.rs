@@ -11,9 +11,9 @@ use crate::task::Task;
 
 /// Whether a request that was refused vouches for what the document says.
 ///
-/// TASK.md has many writers, so a verdict may differ from what its author wrote. A request for the
-/// outcome of `FAIL` does not vouch for a `PASS`, and a request that has nothing to do with a
-/// verdict vouches for none.
+/// TASK.md has many writers, so a verdict may differ from what its author wrote. A request for an
+/// edge that requires `FAIL` does not vouch for a `PASS`, and a request that has nothing to do with
+/// a verdict vouches for none.
 pub fn vouches_for_document(
     workflow: &Workflow,
     task: &Task,

@@ -46,7 +46,7 @@ fn rewrite_underlined(source: &str, hashes: &str) -> String {
     let mut words: Vec<&str> = lines(source).map(|(_, line)| line.trim()).collect();
     words.pop();
     let title = words.join(" ");
-    // Without our own closing sequence, hashes at the end of the title would be taken for one.
+    // Without a closing sequence, the hashes at the end of the title would be taken for one.
     let closing = if title.ends_with('#') {
         format!(" {hashes}")
     } else {

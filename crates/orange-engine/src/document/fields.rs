@@ -39,7 +39,7 @@ pub(super) enum MappingStyle {
 pub(super) struct Node {
     /// The bytes of the value with its tag and anchor.
     pub(super) range: Range<usize>,
-    /// Whether it ends with its lines rather than with a closing character.
+    /// Whether it is a block, which ends with its last line and has no closing character.
     pub(super) block: bool,
     pub(super) anchor: Option<Range<usize>>,
     /// The decoded text of a scalar, and its meaning.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::fields::{self, Fields};
 use super::lines::lines;
 
-/// What opens a document, before its body.
+/// The YAML block at the start of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frontmatter {
     /// The document starts with its body.

@@ -1,4 +1,4 @@
-//! TASK.md as a document: read in parts, rewritten byte by byte.
+//! TASK.md as a document: parsed into parts, edited without touching other bytes.
 //!
 //! Invariant: a rewrite changes the bytes it names and no others, whatever text an agent or the
 //! user left. So each `with_…` replaces ranges of the text and never prints a parsed form; the

@@ -144,7 +144,7 @@ fn first_line_verdict(line: &Line) -> VerdictReading {
     let unreadable = || VerdictReading::Unreadable {
         line: quoted(&line.text),
     };
-    // The info string of a code block is not prose.
+    // A line of a code block is not a verdict, even if it reads like one.
     if line.fenced {
         return unreadable();
     }

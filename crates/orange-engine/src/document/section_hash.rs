@@ -1,4 +1,4 @@
-//! Fingerprint of a section's content, blind to whitespace an editor changes.
+//! Hashes a section's content, ignoring whitespace that editors change.
 
 use std::fmt;
 

@@ -44,7 +44,7 @@ impl SectionName {
         if line.contains(LINE_BREAKS) {
             return Err(not_level_two());
         }
-        // On a single line, a top-level heading leaves room for nothing else.
+        // A heading takes its whole line, so a single line has at most one.
         match headings(line).pop() {
             Some(found) if found.level != 2 => Err(not_level_two()),
             Some(found) if found.title.is_empty() => {

@@ -5,7 +5,8 @@ use std::fmt;
 
 use super::knowledge::Knowledge;
 
-/// An account. Upper and lower case do not matter, and a bot is one account however it is written.
+/// An account of the forge. Names are compared without case, and a bot is the same account with and
+/// without the ending `[bot]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Account {
     name: String,
@@ -64,10 +65,10 @@ pub enum Permission {
     Admin,
 }
 
-/// The permissions that were asked for; an account that was not asked about is unknown.
+/// The permissions that are known; about an account that is not listed, nothing is known.
 pub type Permissions = BTreeMap<Account, Permission>;
 
-/// Whether an account may do this much. A deleted account may do nothing.
+/// Whether an account has at least this permission; `Knowledge::None` for a deleted account.
 pub fn may(
     permissions: &Permissions,
     account: Option<&Account>,

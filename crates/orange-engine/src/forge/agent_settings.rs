@@ -1,7 +1,7 @@
 //! Which files of a repository tell coding agents what to do.
 //!
-//! Agents read these files without being asked, and some of them start programs. A change of them
-//! by others is a change of the reviewer itself.
+//! Agents read these files without being asked, and some of the files start programs. If a pull
+//! request changes them, it changes how the reviewing agent behaves.
 
 /// Folders whose files configure agents, wherever they are.
 const FOLDERS: [&str; 11] = [
@@ -42,7 +42,7 @@ pub fn configures_agents(path: &str) -> bool {
     let mut parts = path.split('/').peekable();
     while let Some(part) = parts.next() {
         let is_last = parts.peek().is_none();
-        // A link or a submodule of this name is a file to git.
+        // Every part counts, also the last: git lists a link or a submodule of this name as a file.
         if FOLDERS.contains(&part) || (is_last && FILES.contains(&part)) {
             return true;
         }

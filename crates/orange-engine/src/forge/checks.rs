@@ -7,7 +7,7 @@ use crate::language::gates::ChecksState;
 use crate::names::CommitId;
 use crate::time::Timestamp;
 
-/// How long after a push a repository without checks is waited for.
+/// How long after a push orange waits for checks in a repository that seems to have none.
 pub const CHECKS_GRACE_SECONDS: u64 = 120;
 
 /// One check of a commit.
@@ -25,7 +25,7 @@ pub struct Check {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CheckOutcome {
     Passed,
-    /// It did not have to run; where it is required, this counts as success.
+    /// It did not have to run. If it is required, the forge counts this as success.
     Skipped,
     Failed,
     Cancelled,
@@ -181,7 +181,7 @@ fn latest(checks: &[Check]) -> Vec<&Check> {
     let mut latest: BTreeMap<(&str, &str), &Check> = BTreeMap::new();
     for check in checks {
         let slot = latest.entry((&check.group, &check.name)).or_insert(check);
-        // A check without a start waits, so it is the newest.
+        // A check without a start time is still waiting, so it is the newest.
         let newer = match (check.started, slot.started) {
             (None, Some(_)) => true,
             (Some(this), Some(other)) => this > other,

@@ -12,7 +12,8 @@ use super::issue::{Issue, IssueEvent, IssueEventKind, Revision, is_same_label};
 use super::knowledge::Knowledge;
 use crate::time::Timestamp;
 
-/// The forge stamps a label and the issue it changes separately, in whole seconds.
+/// How much later than its label event an unchanged issue may be stamped: the forge stamps the two
+/// separately, in whole seconds.
 const STAMP_TOLERANCE_MILLIS: i64 = 1000;
 
 /// What an issue needs to become a task.
@@ -69,7 +70,7 @@ pub enum RefusalReason {
     NotAllowed {
         actor: Option<Account>,
     },
-    /// The label was set before the issue was moved here or reopened.
+    /// The label was set before the issue was moved to this repository or reopened.
     LabelIsOld,
     /// The text may have changed since consent was given.
     Edited,
@@ -79,7 +80,7 @@ pub enum RefusalReason {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnknownReason {
     EventsIncomplete,
-    /// The label is there, but no event says who set it.
+    /// The label is there, but no event says which account set it.
     NoLabelEvent,
     PermissionUnknown {
         actor: Account,
@@ -174,7 +175,8 @@ fn is_same_text_since(then: Timestamp, reading: &IssueReading<'_>) -> bool {
     match reading.edited {
         Knowledge::None => true,
         Knowledge::Known(edited) => edited < then,
-        // Anything may have changed the issue, so only an issue that nothing touched is proven.
+        // Every change updates the issue's time, so the text is proven to be the same only if
+        // nothing has changed the issue.
         Knowledge::Unknown => reading.issue.updated <= latest,
     }
 }

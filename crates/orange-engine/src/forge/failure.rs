@@ -18,7 +18,8 @@ pub struct FailedJob {
     pub log: Option<String>,
 }
 
-/// What an agent gets about failed jobs and about failed checks without a job, as Markdown.
+/// The Markdown text with which an agent learns about failed jobs, and about failed checks without
+/// a job.
 pub fn describe_failures(jobs: &[FailedJob], other_checks: &[String]) -> String {
     let mut text = String::new();
     for job in jobs {
@@ -50,7 +51,7 @@ pub fn describe_failures(jobs: &[FailedJob], other_checks: &[String]) -> String 
     text
 }
 
-/// A name from outside, on one line and without marks that end its quotation.
+/// A name from outside, on one line and without backticks, which would end its quotation.
 fn line(name: &str) -> String {
     let plain = |c: char| if c.is_control() || c == '`' { ' ' } else { c };
     let plain: String = name.chars().take(200).map(plain).collect();

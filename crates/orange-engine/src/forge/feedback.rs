@@ -1,7 +1,8 @@
 //! Turns reviews, threads and comments into points for an agent.
 //!
-//! Only people with enough permission are heard. Each text counts once; an edited text counts
-//! again. A thread that a push made outdated still counts, because its point may still be open.
+//! Only texts of accounts with enough permission count. Each text counts once; an edited text
+//! counts again. A thread that a push made outdated still counts, because its point may still be
+//! open.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +16,7 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
     pub id: String,
-    /// The id by which a reply names it, where that differs.
+    /// The id that a reply has to name, where it differs from `id`.
     pub reply_id: Option<u64>,
     /// Absent when the account was deleted.
     pub author: Option<Account>,
@@ -57,7 +58,7 @@ pub enum ReviewVerdict {
     Draft,
 }
 
-/// Everything people wrote at a pull request.
+/// Everything people wrote on a pull request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Discussion {
     pub threads: Vec<Thread>,
@@ -102,7 +103,7 @@ pub struct Feedback {
     pub ignored: BTreeSet<Account>,
 }
 
-/// Whose texts count, and which have been handled.
+/// Which accounts' texts count, and which texts have been handled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Audience<'a> {
     /// The account that orange writes with, which may be the user's.
@@ -161,7 +162,7 @@ impl Discussion {
         Knowledge::Known(feedback)
     }
 
-    /// Every text that could be a point, of any account but deleted ones.
+    /// Every text that could be a point; texts of deleted accounts are left out.
     fn candidates(&self, own: &Account) -> Vec<FeedbackItem> {
         let mut candidates = Vec::new();
         for thread in self.threads.iter().filter(|it| !it.is_resolved) {

@@ -94,7 +94,8 @@ pub enum IssueEventKind {
     Other,
 }
 
-/// The digest of several texts, each with its length, so that their borders count.
+/// The digest of several texts. Each is hashed with its length, so that moving text from one part
+/// to the next changes the digest.
 pub(super) fn digest<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
     for part in parts {

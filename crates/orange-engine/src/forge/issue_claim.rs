@@ -1,7 +1,8 @@
-//! Finds out whether another orange works on an issue.
+//! Finds out whether another installation of orange works on an issue.
 //!
-//! Each orange leaves a status comment with a marker at the issue that it works on. A marker alone
-//! proves nothing, since anyone can copy one, so only accounts with enough permission are heard.
+//! Each installation leaves a status comment with a marker at the issue that it works on. A marker
+//! alone proves nothing, since anyone can copy one, so only markers of accounts with enough
+//! permission count.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +18,8 @@ pub fn claimants(comments: &[Comment]) -> BTreeSet<&Account> {
     marked.filter_map(|it| it.author.as_ref()).collect()
 }
 
-/// The account whose orange has a task for the issue; `own` are the tasks of this one.
+/// The account whose installation has a task for the issue; `own` are the tasks of this
+/// installation.
 pub fn claim(
     comments: &[Comment],
     is_complete: bool,
@@ -46,7 +48,7 @@ pub fn claim(
     found
 }
 
-/// Whether a key names a task: a task is one of its parts.
+/// Whether one of a key's parts names this task.
 fn is_about(key: &str, task: &TaskId) -> bool {
     key.split(['/', ':']).any(|part| part == task.as_str())
 }

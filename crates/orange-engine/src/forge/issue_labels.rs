@@ -1,13 +1,13 @@
 //! Reads settings of a task from the labels of its issue.
 //!
 //! Issue forms and readers can choose labels too, so a label counts only if an account with enough
-//! permission set it. Whether an agent or a workflow of that name exists is for the caller to find.
+//! permission set it. The caller checks whether an agent or a workflow of that name exists.
 
 use super::account::{Permission, may};
 use super::consent::{IssueReading, label_event};
 use super::knowledge::Knowledge;
 
-/// The longest value of a label; longer ones name nothing.
+/// The longest value that a label may have.
 const MAX_VALUE: usize = 100;
 
 /// What the labels of an issue ask for.
@@ -83,7 +83,7 @@ impl LabelSettings {
     }
 }
 
-/// The first label of a kind counts; another one would be a guess.
+/// Sets a value that is not set yet: only the first label of a kind counts.
 fn fill<T>(place: &mut Option<T>, value: T) -> Result<(), &'static str> {
     if place.is_some() {
         return Err("another label says the same kind of thing");

@@ -14,7 +14,7 @@ pub enum Knowledge<T> {
 }
 
 impl<T> Knowledge<T> {
-    /// The value, if there is one; the caller must not read its absence as an answer.
+    /// The value, if it is known. `None` leaves open whether there is none or no answer.
     pub fn known(&self) -> Option<&T> {
         match self {
             Knowledge::Known(value) => Some(value),

@@ -1,4 +1,4 @@
-//! Marks what orange writes, so that it finds it again.
+//! Marks the texts that orange writes, so that orange finds them again.
 
 use super::account::Account;
 

@@ -10,8 +10,9 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::document::demote_headings;
 
-/// How often definitions are searched: removing one can uncover another with the same label.
-const PASSES: usize = 16;
+/// How many times the text is searched for definitions at most: removing one can uncover another
+/// with the same label.
+const MAX_ROUNDS: usize = 16;
 
 /// The text without anything that its readers on the forge did not see, and without headings that
 /// could be taken for sections.
@@ -38,7 +39,7 @@ pub fn clean_title(title: &str) -> String {
     line
 }
 
-/// The text as it is, with every character that takes no space written out, for the user's eyes.
+/// The text as it is, with every character that takes no space written out, for the user to read.
 pub fn reveal(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.replace("\r\n", "\n").chars() {
@@ -52,7 +53,8 @@ pub fn reveal(text: &str) -> String {
     shown
 }
 
-/// The character, unless it is invisible; a carriage return would hide what precedes it.
+/// The character, unless it is invisible. A carriage return counts as invisible, because it would
+/// hide what precedes it.
 fn visible(character: char) -> Option<char> {
     let is_hidden = match character {
         '\n' | '\t' => false,
@@ -108,7 +110,7 @@ fn strip_comments(text: &str) -> String {
 
 /// The text without link definitions, which render as nothing.
 fn strip_definitions(mut text: String) -> String {
-    for _ in 0..PASSES {
+    for _ in 0..MAX_ROUNDS {
         let parser = Parser::new_ext(&text, options());
         let definitions = parser.reference_definitions().iter();
         let mut ranges: Vec<Range<usize>> = definitions.map(|(_, it)| it.span.clone()).collect();
@@ -119,7 +121,8 @@ fn strip_definitions(mut text: String) -> String {
         let edits = ranges.into_iter().map(|range| (range, String::new()));
         text = replace(&text, edits.collect());
     }
-    // What is left was made to be in the way, so every line like it goes.
+    // A text that still has definitions was made to hide them, so every line that looks like one is
+    // removed.
     let is_definition = |line: &&str| line.contains('[') && line.contains("]:");
     let kept = text.lines().filter(|line| !is_definition(line));
     kept.flat_map(|line| [line, "\n"]).collect()
@@ -146,7 +149,7 @@ fn strip_descriptions(text: &str) -> String {
                 let image = format!("![]({})", plain_address(&dest_url));
                 edits.push((range.clone(), image));
             }
-            // A tag may go on in the next line, so a block is read as a whole.
+            // A tag may continue on the next line, so a block is read as a whole.
             Event::Start(Tag::HtmlBlock) => html.clear(),
             Event::Html(line) => html.push_str(&line),
             Event::End(TagEnd::HtmlBlock) => edits.push((range.clone(), strip_attributes(&html))),
@@ -161,7 +164,7 @@ fn strip_descriptions(text: &str) -> String {
     replace(text, edits)
 }
 
-/// The edit that removes the title of an inline link; `tail` begins where its text ends.
+/// The edit that removes the title of an inline link; `tail` begins where the link's text ends.
 fn strip_title(text: &str, tail: Range<usize>) -> Option<(Range<usize>, String)> {
     let inside = text[tail.clone()].strip_prefix("](")?;
     let inside = inside.trim_start();
@@ -210,7 +213,7 @@ fn strip_attributes(html: &str) -> String {
     kept
 }
 
-/// Where an instruction, declaration or section ends, which no browser shows.
+/// Where a processing instruction, declaration or CDATA section ends; browsers show none of these.
 fn hidden_end(tag: &str) -> Option<usize> {
     let kinds = [("?", "?>"), ("![CDATA[", "]]>"), ("!", ">")];
     let (_, closing) = kinds.iter().find(|(opening, _)| tag.starts_with(opening))?;
@@ -232,7 +235,7 @@ fn tag_end(tag: &str) -> usize {
     tag.len()
 }
 
-/// GitHub's own dialect, as far as it hides something.
+/// The extensions of GitHub's Markdown that can hide text.
 fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }

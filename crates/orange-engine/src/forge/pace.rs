@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 
 const DAY_SECONDS: u64 = 24 * 60 * 60;
 
-/// The largest part of a minute that our requests may take; the forge limits it to the whole.
+/// How much of each minute orange's requests may take; the forge allows the whole minute.
 const BUSY_MILLIS_PER_MINUTE: u64 = 20_000;
 
 /// How much of the forge's quota is left.
@@ -22,14 +22,14 @@ pub struct Quota {
 /// How often a pull request is polled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Heat {
-    /// Checks are running, or an agent or a person is at it.
+    /// Checks are running, or an agent or a person is working on it.
     Hot,
     Cold,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PaceSettings {
-    /// Seconds between two looks at what is hot.
+    /// Seconds between two looks at a hot pull request.
     pub hot: u64,
     pub cold: u64,
     /// The percentage of the remaining quota that orange may use.
@@ -46,7 +46,7 @@ impl Default for PaceSettings {
     }
 }
 
-/// When the next look is, and whether the quota put it off.
+/// When the next look is, and whether the quota delayed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextLook {
     pub at: Timestamp,
@@ -80,7 +80,8 @@ impl PaceSettings {
         }
     }
 
-    /// The earliest look that keeps to the share when all until the reset are this far apart.
+    /// The earliest next look if the looks until the reset are evenly spaced and use only the
+    /// share.
     fn affordable(&self, last: Timestamp, cost: u64, quota: Quota) -> Timestamp {
         if quota.resets <= last {
             return last;
@@ -133,7 +134,7 @@ impl ChunkSize {
     }
 }
 
-/// How long our requests have taken lately.
+/// How long orange's requests have taken lately.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BusyTime {
     /// When each request ended, and its milliseconds.

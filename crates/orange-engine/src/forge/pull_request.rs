@@ -34,7 +34,7 @@ impl fmt::Display for PullRequestLink {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullRequestReading {
     pub link: PullRequestLink,
-    /// The commit that the pull request stands for.
+    /// The head commit of the pull request.
     pub head: CommitId,
     /// `Merged` only if git confirms that the default branch has the merged work.
     pub state: PullRequestState,
@@ -45,11 +45,11 @@ pub struct PullRequestReading {
     pub concern: Option<PullRequestConcern>,
 }
 
-/// What comes first about an open pull request.
+/// The most urgent concern about an open pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullRequestConcern {
     pub kind: ConcernKind,
-    /// Whatever makes this concern another than the last one for the same commit, such as the
+    /// What distinguishes this concern from an earlier one about the same commit, such as the
     /// commit of the base, the ids of the failed runs, or the digests of the points.
     pub details: Vec<String>,
     /// The file with the text from outside, which no agent gets in its prompt.
@@ -126,7 +126,7 @@ pub enum ReviewDecision {
     Required,
 }
 
-/// A pull request as a candidate for a branch: which repository and branch its head is in.
+/// The repository and the branch that the head of a pull request is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeadSource {
     /// `owner/name`; absent when the fork was deleted.

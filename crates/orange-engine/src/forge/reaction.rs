@@ -52,8 +52,8 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// The fingerprint of a reaction; the details are whatever else makes it a new one, such as
-    /// the commit of the base, the names of the checks, or the digests of the points.
+    /// The fingerprint of a reaction. The details are what else distinguishes it from an earlier
+    /// one, such as the commit of the base, the names of the checks, or the digests of the points.
     pub fn new<'a>(
         kind: ReactionKind,
         head: &CommitId,
@@ -133,7 +133,7 @@ impl ReactionRecord {
         *self == ReactionRecord::default()
     }
 
-    /// The file that `{feedback_file}` stands for.
+    /// The file that `{feedback_file}` stands for in a prompt.
     pub fn feedback_file(&self) -> Option<&str> {
         self.feedback_file.as_deref()
     }
@@ -146,7 +146,8 @@ impl ReactionRecord {
         self.reported.contains(fingerprint)
     }
 
-    /// What to do now. A rerun needs no round, so it comes first; it happens once per head.
+    /// What to do now. Running the checks again uses up no round, so that comes first, once per
+    /// head.
     pub fn next(&self, fingerprint: &Fingerprint, can_rerun: bool, offer: Offer) -> NextReaction {
         if can_rerun && !self.reruns.contains(&fingerprint.head) {
             return NextReaction::Rerun;

@@ -9,7 +9,7 @@ use crate::names::CommitId;
 /// What is known about a pull request when it is judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Situation<'a> {
-    /// The commit that the task stands for.
+    /// The commit of the task's branch.
     pub head: &'a CommitId,
     pub pull_request: &'a PullRequest,
     /// Judged for `head`.
@@ -20,8 +20,8 @@ pub struct Situation<'a> {
     pub allow_no_checks: bool,
 }
 
-/// What comes first about a pull request. A conflict comes before checks, because the forge runs
-/// no checks while there is one.
+/// The most urgent fact about a pull request. A conflict comes before checks, because the forge
+/// runs no checks while there is a conflict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Concern {
     Merged,
@@ -64,7 +64,7 @@ impl Concern {
 }
 
 impl Situation<'_> {
-    /// What comes first; unknown as soon as something that could come first is unknown.
+    /// The most urgent fact; unknown if something that could be more urgent is unknown.
     pub fn concern(&self) -> Knowledge<Concern> {
         let pull_request = self.pull_request;
         match pull_request.state {

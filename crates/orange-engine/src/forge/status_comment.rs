@@ -1,8 +1,9 @@
-//! What should stand at a task's issue: comment, labels, state.
+//! The comment, labels and state that a task's issue should have.
 //!
-//! A pure function of the task, so that the same task always gives the same text and an unchanged
-//! one costs no request. It says nothing that changes while nothing is recorded: times end with the
-//! last change of the status, and usage counts the runs that have ended.
+//! The comment is a pure function of the task: the same task always gives the same text, so an
+//! unchanged task costs no request. The text contains nothing that changes while nothing is
+//! recorded: times end with the last change of the status, and usage counts the runs that have
+//! ended.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
@@ -64,7 +65,7 @@ impl fmt::Display for StatusLabel {
     }
 }
 
-/// What should stand at an issue.
+/// What an issue should look like.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssueStatus {
     /// The text of the comment, before redaction.
@@ -81,7 +82,7 @@ impl IssueStatus {
     }
 }
 
-/// A task, and what its status comment says beside it.
+/// A task, and the other facts that its status comment names.
 #[derive(Clone, Copy, Debug)]
 pub struct StatusFacts<'a> {
     pub task: &'a Task,
@@ -89,12 +90,11 @@ pub struct StatusFacts<'a> {
     pub created: Timestamp,
     /// What the runs that have ended used.
     pub usage: &'a Usage,
-    /// Folders of this machine, which a report may name.
+    /// Folders of this machine, which are removed from the text of a report.
     pub folders: &'a [String],
 }
 
 impl StatusFacts<'_> {
-    /// What should stand at the issue.
     pub fn issue_status(&self) -> IssueStatus {
         IssueStatus {
             comment: self.comment(),
@@ -274,7 +274,7 @@ impl StatusFacts<'_> {
     }
 }
 
-/// A name in a cell of a table, which nothing in it can leave.
+/// A name as code in a table cell, without characters that would end the code or the cell.
 fn code(name: &str) -> String {
     let plain = |c: char| match c {
         '`' | '|' | '<' | '>' => ' ',

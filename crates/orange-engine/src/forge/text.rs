@@ -1,4 +1,4 @@
-//! Makes texts fit: fences that nothing closes, and the forge's limit.
+//! Code fences that no text can close, and the forge's length limits.
 
 /// The most characters that a body or a comment may have.
 pub const MAX_TEXT: usize = 65_536;
@@ -9,7 +9,7 @@ pub const MAX_TITLE: usize = 256;
 /// What stands at the end of a text that was cut.
 const CUT_NOTE: &str = "\n\n… (shortened: the text exceeds the forge's limit)";
 
-/// The text in a code fence that is longer than any in it.
+/// The text in a code fence that is longer than any run of backticks in the text.
 pub fn fence(text: &str, language: &str) -> String {
     let is_word = |c: &char| c.is_ascii_alphanumeric();
     let language: String = language.chars().filter(is_word).collect();
@@ -43,8 +43,8 @@ pub fn fit_title(text: &str) -> String {
     fit(&line, MAX_TITLE, "…")
 }
 
-/// Counted in units of UTF-16, which are never fewer than characters: it is not documented which
-/// of the two the forge counts.
+/// Cuts a text to a limit. Lengths count UTF-16 units, which are never fewer than characters: the
+/// forge does not document which of the two it counts.
 fn fit(text: &str, limit: usize, note: &str) -> String {
     if units(text) <= limit {
         return text.to_owned();

@@ -14,7 +14,7 @@ pub(super) struct Draft {
     pub(super) kind: Option<Kind>,
     pub(super) expects: Option<Vec<Role>>,
     pub(super) respawn: BTreeMap<Role, Respawn>,
-    /// The short form, whose role is known only once `expects` is.
+    /// The short form of `respawn`; its role is known only once `expects` is filled in.
     pub(super) respawn_prompt: Option<PromptName>,
     pub(super) on_enter: Vec<Hook>,
     pub(super) timeout: Option<Timeout>,

@@ -17,8 +17,8 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
 /// Load rule 7: of the edges with the same source, target and trigger, no two may apply at once for
 /// the same role.
 ///
-/// Triggers other than a request choose by file order, but of two edges to the same target the
-/// second would still be meaningless.
+/// For triggers other than a request, the first edge in the file is taken. Two edges to the same
+/// target are still an error, because the second would be meaningless.
 fn check_ambiguity(workflow: &Workflow, problems: &mut Problems<'_>) {
     let mut groups: BTreeMap<(&str, &str, Trigger), Vec<&Edge>> = BTreeMap::new();
     for edge in &workflow.edges {

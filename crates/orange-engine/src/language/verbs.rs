@@ -1,4 +1,4 @@
-//! Verbs: words of the command line that find their edge by name.
+//! Verbs: words of the command line that the workflow maps to edges.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -331,7 +331,7 @@ fn fmt_other(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
                 CommandResult::TimedOut => write!(formatter, "`{command}` timed out"),
             }
         }
-        // Sections are handled above.
+        // The caller handles failures about sections.
         failure => fmt_pull_request(failure, formatter),
     }
 }

@@ -122,6 +122,8 @@ pub enum Blocker {
     Terminal {
         /// The status it ended in.
         status: Status,
+        /// Whether it was cancelled, and can be reopened.
+        is_cancelled: bool,
     },
     /// The task is already in this status, and another role requested that.
     SameStatus {

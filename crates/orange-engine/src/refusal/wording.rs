@@ -98,7 +98,10 @@ impl fmt::Display for Blocker {
             Blocker::UnknownStatus { status, .. } => {
                 write!(formatter, "its workflow has no status `{status}`")
             }
-            Blocker::Terminal { status } => write!(formatter, "it is finished (`{status}`)"),
+            Blocker::Terminal {
+                is_cancelled: true, ..
+            } => formatter.write_str("it was cancelled"),
+            Blocker::Terminal { status, .. } => write!(formatter, "it is finished (`{status}`)"),
             Blocker::SameStatus { status } => write!(formatter, "it is already in `{status}`"),
             Blocker::NoTransition { .. } => {
                 formatter.write_str("its workflow has no such transition")
@@ -122,7 +125,7 @@ impl fmt::Display for Blocker {
             Blocker::GuardFailed { when, values } => fmt_guard(formatter, when, values),
             Blocker::GateFailed { failure } => failure.fmt(formatter),
             Blocker::ConfirmationNeeded { question } => {
-                write!(formatter, "this needs your confirmation: \"{question}\"")
+                write!(formatter, "the user must confirm this: \"{question}\"")
             }
             Blocker::NothingToPush { branch } => {
                 write!(formatter, "`{branch}` has no commit of its own")

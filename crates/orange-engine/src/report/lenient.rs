@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use crate::names::HarnessName;
 use crate::report::Delegation;
 
-/// A JSON value reduced to its words.
+/// A JSON value reduced to texts.
 enum LenientValue {
     Nothing,
     Text(String),

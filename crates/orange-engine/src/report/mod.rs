@@ -155,7 +155,7 @@ impl Report {
         }
     }
 
-    /// The outcome of the report; an unknown claim needs the user.
+    /// The outcome of the report; a report with an unknown status needs the user.
     pub fn outcome(&self) -> Outcome {
         match self.claim().as_deref() {
             _ if self.needs_help || self.unreadable.is_some() => Outcome::NeedsReview,

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{SchedulePlace, ScheduledTask};
 use crate::names::TaskId;
 
-/// The path from a dependency of a new task back to its parent, which waits for the new task.
+/// The path from a dependency of a new task to the new task's parent, if there is one.
 ///
 /// No task can depend on one that does not exist yet, so a cycle can only close through the parent:
-/// the parent waits for its children, including the new task, and the new task may wait for it.
+/// the parent waits for its children, including the new task, and on this path the new task waits
+/// for the parent.
 pub fn find_cycle(
     all: &[ScheduledTask],
     parent: Option<&TaskId>,

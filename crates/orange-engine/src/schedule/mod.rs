@@ -1,8 +1,8 @@
-//! Which task starts next, and what every other one waits for.
+//! Which task starts next, and what the others wait for.
 //!
-//! This is pure, like the whole engine: it takes the tasks, the limits and the time, and returns an
-//! order. The order of the input does not matter. Limits only hold back starts; they never stop a
-//! task that is already running.
+//! The functions are pure, like the whole engine: they take the tasks, the limits and the time, and
+//! return an order. The order of the input does not matter. Limits only hold back starts; they
+//! never stop a task that is already running.
 
 mod cycle;
 mod scheduled_task;
@@ -53,7 +53,7 @@ pub struct FullDisk {
 pub struct Schedule {
     /// The tasks to start now, in this order.
     pub starts: Vec<TaskId>,
-    /// What every other queued task waits for.
+    /// What each of the other queued tasks waits for.
     pub waits: BTreeMap<TaskId, Vec<Wait>>,
 }
 
@@ -69,11 +69,12 @@ pub fn schedule(all: &[ScheduledTask], limits: &Limits, now: Timestamp) -> Sched
     for (scheduled, queued) in in_order(by_id.values().copied()) {
         let mut waits = own_waits(queued, now);
         waits.extend(open_dependencies(scheduled, &by_id));
-        // A task that could not start anyway ignores limits and does not keep others from starting.
+        // If a task cannot start anyway, limits are not checked for it, and it takes no room from
+        // others.
         if waits.is_empty() {
             waits = running.reached_limits(scheduled);
         }
-        // Tasks that start before this one count only if the tasks that already run leave room.
+        // Tasks that start before this one are named only if the running tasks leave room.
         if waits.is_empty() {
             waits = tally.reached_limits(scheduled);
         }
@@ -87,8 +88,8 @@ pub fn schedule(all: &[ScheduledTask], limits: &Limits, now: Timestamp) -> Sched
     found
 }
 
-/// What a queued task waits for before any limit counts: what may start it, and its dependencies.
-/// Empty for a task that is in no queue. Of `others`, only its dependencies matter.
+/// What a queued task waits for apart from limits: a request to start it, effects, a pause, or its
+/// dependencies. Empty for a task that is in no queue. `others` must contain its dependencies.
 pub fn waits_before_limits(
     task: &ScheduledTask,
     others: &[ScheduledTask],

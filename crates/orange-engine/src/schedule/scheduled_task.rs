@@ -56,7 +56,7 @@ pub enum SchedulePlace {
 /// How a task waits for its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueEntry {
-    /// Whether the task returned to this queue, because no task begins in it.
+    /// Whether tasks return to this queue, because it is not an entry of the workflow.
     pub is_requeued: bool,
     /// What may start it.
     pub starter: Starter,

@@ -149,7 +149,7 @@ fn parked_hint(parking: &Parking) -> String {
 fn raise_hint(key: &str, table: &str) -> String {
     format!(
         "finish or cancel one of them (see `orange task list`), or raise `{key}` under `{table}` \
-         in config.toml (`orange config show` prints its path)"
+         in `config.toml` in orange's home (`orange doctor` shows where that is)"
     )
 }
 

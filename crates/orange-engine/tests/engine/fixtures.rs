@@ -72,6 +72,7 @@ pub fn new_task(summary: &str, entry: Option<&str>) -> NewTask {
         agent_settings: AgentSettings::default(),
         queueing: Queueing::default(),
         issue: None,
+        job: None,
         pull_request: None,
     }
 }

@@ -20,7 +20,7 @@ const MAX_LINE_BYTES: usize = 16 * 1024;
 /// Above this file size payloads are dropped and only the events are kept.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// How many bytes are read at once; they always hold several lines.
+/// How many bytes one call reads at most; they always hold several lines.
 const TAIL: u64 = 64 * 1024;
 
 #[derive(Serialize)]
@@ -102,12 +102,12 @@ pub struct ReportedEvent {
 #[derive(Debug)]
 pub struct AgentEventReader {
     file: PathBuf,
-    /// How many bytes are read.
+    /// How many bytes have been read so far.
     position: u64,
 }
 
 impl AgentEventReader {
-    /// Begins after the events that are there already.
+    /// A reader that skips the events that are already there.
     pub fn at_end(run_directory: &Path) -> AgentEventReader {
         let file = agent_events_file(run_directory);
         let position = fs::metadata(&file).map_or(0, |it| it.len());
@@ -192,7 +192,7 @@ mod tests {
             event(2, AgentEventKind::Idle),
         ];
         append_agent_event(folder, &events[0], Some(&json!({ "tool": "Bash" }))).unwrap();
-        // The writer died midway, so the next line is glued to this one.
+        // A writer died midway and left a line without its end.
         let mut torn = fs::read(&file).unwrap();
         torn.extend_from_slice(b"{\"kind\":\"working\",\"seq");
         fs::write(&file, torn).unwrap();

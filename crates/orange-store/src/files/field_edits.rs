@@ -1,7 +1,8 @@
 //! Keys of TASK.md edited by hand, kept until they are reported.
 //!
-//! A projection overwrites the keys that the engine owns. What was typed there is saved in its own
-//! file first, and it stays there until the user was told, so that a kill in between cannot lose it.
+//! A projection overwrites the keys that the engine owns. Before that, it saves what was typed
+//! there in a separate file. The edits stay in that file until the user has been told, so that a
+//! kill in between cannot lose them.
 
 use std::fs;
 use std::io;
@@ -38,8 +39,8 @@ fn value<'a>(task: &'a Task, key: &str) -> &'a str {
     }
 }
 
-/// What was typed into `old` and is overwritten in `new`. What an earlier projection wrote was not
-/// typed.
+/// The values that were typed into `old` and are overwritten in `new`. A value that an earlier
+/// projection wrote was not typed.
 pub(crate) fn find(
     store: &Store,
     old: &Document,

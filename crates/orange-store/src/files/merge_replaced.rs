@@ -158,7 +158,7 @@ impl TaskFile {
         Ok(announced)
     }
 
-    /// Determines what became of everything that a process announced before it died.
+    /// Determines, for every copy that a process announced before it died, whether it was made.
     ///
     /// This must run before anything else that replaces a file and could take the announced number.
     pub(crate) fn resolve_announced(&self) -> Result<(), StoreError> {
@@ -202,7 +202,7 @@ impl TaskFile {
 
     /// Counts an import, and removes the replaced files that were read often enough.
     ///
-    /// Files replaced during this import are not counted.
+    /// Files from number `before` on were replaced during this import and are not counted.
     pub(crate) fn count_import(&self, before: u64) -> Result<(), StoreError> {
         for file in self.replaced_files()? {
             if file.mark.number >= before {
@@ -224,7 +224,8 @@ impl TaskFile {
     }
 }
 
-/// Determines what became of the copy announced in the name of a file.
+/// Determines whether the copy that is announced in the name of a file was made, and removes the
+/// announcement.
 fn resolve(file: &ReplacedFile, all: &[ReplacedFile]) -> Result<(), StoreError> {
     let Some(copy) = file.mark.copy else {
         return Ok(());

@@ -44,9 +44,9 @@ pub struct FoundRequest {
     pub is_open: bool,
     /// How it ended; `None` while it is open, and if its hook was killed.
     pub outcome: Option<PermissionOutcome>,
-    /// Whether its hook is still there.
+    /// Whether its hook is still running.
     pub has_hook: bool,
-    /// Whether the agent shows its own dialog while the hook is there.
+    /// Whether the agent shows its own dialog while the hook is running.
     pub has_dialog: bool,
 }
 
@@ -60,7 +60,7 @@ pub enum AnswerResult {
 }
 
 impl FiledRequest {
-    /// Files a request; it is visible as soon as it is locked.
+    /// Files a request; other processes see it only once it is complete and locked.
     pub fn file(run_directory: &Path, request: &PermissionRequest) -> io::Result<FiledRequest> {
         let requests = requests_folder(run_directory);
         let mut folders = DirBuilder::new();
@@ -161,7 +161,8 @@ fn folders(requests: &Path) -> Vec<PathBuf> {
     all_folders(requests).filter(is_complete).collect()
 }
 
-/// The directories in a directory; links are left out, and a link has none.
+/// The directories in a directory. Links are left out; if the directory itself is a link, there are
+/// none.
 fn all_folders(requests: &Path) -> impl Iterator<Item = PathBuf> {
     let is_real = fs::symlink_metadata(requests).is_ok_and(|it| it.is_dir());
     let entries = is_real.then(|| fs::read_dir(requests).ok()).flatten();

@@ -113,7 +113,8 @@ fn is_unclosed(document: &Document) -> bool {
     matches!(document.frontmatter(), Frontmatter::Damaged(_)) && frontmatter.lines().count() <= 1
 }
 
-/// The bytes of a regular file; `None` when it changed meanwhile, `InvalidInput` for other kinds.
+/// The bytes of a regular file; `None` when it changed meanwhile. For any other kind of file, the
+/// error is `InvalidInput`.
 pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     read_up_to(path, u64::MAX)
 }

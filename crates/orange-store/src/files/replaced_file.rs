@@ -52,7 +52,7 @@ pub(crate) struct Mark {
 pub(crate) struct CopyProgress {
     /// The number under which the live file is replaced by this copy.
     pub(crate) number: u64,
-    /// How many bytes are known afterwards.
+    /// How many bytes of the replaced file are known after the copy.
     pub(crate) length: usize,
 }
 
@@ -242,11 +242,11 @@ mod tests {
             number: 8,
             length: 9,
         });
-        let bringing = Mark {
+        let with_copy = Mark {
             copy,
             ..mark.clone()
         };
-        for mark in [mark.clone(), mark.with_known_content(b"abc"), bringing] {
+        for mark in [mark.clone(), mark.with_known_content(b"abc"), with_copy] {
             assert_eq!(Mark::read(&mark.name()), Some(mark.clone()));
             assert_eq!(Mark::read(&format!("{}{KEPT}", mark.name())), Some(mark));
         }

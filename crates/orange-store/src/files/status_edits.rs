@@ -1,4 +1,4 @@
-//! A status edited by hand, kept until it is decided.
+//! A status edited by hand, kept until the engine decides about it.
 //!
 //! A projection overwrites such a status in TASK.md. Before that, the edit is saved in its own
 //! file, and it stays there until the decision about it is recorded, so that a kill in between
@@ -27,12 +27,12 @@ pub(crate) fn keep(directory: &TaskDirectory, edit: &StatusEdit) -> Result<(), S
 }
 
 impl Store {
-    /// The edit that was taken out of TASK.md and is not decided yet.
+    /// The edit that was overwritten in TASK.md and about which nothing is decided yet.
     pub fn pending_status_edit(&self, task: &TaskId) -> Result<Option<StatusEdit>, StoreError> {
         read(&self.directory_of(task)?)
     }
 
-    /// Removes an edit that was decided; another one that was saved meanwhile stays.
+    /// Removes an edit after the decision about it; another one that was saved meanwhile stays.
     pub fn clear_status_edit(&self, task: &TaskId, decided: &StatusEdit) -> Result<(), StoreError> {
         let directory = self.directory_of(task)?;
         let _lock = directory.lock("clear a status that was written by hand")?;

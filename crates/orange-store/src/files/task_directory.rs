@@ -47,7 +47,7 @@ impl TaskDirectory {
         })
     }
 
-    /// The same task's directory while it lies elsewhere, in the trash.
+    /// The same task's directory at another path, for a task in the trash.
     pub(crate) fn lying_at(mut self, path: &Path) -> TaskDirectory {
         path.clone_into(&mut self.path);
         self
@@ -124,7 +124,7 @@ impl TaskDirectory {
         }
     }
 
-    /// A status edited by hand that is not decided yet.
+    /// A status edited by hand about which nothing is decided yet.
     pub(crate) fn status_edit_file(&self) -> PathBuf {
         self.path.join(".wish")
     }

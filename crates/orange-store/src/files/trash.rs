@@ -34,7 +34,7 @@ pub fn move_to_trash(store: &Store, task: &TaskId) -> Result<Option<PathBuf>, St
     Ok(Some(target))
 }
 
-/// Moves the directory of a task out of the trash, unless it exists already.
+/// Moves the directory of a task out of the trash, unless the task already has a directory.
 pub fn restore_from_trash(store: &Store, task: &TaskId) -> Result<(), StoreError> {
     let (directory, folder) = directories(store, task)?;
     if directory.path().exists() {
@@ -61,7 +61,8 @@ fn names(folder: &Path, task: &TaskId) -> impl Iterator<Item = PathBuf> {
     std::iter::once(first).chain(numbered)
 }
 
-/// The deleted tasks of a folder of the trash, each with its latest directory, by its number.
+/// The deleted tasks in a folder of the trash, each with its latest directory, the one with the
+/// highest number.
 pub(crate) fn deleted_tasks(folder: &Path) -> Vec<(TaskId, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let found = entries.filter_map(|entry| {

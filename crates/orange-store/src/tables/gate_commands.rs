@@ -27,7 +27,7 @@ pub struct GateCommand {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateResult {
     pub result: CommandResult,
-    /// The state of the worktree at that time.
+    /// The hash of the worktree's state when the command exited.
     pub state: String,
 }
 
@@ -49,7 +49,7 @@ impl Store {
         rows.into_iter().map(|row| row.read(task)).collect()
     }
 
-    /// Requests the result of a command, unless it is already requested.
+    /// Requests a new result of a command, unless the same request is already waiting for one.
     pub fn request_gate_command(
         &mut self,
         task: &TaskId,

@@ -1,7 +1,7 @@
 //! Which tasks were created for an issue.
 //!
-//! A row is written in the transaction that creates the task, which also checks the others: however
-//! many processes see an issue at once, one task is created for it.
+//! A row is written in the transaction that creates the task. The same transaction checks the
+//! existing rows: however many processes see an issue at once, only one task is created for it.
 
 use orange_engine::Task;
 use orange_engine::forge::issue::Revision;
@@ -31,7 +31,7 @@ impl Store {
         tasks_of(&self.connection, project, issue)
     }
 
-    /// The issue of a task as its agent reads it, if this database created the task.
+    /// The issue of a task as its agent reads it; `None` for a task that a rebuild restored.
     pub(crate) fn issue_text(&self, task: &TaskId) -> Result<Option<String>, StoreError> {
         let sql = "SELECT text FROM issue_tasks WHERE task = ?1 AND text IS NOT NULL";
         let hash: Option<String> = self
@@ -43,8 +43,8 @@ impl Store {
     }
 }
 
-/// Refuses a second unfinished task for an issue. A task that no user asked for is also refused if
-/// the same text was started before, or the user ignores it.
+/// Refuses a second unfinished task for an issue. A task that orange itself asks for is also
+/// refused if the same text of the issue already had a task, or if the user ignores that text.
 pub(crate) fn require_free(
     connection: &Connection,
     task: &Task,

@@ -1,7 +1,7 @@
 //! Issues that orange has seen, and how far they were read.
 //!
-//! What the forge says describes the outside world: a rebuild drops it, and the next sync reads it
-//! again. A sync that finds nothing new writes nothing.
+//! A row describes the outside world: a rebuild drops it, with the user's decisions about the
+//! issue, and the next sync reads the issue again. A sync that finds nothing new writes nothing.
 
 use orange_engine::forge::issue::{Issue, Revision};
 use orange_engine::names::ProjectName;
@@ -22,7 +22,7 @@ pub struct StoredIssue {
     pub labels: Vec<String>,
     pub is_open: bool,
     pub updated: Timestamp,
-    /// What was found out about this state of the issue, as JSON; absent until it was judged.
+    /// The verdict about this state of the issue, as JSON; `None` until it has been judged.
     pub verdict: Option<String>,
     /// The revision that the user approved.
     pub approved: Option<Revision>,
@@ -37,7 +37,7 @@ pub struct IssueCursor {
     pub repository: String,
     /// The last change that was read.
     pub since: Option<Timestamp>,
-    /// Identifies the list of changes since then.
+    /// The forge's `ETag` for the list of changes since then.
     pub etag: Option<String>,
 }
 
@@ -85,7 +85,8 @@ impl Store {
     }
 
     /// Records issues as they are now, and how far they were read; returns whether anything was
-    /// new. Issues of another repository, which the project had before, are dropped.
+    /// new. If the project's repository is another one than before, the issues of the old one are
+    /// dropped.
     pub fn record_issues(
         &mut self,
         project: &ProjectName,
@@ -94,14 +95,14 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let attempt = || failed("record issues");
         let known = self.issue_cursor(project)?;
-        let mut news = Vec::new();
+        let mut changed = Vec::new();
         for issue in issues {
             let stored = self.issue(project, issue.number)?;
             if stored.is_none_or(|it| !is_same(&it, issue)) {
-                news.push(issue);
+                changed.push(issue);
             }
         }
-        if news.is_empty() && known.as_ref() == Some(cursor) {
+        if changed.is_empty() && known.as_ref() == Some(cursor) {
             return Ok(false);
         }
         let writing = self.write("record issues")?;
@@ -111,9 +112,9 @@ impl Store {
             connection
                 .execute(sql, [project.as_str()])
                 .map_err(attempt())?;
-            news = issues.iter().collect();
+            changed = issues.iter().collect();
         }
-        for issue in news {
+        for issue in changed {
             keep(connection, project, issue)?;
         }
         let since = cursor.since.map(|it| it.to_string());
@@ -128,7 +129,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Records what was found out about an issue as it is now; returns whether that was new.
+    /// Records a verdict about an issue as it is now; returns whether the verdict was new.
     pub fn record_verdict(
         &mut self,
         project: &ProjectName,
@@ -192,8 +193,8 @@ fn is_same(stored: &StoredIssue, issue: &Issue) -> bool {
         && stored.updated == issue.updated
 }
 
-/// Writes an issue as it is now. A changed one has to be judged again; another issue under the same
-/// number loses what was decided about the old one.
+/// Writes an issue as it is now. A changed issue has to be judged again. If the number now belongs
+/// to another issue, the user's decisions about the old one are dropped.
 fn keep(connection: &Connection, project: &ProjectName, issue: &Issue) -> Result<(), StoreError> {
     let stored = find(connection, project, issue.number)?;
     if stored.as_ref().is_some_and(|it| is_same(it, issue)) {

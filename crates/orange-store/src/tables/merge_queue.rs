@@ -7,7 +7,7 @@ use crate::error::{StoreError, failed};
 use crate::{Pending, Store};
 
 impl Store {
-    /// The task of a project whose merge was requested first, if that was before this one.
+    /// The task whose merge is the first in the project's queue, if it is ahead of this merge.
     pub fn merge_ahead(
         &self,
         project: &ProjectName,

@@ -1,7 +1,7 @@
 //! Harnesses on which nothing may start for now.
 //!
-//! A row is written in the transaction that records the death which causes it, and checked in the
-//! one that begins a start: a start either comes before the death, or it waits. Rows describe the
+//! A row is written in the transaction that records the run's death, and checked in the transaction
+//! that begins a start. So a start either comes before the death, or it waits. Rows describe the
 //! outside world, not a task, so a rebuild drops them; the next death parks the harness again.
 
 use orange_engine::event::{Event, Fact};
@@ -143,7 +143,8 @@ fn write(connection: &Connection, parking: &Parking) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// An unreadable row stays parked until the user unparks it: nothing is started by mistake.
+/// Reads a row. An unknown reason counts as `Login`. If the end is unreadable, the harness stays
+/// parked until the user unparks it, so that nothing is started by mistake.
 fn read(row: &Row<'_>) -> rusqlite::Result<Parking> {
     let reason: String = row.get(1)?;
     let mut reasons = Reason::ALL.into_iter();

@@ -26,7 +26,6 @@ use crate::error::{StoreError, failed};
 pub struct Pending {
     pub task: TaskId,
     pub planned: PlannedEffect,
-    /// Its progress.
     pub mark: PendingProgress,
     /// How often it failed since it was planned or retried.
     pub attempts: u32,
@@ -136,7 +135,8 @@ impl Store {
             }
             PendingProgress::Waiting | PendingProgress::Started { .. } => {}
         }
-        // A start that was begun before may already have happened, so it has to be checked instead.
+        // If the start was begun before, the agent may already run, so the performer has to check
+        // that even if the harness is parked.
         if let (Effect::Spawn(spawn), PendingProgress::Waiting) =
             (&pending.planned.effect, &pending.mark)
             && let Some(parking) = parkings::blocking_parking(connection, &spawn.harness, now)?
@@ -204,7 +204,7 @@ impl Store {
     }
 }
 
-/// The planned effect of each pending id of a task.
+/// The pending effects of a task, by id.
 pub(crate) fn planned(
     connection: &Connection,
     task: &TaskId,

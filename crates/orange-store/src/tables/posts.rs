@@ -1,7 +1,7 @@
-//! What orange has posted about tasks at their issues.
+//! What orange has posted about tasks on their issues.
 //!
-//! A row describes the outside world: a rebuild drops it, and the next post looks at the forge. It
-//! is no part of the task, so writing one does not count as a change of the task.
+//! A row describes the outside world: a rebuild drops it, and the next post reads the forge first.
+//! A row is not part of the task, so writing one does not count as a change of the task.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,14 @@ use crate::steps::reach;
 /// What is known about one thing that orange posts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PostRecord {
-    /// The forge's number of a comment.
+    /// The forge's id of the comment.
     pub forge_id: Option<u64>,
-    /// Identifies what stands there, once the forge has confirmed it.
+    /// Identifies what is posted, once the forge has confirmed it.
     pub digest: Option<String>,
-    /// The version of the task that it is about.
+    /// The version of the task that the post is about.
     pub version: Option<u64>,
-    /// When something was sent whose outcome was not recorded: look before sending it again.
+    /// When something was sent whose outcome is not recorded; the caller must read the forge before
+    /// it sends again.
     pub sent_at: Option<Timestamp>,
     /// How often it failed in a row.
     pub attempts: u32,

@@ -1,7 +1,7 @@
 //! What the forge last said about the pull requests of tasks.
 //!
-//! A row describes the outside world: a rebuild drops it, and the next look writes it again. A look
-//! that finds nothing new writes nothing.
+//! A row describes the outside world: a rebuild drops it, and it is written again when orange next
+//! reads the forge. If orange reads nothing new, it writes nothing.
 
 use orange_engine::names::{CommitId, TaskId};
 use orange_engine::time::Timestamp;
@@ -20,12 +20,12 @@ pub struct PullRequestRecord {
     pub head: CommitId,
     /// The facts, as JSON.
     pub facts: String,
-    /// When the forge first said so.
+    /// When the forge first stated these facts.
     pub as_of: Timestamp,
 }
 
 impl PullRequestRecord {
-    /// Whether another record says the same, whenever it was read.
+    /// Whether another record has the same content, apart from `as_of`.
     fn says_the_same(&self, other: &PullRequestRecord) -> bool {
         let as_of = other.as_of;
         let own = self.clone();
@@ -54,8 +54,8 @@ impl Store {
         found.map_err(attempt())
     }
 
-    /// Records what was read, and whether that was new. What says the same as before is not
-    /// written. The task counts as changed, so that watchers read it again.
+    /// Records what was read; returns whether it was new. If it is the same as before, nothing is
+    /// written; otherwise the task counts as changed, so that watchers read it again.
     pub fn record_pull_request(
         &mut self,
         task: &TaskId,

@@ -14,7 +14,8 @@ use super::{parkings, tasks, texts};
 use crate::Store;
 use crate::error::{StoreError, failed};
 
-/// Reads where tasks are in their schedule, thousands of them in a row.
+/// Reads where tasks are in their schedule. It keeps its statement and the parsed workflows,
+/// because there may be thousands of tasks.
 struct Reader<'a> {
     connection: &'a Connection,
     load: Statement<'a>,
@@ -23,15 +24,16 @@ struct Reader<'a> {
 }
 
 impl Store {
-    /// Every task that has not ended, with what it waits for, all as of one commit.
+    /// Every task that has not ended or still has a workspace, and every task that one of them
+    /// waits for, all as of one commit.
     pub fn standings(&self) -> Result<Vec<ScheduledTask>, StoreError> {
         let snapshot = self.connection.unchecked_transaction();
         let snapshot = snapshot.map_err(failed("read the queue"))?;
         standings(&snapshot)
     }
 
-    /// A task and those it comes after; `None` if the task does not exist or its workflow cannot be
-    /// read.
+    /// A task and the tasks that it waits for; `None` if the task does not exist or its workflow
+    /// cannot be read.
     pub fn standing(
         &self,
         task: &TaskId,
@@ -182,7 +184,7 @@ pub(crate) fn start_blockers(
         return Ok(Vec::new());
     }
     let mut all = standings(connection)?;
-    // A task that has ended may be missing there, and what it once waited for.
+    // If this task has ended, or one that it waits for, the list may lack it.
     let mut reader = Reader::new(connection)?;
     for id in task.queueing.after.iter().chain([&task.id]) {
         if all.iter().all(|it| it.task != *id) {

@@ -71,7 +71,7 @@ impl TaskRow {
         }
     }
 
-    /// The row of a deleted task, which the database does not keep. Only a finished task can be
+    /// A row for a deleted task; the database keeps none for it. Only a finished task can be
     /// deleted.
     pub fn of_deleted(task: &Task) -> TaskRow {
         TaskRow {
@@ -92,8 +92,8 @@ impl TaskRow {
         }
     }
 
-    /// Whether an agent that the status expects has ended and can be respawned, although the user
-    /// did not stop it.
+    /// Whether an agent that the status expects is missing and can be respawned; one that the user
+    /// stopped does not count.
     pub fn is_agent_missing(&self) -> bool {
         let is_gone = |role: &Role| match self.runs.get(role) {
             None => true,
@@ -143,7 +143,7 @@ struct KnownStatus {
     respawnable: Vec<Role>,
 }
 
-/// The statuses of each workflow, by the hash of its text; both are few.
+/// The statuses of each workflow, by the hash of its text. Both are few, so a list is fast enough.
 #[derive(Debug, Default)]
 pub struct StatusKinds(Vec<(String, Vec<KnownStatus>)>);
 

@@ -13,7 +13,7 @@ impl Store {
         self.select_by_pid(&sql, pids)
     }
 
-    /// One place for each tmux server with one of these pids that a run was started on.
+    /// For each tmux server with one of these pids, the place of one run that was started on it.
     pub fn places_of_servers(&self, pids: &[u32]) -> Result<Vec<RunPlace>, StoreError> {
         let sql = format!(
             "{SELECT} WHERE tmux_pid IN ({}) GROUP BY tmux_socket, tmux_pid, tmux_started, boot_id",

@@ -15,9 +15,8 @@ use crate::error::{StoreError, failed};
 /// A task with its pinned workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredTask {
-    /// Its state.
     pub task: Task,
-    /// The text of its workflow, byte for byte as it was when the task was created.
+    /// The text of the workflow that the task is pinned to, byte for byte.
     pub workflow_text: String,
     pub directory: PathBuf,
     /// The commit that changed it last.
@@ -35,7 +34,6 @@ impl StoredTask {
 /// A task as it is listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskSummary {
-    /// Its state.
     pub task: Task,
     /// The commit that changed it last.
     pub sequence: u64,

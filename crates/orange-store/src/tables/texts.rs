@@ -21,7 +21,7 @@ pub(crate) fn digits(bytes: &[u8]) -> String {
     digits
 }
 
-/// Stores a text; a text that is already stored is stored once.
+/// Stores a text, unless it is already stored; returns its hash.
 pub(crate) fn keep(connection: &Connection, text: &str) -> Result<String, StoreError> {
     let hash = hash(text.as_bytes());
     connection

@@ -213,7 +213,7 @@ pub(crate) fn reserve(
         }
         WorkspaceState::Reserved(_) | WorkspaceState::Bound(_) => Ok(Reservation::Reserved),
         WorkspaceState::Free => {
-            // Another workspace may have been reserved for it before a crash.
+            // Another workspace may have been reserved for the task before a crash.
             connection
                 .execute(
                     "UPDATE workspaces SET state = 'free', task = NULL

@@ -103,6 +103,7 @@ impl Stage {
             fields: BTreeMap::new(),
             sections: BTreeMap::new(),
             issue: None,
+            job: None,
             pull_request: None,
         };
         let events = [

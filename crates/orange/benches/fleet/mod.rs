@@ -93,6 +93,7 @@ impl Fleet {
             agent_settings: AgentSettings::default(),
             queueing: Queueing::default(),
             issue: None,
+            job: None,
             pull_request: None,
         };
         let Answer::Done(created) = self

@@ -12,7 +12,7 @@ use orange_driver::HookEvent;
 use super::request::requests::driver;
 use crate::cli::{Error, Exit};
 
-/// How much of stdin is kept.
+/// How many bytes of stdin are kept.
 const PAYLOAD_LIMIT: u64 = 1024 * 1024;
 
 /// How long to wait for the payload on stdin.
@@ -68,8 +68,8 @@ pub fn run(args: &Args, environment: &Environment) -> Exit {
     Exit::Ok
 }
 
-/// Whether an invalid command line is the call of an agent's hook, which must not fail: some agents
-/// stop when a hook fails.
+/// Whether an invalid command line is the call of an agent's hook. Such a call must not fail: some
+/// agents stop when a hook fails.
 pub fn is_hook_call(typed: &[OsString]) -> bool {
     let mut words = typed.iter().skip(1);
     let first = words.find(|word| !word.to_string_lossy().starts_with('-'));
@@ -92,7 +92,8 @@ pub fn read_stdin(timeout: Duration) -> Option<Vec<u8>> {
         return None;
     }
     let (sender, receiver) = mpsc::channel();
-    // Do not wait for a writer that never closes its end: the thread ends with the process.
+    // A thread of its own, because a writer may never close the pipe. The thread is not joined; it
+    // ends when the process exits.
     let reader = move || {
         let mut bytes = Vec::new();
         let mut input = io::stdin().lock();

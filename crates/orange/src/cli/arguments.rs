@@ -91,6 +91,7 @@ pub enum Command {
     StatusLine(status_line::Args),
 }
 
+/// Why no command is run.
 #[derive(Debug)]
 pub enum EarlyExit {
     /// The user asked for help or the version.
@@ -145,8 +146,8 @@ impl Command {
 impl Arguments {
     /// Parses a command line that starts with the program's own name.
     pub fn parse(typed: &[OsString], output: &Output) -> Result<Self, EarlyExit> {
-        // A second use builds the command line again: keeping a clone would slow down every
-        // command.
+        // A closure that builds clap's definition anew: a clone for the rare second use would slow
+        // down every command.
         let command = || help::command(output.answer_width());
         let typed = &move_json_behind_command(typed, command);
         let matches = command().try_get_matches_from(typed);

@@ -32,9 +32,9 @@ pub const CHANGE_SHAPE: Shape = Shape::of::<Change<'static>>("orange.attention.c
 /// One queue for all tasks, the longest wait first: questions from agents, work to review,
 /// decisions, tasks that are stuck or in trouble, failed effects, undelivered messages, agents that
 /// wait for permission or an answer, silent agents (started, but nothing reported), stalled agents
-/// (idle, although the status waits for their work), agents that exited while no supervisor is running, and parked harnesses (out of quota or not logged in, so
-/// that no agent is started with them). Each entry says what to run next; a request for permission
-/// is shown in full.
+/// (idle, although the status waits for their work), agents that exited while no supervisor is
+/// running, and parked harnesses (out of quota or not logged in, so that no agent is started with
+/// them). Each entry says what to run next; a request for permission is shown in full.
 ///
 /// Inside a project only its tasks and all parked harnesses are listed. The failed effects of a
 /// finished task stay in the list until `orange task retry` succeeds or you remove them with
@@ -145,7 +145,7 @@ fn follow(
     output: &mut Output,
 ) -> Result<Exit, Error> {
     let mut previous_entries: BTreeMap<String, AttentionEntry> = BTreeMap::new();
-    // An interrupt is the normal way to end this, so no error is printed.
+    // An interrupt is the normal way to end `--follow`, so no error is printed.
     let (result, signal) =
         run_with_progress(driver.context.progress(), WaitMode::for_printing(), || {
             while !driver.context.progress().is_over() {
@@ -203,7 +203,7 @@ fn print_change(
     Ok(())
 }
 
-/// Every request in full, below the table, which has only one line for each.
+/// The text below the table: every request in full, since its table row has only one line.
 fn requests(items: &[AttentionEntry]) -> Text {
     let mut text = Text::new();
     for AttentionEntry { item, .. } in items.iter().filter(|it| it.item.request.is_some()) {

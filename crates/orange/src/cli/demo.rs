@@ -41,7 +41,7 @@ const TASKS: &[(&str, &str)] = &[
     ("polite", "Greet nicely: press i to answer its question"),
 ];
 
-/// One more task, for users who want to try things.
+/// One more task, which the user can start.
 const WAITING: (&str, &str) = ("goodbye", "Say goodbye: press Enter to start it");
 
 /// The answer to the second task's question when there is no user to give one.
@@ -155,7 +155,7 @@ impl Signals {
     }
 }
 
-/// Opens the dashboard, which also supervises, until the user quits it.
+/// Opens the dashboard until the user quits it. The dashboard also supervises the agents.
 fn show(demo: &Demo, dashboard: Dashboard, output: &Output) -> Result<(), Error> {
     let mut tasks = Vec::new();
     for task in TASKS {
@@ -234,6 +234,7 @@ fn create_task(
         agent_settings: AgentSettings::default(),
         queueing: Queueing::default(),
         issue: None,
+        job: None,
         pull_request: None,
     };
     // Do not wait: the supervisor performs the effects that this request plans.
@@ -248,11 +249,12 @@ fn create_task(
     }
 }
 
-/// A task of the demo without the dashboard.
+/// A task of a demo that runs without the dashboard.
 struct DemoTask {
     id: TaskId,
     branch: &'static str,
     row: Option<TaskRow>,
+    /// The version of the latest event that has been handled.
     version: u64,
     /// When the task entered the status in which the user's part was last played.
     acted_in_status_since: Option<Timestamp>,
@@ -367,7 +369,7 @@ fn is_waiting(driver: &Driver, row: &TaskRow) -> bool {
         .is_some_and(|state| waiting_states.contains(state))
 }
 
-/// The supervisor in this process; dropping this asks it to stop.
+/// The supervisor, on a thread of this process. Dropping this value asks the supervisor to stop.
 struct SupervisorThread {
     stopper: Stopper,
     _thread: JoinHandle<()>,

@@ -34,7 +34,7 @@ const EVERYDAY: [&str; 10] = [
     "attention",
 ];
 
-/// Commands with subcommands that the help names.
+/// The commands whose subcommands the help lists by name.
 const PARENTS: [&str; 2] = ["task", "workflow"];
 
 /// The other commands, by what they are for; the help only names them.
@@ -78,7 +78,7 @@ pub fn command(terminal_width: Option<usize>) -> Command {
         "{{about}}
 {{usage-heading}} {LITERAL}orange [COMMAND]{LITERAL:#}    without a command: the dashboard
 
-{overview}{HEADING}Options:{HEADING:#}    -q, --all, -h, -V; most commands take --json
+{overview}{HEADING}Options:{HEADING:#}    --all (all projects), -q (quiet), -h, -V; most commands take --json
 Run {LITERAL}orange help COMMAND{LITERAL:#} for details, {LITERAL}orange demo{LITERAL:#} to try it."
     );
     let styles = Styles::styled()
@@ -92,7 +92,8 @@ Run {LITERAL}orange help COMMAND{LITERAL:#} for details, {LITERAL}orange demo{LI
         .help_template(template)
 }
 
-/// The command line: `--json` on every command that supports it, and what a short form stands for.
+/// The command line: with `--json` on every command that supports it, and with a note in the help
+/// of each short form that names its full command.
 pub fn commands() -> Command {
     let mut command = with_json(Arguments::command());
     for (short, long) in SHORT_FORMS {
@@ -156,7 +157,7 @@ fn overview(command: &Command, width: usize) -> String {
     overview
 }
 
-/// A heading and the names after it, in as many lines as needed.
+/// Adds a heading and the names after it, in as many lines as needed.
 fn push_names(overview: &mut String, heading: (Style, &str), names: &[&str], width: usize) {
     let (style, heading) = heading;
     let _ = write!(overview, "{style}{heading:INDENT$}{style:#}");
@@ -174,7 +175,7 @@ fn push_names(overview: &mut String, heading: (Style, &str), names: &[&str], wid
     overview.push('\n');
 }
 
-/// The commands below another one, except those that have a short form.
+/// The subcommands of `parent`, except those that have a short form.
 fn subcommands<'a>(command: &'a Command, parent: &str) -> Vec<&'a str> {
     let inner = command.find_subcommand(parent).into_iter();
     let inner = inner.flat_map(Command::get_subcommands);

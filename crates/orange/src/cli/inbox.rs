@@ -46,7 +46,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let Some(last) = last else { break };
         // Marked only after printing: a message that was not printed stays unread.
         driver.views.mark_read(&task, role, last)?;
-        // A message that arrived meanwhile may get no nudge of its own, so print it too.
+        // The agent may not be notified of a message that arrived meanwhile, so print it too.
         messages = driver.views.unread(&task, role)?;
         if messages.is_empty() || output.is_json() {
             break;
@@ -61,7 +61,8 @@ fn print(messages: Vec<Message>, to_agent: bool, output: &mut Output) -> Result<
         return Ok(());
     }
     if to_agent && !messages.is_empty() {
-        // An agent gets every byte as written; a user's terminal must not interpret them.
+        // An agent gets every byte as written. For a user, control characters are replaced, because
+        // the terminal would interpret them.
         output.answer_exactly(exact_text(&messages).as_bytes())?;
         return Ok(());
     }

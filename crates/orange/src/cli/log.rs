@@ -103,7 +103,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         print(lines, args, task.as_ref(), output)?;
         return Ok(Exit::Ok);
     }
-    // An interrupt is the normal way to end this, so it is not an error.
+    // An interrupt is the normal way to end `--follow`, so it is not an error.
     let (result, signal) =
         run_with_progress(driver.context.progress(), WaitMode::for_printing(), || {
             while !driver.context.progress().is_over() {

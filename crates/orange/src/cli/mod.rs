@@ -45,8 +45,9 @@ use orange_engine::names::{ProjectName, TaskId};
 
 use crate::output::{Glyphs, Output};
 
-/// Shows the dashboard. The program's root passes it in, so that `cli` and `tui` do not depend on
-/// each other.
+/// The function that shows the dashboard. `main.rs` passes it in, so that `cli` and `tui` do not
+/// depend on each other. The arguments are the driver, the project of the current directory,
+/// whether to show all projects, the tasks of the demo, and the output.
 pub type Dashboard =
     fn(&Driver, Option<ProjectName>, bool, &[TaskId], &Output) -> Result<(), String>;
 

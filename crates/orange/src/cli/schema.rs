@@ -34,7 +34,7 @@ struct Body {
     json_schema: Option<Value>,
 }
 
-/// Every shape, sorted by name.
+/// Every shape, in the order in which `orange schema` lists them.
 pub const ALL: &[&Shape] = &[
     &attention::CHANGE_SHAPE,
     &attention::SHAPE,

@@ -123,7 +123,7 @@ fn supervise(driver: Driver, output: &mut Output) -> Result<Exit, Error> {
     output.narrate(&text);
     let result = supervisor.run();
     handle.close();
-    // This does not block: the listener only waits for signals, and the closed handle ends that.
+    // This does not block: closing the handle has ended the listener's wait for signals.
     let _joined = listener.join();
     result?;
     Ok(Exit::Ok)

@@ -1,4 +1,4 @@
-//! Suggests the command that a mistyped or unknown one may mean.
+//! Suggests a command for a mistyped or unknown one.
 
 use clap::Command;
 
@@ -37,12 +37,21 @@ pub fn suggest(word: &str, command: &Command, program: &Command) -> Option<Strin
     let tasks = visible(task).filter(|_| is_program);
     let tasks = tasks.map(|name| (name, shortest(name)));
     let similar = here.chain(tasks).map(|(name, line)| {
-        let similarity = strsim::jaro_winkler(word, name);
-        (similarity, line)
+        (similarity(word, name), line)
     });
     let best = similar.max_by(|(one, _), (other, _)| one.total_cmp(other));
     best.filter(|(similarity, _)| *similarity >= SIMILAR)
         .map(|(_, line)| line)
+}
+
+/// In a short word, one wrong letter or two swapped ones already count as much to
+/// `jaro_winkler` as another word.
+fn similarity(word: &str, name: &str) -> f64 {
+    let is_slip = name.len() > 2 && strsim::osa_distance(word, name) == 1;
+    if is_slip {
+        return 0.95;
+    }
+    strsim::jaro_winkler(word, name)
 }
 
 /// A command for tasks, in its short form if it has one.
@@ -80,6 +89,7 @@ mod tests {
             ("spawn", None, "orange task spawn"),
             ("respwan", None, "orange task respawn"),
             ("mrege", None, "orange merge"),
+            ("nwe", None, "orange new"),
             ("workflows", None, "orange workflow"),
             ("lst", Some("workflow"), "orange workflow list"),
             ("creat", Some("task"), "orange task create"),

@@ -79,7 +79,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     })
 }
 
-/// Lines below headings.
+/// A text of headings, with lines below each.
 struct List {
     text: Text,
     width: Option<usize>,

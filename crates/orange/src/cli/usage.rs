@@ -24,7 +24,9 @@ pub fn error(clap_error: &clap::Error, typed: &[OsString], mut program: Command)
         hints.push(format!("did you mean `{argument}`?"));
     }
     hints.push(format!("usage: `{usage}`"));
-    hints.push(format!("run `{name} --help` for details"));
+    // `orange help` has no help of its own.
+    let details = name.trim_end_matches(" help");
+    hints.push(format!("run `{details} --help` for details"));
     Error::usage(message(clap_error, &name)).hints(hints)
 }
 

@@ -36,7 +36,8 @@ impl Glyphs {
             return Cow::Borrowed(text);
         }
         let is_isolate = |it: char| it == FIRST_STRONG_ISOLATE || it == POP_ISOLATE;
-        // Isolates protect neighbouring text on a terminal; elsewhere the output must be exact.
+        // Unicode isolates protect neighbouring text on a terminal; elsewhere the output must be
+        // exact.
         let drops_isolates = !is_terminal && text.contains(is_isolate);
         let is_sign = |it: char| SIGNS.iter().any(|(sign, _)| *sign == it);
         let replaces_signs = self == Glyphs::Ascii && text.contains(is_sign);

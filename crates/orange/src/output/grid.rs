@@ -10,7 +10,7 @@ use super::{Alignment, Style};
 
 const GAP: usize = 2;
 
-/// To how many columns a text is padded at most if lines are not cut.
+/// If lines are not cut, the texts of a shrinkable column are padded to at most this width.
 const WIDEST_PADDED: usize = 60;
 
 /// Marks text that was cut off.
@@ -168,7 +168,8 @@ impl Line {
             } else {
                 &cell.text
             };
-            // Isolates protect neighbouring text on a terminal; elsewhere the output must be exact.
+            // Unicode isolates protect neighbouring text on a terminal; elsewhere the output must
+            // be exact.
             let text = if self.options.is_terminal {
                 text
             } else {

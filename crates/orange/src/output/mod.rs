@@ -1,4 +1,4 @@
-//! Prints answers to stdout and narration to stderr.
+//! Prints answers to stdout, and narration such as hints to stderr.
 //!
 //! Only this folder prints and prompts. anstream decides about colour: it checks `NO_COLOR`,
 //! `CLICOLOR`, `CLICOLOR_FORCE` and whether the output is a terminal, and strips unwanted escape
@@ -130,7 +130,7 @@ impl Output {
         stdout.flush()
     }
 
-    /// Where answers go, to find out whether anything still reads them.
+    /// The descriptor of stdout, used to find out whether anything still reads the answers.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.stdout.as_inner().as_fd()
     }
@@ -139,7 +139,7 @@ impl Output {
         self.stdout.current_choice() != ColorChoice::Never
     }
 
-    /// Whether there is a user at a terminal who can be asked.
+    /// Whether stdin and stdout are terminals, so that the user can be asked.
     pub fn is_interactive(&self) -> bool {
         self.stdout.is_terminal() && io::stdin().is_terminal()
     }
@@ -174,7 +174,7 @@ impl Output {
         width.map(ProgressLine::new)
     }
 
-    /// Prints what accompanies the answer, unless `--quiet` is given.
+    /// Prints text that accompanies the answer, such as a hint, unless `--quiet` is given.
     pub fn narrate(&mut self, text: &Text) {
         if !self.is_quiet {
             self.print_error(text);

@@ -176,7 +176,8 @@ fn apply(style: Style, parameters: &str) -> Style {
     style
 }
 
-/// A colour by its index in 256, or by red, green and blue.
+/// Reads a colour that is given as an index into 256 colours, or as red, green and blue. Also
+/// returns the numbers after it.
 fn extended_colour(rest: &[u8]) -> (Option<Color>, &[u8]) {
     match rest {
         [5, index, later @ ..] => (Some(Color::Indexed(*index)), later),

@@ -5,7 +5,8 @@ use ratatui::crossterm::event::{KeyCode, KeyModifiers};
 use super::keys::{KeyAction, Table, keys};
 use super::model::Model;
 
-/// Keys that move in the diff while it is on screen alone; otherwise they move in the list.
+/// Adds the keys that move in the diff while the list is not on screen. Otherwise the same keys
+/// move in the list.
 pub(super) fn add_movement(table: &mut Table) {
     let far = isize::MAX;
     for (keys, key_label, label, action) in [

@@ -63,10 +63,11 @@ impl DraftSaver {
 struct DraftKeeper {
     driver: Driver,
     to_model: Sender<Message>,
-    /// What the dashboard had when it was saved last.
+    /// The drafts of the dashboard at the last save.
     before: Drafts,
-    /// The version of the file that the dashboard knows.
+    /// The version of the file that was last read or written here.
     version: Option<DraftsVersion>,
+    /// The problem that was reported last.
     reported: Option<String>,
 }
 
@@ -92,7 +93,7 @@ impl DraftKeeper {
     /// Reads what another dashboard has saved.
     fn reload(&mut self) {
         let version = self.driver.requests.drafts_version();
-        // A file that is gone says nothing about what was typed here.
+        // If the file is gone, the drafts of this dashboard stay as they are.
         if version.is_none() || version == self.version {
             return;
         }
@@ -113,7 +114,8 @@ impl DraftKeeper {
         let _ended = self.to_model.send(message);
     }
 
-    /// Every letter is saved, but a problem is reported once.
+    /// Reports a problem only once, although each typed letter is saved and may meet the same
+    /// problem.
     fn report(&mut self, problem: Option<String>) {
         if problem != self.reported {
             if let Some(problem) = problem.clone() {
@@ -134,7 +136,7 @@ impl Drop for DraftSaver {
     }
 }
 
-/// The drafts that were saved last, by any dashboard; and why they could not be read.
+/// The drafts that any dashboard saved last, and an alert if they could not be read.
 pub fn load(driver: &Driver) -> (Drafts, Option<Alert>) {
     if !driver.requests.has_drafts() {
         return (Drafts::default(), None);
@@ -181,7 +183,7 @@ fn open(driver: &Driver) -> Result<(DraftsFile, Drafts, Option<Alert>), DriverEr
 struct SaveResult {
     drafts: Drafts,
     version: Option<DraftsVersion>,
-    /// What was wrong with the file before.
+    /// What was wrong with the old file, if it could not be used.
     problem: Option<Alert>,
 }
 
@@ -189,7 +191,7 @@ struct SaveResult {
 fn save(driver: &Driver, drafts: &Drafts, before: &Drafts) -> Result<SaveResult, DriverError> {
     let (file, saved, problem) = open(driver)?;
     let merged = match problem {
-        // Nothing is in the file, so everything is new.
+        // The old file was set aside, so every draft goes into the new one.
         Some(_) => drafts.clone(),
         None => drafts.merge_into(saved, before),
     };

@@ -11,11 +11,11 @@ use ratatui::buffer::Buffer;
 
 use super::model::Model;
 
-/// A message has arrived; a frame will follow.
+/// Called when a message has arrived; a frame will follow.
 #[cfg(not(feature = "crash-points"))]
 pub fn start_frame() {}
 
-/// A frame was drawn; `None` if another program has the terminal.
+/// Called after a frame was drawn; `None` if another program has the terminal.
 #[cfg(not(feature = "crash-points"))]
 pub fn record_frame(_model: &Model, _frame: Option<&Buffer>) {}
 

@@ -84,7 +84,8 @@ impl Input {
             let input_event = match event::poll(POLL_TIMEOUT) {
                 Ok(false) => {
                     let is_lost = is_raw_mode_lost();
-                    // At the second look, the other process has also written its last bytes.
+                    // Report the lost raw mode only at the second poll: by then, the process that
+                    // ended it has also written its last bytes.
                     if is_lost && was_lost && sender.send(Message::Continued).is_err() {
                         return;
                     }

@@ -63,15 +63,16 @@ pub enum KeyAction {
     NextTab(usize),
     /// Scrolls the view by lines.
     Scroll(isize),
-    /// Scrolls the view by pages.
+    /// Scrolls the view by half pages.
     ScrollPage(isize),
     /// Moves the cursor of the diff by lines.
     Line(isize),
     /// Scrolls the diff by pages.
     DiffPage(isize),
-    /// Goes to the next file of the diff, or back to the start of this file or of the previous one.
+    /// `true` goes to the next file of the diff. `false` goes back to the start of this file, or to
+    /// the previous file.
     File(bool),
-    /// The same for hunks.
+    /// Like `File`, for hunks.
     Hunk(bool),
     /// Scrolls the diff sideways.
     Sideways(isize),
@@ -150,7 +151,7 @@ impl Table {
     }
 }
 
-/// What can be done with the marked tasks or else the selected task, according to its workflow.
+/// Adds the keys for what the workflow allows for the marked tasks, or else for the selected task.
 fn add_task_keys(model: &Model, table: &mut Table) {
     let marked = model.list.marked();
     let name = |label: &'static str| match marked.len() {
@@ -176,7 +177,8 @@ fn add_task_keys(model: &Model, table: &mut Table) {
     ];
     for (keys, key_label, label, verb, priority) in verbs {
         if let Some(way) = targets.iter().find_map(|entry| entry.way(verb)) {
-            // A step that the workflow asks to confirm is possible, but not the usual one.
+            // A step that must be confirmed is possible, but not usual, so it comes later in the
+            // footer.
             let priority = if way.question().is_some() {
                 3
             } else {
@@ -252,8 +254,8 @@ fn add_agent_keys(entry: &Entry, table: &mut Table) {
     }
 }
 
-/// The key of the pull request is not `p`: a request for permission may be answered just before it
-/// is pressed, and then it would ask to publish the branch.
+/// The key of the pull request is not `p`, the key for permissions: if a permission were answered
+/// elsewhere just before the user presses `p`, that key would ask to publish the branch.
 fn add_pull_request_key(model: &Model, entry: &Entry, table: &mut Table) {
     let known = &model.list.pull_requests;
     let label = if known.seen.contains_key(&entry.row.id) {

@@ -1,8 +1,8 @@
 //! The dashboard: shows tasks and takes requests by key.
 //!
-//! Threads gather data and listen for input, and send messages. One thread applies them with
-//! `update`, which is pure, and draws the model; it never queries the store, tmux or git. What a
-//! key requests goes to the driver, as in every other front end.
+//! Several threads gather data or listen for input, and send messages. The main thread applies each
+//! message with the pure function `update`, and draws the model; to draw, it never queries the
+//! store, tmux or git. A request that a key makes goes to the driver, as in every other front end.
 
 mod ansi;
 mod buttons;
@@ -56,7 +56,7 @@ use crate::output::Output;
 /// How often the clock is updated if nothing else happens.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How many messages are applied at most before the next frame is drawn.
+/// The maximum number of messages that are applied before the next frame is drawn.
 const MAX_MESSAGES_PER_FRAME: usize = 256;
 
 /// Shows the dashboard until the user quits it; the error says why it failed. In the demo, it also
@@ -122,7 +122,8 @@ fn show(
     let result = run_loop(&mut model, &mut screen, &runner, &receiver);
     drop(screen);
     supervisor.stop();
-    // Everything is recorded, so a failure leaves it to the next command.
+    // Other processes perform the effects that are still due. If they cannot be started, the next
+    // command performs these effects: all of them are recorded.
     let _left_for_later = driver.context.hand_over();
     result
 }

@@ -36,7 +36,7 @@ impl PanicRecord {
             }
             driver.context.log_for_all(LogLevel::Error, "panic", more);
             if !is_drawing {
-                // The drawing thread shuts down in order; it may have ended already.
+                // Ask the drawing thread to shut down in order; it may have ended already.
                 let _ended = sender.send(Message::End);
             }
         }));

@@ -25,11 +25,11 @@ use super::model::review;
 /// How long to wait for a gate's command.
 const GATE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long to wait for what several requests have planned. A merge waits for those before it, and
-/// its verification may be slow.
+/// How long to wait for the effects of several requests. A merge waits for the merges before it,
+/// and its verification may be slow.
 const SEVERAL_TIMEOUT: Duration = Duration::from_hours(24);
 
-/// What a first attempt has led to.
+/// Whether an action is over or its effects are still in progress.
 enum Attempt {
     Over(Box<ActionResult>),
     /// The change is recorded, and its effects are still being performed.
@@ -47,8 +47,8 @@ pub fn perform(driver: &Driver, action: &Action) -> ActionResult {
     }
 }
 
-/// Records every request before it waits for the effects of the first: what the user has confirmed
-/// happens even if the dashboard is closed meanwhile.
+/// Records every request, and only then waits for effects. So everything that the user has
+/// confirmed happens, even if the dashboard is closed meanwhile.
 fn perform_each(driver: &Driver, actions: &[Action]) -> ActionResult {
     let attempts = actions.iter();
     let attempts: Vec<_> = attempts
@@ -72,7 +72,7 @@ pub fn failure_alert(error: &DriverError, action: &Action) -> Alert {
     Alert {
         title: action.failure_title(),
         lines: match action {
-            // Without a browser here, the address can be opened elsewhere.
+            // Show the address, so that the user can open it elsewhere.
             Action::Browse { url, .. } => vec![error.to_string(), url.clone()],
             _ => vec![error.to_string()],
         },
@@ -109,7 +109,8 @@ fn attempt(driver: &Driver, action: &Action, wait: Duration) -> Result<Attempt, 
             }
             let answer = requests.ask_as_caller(task, request, waiting)?;
             if is_opening {
-                // What it shows is for the reader; the request itself is done.
+                // Reads the pull request at once, so that orange can show its state. If this fails,
+                // the request is done nevertheless.
                 let _unseen = requests.look_at_pull_request(task);
             }
             match answer {
@@ -191,6 +192,7 @@ fn new_task(driver: &Driver, draft: &TaskDraft) -> Result<NewTaskRequest, Driver
             ..Queueing::default()
         },
         issue: None,
+        job: None,
         pull_request: None,
     })
 }
@@ -287,7 +289,7 @@ fn refusal_result(refusal: &Refusal, action: &Action) -> ActionResult {
     })
 }
 
-/// The task exists, even if its start failed.
+/// The result of creating a task. The task exists even if its start failed.
 fn creation_result(created_task: CreatedTask, action: &Action) -> ActionResult {
     let created = match created_task.created {
         Answer::Done(report) | Answer::StillRunning(report) => report,

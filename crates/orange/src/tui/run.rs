@@ -134,7 +134,7 @@ impl Runner {
         started.is_ok()
     }
 
-    /// Lends the terminal to another program until that is done.
+    /// Lends the terminal to another program until that program ends.
     fn lend_terminal<T>(
         &self,
         screen: &mut Screen,
@@ -147,8 +147,8 @@ impl Runner {
         Ok(result)
     }
 
-    /// Suspends this process. The stop takes effect a moment after the request, so the terminal is
-    /// taken back only when the process is continued.
+    /// Suspends this process. The process may stop only after this function has returned, so the
+    /// terminal is not taken back here, but when the process is continued.
     fn suspend(&self) {
         self.input.pause();
         Screen::leave();

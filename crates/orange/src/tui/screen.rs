@@ -39,7 +39,7 @@ impl Screen {
         Ok(Screen { terminal })
     }
 
-    /// Columns and lines.
+    /// The numbers of columns and lines.
     pub fn size(&self) -> io::Result<(u16, u16)> {
         let size = self.terminal.size()?;
         Ok((size.width, size.height))
@@ -84,15 +84,16 @@ impl Drop for Screen {
     }
 }
 
-/// Whether another process has ended the terminal's raw mode. After the client of an agent was
-/// killed, the tmux server resets the terminal, possibly when it is ours again.
+/// Whether another process has ended the terminal's raw mode. If the tmux client that showed an
+/// agent is killed, the tmux server resets the terminal, possibly after the dashboard has taken it
+/// back.
 pub fn is_raw_mode_lost() -> bool {
     let mode = tcgetattr(io::stdin());
     mode.is_ok_and(|mode| mode.local_modes.contains(LocalModes::ICANON))
 }
 
 fn enter_terminal() -> io::Result<()> {
-    // It does nothing while it believes that the mode is set.
+    // `enable_raw_mode` does nothing while crossterm believes that the terminal is in raw mode.
     let _unset = disable_raw_mode();
     enable_raw_mode()?;
     IS_OURS.store(true, Ordering::SeqCst);
@@ -101,7 +102,7 @@ fn enter_terminal() -> io::Result<()> {
     let result = execute!(
         terminal,
         EnterAlternateScreen,
-        // A dashboard that was killed leaves its frame there, and only differences are drawn.
+        // A killed dashboard leaves its frame there, and ratatui draws only differences.
         Clear(ClearType::All),
         EnableMouseCapture,
         EnableBracketedPaste,

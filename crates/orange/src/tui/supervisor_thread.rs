@@ -42,7 +42,7 @@ impl SupervisorThread {
         let thread = thread.spawn(move || supervise(&driver, &sender, &shared));
         SupervisorThread {
             state,
-            // Without a thread there is no supervisor, which the dashboard shows.
+            // If the thread cannot be started, there is no supervisor; the dashboard shows that.
             thread: thread.ok(),
         }
     }

@@ -1,8 +1,8 @@
 //! Finds comments, strings, keywords and numbers in a line of code.
 //!
 //! A diff shows parts of files, so each line is read on its own: a parser would also need lines
-//! that are not shown. That is quick enough for every frame, and needs no grammars. Only a line that
-//! begins with `*` needs its neighbours: it may be part of a comment, or code.
+//! that are not shown. Reading single lines is quick enough for every frame, and needs no grammars.
+//! Only a line that begins with `*` needs its neighbours: it may be part of a comment, or code.
 
 use std::path::Path;
 
@@ -95,11 +95,12 @@ pub fn language(path: &str) -> Option<&'static Language> {
     })
 }
 
-/// How many lines around a line are read.
+/// How many lines are read at most above a line, and below it.
 const MAX_NEIGHBOURS: usize = 200;
 
-/// Whether a line that begins with `*` is part of a comment of several lines, by the nearest lines
-/// above and below that do not. If the hunk has no such lines, it is, unless it ends like code.
+/// Whether a line that begins with `*` is part of a comment of several lines. The nearest lines
+/// above and below that do not begin with `*` decide. If the hunk has no such lines, the line
+/// counts as part of a comment unless it ends like code.
 pub fn continues_comment<'a>(
     language: &Language,
     line: &str,

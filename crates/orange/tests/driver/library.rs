@@ -23,6 +23,7 @@ pub fn work(summary: &str) -> NewTaskRequest {
         agent_settings: AgentSettings::default(),
         queueing: orange_engine::task::Queueing::default(),
         issue: None,
+        job: None,
         pull_request: None,
     }
 }

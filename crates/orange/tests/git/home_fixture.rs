@@ -144,6 +144,7 @@ impl HomeFixture {
             agent_settings: AgentSettings::default(),
             queueing: orange_engine::task::Queueing::default(),
             issue: None,
+            job: None,
             pull_request: None,
         };
         match self

@@ -114,6 +114,7 @@ ask task update --status reviewing
                 },
                 text: String::from("It fails."),
             }),
+            job: None,
             pull_request: None,
         };
         let driver = self.stage.driver();

@@ -21,8 +21,8 @@ impl Forge {
         });
     }
 
-    /// Ends the newest job of that name on the head of a pull request, with GitHub's word for its
-    /// conclusion and a log.
+    /// Ends the newest job of that name on the head of a pull request, with a conclusion in
+    /// GitHub's spelling and a log.
     pub fn finish_job(&self, name: &str, number: u64, job: &str, conclusion: &str, log: &str) {
         let sha = self.head(name, number);
         let now = self.now();

@@ -1,4 +1,4 @@
-//! What a test holds: starts the forge, scripts faults, inspects.
+//! The handle of a test: starts the forge, plans faults, inspects it.
 
 mod ci;
 mod people;
@@ -19,8 +19,8 @@ use crate::world::repository::Repository;
 /// How long a forge lives at most: no test takes longer.
 const LIFETIME: Duration = Duration::from_mins(15);
 
-/// A GitHub on loopback. When it is dropped it stops, and a request or an answer that GitHub's
-/// schemas do not allow fails the test.
+/// A simulated GitHub on loopback. It stops when it is dropped. The test then fails if a request or
+/// an answer did not fit GitHub's schemas.
 #[derive(Debug)]
 pub struct Forge {
     server: Server,
@@ -83,7 +83,7 @@ impl Forge {
         path
     }
 
-    /// A folder of the test, gone with the forge.
+    /// A folder for the test, removed together with the forge.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -99,14 +99,15 @@ impl Forge {
         self.state().world.now()
     }
 
-    /// The n-th request from now on, counted from 1, that matches the operation gets this fault.
-    /// An operation is GitHub's name of it (`pulls/create`), a root field of GraphQL (`nodes`,
-    /// `enqueuePullRequest`), the name of a GraphQL operation, or `graphql` for all of them.
+    /// Applies this fault to the n-th request from now on, counted from 1, that matches the
+    /// operation. An operation is GitHub's operation id (`pulls/create`), a root field of GraphQL
+    /// (`nodes`, `enqueuePullRequest`), the name of a GraphQL operation, or `graphql` for every
+    /// GraphQL request.
     pub fn fault(&self, operation: &str, nth: u32, fault: Fault) {
         self.plan(operation, nth, fault, false);
     }
 
-    /// Every matching request gets this fault, until `clear_faults`.
+    /// Applies this fault to every matching request, until `clear_faults`.
     pub fn fault_always(&self, operation: &str, fault: Fault) {
         self.plan(operation, 1, fault, true);
     }
@@ -120,17 +121,17 @@ impl Forge {
             .plan_fault(operation, nth.saturating_sub(1), fault, repeats);
     }
 
-    /// After a write, so many reads do not see it yet.
+    /// After a write, this many reads do not see its result yet.
     pub fn lag(&self, reads: u32) {
         self.state().lag = reads;
     }
 
-    /// So many reads after a change answer that mergeability is unknown; 1 unless told.
+    /// After a change, this many reads answer that mergeability is unknown. The default is 1.
     pub fn unknown_reads(&self, reads: u32) {
         self.state().world.unknown_reads = reads;
     }
 
-    /// Sets what a user has left of a resource.
+    /// Sets how much of a quota a user has left.
     pub fn set_remaining(&self, login: &str, resource: Resource, remaining: u64) {
         let mut state = self.state();
         let now = state.world.now();
@@ -138,14 +139,14 @@ impl Forge {
         rate.used = rate.limit.saturating_sub(remaining);
     }
 
-    /// What a user has left of a resource.
+    /// A user's quota of a resource.
     pub fn rate(&self, login: &str, resource: Resource) -> Rate {
         let mut state = self.state();
         let now = state.world.now();
         *state.world.quota.rate(login, resource, now)
     }
 
-    /// Lifts the limits per minute, for tests that are faster than a client may be.
+    /// Turns off the limits per minute, for tests that send requests faster than a client may.
     pub fn lift_secondary_limits(&self) {
         self.state().world.quota.no_secondary = true;
     }
@@ -155,7 +156,7 @@ impl Forge {
         self.state().calls.clone()
     }
 
-    /// How many requests matched: GitHub's name of an operation or a root field of GraphQL.
+    /// How many requests had this operation id or this root field of GraphQL.
     pub fn count(&self, operation: &str) -> usize {
         let state = self.state();
         let matches = |it: &&Call| {
@@ -180,17 +181,17 @@ impl Forge {
         self.state().writes.clone()
     }
 
-    /// What GitHub's schemas do not allow, so far.
+    /// The requests and answers so far that GitHub's schemas do not allow.
     pub fn violations(&self) -> Vec<String> {
         self.state().violations.clone()
     }
 
-    /// Takes the violations out, for a test that makes them on purpose.
+    /// Returns and clears the violations, for a test that causes them on purpose.
     pub fn take_violations(&self) -> Vec<String> {
         std::mem::take(&mut self.state().violations)
     }
 
-    /// Ends the forge and fails the test if anything was not as GitHub's schemas have it.
+    /// Stops the forge, and fails the test if a request or an answer did not fit GitHub's schemas.
     pub fn finish(mut self) {
         self.judge();
     }
@@ -210,14 +211,14 @@ impl Forge {
         }
     }
 
-    /// Reads the world as it is now, after looking at git.
+    /// Reads the world, after syncing it with the git repositories.
     pub fn look<T>(&self, read: impl FnOnce(&World) -> T) -> T {
         let mut state = self.state();
         state.world.sync();
         read(&state.world)
     }
 
-    /// Changes the world, before and after looking at git.
+    /// Changes the world, and syncs it with the git repositories before and after.
     pub fn change<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
         let mut state = self.state();
         state.world.sync();
@@ -230,7 +231,7 @@ impl Forge {
         self.server.responder.state()
     }
 
-    /// The repository of that full name; there must be one.
+    /// Calls `read` with the repository of this full name; fails the test if there is none.
     #[track_caller]
     fn with<T>(&self, name: &str, read: impl FnOnce(&Repository) -> T) -> T {
         let found = self.look(|world| find(world, name).map(read));

@@ -12,7 +12,7 @@ impl Forge {
         self.change(|world| world.add_issue(id, author, title, body, None))
     }
 
-    /// Opens an issue by a form, which sets labels whatever the author may do.
+    /// Opens an issue through an issue form, which sets labels whatever the author's permission is.
     pub fn issue_by_form(&self, name: &str, author: &str, title: &str, labels: &[&str]) -> u64 {
         let number = self.issue(name, author, title, "### What happened?");
         for label in labels {
@@ -121,7 +121,8 @@ impl Forge {
         }
     }
 
-    /// Merges the next of the merge queue of a branch, or removes it as failed; returns its number.
+    /// Merges the first pull request in the merge queue of a branch, or removes it as failed unless
+    /// `passes`; returns its number.
     pub fn advance_queue(&self, name: &str, base: &str, passes: bool) -> Option<u64> {
         let id = self.id(name);
         self.change(|world| world.advance_queue(id, base, passes))

@@ -1,4 +1,4 @@
-//! Sets the stage: users, repositories, commits, pull requests.
+//! Sets up users, repositories, commits and pull requests.
 
 use std::path::PathBuf;
 
@@ -39,8 +39,8 @@ impl Forge {
         });
     }
 
-    /// Makes a repository `owner/name` with one commit on `main`, and its owner. Returns the path of
-    /// the bare repository, which clients clone and push to.
+    /// Creates a repository `owner/name` with one commit on `main`, and its owner. Returns the path
+    /// of the bare repository, which clients clone and push to.
     pub fn repository(&self, name: &str) -> PathBuf {
         let (owner, short) = split(name);
         let id = self.change(|world| {
@@ -56,7 +56,7 @@ impl Forge {
         })
     }
 
-    /// Makes a fork of a repository for a user, and returns its path.
+    /// Creates a fork of a repository for a user, and returns its path.
     pub fn fork(&self, name: &str, owner: &str) -> PathBuf {
         let parent = self.id(name);
         let (_, short) = split(name);
@@ -136,8 +136,8 @@ impl Forge {
         self.with(name, |it| it.branches.get(branch).cloned())
     }
 
-    /// Opens a pull request of the owner's from a branch of the repository, which gets a commit when
-    /// it is new, and returns its number.
+    /// Opens a pull request by the owner, from a branch of the repository, and returns its number.
+    /// A branch that does not exist is created with one commit.
     pub fn pull(&self, name: &str, branch: &str) -> u64 {
         if self.tip(name, branch).is_none() {
             self.commit(name, branch, &[(&format!("{branch}.txt"), "new\n")]);
@@ -195,7 +195,7 @@ impl Forge {
         self.node_ids(name, &[number]).remove(0)
     }
 
-    /// The same for many of them, with one look at git.
+    /// The global ids of many issues or pull requests, with one sync with git.
     pub fn node_ids(&self, name: &str, numbers: &[u64]) -> Vec<String> {
         self.with(name, |repository| {
             let id = |number: &u64| match repository.issue(*number) {

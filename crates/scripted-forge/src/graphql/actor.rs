@@ -192,7 +192,7 @@ impl ObjectValue for RepositoryObject<'_> {
     }
 }
 
-/// A label of an issue.
+/// The labels of an issue.
 pub fn labels<'w>(repository: &Repository, issue: &Issue) -> Vec<Object<'w>> {
     let labels = issue.labels.iter().filter_map(|it| repository.label(it));
     labels

@@ -63,7 +63,7 @@ impl ObjectValue for Rollup<'_> {
     }
 }
 
-/// Whether the check is required for the pull request of the arguments.
+/// Whether the check is required for the pull request that the field's arguments name.
 fn is_required(repository: &Repository, name: &str, info: &ResolveInfo) -> bool {
     let id = text(info.arguments(), "pullRequestId");
     let wanted = number(info.arguments(), "pullRequestNumber");

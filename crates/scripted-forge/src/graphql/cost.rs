@@ -10,7 +10,7 @@ pub const MOST_NODES: u64 = 500_000;
 /// The most ids one query may name, and the longest page.
 pub const MOST_IDS: u64 = 100;
 
-/// What a query costs, and what forbids it: a type and a message of GitHub's.
+/// What a query costs, and why GitHub refuses it: the type and message of the error.
 #[derive(Debug, Default)]
 pub struct Cost {
     requests: u64,
@@ -19,7 +19,8 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// One request per connection and parent, divided by a hundred, and at least one.
+    /// The points of a query: one request for each connection of each parent, divided by 100, and
+    /// at least one.
     pub fn points(&self) -> u64 {
         ((self.requests + 50) / 100).max(1)
     }
@@ -63,7 +64,7 @@ impl Cost {
         }
     }
 
-    /// How often what is below the field is there.
+    /// Adds the cost of a field; returns how many objects its selection applies to.
     fn enter(
         &mut self,
         document: &ExecutableDocument,

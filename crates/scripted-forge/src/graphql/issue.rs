@@ -26,7 +26,7 @@ impl<'w> IssueObject<'w> {
     }
 }
 
-/// What the number stands for.
+/// The object behind a number: an issue or a pull request.
 pub fn issue_or_pull<'w>(
     view: View<'w>,
     repository: &'w Repository,

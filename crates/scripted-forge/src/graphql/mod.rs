@@ -37,7 +37,7 @@ static SCHEMA: LazyLock<Valid<Schema>> = LazyLock::new(|| {
     schema.unwrap_or_else(|error| stop(&format!("schema/github.graphql: {}", error.errors)))
 });
 
-/// Types of errors that GitHub answers with on purpose; any other error is a fault of ours.
+/// The types of errors that GitHub returns on purpose; any other error is a defect of this crate.
 const REFUSALS: [&str; 4] = [
     "NOT_FOUND",
     "FORBIDDEN",
@@ -57,16 +57,17 @@ pub struct Query {
     pub is_mutation: bool,
     pub points: u64,
     pub nodes: u64,
-    /// What forbids it, although the schema does not: GitHub's type and message.
+    /// Why GitHub refuses the query although the schema allows it: the type and message of the
+    /// error.
     pub refusal: Option<(&'static str, String)>,
 }
 
-/// What came of a query.
+/// The result of a query.
 pub struct Response {
     pub body: Value,
-    /// Where an answer of ours does not fit the schema.
+    /// Where this crate's answer does not fit the schema.
     pub violations: Vec<String>,
-    /// The inputs of the mutations that took effect, by name.
+    /// The names and inputs of the mutations that took effect.
     pub writes: Vec<(String, Value)>,
 }
 
@@ -126,7 +127,7 @@ impl Query {
             .map(AsRef::as_ref)
     }
 
-    /// Performs mutations, then walks the selection.
+    /// Performs the mutations, then lets the GraphQL executor build the response.
     pub fn execute(&self, world: &mut World, viewer: &str, rate: Rate) -> Response {
         let mut changes = HashMap::new();
         let mut writes = Vec::new();
@@ -185,7 +186,7 @@ impl Query {
     }
 }
 
-/// An answer without data.
+/// A response with one error and no data.
 pub fn refusal(kind: Option<&str>, message: &str) -> Value {
     let mut error = json!({ "message": message });
     if let Some(kind) = kind {
@@ -194,7 +195,8 @@ pub fn refusal(kind: Option<&str>, message: &str) -> Value {
     json!({ "data": null, "errors": [error] })
 }
 
-/// Puts the types of errors where GitHub has them, and finds errors of our own.
+/// Moves each error's type to the key where GitHub has it, and collects the errors that GitHub
+/// would not return.
 fn shape(response: &Value, of_nodes: &[Value]) -> (Value, Vec<String>) {
     let mut violations = Vec::new();
     let mut body = json!({ "data": response["data"] });
@@ -202,7 +204,7 @@ fn shape(response: &Value, of_nodes: &[Value]) -> (Value, Vec<String>) {
     let found = response["errors"].as_array().into_iter().flatten();
     for error in found.chain(of_nodes) {
         let message = error["message"].as_str().unwrap_or_default();
-        // The executor's own words before those of a resolver.
+        // The executor puts these words before the message of a resolver.
         let message = message.trim_start_matches("resolver error: ");
         let mut error = error.clone();
         match message.split_once(": ") {

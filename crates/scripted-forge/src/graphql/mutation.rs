@@ -20,12 +20,24 @@ use crate::world::repository::Permission;
 
 /// What a mutation changed.
 #[derive(Clone, Debug)]
-pub enum Change {
-    Pull(u64, u64),
-    Thread(u64, u64, u64),
-    Queued(u64, u64),
-    /// The last is the id of the new branch; absent if a branch of the wanted name existed.
-    Linked(u64, u64, Option<u64>),
+pub struct Change {
+    repository: u64,
+    /// The number of the issue or pull request.
+    number: u64,
+    subject: Subject,
+}
+
+#[derive(Clone, Debug)]
+enum Subject {
+    Draft,
+    Thread {
+        id: u64,
+    },
+    Queue,
+    /// No branch is made if one with the requested name exists.
+    LinkedBranch {
+        id: Option<u64>,
+    },
 }
 
 /// GitHub's error type and message.
@@ -57,47 +69,57 @@ pub fn perform(
     if permission < Permission::Read {
         return Err(not_found());
     }
-    let (id, is_author) = match found {
-        Found::Pull(_, issue) | Found::Thread(_, issue, _) => {
-            (repository.id, issue.author == viewer)
-        }
-        _ => (repository.id, false),
+    let repository_id = repository.id;
+    let is_author = match found {
+        Found::Pull(_, issue) | Found::Thread(_, issue, _) => issue.author == viewer,
+        _ => false,
     };
     if permission < Permission::Write && !is_author {
         let message = format!("{viewer} does not have the correct permissions to execute `{name}`");
         return Err(("FORBIDDEN", message));
     }
+    let change = |number, subject| Change {
+        repository: repository_id,
+        number,
+        subject,
+    };
     match (name, found) {
         ("markPullRequestReadyForReview", Found::Pull(_, issue)) => {
             let number = issue.number;
-            world.set_draft(id, number, false, viewer);
-            Ok(Change::Pull(id, number))
+            world.set_draft(repository_id, number, false, viewer);
+            Ok(change(number, Subject::Draft))
         }
         ("convertPullRequestToDraft", Found::Pull(_, issue)) => {
             let number = issue.number;
-            world.set_draft(id, number, true, viewer);
-            Ok(Change::Pull(id, number))
+            world.set_draft(repository_id, number, true, viewer);
+            Ok(change(number, Subject::Draft))
         }
         ("resolveReviewThread", Found::Thread(_, issue, thread)) => {
             let (number, thread) = (issue.number, thread.id);
-            world.change_issue(id, number, |issue, at, _| {
+            world.change_issue(repository_id, number, |issue, at, _| {
                 issue.updated_at = at;
                 let mut threads = issue.pull.iter_mut().flat_map(|it| &mut it.threads);
                 if let Some(thread) = threads.find(|it| it.id == thread) {
                     thread.resolved_by.get_or_insert(viewer.to_owned());
                 }
             });
-            Ok(Change::Thread(id, number, thread))
+            Ok(change(number, Subject::Thread { id: thread }))
         }
         ("enqueuePullRequest", Found::Pull(_, issue)) => {
             let number = issue.number;
-            judge_enqueue(world, id, number, input["expectedHeadOid"].as_str())?;
-            world.enqueue(id, number, viewer);
-            Ok(Change::Queued(id, number))
+            judge_enqueue(
+                world,
+                repository_id,
+                number,
+                input["expectedHeadOid"].as_str(),
+            )?;
+            world.enqueue(repository_id, number, viewer);
+            Ok(change(number, Subject::Queue))
         }
         ("createLinkedBranch", Found::Issue(_, issue)) => {
             let number = issue.number;
-            link(world, id, number, input)
+            let id = link(world, repository_id, number, input)?;
+            Ok(change(number, Subject::LinkedBranch { id }))
         }
         _ => Err(not_found()),
     }
@@ -135,11 +157,16 @@ fn judge_enqueue(world: &World, id: u64, number: u64, head: Option<&str>) -> Res
     Ok(())
 }
 
-/// Creates a branch for an issue, and links them.
-fn link(world: &mut World, id: u64, number: u64, input: &Value) -> Result<Change, Refusal> {
+/// Creates a branch for an issue, and links them; returns the id of the link.
+fn link(
+    world: &mut World,
+    repository: u64,
+    number: u64,
+    input: &Value,
+) -> Result<Option<u64>, Refusal> {
     let branch = world.new_id();
     let missing = || ("NOT_FOUND", "Could not resolve to a repository".to_owned());
-    let repository = world.repository_mut(id).ok_or_else(missing)?;
+    let repository = world.repository_mut(repository).ok_or_else(missing)?;
     let title = repository
         .issue(number)
         .map(|it| it.title().to_lowercase())
@@ -155,13 +182,13 @@ fn link(world: &mut World, id: u64, number: u64, input: &Value) -> Result<Change
     // With this old value, git refuses if the branch exists.
     let none = "0".repeat(40);
     if try_git(&repository.path, &["update-ref", &target, oid, &none]).is_err() {
-        return Ok(Change::Linked(id, number, None));
+        return Ok(None);
     }
     if let Some(issue) = repository.issue_mut(number) {
         issue.linked_branches.push((branch, name));
     }
     world.sync();
-    Ok(Change::Linked(id, number, Some(branch)))
+    Ok(Some(branch))
 }
 
 /// The root of a mutation, whose fields have been performed.
@@ -174,33 +201,25 @@ pub struct MutationRoot<'w> {
 impl<'w> MutationRoot<'w> {
     fn payload(&self, name: &str, change: &Change) -> Option<Record<'w>> {
         let view = self.view;
-        let repository = |id: u64| view.world.repository_by_id(id);
-        Some(match (name, change) {
-            ("enqueuePullRequest", Change::Queued(id, number)) => {
-                let repository = repository(*id)?;
-                let issue = repository.issue(*number)?;
+        let repository = view.world.repository_by_id(change.repository)?;
+        let issue = repository.issue(change.number)?;
+        Some(match (name, &change.subject) {
+            ("enqueuePullRequest", Subject::Queue) => {
                 let entry = queue_entry(view, repository, issue, issue.pull.as_ref()?);
                 Record::new("EnqueuePullRequestPayload").object("mergeQueueEntry", entry)
             }
-            ("resolveReviewThread", Change::Thread(id, number, thread)) => {
-                let repository = repository(*id)?;
-                let issue = repository.issue(*number)?;
+            ("resolveReviewThread", Subject::Thread { id }) => {
                 let thread = issue
                     .pull
                     .as_ref()?
                     .threads
                     .iter()
-                    .find(|it| it.id == *thread)?;
+                    .find(|it| it.id == *id)?;
                 let thread = ThreadObject::boxed(view, repository, issue, thread);
                 Record::new("ResolveReviewThreadPayload").object("thread", Some(thread))
             }
-            ("createLinkedBranch", Change::Linked(id, number, branch)) => {
-                let repository = repository(*id)?;
-                let issue = repository.issue(*number)?;
-                let made = issue
-                    .linked_branches
-                    .iter()
-                    .find(|it| Some(it.0) == *branch);
+            ("createLinkedBranch", Subject::LinkedBranch { id }) => {
+                let made = issue.linked_branches.iter().find(|it| Some(it.0) == *id);
                 Record::new("CreateLinkedBranchPayload")
                     .object("issue", Some(IssueObject::boxed(view, repository, issue)))
                     .object(
@@ -208,9 +227,7 @@ impl<'w> MutationRoot<'w> {
                         made.map(|it| linked_branch(view, repository, it)),
                     )
             }
-            (_, Change::Pull(id, number)) => {
-                let repository = repository(*id)?;
-                let issue = repository.issue(*number)?;
+            (_, Subject::Draft) => {
                 let pull: Object = PullObject::boxed(view, repository, issue);
                 let name = match name {
                     "convertPullRequestToDraft" => "ConvertPullRequestToDraftPayload",

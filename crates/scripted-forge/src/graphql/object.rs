@@ -1,4 +1,4 @@
-//! Objects that the executor walks: records and connections.
+//! Objects whose fields the GraphQL executor reads: records and connections.
 
 use apollo_compiler::resolvers::{FieldError, ObjectValue, ResolveInfo, ResolvedValue};
 use apollo_compiler::response::JsonMap;
@@ -7,12 +7,12 @@ use serde_json::Value;
 use crate::world::World;
 use crate::world::quota::Rate;
 
-/// The world as the one who asks sees it.
+/// The world as the calling account sees it.
 #[derive(Clone, Copy)]
 pub struct View<'w> {
     pub world: &'w World,
     pub viewer: &'w str,
-    /// Quota after this request, its points and the nodes it asks for.
+    /// The quota after this request, the request's points, and the nodes that it asks for.
     pub rate: Rate,
     pub points: u64,
     pub nodes: u64,
@@ -28,7 +28,7 @@ pub enum Slot<'w> {
     List(Vec<Object<'w>>),
 }
 
-/// An object whose fields are known when it is made. A field it lacks is an error.
+/// An object whose fields are known when it is created. Asking for any other field is an error.
 pub struct Record<'w> {
     name: &'static str,
     fields: Vec<(&'static str, Slot<'w>)>,
@@ -85,7 +85,7 @@ impl ObjectValue for Record<'_> {
     }
 }
 
-/// An object that belongs to another one.
+/// A reference to an object that another object owns.
 struct Borrowed<'a>(&'a (dyn ObjectValue + 'a));
 
 impl ObjectValue for Borrowed<'_> {
@@ -110,7 +110,7 @@ pub fn object(value: Option<Object<'_>>) -> ResolvedValue<'_> {
     value.map_or_else(ResolvedValue::null, ResolvedValue::Object)
 }
 
-/// An error that GitHub answers with on purpose: its type and its message.
+/// An error that GitHub returns on purpose: its type and its message.
 pub fn refuse(kind: &str, message: &str) -> FieldError {
     FieldError {
         message: format!("{kind}: {message}"),

@@ -24,7 +24,7 @@ pub struct PullObject<'w> {
     mergeable: OnceCell<Option<bool>>,
 }
 
-/// GraphQL's state.
+/// The state as GraphQL names it.
 pub fn state(issue: &Issue) -> &'static str {
     let is_merged = issue.pull.as_ref().is_some_and(|it| it.merge.is_some());
     match (is_merged, issue.is_open) {
@@ -61,7 +61,8 @@ impl<'w> PullObject<'w> {
         let found = crate::git::try_git(path, &["rev-list", "--reverse", &range]);
         let found = found.unwrap_or_default();
         let shas: Vec<String> = found.lines().map(str::to_owned).collect();
-        // A merged one has no commits that the base lacks; its head is still its last commit.
+        // A merged pull request has no commits that the base lacks; its head is still its last
+        // commit.
         let shas = if shas.is_empty() {
             vec![pull.head_sha.clone()]
         } else {
@@ -85,7 +86,7 @@ impl<'w> PullObject<'w> {
         queue_entry(self.view, self.repository, self.issue, pull)
     }
 
-    /// The parts that are lists.
+    /// Resolves the fields that are lists.
     fn list<'a>(&'a self, pull: &'a Pull, info: &'a ResolveInfo<'a>) -> Resolved<'a> {
         let (view, repository, issue) = (self.view, self.repository, self.issue);
         let arguments = info.arguments();

@@ -17,7 +17,7 @@ use crate::world::stamp;
 
 pub struct QueryRoot<'w> {
     pub view: View<'w>,
-    /// Errors of single nodes, which do not hide the others.
+    /// Errors of single nodes; the other nodes are returned all the same.
     pub errors: RefCell<Vec<Value>>,
 }
 

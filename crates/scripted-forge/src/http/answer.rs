@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-/// Where GitHub's errors point to.
+/// The address of the documentation in GitHub's errors.
 const DOCUMENTATION: &str = "https://docs.github.com/rest";
 
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ impl Answer {
         }
     }
 
-    /// An error as GitHub words it.
+    /// An error in GitHub's format.
     pub fn error(status: u16, message: &str) -> Self {
         let status_text = status.to_string();
         let body = json!({
@@ -56,7 +56,7 @@ impl Answer {
         Self::json(status, body)
     }
 
-    /// 422 with one detail.
+    /// A validation error (status 422) with one detail.
     pub fn invalid(resource: &str, field: &str, code: &str, message: &str) -> Self {
         let mut detail = json!({ "resource": resource, "field": field, "code": code });
         if !message.is_empty() {
@@ -87,7 +87,7 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// The content type and the bytes.
+    /// The content type and the text of the body.
     pub fn content(&self) -> (&'static str, String) {
         match &self.body {
             Body::Json(value) => ("application/json; charset=utf-8", value.to_string()),
@@ -96,7 +96,7 @@ impl Answer {
         }
     }
 
-    /// The bytes of the whole answer.
+    /// Writes the whole answer.
     pub fn write(&self, stream: &mut impl Write) -> io::Result<()> {
         let (kind, body) = self.content();
         let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));

@@ -20,7 +20,7 @@ pub fn decode(text: &str) -> Option<String> {
     String::from_utf8(decoded).ok()
 }
 
-/// Encodes everything that could mean something in a query.
+/// Encodes every character that could have a meaning in a query.
 pub fn encode(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {

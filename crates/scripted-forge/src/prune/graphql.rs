@@ -10,10 +10,11 @@ use apollo_compiler::{Name, Node, Schema};
 
 use crate::document::parse;
 
-/// Which fields of which types are used; a type without fields is used as a leaf or a member.
+/// The used types and their used fields. A type without fields, such as a scalar or an input, is
+/// kept as a whole.
 type Used = BTreeMap<String, BTreeSet<String>>;
 
-/// The schema with those types and fields that the operations use.
+/// The schema, reduced to the types and fields that the operations use.
 pub fn prune(schema: &str, operations: &[&str]) -> Result<String, String> {
     let mut document = Document::parse(schema, "schema.graphql").map_err(|it| it.to_string())?;
     for definition in &mut document.definitions {
@@ -34,7 +35,8 @@ pub fn prune(schema: &str, operations: &[&str]) -> Result<String, String> {
     Ok(document.to_string())
 }
 
-/// The published schema declares a field twice, and strict parsing refuses the whole of it.
+/// Removes repeated fields: the published schema declares a field twice, and strict parsing refuses
+/// the whole schema.
 fn drop_repeated_fields(definition: &mut Definition) {
     if let Definition::ObjectTypeDefinition(object) = definition {
         let mut seen = BTreeSet::new();
@@ -64,7 +66,8 @@ fn collect(selections: &SelectionSet, used: &mut Used) {
     }
 }
 
-/// Adds the types of used fields and arguments, and to implementors the fields of interfaces.
+/// Completes the used types: adds the types of used fields and arguments, and gives each type the
+/// used fields of its interfaces.
 fn close(schema: &Schema, document: &Document, used: &mut Used) {
     loop {
         let before: usize = used.values().map(|it| it.len() + 1).sum();
@@ -102,7 +105,7 @@ fn close(schema: &Schema, document: &Document, used: &mut Used) {
     }
 }
 
-/// Inputs are kept whole: a client may set any of their fields.
+/// Marks an input as used. Inputs are kept whole, because a client may set any of their fields.
 fn use_input(schema: &Schema, name: &Name, used: &mut Used) {
     if used.insert(name.to_string(), BTreeSet::new()).is_some() {
         return;

@@ -75,7 +75,7 @@ pub const OPERATIONS: &[(&str, &str)] = &[
     ("get", "/repos/{owner}/{repo}/rules/branches/{branch}"),
 ];
 
-/// The files of `schema/` as the installed packages give them: name and content.
+/// The names and contents of the files in `schema/`, generated from the installed packages.
 pub fn from_packages(packages: &Path) -> Result<[(&'static str, String); 2], String> {
     let read = |path: &str| {
         let path = packages.join("@octokit").join(path);
@@ -101,7 +101,7 @@ pub fn from_packages(packages: &Path) -> Result<[(&'static str, String); 2], Str
     Ok([("rest.json", rest), ("github.graphql", graphql)])
 }
 
-/// An operation or schema per line, so that a change of one is a change of one line.
+/// Writes one operation or schema per line, so that a change of one of them changes one line.
 fn one_line_each(pruned: &Value) -> String {
     let operations = pruned["operations"].as_array().into_iter().flatten();
     let operations: Vec<String> = operations.map(Value::to_string).collect();

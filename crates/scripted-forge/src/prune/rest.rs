@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::OPERATIONS;
 
-/// Keys that only people read.
+/// Keys whose text is only for people.
 const PROSE: [&str; 8] = [
     "description",
     "title",
@@ -18,8 +18,8 @@ const PROSE: [&str; 8] = [
     "summary",
 ];
 
-/// The operations with the closure of their schemas. `nullable` becomes a type, because JSON Schema
-/// does not know it.
+/// The served operations, with all schemas that they refer to, directly or indirectly. `nullable`
+/// becomes a type, because JSON Schema has no such key.
 pub fn prune(description: &Value) -> Result<Value, String> {
     let mut names = BTreeSet::new();
     let mut operations = Vec::new();
@@ -118,7 +118,7 @@ fn strip_object(schema: &Map<String, Value>, names: &mut BTreeSet<String>) -> Va
     let mut kept = Map::new();
     for (key, value) in schema {
         if key == "properties" {
-            // Below here a key is the name of a property, even when it reads like prose.
+            // Below here a key is the name of a property, even if it is one of the `PROSE` keys.
             let inner = value.as_object().into_iter().flatten();
             let inner = inner.map(|(name, value)| (name.clone(), strip(value, names)));
             kept.insert(key.clone(), Value::Object(inner.collect()));

@@ -13,9 +13,9 @@ pub type Outcome = Result<Answer, Answer>;
 pub struct Context<'a> {
     pub world: &'a mut World,
     pub viewer: String,
-    /// Where the API is, without a slash at the end.
+    /// The address of the API, without a slash at the end.
     pub base: String,
-    /// Where logs are stored: another address, which must not get the token.
+    /// The address of the stored logs: another server, which must not get the token.
     pub storage: String,
     pub path: Vec<(String, String)>,
     pub query: Vec<(String, String)>,
@@ -56,7 +56,7 @@ impl Context<'_> {
         self.world.permission(repository, &self.viewer)
     }
 
-    /// The id of the repository, if the caller may do that much in it.
+    /// The id of the repository, if the caller has this permission there.
     pub fn allowed(&self, needed: Permission) -> Result<u64, Answer> {
         let repository = self.repository()?;
         if self.permission(repository) < needed {
@@ -71,7 +71,7 @@ impl Context<'_> {
         Ok(repository.id)
     }
 
-    /// The issue of the path; one that was transferred redirects.
+    /// The issue that the path names; for a transferred one, the answer is a redirect.
     pub fn issue(&self) -> Result<(&Repository, &Issue), Answer> {
         let repository = self.repository()?;
         let number = self.number("issue_number");

@@ -167,7 +167,7 @@ pub fn create_comment(context: &mut Context) -> Outcome {
     Ok(Answer::json(201, shown.unwrap_or_default()))
 }
 
-/// The comment of the path, if the caller may change it.
+/// The comment that the path names, if the caller may change it.
 fn own_comment<'a>(
     context: &'a Context,
 ) -> Result<(&'a Repository, &'a Issue, &'a Comment), Answer> {

@@ -39,7 +39,7 @@ fn get_named(context: &Context, name: &str) -> Outcome {
     Ok(Answer::json(200, context.render().label(repository, label)))
 }
 
-/// Adds labels; those the repository lacks are made, as GitHub does for people who may.
+/// Adds labels to an issue. Creates those that the repository lacks, as GitHub does.
 pub fn add(context: &mut Context) -> Outcome {
     context.issue()?;
     let id = context.allowed(Permission::Triage)?;

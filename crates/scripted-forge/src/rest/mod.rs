@@ -60,10 +60,10 @@ const HANDLERS: &[(&str, Handler)] = &[
     ("actions/re-run-workflow-failed-jobs", ci::rerun),
 ];
 
-/// The longest text GitHub takes.
+/// The longest text that GitHub accepts.
 pub const LONGEST_BODY: usize = 65_536;
 
-/// The operation that a method and path name.
+/// The operation for a method and a path, and the values of the path's parameters.
 pub fn find(method: &str, path: &str) -> Option<(&'static Operation, Vec<(String, String)>)> {
     let operations = OPERATIONS.iter().filter(|it| it.method == method);
     // A fixed word is preferred to a parameter, as in `issues/comments/1`.
@@ -112,7 +112,7 @@ pub fn judge_parameters(
     found
 }
 
-/// Does what the operation says.
+/// Calls the handler of the operation.
 pub fn perform(operation: &Operation, context: &mut Context) -> Answer {
     let handler = HANDLERS.iter().find(|(id, _)| *id == operation.id);
     let Some((_, handler)) = handler else {

@@ -184,7 +184,7 @@ pub fn merge(context: &mut Context) -> Outcome {
     ))
 }
 
-/// Refuses what GitHub would not merge, with its words.
+/// Refuses a merge that GitHub would refuse, with GitHub's message.
 fn judge_merge(context: &Context, repository: &Repository, issue: &Issue) -> Result<(), Answer> {
     let Some(pull) = &issue.pull else {
         return Err(Answer::error(404, "Not Found"));
@@ -205,7 +205,7 @@ fn judge_merge(context: &Context, repository: &Repository, issue: &Issue) -> Res
             "Changes must be made through the merge queue.",
         ));
     }
-    // Merging computes mergeability itself, whatever readers were told.
+    // A merge computes mergeability itself, whatever earlier reads answered.
     let tree = crate::world::merge::merged_tree(&repository.path, &pull.base_sha, &pull.head_sha);
     match context
         .world

@@ -8,7 +8,7 @@ use crate::world::repository::{Label, Permission, Repository};
 use crate::world::user::User;
 use crate::world::{World, stamp};
 
-/// Renders things as one viewer sees them.
+/// Renders the objects of the world as JSON of the REST API.
 #[derive(Clone, Copy)]
 pub struct Render<'a> {
     pub world: &'a World,
@@ -79,7 +79,7 @@ impl Render<'_> {
         account
     }
 
-    /// A repository; the one form has the keys of all of GitHub's.
+    /// A repository, with the keys of all forms that GitHub has for it.
     pub fn repository(&self, repository: &Repository) -> Value {
         let full = repository.full_name();
         let url = format!("{}/repos/{full}", self.base);
@@ -122,7 +122,7 @@ impl Render<'_> {
         shown
     }
 
-    /// What a viewer may do there, in the old words.
+    /// A permission as GitHub's older flags, such as `push`.
     pub fn permissions(permission: Permission) -> Value {
         json!({
             "admin": permission >= Permission::Admin, "maintain": permission >= Permission::Maintain,
@@ -226,7 +226,8 @@ impl Render<'_> {
         shown
     }
 
-    /// Private members of an organization look like strangers here: ask for the permission.
+    /// The association of an account with a repository. As on GitHub, it does not show private
+    /// members of an organization, so a client has to ask for the permission.
     pub fn association(&self, repository: &Repository, login: &str) -> &'static str {
         match self.world.permission(repository, login) {
             _ if repository.owner == login => "OWNER",

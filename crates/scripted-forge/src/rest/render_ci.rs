@@ -57,7 +57,8 @@ impl Render<'_> {
     pub fn combined_status(&self, repository: &Repository, sha: &str) -> Value {
         let statuses = repository.latest_statuses(sha);
         let has = |state: &str| statuses.iter().any(|it| it.state == state);
-        // Without any status the combined one is pending too: that is not "CI is running".
+        // Without any status, GitHub's combined state is `pending` too; it does not mean that CI is
+        // running.
         let state = match statuses.is_empty() {
             false if has("failure") || has("error") => "failure",
             false if !has("pending") => "success",

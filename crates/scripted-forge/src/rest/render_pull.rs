@@ -12,7 +12,7 @@ use crate::world::review::{ReviewComment, Thread};
 use crate::world::stamp;
 
 impl Render<'_> {
-    /// The form in lists, which knows nothing of mergeability.
+    /// A pull request as lists show it, without mergeability.
     pub fn pull_simple(&self, repository: &Repository, issue: &Issue) -> Value {
         let Some(pull) = &issue.pull else {
             return Value::Null;
@@ -60,7 +60,7 @@ impl Render<'_> {
         shown
     }
 
-    /// The whole form. Reading it is what makes GitHub find out about mergeability.
+    /// A pull request in full. Reading it makes GitHub compute mergeability.
     pub fn pull(&self, repository: &Repository, issue: &Issue) -> Value {
         let mut shown = self.pull_simple(repository, issue);
         let Some(pull) = &issue.pull else {
@@ -84,7 +84,7 @@ impl Render<'_> {
         shown
     }
 
-    /// The repository of the head may be gone, while the pull request stays.
+    /// The head of a pull request. Its repository may be gone while the pull request stays.
     fn head(&self, pull: &Pull) -> Value {
         let repository = self.world.repository_by_id(pull.head_repository);
         let owner = repository.map_or("unknown", |it| &it.owner);

@@ -106,7 +106,7 @@ pub fn required_checks(context: &mut Context) -> Outcome {
     ))
 }
 
-/// The rules of rulesets for a branch, which need not exist; everyone who may read sees them.
+/// The rules of rulesets for a branch, which need not exist. Read permission is enough to see them.
 pub fn branch_rules(context: &mut Context) -> Outcome {
     let repository = context.repository()?;
     let protection = repository.protection(context.part("branch"));

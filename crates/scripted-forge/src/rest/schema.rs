@@ -1,4 +1,4 @@
-//! GitHub's description of our operations, and the judging by it.
+//! GitHub's description of the served operations; checks requests and answers against it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -19,7 +19,7 @@ pub struct Parameter {
 
 #[derive(Debug)]
 pub struct Operation {
-    /// GitHub's name, such as `pulls/create`.
+    /// GitHub's operation id, such as `pulls/create`.
     pub id: String,
     pub method: String,
     pub path: String,
@@ -30,7 +30,7 @@ pub struct Operation {
     responses: HashMap<u16, Value>,
 }
 
-/// All operations, by the pruned description.
+/// All served operations, from the pruned description.
 pub static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
     let list = DESCRIPTION["operations"]
         .as_array()
@@ -44,7 +44,7 @@ static DESCRIPTION: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(text).unwrap_or_else(|error| stop(&format!("schema/rest.json: {error}")))
 });
 
-/// Compiled schemas by their own text: compiling takes longer than judging.
+/// Compiled schemas, by the text of the schema: compiling takes longer than validating.
 static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
 
 fn read_operation(operation: &Value) -> Operation {
@@ -89,10 +89,11 @@ impl Operation {
         given.next().is_none().then_some(values)
     }
 
-    /// What is wrong with an answer of that status.
+    /// What is wrong with an answer of this status.
     pub fn judge_answer(&self, status: u16, body: Option<&Value>) -> Vec<String> {
         let error = json!({ "$ref": "#/components/schemas/basic-error" });
-        // What any operation may answer, although the description does not repeat it each time.
+        // Any operation may answer with these, although the description does not list them
+        // everywhere.
         let general = [301, 304, 307, 401, 403, 404, 410, 422, 429];
         let schema = match self.responses.get(&status) {
             Some(schema) => schema,

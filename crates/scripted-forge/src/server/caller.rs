@@ -7,7 +7,7 @@ use super::state::{Call, State};
 use crate::http::{Answer, Request};
 use crate::world::World;
 
-/// A request that is known to be from a user.
+/// A request whose token belongs to a user.
 pub struct Caller<'a> {
     pub request: &'a Request,
     pub viewer: String,
@@ -18,7 +18,7 @@ pub struct Caller<'a> {
     pub storage: &'a str,
 }
 
-/// Runs it on the world, or a read on the outdated replica as long as that answers.
+/// Calls `run` with the world. A read gets the outdated replica instead, while there is one.
 pub fn with_world<T>(state: &mut State, writes: bool, run: impl FnOnce(&mut World) -> T) -> T {
     if writes {
         let old = (state.lag > 0).then(|| (state.world.clone(), state.lag));

@@ -11,21 +11,21 @@ use crate::http::{Answer, Body};
 pub enum Fault {
     /// The connection ends before anything is done.
     CutBefore,
-    /// It is done, and the connection ends before the answer.
+    /// The request is carried out, but the connection ends before the answer.
     CutAfter,
-    /// GraphQL data with a hole, and an error that names it.
+    /// GraphQL data with a missing part, and an error that names it.
     PartialData,
     /// 502 before anything is done.
     BadGateway,
-    /// 504 although it was done.
+    /// 504, although the request is carried out.
     GatewayTimeout,
     /// The answer comes late.
     Slow(Duration),
-    /// It is done, and the answer is no JSON.
+    /// The request is carried out, but the answer is not JSON.
     Garbage,
-    /// It is done, and the answer is a page for people.
+    /// The request is carried out, but the answer is an HTML page.
     WrongType,
-    /// It is done, and the answer has half of the JSON.
+    /// The request is carried out, but the answer has only half of the JSON.
     Truncated,
     /// 401: the token was revoked.
     Unauthorized,
@@ -74,7 +74,7 @@ impl Fault {
         }
     }
 
-    /// The answer instead of the real one; `None` cuts the connection.
+    /// The answer to send instead of the real one; `None` cuts the connection.
     pub fn spoil(self, answer: Option<Answer>, now: i64) -> Option<Answer> {
         let page = "<html><body><h1>Unicorn!</h1></body></html>";
         Some(match self {
@@ -106,7 +106,7 @@ impl Fault {
     }
 }
 
-/// Removes a part of the data, with an error in its place.
+/// Replaces a part of the data with null, and adds an error that names it.
 fn punch(mut answer: Answer) -> Answer {
     let Body::Json(body) = &mut answer.body else {
         return answer;
@@ -129,7 +129,7 @@ fn punch(mut answer: Answer) -> Answer {
     answer
 }
 
-/// Half of the JSON, as a complete answer.
+/// The same answer with only half of the JSON, and with the length of that half.
 fn truncate(answer: &Answer) -> Answer {
     let (_, text) = answer.content();
     let half: String = text.chars().take(text.chars().count() / 2).collect();

@@ -44,7 +44,7 @@ impl Server {
         let (sender, receiver) = mpsc::channel();
         let flag = Arc::clone(&stopped);
         thread::spawn(move || {
-            // Both ends of it, the time and the dropped sender, mean the same.
+            // Stop when the time is over or the sender is dropped.
             let _over = receiver.recv_timeout(limit);
             flag.store(true, Ordering::SeqCst);
             for address in [api_address, storage_address] {
@@ -119,7 +119,7 @@ fn accept(
     });
 }
 
-/// Answers one request after the other until one side ends it.
+/// Answers one request after the other until one side closes the connection.
 fn serve(
     reader: impl Read,
     mut writer: impl Write,

@@ -1,4 +1,4 @@
-//! The answers and headers of quota.
+//! The answers and headers about quota.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::graphql;
 use crate::http::Answer;
 use crate::world::quota::{Exceeded, Rate, Resource};
 
-/// The headers that every answer has.
+/// Adds the quota headers, which every answer has.
 pub fn with_rate(mut answer: Answer, rate: Rate, resource: Resource) -> Answer {
     for (name, value) in [
         ("X-RateLimit-Limit", rate.limit.to_string()),
@@ -22,7 +22,7 @@ pub fn with_rate(mut answer: Answer, rate: Rate, resource: Resource) -> Answer {
     answer
 }
 
-/// What GitHub answers when a limit is reached: GraphQL's first limit comes with status 200.
+/// What GitHub answers when a limit is reached. GraphQL reports its primary limit with status 200.
 pub fn refuse(exceeded: Exceeded, resource: Resource) -> Answer {
     let used_up = "API rate limit already exceeded for user.";
     let too_fast =

@@ -17,7 +17,7 @@ const VERSION: &str = "2022-11-28";
 #[derive(Debug)]
 pub struct Responder {
     state: Mutex<State>,
-    /// Where logs are, as a client reaches it.
+    /// The address of the stored logs, as a client reaches it.
     storage: String,
 }
 
@@ -107,7 +107,7 @@ impl Responder {
         rest_call::answer(state, &caller)
     }
 
-    /// The log of a job. Whoever stores it must not get a token.
+    /// The log of a job. The storage must not be sent a token.
     pub fn stored_log(&self, request: &Request) -> Answer {
         let mut state = self.state();
         if request.header("authorization").is_some() {

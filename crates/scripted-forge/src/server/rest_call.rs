@@ -15,16 +15,16 @@ use crate::world::quota::Resource;
 use crate::world::repository::Permission;
 
 /// A request whose operation is known.
-struct Asked<'a> {
+struct MatchedRequest<'a> {
     caller: &'a Caller<'a>,
     operation: &'static Operation,
-    /// The path with the name of the repository.
+    /// The path, with the repository by name instead of by id.
     path: String,
     parts: Vec<(String, String)>,
     fault: Option<Fault>,
 }
 
-/// What a request says, after its judgement.
+/// The query and the body of a request that was checked.
 struct Input {
     query: Vec<(String, String)>,
     body: Value,
@@ -41,15 +41,15 @@ pub fn answer(state: &mut State, caller: &Caller) -> (Answer, Option<Fault>) {
         return (Answer::error(404, "Not Found"), None);
     };
     let fault = state.take_fault(&[&operation.id]);
-    let asked = Asked {
+    let matched = MatchedRequest {
         caller,
         operation,
         path,
         parts,
         fault,
     };
-    let (answer, cost) = match asked.input(state) {
-        Ok(input) => asked.perform(state, input),
+    let (answer, cost) = match matched.input(state) {
+        Ok(input) => matched.perform(state, input),
         Err(refusal) => (refusal, 0),
     };
     let viewer = &caller.viewer;
@@ -65,8 +65,8 @@ pub fn answer(state: &mut State, caller: &Caller) -> (Answer, Option<Fault>) {
     (answer, fault)
 }
 
-impl Asked<'_> {
-    /// Reads and judges the request, or answers it at once.
+impl MatchedRequest<'_> {
+    /// Reads and checks the request. The error is an answer that is sent at once.
     fn input(&self, state: &mut State) -> Result<Input, Answer> {
         let (request, operation) = (self.caller.request, self.operation);
         if let Some(fault) = self.fault.filter(|it| !it.takes_effect()) {
@@ -104,7 +104,7 @@ impl Asked<'_> {
         })
     }
 
-    /// Carries it out within the quota; the answer and what it cost.
+    /// Performs the request within the quota; returns the answer and its cost.
     fn perform(&self, state: &mut State, input: Input) -> (Answer, u64) {
         let (caller, operation) = (self.caller, self.operation);
         let writes = caller.request.method != "GET";
@@ -157,7 +157,7 @@ impl Asked<'_> {
         if !writes && answer.status == 200 {
             answer = with_tag(answer, caller.request);
             if answer.status == 304 {
-                // What has not changed is free.
+                // An unchanged answer is free.
                 state.world.quota.rate(viewer, Resource::Core, now).used -= cost;
                 cost = 0;
             }
@@ -167,7 +167,7 @@ impl Asked<'_> {
     }
 }
 
-/// Turns the form with the id of a repository, which redirects and links have, into the usual one.
+/// Replaces the id of a repository in a path, as redirects and links have it, with its name.
 fn by_name(world: &World, path: &str) -> String {
     let found = path.strip_prefix("/repositories/").and_then(|rest| {
         let (id, rest) = rest.split_once('/').unwrap_or((rest, ""));
@@ -178,12 +178,12 @@ fn by_name(world: &World, path: &str) -> String {
     found.unwrap_or_else(|| path.to_owned())
 }
 
-/// What follows the name of the repository.
+/// The part of the path after the name of the repository.
 fn rest_of(path: &str) -> String {
     path.splitn(5, '/').nth(4).unwrap_or_default().to_owned()
 }
 
-/// The way to a repository that was renamed, for those who may see it.
+/// The redirect to a repository that was renamed, if the caller may see it.
 fn redirect(
     world: &World,
     caller: &Caller,

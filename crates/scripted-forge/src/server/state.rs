@@ -1,14 +1,14 @@
-//! The world behind the server, and the record of what was asked.
+//! The state of the server: the world, planned faults, recorded requests.
 
 use serde_json::Value;
 
 use super::fault::Fault;
 use crate::world::World;
 
-/// A request and what came of it.
+/// A request and its outcome.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// GitHub's name of the operation, or `graphql`.
+    /// GitHub's operation id, or `graphql`.
     pub operation: String,
     /// The root fields of a GraphQL request.
     pub fields: Vec<String>,
@@ -17,7 +17,7 @@ pub struct Call {
     pub viewer: String,
     /// The status of the answer before a fault spoiled it.
     pub status: u16,
-    /// What it took of the quota: requests in REST, points in GraphQL.
+    /// What it used of the quota: requests in REST, points in GraphQL.
     pub cost: u64,
     pub fault: Option<Fault>,
 }
@@ -25,7 +25,7 @@ pub struct Call {
 /// A change that took effect, whether or not the client learnt of it.
 #[derive(Clone, Debug)]
 pub struct Write {
-    /// GitHub's name of the operation or mutation.
+    /// GitHub's operation id, or the name of the mutation.
     pub operation: String,
     pub viewer: String,
     pub path: String,
@@ -36,7 +36,7 @@ pub struct Write {
 #[derive(Clone, Debug)]
 pub struct PlannedFault {
     pub operation: String,
-    /// How many matching requests still come before it.
+    /// How many matching requests still come before the fault applies.
     pub before: u32,
     pub fault: Fault,
     pub repeats: bool,
@@ -71,7 +71,7 @@ impl State {
         }
     }
 
-    /// Lets so many matching requests pass, and then spoils one, or all.
+    /// Lets `before` matching requests pass, then applies the fault to the next one, or to all.
     pub fn plan_fault(&mut self, operation: &str, before: u32, fault: Fault, repeats: bool) {
         let operation = operation.to_owned();
         self.faults.push(PlannedFault {
@@ -82,7 +82,7 @@ impl State {
         });
     }
 
-    /// The fault for a request with these names, if its turn has come.
+    /// The fault for a request that matches these names, if one is due.
     pub fn take_fault(&mut self, names: &[&str]) -> Option<Fault> {
         let mut due = None;
         for (index, planned) in self.faults.iter_mut().enumerate() {

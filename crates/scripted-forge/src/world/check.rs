@@ -17,7 +17,7 @@ pub struct Check {
     pub id: u64,
     pub sha: String,
     pub name: String,
-    /// GitHub's word in REST: `queued`, `in_progress`, `completed`.
+    /// The status as REST names it: `queued`, `in_progress`, `completed`.
     pub status: String,
     pub conclusion: Option<String>,
     pub started_at: i64,
@@ -56,7 +56,7 @@ pub struct Run {
 }
 
 impl Check {
-    /// A skipped or neutral job counts as success.
+    /// Whether the check succeeded; a skipped or neutral job counts as success.
     pub fn passes(&self) -> bool {
         let good = ["success", "skipped", "neutral"];
         self.conclusion
@@ -105,7 +105,8 @@ impl Repository {
         Some("SUCCESS")
     }
 
-    /// Whether a required check of that name has succeeded; `None` when it did not end yet.
+    /// Whether a required check of that name has succeeded; `None` if it is missing or has not
+    /// ended yet.
     pub fn required_result(&self, sha: &str, name: &str) -> Option<bool> {
         if let Some(check) = self.latest_checks(sha).iter().find(|it| it.name == name) {
             return check.conclusion.as_ref().map(|_| check.passes());
@@ -128,7 +129,7 @@ impl Repository {
         found
     }
 
-    /// Status and conclusion of a run follow from those of its jobs.
+    /// The status and conclusion of a run, which follow from those of its jobs.
     pub fn run_state(&self, run: &Run) -> (&'static str, Option<&'static str>) {
         let jobs = self.jobs(run);
         if jobs.iter().any(|it| it.conclusion.is_none()) {

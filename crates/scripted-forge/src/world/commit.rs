@@ -1,4 +1,4 @@
-//! Commits: making them in a bare repository, and reading about them.
+//! Creates commits in a bare repository, and reads about them.
 
 use std::path::Path;
 
@@ -23,8 +23,8 @@ pub struct Size {
     pub commits: u64,
 }
 
-/// Commits these files on top of a branch, which is made from `start` when it is new. An empty text
-/// deletes the file.
+/// Commits these files on top of a branch, which is created from `start` if it is new. An empty
+/// text deletes the file.
 pub fn commit(
     repository: &Path,
     branch: &str,
@@ -84,7 +84,7 @@ pub fn commit_info(repository: &Path, sha: &str) -> Option<CommitInfo> {
     })
 }
 
-/// The full name of what a client calls a commit: a name of a branch, or an abbreviation.
+/// The full hash of a commit that a client names by a branch or by an abbreviated hash.
 pub fn resolve(repository: &Path, name: &str) -> Option<String> {
     let name = name.strip_prefix("heads/").unwrap_or(name);
     let heads = format!("refs/heads/{name}^{{commit}}");

@@ -3,7 +3,7 @@
 use super::World;
 use super::pull::Pull;
 
-/// The text as it was from a point in time.
+/// The title and body from a point in time on, until the next revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revision {
     pub at: i64,
@@ -15,7 +15,7 @@ pub struct Revision {
 #[derive(Clone, Debug)]
 pub struct Event {
     pub id: u64,
-    /// GitHub's word: `labeled`, `closed`, `renamed` and so on.
+    /// GitHub's name of the event: `labeled`, `closed`, `renamed` and so on.
     pub name: &'static str,
     pub actor: String,
     pub at: i64,
@@ -51,7 +51,7 @@ pub struct Issue {
     pub labels: Vec<String>,
     pub events: Vec<Event>,
     pub comments: Vec<Comment>,
-    /// Branches made for it, by id and name.
+    /// The ids and names of the branches that were created for the issue.
     pub linked_branches: Vec<(u64, String)>,
     pub pull: Option<Pull>,
 }
@@ -70,7 +70,7 @@ impl Issue {
         self.revisions.get(1..).and_then(<[Revision]>::last)
     }
 
-    /// Changes the text; an unchanged one is no revision.
+    /// Changes the title or body; adds no revision if both are unchanged.
     pub fn edit(&mut self, by: &str, title: Option<&str>, body: Option<&str>, at: i64, id: u64) {
         let title = title.unwrap_or(self.title()).to_owned();
         let body = body.unwrap_or(self.body()).to_owned();
@@ -125,7 +125,7 @@ impl Issue {
         }
     }
 
-    /// Whether the label was there.
+    /// Removes a label; returns whether it was there.
     pub fn remove_label(&mut self, by: &str, label: &str, at: i64, id: u64) -> bool {
         let before = self.labels.len();
         self.labels.retain(|it| !it.eq_ignore_ascii_case(label));
@@ -221,7 +221,8 @@ impl World {
         id
     }
 
-    /// Changes an issue with the time and a fresh id for its event; `false` when it is absent.
+    /// Calls `change` with an issue, the time and a new id for its event; `false` if there is no
+    /// such issue.
     pub fn change_issue(
         &mut self,
         repository: u64,

@@ -15,7 +15,7 @@ pub enum Method {
     Rebase,
 }
 
-/// Who merges how.
+/// How to merge, with which text, and by which account.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     pub method: Method,
@@ -37,7 +37,7 @@ pub enum MergeState {
 }
 
 impl MergeState {
-    /// REST's word.
+    /// The state as REST names it.
     pub fn rest(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -50,7 +50,7 @@ impl MergeState {
         }
     }
 
-    /// GraphQL's word: a draft is only blocked there.
+    /// The state as GraphQL names it: a draft is only `BLOCKED` there.
     pub fn graphql(self) -> &'static str {
         match self {
             Self::Unknown => "UNKNOWN",
@@ -70,7 +70,7 @@ pub fn merged_tree(repository: &Path, base: &str, head: &str) -> Option<String> 
 }
 
 impl World {
-    /// Mergeability as a client reads it: unknown until it was asked for often enough.
+    /// Mergeability as a client reads it: unknown for the first reads after a change.
     pub fn read_mergeable(&self, repository: &Repository, issue: &Issue) -> Option<bool> {
         let pull = issue.pull.as_ref().filter(|_| issue.is_open)?;
         let left = pull.unknown_reads.get();
@@ -86,7 +86,7 @@ impl World {
         Some(*merges)
     }
 
-    /// Whether it could be merged, and what is in the way.
+    /// Whether a pull request could be merged, and what is in the way.
     pub fn merge_state(
         &self,
         repository: &Repository,
@@ -121,7 +121,8 @@ impl World {
         }
     }
 
-    /// Merges into the base branch; what may forbid it was asked before. `None` when it conflicts.
+    /// Merges into the base branch. The caller has checked that the merge is allowed. `None` when
+    /// it conflicts.
     pub fn merge(&mut self, repository: u64, number: u64, request: &Request) -> Option<String> {
         self.sync();
         let found = self.repository_by_id(repository)?;
@@ -196,7 +197,8 @@ impl World {
         }
     }
 
-    /// The issues that a pull request into the default branch closes, by the words of its text.
+    /// The issues that a pull request closes by words such as `Closes #1` in its text. Only a merge
+    /// into the default branch closes issues.
     fn closed_with(&self, repository: u64, number: u64) -> Vec<u64> {
         let found = self.repository_by_id(repository);
         let text = found.and_then(|repository| {
@@ -253,7 +255,7 @@ fn is_blocked(world: &World, repository: &Repository, pull: &Pull) -> bool {
             .is_some_and(|it| it != "APPROVED")
 }
 
-/// The commits of the head, one after the other on top of the base.
+/// Applies the commits of the head, one after the other, on top of the base; returns the new tip.
 fn rebased(repository: &Path, base: &str, head: &str) -> Option<String> {
     let range = format!("{base}..{head}");
     let commits = git(

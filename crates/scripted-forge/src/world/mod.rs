@@ -23,7 +23,7 @@ use quota::Quota;
 use repository::Repository;
 use user::User;
 
-/// The world. A copy of it is how an outdated replica answers.
+/// Everything that the forge knows. An outdated replica is a copy of it.
 #[derive(Clone, Debug)]
 pub struct World {
     /// Where the repositories are.
@@ -31,10 +31,10 @@ pub struct World {
     pub users: Vec<User>,
     pub repositories: Vec<Repository>,
     pub quota: Quota,
-    /// How often mergeability is unknown after a change of the head or the base.
+    /// How many reads answer that mergeability is unknown, after a change of the head or the base.
     pub unknown_reads: u32,
     last_id: u64,
-    /// Whether a head merges into a base: git need not be asked twice about the same commits.
+    /// Whether a head merges into a base: git is asked only once about the same commits.
     mergeability: RefCell<HashMap<(String, String), bool>>,
     /// Seconds the clock was put forward.
     pub(crate) forward: i64,
@@ -59,7 +59,7 @@ impl World {
         Timestamp::now().as_second() + self.forward
     }
 
-    /// A number that nothing else has.
+    /// A new unique id.
     pub fn new_id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id

@@ -1,4 +1,4 @@
-//! Global node ids, and finding what they name.
+//! Global node ids, and the objects that they name.
 
 use super::World;
 use super::issue::Issue;
@@ -16,7 +16,7 @@ pub enum Found<'a> {
     Thread(&'a Repository, &'a Issue, &'a Thread),
 }
 
-/// Clients must treat it as opaque.
+/// A global node id; clients must treat it as opaque.
 pub fn node_id(prefix: &str, id: u64) -> String {
     format!("{prefix}_kwDO{id:010x}")
 }
@@ -53,7 +53,8 @@ impl World {
 }
 
 impl Found<'_> {
-    /// The repository it belongs to, whose permissions decide who sees it.
+    /// The repository that the node belongs to; its permissions decide whether an account sees the
+    /// node.
     pub fn repository(&self) -> Option<&Repository> {
         match self {
             Self::User(_) => None,
@@ -83,7 +84,7 @@ impl User {
 }
 
 impl Issue {
-    /// A pull request has the id of its pull request, not of its issue.
+    /// For a pull request, the id of the pull request, not of its issue.
     pub fn node_id(&self) -> String {
         match &self.pull {
             Some(pull) => node_id("PR", pull.id),

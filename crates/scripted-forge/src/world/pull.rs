@@ -31,7 +31,7 @@ pub struct Pull {
     pub reviews: Vec<Review>,
     pub threads: Vec<Thread>,
     pub queued: Option<QueueEntry>,
-    /// How often mergeability is still answered with "unknown".
+    /// How many more reads answer that mergeability is unknown.
     pub unknown_reads: Cell<u32>,
 }
 
@@ -45,7 +45,7 @@ pub enum OpenError {
     Exists { label: String },
 }
 
-/// What to open.
+/// A pull request to open.
 #[derive(Clone, Debug)]
 pub struct Draft<'a> {
     pub author: &'a str,
@@ -135,7 +135,7 @@ impl World {
         Ok(number)
     }
 
-    /// Marks it as a draft or as ready.
+    /// Marks a pull request as a draft or as ready.
     pub fn set_draft(&mut self, repository: u64, number: u64, draft: bool, by: &str) {
         self.change_issue(repository, number, |issue, at, id| {
             let changed = issue.pull.as_mut().filter(|it| it.draft != draft);

@@ -11,7 +11,7 @@ pub struct QueueEntry {
 }
 
 impl World {
-    /// Puts a pull request at the end of the queue; an entry stays where it is.
+    /// Puts a pull request at the end of the queue; one that is already queued keeps its place.
     pub fn enqueue(&mut self, repository: u64, number: u64, by: &str) {
         let id = self.new_id();
         self.change_issue(repository, number, |issue, at, event| {
@@ -46,7 +46,7 @@ impl World {
         entries.into_iter().map(|(_, number)| number).collect()
     }
 
-    /// Merges the next entry, or with `passes` false removes it as failed; returns its number.
+    /// Merges the next entry, or removes it as failed unless `passes`; returns its number.
     pub fn advance_queue(&mut self, repository: u64, base: &str, passes: bool) -> Option<u64> {
         let number = *self.queue(repository, base).first()?;
         let mut by = String::new();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The two budgets a client shares with all other tools of its user.
+/// The two quotas, which a client shares with all other tools of its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Resource {
     /// REST, counted in requests.
@@ -21,7 +21,7 @@ impl Resource {
     }
 }
 
-/// What is left for a user.
+/// A user's quota of one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     pub limit: u64,
@@ -35,12 +35,12 @@ impl Rate {
     }
 }
 
-/// Which limit a request would break.
+/// The limit that a request would exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exceeded {
-    /// The budget of the hour.
+    /// The quota of the hour.
     Primary,
-    /// Too much in a minute, or too many writes.
+    /// Too many points or writes in a minute, or too many writes in an hour.
     Secondary,
 }
 
@@ -54,7 +54,7 @@ type Past = (i64, Resource, u64, bool);
 pub struct Quota {
     rates: BTreeMap<(String, Resource), Rate>,
     past: BTreeMap<String, Vec<Past>>,
-    /// Secondary limits are not applied, for a test that is faster than a client may be.
+    /// Whether secondary limits are off, for tests that send requests faster than a client may.
     pub no_secondary: bool,
 }
 

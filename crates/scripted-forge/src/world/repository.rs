@@ -57,14 +57,14 @@ pub struct Label {
 pub struct Protection {
     /// Names of checks that must succeed before a merge.
     pub required_checks: Vec<String>,
-    /// Names of checks that a ruleset requires, beside the protection.
+    /// Names of checks that a ruleset requires, in addition to the branch protection.
     pub ruleset_checks: Vec<String>,
-    /// The head must contain the newest base.
+    /// Whether the head must contain the newest base.
     pub strict: bool,
     pub required_approvals: usize,
-    /// A push dismisses approvals.
+    /// Whether a push dismisses approvals.
     pub dismiss_stale: bool,
-    /// Merges go through the merge queue.
+    /// Whether merges go through the merge queue.
     pub queue: bool,
 }
 
@@ -97,15 +97,16 @@ pub struct Repository {
     pub protections: BTreeMap<String, Protection>,
     pub labels: Vec<Label>,
     pub issues: Vec<Issue>,
-    /// Numbers of issues that were transferred, with the id of the new repository and the number.
+    /// The transferred issues: the old number, then the id of the new repository and the number
+    /// there.
     pub transferred: BTreeMap<u64, (u64, u64)>,
     pub checks: Vec<Check>,
     pub statuses: Vec<Status>,
     pub runs: Vec<Run>,
     pub workflows: Vec<Workflow>,
-    /// Pushes made with the token of Actions start no workflow.
+    /// Whether pushes start workflows. Pushes made with the token of Actions do not.
     pub pushes_start_ci: bool,
-    /// The branches as they were when the forge last looked.
+    /// The tips of the branches at the last sync with git.
     pub branches: BTreeMap<String, String>,
     pub created_at: i64,
     pub pushed_at: i64,
@@ -147,7 +148,7 @@ impl Repository {
     }
 }
 
-/// What a push meets: without the scope, no workflow file may change.
+/// The hook that checks pushes: without the `workflow` scope, no workflow file may change.
 const PRE_RECEIVE: &str = r#"#!/bin/sh
 [ -e no-workflow-scope ] || exit 0
 empty=4b825dc642cb6eb9a060e54bf8d69288fbee4904
@@ -192,7 +193,7 @@ impl World {
             .find(|it| it.id == id && !it.deleted)
     }
 
-    /// What the user may do there: everyone reads what is public.
+    /// What a user may do in a repository; every account may read a public one.
     pub fn permission(&self, repository: &Repository, login: &str) -> Permission {
         if repository.owner == login {
             return Permission::Admin;
@@ -206,7 +207,7 @@ impl World {
         own.unwrap_or(Permission::None).max(public)
     }
 
-    /// Makes a bare repository; a fork gets everything its parent has.
+    /// Creates a bare repository; a fork gets everything its parent has.
     pub fn add_repository(&mut self, owner: &str, name: &str, parent: Option<u64>) -> u64 {
         let id = self.new_id();
         let path = self.root.join(format!("{owner}-{name}-{id}.git"));

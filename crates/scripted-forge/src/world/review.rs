@@ -14,7 +14,7 @@ pub enum ReviewState {
 }
 
 impl ReviewState {
-    /// GraphQL's word.
+    /// The state as GraphQL names it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Approved => "APPROVED",
@@ -31,7 +31,7 @@ pub struct Review {
     pub author: String,
     pub state: ReviewState,
     pub body: String,
-    /// The head at that time; it stays when the head moves.
+    /// The head at the time of the review; it does not change when the head moves.
     pub commit: String,
     pub at: i64,
 }
@@ -53,7 +53,7 @@ pub struct Thread {
     pub line: u64,
     pub commit: String,
     pub resolved_by: Option<String>,
-    /// A push changed the file, so the thread has no line any more.
+    /// Whether a push changed the file, so that the thread has no line any more.
     pub outdated: bool,
     pub comments: Vec<ReviewComment>,
 }
@@ -157,7 +157,7 @@ impl World {
             let had_opinion = latest
                 .iter()
                 .any(|it| it.author == review.author && it.state != ReviewState::Commented);
-            // A comment does not take an opinion back.
+            // A mere comment does not replace an earlier approval or request for changes.
             if review.state == ReviewState::Commented && had_opinion {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Sees pushes: compares the branches in git with what is known.
+//! Notices pushes: compares the branches in git with the known ones.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -9,8 +9,8 @@ use super::pull::Pull;
 use super::review::ReviewState;
 use crate::git::{git, git_with, try_git};
 
-/// A pull request whose head or base is not where it was.
-struct Moved {
+/// A pull request whose head or base has moved.
+struct MovedPull {
     repository: u64,
     number: u64,
     /// The new tips; `None` for a branch that was deleted.
@@ -19,7 +19,7 @@ struct Moved {
 }
 
 impl World {
-    /// Reads all branches from git and draws the consequences for pull requests.
+    /// Reads all branches from git, and updates the pull requests accordingly.
     pub fn sync(&mut self) {
         let mut changed = false;
         let now = self.now();
@@ -39,7 +39,7 @@ impl World {
         }
     }
 
-    fn moved_pulls(&self) -> Vec<Moved> {
+    fn moved_pulls(&self) -> Vec<MovedPull> {
         let mut found = Vec::new();
         for repository in self.repositories.iter().filter(|it| !it.deleted) {
             for issue in repository.issues.iter().filter(|it| it.is_open) {
@@ -49,7 +49,7 @@ impl World {
                 let base = repository.branches.get(&pull.base_ref).cloned();
                 if head.as_ref() != Some(&pull.head_sha) || base.as_ref() != Some(&pull.base_sha) {
                     let (repository, number) = (repository.id, issue.number);
-                    found.push(Moved {
+                    found.push(MovedPull {
                         repository,
                         number,
                         head,
@@ -61,7 +61,7 @@ impl World {
         found
     }
 
-    fn follow(&mut self, moved: &Moved, contained: &mut HashMap<(String, String), bool>) {
+    fn follow(&mut self, moved: &MovedPull, contained: &mut HashMap<(String, String), bool>) {
         let Some(repository) = self.repository_by_id(moved.repository) else {
             return;
         };
@@ -126,7 +126,7 @@ impl World {
             }
             issue.record(event(id, "head_ref_pushed", &author, at));
         });
-        // Someone may have merged it with git alone.
+        // The pull request may have been merged with git alone.
         let is_contained = *contained
             .entry((head.clone(), base.clone()))
             .or_insert_with(|| {

@@ -18,9 +18,9 @@ pub struct User {
     pub login: String,
     pub kind: Kind,
     pub token: String,
-    /// A token that has expired or was revoked answers 401.
+    /// Whether the token is valid; with an invalid one, requests get 401.
     pub token_works: bool,
-    /// A deleted account is no author any more.
+    /// Whether the account is deleted; what it wrote then has no author.
     pub deleted: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Checks that orange's files are on disks that keep them.
+//! Checks that orange's files are on safe and permanent file systems.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use orange_store::{FileSystem, file_system_of};
 use super::{Checkup, Health};
 use crate::admin::Admin;
 
-/// The fix for a home in the wrong place.
+/// The fix for a home on an unsuitable file system.
 const CHOOSE_LOCAL_HOME: &str =
     "choose a home on a local disk, for example `export ORANGE_HOME=/var/lib/orange`";
 
 impl Admin {
-    /// Checks the file systems of the home, the worktrees and the repositories. Reports success
-    /// for the home only.
+    /// Checks the file systems of the home, the worktrees and the repositories. The home always
+    /// gets an entry, the others only if there is a problem.
     pub(crate) fn check_disks(&self, projects: &[Project], found: &mut Vec<Checkup>) {
         let home = self.context.home.path();
         found.push(match file_system_at(home) {
@@ -54,7 +54,7 @@ impl Admin {
     }
 }
 
-/// Reports a problem with a location that holds files but no database.
+/// Warns about an unsuitable file system under a directory that has no database in it.
 fn check_files_location(what: &str, path: &Path, fix: &str) -> Option<Checkup> {
     match file_system_at(path).ok()? {
         FileSystem::Unsafe { kind } => {
@@ -84,7 +84,7 @@ fn check_temporary_location(
     Some(Checkup::new(what, Health::Warning, message).with_fix(fix))
 }
 
-/// The file system of the path; a folder that does not exist yet will be on its parent's.
+/// The file system of the path; for a path that does not exist yet, of its nearest existing parent.
 fn file_system_at(path: &Path) -> Result<FileSystem, String> {
     let existing = path.ancestors().find(|it| it.exists());
     let existing = existing.unwrap_or(Path::new("/"));

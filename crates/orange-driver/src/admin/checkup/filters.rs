@@ -1,4 +1,4 @@
-//! Finds projects whose filters are not run.
+//! Finds projects whose git filters orange does not run.
 
 use orange_config::Project;
 

@@ -5,10 +5,11 @@ use orange_config::Project;
 use super::{Checkup, Health};
 use crate::admin::Admin;
 
-/// A clock that is off by more than this makes ages and limits wrong.
+/// The largest difference to GitHub's clock that is not reported. A larger one makes ages and
+/// limits wrong.
 const MAX_SKEW_SECONDS: i64 = 60;
 
-/// A quota below this part of its limit is worth a warning.
+/// A quota is reported as low when less than one part in this many of its limit is left.
 const LOW_QUOTA_PARTS: u64 = 10;
 
 impl Admin {

@@ -125,11 +125,12 @@ impl Admin {
         }
     }
 
-    /// What was moved aside. Earlier versions also moved the git directories of submodules there,
-    /// which may have the only copy of a commit.
+    /// What is in the folder of files that were moved aside. Earlier versions of orange also moved
+    /// the git directories of submodules there; these may have the only copy of a commit.
     fn set_aside_files(&self) -> [Leftovers; 2] {
         let folder = self.context.home.set_aside();
-        // Submodules may lie at any depth, by their names.
+        // The name of a submodule can contain slashes, so its git directory can be at any depth
+        // below `modules`.
         let has_repository = |it: &PathBuf| it.join("modules").is_dir();
         let (repositories, files): (Vec<PathBuf>, Vec<PathBuf>) =
             entries(&folder).into_iter().partition(has_repository);

@@ -1,4 +1,4 @@
-//! Checks what agents need, before a task has to wait for it.
+//! Checks that everything agents need is ready, before a task needs it.
 
 mod disks;
 mod filters;
@@ -242,7 +242,7 @@ impl Admin {
         }
     }
 
-    /// The last line that a program prints about its version.
+    /// The last line that a program prints when it is asked for its version.
     fn read_version(&self, program: &OsStr, flag: &str) -> Result<String, String> {
         let invocation = Invocation::new(program, self.context.environment.passed_variables([]));
         let invocation = invocation.arguments([flag]).timeout(VERSION_TIMEOUT);
@@ -257,7 +257,8 @@ impl Admin {
     }
 }
 
-/// A finding about `config.toml`; the harnesses of projects cannot be checked without it.
+/// A finding about an invalid `config.toml`, without which the harnesses of projects cannot be
+/// checked.
 fn broken_settings(error: &DriverError) -> Checkup {
     let fix = error.report().hints.join("; ");
     Checkup::new("config.toml", Health::Error, error.to_string()).with_fix(fix)

@@ -36,7 +36,8 @@ impl Admin {
         }
     }
 
-    /// Reports the branches of ended tasks that the default branch contains.
+    /// Reports the branches of finished tasks that are merged into the default branch and still
+    /// exist.
     fn check_merged_branches(&self, project: &Project) -> Option<Checkup> {
         // Other checks report problems with the database or the repository.
         let store = Store::open_read_only(&self.context.home).ok()?;

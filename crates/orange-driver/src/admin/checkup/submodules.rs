@@ -13,8 +13,8 @@ impl Admin {
         }
     }
 
-    /// The git directories that were kept when worktrees were removed. Another check reports a
-    /// repository that cannot be opened.
+    /// The git directories of submodules that were kept when their worktrees were removed. Another
+    /// check reports a repository that cannot be opened.
     fn kept_submodules(&self, project: &Project) -> Option<Checkup> {
         let kept = self.workspaces.open_repository(project).ok()?;
         let kept = kept.kept_submodules();
@@ -30,7 +30,8 @@ impl Admin {
     }
 }
 
-/// git does not check out the submodules of a new worktree, so a script of the project has to.
+/// Warns about a project that has submodules but no setup script: git does not check out the
+/// submodules of a new worktree.
 fn empty_submodules(project: &Project) -> Option<Checkup> {
     if !project.setup.is_empty() || !project.path.join(".gitmodules").is_file() {
         return None;

@@ -27,8 +27,8 @@ const PERFORMER_TIMEOUT: Duration = Duration::from_secs(3);
 impl Admin {
     /// Stops everything, saves and exports work, and removes what orange has put on this machine.
     ///
-    /// The binary stays. Anything that cannot be saved stays too, and so does the home; the report
-    /// lists it, and another call finishes the removal.
+    /// The binary stays. If something cannot be saved, it stays too, and so does the home. The
+    /// report lists what stays, and another call finishes the removal.
     pub fn uninstall(&self, plan: &UninstallPlan) -> Result<UninstallReport, DriverError> {
         self.callers.require_user("uninstall orange")?;
         let mut report = UninstallReport::default();
@@ -57,7 +57,7 @@ impl Admin {
         self.stop_tmux(&mut report);
         if report.problems.is_empty() {
             self.report_progress("removing orange's home directory");
-            // An open database would be written again when it is closed.
+            // Close the database first: closing it later would write its files again.
             drop(store);
             report.left = export::empty_home(&self.context.home, &plan.export)?;
             report.is_removed = report.left.is_empty();
@@ -175,7 +175,8 @@ fn stored_tasks(store: &Store) -> Result<Vec<StoredTask>, DriverError> {
     tasks.collect()
 }
 
-/// The lock of a task's performer, so that nothing is performed for the task any more.
+/// Takes the performer lock of a task, so that no process performs its effects any more. `None` if
+/// the task has no directory.
 fn lock_task(stored: &StoredTask) -> Result<Option<Lock>, DriverError> {
     let directory: &Path = &stored.directory;
     if !directory.exists() {

@@ -62,9 +62,9 @@ const EMPTIED: [&str; 7] = [
     "harnesses",
 ];
 
-/// The directory beside the home for your own files: that of an interrupted attempt, else a new
-/// one. If the home is a link, the directory is beside the link's target: a file can be renamed only
-/// within its disk.
+/// The directory for your own files, beside the home: the one of an interrupted attempt, else a new
+/// one. If the home is a link, the directory is beside the link's target, because a file can be
+/// renamed only within its disk.
 pub(super) fn folder(home: &Home) -> PathBuf {
     let home = real_path(home);
     let name = home.file_name().unwrap_or(OsStr::new("orange"));
@@ -152,8 +152,8 @@ pub(super) fn empty_home(home: &Home, export: &Path) -> Result<Vec<PathBuf>, Dri
     Ok(left)
 }
 
-/// Removes a directory and those below it, as far as no file is in them. What is left is reported
-/// later.
+/// Removes the empty directories in a directory, at any depth, and then the directory itself if it
+/// is empty. What is left is reported later.
 fn remove_empty(folder: &Path) {
     for path in entries(folder) {
         if path.is_dir() && !path.is_symlink() {
@@ -163,7 +163,8 @@ fn remove_empty(folder: &Path) {
     let _left = fs::remove_dir(folder);
 }
 
-/// The directories of worktrees in the home; orange's own ones there begin with a dot.
+/// The directories of worktrees in the home; the names of orange's other directories there begin
+/// with a dot.
 pub(super) fn worktrees(home: &Home) -> Vec<PathBuf> {
     unhidden(&home.workspaces())
 }

@@ -263,8 +263,8 @@ impl Admin {
     }
 }
 
-/// Adds a worktree to what is removed or to what is kept, by the rules of the removal itself.
-/// `is_released` says whether its work is saved first.
+/// Adds a worktree to the plan, as one to remove or as one to keep, by the same rules as the
+/// removal itself. With `is_released`, the removal saves the work in it first.
 fn plan_worktree(plan: &mut UninstallPlan, git: &Git, path: PathBuf, is_released: bool) {
     let read = || -> Result<Result<WorktreeToRemove, Vec<String>>, GitError> {
         let worktree = git.worktree(&path)?;
@@ -337,7 +337,7 @@ fn open_worktree(path: &Path, environment: &Environment) -> Result<Option<Git>, 
     }
 }
 
-/// A path without links, for comparing; the home may be behind one.
+/// A path without symbolic links, for comparisons: the home itself may be a link.
 fn real_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

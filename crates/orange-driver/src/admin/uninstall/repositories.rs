@@ -24,7 +24,7 @@ impl Admin {
         report: &mut UninstallReport,
     ) -> Result<BTreeSet<PathBuf>, DriverError> {
         let mut kept = BTreeSet::new();
-        // Also where the repository or the project is gone.
+        // Keep these worktrees even if their repository or project is gone.
         for task in unstopped {
             kept.extend(store.workspace_of(task)?.map(|it| real_path(&it.path)));
         }
@@ -72,8 +72,9 @@ impl Admin {
             return Ok(());
         }
         self.report_progress(&format!("saving the work of {}", task.id));
-        // A teardown script that failed blocks nothing; its output is in `teardown.log`. A process
-        // that could not be ended may still write, so it keeps the worktree.
+        // A teardown script that failed blocks nothing; its output is in `teardown.log`. If a
+        // process could not be ended, the worktree is kept, because the process may still write
+        // into it.
         let torn_down = self.workspaces.tear_down(store, task, None);
         let _notice = torn_down.map_err(|failure| failure.error)?;
         let released = self.workspaces.release(store, task, None);

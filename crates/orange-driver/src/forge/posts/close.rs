@@ -10,9 +10,9 @@ use super::{PostFailure, Round, unseen_until};
 use crate::forge::ForgeFailure;
 
 impl Round<'_, '_> {
-    /// Closes the issue, unless it was closed, or reopened since the task was created: the forge
-    /// closes an issue itself when it merges a pull request that names it, and then only a person
-    /// opens it again.
+    /// Closes the issue, unless it is closed already or was reopened after the task was created.
+    /// The forge closes an issue itself when it merges a pull request that names it, so only a
+    /// person reopens it.
     pub(super) fn close(&mut self) -> Result<Option<String>, PostFailure> {
         if !self.issue.is_open {
             self.save_closed()?;

@@ -13,7 +13,7 @@ use super::{PostFailure, Round, unseen_until};
 use crate::forge::ForgeFailure;
 
 impl Round<'_, '_> {
-    /// Makes the comment say what it should.
+    /// Makes the status comment show the current status; returns what was changed.
     pub(super) fn comment(&mut self, redactor: &Redactor) -> Result<Option<String>, PostFailure> {
         let text = redactor.body(&self.posting.status.comment);
         let record = self.record(Post::Comment)?;
@@ -52,7 +52,8 @@ impl Round<'_, '_> {
         reach("after a post");
         match created {
             Ok(comment) => {
-                // What was sent before may still turn up: the next change looks for it.
+                // An earlier attempt may still turn up as a second comment; the next change looks
+                // for it.
                 self.save_comment(comment.reply_id, record.sent_at.is_some())?;
                 Ok(Some(String::from("status comment written")))
             }

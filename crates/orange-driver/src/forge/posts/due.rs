@@ -15,14 +15,14 @@ const BLOCKED: &str = "label/blocked";
 const NEEDS_REVIEW: &str = "label/needs-review";
 const CLOSE: &str = "close";
 
-/// What stands in the record of a label: set by orange, or there before.
+/// What the record of a label contains: orange set the label, or it was there before.
 pub(super) const SET: &str = "set";
 pub(super) const FOREIGN: &str = "foreign";
 
-/// What stands in the record of an issue that needs no closing any more.
+/// What the record of an issue contains once orange need not close the issue any more.
 pub(super) const CLOSED: &str = "closed";
 
-/// A change that orange makes at an issue.
+/// A change that orange makes to an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Post {
     Comment,
@@ -41,7 +41,7 @@ impl Post {
         }
     }
 
-    /// Identifies what it wants.
+    /// Identifies the state that the post should reach. The record of a refused post contains it.
     pub(super) fn wanted(self, posting: &Posting<'_>) -> String {
         match self {
             Post::Comment => posting.status.comment_digest(),
@@ -70,7 +70,7 @@ fn label_key(label: StatusLabel) -> &'static str {
     }
 }
 
-/// What the post of a record is, in words.
+/// The name of the post that has this key, for people.
 pub(crate) fn name_of_post(key: &str) -> &'static str {
     match key {
         COMMENT => "the status comment",
@@ -113,7 +113,7 @@ fn wanted_posts(posting: &Posting<'_>, records: &BTreeMap<String, PostRecord>) -
     if closes && digest(Post::Close.key()).is_none() {
         posts.push(Post::Close);
     }
-    // The last: once its record names a version, everything else has a record too.
+    // The comment comes last: once its record names a version, every other post has a record too.
     let comment = digest(Post::Comment.key());
     if posting.shows_status() && comment != Some(posting.status.comment_digest().as_str()) {
         posts.push(Post::Comment);
@@ -121,7 +121,8 @@ fn wanted_posts(posting: &Posting<'_>, records: &BTreeMap<String, PostRecord>) -
     posts
 }
 
-/// Whether a label may be there because orange set it, or its record may be forgotten.
+/// Whether there is something to undo: a label that orange may have set, or the record of a label
+/// that was there before.
 fn may_be_set(record: &PostRecord) -> bool {
     record.digest.is_some() || record.sent_at.is_some()
 }

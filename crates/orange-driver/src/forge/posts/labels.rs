@@ -1,4 +1,4 @@
-//! Labels at an issue: set, and removed if orange set them.
+//! Sets labels on an issue, and removes those that orange set.
 
 use orange_effects::forge::error::Trouble;
 use orange_effects::forge::redact::Redactor;
@@ -36,7 +36,8 @@ impl Round<'_, '_> {
         let made = self.repository().ensure_label(&name, LABEL_COLOR, &about);
         if let Err(error) = made {
             match error.trouble {
-                // A token that may set labels may not make them; this one may exist.
+                // A token that may set labels need not be allowed to create them; the label may
+                // exist already.
                 Trouble::Forbidden { .. } | Trouble::AbsentOrNotAllowed { .. } => {}
                 _ => return Err(error.into()),
             }
@@ -55,7 +56,7 @@ impl Round<'_, '_> {
         Ok(Some(format!("label `{label}` set")))
     }
 
-    /// Removes a label that orange set; any other is only forgotten.
+    /// Removes a label that orange set; for any other label, only clears the record.
     pub(super) fn remove_label(
         &mut self,
         label: StatusLabel,

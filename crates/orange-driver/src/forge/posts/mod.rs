@@ -1,8 +1,8 @@
-//! Makes an issue show what it should; an unchanged one costs nothing.
+//! Posts a task's status to its issue; without a change, sends nothing.
 //!
-//! Each thing that orange posts has a key and a record. What was sent is recorded before and after
-//! it is sent, so a process that dies in between leaves a record that says: look first. One that
-//! fails does not keep the others from being tried.
+//! Every kind of post has a key and a record. The record is written before and after sending. If a
+//! process dies in between, the record says that the post may have been sent, and the next process
+//! looks at the forge first. If one post fails, the others are still tried.
 
 mod close;
 mod comment;
@@ -29,14 +29,14 @@ use crate::forge::{Forge, ForgeFailure};
 pub(crate) use due::{COMMENT, name_of_post};
 use due::{Post, due_posts};
 
-/// How long what was sent may stay invisible before it counts as lost.
+/// How long a sent post may be invisible before it counts as lost.
 const SETTLE: Duration = Duration::from_secs(20);
 
 /// The pauses after failures: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(30);
 const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 
-/// An issue, and what should stand there.
+/// An issue, and what it should show.
 #[derive(Clone, Debug)]
 pub(crate) struct Posting<'a> {
     pub(crate) task: &'a TaskId,
@@ -48,7 +48,7 @@ pub(crate) struct Posting<'a> {
     pub(crate) created: Timestamp,
     /// The version of the task.
     pub(crate) version: u64,
-    /// Whether to try again now what has failed.
+    /// Whether to retry failed posts now.
     pub(crate) is_urgent: bool,
 }
 
@@ -104,8 +104,8 @@ struct Round<'a, 'session> {
 }
 
 impl Forge {
-    /// Makes the issue of a task show what it should. Requests nothing if it does already. `None`
-    /// if the task has changed meanwhile.
+    /// Makes the issue of a task show the task's status. Sends no request if nothing is due.
+    /// Returns `None` if the task has changed meanwhile.
     pub(crate) fn post(
         &self,
         store: &mut Store,
@@ -120,7 +120,8 @@ impl Forge {
         };
         if !due_posts(posting, &store.posts(posting.task)?).is_empty() {
             let _lock = self.context.lock_posting()?;
-            // Another process may have posted while this one waited, also something newer.
+            // Another process may have posted while this one waited, perhaps for a newer version of
+            // the task.
             if store.require(posting.task)?.task.version != posting.version {
                 return Ok(None);
             }
@@ -161,7 +162,7 @@ impl Forge {
                 match made {
                     Ok(change) => report.changes.extend(change),
                     Err(PostFailure::Forge(failure)) if is_over(&failure) => {
-                        // Everything else would get the same answer.
+                        // The remaining posts would fail in the same way.
                         for post in &posts[done..] {
                             note_failure(round.store, posting, *post, &failure)?;
                         }
@@ -213,7 +214,7 @@ impl Round<'_, '_> {
         Ok(saved.map_err(DriverError::from)?)
     }
 
-    /// Records that something is about to be sent, before it is.
+    /// Records, before sending, that a post is about to be sent.
     fn save_sending(&mut self, post: Post, record: &PostRecord) -> Result<(), ForgeFailure> {
         let sending = PostRecord {
             sent_at: Some(clock::now()),
@@ -222,7 +223,7 @@ impl Round<'_, '_> {
         self.save(post, &sending)
     }
 
-    /// Records that something failed without taking effect, so that there is nothing to look for.
+    /// Records that a post failed without taking effect, so that there is nothing to look for.
     fn save_unsent(&mut self, post: Post) -> Result<(), ForgeFailure> {
         let record = PostRecord {
             sent_at: None,
@@ -240,7 +241,7 @@ impl Round<'_, '_> {
     }
 }
 
-/// The instant until which what was sent may be invisible, unless it has passed.
+/// Until when a sent post may be invisible; `None` if nothing was sent or that time has passed.
 fn unseen_until(record: &PostRecord) -> Option<Timestamp> {
     let settled = later(record.sent_at?, SETTLE);
     (clock::now() < settled).then_some(settled)
@@ -251,7 +252,7 @@ fn later(at: Timestamp, pause: Duration) -> Timestamp {
     Timestamp::from_millis(at.millis().saturating_add(millis))
 }
 
-/// The issue that the task was created for, and not another one of its number.
+/// Fetches the issue that the task was created for. Fails if another issue has its number now.
 fn require_issue(session: &mut Session, posting: &Posting<'_>) -> Result<Issue, ForgeFailure> {
     let (link, address) = (posting.issue, &posting.address);
     let issue = session.repository(address).fetch_issue(link.number)?;
@@ -264,7 +265,7 @@ fn require_issue(session: &mut Session, posting: &Posting<'_>) -> Result<Issue, 
     )))
 }
 
-/// Whether nothing more can be done now.
+/// Whether every other request would fail in the same way.
 fn is_over(failure: &ForgeFailure) -> bool {
     match failure {
         ForgeFailure::Request(error) => matches!(
@@ -276,7 +277,7 @@ fn is_over(failure: &ForgeFailure) -> bool {
     }
 }
 
-/// Whether the forge refused it, so that trying the same again later makes no sense.
+/// Whether the forge refused the post, so that sending the same again later makes no sense.
 fn is_refusal(failure: &ForgeFailure) -> bool {
     match failure {
         ForgeFailure::Request(error) => matches!(
@@ -304,7 +305,7 @@ fn note_failure(
     let mut records: BTreeMap<String, PostRecord> = store.posts(posting.task)?;
     let mut record = records.remove(post.key()).unwrap_or_default();
     record.attempts = record.attempts.saturating_add(1);
-    // Without the request, so that one reason for several requests reads as one.
+    // Leave out the request, so that the same reason for several requests has the same text.
     record.problem = Some(match failure {
         ForgeFailure::Request(error) => error.trouble.to_string(),
         other => other.to_string(),

@@ -30,7 +30,7 @@ struct PermissionAnswer {
     permission: String,
 }
 
-/// The account that the token belongs to; unknown for tokens without one.
+/// The account that the token belongs to; fails for tokens without an account.
 pub fn fetch_own_account(client: &mut Client) -> Result<Account, ForgeError> {
     let fetched = client.fetch::<RestAccount>("/user")?;
     rest_account(Some(fetched.value)).ok_or_else(|| ForgeError {
@@ -56,8 +56,8 @@ pub fn fetch_quotas(client: &mut Client) -> Result<BTreeMap<String, Quota>, Forg
 }
 
 impl Repository<'_> {
-    /// What an account may do here. An account that GitHub does not know may do nothing: the
-    /// question itself needs permission, and without it the answer is an error.
+    /// What an account may do in this repository. The token needs permission to ask; without it,
+    /// the answer is an error.
     pub fn fetch_permission(
         &mut self,
         account: &Account,
@@ -69,7 +69,7 @@ impl Repository<'_> {
     }
 }
 
-/// GitHub folds the finer roles into these four; a fifth word would be unknown.
+/// GitHub reports finer roles as one of these words; any other word is unknown.
 fn permission(word: &str) -> Knowledge<Permission> {
     match word {
         "admin" => Knowledge::Known(Permission::Admin),

@@ -1,4 +1,4 @@
-//! The checks of a commit, by both of GitHub's older interfaces.
+//! The checks of a commit: check runs and commit statuses.
 
 use orange_engine::forge::checks::Check;
 use orange_engine::names::CommitId;
@@ -86,7 +86,8 @@ impl StatusPage {
 }
 
 impl Repository<'_> {
-    /// The check runs and commit statuses of a commit. Which of them are required is not said here.
+    /// The check runs and commit statuses of a commit. The answers do not say which of them are
+    /// required.
     pub fn fetch_checks(&mut self, commit: &CommitId) -> Result<List<Check>, ForgeError> {
         let commit = encode(commit.as_str());
         let path = self.path(&format!(
@@ -99,7 +100,7 @@ impl Repository<'_> {
         let statuses = whole(list(pages, StatusPage::into_checks, |it| it));
         checks.items.extend(statuses.items);
         checks.is_complete &= statuses.is_complete;
-        // Two lists have no common mark.
+        // Two lists have no common `ETag`.
         checks.etag = None;
         Ok(checks)
     }

@@ -1,4 +1,4 @@
-//! Comments at issues and pull requests.
+//! Comments on issues and pull requests.
 
 use orange_engine::forge::feedback::Comment;
 use orange_engine::time::Timestamp;
@@ -39,7 +39,7 @@ impl CommentAnswer {
 }
 
 impl Repository<'_> {
-    /// The comments at an issue or pull request, in order.
+    /// The comments on an issue or pull request, in order.
     pub fn fetch_comments(&mut self, number: u64) -> Result<List<Comment>, ForgeError> {
         let path = self.path(&format!("/issues/{number}/comments?per_page={PER_PAGE}"));
         let pages = self.client.fetch_pages(&path, None, MAX_PAGES)?;

@@ -1,4 +1,4 @@
-//! Everything about one pull request, to the last page.
+//! Reads all checks and the whole discussion of one pull request.
 
 use std::mem;
 
@@ -17,13 +17,13 @@ use super::wire::{
 use crate::forge::client::Client;
 use crate::forge::error::{ForgeError, Trouble};
 
-/// How many pages of one connection are read; a longer one is reported as incomplete.
+/// How many pages of one list are read; a longer list is reported as incomplete.
 const MAX_PAGES: usize = 50;
 
 const PAGE: &str = "pageInfo{hasNextPage endCursor}";
 const AUTHOR: &str = "author{login __typename}";
 
-/// What is known about one pull request, for one head.
+/// What is known about one pull request while its head is this commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Details {
     pub head: CommitId,
@@ -42,7 +42,7 @@ struct Variables<'a> {
 
 #[derive(Deserialize)]
 struct NodeData<T> {
-    // No default: the pull request or thread has to be there, if only as `null`.
+    // No default: the answer must have this key, even if its value is `null`.
     node: Option<T>,
 }
 
@@ -184,7 +184,8 @@ struct ThreadComments {
     comments: Connection<CommentNode>,
 }
 
-/// The four lists of a pull request, each with what is asked about an entry.
+/// The part of a query that reads the checks. The next three functions are the same for threads,
+/// reviews and comments. `page` is empty for the first page and `AFTER` for a later one.
 fn contexts(page: &str) -> String {
     format!(
         "statusCheckRollup{{state contexts(first:100{page}){{{PAGE} nodes{{__typename \
@@ -219,7 +220,8 @@ fn pull_request_query(after: bool, parts: &str) -> String {
     format!("query($id:ID!{after}){{node(id:$id){{...on PullRequest{{headRefOid {parts}}}}}}}")
 }
 
-/// Reads everything about a pull request. When its head moves meanwhile, nothing counts as complete.
+/// Reads everything about a pull request. If the head moves in the meantime, neither the checks nor
+/// the discussion count as complete.
 pub fn fetch_details(client: &mut Client, id: &str) -> Result<Details, ForgeError> {
     let parts = [contexts(""), threads(""), reviews(""), comments("", 50)].join(" ");
     let query = pull_request_query(false, &parts);
@@ -242,7 +244,7 @@ pub fn fetch_details(client: &mut Client, id: &str) -> Result<Details, ForgeErro
                 }
             })?
         }
-        // A commit without any check has no rollup, and that is an answer.
+        // A commit without any check has no rollup: it is known that there are no checks.
         Knowledge::None => {
             found_rollup = Knowledge::None;
             All::empty(first.is_whole)
@@ -266,7 +268,7 @@ pub fn fetch_details(client: &mut Client, id: &str) -> Result<Details, ForgeErro
     let check_count = contexts_found.nodes.len();
     let checks = contexts_found.nodes.into_iter().filter_map(check);
     let checks: Vec<Check> = checks.collect();
-    // A kind of check that is not known can fail too.
+    // A check of an unknown kind is left out, but it may have failed.
     let are_all_known = checks.len() == check_count;
     Ok(Details {
         head: reading.head,
@@ -285,12 +287,12 @@ pub fn fetch_details(client: &mut Client, id: &str) -> Result<Details, ForgeErro
     })
 }
 
-/// How a further page is asked for.
+/// The argument that asks for a further page.
 const AFTER: &str = ",after:$after";
 
 struct Page<T> {
     node: T,
-    /// Whether the forge left out no part.
+    /// Whether no part is missing from the answer.
     is_whole: bool,
 }
 
@@ -345,7 +347,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads the further pages of a list that may be missing from the answer.
+    /// Like `all`, but for a list that may be missing from the answer.
     fn all_of<T>(
         &mut self,
         first: Option<Connection<T>>,
@@ -414,7 +416,7 @@ impl Reading<'_> {
     }
 }
 
-/// The cursor of the next page, if there is one; without a cursor it cannot be asked for.
+/// The cursor of the next page, if there is one; without a cursor the page cannot be requested.
 fn next(page: &mut PageInfo) -> Option<String> {
     if page.has_next_page {
         mem::take(&mut page.end_cursor)

@@ -1,4 +1,4 @@
-//! The cheap look at many pull requests: one point per request.
+//! Reads many pull requests cheaply: one point of quota per request.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,8 @@ use super::wire::{Maybe, is_blocked, nullable, or_default};
 use crate::forge::client::Client;
 use crate::forge::error::ForgeError;
 
-/// What is asked about a pull request, without a connection, so that it costs nothing extra.
+/// The fields that are requested for a pull request. None of them is a list, because a list would
+/// cost extra quota.
 pub(super) const FIELDS: &str = "id number state isDraft headRefOid baseRefName mergeable \
      mergeStateStatus reviewDecision updatedAt isInMergeQueue statusCheckRollup{state}";
 
@@ -24,18 +25,18 @@ struct Ids<'a> {
     ids: &'a [String],
 }
 
-/// What the looks showed.
+/// What was read about several pull requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Glance {
-    /// The pull requests that were seen, by id.
+    /// The pull requests that were read, by id.
     pub seen: BTreeMap<String, PullRequest>,
     /// The ids about which nothing is known: absent, not allowed, or not answered.
     pub unknown: Vec<String>,
-    /// The points that it cost.
+    /// How many points of the quota the requests cost.
     pub cost: u64,
     pub requests: u64,
     pub quota: Knowledge<Quota>,
-    /// The error that ended the looks early.
+    /// The error because of which no further request was sent.
     pub failure: Option<String>,
 }
 
@@ -138,8 +139,9 @@ pub(super) fn rollup(state: &Knowledge<String>) -> Knowledge<Rollup> {
     }
 }
 
-/// Looks at these pull requests, a chunk at a time. A chunk that is too much is halved; any other
-/// error ends the looks, and what was not seen is unknown.
+/// Reads these pull requests in chunks. If a chunk is too much for the forge, the chunk size is
+/// halved. After any other error no further request is sent, and the remaining pull requests are
+/// unknown.
 pub fn fetch_glance(client: &mut Client, ids: &[String], chunk: &mut ChunkSize) -> Glance {
     let query = format!(
         "query($ids:[ID!]!){{nodes(ids:$ids){{...on PullRequest{{{FIELDS}}}}} \

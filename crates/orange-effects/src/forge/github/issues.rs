@@ -112,11 +112,12 @@ impl EventAnswer {
 }
 
 impl Repository<'_> {
-    /// The issues that changed since an instant, oldest change first, of at most this many pages.
+    /// The issues that changed since an instant, oldest change first; reads at most `pages` pages.
     /// The forge lists pull requests among them.
     ///
     /// The next read begins at the last change that was read. Ask for one page at a time: an issue
-    /// that changes between two pages moves to the end, and another one slips out of sight.
+    /// that changes between two reads moves to the end of the list, so that another one moves to
+    /// the page that was already read, and is missed.
     pub fn fetch_issues(
         &mut self,
         since: Option<Timestamp>,
@@ -166,7 +167,7 @@ struct EditVariables<'a> {
 
 #[derive(Deserialize)]
 struct EditData {
-    // No default: the issue has to be there, if only as `null`.
+    // No default: the answer must have this key, even if its value is `null`.
     node: Option<EditNode>,
 }
 
@@ -190,7 +191,7 @@ pub fn fetch_last_edit(client: &mut Client, id: &str) -> Result<Knowledge<Timest
     Ok(node.last_edited_at)
 }
 
-/// GitHub documents instants without a fraction.
+/// An instant without a fraction of a second, as GitHub documents it.
 fn whole_seconds(at: Timestamp) -> String {
     let text = at.to_string();
     match text.split_once('.') {

@@ -1,4 +1,4 @@
-//! Labels: make them, set them and take them off.
+//! Creates, adds and removes labels.
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ impl Repository<'_> {
         Ok(self.client.fetch::<LabelAnswer>(&path)?.value.name)
     }
 
-    /// Makes a label; one that exists stays as it is.
+    /// Creates a label; an existing one stays as it is.
     pub fn ensure_label(
         &mut self,
         name: &Outbound,
@@ -53,15 +53,15 @@ impl Repository<'_> {
         }
     }
 
-    /// Sets labels, beside those that are set.
+    /// Adds labels to an issue or pull request.
     pub fn add_labels(&mut self, number: u64, labels: &[Outbound]) -> Result<(), ForgeError> {
         let path = self.path(&format!("/issues/{number}/labels"));
         let body = AddedLabels { labels };
         self.client.write_silent(Method::POST, &path, Some(&body))
     }
 
-    /// Takes a label off. A label that is not set gives the same error as an issue that the token
-    /// may not see, so look at the issue.
+    /// Removes a label from an issue. The error for a label that the issue does not have is the
+    /// same as for an issue that the token may not see, so the caller has to read the issue.
     pub fn remove_label(&mut self, number: u64, label: &str) -> Result<(), ForgeError> {
         let path = self.path(&format!("/issues/{number}/labels/{}", encode(label)));
         self.client.write_silent(Method::DELETE, &path, None::<&()>)

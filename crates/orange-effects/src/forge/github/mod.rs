@@ -1,4 +1,4 @@
-//! The operations of GitHub, answered in the engine's words.
+//! GitHub's operations; answers are translated into the engine's types.
 //!
 //! Answers are read leniently: GitHub leaves out keys that its own description requires, and an
 //! account or a fork that was deleted is `null`. Only what is used must be there.
@@ -40,16 +40,16 @@ pub struct Repository<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List<T> {
     pub items: Vec<T>,
-    /// Whether every page was read; a list that is not complete proves no absence.
+    /// Whether every page was read; that an entry is not in an incomplete list proves nothing.
     pub is_complete: bool,
-    /// Identifies the list, for the next look.
+    /// The forge's `ETag` for the list, to ask later whether the list has changed.
     pub etag: Option<String>,
     /// Where the repository is now, if it was renamed or moved.
     pub moved_to: Option<String>,
 }
 
 impl<'a> Repository<'a> {
-    /// The caller gives a client of the address's host.
+    /// `client` must be a client of the address's host.
     pub fn new(client: &'a mut Client, address: &RepositoryAddress) -> Repository<'a> {
         Repository {
             client,

@@ -41,7 +41,7 @@ fn mutate(
     if data[name][result]["id"].is_string() {
         return Ok(());
     }
-    // A branch that exists already is answered so, without an error.
+    // GitHub answers so, without an error, if the branch already exists.
     Err(ForgeError {
         request: String::from("POST /graphql"),
         trouble: Trouble::Malformed {
@@ -63,7 +63,8 @@ pub fn mark_ready(client: &mut Client, pull_request_id: &str) -> Result<(), Forg
     mutate(client, name, kind, "pullRequest", input)
 }
 
-/// Puts a pull request with exactly this head into the merge queue; it is merged later, or not.
+/// Puts a pull request with exactly this head into the merge queue; GitHub decides later whether to
+/// merge it.
 pub fn enqueue(
     client: &mut Client,
     pull_request_id: &str,
@@ -77,7 +78,7 @@ pub fn enqueue(
     mutate(client, "enqueuePullRequest", kind, "mergeQueueEntry", input)
 }
 
-/// Creates a branch that the forge shows at the issue.
+/// Creates a branch that GitHub links to the issue.
 pub fn create_linked_branch(
     client: &mut Client,
     issue_id: &str,

@@ -10,7 +10,8 @@ use super::wire::{Maybe, nullable};
 use super::{List, Repository};
 use crate::forge::error::{ForgeError, Trouble};
 
-/// Forks may have a branch of the same name, and each of them a pull request.
+/// How many pull requests are read. Several forks may have a branch of the same name, each with its
+/// own pull request.
 const CANDIDATES: usize = 20;
 
 #[derive(Serialize)]
@@ -63,7 +64,7 @@ struct HeadRepository {
 }
 
 impl Repository<'_> {
-    /// The open pull requests whose head has this name, in this repository or in a fork.
+    /// The open pull requests whose head is a branch of this name, in this repository or in a fork.
     pub fn probe_branch(
         &mut self,
         branch: &BranchName,
@@ -102,7 +103,7 @@ impl Repository<'_> {
     }
 }
 
-/// A candidate, if enough of it is known to tell whose branch its head is.
+/// A pull request and its head; `None` if the head's repository is unknown.
 fn candidate(node: Maybe<Box<CandidateNode>>) -> Option<(HeadSource, PullRequest)> {
     let Maybe::Whole(node) = node else {
         return None;

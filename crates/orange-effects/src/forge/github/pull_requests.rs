@@ -26,7 +26,7 @@ pub struct NewPullRequest {
     pub draft: bool,
 }
 
-/// What of a pull request is to be changed; what is absent stays.
+/// Changes to a pull request; what is `None` stays as it is.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PullRequestEdit {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,8 @@ struct MergeBody<'a> {
     commit_message: Option<&'a Outbound>,
 }
 
-/// What GitHub says about a merge. It is no proof: the commit has to be found in the base.
+/// GitHub's answer to a merge. It proves nothing: the caller has to find the commit in the base
+/// branch.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct MergeAnswer {
     #[serde(default)]
@@ -108,7 +109,7 @@ struct BaseAnswer {
 }
 
 impl PullRequestAnswer {
-    /// The facts; those that only the other interface states are unknown.
+    /// The facts. The review decision and the rollup are unknown, because only GraphQL states them.
     pub(super) fn into_facts(self) -> (HeadSource, PullRequest) {
         let source = HeadSource {
             repository: self.head.repo.map(|it| it.full_name),
@@ -121,7 +122,8 @@ impl PullRequestAnswer {
         };
         let mergeability = match self.mergeable {
             Some(true) => Knowledge::Known(Mergeability::Clean),
-            // `false` is said about drafts and blocked ones too, so only `dirty` is a conflict.
+            // GitHub says `false` also for drafts and blocked pull requests, so only `dirty` is a
+            // conflict.
             Some(false) if self.mergeable_state.as_deref() == Some("dirty") => {
                 Knowledge::Known(Mergeability::Conflicting)
             }
@@ -183,7 +185,8 @@ impl Repository<'_> {
         Ok(answer.value.into_facts())
     }
 
-    /// Opens a pull request. If it fails because there is one, look again.
+    /// Opens a pull request. If it fails because one already exists, the caller should search for
+    /// that one.
     pub fn create_pull_request(&mut self, new: &NewPullRequest) -> Result<PullRequest, ForgeError> {
         let path = self.path("/pulls");
         let answer: PullRequestAnswer = self.client.write(Method::POST, &path, new)?;
@@ -200,7 +203,7 @@ impl Repository<'_> {
         Ok(answer.into_facts().1)
     }
 
-    /// Merges exactly this head; GitHub refuses with a conflict when the head is another.
+    /// Merges exactly this head; GitHub refuses with a conflict if the head has moved.
     pub fn merge_pull_request(
         &mut self,
         number: u64,

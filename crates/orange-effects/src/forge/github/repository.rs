@@ -14,7 +14,7 @@ use crate::forge::error::{ForgeError, Trouble};
 /// What is known about a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepositoryFacts {
-    /// Survives a new name.
+    /// Stays the same when the repository is renamed.
     pub id: u64,
     /// `owner/name`, as it is now.
     pub full_name: String,
@@ -66,7 +66,7 @@ struct RequiredCheck {
     context: String,
 }
 
-/// A rule of a ruleset that applies to a branch. Those about other things have other parameters.
+/// A rule of a ruleset that applies to a branch. Rules about other things have other parameters.
 #[derive(Deserialize)]
 struct RuleAnswer {
     #[serde(default, deserialize_with = "or_default")]
@@ -105,9 +105,9 @@ impl Repository<'_> {
         })
     }
 
-    /// The checks that a branch requires, by its protection and by rulesets. GitHub hides the first
-    /// from most tokens behind the answer that an unprotected branch gets too, so without an answer
-    /// it is unknown.
+    /// The checks that a branch requires, by its protection and by rulesets. For most tokens,
+    /// GitHub answers "not found" about the protection, as for an unprotected branch; the result is
+    /// then unknown.
     pub fn fetch_required_checks(
         &mut self,
         branch: &BranchName,
@@ -142,7 +142,7 @@ impl Repository<'_> {
     }
 }
 
-/// What was read, or nothing if the token may not see it.
+/// What was read; `None` if the token may not see it.
 fn visible<T>(read: Result<T, ForgeError>) -> Result<Option<T>, ForgeError> {
     match read {
         Ok(read) => Ok(Some(read)),

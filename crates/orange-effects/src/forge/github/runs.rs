@@ -1,4 +1,4 @@
-//! Runs of GitHub's own CI: jobs, steps, logs, and running them again.
+//! GitHub Actions: runs, jobs, failed steps, logs and reruns.
 
 use orange_engine::names::CommitId;
 use serde::Deserialize;
@@ -135,7 +135,8 @@ impl Repository<'_> {
         self.client.fetch_log(&path)
     }
 
-    /// Runs the failed jobs of a run again. Whether it was done shows in the run's attempt.
+    /// Runs the failed jobs of a run again. If it was done, the run's `attempt` is higher than
+    /// before.
     pub fn rerun_failed_jobs(&mut self, run: u64) -> Result<(), ForgeError> {
         let path = self.path(&format!("/actions/runs/{run}/rerun-failed-jobs"));
         self.client.write_silent(Method::POST, &path, None::<&()>)

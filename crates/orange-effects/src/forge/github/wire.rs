@@ -1,4 +1,4 @@
-//! What many answers have in common.
+//! What many of GitHub's answers have in common.
 
 use orange_engine::forge::account::Account;
 use orange_engine::forge::checks::CheckOutcome;
@@ -41,7 +41,7 @@ pub fn graph_account(account: Option<GraphAccount>) -> Option<Account> {
     ))
 }
 
-/// A value that may be missing or `null`, as its default.
+/// Reads `null` as the type's default; with serde's `default`, a missing value too.
 pub fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -50,7 +50,7 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// A value of which `null` is an answer; with `default`, a field that was left out is unknown.
+/// Reads `null` as `Knowledge::None`; with serde's `default`, a missing field is unknown.
 pub fn nullable<'de, D, T>(deserializer: D) -> Result<Knowledge<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -60,7 +60,7 @@ where
     Ok(value.map_or(Knowledge::None, Knowledge::Known))
 }
 
-/// An entry that may be something else than was asked for, or lack what it needs.
+/// An entry that may be of another type than requested, or lack a required field.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub enum Maybe<T> {
@@ -68,7 +68,7 @@ pub enum Maybe<T> {
     Other(IgnoredAny),
 }
 
-/// What became of a check run, by its status and conclusion, in either case of letters.
+/// The outcome of a check run. The words may be in upper or lower case.
 pub fn check_outcome(status: &str, conclusion: Option<&str>) -> CheckOutcome {
     if !status.eq_ignore_ascii_case("completed") {
         return CheckOutcome::Running;
@@ -77,14 +77,14 @@ pub fn check_outcome(status: &str, conclusion: Option<&str>) -> CheckOutcome {
         "success" | "neutral" => CheckOutcome::Passed,
         "skipped" => CheckOutcome::Skipped,
         "cancelled" => CheckOutcome::Cancelled,
-        // GitHub gave up on it and will say nothing more; only a new run can.
+        // GitHub has given up on this run; only a new run will have a conclusion.
         "stale" | "" => CheckOutcome::Running,
-        // A word that is not known yet is no success.
+        // An unknown word never counts as a success.
         _ => CheckOutcome::Failed,
     }
 }
 
-/// What became of a commit status.
+/// The outcome of a commit status.
 pub fn status_outcome(state: &str) -> CheckOutcome {
     match state.to_lowercase().as_str() {
         "success" => CheckOutcome::Passed,
@@ -94,7 +94,7 @@ pub fn status_outcome(state: &str) -> CheckOutcome {
     }
 }
 
-/// Whether GitHub blocks a merge, by its own word in either case of letters.
+/// Whether GitHub blocks a merge, by the pull request's merge state in upper or lower case.
 pub fn is_blocked(merge_state: Option<&str>) -> Knowledge<bool> {
     match merge_state.unwrap_or_default().to_lowercase().as_str() {
         "clean" | "has_hooks" | "unstable" => Knowledge::Known(false),
@@ -123,7 +123,7 @@ pub fn list<P, W, T>(
     }
 }
 
-/// The list of a read that named nothing to compare with; it cannot be unchanged.
+/// The list of a read that sent no `ETag`, so that it cannot be `Unchanged`.
 pub fn whole<T>(list: Conditional<List<T>>) -> List<T> {
     match list {
         Conditional::Changed(list) => list,

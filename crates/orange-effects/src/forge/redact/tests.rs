@@ -1,4 +1,4 @@
-//! No drawn secret leaves, and nothing else changes. `PROPTEST_CASES=10000` is the long form.
+//! Random secrets are redacted, all else stays; `PROPTEST_CASES=10000` runs longer.
 
 use orange_config::clock;
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ const FORMATS: &[(&str, &str, usize)] = &[
 ];
 const WORD: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// What stands directly before and after a secret.
+/// The text directly before and after a secret.
 const GLUE: &[(&str, &str)] = &[
     ("", " "),
     (" ", "\n"),
@@ -307,7 +307,7 @@ fn lesson_98_every_form_of_a_known_value_is_removed() {
 
 #[test]
 fn lesson_98_a_value_inside_an_encoded_text_is_removed() {
-    // `printf user:the-secret-value:end | base64` and two more beginnings.
+    // `printf user:the-secret-value:end | base64`, and the same with other beginnings.
     let redactor = Redactor::new(None, ["the-secret-value"]);
     for encoded in [
         "dXNlcjp0aGUtc2VjcmV0LXZhbHVlOmVuZA==",
@@ -321,7 +321,7 @@ fn lesson_98_a_value_inside_an_encoded_text_is_removed() {
         }
         assert!(redacted.contains(REDACTED), "{redacted}");
     }
-    // `a~~~???>>>word`, with the characters of each alphabet.
+    // `a~~~???>>>word` in both alphabets of base64.
     let redactor = Redactor::new(None, ["~~~???>>>word"]);
     for encoded in ["YX5+fj8/Pz4+PndvcmQ=", "YX5-fj8_Pz4-PndvcmQ="] {
         let redacted = redactor.redact(encoded);
@@ -359,7 +359,8 @@ fn overlapping_occurrences_of_a_value_are_removed() {
     assert_eq!(redactor.redact("x abcdabcdabcdabcd y"), "x [redacted] y");
 }
 
-/// Texts for which a search from every position to the end would take the square of their length.
+/// In a repetition of one of these, a search from every position to the end would take quadratic
+/// time.
 const HOSTILE: [&str; 10] = [
     "ghp_",
     "eyJ",
@@ -388,7 +389,7 @@ fn the_time_grows_with_the_length_alone() {
             least.min().unwrap().max(1)
         };
         let (short, long) = (time(100_000, 3), time(1_000_000, 1));
-        // Ten times is linear, a hundred times quadratic.
+        // A linear search takes ten times as long, a quadratic one a hundred times.
         assert!(long < short * 40, "{piece:?}: {short} ms and {long} ms");
     }
 }

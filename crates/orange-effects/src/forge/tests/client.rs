@@ -68,7 +68,7 @@ fn the_token_goes_to_no_other_host() {
         let error = client.fetch::<Value>("/x").unwrap_err();
         assert!(matches!(error.trouble, Trouble::Moved { .. }), "{error}");
     }
-    // Neither does the link to a next page lead there.
+    // A link to a next page on another host is not followed either.
     let link = format!("<{there}>; rel=\"next\"");
     let server = Server::start(move |_| answer_with(200, &[("link", &link)], "[]"));
     let error = client(&server).fetch_pages::<Value>("/x", None, 9);
@@ -172,7 +172,7 @@ fn lesson_50_only_etags_ask_whether_something_changed() {
     assert_eq!(received[0].target, received[1].target);
 }
 
-/// A client whose token is what a file holds when it is asked for.
+/// A client that reads its token from a file.
 pub fn client_with_file(server: &Server, file: &std::path::Path) -> Client {
     let source = TokenSource {
         command: Some(vec![String::from("cat"), file.display().to_string()]),

@@ -1,4 +1,4 @@
-//! Every operation × every fault: sorted, and no write sent twice.
+//! Every operation × every fault: the expected error, no write sent twice.
 
 use orange_engine::forge::account::Account;
 use orange_engine::names::{BranchName, CommitId};
@@ -17,7 +17,7 @@ type Run = fn(&mut Client) -> Result<(), ForgeError>;
 struct Operation {
     name: &'static str,
     is_write: bool,
-    /// Whether the answer of a success is read.
+    /// Whether the operation parses the answer of a success.
     is_read: bool,
     run: Run,
 }

@@ -1,4 +1,4 @@
-//! The client against a server on loopback that answers as told.
+//! The client against a loopback server with scripted answers.
 
 mod answers;
 mod client;
@@ -19,7 +19,7 @@ use super::pacing::Clock;
 use super::token::TokenSource;
 use server::Server;
 
-/// A clock that moves only when something waits.
+/// A clock that moves only when something waits: the time in milliseconds, and all waits.
 #[derive(Clone, Default)]
 struct StillClock(Arc<Mutex<(i64, Vec<Duration>)>>);
 

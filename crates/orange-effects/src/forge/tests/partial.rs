@@ -23,7 +23,7 @@ fn reply(data: &Value, errors: &Value) -> Reply {
     answer(200, &json!({"data": data, "errors": errors}).to_string())
 }
 
-/// What a glance makes of a pull request whose `null` fields these errors explain.
+/// The pull request that a glance returns when the answer has `null` fields and these errors.
 fn glance(errors: &Value) -> PullRequest {
     let errors = errors.clone();
     let server = Server::start(move |_| reply(&json!({"nodes": [node("PR_1")]}), &errors));
@@ -45,7 +45,7 @@ fn lesson_59_a_field_that_an_error_names_is_unknown() {
         (hidden.review, hidden.rollup),
         (Knowledge::None, Knowledge::Unknown)
     );
-    // A value that must not be null takes the object around it along.
+    // If a value that must not be `null` is missing, GraphQL makes the object around it `null`.
     let below = glance(&forbidden(&json!([
         "nodes",
         0,
@@ -55,14 +55,14 @@ fn lesson_59_a_field_that_an_error_names_is_unknown() {
     assert_eq!(below.rollup, Knowledge::Unknown);
     let review = glance(&forbidden(&json!(["nodes", 0, "reviewDecision"])));
     assert_eq!(review.review, Knowledge::Unknown);
-    // Two errors about one part are not about another.
+    // A second error about the same part affects no other part.
     let part = forbidden(&json!(["nodes", 0, "statusCheckRollup", "state"]));
     let twice = glance(&json!([part[0], part[0]]));
     assert_eq!(
         (twice.review, twice.rollup),
         (Knowledge::None, Knowledge::Unknown)
     );
-    // An error that names no place can be about any of them.
+    // An error that points to no existing place may be about any `null`.
     for nowhere in [json!(null), json!([]), json!(["elsewhere"])] {
         let doubtful = glance(&forbidden(&nowhere));
         assert_eq!(
@@ -144,7 +144,7 @@ fn lesson_84_a_change_that_is_answered_with_data_and_errors_may_have_taken_effec
     for (data, path) in [
         (&made, json!(null)),
         (&made, json!([name, "pullRequest", "title"])),
-        // Only the answer could not be made, after the change.
+        // The change was made, but its result could not be returned.
         (&nothing, json!([name, "pullRequest", "id"])),
         (&Value::Null, json!([name, "pullRequest", "id"])),
     ] {

@@ -1,4 +1,4 @@
-//! A server on loopback that records requests and answers as told.
+//! A loopback server that records requests and gives scripted answers.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};

@@ -2,7 +2,7 @@
 //!
 //! Objects are compared without attributes, so that the author of a branch cannot control how, or
 //! whether, its changes are shown. Committed and uncommitted changes are two parts: a merge takes
-//! only the first.
+//! only the committed ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -42,7 +42,7 @@ pub struct BranchDiff {
     /// Where the branch forked from the default branch.
     pub base: CommitId,
     pub head: CommitId,
-    /// How many commits the branch has since.
+    /// How many commits the branch has since then.
     pub commits: u64,
     /// The changes in those commits.
     pub committed: DiffPart,
@@ -59,7 +59,8 @@ pub struct DiffPart {
     pub text: Vec<u8>,
     /// What exists but is not shown: new files that are large or too many, repositories, pipes.
     pub omitted: Vec<PathBuf>,
-    /// Files that may look changed only because their filter is not run, and the filter.
+    /// Files that may look changed only because their filter is not run, each with the filter's
+    /// name.
     pub unfiltered: BTreeMap<PathBuf, String>,
 }
 
@@ -271,7 +272,8 @@ fn text(
         "--color=never"
     };
     let shape = if request.stat { "--stat" } else { "--patch" };
-    // Only the ids show that a binary file has changed. Programs get full ids, users short ones.
+    // For a binary file, only the ids of its contents show the change. Programs get full ids, users
+    // short ones.
     let ids: &[&str] = if request.colour {
         &[]
     } else {

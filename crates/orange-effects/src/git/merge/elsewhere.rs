@@ -1,4 +1,4 @@
-//! Work that was merged elsewhere: finds it, and follows the remote.
+//! Finds work that was merged elsewhere, and follows the remote.
 
 use std::path::PathBuf;
 
@@ -7,14 +7,14 @@ use orange_engine::names::{BranchName, CommitId};
 use super::fast_forward::FastForward;
 use crate::git::{Freshness, Git, GitError, MergeObstacle};
 
-/// How many commits of the default branch are tried as the squash of a branch.
+/// How many commits of the default branch are checked for being a squash of the branch.
 const MAX_SQUASHES: usize = 100;
 
 /// The default branch after it followed the remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FollowedBranch {
     pub commit: CommitId,
-    /// The checkouts of the default branch, which have its files.
+    /// The checkouts of the default branch; their files are those of `commit`.
     pub forwarded: Vec<PathBuf>,
 }
 
@@ -61,8 +61,8 @@ impl Git {
         Ok(lines.peek().is_some() && lines.all(|line| line.starts_with('-')))
     }
 
-    /// Fast-forwards the default branch to the remote's, as last fetched. A branch that is there
-    /// already, or further, stays.
+    /// Fast-forwards the default branch to the remote's, as last fetched. A branch that already
+    /// contains the remote's commit stays where it is.
     pub fn follow_remote(
         &self,
         default: &BranchName,

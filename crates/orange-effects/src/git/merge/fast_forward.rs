@@ -181,7 +181,7 @@ impl Worktree<'_> {
         if !files.is_empty() {
             return Ok(Some(MergeObstacle::UntrackedFiles { checkout, files }));
         }
-        // Without the filter, their content in the checkout would be wrong.
+        // Without its filter, a changed file would get wrong content in the checkout.
         let filters = self.unfiltered_files(&self.git().changed_paths(from, to)?, to.as_str())?;
         if !filters.is_empty() {
             return Ok(Some(MergeObstacle::NeedsFilter { checkout, filters }));
@@ -206,7 +206,8 @@ impl Worktree<'_> {
     }
 
     /// Whether a submodule is merely not updated yet: it is at a commit that the branch recorded
-    /// for it earlier. A merge does not touch what is in it, and git itself does not mind.
+    /// for it earlier. A merge does not touch the submodule's files, and git itself merges
+    /// nevertheless.
     fn is_outdated_submodule(&self, path: &Path, branch: &CommitId) -> Result<bool, GitError> {
         let staged = [
             "diff-index",

@@ -54,7 +54,7 @@ pub struct MergeRequest<'a> {
     /// The default branch's commit at the time of the decision; the branch may have advanced since,
     /// unless the strategy is `ff`.
     pub base: &'a CommitId,
-    /// The name of the task's file, which no merge may bring in.
+    /// The name of the task's file, which no merge may add to the default branch.
     pub task_file: &'a str,
     /// When the merge was decided. It is the date of the commit, so that a retry creates the same
     /// commit.
@@ -81,9 +81,9 @@ pub enum MergeOutcome {
         commit: CommitId,
         /// Whether the default branch already contained the branch.
         was_there: bool,
-        /// The remote whose default branch contains it too.
+        /// If the result was pushed, the name and the address of the remote.
         pushed_to: Option<String>,
-        /// The checkouts of the default branch, which have its files.
+        /// The checkouts of the default branch; their files are those of `commit`.
         forwarded: Vec<PathBuf>,
     },
     /// Nothing moved in this repository.
@@ -180,8 +180,8 @@ impl Git {
         Ok(Err(MergeObstacle::DefaultMoved { expected, found }.into()))
     }
 
-    /// The commit that the default branch should have, if it is at `tip` now. Merges queue up: each
-    /// is made on the result of the one before, unless the strategy is `ff`.
+    /// The commit that the default branch should have, if it is at `tip` now. A merge may be made
+    /// on a later commit than the one it was decided for, unless the strategy is `ff`.
     fn result_on(
         &self,
         tip: &CommitId,
@@ -262,7 +262,7 @@ impl Git {
         Ok(moved.map_err(|obstacle| failure(obstacle, remote)))
     }
 
-    /// Removes the file that merges lock, unless a merge is in progress.
+    /// Removes the lock file of merges; waits for a merge that is in progress.
     pub fn remove_merge_lock(&self) -> Result<(), GitError> {
         let path = self.directory().join(LOCK);
         if !path.exists() {
@@ -300,7 +300,7 @@ impl Git {
 /// What prevents the merge, and how far it got.
 struct MergeFailure {
     obstacle: MergeObstacle,
-    /// The remote that already has the result.
+    /// The remote to which the result was already pushed.
     pushed_remote: Option<String>,
 }
 

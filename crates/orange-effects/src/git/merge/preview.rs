@@ -5,7 +5,7 @@ use orange_engine::names::CommitId;
 use crate::git::merge::fast_forward::FastForward;
 use crate::git::{Git, GitError, MergeObstacle, MergeRequest};
 
-/// What a merge would do, as far as this repository knows: the remote is not asked.
+/// What a merge would do, as far as this repository knows: nothing is fetched from the remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergePreview {
     /// The commit that the default branch is at.

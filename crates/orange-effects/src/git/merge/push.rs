@@ -42,8 +42,8 @@ impl Git {
         })
     }
 
-    /// Makes a branch of the remote point to exactly this commit. Commits of the remote's branch
-    /// that this one lacks are replaced only if the branch is where orange last left it, `known`.
+    /// Makes a branch of the remote point to exactly this commit. Commits that only the remote's
+    /// branch has are dropped only if that branch is still at `known`, where orange last left it.
     pub fn push_exactly(
         &self,
         branch: &BranchName,
@@ -76,7 +76,7 @@ impl Git {
 
     /// Where a new branch of the remote can start so that a push of `head` only adds to it: the
     /// last commit of `head` that the remote's default branch has. `None` if there is no remote, or
-    /// the branch is there already.
+    /// if the remote already has the branch.
     pub fn start_of_new_branch(
         &self,
         branch: &BranchName,

@@ -21,8 +21,8 @@ struct Replayed {
 }
 
 impl Git {
-    /// The branch replayed onto the base, unless that would lose what the branch's own merges
-    /// resolved.
+    /// The branch replayed onto the base. Fails if that would lose how merges in the branch
+    /// resolved conflicts.
     pub(crate) fn rebase_result(
         &self,
         merge: &MergeRequest<'_>,

@@ -20,7 +20,7 @@ pub struct MergeRefusal {
     pub default: BranchName,
     pub strategy: MergeStrategy,
     pub obstacle: MergeObstacle,
-    /// The remote that already has the result.
+    /// The remote to which the result was already pushed.
     pub pushed_remote: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub enum MergeObstacle {
     Diverged,
     /// The default branch has commits that the branch lacks.
     NotFastForward,
-    /// The branch has merges of its own, and a rebase would not keep what they resolved.
+    /// The branch has merges of its own, and a rebase would lose how they resolved conflicts.
     MergesLost,
     /// Both sides changed the same lines or files.
     Conflicts(Vec<PathBuf>),

@@ -16,7 +16,7 @@ const HEAD_TRAILER: &str = "Orange-Head";
 /// How many commits a squash message lists.
 const MAX_SUBJECTS: usize = 50;
 
-/// The longest line of a message that is made of a summary or a subject, in characters.
+/// Maximum length in characters of a message's line that is made of a summary or a subject.
 const MAX_LINE_CHARS: usize = 200;
 
 /// git's exit code for an unknown option.
@@ -63,7 +63,7 @@ impl Git {
         Ok(false)
     }
 
-    /// Whether a commit is what a merge of `head` would have made of its parent.
+    /// Whether a commit has the files that a merge of `head` into the commit's parent would give.
     pub(crate) fn is_squash(&self, commit: &str, head: &CommitId) -> Result<bool, GitError> {
         let (parent, tree) = (format!("{commit}^"), format!("{commit}^{{tree}}"));
         let before = self.call(["rev-parse", "--verify", "--quiet", &parent]);

@@ -91,7 +91,8 @@ impl fmt::Display for SlotRefusal {
     }
 }
 
-/// What exists at a path.
+/// What exists at a slot's path: nothing, a worktree whose creation was interrupted, the record of
+/// a worktree whose directory was deleted, a usable worktree, or something else.
 enum SlotState {
     Nothing,
     Unfinished,
@@ -352,7 +353,7 @@ impl Worktree<'_> {
 }
 
 impl Slot<'_> {
-    /// The directory, with the pool's directory created and its links resolved.
+    /// The slot's directory with links resolved; creates the pool's directory if it is missing.
     fn real_path(&self) -> Result<PathBuf, GitError> {
         let name = folder_name(self.name)?;
         if self.path.file_name() != Some(name.as_ref()) || self.path.is_relative() {

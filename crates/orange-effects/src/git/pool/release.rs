@@ -184,12 +184,12 @@ impl Worktree<'_> {
         }
     }
 
-    /// Why it cannot be cleaned without losing something; changes nothing.
+    /// Why the worktree cannot be cleaned without losing something; changes nothing.
     pub fn release_obstacles(&self) -> Result<Vec<Obstacle>, GitError> {
         Ok(self.releasable_status()?.err().unwrap_or_default())
     }
 
-    /// Its status, or what a rescue cannot save.
+    /// The worktree's status, or what a rescue cannot save.
     fn releasable_status(&self) -> Result<Result<WorktreeStatus, Vec<Obstacle>>, GitError> {
         let status = match self.status() {
             Err(GitError::NotRegularFile(path)) => {

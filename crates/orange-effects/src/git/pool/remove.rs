@@ -126,8 +126,8 @@ impl Git {
         Ok(ours.any(|it| !it.path.starts_with(&real)))
     }
 
-    /// Deletes a worktree and git's record of it, except for the submodules in that record if the
-    /// record is given; returns where these are now.
+    /// Deletes a worktree and git's record of it. If `kept_record` is given, the git directories of
+    /// submodules in that record are kept; returns where they are now.
     fn discard(
         &self,
         remove: &RemoveRequest<'_>,
@@ -152,7 +152,7 @@ impl Git {
 }
 
 impl Worktree<'_> {
-    /// What would be lost with it, except ignored files; changes nothing.
+    /// What the worktree's removal would lose, apart from ignored files; changes nothing.
     pub fn unsaved_reason(&self) -> Result<Option<String>, GitError> {
         if let Some(reason) = self.marker()?.and_then(|it| held_by_task(&it)) {
             return Ok(Some(reason));

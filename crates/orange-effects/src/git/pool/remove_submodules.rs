@@ -60,7 +60,7 @@ impl Git {
             let directory = entry.path();
             let config = directory.join("config");
             if !fs::symlink_metadata(&config).is_ok_and(|it| it.is_file()) {
-                // A module whose name contains a slash is in a folder of its own.
+                // A module whose name contains a slash is in a subfolder.
                 self.detach_submodules(&directory);
                 continue;
             }
@@ -74,7 +74,7 @@ impl Git {
 }
 
 impl Worktree<'_> {
-    /// Why its submodules prevent its removal although they are clean; changes nothing.
+    /// Why submodules prevent the worktree's removal although they are clean; changes nothing.
     pub fn embedded_submodules(&self) -> Result<Vec<String>, GitError> {
         let submodules = self.checked_out_submodules(&self.status()?)?.into_iter();
         let embedded = submodules.filter(|it| it.git.directory().starts_with(self.path()));
@@ -89,8 +89,9 @@ impl Worktree<'_> {
         Ok(embedded.map(|it| reason(it.path)).collect())
     }
 
-    /// Whether the git directories of its submodules may hold something that no remote has. One
-    /// whose submodule is not checked out counts, because nothing says what it is for.
+    /// Whether the git directories of its submodules may hold something that no remote has. The git
+    /// directory of a submodule that is not checked out counts too, because nothing says what it is
+    /// for.
     pub(super) fn has_submodule_work(&self) -> Result<bool, GitError> {
         let modules = self.directory().join(MODULES);
         let Ok(modules) = modules.canonicalize() else {
@@ -103,8 +104,8 @@ impl Worktree<'_> {
         Ok(submodules.iter().any(Submodule::has_own_commits) || !has_only(&modules, &known))
     }
 
-    /// Warnings about submodules at commits that a later commit records and none of their remotes
-    /// has.
+    /// Warnings about submodules whose commit changed between `from` and `to`, if none of the
+    /// submodule's remotes has the new commit.
     pub fn unpublished_submodules(
         &self,
         from: &CommitId,
@@ -120,7 +121,7 @@ impl Worktree<'_> {
             };
             let commit = &entry.id;
             let call = ["rev-list", "--max-count=1", commit, "--not", "--remotes"];
-            // A commit that is not there came from elsewhere.
+            // If the submodule lacks the commit, the commit was not made in this worktree.
             let commits = submodule.git.call(call).bytes().unwrap_or_default();
             if !commits.is_empty() {
                 let (shown, directory) = (path.to_string_lossy(), submodule.git.directory());
@@ -152,7 +153,7 @@ impl Worktree<'_> {
         Ok(())
     }
 
-    /// Whether it has ignored files, or one of its submodules has.
+    /// Whether the worktree or one of its submodules has ignored files.
     pub(super) fn has_ignored(&self) -> Result<bool, GitError> {
         if !self.ignored_entries()?.is_empty() {
             return Ok(true);

@@ -21,13 +21,13 @@ const EMPTY_FILE_IDS: [&str; 2] = [
 /// Contents that are stored outside the worktree.
 #[derive(Default)]
 pub(crate) struct SavedContents {
-    /// Byte for byte, as a rescue stores them.
+    /// The files of rescues, which store them byte for byte.
     exact: Vec<Tree>,
     /// The index as a rescue stores it.
     staged: Vec<Tree>,
     unmerged: BTreeSet<(PathBuf, u8, Entry)>,
-    /// Compared as git writes them to disk, with filters and line endings applied. The commit's id
-    /// is present if its attributes may have been in effect.
+    /// The files of commits, compared as git writes them to disk, with filters and line endings
+    /// applied. The id is there if the commit's attributes may have been in effect.
     commits: Vec<(Option<CommitId>, Tree)>,
 }
 

@@ -116,8 +116,7 @@ impl Git {
         variables.insert("GIT_COMMON_DIR".into(), self.own.path().into());
     }
 
-    /// The names that the user's own configuration defines in a section, for keys with these
-    /// endings.
+    /// Every `NAME` in a key `SECTION.NAME.END` of the user's own configuration, for these `ends`.
     pub(crate) fn user_names(
         &self,
         section: &str,
@@ -219,12 +218,12 @@ impl Call {
         }
     }
 
-    /// Its output, if it succeeded.
+    /// The command's output; an error if the command failed.
     pub fn bytes(&self) -> Result<Vec<u8>, GitError> {
         self.require_complete(self.invocation.require_success()?)
     }
 
-    /// Its result, whatever the exit status.
+    /// The command's result, whatever its exit status.
     pub fn finish(&self) -> Result<CommandOutput, GitError> {
         let finished = self.invocation.run()?;
         if finished.stdout.is_truncated {
@@ -238,7 +237,7 @@ impl Call {
         self.invocation.error_for(finished).into()
     }
 
-    /// Its output, or `None` if it exited with code 1.
+    /// The command's output, or `None` if the command exited with code 1.
     pub fn answer(&self) -> Result<Option<Vec<u8>>, GitError> {
         let finished = self.invocation.run()?;
         match finished.ending {
@@ -248,7 +247,7 @@ impl Call {
         }
     }
 
-    /// `None` if it succeeded, or its error output if it exited with code 1.
+    /// `None` if the command succeeded, or its error output if it exited with code 1.
     pub fn refusal(&self) -> Result<Option<String>, GitError> {
         let finished = self.invocation.run()?;
         match finished.ending {
@@ -265,7 +264,7 @@ impl Call {
         self.bytes().map(drop)
     }
 
-    /// The one line of its output.
+    /// The one line of the command's output.
     pub fn text(&self) -> Result<String, GitError> {
         let bytes = self.bytes()?;
         let text =
@@ -273,7 +272,7 @@ impl Call {
         Ok(text.trim_end_matches('\n').to_owned())
     }
 
-    /// The path in its output.
+    /// The path in the command's output.
     pub fn path(&self) -> Result<PathBuf, GitError> {
         let mut bytes = self.bytes()?;
         if bytes.pop() != Some(b'\n') || bytes.is_empty() {

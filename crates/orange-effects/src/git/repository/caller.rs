@@ -25,6 +25,8 @@ const SETTINGS: &[(&str, &str)] = &[
     ("maintenance.auto", "false"),
     ("submodule.recurse", "false"),
     ("diff.suppressBlankEmpty", "false"),
+    // Names are shown as they are, not as octal codes.
+    ("core.quotePath", "false"),
     // git compares files thoroughly, so that it misses no change, and reads history from commits
     // only.
     ("core.commitGraph", "false"),

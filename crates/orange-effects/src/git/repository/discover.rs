@@ -8,7 +8,7 @@ use super::caller::GitProgram;
 use crate::git::GitError;
 
 /// The git directory of a checkout, in the simple case: it is inside the checkout itself, has no
-/// `commondir`, and both belong to the user. `None` where git has to be asked.
+/// `commondir`, and both belong to the user. `None` in any other case: git then has to find it.
 pub(crate) fn git_directory(checkout: &Path) -> Option<PathBuf> {
     let found = checkout.join(".git");
     let user = rustix::process::geteuid().as_raw();
@@ -29,8 +29,8 @@ pub(crate) fn git_directory(checkout: &Path) -> Option<PathBuf> {
 }
 
 impl GitProgram {
-    /// The git directory of a checkout, whose top this directory must be. Git alone would search
-    /// upwards, and find the repository around a checkout that is gone.
+    /// The git directory of the checkout whose top is this directory. By itself git would search
+    /// upwards, and if the checkout is gone, it would find a repository around it.
     pub(crate) fn git_directory_of_checkout(&self, checkout: &Path) -> Result<PathBuf, GitError> {
         let not_a_checkout = |outer| GitError::NotACheckout {
             path: checkout.to_owned(),
@@ -39,7 +39,7 @@ impl GitProgram {
         if matches!(checkout.join(".git").try_exists(), Ok(false)) {
             return Err(not_a_checkout(None));
         }
-        // Git also passes by a `.git` that is no repository.
+        // Git also searches on above a `.git` that is no repository.
         let words = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
         let top = self.discovery_call(checkout).with_arguments(words).path();
         let top = top.map_err(|error| not_a_repository(checkout, &error))?;

@@ -41,9 +41,9 @@ pub struct Git {
 }
 
 impl Git {
-    /// The repository that a directory belongs to, found upwards as git does. For a directory that
-    /// the caller names; what orange remembers is opened with `open_checkout`. `program` is a path
-    /// or a name on the `PATH`.
+    /// The repository that a directory belongs to; searches upwards as git does. It is for a
+    /// directory that the user names; use `open_checkout` for a path that orange has recorded.
+    /// `program` is a path or a name on the `PATH`.
     pub fn open(
         program: impl Into<OsString>,
         directory: &Path,

@@ -22,7 +22,7 @@ const FILES: [&str; 3] = ["packed-refs", "shallow", "worktrees"];
 /// Directories that are linked to the repository's if they exist.
 const FOLDERS: [&str; 4] = ["objects", "refs", "logs", "reftable"];
 
-/// Upper bound on a list of ignored files.
+/// Upper bound on the size of a list of ignored files.
 pub(crate) const LIMIT: u64 = 16 * 1024 * 1024;
 
 /// Makes the names that this process chooses unique.
@@ -31,7 +31,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 /// Whether this process has cleaned up after killed ones.
 static HAS_TIDIED: AtomicBool = AtomicBool::new(false);
 
-/// The directory; it is removed with its owner.
+/// The directory; it is removed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct OwnDirectory {
     path: PathBuf,
@@ -41,7 +41,7 @@ pub(crate) struct OwnDirectory {
 }
 
 impl OwnDirectory {
-    /// Creates one for a repository in the first writable of these directories.
+    /// Creates the directory for a repository, in the first of these folders that is writable.
     pub fn create(folders: &[PathBuf], repository: &Path, format: &str) -> Result<Self, GitError> {
         let mut failed = None;
         for folder in folders {

@@ -74,7 +74,7 @@ impl Git {
         let call = call.with_arguments([commit.as_str(), &self.null_id()]);
         match call.succeed() {
             Ok(()) => Ok(true),
-            // Another process may have made it just now.
+            // Another process may have created the branch just now.
             Err(error) => match self.branch(branch)? {
                 Some(found) => Ok(found == *commit),
                 None => Err(error),

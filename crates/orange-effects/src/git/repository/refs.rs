@@ -17,7 +17,7 @@ const PACKED: &str = "packed-refs";
 /// Upper bound on the size of that file, and of the file of a ref.
 const LIMIT: u64 = 1024 * 1024 * 1024;
 
-/// The values of some refs.
+/// The values of some refs, by full name: the commit and, for a symbolic ref, its target.
 #[derive(Debug, Default)]
 pub(crate) struct Refs {
     pub commits: BTreeMap<String, CommitId>,
@@ -33,7 +33,8 @@ impl Git {
         }
     }
 
-    /// A branch beside which this one cannot exist: one is the name of a directory for the other.
+    /// An existing branch that makes this name impossible, as `a` and `a/b` exclude each other: git
+    /// may need a file and a directory of the same name.
     pub fn clashing_branch(&self, branch: &BranchName) -> Result<Option<BranchName>, GitError> {
         let name = branch.as_str();
         for (at, _) in name.match_indices('/') {

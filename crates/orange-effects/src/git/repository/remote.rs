@@ -115,8 +115,8 @@ pub fn without_password(address: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
-/// How long the part before the path is. A slash in a password seems to end it early; what follows
-/// the colon is no port then.
+/// The length of the part before the path. If what follows its last colon is not a port, the first
+/// slash may belong to a password; the part then extends past the last `@`.
 fn authority_length(rest: &str) -> usize {
     let end = rest.find('/').unwrap_or(rest.len());
     let early = &rest[..end];
@@ -132,7 +132,7 @@ fn authority_length(rest: &str) -> usize {
 }
 
 /// `name:password@host:path` without the password. Git would take `name` for the host, so nothing
-/// can be fetched from there, but a message must not show it.
+/// can be fetched from such an address, but a message must not show the password.
 fn without_short_password(address: &str) -> String {
     let end = address.find('/').unwrap_or(address.len());
     let user = address[..end].rfind('@').map(|at| address.split_at(at));

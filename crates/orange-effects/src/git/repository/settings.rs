@@ -223,7 +223,8 @@ impl Settings {
         })
     }
 
-    /// The names that the repository defines in a section, for keys with these endings.
+    /// Every `NAME` in a key `SECTION.NAME.END` of the repository's configuration, for these
+    /// `ends`.
     pub fn names(&self, section: &str, ends: &[&str]) -> BTreeSet<String> {
         let name = |(key, _): &Setting| {
             let rest = key.strip_prefix(section)?.strip_prefix('.')?;

@@ -108,7 +108,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The value of a key; one without a value is true.
+    /// The value of a key; `true` for a key without a value.
     fn value(&mut self) -> Result<String, SyntaxError> {
         self.skip_blanks();
         match self.rest.peek() {

@@ -227,7 +227,7 @@ impl Worktree<'_> {
         }
     }
 
-    /// Sets or removes paths of an index other than the worktree's.
+    /// Sets or removes entries of `index`, which is not the worktree's own index.
     fn update_index_entries<'p>(
         &self,
         index: &Path,

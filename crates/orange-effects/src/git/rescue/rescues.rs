@@ -210,8 +210,8 @@ impl Git {
         Ok(found)
     }
 
-    /// Creates the ref of a rescue, unless the task's newest rescue is the same; that one then
-    /// counts as not restored, because its work is about to leave the worktree again.
+    /// Creates the ref of a rescue. If the task's newest rescue is the same, returns that one
+    /// instead and marks it as not restored, because its work is about to leave the worktree again.
     pub(crate) fn create_rescue_ref(&self, mut rescued: Rescue) -> Result<Rescue, GitError> {
         let known = self.rescues(&rescued.about.task)?;
         let mut number = known.iter().map(|it| it.number).max().unwrap_or(0) + 1;

@@ -9,10 +9,11 @@ use super::entry::FILE;
 use crate::git::{Git, GitError};
 use crate::safe_directory::{EntryKind, SafeDirectory};
 
-/// The first line of each such file. A file without it is not ours, and stays.
+/// The first line of each file that orange writes for an agent. A file without it is not orange's,
+/// and stays.
 const MARK: &str = "Written by orange. What is changed here is lost.\n";
 
-/// Upper bound on such a file's size.
+/// Upper bound on the size of such a file.
 const LARGEST: u64 = 256 * 1024;
 
 impl Git {
@@ -42,7 +43,7 @@ impl Git {
     }
 }
 
-/// The text below the mark, which is a comment in the file's format.
+/// The text with the mark above it, as a comment in the file's format.
 fn with_mark(path: &Path, text: &str) -> String {
     let is_json = path.extension().is_some_and(|it| it == "json");
     let sign = if is_json { "//" } else { "#" };

@@ -7,7 +7,7 @@ use super::Worktree;
 use crate::git::repository::call::Call;
 
 impl Worktree<'_> {
-    /// A command in the worktree, which cannot act on any other.
+    /// A command in this worktree; it cannot act on any other.
     pub(crate) fn call<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
         self.invoke(&[], words)
     }

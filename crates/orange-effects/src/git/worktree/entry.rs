@@ -28,9 +28,9 @@ pub(crate) struct IndexEntry {
     pub entry: Entry,
     /// 0, or 1 to 3 while a merge is not resolved.
     pub stage: u8,
-    /// Whether git was told to assume that the file is unchanged.
+    /// Whether git was told to assume that the file is unchanged (assume-unchanged).
     pub is_hidden: bool,
-    /// Whether the file is not expected on disk.
+    /// Whether the file is not expected on disk (skip-worktree).
     pub is_skipped: bool,
 }
 

@@ -33,7 +33,8 @@ pub struct Condition {
     pub operation_branch: Option<BranchName>,
     /// Files that differ from HEAD, including untracked but not ignored ones.
     pub changes: Vec<PathBuf>,
-    /// Those of them that may look changed only because their filter is not run, and the filter.
+    /// The files in `changes` that may look changed only because their filter is not run, each with
+    /// its filter.
     pub unfiltered: BTreeMap<PathBuf, String>,
     /// Submodules with uncommitted work.
     pub dirty_submodules: Vec<PathBuf>,
@@ -54,7 +55,7 @@ impl Condition {
             && self.repositories.is_empty()
     }
 
-    /// Whether it is clean and on no branch, as a workspace is that no task has.
+    /// Whether the worktree is clean and on no branch, like a workspace that no task has.
     pub fn is_at_rest(&self) -> bool {
         self.is_clean() && self.head.branch().is_none()
     }
@@ -119,7 +120,7 @@ impl Worktree<'_> {
         self.git().facts_of(request, Some(&condition), is_staged)
     }
 
-    /// The branch that it is on, or that an operation in progress is about.
+    /// The branch that the worktree is on, or that an operation in progress is about.
     pub fn branch(&self) -> Result<Option<BranchName>, GitError> {
         let head = self.head()?;
         let branch = head.branch().cloned();
@@ -158,7 +159,7 @@ impl Git {
             || self.has_file(head.as_str(), task_file)?
             || self.has_commits_between(start, &head, Some(task_file))?;
         if is_tracked && condition.is_some() {
-            // Committing it once more would not help: no merge accepts it.
+            // Committing the task's file once more would not help: no merge accepts it.
             unclean.files.retain(|it| it != task_file);
             unclean.others.push(format!(
                 "`{task_file}` is in the branch's commits; remove it with `git rm --cached \
@@ -207,7 +208,8 @@ impl Git {
         })
     }
 
-    /// How many commits a branch has after a commit; `None` if the commit is not part of it.
+    /// How many commits a branch has after a commit; `None` if the commit is not part of the
+    /// branch.
     pub fn commits_since(
         &self,
         commit: &CommitId,

@@ -1,7 +1,7 @@
 //! Files whose filter only the repository's own configuration defines.
 //!
 //! Agents can write that configuration, so such a filter is never run. Without it, a file may look
-//! changed although it is committed. These files and their filters are named, and nothing more.
+//! changed although it is committed. The functions here only name such files and their filters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,10 +17,11 @@ const LIMIT: u64 = 4 * 1024 * 1024;
 
 const CHECK: [&str; 4] = ["check-attr", "-z", "--stdin", "filter"];
 
-/// The keys of a filter that reads a file from disk; `process` does both.
+/// The keys for the program that filters what git reads from disk; `process` is for both
+/// directions.
 const CLEAN: [&str; 2] = [".clean", ".process"];
 
-/// The keys of a filter that writes a file to disk.
+/// The keys for the program that filters what git writes to disk.
 const SMUDGE: [&str; 2] = [".smudge", ".process"];
 
 /// Paths with the name of the filter that each needs.
@@ -62,7 +63,8 @@ impl Worktree<'_> {
         self.filters_of(&changes, &names)
     }
 
-    /// Which of these files of a commit need a filter that is not run to be written to disk.
+    /// Which of these files need a filter when git writes them from a commit to disk, although that
+    /// filter is not run.
     pub(crate) fn unfiltered_files(
         &self,
         paths: &[PathBuf],

@@ -29,7 +29,7 @@ use super::repository::settings::{Setting, Settings};
 use super::{Git, GitError, Operation};
 use crate::safe_directory::SafeDirectory;
 
-/// Upper bound on the record of a path.
+/// Upper bound on the size of a file in which git records a path or a lock.
 const LIMIT: u64 = 64 * 1024;
 
 /// A worktree in git's records.
@@ -48,7 +48,7 @@ pub struct Worktree<'a> {
     git: &'a Git,
     path: PathBuf,
     directory: PathBuf,
-    /// Its settings in addition to the repository's.
+    /// The settings of the repository and of the worktree, combined.
     settings: Settings,
     passed_settings: Vec<Setting>,
 }

@@ -1,4 +1,4 @@
-//! Detects pipes and devices where git expects files, which would block it.
+//! Detects pipes and devices on which git would block.
 
 use std::fs;
 use std::os::unix::fs::FileTypeExt as _;

@@ -87,7 +87,7 @@ fn follow_rules(
             steps.record(Fact::ErrorRecorded { error });
         }
         match &rule.outcome {
-            // An advance that is refused leaves the death to the rules below.
+            // An advance that is refused leaves the death to the rules after this one.
             ExitOutcome::Advance(cases) => {
                 if advance(steps, cases, role, evidence)? {
                     if counts_as_failure && transition::is_waiting_for_user(steps) {

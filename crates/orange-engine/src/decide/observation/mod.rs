@@ -51,7 +51,7 @@ pub(super) fn decide(
             }
             Ok(())
         }
-        // Other reasons may still hold, and they are cleared only together.
+        // The reasons can be cleared only all together, so this one stays while there are others.
         Observation::AttentionOver { reason } => {
             if steps.task.attention == [reason.as_str()] {
                 let by = Role::Engine;
@@ -104,7 +104,7 @@ fn read_document(
     Ok(())
 }
 
-/// Judges the death of a run, unless we ended the run ourselves or its death was already judged.
+/// Judges the death of a run, unless orange ended the run or the death was already judged.
 ///
 /// A headless run ends right after it reports, so its report is read before its death is judged:
 /// finished work counts, whichever of the two is seen first.
@@ -280,7 +280,7 @@ fn take_observed_edge(
         return transition::take(steps, taken);
     }
     let reason = format!("{description}, but the workflow has no transition for that");
-    // Every poll observes the same again, but it is recorded only once.
+    // Every poll makes the same observation, but it is recorded only once.
     if !steps.task.attention.contains(&reason) {
         steps.record(observed);
         steps.raise_attention(reason);
@@ -288,8 +288,8 @@ fn take_observed_edge(
     Ok(())
 }
 
-/// Moves the task after a merge outside of orange. While our own merge is running, an observed
-/// merge is ignored: it is our own merge, whose effect reports the result.
+/// Moves the task after a merge outside of orange. While a merge by orange is running, an observed
+/// merge is ignored: it is that merge, and its effect reports the result.
 fn observe_merge(steps: &mut PlanBuilder<'_>, commit: &CommitId) -> Result<(), NeededFacts> {
     if steps.task.pending_merge().is_some() {
         return Ok(());
@@ -339,7 +339,7 @@ fn end_child(
     wake_after_children(steps)
 }
 
-/// Moves on once every child has ended and no more are being created.
+/// Moves the task on once every child has ended and no more children are being created.
 fn wake_after_children(steps: &mut PlanBuilder<'_>) -> Result<(), NeededFacts> {
     let is_creating = steps.task.pending.iter().any(|pending| {
         matches!(pending.planned.effect, Effect::CreateChildren { .. })

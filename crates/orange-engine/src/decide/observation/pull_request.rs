@@ -19,12 +19,12 @@ use crate::role::Role;
 use crate::task::PendingState;
 use crate::wording::join_and;
 
-/// How many points a reason names.
+/// How many failing checks or review points a reason names at most.
 const MAX_NAMED_POINTS: usize = 5;
 
-/// Reacts to a look at the pull request. A look at another pull request than the task's own is
-/// ignored, and so is a concern that the workflow has no transition for in this status: an agent
-/// may be working on it.
+/// Reacts to a reading of the pull request. Ignores a reading of another pull request than the
+/// task's, and a concern for which the workflow has no transition in this status: an agent may
+/// already be working on it.
 pub(super) fn observe(
     steps: &mut PlanBuilder<'_>,
     reading: &PullRequestReading,
@@ -56,7 +56,8 @@ pub(super) fn observe(
     }
 }
 
-/// While our own merge is running, its effect reports the result.
+/// Reacts to a merged pull request, but not while orange's own merge is running: the effect of that
+/// merge reports the result.
 fn observe_merge(
     steps: &mut PlanBuilder<'_>,
     reading: &PullRequestReading,
@@ -78,7 +79,7 @@ fn observe_merge(
         return Ok(());
     }
     let reason = format!("{link} was merged, but the workflow has no transition for that");
-    // A pull request that was merged is a branch that was merged.
+    // If the workflow has no edge for a merged pull request, an edge for a merged branch is taken.
     let triggers = [Trigger::PrMerged, Trigger::Merged];
     observe_end(steps, reading, ReactionKind::Merged, &triggers, reason)
 }
@@ -152,7 +153,8 @@ fn report(
     }
 }
 
-/// A transition whose gates do not hold is tried again at the next look and leaves no trace.
+/// Takes an edge for a pull request that leaves nothing to fix. If no such edge is open, nothing is
+/// recorded, and the next reading tries again.
 fn observe_ready(
     steps: &mut PlanBuilder<'_>,
     reading: &PullRequestReading,

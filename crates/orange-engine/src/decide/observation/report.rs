@@ -45,9 +45,9 @@ pub(super) fn receive(
 
 /// Takes the first open edge on a report, in file order.
 ///
-/// If an edge matches the report but something else closes it, such as uncommitted work, the run
-/// left something undone: that is an error of the run, and the reason why the task takes another
-/// edge.
+/// An edge may match the report but be closed for another reason, such as uncommitted work. Then
+/// the run left something undone. This is recorded as an error of the run, and as the reason why
+/// the task takes another edge.
 fn take_report_edge(steps: &mut PlanBuilder<'_>, text: &mut String) -> Result<bool, NeededFacts> {
     for edge in edges::edges_by_trigger(steps, Trigger::Report) {
         let Some(to) = edges::target(edge, steps) else {

@@ -38,6 +38,7 @@ impl RequestDecision<'_> {
         let has_ended = self.steps.workflow.is_terminal(status);
         has_ended.then(|| Blocker::Terminal {
             status: status.clone(),
+            is_cancelled: self.steps.workflow.is_cancelled(status),
         })
     }
 
@@ -49,7 +50,7 @@ impl RequestDecision<'_> {
         (!is_available).then_some(Blocker::VerbUnavailable { verb })
     }
 
-    /// Work is not restarted while an agent is doing it.
+    /// Blocks `retry` while an agent is doing the work.
     pub(super) fn check_not_running(&self, verb: Verb) -> Option<Blocker> {
         let role = running_agent(&self.steps).filter(|_| verb == Verb::Retry)?;
         Some(Blocker::StillRunning { role: role.clone() })
@@ -62,8 +63,8 @@ impl RequestDecision<'_> {
         from.is_some_and(|from| self.steps.workflow.is_verb_available(verb, from))
     }
 
-    /// The effects of entering a queue, such as routing and releasing, finish before the next
-    /// start.
+    /// Blocks `spawn` while effects of entering the queue, such as routing or releasing a
+    /// workspace, are pending.
     pub(super) fn check_settled(&self, verb: Verb) -> Option<Blocker> {
         let task = &self.steps.task;
         let waits = task.pending.iter().any(|pending| {
@@ -73,7 +74,7 @@ impl RequestDecision<'_> {
         (verb == Verb::Spawn && waits).then_some(Blocker::EffectsRunning)
     }
 
-    /// An agent cannot overtake the user's merge.
+    /// Blocks requests of an agent while a merge is pending.
     pub(super) fn check_not_merging(&self) -> Option<Blocker> {
         let overtakes = self.request.by.is_agent() && self.steps.task.pending_merge().is_some();
         overtakes.then_some(Blocker::Merging)
@@ -164,7 +165,7 @@ impl RequestDecision<'_> {
     }
 }
 
-/// The agent that does the work of the current status.
+/// The role of the running agent that does the work of the current status.
 pub(in crate::decide) fn running_agent<'a>(steps: &'a PlanBuilder<'_>) -> Option<&'a Role> {
     let state = steps.workflow.state(&steps.task.status)?;
     let mut expected = state.expects.iter();

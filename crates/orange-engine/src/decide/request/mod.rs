@@ -101,10 +101,10 @@ impl<'a> RequestDecision<'a> {
     }
 
     /// Decides by the first target whose edge is open to the caller's role and whose guard holds:
-    /// takes that edge, or refuses with what its gates miss. If there is no such target, the
-    /// refusal is about the first one.
+    /// takes that edge, or refuses and lists what its gates still require. If there is no such
+    /// target, the refusal is about the first one.
     ///
-    /// If the task is already at a target, that counts as success only if the verb leads no
+    /// If the task is already at a target, that counts as success only if the verb cannot lead
     /// further.
     fn verb(mut self, verb: Verb) -> Decision {
         let attempt = self.attempt_of(verb);
@@ -206,10 +206,10 @@ impl<'a> RequestDecision<'a> {
 
     /// Decides about a status that was edited in TASK.md.
     ///
-    /// A version from before the current status was entered means that the file was rewritten from
-    /// memory, so the edit is not a request. A refused edit is recorded, because the line is reset
-    /// and its author should learn why. Outside a worktree the author is unknown, so the edit is
-    /// never followed: the user gets the equivalent command instead.
+    /// If the file has a version from before the current status was entered, it was written from an
+    /// old copy, and the edit is not a request. A refused edit is recorded, because the line is
+    /// reset and its author should learn why. Outside a worktree the author is unknown, so the edit
+    /// is never followed: the user gets the equivalent command instead.
     fn hand_edit(self, to: &Status, version: u64) -> Decision {
         let task = &self.steps.task;
         let is_current = (task.entered.version..=task.version).contains(&version);
@@ -218,17 +218,20 @@ impl<'a> RequestDecision<'a> {
         }
         let mut rejection = self.steps.clone();
         let by = self.request.by.clone();
-        let reason = if by == Role::Human {
-            format!(
-                "TASK.md requests `{to}`, but orange cannot tell who wrote that; if you want it, \
-                 run `orange task update {} --status {to}`",
-                task.id
-            )
-        } else {
-            match self.move_to(to) {
-                Decision::Refusal(refusal) => refusal.to_string(),
-                other => return other,
+        let is_confirmation = |it: &Blocker| matches!(it, Blocker::ConfirmationNeeded { .. });
+        let task = task.id.clone();
+        let reason = match self.move_to(to) {
+            // Only the user's own command can confirm.
+            Decision::Refusal(refusal)
+                if by != Role::Human || !refusal.missing.iter().all(is_confirmation) =>
+            {
+                refusal.to_string()
             }
+            other if by != Role::Human => return other,
+            _ => format!(
+                "TASK.md requests `{to}`, but orange cannot tell who wrote that; if you want it, \
+                 run `orange task update {task} --status {to}`"
+            ),
         };
         if by == Role::Human {
             rejection.raise_attention(reason.clone());
@@ -279,7 +282,8 @@ impl<'a> RequestDecision<'a> {
         Ok(self)
     }
 
-    /// Moves the task that was just amended, if requested; a refusal reverts both.
+    /// Moves the task that was just amended, if requested. If the move is refused, the amendment is
+    /// dropped too.
     fn then_move(self, to: Option<&Status>) -> Decision {
         let is_amended = self.steps.is_amended();
         match to.filter(|to| !self.is_already_in(to)) {
@@ -314,8 +318,8 @@ impl<'a> RequestDecision<'a> {
             .map(|pending| pending.planned.id)
             .collect();
         if failed.is_empty() {
-            // Effects may still wait after their performer was killed; a retry then only performs
-            // them.
+            // Effects may be left waiting because the process that performed them was killed. They
+            // are performed without a new event.
             let mut pending = task.pending.iter();
             if pending.any(|it| is_selected(task, &it.planned)) {
                 return already_done();
@@ -394,7 +398,7 @@ impl<'a> RequestDecision<'a> {
         Decision::Refusal(refusal)
     }
 
-    /// How the user has new commits submitted and reviewed, where the workflow allows it.
+    /// How the user can have the agent submit the new commits, where the workflow allows it.
     fn resubmit_hint(&self, refusal: &Refusal) -> Option<String> {
         let is_moved = |missing: &Blocker| {
             matches!(

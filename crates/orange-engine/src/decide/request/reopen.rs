@@ -23,7 +23,7 @@ struct Place<'a> {
     /// The status that `@previous` means there.
     previous: Option<Status>,
     needs_workspace: bool,
-    /// What the workflow does when a task begins there; empty where the task was before.
+    /// The hooks of the entry, if the task begins again; empty if it continues where it was.
     hooks: &'a [Hook],
     set: &'a [Change],
 }
@@ -53,7 +53,7 @@ impl RequestDecision<'_> {
             let entries = entries.map(|entry| entry.status.clone()).collect();
             return self.refuse(attempt, blocked_by(Blocker::NoEntry { entries }));
         };
-        // What was written while the task was cancelled is old when the status is entered.
+        // What was written while the task was cancelled must not count as fresh.
         self.steps.import_for_observation(&Role::Engine);
         enter(&mut self.steps, &place, &self.request.by);
         self.steps.finish()

@@ -20,7 +20,8 @@ impl RequestDecision<'_> {
             return self.refuse(Attempt::Tell, blocked_by(missing));
         }
         let Some(role) = self.recipient(role) else {
-            // Where the work has ended, as for a review, a task has no runs either.
+            // A task can also have no agent because its work has ended, for example when it waits
+            // for a review. Only a queued task has not been started.
             let state = self.steps.workflow.state(&self.steps.task.status);
             let missing = if state.is_some_and(|state| state.kind == Kind::Queued) {
                 Blocker::NotStarted

@@ -166,7 +166,8 @@ impl Reader<'_> {
         })
     }
 
-    /// A role that may vouch for a section; the engine only reads it.
+    /// Reads a role that may vouch for a section. The engine may not, because it only reads
+    /// sections.
     fn judge_role(&mut self, node: &Node) -> Option<Role> {
         let role = self.role(node, "`from_role`")?;
         if role == Role::Engine {

@@ -60,7 +60,7 @@ impl Reader<'_> {
         for (key, _) in mapping.entries {
             if !mapping.taken.contains(&key.text.as_str()) {
                 let message = format!("{what} has no key `{}`", key.text);
-                let hint = suggest(&key.text, &mapping.taken, |all| format!("it takes {all}"));
+                let hint = suggest(&key.text, &mapping.taken, |all| format!("{what} takes {all}"));
                 self.problems
                     .add_with_hint(ProblemCode::UnknownKey, key.at, message, hint);
             }

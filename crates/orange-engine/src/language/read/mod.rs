@@ -26,7 +26,7 @@ use crate::role::Role;
 /// The result of loading a file.
 #[derive(Clone, Debug)]
 pub struct LoadResult {
-    /// The workflow, if the file has the shape of one; bind it only when there are no problems.
+    /// The workflow, if the file has the shape of one; use it only when there are no problems.
     pub workflow: Option<Workflow>,
     /// Everything that is wrong, in file order.
     pub problems: Vec<Problem>,

@@ -77,7 +77,7 @@ impl Reader<'_> {
         self.role_among(node, what, &["worker", "reviewer", "human", "engine"])
     }
 
-    /// A role that can run as a process.
+    /// A role that an agent can have.
     pub(super) fn agent_role(&mut self, node: &Node, what: &str) -> Option<Role> {
         self.role_among(node, what, &["worker", "reviewer"])
     }

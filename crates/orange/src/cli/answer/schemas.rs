@@ -1,4 +1,4 @@
-//! Answers in JSON: the only place that prints them, in published shapes.
+//! Prints all JSON answers; each has a shape with a published schema.
 //!
 //! `docs/schemas` holds the schemas; a test compares them with the code, and every JSON answer that
 //! a test reads is validated against them.
@@ -11,10 +11,12 @@ use serde_json::{Value, json};
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
+/// A kind of JSON answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Its name and version, such as `orange.task.list/1`.
     pub name: &'static str,
+    /// Generates the schema of the body.
     body: fn() -> Schema,
 }
 

@@ -17,7 +17,8 @@ pub fn count_noun(count: usize, noun: &str) -> String {
     format!("{count} {noun}{ending}")
 }
 
-/// Introduces the place of the git directories of a removed worktree's submodules.
+/// The words before the path at which the git directories of a removed worktree's submodules are
+/// kept.
 pub const SUBMODULES_KEPT: &str = "submodules with commits that no remote has are in";
 
 const MINUTE: u64 = 60;
@@ -36,6 +37,12 @@ pub fn parse_duration(text: &str) -> Option<u64> {
         _ => return None,
     };
     count.checked_mul(seconds)
+}
+
+/// Parses an option that is a number of seconds, or a duration with its unit.
+pub fn parse_seconds(text: &str) -> Result<u64, String> {
+    let seconds = text.parse().ok().or_else(|| parse_duration(text));
+    seconds.ok_or_else(|| String::from("write seconds, or a duration such as `90s` or `10m`"))
 }
 
 pub fn ago(now: Timestamp, then: Timestamp) -> String {
@@ -155,7 +162,7 @@ pub fn pull_request_text(seen: &PullRequestSnapshot) -> String {
         Some(ReviewSummary::NotRequired) | None => {}
     }
     if let Some(count) = seen.open_threads.filter(|count| *count > 0) {
-        parts.push(format!("{count} open threads"));
+        parts.push(count_noun(count, "open thread"));
     }
     if seen.is_queued {
         parts.push(String::from("in the merge queue"));
@@ -172,6 +179,9 @@ mod tests {
         let now = Timestamp::from_millis(1_000_000_000_000);
         let before = |seconds: i64| Timestamp::from_millis(now.millis() - seconds * 1000);
         assert_eq!(parse_duration("10m"), Some(600));
+        assert_eq!(parse_seconds("20"), Ok(20));
+        assert_eq!(parse_seconds("20s"), Ok(20));
+        assert!(parse_seconds("soon").is_err());
         assert_eq!(parse_duration("2d"), Some(172_800));
         for bad in ["", "m", "10", "-1m", "1.5h", "10é"] {
             assert_eq!(parse_duration(bad), None, "{bad}");

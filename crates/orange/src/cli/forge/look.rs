@@ -52,7 +52,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     for task in &tasks {
         reports.push(driver.requests.look_at_pull_request(task)?);
     }
-    // After the looks, which may have moved the tasks on.
+    // Only now: the looks above may have changed the status of a task.
     let mut posts = Vec::new();
     for task in &with_issue {
         let post = driver.requests.post_status(task, true)?;

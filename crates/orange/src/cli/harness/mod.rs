@@ -12,8 +12,8 @@ use crate::output::Output;
 /// List and unpark coding agents.
 ///
 /// A harness whose agent runs out of quota, or is not logged in, is parked: nothing is started on
-/// it, and starts wait. The harness is unparked automatically when its quota is available again; after
-/// you log in, run `orange harness unpark`.
+/// it, and starts wait. The harness is unparked automatically when its quota is available again;
+/// after you log in, run `orange harness unpark`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Args),

@@ -1,4 +1,4 @@
-//! `orange tether`: becomes a program that ends with its caller.
+//! `orange tether`: becomes a program that ends when its caller ends.
 
 use std::ffi::OsString;
 

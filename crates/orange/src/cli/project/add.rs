@@ -81,7 +81,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
-/// Warns about filters that the project's files need and orange does not run. A repository that
+/// Warns about git filters that the project's files need and orange does not run. A repository that
 /// cannot be read is reported when a task needs it.
 pub fn warn_unread_filters(driver: &Driver, project: &Project, output: &mut Output) {
     let width = output.narration_width();

@@ -51,7 +51,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
-/// Shows the keys by their names in the file, because `update` and an editor use those names.
+/// Shows each setting under its key in `projects.json`, because the user needs that key to edit the
+/// file.
 fn text(project: &Project, usage: &ProjectUsage, width: Option<usize>) -> Result<Text, Error> {
     let mut text = Text::new();
     let mut line = |name: &str, value: &str| {

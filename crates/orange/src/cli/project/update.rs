@@ -7,6 +7,7 @@ use orange_driver::ProjectSettings;
 use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::Serialize;
 
+use crate::cli::answer::words::parse_seconds;
 use crate::cli::request::requests::driver;
 use crate::cli::task::Strategy;
 use crate::cli::{Error, Exit, Shape};
@@ -65,13 +66,13 @@ pub struct Args {
     #[arg(long, value_name = "SCRIPT", allow_hyphen_values = true)]
     pub setup: Option<String>,
     /// Timeout of the setup script.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub setup_timeout: Option<u64>,
     /// Script to run in a worktree before it is released.
     #[arg(long, value_name = "SCRIPT", allow_hyphen_values = true)]
     pub teardown: Option<String>,
     /// Timeout of the teardown script.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub teardown_timeout: Option<u64>,
 }
 

@@ -1,6 +1,6 @@
 //! The number of an issue, as it is typed.
 
-/// Reads the number of an issue, also as `#7`.
+/// Parses the number of an issue, such as `7` or `#7`.
 pub fn issue_number(text: &str) -> Result<u64, String> {
     let number = text.strip_prefix('#').unwrap_or(text).parse();
     let number = number.ok().filter(|it| *it > 0);

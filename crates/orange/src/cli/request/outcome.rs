@@ -61,7 +61,7 @@ impl Outcome {
     }
 }
 
-/// The agents that were stopped or restarted.
+/// Says which agents were stopped or restarted; `None` if there are none.
 fn agent_text(report: &ChangeReport) -> Option<String> {
     let facts = || report.events.iter().map(|event| &event.fact);
     let stopped: Vec<&Role> = facts()
@@ -107,8 +107,8 @@ fn amendment_text(fact: &Fact) -> String {
     }
 }
 
-/// A warning that the message of a request was not sent, because there was nothing to do. It may be
-/// the message of an earlier attempt, which was sent.
+/// A warning that the message of a request was not sent, because there was nothing to do. If the
+/// user has only repeated an earlier request, its message was sent then.
 pub fn unsent_message_warning(task: &Task, width: Option<usize>) -> Text {
     let (id, status) = (&task.id, &task.status);
     let mut text = Text::new();

@@ -1,8 +1,8 @@
 //! Shows progress and handles signals while a command works.
 //!
 //! The first signal asks the work to stop early, so that the work can hand over decided effects to
-//! a performer. If the work cannot stop early or does not stop soon, or if a second signal arrives,
-//! the signal kills the process.
+//! a background process. If the work cannot stop early or does not stop soon, or if a second signal
+//! arrives, the signal kills the process.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +34,7 @@ static SIGNALS_KILL: AtomicBool = AtomicBool::new(true);
 
 static HANDLERS_INSTALLED: Once = Once::new();
 
+/// How a command shows progress and reacts to signals while it works.
 #[derive(Debug)]
 pub struct WaitMode {
     progress: Option<ProgressLine>,
@@ -50,7 +51,7 @@ impl WaitMode {
         }
     }
 
-    /// The work may be killed at any time.
+    /// The work cannot stop early, but may be killed at any time.
     pub fn for_work(output: &Output) -> Self {
         Self {
             can_stop: false,

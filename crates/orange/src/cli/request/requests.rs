@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::interruption::WaitSubject;
 use super::outcome::{Outcome, stale_files_warning, unsent_message_warning};
 use super::progress::{WaitMode, run_with_progress};
-use crate::cli::answer::words::{WaitBody, wait_bodies};
+use crate::cli::answer::words::{WaitBody, parse_seconds, wait_bodies};
 use crate::cli::{Error, Exit, Shape, hint_paragraph, push_error};
 use crate::output::{Output, Style, Text};
 
@@ -62,7 +62,7 @@ pub struct Target {
 pub struct WaitArgs {
     /// Wait at most this many seconds for orange to finish its part, such as a start or a merge;
     /// then exit with 5 while orange continues [default: the setting `wait`].
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub wait: Option<u64>,
 }
 
@@ -134,8 +134,8 @@ pub fn ask(
     print(answer, output)
 }
 
-/// Makes a request and returns the result. If only an edge's confirmation is missing, asks the user
-/// and tries again.
+/// Makes a request and returns the result. If only the user's confirmation is missing, asks for it
+/// and makes the request again.
 pub fn request_with_confirmation(
     target: &Target,
     draft: RequestDraft,
@@ -207,7 +207,7 @@ fn send_request(
     }
 }
 
-/// The question to confirm, if only a confirmation is missing, and the commit it is about.
+/// If only a confirmation is missing: the question, and the commit that the question is about.
 fn question(answer: &Answer) -> Option<(String, Option<CommitId>)> {
     let Answer::Refused(refusal) = answer else {
         return None;
@@ -224,6 +224,7 @@ fn question(answer: &Answer) -> Option<(String, Option<CommitId>)> {
     }
 }
 
+/// A request without the caller's role and confirmation.
 #[derive(Clone, Debug)]
 pub struct RequestDraft {
     pub kind: RequestKind,

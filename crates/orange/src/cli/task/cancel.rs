@@ -54,8 +54,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(exit)
 }
 
-/// Says that a cancelled task's uncommitted work was saved, and how to restore it; `None` if there
-/// was none.
+/// Says that a cancelled task's uncommitted work was saved, and how to restore it; `None` if no
+/// work was saved.
 pub(super) fn saved_work(driver: &Driver, task: &TaskId) -> Option<String> {
     // The task is cancelled; a failure to read the repository does not change that.
     let rescues = driver.workspaces.rescues_of(task, None).unwrap_or_default();

@@ -22,8 +22,8 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.task.compare/1");
 /// Shows for each task its status, its coding agent, the size of its changes, including uncommitted
 /// ones, its tests, and what its agents used, as they report it. TESTS is what the commands in the
 /// gates of the workflow have shown for the last commit, or with `--test` the result of a command
-/// that runs now. Use it to choose among several tasks for the
-/// same work; a single task is compared with the others that `orange new --each` created with it.
+/// that runs now. Use it to choose among several tasks for the same work; a single task is compared
+/// with the others that `orange new --each` created with it.
 /// `orange task keep` keeps one of them and cancels the others; their work is kept.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -136,7 +136,8 @@ fn tests(
     Ok(Tests { result, reason })
 }
 
-/// The tasks with these names; a single name stands for its group.
+/// The tasks with these names. A single name stands for all tasks that `orange new --each` created
+/// together with that task.
 fn named_tasks(driver: &Driver, names: &[String]) -> Result<Vec<TaskId>, Error> {
     let found = names
         .iter()

@@ -23,7 +23,7 @@ use crate::output::{Output, Style, Text};
 /// The line between the user's text and the explanation below it.
 const SEPARATOR: &str = "# -------- everything below this line is ignored --------";
 
-/// What the editor shows to a user who describes a task.
+/// The text with which the editor opens when the user describes a task.
 const TEMPLATE: &str = "\n\n# -------- everything below this line is ignored --------\n\
     # What should the agent do? Write the summary on the first line, and more context below it.\n\
     # If you write nothing, no task is created.\n";
@@ -155,8 +155,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     result.map_err(|error| error.hint(hint))
 }
 
-/// Creates what the arguments or the editor describe. `written` is what the user wrote in the
-/// editor and no task has yet.
+/// Creates what the arguments or the editor describe. `written` receives the text that the user
+/// wrote in the editor, and is `None` again once a task has that text.
 fn create_described(
     args: &Args,
     driver: &Driver,
@@ -194,8 +194,8 @@ pub fn narrate_problems(request: &IssueTaskRequest, output: &mut Output) {
     }
 }
 
-/// Creates a task, starts its work unless told otherwise, and prints the result; also returns the
-/// task.
+/// Creates a task, starts its work if `starts` is set, and prints the result. Also returns the id
+/// of the task, if one was created.
 pub fn create(
     driver: &Driver,
     new: &NewTaskRequest,
@@ -239,7 +239,8 @@ pub fn create(
     Ok((exit, task))
 }
 
-/// Says so if the only argument was taken as the branch: the user may have meant the summary.
+/// Tells the user if the only argument was taken as the branch: it may have been meant as the
+/// summary.
 pub fn narrate_missing_summary(args: &Args, new: &NewTaskRequest, task: &str, output: &mut Output) {
     let is_described = !new.summary.is_empty() || new.context.is_some();
     if let Some(branch) = args.branch_or_summary.as_deref()
@@ -300,6 +301,7 @@ fn new_task(
             ..Queueing::default()
         },
         issue: None,
+        job: None,
         pull_request: None,
     })
 }
@@ -322,7 +324,8 @@ fn branch_and_summary(args: &Args) -> Result<(Option<&str>, String), Error> {
         return Err(usage_error("too many arguments"));
     }
     let option = args.branch.as_deref();
-    // An empty argument is none; blanks are most likely a mistake of a script.
+    // An empty argument counts as absent. One that has only blanks is most likely a mistake in a
+    // script.
     let is_blank = |it: &String| !it.is_empty() && it.trim().is_empty();
     let mut given = args.branch_or_summary.iter().chain(&args.summary);
     if given.any(is_blank) {
@@ -362,7 +365,7 @@ fn describe_in_editor(driver: &Driver, output: &Output) -> Result<String, Error>
     Ok(text.to_owned())
 }
 
-/// The first line, and what follows it.
+/// Splits a text into the summary, its first line, and the context, the lines after it.
 fn split_summary(text: &str) -> (String, Option<String>) {
     let (summary, context) = text.split_once('\n').unwrap_or((text, ""));
     let context = context.trim();
@@ -397,13 +400,13 @@ fn registration_text(project: &Project, width: Option<usize>) -> Text {
     let mut text = Text::new();
     let message = format!(
         "registered `{path}` as project `{name}` with the default branch `{branch}` and the \
-         harness `{harness}`; to change these settings, run `orange project update {name}`"
+         harness `{harness}`; `orange project update --help` says how to change these settings"
     );
     text.push_line(&[(Style::Plain, &message)], 4, width);
     text
 }
 
-/// The task exists even if its start failed; the answer reports both.
+/// Prints what was created. The task exists even if its start failed; the answer reports both.
 fn print_created(created: CreatedTask, output: &mut Output) -> Result<Exit, Error> {
     let task = match &created.created {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),

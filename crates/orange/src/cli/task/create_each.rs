@@ -41,7 +41,8 @@ struct Line {
 }
 
 impl Line {
-    /// Notes what failed. An effect that waits for a retry is not repeated by a new start.
+    /// Notes what failed. Chooses `retry` if an effect has failed: `spawn` would not repeat that
+    /// effect.
     fn note_failures(&mut self, report: &ChangeReport) {
         let failed = report.failed_effects.first();
         self.problem = failed.map(|it| format!("{} failed: {}", it.effect, it.error));

@@ -147,7 +147,7 @@ fn word(is_undo: bool, already: bool) -> &'static str {
     }
 }
 
-/// Deletes the task, and asks for the confirmation if only that is missing.
+/// Deletes the task. If only the user's confirmation is missing, asks for it first.
 fn delete(
     driver: &Driver,
     task: &TaskId,

@@ -62,8 +62,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let error = Error::new(Exit::Refused, "no-group", message);
         return Err(error.hint("cancel other tasks with `orange cancel TASK`"));
     }
-    let is_given_up = |it: &&GroupMember| it.task.id == kept && it.is_finished && !it.is_merged;
-    if let Some(member) = members.iter().find(is_given_up) {
+    let cannot_be_kept = |it: &&GroupMember| it.task.id == kept && it.is_finished && !it.is_merged;
+    if let Some(member) = members.iter().find(cannot_be_kept) {
         let status = &member.task.status;
         let message = format!("cannot keep only `{kept}`: it is finished (`{status}`)");
         let error = Error::new(Exit::Refused, "kept-task-ended", message);
@@ -132,7 +132,8 @@ fn not_confirmed(kept: &TaskId, others: &[GroupMember]) -> Error {
     Error::new(Exit::Refused, "not-confirmed", message).hint(hint)
 }
 
-/// Cancels a task, which the user has confirmed; returns a reason if the task is not fully cancelled yet.
+/// Cancels a task; the user has already confirmed this. Returns what failed or is still in
+/// progress, if anything.
 fn cancel(
     args: &Args,
     task: &TaskId,
@@ -171,7 +172,7 @@ fn work(driver: &Driver, member: &GroupMember) -> String {
     let branch = match commits {
         Ok(0) => None,
         Ok(_) => Some(format!("its commits stay on `{}`", task.branch)),
-        // Reading failed, so this says no more than what cancelling does.
+        // The commits could not be counted, so this says only what holds for every cancelled task.
         Err(_) => Some(format!("commits, if any, stay on `{}`", task.branch)),
     };
     let parts = branch.into_iter().chain(saved_work(driver, &task.id));

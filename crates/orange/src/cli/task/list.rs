@@ -29,10 +29,10 @@ type Usages = BTreeMap<TaskId, Usage>;
 /// summary.
 const WIDE: usize = 100;
 
-/// The width that the columns of `--cost` need in addition.
+/// How much wider than `WIDE` the terminal must be for the columns of `--cost`.
 const COST_WIDTH: usize = 24;
 
-/// The width that the project's column needs in addition.
+/// How much wider than `WIDE` the terminal must be for the column with the project.
 const PROJECT_WIDTH: usize = 10;
 
 /// List the tasks.
@@ -205,7 +205,7 @@ fn task_body<'a>(row: &'a TaskRow, overview: &Overview, usages: Option<&Usages>)
     }
 }
 
-/// The number of a pull request, and what comes first about it.
+/// The number of a pull request and its most important state.
 fn request_cell(seen: Option<&PullRequestSnapshot>) -> (Style, Cow<'static, str>) {
     let Some(seen) = seen else {
         return (Style::Plain, Cow::from(""));

@@ -101,7 +101,8 @@ fn follow(
     }
 }
 
-/// The complete lines; while the agent runs, the last one may not be finished.
+/// The lines of a text. If the text is not complete, leaves out the last line, because the agent
+/// may still be writing it.
 fn whole_lines(text: &str, is_complete: bool) -> Vec<String> {
     let mut lines: Vec<String> = text.trim_end().lines().map(str::to_owned).collect();
     if !is_complete {

@@ -28,10 +28,10 @@ use crate::output::Output;
 /// has an agent review. The shipped workflows ask for confirmation if the task is not in
 /// `reviewing`: `--yes` confirms without a question, for example in a script; with `--force` orange
 /// asks you at the terminal; without either, such a merge is refused. If the worktree has
-/// uncommitted files, or the branch
-/// has commits after the reviewed one, nothing is merged; the error names the files or counts the
-/// commits. If the project has `"push": true`, orange pushes the merge to the remote before it moves your local branch; if
-/// the push is rejected, nothing is merged.
+/// uncommitted files, or the branch has commits after the reviewed one, nothing is merged; the
+/// error names the files or counts the commits. If the project has `"push": true`, orange pushes
+/// the merge to the remote before it moves your local branch; if the push is rejected, nothing is
+/// merged.
 ///
 /// A checkout on the default branch is fast-forwarded; if it has uncommitted changes, nothing is
 /// merged. Checkouts on other branches are not touched.

@@ -68,7 +68,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         lines.push(match merge(args, &driver, &row, environment, output) {
             Ok(line) => line,
             // The user wants to stop, not to continue with the next task.
-            Err(error) if error.exit == Exit::Interrupted => return Err(error),
+            Err(error) if error.is_interruption() => return Err(error),
             Err(error) => Line {
                 problem: Some(error.message.clone()),
                 hints: error.hints_given().to_vec(),
@@ -106,7 +106,8 @@ fn mergeable_tasks(driver: &Driver) -> Result<Vec<TaskRow>, Error> {
     let mut mergeable = Vec::new();
     for row in rows {
         let outlook = driver.views.outlook(&row.id)?;
-        // A branch with later commits is tried too, so that its refusal is reported.
+        // A branch that has moved on since its commit was submitted is tried too, so that the
+        // refusal is reported.
         let can_merge = |way: &NextStep| {
             way.verbs.contains(&Verb::Merge) && way.missing.iter().all(is_moved_branch)
         };
@@ -117,7 +118,8 @@ fn mergeable_tasks(driver: &Driver) -> Result<Vec<TaskRow>, Error> {
     Ok(mergeable)
 }
 
-/// The line of a task while another does the same work: only the user knows which one to merge.
+/// The line of a task that is not merged because another task does the same work, so that the user
+/// has to choose; `None` if there is no other task.
 fn find_alternative(driver: &Driver, row: &TaskRow) -> Result<Option<Line>, Error> {
     let mut members = driver.views.group_of(&row.id)?;
     members.retain(|it| it.task.id != row.id && (it.is_merged || !it.is_finished));

@@ -50,7 +50,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let Some(link) = changed.and_then(|task| task.pull_request) else {
         return Ok(exit);
     };
-    // What it shows is for the reader; the request itself is done.
+    // Reads the pull request at once, so that orange can show its state. If this fails, the
+    // request is done nevertheless.
     let _unseen = driver.requests.look_at_pull_request(&task);
     if !output.is_json() {
         let mut text = Text::new();

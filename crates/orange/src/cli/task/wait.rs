@@ -8,6 +8,7 @@ use orange_engine::Task;
 use orange_engine::names::Status;
 use serde::Serialize;
 
+use crate::cli::answer::words::parse_seconds;
 use crate::cli::request::interruption::WaitSubject;
 use crate::cli::request::progress::{WaitMode, run_with_progress};
 use crate::cli::request::requests::TaskArg;
@@ -36,7 +37,7 @@ pub struct Args {
     )]
     pub until: Vec<String>,
     /// Wait at most this many seconds [default: no limit].
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<u64>,
 }
 

@@ -253,7 +253,7 @@ fn push_next_step(way: &NextStep, line: &mut impl FnMut(Style, &str)) {
     }
 }
 
-/// Whether an agent is dead that can be respawned in this status.
+/// Whether an agent that can be respawned in this status is dead.
 fn has_dead_agent(details: &TaskDetails) -> bool {
     let mut roles = details.respawnable.iter();
     roles.any(|role| {
@@ -265,7 +265,7 @@ fn has_dead_agent(details: &TaskDetails) -> bool {
     })
 }
 
-/// Whether a merge would be refused only because the branch has other commits than the submitted.
+/// Whether the blocker is that the branch is not at the submitted, reviewed or named commit.
 pub(super) fn is_moved_branch(missing: &Blocker) -> bool {
     matches!(
         missing,

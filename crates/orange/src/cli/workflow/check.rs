@@ -193,7 +193,8 @@ fn to_text(results: &[Outcome], args: &Args, width: Option<usize>) -> Text {
     text
 }
 
-/// `mine: ok (5 states, 9 transitions), 2 warnings; explored all 16 situations and 138 steps`
+/// Adds a line such as
+/// `mine: ok (5 states, 9 transitions), 2 warnings; explored all 16 situations and 138 steps`.
 fn push_summary(text: &mut Text, outcome: &Outcome, strict: bool, width: Option<usize>) {
     let name = format!("{}:", outcome.source.name);
     let (verdict, style, rest) = if let Some((workflow, check_report)) = outcome.checked_workflow()

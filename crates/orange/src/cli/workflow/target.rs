@@ -119,7 +119,7 @@ pub fn load(verb: &str, source: &Source) -> Result<Workflow, Error> {
     workflow.ok_or_else(|| super::problem::invalid(verb, &source.name, &findings))
 }
 
-/// Every workflow that can be named here.
+/// Every workflow that has a name: the shipped ones and the user's own.
 pub fn catalog(environment: &Environment) -> Result<Catalog, Error> {
     Ok(Catalog::load(&Home::resolve(environment)?)?)
 }

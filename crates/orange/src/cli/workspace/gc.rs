@@ -89,7 +89,7 @@ fn question(report: &GcReport) -> String {
     }
 }
 
-/// Any problem makes this a failure, even if other work succeeded.
+/// Any problem makes the command fail, even if other work succeeded.
 fn exit(report: &GcReport) -> Exit {
     if report.problems.is_empty() {
         Exit::Ok

@@ -11,10 +11,11 @@ use orange_driver::Driver;
 use super::{GatherRequest, LiveTasks, receive};
 use crate::tui::model::message::Message;
 
-/// Poll interval for what no message reports; an agent's end is recorded by the supervisor.
+/// Poll interval for changes that are not recorded in the store. (The supervisor records the end of
+/// an agent.)
 const TICK: Duration = Duration::from_secs(4);
 
-/// Poll interval for requests for permission, for which an agent waits.
+/// Poll interval for requests for permission; it is short, because an agent waits for the answer.
 const REQUEST_TICK: Duration = Duration::from_millis(500);
 
 /// How long after a change the agents are observed again.

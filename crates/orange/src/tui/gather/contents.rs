@@ -16,7 +16,7 @@ fn styled(text: impl Into<String>, tone: Tone, theme: Theme) -> Line<'static> {
     Line::from(Span::styled(text.into(), theme.style(tone)))
 }
 
-/// TASK.md without the engine's own keys, with headings, quotes and code in different styles.
+/// TASK.md without its front matter, with headings, quotes and code in different styles.
 pub(super) fn task(text: &str, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let mut in_code = false;

@@ -2,8 +2,8 @@
 
 /// The path of each file in a diff; of a renamed file, the new one.
 ///
-/// A path is read from a line that holds only a path. A file without changed lines has no such line
-/// unless it was renamed; its first line then holds the same path twice.
+/// A path is read from a line that holds only a path. A file without changed lines has such a line
+/// only if it was renamed or copied. Otherwise the first line, which holds the path twice, is read.
 pub(super) fn paths(text: &str) -> Vec<Vec<u8>> {
     let mut paths: Vec<Vec<u8>> = Vec::new();
     let mut is_header = false;

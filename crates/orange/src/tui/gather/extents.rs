@@ -61,7 +61,7 @@ pub(super) fn measure(
         stale.retain(|it| *it != id);
         timeout = Duration::from_millis(1);
         let previous = measured.get(&id).map(|(extent, _)| extent.clone());
-        // If it cannot be measured, there is no change to show.
+        // If the size cannot be measured, no change is shown.
         let extent = driver.workspaces.diff_size(&id).unwrap_or_default();
         measured.insert(id.clone(), (extent.clone(), Stopwatch::start()));
         if previous.as_ref() != Some(&extent) && sender.send(Message::Extent(id, extent)).is_err() {

@@ -1,7 +1,7 @@
 //! Gathers what the model shows, on its own threads.
 //!
-//! The thread that draws never waits for data: every query of the store, tmux or git is made here,
-//! and its result arrives as a message.
+//! The thread that draws never waits for data: the threads here query the store, tmux and git, and
+//! send the results as messages.
 
 mod agents;
 mod contents;
@@ -29,8 +29,11 @@ use super::theme::Theme;
 
 #[derive(Clone, Debug)]
 enum GatherRequest {
+    /// From now on, gather what this viewport shows.
     Watch(Viewport),
+    /// These tasks have changed in the store.
     Reload(Vec<TaskId>),
+    /// Gather everything again.
     Refresh,
 }
 

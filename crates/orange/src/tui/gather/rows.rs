@@ -1,4 +1,4 @@
-//! Follows the list of tasks, commit by commit.
+//! Follows the list of tasks, from one database commit to the next.
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;

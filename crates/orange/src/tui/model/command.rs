@@ -16,12 +16,17 @@ pub enum Command {
     Quit,
     /// Leave the terminal to the shell for a while.
     Suspend,
+    /// Take the terminal back and draw everything again.
     Redraw,
+    /// Gather what this viewport shows.
     Watch(Viewport),
+    /// Gather the data of these tasks again.
     Reload(Vec<TaskId>),
+    /// Gather everything again.
     Refresh,
-    /// Make a request to the driver.
+    /// Make a request to the driver; its answer will have the same number.
     Act(u64, Action),
+    /// Look up the terminal of a task's agent; `Show` shows it.
     Attach(TaskId),
     Show(Box<AgentTerminal>),
     /// Open this text in the user's editor.
@@ -61,7 +66,7 @@ pub enum Action {
         message: Option<String>,
         /// Comments on the diff that are sent with the message.
         comments: Vec<Comment>,
-        /// Whether the user has confirmed the question of the edge.
+        /// Whether the user has confirmed the question that the workflow asks.
         confirmed: bool,
         head: Option<CommitId>,
     },
@@ -105,7 +110,7 @@ impl Action {
         self
     }
 
-    /// The same action, for the commit that was shown.
+    /// The same action, but only for this commit.
     #[must_use]
     pub fn for_commit(mut self, commit: Option<&CommitId>) -> Action {
         if let Action::Ask { head, .. } = &mut self {
@@ -168,8 +173,8 @@ impl Action {
         self.describe(&self.subject())
     }
 
-    /// The name of the draft of the text that it sends. Texts for several tasks share one: after a
-    /// refusal, the user tries again with fewer.
+    /// The name under which the text of this action is kept as a draft. Texts for several tasks
+    /// share one name: after a refusal, the user may try again with fewer tasks.
     pub fn draft_name(&self) -> String {
         match self {
             Action::Several(_) => self.describe("several tasks"),

@@ -46,10 +46,11 @@ impl Tab {
 pub enum Content {
     #[default]
     Pending,
-    /// Lines, each at its full width.
+    /// Lines, which are cut at the width of the view.
     Lines(Vec<Line<'static>>),
     Screen(Screen),
     Files(Vec<File>),
+    /// Why there is nothing to show.
     Nothing(String),
 }
 
@@ -66,7 +67,7 @@ pub struct Screen {
 #[derive(Clone, Debug, Default)]
 pub struct Detail {
     pub tab: Tab,
-    /// Whether it replaces the list.
+    /// Whether the view replaces the list.
     pub is_zoomed: bool,
     pub task: Option<TaskId>,
     contents: [Content; 5],
@@ -111,7 +112,7 @@ impl Detail {
         (&mut self.diff, files)
     }
 
-    /// Whether its view is a diff with files; `layout` knows whether that is on screen.
+    /// Whether the view is a diff with files; `layout` knows whether the view is on screen.
     pub fn is_at_diff(&self) -> bool {
         self.tab == Tab::Diff && !self.files().is_empty()
     }

@@ -21,7 +21,7 @@ pub struct DiffLine {
     pub kind: LineKind,
     /// Without its sign, without tabs and without characters that act on a terminal.
     pub text: String,
-    /// Its number in the new file, or of a removed line in the old one.
+    /// Its number in the new file; for a removed line, its number in the old file.
     pub number: Option<u32>,
 }
 
@@ -53,7 +53,7 @@ impl LineKind {
 pub enum Row {
     /// The heading of this file.
     Heading(usize),
-    /// A line of a file.
+    /// A line of a file: the index of the file and of the line.
     Line(usize, usize),
     /// A line of a comment: the index of the file, of the comment, and of the line among all
     /// comments' lines.
@@ -70,8 +70,7 @@ pub struct Room {
     pub height: usize,
 }
 
-/// What is shown of a diff. Row and place are meaningful only for the files that were arranged
-/// last.
+/// What is shown of a diff. Rows and places refer to the files that were last given to `arrange`.
 #[derive(Clone, Debug)]
 pub struct DiffView {
     rows: Vec<Row>,
@@ -84,8 +83,9 @@ pub struct DiffView {
     pub column: usize,
     /// The files that the user folded or unfolded, by path.
     folded: BTreeMap<String, bool>,
-    /// The digests of the viewed files, which are folded unless the user unfolded them. Two files
-    /// can have the same path: a file that became a link is removed and added.
+    /// The digests of the viewed files, which are folded unless the user unfolded them. Not their
+    /// paths, because two files can have the same path: a file that became a link is removed and
+    /// added.
     viewed: BTreeSet<String>,
     /// The lines of all comments.
     comment_lines: Vec<String>,
@@ -110,7 +110,7 @@ impl Default for DiffView {
 }
 
 impl DiffView {
-    /// Starts over for another task; how lines are shown stays.
+    /// Starts over for another task; whether lines are wrapped stays.
     pub fn reset(&mut self) {
         *self = DiffView {
             is_wrapped: self.is_wrapped,
@@ -241,8 +241,8 @@ impl DiffView {
         })
     }
 
-    /// The file at the cursor and the lines that a comment would be about: the selected ones, else
-    /// the one at the cursor.
+    /// The indexes of the file at the cursor and of the first and last line that a comment would be
+    /// about: the selected lines, else the line at the cursor.
     pub fn selected_lines(&self) -> Option<(usize, usize, usize)> {
         let start = self.selection_start.unwrap_or(self.cursor);
         let (first, last) = (start.min(self.cursor), start.max(self.cursor));
@@ -407,8 +407,8 @@ impl DiffView {
         self.show_cursor(files, room);
     }
 
-    /// Moves the cursor to the next row that `is_target`, or to the previous one, and shows what is
-    /// below it.
+    /// Moves the cursor to the next or previous row for which `is_target` holds, and scrolls that
+    /// row to the top.
     pub fn jump(
         &mut self,
         is_forward: bool,

@@ -17,7 +17,7 @@ use super::review::{Comment, Review};
 pub struct Drafts {
     /// The task that was being described.
     pub task: Option<TaskDraft>,
-    /// The one that was described in this dashboard.
+    /// The task that was described in this dashboard; `task` may be that of another dashboard.
     #[serde(skip)]
     own_task: Option<TaskDraft>,
     /// Other drafts of tasks: those that were sent and may still be refused, and those of another
@@ -26,7 +26,7 @@ pub struct Drafts {
     pub other_tasks: Vec<TaskDraft>,
     /// Messages, by the description of the action that sends them.
     pub messages: BTreeMap<String, String>,
-    /// Those that were typed in this dashboard; another one may have saved its own since.
+    /// The messages that were typed in this dashboard; `messages` may have those of another one.
     #[serde(skip)]
     own_messages: BTreeMap<String, String>,
     /// Marks and comments in diffs, by task.
@@ -69,7 +69,7 @@ impl Drafts {
 
     /// The draft to continue with. A draft that was sent and waits for an answer is skipped.
     pub fn take_task(&mut self, pending: &[&TaskDraft]) -> Option<TaskDraft> {
-        // Another dashboard may have saved its own since.
+        // Prefer the draft of this dashboard: another one may have replaced `task` since.
         let own = self.own_task.as_ref().filter(|it| !pending.contains(it));
         let own = own.and_then(|own| self.other_tasks.iter().position(|it| it == own));
         if let Some(at) = own {
@@ -115,7 +115,7 @@ impl Drafts {
         self.own_messages.remove(name);
     }
 
-    /// The text that was typed for an action, preferably here.
+    /// The text that was typed for an action, preferably in this dashboard.
     pub fn message_for(&self, action: &Action) -> &str {
         let name = action.draft_name();
         let own = self.own_messages.get(&name);
@@ -123,8 +123,8 @@ impl Drafts {
         text.map(String::as_str).unwrap_or_default()
     }
 
-    /// The saved drafts, with what has changed here since `before`. Another dashboard may have saved
-    /// its own meanwhile.
+    /// The saved drafts, with what has changed in this dashboard since `before`. Another dashboard
+    /// may have saved other drafts meanwhile.
     #[must_use]
     pub fn merge_into(&self, saved: Drafts, before: &Drafts) -> Drafts {
         let is_changed = self.task != before.task;
@@ -132,11 +132,11 @@ impl Drafts {
         let theirs = theirs.filter(|it| Some(it) != before.task.as_ref());
         let theirs = theirs.filter(|it| Some(it) != self.task.as_ref());
         let mut other_tasks = newer(&self.other_tasks, saved.other_tasks, &before.other_tasks);
-        // The draft that ours continues.
+        // Remove the draft that this dashboard has continued.
         other_tasks.retain(|it| !is_changed || Some(it) != before.task.as_ref());
         other_tasks.extend(theirs);
         let messages = newer_entries(&self.messages, saved.messages, &before.messages);
-        // What another dashboard has sent is gone here too.
+        // A message that another dashboard has sent is removed here too.
         let mut own_messages = self.own_messages.clone();
         own_messages.retain(|name, _| messages.contains_key(name));
         let task = newer(&self.task, saved.task, &before.task);

@@ -20,7 +20,9 @@ pub struct Entry {
     pub activity: Option<ActivityState>,
     /// What its agents ask the user to permit.
     pub requests: Vec<PermissionRequest>,
+    /// Its possible next steps and more; `None` until they are read.
     pub glance: Option<TaskSummary>,
+    /// The size of its changes; `None` until they are measured.
     pub extent: Option<DiffSize>,
 }
 
@@ -77,7 +79,8 @@ impl Entry {
         waiting.filter(|_| self.row.kind != Some(Kind::Human) && self.has_agent())
     }
 
-    /// The state of its agents. A late observation says nothing about an agent that has ended.
+    /// The state of its agents. An observation counts only while an agent is recorded as alive,
+    /// because it may be older than the record.
     pub fn agent(&self) -> AgentState {
         let mut runs = self.row.runs.values();
         let observed = self
@@ -122,6 +125,7 @@ impl Entry {
         )
     }
 
+    /// The transitions that the user may request.
     pub fn ways(&self) -> impl Iterator<Item = &NextStep> {
         let ways = self.glance.iter().flat_map(|glance| &glance.ways);
         ways.filter(|way| way.is_open_to_user() && way.to.is_some())

@@ -38,6 +38,7 @@ pub struct Form {
     pub after: Field,
     pub starts_later: bool,
     pub focus: Part,
+    /// The project of the current directory.
     here: Option<String>,
     defaults: BTreeMap<String, TaskDefaults>,
 }

@@ -13,6 +13,7 @@ use super::entry::Entry;
 use super::pull_requests::PullRequests;
 use crate::tui::fuzzy::match_cost;
 
+/// A section of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Zone {
     NeedsYou,
@@ -39,6 +40,7 @@ pub enum Sort {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
+    /// The title, and how many tasks are below it.
     Heading(String, usize),
     Task(TaskId),
 }
@@ -66,6 +68,7 @@ pub struct List {
     marked: BTreeSet<TaskId>,
     /// The position of the selected task, so that a neighbour can be selected when it disappears.
     position: usize,
+    /// The first line on screen.
     pub top: usize,
 }
 

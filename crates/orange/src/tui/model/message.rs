@@ -36,6 +36,7 @@ pub enum Message {
     Activity(BTreeMap<TaskId, ActivityState>),
     /// The requests for permission that wait for an answer.
     Requests(BTreeMap<TaskId, Vec<PermissionRequest>>),
+    /// The possible next steps of a task, and more.
     Glance(TaskId, Box<TaskSummary>),
     /// How much a task has changed.
     Extent(TaskId, DiffSize),
@@ -50,12 +51,13 @@ pub enum Message {
     Workspaces(Result<Vec<WorkspaceInfo>, String>),
     /// What a merge of a task would do, or why that is unknown.
     MergeForecast(TaskId, Result<Box<MergeForecast>, String>),
-    /// The action waits until another process releases the database.
+    /// The action with this number waits until another process releases the database.
     Blocked(u64),
+    /// The result of the action with this number.
     Answered(u64, ActionResult),
     /// The text from the user's editor, if there is one, and how the editor failed, if it did.
     Edited(Option<String>, Option<String>),
-    /// Drafts that another dashboard has saved too.
+    /// The drafts in the file, after another dashboard has changed it.
     Drafts(Box<SavedDrafts>),
     /// Why the drafts could not be read or saved.
     DraftsProblem(String),
@@ -65,6 +67,8 @@ pub enum Message {
     TerminalReturned(Result<(), Alert>),
     /// A signal asks the program to suspend.
     Suspend,
+    /// The terminal must be taken back: the process was continued after a suspension, or another
+    /// process has reset the terminal.
     Continued,
     End,
 }

@@ -54,11 +54,11 @@ pub struct Model {
     pub choices: Choices,
     /// What the user has typed and not sent.
     pub drafts: Drafts,
-    /// Drafts of another dashboard, until the user has finished typing.
+    /// Drafts of another dashboard, kept here until the user has finished typing.
     pub other_drafts: Option<SavedDrafts>,
     /// The demo, if this is one.
     pub demo: Option<Demo>,
-    /// What was requested last, so that nothing is requested twice.
+    /// The viewport that was last sent to the gatherers, so that it is not sent twice.
     pub viewport: Viewport,
 }
 

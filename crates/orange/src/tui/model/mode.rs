@@ -14,7 +14,7 @@ pub enum Mode {
     #[default]
     Browse,
     Search(Field),
-    /// Reading the help about keys.
+    /// Reading the help about keys, scrolled by this many lines.
     Help(usize),
     Confirm(Question),
     Permission(PermissionBox),
@@ -22,10 +22,13 @@ pub enum Mode {
     /// Writing a comment on lines of a diff.
     Comment(CommentDraft),
     Create(Box<Form>),
+    /// Choosing a command: the typed text and the selected line.
     Palette(Field, usize),
-    /// Choosing a status to move a task to.
+    /// Choosing a status to move a task to: the selected line.
     Moves(usize),
+    /// Choosing a filter: the selected line.
     Filter(usize),
+    /// Reading the list of workspaces, once it is loaded, with the selected line.
     Workspaces(Option<Vec<WorkspaceInfo>>, usize),
     Alert(Alert),
     /// Reading that the demo is over.
@@ -75,7 +78,7 @@ impl Choice {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageDraft {
     pub title: String,
-    /// What is sent where, if it is sent to several tasks.
+    /// If the text is sent to several tasks: which tasks these are.
     pub explanation: Vec<String>,
     pub action: Action,
     pub is_optional: bool,

@@ -15,7 +15,7 @@ pub struct PullRequests {
 }
 
 impl PullRequests {
-    /// The number of a task's pull request, and a sign for what comes first about it.
+    /// The number of a task's pull request, and a sign for its most important state.
     pub fn cell(&self, task: &TaskId) -> Option<(Tone, String)> {
         let seen = self.seen.get(task)?;
         let (tone, sign) = match seen.headline() {

@@ -11,7 +11,8 @@ use super::diff::{DiffLine, File};
 const MAX_QUOTED_LINES: usize = 20;
 const MAX_QUOTED_CHARS: usize = 300;
 
-/// What the user has done in the diff of a task; it lasts until it is sent.
+/// What the user has done in the diff of a task. Comments are kept until they are sent, marks until
+/// the task is finished.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Review {
@@ -110,7 +111,8 @@ impl CommentPlace {
         })
     }
 
-    /// The first of these lines in the file as it is now; `None` if they are no longer there.
+    /// The index of the first of these lines in the file as it is now; `None` if they are no longer
+    /// there.
     pub fn find(&self, file: &File) -> Option<usize> {
         let last = file.lines.len().checked_sub(self.count.max(1))?;
         let is_here = |at: &usize| {

@@ -29,7 +29,7 @@ fn change(model: &mut Model, rows: Vec<TaskRow>) {
     update(model, Message::Changed(change));
 }
 
-/// A task of the sample, of another kind.
+/// A task of the sample, with its kind changed.
 fn task(id: &str, kind: Kind) -> TaskRow {
     let mut rows = rows().into_iter();
     let mut row = rows.find(|row| row.id.as_str() == id).unwrap();

@@ -304,7 +304,7 @@ fn what_another_dashboard_has_saved_arrives_once_the_user_has_finished_typing() 
     update(&mut model, arrive(&saved, &before));
     assert_eq!(model.drafts.messages[&action.draft_name()], "theirs");
     assert_eq!(model.drafts.message_for(&action), "mine too");
-    // What the other dashboard has sent or removed goes here too.
+    // What the other dashboard has sent or removed is removed here too.
     let before = model.drafts.clone();
     let commands = update(&mut model, arrive(&Drafts::default(), &before));
     assert_eq!(model.drafts, Drafts::default());

@@ -138,7 +138,7 @@ fn an_agent_that_asks_for_permission_needs_you() {
         assert_eq!(model.list.counts(), counts, "{doing:?}");
         assert_eq!(selected_id(&model), "w0rk");
     }
-    // Where the user is asked anyway, an agent that waits is not a second reason.
+    // In a status that waits for the user anyway, a waiting agent is not a second reason.
     update(&mut model, told("p2mm", ActivityState::WaitingForInput));
     let asked = model.list.entry(&TaskId::new("p2mm")).unwrap();
     assert_eq!(

@@ -180,7 +180,7 @@ fn the_merge_dialog_shows_what_would_happen_and_offers_what_works() {
         text.contains("Run `orange merge k3f9 --head 9a1fd90c0ffe --strategy merge`"),
         "{text}"
     );
-    // One that comes too late changes nothing.
+    // A forecast that comes too late changes nothing.
     let mut model = open();
     press(&mut model, key(KeyCode::Esc));
     let late = Message::MergeForecast(task.clone(), Ok(forecast(3, Some(conflict))));

@@ -59,7 +59,7 @@ fn a_viewed_file_is_folded_until_it_changes() {
     press(&mut model, key(KeyCode::Char('v')));
     load(&mut model, vec![diff_file("login.rs", LOGIN)]);
     assert!(screen(&model)[0].starts_with("▸ login.rs"));
-    // It can be opened nevertheless.
+    // The viewed file can be unfolded nevertheless.
     press(&mut model, key(KeyCode::Char(' ')));
     assert!(screen(&model)[0].contains("▾ login.rs  +2 -1  ✓ viewed"));
     press(&mut model, key(KeyCode::Char(' ')));
@@ -116,7 +116,7 @@ fn a_comment_on_a_range_is_shown_edited_and_kept() {
     let comment = comments(&model).remove(0);
     assert_eq!(comment.place.quote, ["-    old();", "+    new();"]);
     assert_eq!(comment.place.path, "login.rs");
-    // On its own line, `c` opens it again.
+    // With the cursor on the comment, `c` opens it again.
     press(&mut model, key(KeyCode::Down));
     press(&mut model, key(KeyCode::Char('c')));
     enter(&mut model, ", please");

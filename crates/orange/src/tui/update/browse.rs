@@ -149,7 +149,7 @@ pub(super) fn perform(model: &mut Model, action: KeyAction) -> Vec<Command> {
     Vec::new()
 }
 
-/// Shows a view; if there is no room for it beside the list, it replaces the list.
+/// Shows a view. If there is no room for the view beside the list, the view replaces the list.
 fn show_tab(model: &mut Model, tab: Tab) {
     model.detail.tab = tab;
     if layout(model).detail.is_none() {

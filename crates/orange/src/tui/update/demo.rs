@@ -6,8 +6,8 @@ use crate::tui::model::Model;
 use crate::tui::model::command::Command;
 use crate::tui::model::mode::Mode;
 
-/// Selects the first task that needs the user until the user does something. When the last task is
-/// merged or cancelled, says that the demo is over.
+/// Keeps the first task of the list selected until the user does something. When every task of the
+/// demo is merged, cancelled or deleted, says that the demo is over.
 pub(super) fn lead(model: &mut Model) {
     let Some(demo) = model.demo.as_mut().filter(|_| model.mode == Mode::Browse) else {
         return;

@@ -161,7 +161,8 @@ pub(super) fn confirm(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         return Vec::new();
     };
     match key.code {
-        // Enter is not a yes: the user may have meant it for what was there a moment ago.
+        // Enter does not mean yes: the user may have pressed it for what was on screen a moment
+        // ago.
         KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => {
             model.mode = Mode::Browse;
             Vec::new()

@@ -29,7 +29,8 @@ pub(super) fn receive(model: &mut Model, message: Message) -> Vec<Command> {
             model.list_error = None;
             for row in &change.rows {
                 if row.kind == Some(Kind::Terminal) {
-                    // Its review is over. Comments are kept: the user typed them.
+                    // The task is finished, and so is its review. Comments are kept: the user typed
+                    // them.
                     let forget = |review: &mut Review| review.viewed.clear();
                     model.drafts.change_review(&row.id, forget);
                 }
@@ -136,7 +137,7 @@ fn handle_answer(model: &mut Model, number: u64, result: ActionResult) -> Vec<Co
             }
         }
         ActionResult::NeedsConfirmation { question, then } => {
-            // Do not interrupt a user who is in the middle of something.
+            // Do not interrupt the user in the middle of something else.
             if model.mode == Mode::Browse {
                 model.mode = Mode::Confirm(Question {
                     text: question,

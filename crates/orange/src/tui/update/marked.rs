@@ -1,4 +1,4 @@
-//! Dialogs about all marked tasks, and what became of their requests.
+//! Dialogs about all marked tasks, and the results of their requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -187,7 +187,7 @@ fn count(entries: &[&Entry]) -> String {
     }
 }
 
-/// One line per task, with what is special about it, then the names of the others. Names those
+/// One line per task, with its note. Tasks that do not fit are only named. Also names the tasks
 /// that the list does not show.
 fn describe(model: &Model, entries: &[&Entry], note: &dyn Fn(&Entry) -> String) -> Vec<String> {
     let room = usize::from(model.height.saturating_sub(14)).clamp(2, MAX_DESCRIBED);
@@ -228,7 +228,7 @@ fn names(entries: &[&Entry]) -> String {
     names.join(", ")
 }
 
-/// Says that a verb is not available, as far as that is known.
+/// Says that a verb is not available; empty if it is, or if that is not known yet.
 fn missing_way(entry: &Entry, verb: Verb) -> String {
     match entry.glance {
         Some(_) if entry.way(verb).is_none() => format!("no {verb} from here"),
@@ -244,8 +244,8 @@ fn with_comments(model: &Model, entry: &Entry, note: String) -> String {
     }
 }
 
-/// Adds the questions that workflows ask before this step, with the tasks that they are about;
-/// returns whether all of them fit, so that a yes answers them.
+/// Adds the questions that workflows ask before this step, with the tasks that they are about.
+/// Returns whether all questions are shown, so that a yes confirms them.
 fn add_questions(marked: &[&Entry], verb: Verb, lines: &mut Vec<String>) -> bool {
     let mut questions: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
     for entry in marked {

@@ -15,7 +15,7 @@ use crate::tui::model::review::Comment;
 /// What a merge would do, or why that is unknown.
 type Forecast<'a> = Result<&'a MergeForecast, &'a str>;
 
-/// Completes the dialog with what a merge would do, if it is still open.
+/// Completes the dialog with what a merge would do, if the dialog is still open.
 pub(super) fn show_forecast(model: &mut Model, task: &TaskId, forecast: Forecast<'_>) {
     let Mode::Confirm(dialog) = &model.mode else {
         return;
@@ -33,8 +33,8 @@ pub(super) fn show_forecast(model: &mut Model, task: &TaskId, forecast: Forecast
     }
 }
 
-/// Asks whether to merge a task, and how; if it would conflict, whether the agent should resolve
-/// it. `comments` are those on its diff, which are not sent yet.
+/// Asks whether to merge a task, and how. If the merge would conflict, asks whether the agent
+/// should resolve the conflicts. `comments` are the unsent comments on the task's diff.
 pub(super) fn question(
     entry: &Entry,
     comments: &[Comment],
@@ -149,14 +149,19 @@ fn consequences(entry: &Entry, forecast: Option<Forecast<'_>>) -> Vec<String> {
             lines.extend(outcome(forecast));
         }
     }
-    lines.extend([
-        String::from(
-            "A checkout on the default branch is fast-forwarded; if it has uncommitted changes, \
+    let is_refused = matches!(forecast, Some(Ok(it))
+        if it.new_head.is_some() || uncommitted(it).is_some());
+    lines.push(String::from(
+        "A checkout on the default branch is fast-forwarded; if it has uncommitted changes, \
              nothing is merged.",
-        ),
-        String::from("Nothing is merged if the branch has later commits or uncommitted files."),
-        String::from("Then the agents are stopped and the worktree is released."),
-    ]);
+    ));
+    if !is_refused {
+        let sentence = "Nothing is merged if the branch has later commits or uncommitted files.";
+        lines.push(String::from(sentence));
+    }
+    lines.push(String::from(
+        "Then the agents are stopped and the worktree is released.",
+    ));
     lines
 }
 
@@ -226,7 +231,7 @@ fn outcome(forecast: &MergeForecast) -> Vec<String> {
     lines
 }
 
-/// The ways to merge; the one that works is first.
+/// The possible ways to merge, the most suitable first.
 fn choices(entry: &Entry, forecast: Option<Forecast<'_>>) -> Vec<Choice> {
     let forecast = forecast.and_then(Result::ok);
     let can_use_default = forecast.is_none_or(can_merge_as_configured);
@@ -250,8 +255,8 @@ fn choices(entry: &Entry, forecast: Option<Forecast<'_>>) -> Vec<Choice> {
         } else {
             request(entry, strategy)
         };
-        // The edge's question counts as answered only if it is part of this one: the task may have
-        // just entered another status, which may ask a different question.
+        // A yes confirms the workflow's question only if this dialog shows that question: the task
+        // may have just entered another status, in which the workflow asks a different one.
         let action = match question {
             Some(_) => action.with_confirmation(),
             None => action,
@@ -261,7 +266,7 @@ fn choices(entry: &Entry, forecast: Option<Forecast<'_>>) -> Vec<Choice> {
     ways.map(choice).collect()
 }
 
-/// The key that merges one commit, whatever else the task has.
+/// The key that merges one commit and leaves out the task's other work.
 const HEAD_KEY: char = 'h';
 
 /// The keys of the ways to merge, the configured one first.
@@ -272,8 +277,8 @@ pub(super) const WAYS: [(char, &str, Option<MergeStrategy>); 4] = [
     ('s', "squash", Some(MergeStrategy::Squash)),
 ];
 
-/// The request to merge one commit and to leave out everything else: the new head, or else what
-/// was submitted or is shown.
+/// The request to merge one commit and to leave out everything else: the new head, else the
+/// submitted commit, else the head that is shown.
 fn request_head(entry: &Entry, new_head: Option<&CommitId>) -> Action {
     let submission = entry.glance.as_ref().and_then(|it| it.submission.as_ref());
     let submitted = submission.map(|it| &it.commit);
@@ -289,7 +294,7 @@ fn request_head(entry: &Entry, new_head: Option<&CommitId>) -> Action {
 /// The request to merge a task as it is shown.
 pub(super) fn request(entry: &Entry, strategy: Option<MergeStrategy>) -> Action {
     let submission = entry.glance.as_ref().and_then(|it| it.submission.as_ref());
-    // Without a handoff, yes applies to the commit that is shown here.
+    // Without a handoff, a yes applies only to the commit that the dialog shows.
     let head = entry.extent.as_ref().and_then(|it| it.head.as_ref());
     let head = head.filter(|_| submission.is_none());
     let ask = RequestKind::Merge {

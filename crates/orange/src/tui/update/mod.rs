@@ -98,7 +98,7 @@ fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     }
 }
 
-/// Updates everything that depends on other state, and requests what is visible now.
+/// Updates everything that depends on other state, and requests the data for what is visible now.
 fn update_derived(model: &mut Model, commands: &mut Vec<Command>) {
     demo::lead(model);
     let selected = model.list.selected().map(|entry| entry.row.id.clone());

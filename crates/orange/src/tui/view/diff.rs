@@ -15,7 +15,7 @@ use crate::tui::model::review::Comment;
 use crate::tui::syntax::{Token, continues_comment, language, tokens};
 use crate::tui::theme::Tone;
 
-/// Marks the line of the cursor, the selected lines and the lines of comments.
+/// These signs mark the line of the cursor, the selected lines and the lines of comments.
 const CURSOR: &str = "▌";
 const SELECTED: &str = "│";
 const COMMENT: &str = "┃";
@@ -166,7 +166,7 @@ fn draw_line(
 /// The text of a line, and the style of each part of it.
 struct Code<'a> {
     text: &'a str,
-    /// The byte at which each part ends.
+    /// The byte at which each part ends, and the style of the part.
     parts: Vec<(usize, Style)>,
 }
 

@@ -180,7 +180,7 @@ fn row(model: &Model, entry: &Entry, widths: &Widths, area: Rect, buffer: &mut B
     }
 }
 
-/// Draws the summary, and at its right what the task needs.
+/// Draws the summary and, to its right, what the task needs.
 fn summary(
     entry: &Entry,
     (x, y): (u16, u16),
@@ -296,7 +296,7 @@ fn usage(model: &Model, entry: &Entry) -> String {
     usage.map(Usage::short).unwrap_or_default()
 }
 
-/// What to do when the list is empty.
+/// Draws what to do when the list is empty.
 pub(super) fn draw_empty(model: &Model, area: Rect, buffer: &mut Buffer) {
     let width = usize::from(area.width.saturating_sub(4)).min(72);
     let here = model

@@ -173,7 +173,7 @@ fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
     put(buffer, at, width, &text, theme.style(tone));
 }
 
-/// Says how many tasks are marked, and how many of them cannot be seen.
+/// Says how many tasks are marked, and how many of them are not in the list.
 fn marks(model: &Model) -> Option<String> {
     let marked = model.list.marked();
     let is_shown = |entry: &&&Entry| model.list.shown_tasks().any(|it| *it == entry.row.id);
@@ -204,7 +204,7 @@ fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Shows the cursor of a text field.
+/// Shows the cursor of a text field or of an agent's terminal.
 fn cursor(buffer: &mut Buffer, (x, y): (u16, u16), style: ratatui::style::Style) {
     if buffer.area.contains(ratatui::layout::Position::new(x, y)) {
         buffer[(x, y)].set_style(style);

@@ -8,6 +8,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::{Block, Borders, Clear, Widget as _};
 
 use super::cursor;
+use crate::output::display_width;
 use crate::tui::fit::{fold, put};
 use crate::tui::keys::matching_bindings;
 use crate::tui::layout::{popup_frame_width, popup_width};
@@ -128,7 +129,7 @@ fn confirm(model: &Model, question: &Question, area: Rect, buffer: &mut Buffer) 
     put_lines(model, &lines, inside, buffer);
 }
 
-/// Folds texts; an empty one is an empty line.
+/// Folds texts into lines; an empty text becomes an empty line.
 fn paragraphs(texts: &[String], width: usize) -> impl Iterator<Item = (Tone, String)> {
     let fold = move |text: &String| match text.as_str() {
         "" => vec![String::new()],
@@ -215,14 +216,29 @@ pub(super) fn field(model: &Model, text: &Field, area: Rect, has_focus: bool, bu
     let first = (line + 1).saturating_sub(height);
     let skipped = (column + 1).saturating_sub(width);
     for (y, text) in (area.y..area.bottom()).zip(text.text().split('\n').skip(first)) {
-        let shown: String = text.chars().skip(skipped).collect();
-        put(buffer, (area.x, y), area.width, &shown, style);
+        let (shown, gap) = after_columns(text, skipped);
+        let x = (area.x + gap).min(area.right());
+        put(buffer, (x, y), area.right() - x, shown, style);
     }
     if has_focus {
         let x = area.x + u16::try_from(column - skipped).unwrap_or(0);
         let y = area.y + u16::try_from(line - first).unwrap_or(0);
         cursor(buffer, (x, y), model.theme.style(Tone::Chosen));
     }
+}
+
+/// The part of a line after this many columns, and the columns left empty by a wide character that
+/// begins before them.
+fn after_columns(line: &str, columns: usize) -> (&str, u16) {
+    let mut passed = 0;
+    for (at, character) in line.char_indices() {
+        if passed >= columns {
+            let gap = u16::try_from(passed - columns).unwrap_or(0);
+            return (&line[at..], gap);
+        }
+        passed += display_width(character.encode_utf8(&mut [0; 4]));
+    }
+    ("", 0)
 }
 
 fn menu(
@@ -341,4 +357,17 @@ fn workspaces(
         }
     };
     menu(model, "Workspaces", &lines, chosen, area, buffer);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::after_columns;
+
+    #[test]
+    fn a_long_line_of_wide_characters_is_scrolled_by_columns() {
+        assert_eq!(after_columns("abcd", 3), ("d", 0));
+        assert_eq!(after_columns("漢字漢", 4), ("漢", 0));
+        assert_eq!(after_columns("漢字漢", 3), ("漢", 1));
+        assert_eq!(after_columns("漢", 2), ("", 0));
+    }
 }

@@ -47,6 +47,7 @@ fn create_tasks(it: &ForgeStage, links: impl IntoIterator<Item = (u64, String)>)
             agent_settings: AgentSettings::default(),
             queueing: Queueing::default(),
             issue: None,
+            job: None,
             pull_request: Some(PullRequestLink {
                 number,
                 id: node,

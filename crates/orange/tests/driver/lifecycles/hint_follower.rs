@@ -150,7 +150,7 @@ prompts:
     let calls = stage.calls().replace("\n      ", " ");
     assert!(calls.contains("-> 3"), "{calls}");
     assert!(
-        calls.contains("this needs your confirmation: \"Really?\""),
+        calls.contains("the user must confirm this: \"Really?\""),
         "{calls}"
     );
     let person = format!("ask the user to run `orange task update {id} --status shut`");

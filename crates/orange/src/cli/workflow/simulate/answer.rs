@@ -19,6 +19,7 @@ use super::effect_words;
 pub enum Answer {
     Decided(Decision),
     Refused(Box<Refusal>),
+    /// The step had no effect.
     Nothing,
 }
 
@@ -89,7 +90,7 @@ pub enum Outcome {
 }
 
 impl Answer {
-    /// The result of a step; `before` is the task as it was, if there was one.
+    /// The result of a step; `before` is the task before the step, if it existed.
     pub fn of(
         workflow: &Workflow,
         before: Option<&Task>,
@@ -123,13 +124,14 @@ impl Decision {
 
 struct DecisionBuilder {
     alive: BTreeSet<Role>,
+    /// The role that each planned start would start.
     starting: BTreeMap<EffectId, Role>,
     fields: BTreeMap<FieldName, i64>,
     decision: Decision,
 }
 
 impl DecisionBuilder {
-    /// Adds each question that the user would have to confirm; the simulation always says yes.
+    /// Adds each question that the user would be asked; the simulation always answers yes.
     fn add_confirmations(&mut self, workflow: &Workflow, outcome: &StepOutcome) {
         for notice in &outcome.notices {
             if let Notice::EdgeTaken { edge } = notice

@@ -24,6 +24,7 @@ pub struct Dialogue<'w> {
 
 #[derive(Clone, Debug)]
 pub struct PastStep<'w> {
+    /// The state before the step, for undo.
     before: Rehearsal<'w>,
     pub line: String,
     pub answer: Answer,
@@ -134,8 +135,8 @@ impl<'w> Dialogue<'w> {
     }
 }
 
-/// A note that the agent making this request is not running: the engine cannot know that, but the
-/// reader should.
+/// A note that the agent that makes this request is not running. The engine does not check that,
+/// but the reader should know it.
 fn absent_agent_note(rehearsal: &Rehearsal<'_>, occurrence: &Occurrence) -> Option<String> {
     let (Occurrence::Request { by, .. } | Occurrence::Merge { by }) = occurrence else {
         return None;
@@ -146,7 +147,7 @@ fn absent_agent_note(rehearsal: &Rehearsal<'_>, occurrence: &Occurrence) -> Opti
 }
 
 /// A note that a gate about git, a pull request or a command passes only if the line names it. The
-/// refusal cannot say so, because only simulated lines name gates.
+/// refusal cannot say so, because gates are named only in a simulation.
 fn unnamed_gate_note(answer: &Answer) -> Option<String> {
     let Answer::Refused(refusal) = answer else {
         return None;

@@ -11,8 +11,8 @@ use crate::cli::answer::words::count_noun;
 /// How many characters of a message are shown.
 const MAX_MESSAGE_CHARS: usize = 50;
 
-/// Describes an effect that is planned while these agents are alive, and updates which are alive
-/// after it.
+/// Describes an effect. `alive` holds the agents that run before the effect, and is updated to
+/// those that run after it.
 pub fn describe_effect(effect: &Effect, alive: &mut BTreeSet<Role>) -> String {
     match effect {
         Effect::AcquireWorkspace { restore: false } => "binds a workspace".to_owned(),

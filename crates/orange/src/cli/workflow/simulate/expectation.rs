@@ -21,11 +21,11 @@ pub const KINDS: &str = "status NAME, refused [CODE OR WORDS], alive ROLE, no ag
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expectation {
     Status(Status),
-    /// The last line was refused, with this code or these words in it.
+    /// The last line was refused, with this code or with these words in the message.
     Refused(String),
     Alive(Vec<Role>),
     NoAgentAlive,
-    /// A workspace is held, or not.
+    /// Whether the task holds a workspace.
     Workspace(bool),
     Field(FieldName, i64),
     /// A section has changed since the status was entered.

@@ -15,6 +15,7 @@ enum Next {
     Show(View),
     /// Show where the task is and every next step.
     ShowAll,
+    /// Show only this.
     Say(View),
     Quit,
 }
@@ -51,7 +52,7 @@ pub fn run(workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
     }
 }
 
-/// Where the task is and what can happen next.
+/// Adds where the task is and what can happen next.
 fn push_situation(view: &mut View, dialogue: &Dialogue<'_>, shows_all: bool) {
     match dialogue.place() {
         Some(place) => view.place(&place),

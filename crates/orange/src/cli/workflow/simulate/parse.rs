@@ -12,11 +12,13 @@ use super::request;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     Step(Box<Step>),
+    /// Empties TASK.md.
     Empty,
     Undo,
     Restart,
 }
 
+/// Why a line was not understood, and similar lines that would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownLine {
     pub reason: String,
@@ -134,7 +136,8 @@ fn missing_agent(dialogue: &Dialogue<'_>, expected: &[String]) -> Option<Role> {
 /// How many similar lines are suggested for one that was not understood.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// The words of a line, without backticks, commas, articles and case, which users leave out.
+/// The words of a line in lower case, without backticks, commas and articles, because users leave
+/// these out.
 pub fn words(line: &str) -> Vec<String> {
     line.replace(['`', ','], " ")
         .to_lowercase()

@@ -1,4 +1,4 @@
-//! Requests that any role may try, whether or not they can succeed.
+//! Parses requests by any role, even those that cannot succeed.
 
 use orange_check::explore::{Occurrence, Step, StepEvidence};
 use orange_engine::Workflow;
@@ -38,8 +38,8 @@ pub fn read(
         Occurrence::Request { to, .. } => Some(to),
         _ => None,
     };
-    let artifacts = Artifacts::of(workflow, status, to);
-    let evidence = artifacts.read(workflow, evidence);
+    let named_gates = NamedGates::of(workflow, status, to);
+    let evidence = named_gates.read(workflow, evidence);
     Some(evidence.map(|evidence| Step::new(occurrence, evidence)))
 }
 
@@ -57,12 +57,13 @@ fn state(workflow: &Workflow, name: &str) -> Option<Status> {
         .cloned()
 }
 
-/// Every gate whose evidence a line can show, with the words that name it, the longest name first.
-/// If several gates have the same name, the one of the requested edge is kept.
-struct Artifacts(Vec<(Vec<String>, Gate)>);
+/// Every gate that a line can name as its evidence, with the words of its name; longer names come
+/// first. Of several gates with the same name, only one is kept: that of the requested transition,
+/// if it has one.
+struct NamedGates(Vec<(Vec<String>, Gate)>);
 
-impl Artifacts {
-    fn of(workflow: &Workflow, status: &Status, to: Option<&Status>) -> Artifacts {
+impl NamedGates {
+    fn of(workflow: &Workflow, status: &Status, to: Option<&Status>) -> NamedGates {
         let leads_to_requested = |target: &Target| match target {
             Target::Status(status) => to == Some(status),
             Target::Previous => true,
@@ -83,7 +84,7 @@ impl Artifacts {
         }
         // Match longer names first: they may begin with a shorter one.
         found.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        Artifacts(found)
+        NamedGates(found)
     }
 
     fn read(&self, workflow: &Workflow, typed: &[&str]) -> Result<StepEvidence, String> {

@@ -30,8 +30,10 @@ pub enum Event {
         note: Option<String>,
         status: Option<Status>,
     },
+    /// An expectation that holds.
     Met(String),
     Failed(Failure),
+    /// The line that was undone, if there was one.
     Undone(Option<String>),
     Restarted,
 }
@@ -49,7 +51,7 @@ pub struct Failure {
 pub struct Walk<'w> {
     pub events: Vec<LineEvent>,
     pub dialogue: Dialogue<'w>,
-    /// The line that could not be read, if there is one.
+    /// The number and text of the line that could not be read, and the reason.
     pub unread_line: Option<(usize, String, UnknownLine)>,
 }
 

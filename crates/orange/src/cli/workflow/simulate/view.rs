@@ -260,7 +260,7 @@ fn counter(counter: &Counter) -> String {
     format!("{field} {value} ({})", limits.join(", "))
 }
 
-/// The fresh sections with the roles that vouched for them, then the names of the others.
+/// The fresh sections, each with the roles that submitted it, then the names of the others.
 fn sections(sections: &[SectionState]) -> String {
     let (fresh, older): (Vec<&SectionState>, Vec<&SectionState>) =
         sections.iter().partition(|it| it.fresh);
