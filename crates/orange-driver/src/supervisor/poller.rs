@@ -293,7 +293,7 @@ impl ForgePoller {
         let unknown = Knowledge::Unknown;
         let next = group.settings.next_look(Heat::Hot, now, 1, unknown).at;
         for task in tasks {
-            let watched = Watched {
+            let watched = WatchedPullRequest {
                 next,
                 seen: None,
                 head: None,
