@@ -126,18 +126,9 @@ pub enum Effect {
         /// The children.
         delegations: Vec<Delegation>,
     },
-    /// Comment on the linked issue.
-    CommentIssue {
-        /// The comment.
-        message: String,
-    },
-    /// Label the linked issue.
-    LabelIssue {
-        /// The label.
-        label: String,
-    },
-    /// Close the linked issue.
-    CloseIssue,
+    /// A write to the linked issue that a workflow of an earlier version planned; does nothing.
+    #[serde(alias = "comment_issue", alias = "label_issue", alias = "close_issue")]
+    WriteIssue,
 }
 
 /// How an agent is started.
@@ -339,9 +330,7 @@ impl Effect {
             Effect::Merge(_) => MERGE,
             Effect::Route => "route",
             Effect::CreateChildren { .. } => "create_children",
-            Effect::CommentIssue { .. } => "comment_issue",
-            Effect::LabelIssue { .. } => "label_issue",
-            Effect::CloseIssue => "close_issue",
+            Effect::WriteIssue => "write_issue",
         }
     }
 }

@@ -64,7 +64,7 @@ fn action(workflow: &Workflow, action: &Action) -> (String, Parts) {
             parts = spawn_parts(workflow, spawn, defaults::permissions(spawn.harness));
         }
         Action::KillRole { role } => about = of_role(action, role),
-        Action::NotifyWorker { message } | Action::CommentIssue { message } => {
+        Action::NotifyWorker { message } => {
             parts.push(("message", resolved_text(workflow, message)));
         }
         Action::Notify { message, via } => {
@@ -77,7 +77,6 @@ fn action(workflow: &Workflow, action: &Action) -> (String, Parts) {
         }
         Action::ArchiveSection { section } => about = format!(" `{section}`"),
         Action::RunCommand { command } => about = format!(" `{}`", command_line(command)),
-        Action::LabelIssue { label } => about = format!(" `{label}`"),
         _ => {}
     }
     (about, parts)

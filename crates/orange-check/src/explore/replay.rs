@@ -287,6 +287,7 @@ fn reading(event: PullRequestEvent, number: usize) -> PullRequestReading {
         link: pull_request(),
         head: CommitId::new("head"),
         state,
+        is_branch_gone: false,
         concern: kind.map(|kind| PullRequestConcern {
             kind,
             details: vec![number.to_string()],

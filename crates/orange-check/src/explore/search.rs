@@ -412,9 +412,9 @@ fn without_texts(workflow: &Workflow) -> Workflow {
         .flat_map(|state| &mut state.on_enter);
     for hook in edges.chain(entries).chain(states) {
         match &mut hook.action {
-            Action::NotifyWorker { message }
-            | Action::Notify { message, .. }
-            | Action::CommentIssue { message } => *message = Prompt::empty(),
+            Action::NotifyWorker { message } | Action::Notify { message, .. } => {
+                *message = Prompt::empty();
+            }
             Action::SpawnAgent(spawn) => spawn.window = Prompt::empty(),
             _ => {}
         }

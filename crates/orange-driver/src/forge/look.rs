@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use orange_config::clock;
@@ -22,6 +23,7 @@ use orange_engine::names::{BranchName, CommitId, TaskId};
 use orange_engine::time::Timestamp;
 use orange_store::Store;
 
+use crate::DriverError;
 use crate::forge::checks::{self, ChecksQuestion};
 use crate::forge::feedback;
 use crate::forge::feedback_file::{
@@ -201,7 +203,14 @@ impl Forge {
             },
         );
         let mut notice = None;
-        let reading = self.read(session, subject, pull_request, &judgement, &mut notice)?;
+        let reading = match pull_request.state {
+            PullRequestState::Merged => {
+                let worktree = store.workspace_of(&subject.task.id);
+                let worktree = worktree.map_err(DriverError::from)?.map(|it| it.path);
+                read_merged(subject, pull_request, worktree.as_deref(), &mut notice)?
+            }
+            _ => self.read(session, subject, pull_request, &judgement, &mut notice)?,
+        };
         let is_feedback = |it: &PullRequestReading| {
             let concern = it.concern.as_ref();
             concern.is_some_and(|it| matches!(it.kind, ConcernKind::Feedback { .. }))
@@ -228,7 +237,7 @@ impl Forge {
         })
     }
 
-    /// What the task should react to.
+    /// What the task should react to; the pull request is not merged.
     fn read(
         &self,
         session: &mut Session,
@@ -238,28 +247,8 @@ impl Forge {
         notice: &mut Option<String>,
     ) -> Result<Option<PullRequestReading>, ForgeFailure> {
         let own = subject.git.branch(&subject.task.branch)?;
-        let mut head = pull_request.head.clone();
         let concern = match pull_request.state {
-            PullRequestState::Merged => {
-                let work = subject.merged_work(own.clone())?;
-                if !subject.is_in_base(&work)? {
-                    let (link, default) = (&subject.link, &subject.default);
-                    *notice = Some(format!(
-                        "{link} was merged on the forge, but the remote's `{default}` does not \
-                         have {work}; compare them with `git log {default}..{work}`"
-                    ));
-                    return Ok(None);
-                }
-                // The author may have pushed since the task's branch was fetched. If the merged
-                // work contains everything on that branch, the branch's own head counts as merged.
-                if let Some(own) = own.as_ref().filter(|_| subject.link.is_outside)
-                    && subject.git.contains_work(&work, own)?
-                {
-                    head = own.clone();
-                }
-                None
-            }
-            PullRequestState::Closed => None,
+            PullRequestState::Merged | PullRequestState::Closed => None,
             PullRequestState::Open => match &own {
                 Some(own) if subject.link.is_outside => {
                     subject.outside_concern(own, pull_request, judgement, notice)
@@ -270,8 +259,9 @@ impl Forge {
         };
         Ok(Some(PullRequestReading {
             link: subject.link.clone(),
-            head,
+            head: pull_request.head.clone(),
             state: pull_request.state,
+            is_branch_gone: own.is_none(),
             concern,
         }))
     }
@@ -368,7 +358,40 @@ impl Forge {
     }
 }
 
-/// The open pull request of a branch, even if it was not opened by orange.
+/// What a task should react to whose pull request is merged by the word of the forge; nothing if
+/// git does not confirm it.
+fn read_merged(
+    subject: &Subject<'_>,
+    pull_request: &PullRequest,
+    worktree: Option<&Path>,
+    notice: &mut Option<String>,
+) -> Result<Option<PullRequestReading>, ForgeFailure> {
+    let own = subject.git.branch(&subject.task.branch)?;
+    let work = match subject.confirm_merge(own.as_ref(), worktree)? {
+        Ok(work) => work,
+        Err(reason) => {
+            *notice = Some(reason);
+            return Ok(None);
+        }
+    };
+    let is_branch_gone = own.is_none();
+    let mut head = pull_request.head.clone();
+    // Its author may have pushed since; a branch with nothing else ends with it.
+    if let Some(own) = own.filter(|_| subject.link.is_outside)
+        && subject.git.contains_work(&work, &own)?
+    {
+        head = own;
+    }
+    Ok(Some(PullRequestReading {
+        link: subject.link.clone(),
+        head,
+        state: pull_request.state,
+        is_branch_gone,
+        concern: None,
+    }))
+}
+
+/// The open pull request of a branch, also one that was opened elsewhere.
 pub(crate) fn find_link(
     session: &mut Session,
     address: &RepositoryAddress,

@@ -15,7 +15,7 @@ pub(crate) mod outside_request;
 pub(crate) mod posts;
 pub(crate) mod repository;
 pub(crate) mod search;
-mod sessions;
+pub(crate) mod sessions;
 pub(crate) mod snapshot;
 pub(crate) mod status;
 mod subject;

@@ -102,7 +102,10 @@ impl Forge {
         self.with_session(&address.host, |session| {
             let found = glance(session, link)?;
             if found.is_draft && found.state == PullRequestState::Open {
-                mark_ready(&mut session.client, &link.id)?;
+                reach("before a post");
+                let marked = mark_ready(&mut session.client, &link.id);
+                reach("after a post");
+                marked?;
             }
             Ok(())
         })
@@ -118,7 +121,10 @@ impl Forge {
             let first = |run: &WorkflowRun| run.attempt == 1;
             let runs = failed_runs(session, address, head)?;
             for run in runs.iter().filter(|it| first(it)) {
-                session.repository(address).rerun_failed_jobs(run.id)?;
+                reach("before a post");
+                let asked = session.repository(address).rerun_failed_jobs(run.id);
+                reach("after a post");
+                asked?;
             }
             // While the old attempt is visible, a look would take it for a new failure.
             let runs = failed_runs(session, address, head)?;
@@ -156,7 +162,9 @@ impl Forge {
             }
             let mut repository = session.repository(address);
             let method = method(strategy, &repository.fetch_repository()?);
+            reach("before a post");
             let merged = repository.merge_pull_request(link.number, head, method, None);
+            reach("after a post");
             match merged {
                 Ok(_) => Ok(MergeProgress::Merged),
                 Err(error) => after_error(session, link, head, error),
@@ -193,9 +201,11 @@ fn open(
         base: opening.base.to_string(),
         draft: opening.draft,
     };
+    reach("before a post");
     let created = session
         .repository(opening.address)
         .create_pull_request(&new);
+    reach("after a post");
     match created {
         Ok(created) => Ok(PullRequestLink {
             number: created.number,

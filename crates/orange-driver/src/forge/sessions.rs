@@ -15,7 +15,7 @@ use orange_effects::forge::pacing::Clock;
 use orange_effects::forge::token::TokenSource;
 use orange_engine::forge::account::{Account, Permission, Permissions};
 use orange_engine::forge::knowledge::Knowledge;
-use orange_engine::forge::pace::ChunkSize;
+use orange_engine::forge::pace::{ChunkSize, Heat, PaceSettings, Quota};
 use orange_engine::names::{BranchName, TaskId};
 use orange_engine::time::Timestamp;
 
@@ -35,6 +35,32 @@ pub(crate) struct Sessions(Arc<Mutex<BTreeMap<Host, Session>>>);
 impl fmt::Debug for Sessions {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Sessions")
+    }
+}
+
+/// What was spent of each quota, and what is left of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spending {
+    spent: BTreeMap<String, u64>,
+    left: BTreeMap<String, Quota>,
+}
+
+impl Spending {
+    /// When to spend as much again as since `before`, so that every quota keeps its share.
+    pub(crate) fn next(
+        &self,
+        before: &Spending,
+        settings: &PaceSettings,
+        now: Timestamp,
+    ) -> Timestamp {
+        let kinds = self.left.iter().map(|(kind, left)| {
+            let spent = |it: &Spending| it.spent.get(kind).copied().unwrap_or_default();
+            let cost = spent(self).saturating_sub(spent(before));
+            let quota = Knowledge::Known(*left);
+            settings.next_look(Heat::Hot, now, cost, quota).at
+        });
+        let wanted = settings.next_look(Heat::Hot, now, 1, Knowledge::Unknown).at;
+        kinds.fold(wanted, Timestamp::max)
     }
 }
 
@@ -70,8 +96,21 @@ impl Forge {
         work(session)
     }
 
-    /// Whether this process has no token because an agent's call started it, without the user's
-    /// variables.
+    /// What this process has spent of each quota of a host; nothing if it has not asked yet.
+    pub(crate) fn spending(&self, host: &Host) -> Spending {
+        let sessions = self.sessions.0.lock();
+        let sessions = sessions.unwrap_or_else(PoisonError::into_inner);
+        let Some(session) = sessions.get(host) else {
+            return Spending::default();
+        };
+        Spending {
+            spent: session.client.spent().clone(),
+            left: session.client.quotas().clone(),
+        }
+    }
+
+    /// Whether an agent's call started this process, and there is no token without the variables
+    /// of the user.
     pub(crate) fn lacks_token_of_user(&self, task: &TaskId) -> bool {
         if self.context.environment.variable(ORANGE_CALLER).is_none() {
             return false;

@@ -1,7 +1,9 @@
 //! A task and its pull request, as a look judges them.
 
+use std::path::Path;
+
 use orange_effects::forge::host::RepositoryAddress;
-use orange_effects::git::Git;
+use orange_effects::git::{Git, GitError};
 use orange_engine::Task;
 use orange_engine::forge::checks::ChecksVerdict;
 use orange_engine::forge::feedback::FeedbackItem;
@@ -50,30 +52,85 @@ impl Judgement {
 }
 
 impl Subject<'_> {
-    /// The commit whose work is in the base branch if the pull request was really merged.
-    pub(super) fn merged_work(&self, own: Option<CommitId>) -> Result<CommitId, ForgeFailure> {
+    /// The commit whose work the merge brought into the remote's default branch, or why git does
+    /// not confirm that: the forge's word is no proof.
+    pub(super) fn confirm_merge(
+        &self,
+        own: Option<&CommitId>,
+        worktree: Option<&Path>,
+    ) -> Result<Result<CommitId, String>, ForgeFailure> {
+        let (link, default, task) = (&self.link, &self.default, self.task);
+        let work = match self.merged_work(own) {
+            Ok(work) => work,
+            // It stays so until the user acts, unless the remote was out of reach.
+            Err(ForgeFailure::Git(GitError::Unreachable { reason, .. }))
+            | Err(ForgeFailure::Unclear(reason))
+                if own.is_none() =>
+            {
+                let (branch, id) = (&task.branch, &task.id);
+                return Ok(Err(format!(
+                    "{link} was merged on the forge, but `{branch}` is gone and git cannot confirm \
+                     it: {reason}; run `orange forge look {id}` to try again, or, if `{default}` \
+                     has the work, `orange task cancel {id}`"
+                )));
+            }
+            Err(failure) => return Err(failure),
+        };
+        let tip = self.git.fetch_tip(default)?;
+        let is_in_base = |commit: &CommitId| match &tip {
+            Some(tip) => self.git.contains_work(tip, commit),
+            None => Ok(false),
+        };
+        if !is_in_base(&work)? {
+            return Ok(Err(format!(
+                "{link} was merged on the forge, but the remote's `{default}` does not have \
+                 {work}; compare them with `git log {default}..{work}`"
+            )));
+        }
+        let Some(path) = worktree.filter(|path| own.is_none() && path.exists()) else {
+            return Ok(Ok(work));
+        };
+        let head = self.git.worktree(path)?.head()?;
+        // One whose branch was deleted below it has no commit.
+        let is_merged = head.commit().map_or(Ok(true), is_in_base)?;
+        if is_merged {
+            return Ok(Ok(work));
+        }
+        let (branch, path) = (&task.branch, path.display());
+        Ok(Err(format!(
+            "{link} was merged and `{branch}` is gone, but its worktree has commits that the \
+             remote's `{default}` does not have; see them with `git -C {path} log {default}..HEAD`"
+        )))
+    }
+
+    /// The commit whose work a merged pull request has to have brought into the base.
+    fn merged_work(&self, own: Option<&CommitId>) -> Result<CommitId, ForgeFailure> {
         if self.link.is_outside {
             return Ok(self.git.fetch_pull_request(self.link.number)?);
         }
         if let Some(own) = own {
-            return Ok(own);
+            return Ok(own.clone());
         }
-        // If the branch was deleted after the merge, git keeps its commits for a while.
-        if let Some(submission) = &self.task.submission
-            && self.git.commit_named(submission.commit.as_str())?.is_some()
-        {
-            return Ok(submission.commit.clone());
-        }
-        Ok(self.git.fetch_pull_request(self.link.number)?)
-    }
-
-    /// Whether the remote's default branch has this work. Asks git, because the forge's answer is
-    /// no proof.
-    pub(super) fn is_in_base(&self, work: &CommitId) -> Result<bool, ForgeFailure> {
-        let Some(tip) = self.git.fetch_tip(&self.default)? else {
-            return Ok(false);
+        // A branch that was deleted after the merge leaves its commits for a while.
+        let submission = self.task.submission.as_ref().map(|it| &it.commit);
+        let is_here = |commit: &CommitId| {
+            let found = self.git.commit_named(commit.as_str());
+            found.map(|it| it.is_some())
         };
-        Ok(self.git.contains_work(&tip, work)?)
+        if let Some(submitted) = submission
+            && is_here(submitted)?
+        {
+            return Ok(submitted.clone());
+        }
+        let head = self.git.fetch_pull_request(self.link.number)?;
+        match submission {
+            Some(submitted) if is_here(submitted)? => Ok(submitted.clone()),
+            Some(submitted) => Err(ForgeFailure::Unclear(format!(
+                "the submitted commit {} is neither here nor in the pull request",
+                submitted.short()
+            ))),
+            None => Ok(head),
+        }
     }
 
     /// What an open pull request of others means for the task that reviews it: its author

@@ -72,9 +72,8 @@ impl Performer {
             Effect::CreateChildren { delegations } => {
                 self.create_children(store, &task, pending.planned.id, delegations)
             }
-            Effect::CommentIssue { .. } | Effect::LabelIssue { .. } | Effect::CloseIssue => {
-                Err(not_available("writing to an issue"))
-            }
+            // Only tasks pinned to an older workflow have it; the status posts took its place.
+            Effect::WriteIssue => Ok(EffectOutcome::Done),
         }
     }
 
@@ -91,10 +90,4 @@ impl Performer {
         }
         Ok(())
     }
-}
-
-fn not_available(what: &str) -> Failure {
-    Failure::permanent(format!(
-        "{what} is not available in this version of orange; do it yourself"
-    ))
 }

@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
+use orange_config::LogLevel;
+use orange_engine::Task;
 use orange_engine::input::{Cause, Request, RequestKind};
 use orange_engine::names::TaskId;
 use orange_engine::{Refusal, address_caller_in_worktree};
-use orange_store::Store;
+use orange_store::{Store, TaskFilter};
+use serde_json::json;
 
 use crate::DriverError;
 use crate::request::Requests;
@@ -43,7 +46,37 @@ impl Requests {
             self.steps.sync_files(&mut store, task)?;
         }
         let directory = orange_store::move_to_trash(&store, task)?;
+        self.forget_pull_request(&store, &stored.task)?;
         Ok(DeleteResult::Done { directory, already })
+    }
+
+    /// Removes the head of its pull request that was fetched for a deleted task. The remote has it,
+    /// so a task of the same pull request can fetch it again. What does not work is left to
+    /// `orange uninstall`.
+    fn forget_pull_request(&self, store: &Store, task: &Task) -> Result<(), DriverError> {
+        let Some(link) = &task.pull_request else {
+            return Ok(());
+        };
+        let filter = TaskFilter {
+            project: Some(task.project.clone()),
+            ..TaskFilter::default()
+        };
+        let tasks = store.list(&filter)?.tasks.into_iter();
+        let mut others = tasks.map(|it| it.task).filter(|it| it.id != task.id);
+        let is_same = |it: &Task| it.pull_request.as_ref().is_some_and(|it| it.id == link.id);
+        if others.any(|it| !it.is_deleted && is_same(&it)) {
+            return Ok(());
+        }
+        let forgotten = self
+            .workspaces
+            .repository_of(task)
+            .and_then(|(_, git)| Ok(git.forget_pull_request(link.number)?));
+        if let Err(error) = forgotten {
+            let more = json!({ "error": error.to_string() });
+            self.context
+                .log(LogLevel::Warn, &task.id, "pull_request.not_forgotten", more);
+        }
+        Ok(())
     }
 
     /// Restores a deleted task: its directory first, so that no new directory is created in its

@@ -17,7 +17,7 @@ use orange_engine::event::Event;
 use orange_engine::input::{
     Cause, DecisionContext, Facts, Input, Observation, Request, RequestKind,
 };
-use orange_engine::language::load;
+use orange_engine::language::load_pinned;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, CommitId, TaskId};
 use orange_engine::{Decision, Refusal, Workflow, decide, refuse_start};
@@ -304,7 +304,7 @@ pub(crate) fn read_document(
 }
 
 pub(crate) fn pinned_workflow(stored: &StoredTask) -> Result<Workflow, DriverError> {
-    let loaded = load(&stored.workflow_text);
+    let loaded = load_pinned(&stored.workflow_text);
     let problem = loaded.problems.first().map(|it| it.message.clone());
     match (loaded.workflow, problem) {
         (Some(workflow), None) => Ok(workflow),

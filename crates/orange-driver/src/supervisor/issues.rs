@@ -6,6 +6,7 @@ use orange_config::{Project, clock};
 use orange_engine::names::ProjectName;
 use orange_engine::time::Timestamp;
 
+use super::poller::pace_of;
 use super::scheduling::FailureLog;
 use crate::{Driver, DriverError};
 
@@ -61,16 +62,21 @@ impl IssueSync {
         };
         let next = clock::after(settings.poll);
         self.due.insert(project.name.clone(), Due { next, retry });
-        if settings.issues.label.is_none() {
+        let forge = &self.driver.forge;
+        let (Some(_), Some(address)) = (&settings.issues.label, forge.repository(project)?) else {
             return Ok(());
-        }
+        };
+        let before = forge.spending(&address.host);
         let steps = self.driver.with_user_variables().steps;
         let result = self.driver.requests.sync_issues(project, retries, &steps);
-        if result.is_err() {
-            let pause = (settings.poll * 5).min(settings.cold).max(settings.poll);
-            let next = clock::after(pause);
-            self.due.insert(project.name.clone(), Due { next, retry });
-        }
+        let pause = match &result {
+            Ok(_) => settings.poll,
+            Err(_) => (settings.poll * 5).min(settings.cold).max(settings.poll),
+        };
+        let spending = self.driver.forge.spending(&address.host);
+        let affordable = spending.next(&before, &pace_of(&settings), clock::now());
+        let next = clock::after(pause).max(affordable);
+        self.due.insert(project.name.clone(), Due { next, retry });
         result.map(|_| ())
     }
 }

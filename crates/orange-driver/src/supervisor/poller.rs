@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::time::Duration;
 
-use orange_config::Project;
+use orange_config::{ForgeSettings, Project};
 use orange_effects::forge::host::RepositoryAddress;
 use orange_engine::Task;
 use orange_engine::forge::checks::CHECKS_GRACE_SECONDS;
@@ -157,12 +157,7 @@ impl ForgePoller {
             return Ok(None);
         };
         let settings = self.driver.context.settings(Some(project))?.forge;
-        let settings = PaceSettings {
-            hot: settings.poll.as_secs().max(1),
-            cold: settings.cold.as_secs().max(1),
-            share: u64::from(settings.share),
-        };
-        Ok(Some((address, settings)))
+        Ok(Some((address, pace_of(&settings))))
     }
 
     fn look_at(&mut self, group: &Group, now: Timestamp) -> Result<(), String> {
@@ -175,21 +170,25 @@ impl ForgePoller {
         let glance = match glance {
             Ok(glance) => glance,
             Err(failure) => {
-                self.put_off(group, now);
+                self.put_off(group, &group.due, now);
                 return Err(failure.to_string());
             }
         };
         if !glance.seen.is_empty() {
             self.driver.forge.note_look(&group.address);
         }
+        let mut result = Ok(());
         for task in &group.due {
             let link = task.pull_request.as_ref();
             let seen = link.and_then(|link| glance.seen.get(&link.id));
             let cost = (glance.cost, glance.quota);
-            let noted = self.note(group, task, seen, cost, now);
-            noted.map_err(|error| error.to_string())?;
+            // One task that cannot be decided about does not keep the others waiting.
+            if let Err(error) = self.note(group, task, seen, cost, now) {
+                self.put_off(group, std::slice::from_ref(task), now);
+                result = Err(format!("task {}: {error}", task.id));
+            }
         }
-        glance.failure.map_or(Ok(()), Err)
+        glance.failure.map_or(result, Err)
     }
 
     /// Reads one pull request in detail, if the cheap look shows something new.
@@ -279,20 +278,21 @@ impl ForgePoller {
             Err(_) => Vec::new(),
         };
         self.searches.insert(name, search);
+        let mut result = found.map_err(|failure| failure.to_string());
         for task in matches {
-            // A separate search for this branch decides whether the pull request belongs to the
-            // task.
-            let looked = self.driver.requests.look_from(&task, None);
-            looked.map_err(|error| error.to_string())?;
+            // The search for this branch alone decides whether it is the one.
+            if let Err(error) = self.driver.requests.look_from(&task, None) {
+                result = Err(format!("task {task}: {error}"));
+            }
         }
-        found.map_err(|failure| failure.to_string())
+        result
     }
 
-    /// Schedules the next look after the usual time, because nothing could be seen.
-    fn put_off(&mut self, group: &Group, now: Timestamp) {
+    /// Nothing was seen: look again after the usual time.
+    fn put_off(&mut self, group: &Group, tasks: &[Task], now: Timestamp) {
         let unknown = Knowledge::Unknown;
         let next = group.settings.next_look(Heat::Hot, now, 1, unknown).at;
-        for task in &group.due {
+        for task in tasks {
             let watched = WatchedPullRequest {
                 next,
                 seen: None,
@@ -303,20 +303,32 @@ impl ForgePoller {
     }
 }
 
+/// How often the settings let orange ask.
+pub(super) fn pace_of(settings: &ForgeSettings) -> PaceSettings {
+    PaceSettings {
+        hot: settings.poll.as_secs().max(1),
+        cold: settings.cold.as_secs().max(1),
+        share: u64::from(settings.share),
+    }
+}
+
 fn after(now: Timestamp, duration: Duration) -> Timestamp {
     let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
     Timestamp::from_millis(now.millis().saturating_add(millis))
 }
 
-/// Whether everything about a pull request was judged, so that it is read again only after a
-/// change.
+/// Whether everything about a pull request was judged, so that only a change is news. One that is
+/// merged while its task has not ended is never final: git may confirm the merge later.
 fn is_judged(report: &LookReport) -> bool {
     let seen = report.pull_request.as_ref();
     report.problem.is_none()
         && !report.has_reacted
-        && seen.is_some_and(|it| {
-            it.state != PullRequestState::Open
-                || (it.is_conflicting.is_some() && it.open_points.is_some() && are_settled(it))
+        && seen.is_some_and(|it| match it.state {
+            PullRequestState::Merged => false,
+            PullRequestState::Closed => true,
+            PullRequestState::Open => {
+                it.is_conflicting.is_some() && it.open_points.is_some() && are_settled(it)
+            }
         })
 }
 

@@ -50,6 +50,7 @@ pub struct Client {
     token: Option<Token>,
     pacer: Pacer,
     quotas: BTreeMap<String, Quota>,
+    spent: BTreeMap<String, u64>,
     notices: BTreeSet<String>,
     skew: Option<i64>,
 }
@@ -144,6 +145,7 @@ impl Client {
             token: None,
             pacer: Pacer::new(clock),
             quotas: BTreeMap::new(),
+            spent: BTreeMap::new(),
             notices: BTreeSet::new(),
             skew: None,
         }
@@ -181,7 +183,12 @@ impl Client {
         &self.quotas
     }
 
-    /// The forge's announcements that certain requests will stop working; each is returned once.
+    /// How many answers counted against the quota of each kind; an unchanged one is free.
+    pub fn spent(&self) -> &BTreeMap<String, u64> {
+        &self.spent
+    }
+
+    /// What the forge announced about requests that will stop to work; each is returned once.
     pub fn take_notices(&mut self) -> BTreeSet<String> {
         mem::take(&mut self.notices)
     }
@@ -404,6 +411,8 @@ impl Client {
                 resets,
             };
             self.quotas.insert(kind.to_owned(), quota);
+            let is_free = response.status == 304;
+            *self.spent.entry(kind.to_owned()).or_default() += u64::from(!is_free);
         }
         if let Some(theirs) = response.header("date").and_then(read_http_date) {
             let own = self.pacer.clock.now();

@@ -163,13 +163,6 @@ fn effect(steps: &mut PlanBuilder<'_>, hook: &Hook, context: &Context<'_>) -> Op
                 .map(|report| report.delegations.clone())
                 .unwrap_or_default(),
         },
-        Action::CommentIssue { message } => Effect::CommentIssue {
-            message: fill(message, steps, context.message),
-        },
-        Action::LabelIssue { label } => Effect::LabelIssue {
-            label: label.clone(),
-        },
-        Action::CloseIssue => Effect::CloseIssue,
     })
 }
 

@@ -81,9 +81,7 @@ fn next_step(edge: &Edge, steps: &PlanBuilder<'_>) -> NextStep {
 fn passes_message(action: &Action) -> bool {
     let uses_message = |text: &Prompt| text.variables().any(|variable| variable == "message");
     match action {
-        Action::NotifyWorker { message }
-        | Action::Notify { message, .. }
-        | Action::CommentIssue { message } => uses_message(message),
+        Action::NotifyWorker { message } | Action::Notify { message, .. } => uses_message(message),
         _ => false,
     }
 }

@@ -38,8 +38,10 @@ pub struct PullRequestReading {
     pub head: CommitId,
     /// `Merged` only if git confirms that the default branch has the merged work.
     pub state: PullRequestState,
-    /// The most urgent concern. Absent if something that could be more urgent is unknown, or if the
-    /// head is not the commit of the task's branch.
+    /// Whether the task's branch is gone, so that the end of the task can drop no work on it.
+    pub is_branch_gone: bool,
+    /// What comes first; absent when something that could come first is unknown, or when the head
+    /// is not the commit of the task's branch.
     pub concern: Option<PullRequestConcern>,
 }
 

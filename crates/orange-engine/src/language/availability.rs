@@ -8,12 +8,6 @@ use super::hooks::Action;
 
 impl Action {
     pub fn is_available(&self) -> bool {
-        !matches!(
-            self,
-            Action::Route
-                | Action::CommentIssue { .. }
-                | Action::LabelIssue { .. }
-                | Action::CloseIssue
-        )
+        !matches!(self, Action::Route)
     }
 }

@@ -105,18 +105,6 @@ pub enum Action {
     Route,
     /// Creates the child tasks that the report requests.
     CreateChildren,
-    /// Comments on the linked issue.
-    CommentIssue {
-        /// The comment.
-        message: Prompt,
-    },
-    /// Labels the linked issue.
-    LabelIssue {
-        /// The label.
-        label: String,
-    },
-    /// Closes the linked issue.
-    CloseIssue,
 }
 
 /// How an agent is started.
@@ -220,9 +208,6 @@ impl Action {
             Action::RunCommand { .. } => "run_command",
             Action::Route => "route",
             Action::CreateChildren => "create_children",
-            Action::CommentIssue { .. } => "comment_issue",
-            Action::LabelIssue { .. } => "label_issue",
-            Action::CloseIssue => "close_issue",
         }
     }
 

@@ -25,6 +25,6 @@ pub use defaults::{
 };
 pub use nearest::nearest;
 pub use problem::{Position, Problem, ProblemCode};
-pub use read::{LoadResult, load};
+pub use read::{LoadResult, load, load_pinned};
 pub use workflow::Workflow;
 pub use yaml::MAX_WORKFLOW_BYTES;

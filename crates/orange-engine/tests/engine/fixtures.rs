@@ -418,6 +418,7 @@ pub fn in_state(state: PullRequestState) -> Observation {
         link: pull_request_link(),
         head: CommitId::new("head"),
         state,
+        is_branch_gone: false,
         concern: None,
     })
 }
@@ -428,6 +429,7 @@ pub fn concern(kind: ConcernKind, head: &str, details: &[&str]) -> Observation {
         link: pull_request_link(),
         head: CommitId::new(head),
         state: PullRequestState::Open,
+        is_branch_gone: false,
         concern: Some(PullRequestConcern {
             kind,
             details: details.iter().map(|it| (*it).to_owned()).collect(),

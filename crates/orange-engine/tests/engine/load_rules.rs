@@ -1,6 +1,6 @@
 //! Each load rule, an example that breaks it, and the exact message.
 
-use orange_engine::language::{Problem, ProblemCode};
+use orange_engine::language::{Problem, ProblemCode, Workflow, load_pinned};
 use orange_engine::load;
 
 /// A small workflow; tests replace one of its lines.
@@ -689,4 +689,20 @@ fn an_unknown_variable_deep_in_a_prompt_is_pointed_at() {
     );
     assert_eq!(problem.at.line, 41, "{problem:#?}");
     assert!(problem.excerpt.contains("{nothing}"), "{problem:#?}");
+}
+
+#[test]
+fn a_pinned_text_may_have_hooks_of_earlier_versions() {
+    let hooks = "    hooks:\n      - close_issue\n      - { action: label_issue, label: x }\n";
+    let source = BASE.replacen("    hooks:\n", hooks, 1);
+    let codes: Vec<ProblemCode> = problems(&source).iter().map(|it| it.code).collect();
+    assert_eq!(codes, [ProblemCode::ActionUnknown; 2]);
+    let pinned = load_pinned(&source).into_result().unwrap();
+    let base = load(BASE).into_result().unwrap();
+    let labels =
+        |it: &Workflow| -> Vec<&str> { it.every_hook().map(|hook| hook.action.label()).collect() };
+    assert_eq!(labels(&pinned), labels(&base));
+    let unknown = BASE.replacen("acquire_workspace", "acquire_workplace", 1);
+    assert_eq!(load_pinned(&unknown).problems, load(&unknown).problems);
+    assert_eq!(load(&unknown).problems.len(), 1);
 }

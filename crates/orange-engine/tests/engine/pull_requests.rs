@@ -553,6 +553,21 @@ fn a_merged_pull_request_ends_tasks_of_every_workflow() {
 }
 
 #[test]
+fn a_branch_that_is_gone_keeps_no_task_from_ending_with_its_pull_request() {
+    let workflow = github();
+    let mut world = checking(&workflow);
+    world.facts.git = None;
+    let Observation::PullRequest(reading) = in_state(PullRequestState::Merged) else {
+        panic!("no reading");
+    };
+    world.observe(Observation::PullRequest(PullRequestReading {
+        is_branch_gone: true,
+        ..reading
+    }));
+    assert!(workflow.is_terminal(&world.task.status));
+}
+
+#[test]
 fn later_commits_keep_a_task_from_ending_with_its_pull_request() {
     let workflow = github();
     let mut world = checking(&workflow);
@@ -626,6 +641,7 @@ fn another_pull_request_than_the_tasks_own_is_ignored() {
         },
         head: CommitId::new("head"),
         state: PullRequestState::Merged,
+        is_branch_gone: false,
         concern: None,
     });
     assert_eq!(world.observe(other).events, []);
@@ -639,6 +655,7 @@ fn another_pull_request_than_the_tasks_own_is_ignored() {
         link: link.clone(),
         head: CommitId::new("head"),
         state: PullRequestState::Open,
+        is_branch_gone: false,
         concern: None,
     }));
     assert_eq!(world.task.pull_request, Some(link));

@@ -875,9 +875,7 @@ fn failed_effects_belong_to_the_previous_transition() {
             "run_command",
             "push_branch",
             "create_pr",
-            "comment_issue",
-            "label_issue",
-            "close_issue"
+            "notify"
         ]
     );
     world.observe(Observation::Merged {

@@ -72,8 +72,8 @@ const MISTAKES: [(&str, &str); 48] = [
         "notify",
     ),
     (
-        "      - { action: label_issue, label: asked }",
-        "      - label_issue",
+        "      - { action: kill_agent, role: qa }",
+        "      - kill_agent",
     ),
     ("  - from: parked\n    to: asking\n", "  - from: parked\n"),
     // Values of the wrong type.

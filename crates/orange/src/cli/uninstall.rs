@@ -131,6 +131,12 @@ fn plan_text(plan: &UninstallPlan, width: Option<usize>) -> Text {
         let file = excluded.repository.join(".git/info/exclude");
         list.line(Style::Plain, &format!("`{lines}` in {}", file.display()));
     }
+    for fetched in &plan.pull_requests {
+        let heads = count_noun(fetched.numbers.len(), "head");
+        let repository = fetched.repository.display();
+        let line = format!("refs/orange/pull-requests in {repository}: {heads}, fetched before");
+        list.line(Style::Plain, &line);
+    }
     for skill in &plan.skills {
         list.line(Style::Plain, &format!("skill {}", skill.display()));
     }

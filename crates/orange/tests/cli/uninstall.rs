@@ -38,6 +38,7 @@ fn stage_with_work() -> (Stage, TaskId) {
     let texts = stage.path("home/pull-requests/app");
     fs::create_dir_all(&texts).unwrap();
     fs::write(texts.join("7-abc.md"), "# Pull request #7\n").unwrap();
+    stage.git("update-ref refs/orange/pull-requests/7 HEAD");
     (stage, id)
 }
 
@@ -56,6 +57,8 @@ fn assert_gone_and_saved(stage: &Stage, id: &TaskId) {
     let exclude = fs::read_to_string(stage.path("repo/.git/info/exclude")).unwrap();
     assert_eq!(exclude, "# mine\n*.mine\n");
     assert!(!stage.path("repo/.git/orange-merge.lock").exists());
+    assert_eq!(text("for-each-ref refs/orange/pull-requests"), "");
+    assert_ne!(text("for-each-ref refs/orange/rescue"), "");
     assert!(!stage.path(".teachable/skills/orange").exists());
     assert_eq!(stage.panes(), Vec::<String>::new());
     assert!(text("log --format=%s main..fix").contains("one"));
@@ -86,6 +89,10 @@ fn unmerged_and_uncommitted_work_survives_an_uninstall() {
         String::from("branch `fix` in"),
         String::from("1 commit not merged"),
         String::from("`/TASK.md` in"),
+        format!(
+            "refs/orange/pull-requests in {}: 1 head",
+            stage.path("repo").display()
+        ),
         String::from("skills/orange/SKILL.md"),
     ] {
         assert!(listed.contains(&part), "{part}: {listed}");

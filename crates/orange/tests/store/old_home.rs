@@ -141,3 +141,33 @@ fn its_files_are_enough_for_a_rebuild() {
         assert_eq!(rebuilt.get(id), Some(task), "{id}");
     }
 }
+
+/// Workflows could plan writes to an issue before status posts took their place.
+#[test]
+fn its_planned_writes_to_an_issue_load() {
+    for effect in [
+        r#"{"do":"comment_issue","message":"Done in attempt 1."}"#,
+        r#"{"do":"label_issue","label":"blocked"}"#,
+        r#"{"do":"close_issue"}"#,
+    ] {
+        let sandbox = Sandbox::new();
+        unpack(&sandbox);
+        let database = Connection::open(sandbox.home.database()).unwrap();
+        let planned = r#""effect":{"do":"acquire_workspace","restore":true}"#;
+        let changed = database.execute(
+            "UPDATE events SET event = replace(event, ?1, ?2)
+             WHERE rowid = (SELECT rowid FROM events WHERE instr(event, ?1) LIMIT 1)",
+            [planned, &format!(r#""effect":{effect}"#)],
+        );
+        assert_eq!(changed.unwrap(), 1);
+        drop(database);
+        let store = sandbox.store();
+        let events = tasks(&store).into_keys();
+        let events = events.flat_map(|id| store.events(&id, 0).unwrap());
+        let writes = events.filter(|it| match &it.event.fact {
+            Fact::EffectPlanned(planned) => planned.effect.label() == "write_issue",
+            _ => false,
+        });
+        assert_eq!(writes.count(), 1, "{effect}");
+    }
+}

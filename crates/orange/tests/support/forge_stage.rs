@@ -13,6 +13,7 @@ use orange_engine::role::Role;
 use orange_engine::task::{AgentSettings, Queueing};
 use orange_store::TaskFilter;
 use scripted_forge::Forge;
+use scripted_forge::world::merge::{Method, Request};
 use serde_json::{Value, json};
 
 use crate::support::{SOON, Stage};
@@ -195,6 +196,21 @@ ask task update --status reviewing
         let issues = issues.unwrap().into_iter();
         let judged = issues.filter(|it| it.verdict.is_some());
         judged.map(|it| it.number).collect()
+    }
+
+    /// Merges as another person does on the forge's page.
+    pub fn merge_elsewhere(&self, number: u64, method: Method) {
+        let merged = self.forge.change(|world| {
+            let id = world.repository("ada", "app").unwrap().id;
+            let request = Request {
+                method,
+                title: None,
+                message: None,
+                by: "ada",
+            };
+            world.merge(id, number, &request)
+        });
+        assert!(merged.is_some(), "it conflicts");
     }
 
     pub fn pull_count(&self) -> usize {

@@ -8,11 +8,12 @@ use orange_engine::{load, shipped_workflows};
 use crate::fixtures::load_clean;
 use crate::witness;
 
-const MISTAKES: [(&str, &str); 4] = [
+const MISTAKES: [(&str, &str); 5] = [
     ("default", include_str!("default.txt")),
     ("minimal", include_str!("minimal.txt")),
     ("respawn", include_str!("respawn.txt")),
     ("autopilot", include_str!("autopilot.txt")),
+    ("github", include_str!("github.txt")),
 ];
 
 /// A workflow with a judge, a counter and a command, as a user would write it.
@@ -171,6 +172,28 @@ fn every_mistake_in_autopilot_is_found() {
     assert_all_found("autopilot", &mistakes_in("autopilot"));
 }
 
+/// A third of the mistakes in `github`, because its searches take longest.
+fn assert_third_found(third: usize) {
+    let rows = mistakes_in("github");
+    let (from, to) = (third * rows.len() / 3, (third + 1) * rows.len() / 3);
+    assert_all_found("github", &rows[from..to]);
+}
+
+#[test]
+fn every_mistake_in_github_is_found_first_third() {
+    assert_third_found(0);
+}
+
+#[test]
+fn every_mistake_in_github_is_found_second_third() {
+    assert_third_found(1);
+}
+
+#[test]
+fn every_mistake_in_github_is_found_last_third() {
+    assert_third_found(2);
+}
+
 #[test]
 fn harmless_edits_raise_no_finding() {
     for row in rows(include_str!("equivalents.txt")) {
@@ -254,6 +277,7 @@ fn mistakes_that_do_not_even_load_have_these_codes() {
     assert_eq!(
         refused,
         BTreeSet::from([
+            "action-unknown",
             "field-unknown",
             "gate-unknown",
             "missing-key",

@@ -54,6 +54,8 @@ pub struct UninstallPlan {
     pub moved_worktrees: Vec<PathBuf>,
     /// Lines to remove from `.git/info/exclude`.
     pub excludes: Vec<ExcludedLines>,
+    /// Heads of pull requests to remove; they were fetched from the remote.
+    pub pull_requests: Vec<FetchedPullRequests>,
     /// Skills to remove.
     pub skills: Vec<PathBuf>,
     /// Branches of tasks with commits that the default branch lacks; they stay.
@@ -89,6 +91,15 @@ pub struct ExcludedLines {
     pub repository: PathBuf,
     /// The lines.
     pub lines: Vec<String>,
+}
+
+/// The heads of pull requests that orange fetched, under `refs/orange/pull-requests`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct FetchedPullRequests {
+    /// The repository.
+    pub repository: PathBuf,
+    /// The numbers of the pull requests.
+    pub numbers: Vec<u64>,
 }
 
 /// A branch that stays in its repository.
@@ -134,6 +145,7 @@ impl Admin {
             kept_worktrees: Vec::new(),
             moved_worktrees: Vec::new(),
             excludes: Vec::new(),
+            pull_requests: Vec::new(),
             skills: self.own_skills()?,
             kept_branches: Vec::new(),
             problems: Vec::new(),
@@ -192,13 +204,23 @@ impl Admin {
             let is_released = record.state != WorkspaceState::Free;
             plan_worktree(plan, &git, record.path, is_released);
         }
-        let lines = git.added_excludes()?;
-        // Another home that has worktrees in this repository needs the lines.
-        if !lines.is_empty() && !git.has_workspaces_outside(&self.context.home.workspaces())? {
-            plan.excludes.push(ExcludedLines {
-                repository: project.path.clone(),
-                lines,
-            });
+        // Another home that has worktrees there needs the lines and the refs.
+        if !git.has_workspaces_outside(&self.context.home.workspaces())? {
+            let repository = &project.path;
+            let lines = git.added_excludes()?;
+            if !lines.is_empty() {
+                plan.excludes.push(ExcludedLines {
+                    repository: repository.clone(),
+                    lines,
+                });
+            }
+            let numbers = git.fetched_pull_requests()?;
+            if !numbers.is_empty() {
+                plan.pull_requests.push(FetchedPullRequests {
+                    repository: repository.clone(),
+                    numbers,
+                });
+            }
         }
         for branch in task_branches(store, &project.name)? {
             if let Some(kept) = kept_branch(&git, project, branch)? {

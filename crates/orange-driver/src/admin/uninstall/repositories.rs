@@ -268,12 +268,15 @@ fn create_branch(
     super::kept_branch(git, project, branch)
 }
 
-/// Removes orange's exclude lines and its merge lock, unless another home has worktrees in the
-/// repository.
+/// Removes orange's exclude lines, its merge lock and the heads of pull requests that it fetched,
+/// unless another home has worktrees in the repository.
 fn remove_traces(git: &Git) -> Result<(), DriverError> {
     if git.has_workspaces()? {
         return Ok(());
     }
     git.remove_excludes()?;
+    for number in git.fetched_pull_requests()? {
+        git.forget_pull_request(number)?;
+    }
     Ok(git.remove_merge_lock()?)
 }

@@ -42,8 +42,22 @@ impl Git {
         found.ok_or(GitError::NoCommit { branch: name })
     }
 
-    /// Creates a branch at a commit. Returns false if the branch exists at another commit, or if
-    /// its name clashes with another branch. Never moves a branch.
+    /// The numbers of the pull requests whose fetched heads are kept.
+    pub fn fetched_pull_requests(&self) -> Result<Vec<u64>, GitError> {
+        let prefix = format!("{REFS}/");
+        let call = self.call(["for-each-ref", "--format=%(refname)", &prefix]);
+        let output = call.text()?;
+        let number = |line: &str| line.strip_prefix(&prefix)?.parse().ok();
+        Ok(output.lines().filter_map(number).collect())
+    }
+
+    /// Forgets the fetched head of a pull request, if there is one.
+    pub fn forget_pull_request(&self, number: u64) -> Result<(), GitError> {
+        let name = format!("{REFS}/{number}");
+        self.call(["update-ref", "-d", &name]).succeed()
+    }
+
+    /// Makes a branch at a commit; returns false if it exists at another one. Never moves a branch.
     pub fn create_branch_at(
         &self,
         branch: &BranchName,

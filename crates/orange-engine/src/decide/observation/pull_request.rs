@@ -14,7 +14,7 @@ use crate::input::FactNeeded;
 use crate::language::gates::{GitCondition, PullRequestState};
 use crate::language::hooks::OnError;
 use crate::language::workflow::{Edge, Trigger};
-use crate::names::Status;
+use crate::names::{CommitId, Status};
 use crate::role::Role;
 use crate::task::PendingState;
 use crate::wording::join_and;
@@ -65,18 +65,15 @@ fn observe_merge(
     if steps.task.pending_merge().is_some() {
         return Ok(());
     }
-    let Some(git) = steps.facts().and_then(|facts| facts.git.as_ref()) else {
-        return Err(vec![FactNeeded::Git]);
-    };
     let link = &reading.link;
     // An agent or the user has committed since: ending the task would drop that work.
-    if git.head != reading.head && git.met_conditions.contains(&GitCondition::CommitsAhead) {
+    if let Some(other) = other_commit(steps, reading)? {
         let (branch, head, task) = (&steps.task.branch, reading.head.short(), &steps.task.id);
         let reason = format!(
             "{link} was merged at {head}, but `{branch}` has other commits; see them with `orange \
              task diff {task}`"
         );
-        let details = [link.id.as_str(), git.head.as_str()];
+        let details = [link.id.as_str(), other.as_str()];
         let fingerprint = Fingerprint::new(ReactionKind::Merged, &reading.head, details);
         report(steps, reading.state, fingerprint, reason);
         return Ok(());
@@ -85,6 +82,21 @@ fn observe_merge(
     // If the workflow has no edge for a merged pull request, an edge for a merged branch is taken.
     let triggers = [Trigger::PrMerged, Trigger::Merged];
     observe_end(steps, reading, ReactionKind::Merged, &triggers, reason)
+}
+
+/// The branch's commit, if it has work that the merge did not take.
+fn other_commit(
+    steps: &PlanBuilder<'_>,
+    reading: &PullRequestReading,
+) -> Result<Option<CommitId>, NeededFacts> {
+    if reading.is_branch_gone {
+        return Ok(None);
+    }
+    let Some(git) = steps.facts().and_then(|facts| facts.git.as_ref()) else {
+        return Err(vec![FactNeeded::Git]);
+    };
+    let has_work = git.met_conditions.contains(&GitCondition::CommitsAhead);
+    Ok((has_work && git.head != reading.head).then(|| git.head.clone()))
 }
 
 /// Moves the task because its pull request was merged or closed, without checking gates. If the

@@ -26,7 +26,10 @@ const STRATEGIES: [(&str, MergeStrategy); 4] = [
     ("squash", MergeStrategy::Squash),
 ];
 
-const ACTIONS: [&str; 25] = [
+/// The hooks of earlier versions; a task whose pinned text has one continues without it.
+const REMOVED: [&str; 3] = ["comment_issue", "label_issue", "close_issue"];
+
+const ACTIONS: [&str; 22] = [
     "acquire_workspace",
     "release_workspace",
     "spawn_agent",
@@ -49,9 +52,6 @@ const ACTIONS: [&str; 25] = [
     "run_command",
     "route",
     "create_children",
-    "comment_issue",
-    "label_issue",
-    "close_issue",
 ];
 
 impl Reader<'_> {
@@ -76,6 +76,9 @@ impl Reader<'_> {
         let mut hook = self.mapping(node, "a hook")?;
         let name = self.require(&mut hook, "action", "a hook")?;
         let text = self.text(name, "`action`")?;
+        if self.is_pinned && REMOVED.contains(&text) {
+            return None;
+        }
         let Some(known) = ACTIONS.into_iter().find(|action| *action == text) else {
             let message = format!("hook `{text}` does not exist");
             let hint = suggest(text, &ACTIONS, |all| format!("the hooks are {all}"));
@@ -181,17 +184,7 @@ impl Reader<'_> {
                 }
             }
             "route" => Action::Route,
-            "create_children" => Action::CreateChildren,
-            "comment_issue" => Action::CommentIssue {
-                message: self.message(hook, what)?,
-            },
-            "label_issue" => {
-                let label = self.require(hook, "label", what)?;
-                Action::LabelIssue {
-                    label: self.text(label, "`label`")?.to_owned(),
-                }
-            }
-            _ => Action::CloseIssue,
+            _ => Action::CreateChildren,
         })
     }
 

@@ -44,7 +44,17 @@ impl LoadResult {
 
 /// Reads and checks a workflow.
 pub fn load(source: &str) -> LoadResult {
+    read(source, false)
+}
+
+/// Reads the text that a task is pinned to, without the hooks that were removed since.
+pub fn load_pinned(source: &str) -> LoadResult {
+    read(source, true)
+}
+
+fn read(source: &str, is_pinned: bool) -> LoadResult {
     let mut reader = Reader {
+        is_pinned,
         problems: Problems::new(source),
         limits: Limits::new(),
         fields: defaults::fields(),
@@ -65,6 +75,8 @@ pub fn load(source: &str) -> LoadResult {
 
 /// What is known while the rest of the file is read.
 struct Reader<'source> {
+    /// Whether the text may be of an earlier version.
+    is_pinned: bool,
     problems: Problems<'source>,
     limits: Limits,
     fields: BTreeMap<FieldName, i64>,

@@ -119,7 +119,7 @@ const COMMANDS: &[CommandCase] = &[
         ..case(
             "task create",
             "one First --no-spawn",
-            ("Again --project tea", "project-not-found"),
+            ("--pr 7", "no-forge"),
         )
     },
     case("task list", "", NO_PROJECT),

@@ -6,6 +6,7 @@
 //! match the run without deaths.
 
 mod crash_marks;
+mod github;
 mod posts;
 mod pull_requests;
 mod restart;

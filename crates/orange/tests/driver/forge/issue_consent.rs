@@ -1,11 +1,12 @@
 //! Which issues start a task by themselves: only those with consent.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::time::Duration;
 
 use orange_config::clock::Deadline;
 use orange_engine::forge::marker::marker;
-use scripted_forge::{Fault, Permission};
+use scripted_forge::{Fault, Permission, Resource};
 
 use crate::support::forge_stage::{ForgeStage, REPOSITORY};
 use crate::support::{RunningSupervisor, SOON};
@@ -29,7 +30,7 @@ fn issue(it: &ForgeStage, title: &str) -> u64 {
 
 fn wait_for(it: &ForgeStage, what: &str, condition: impl FnMut() -> bool) {
     let in_time = Deadline::after(SOON).wait_for(condition);
-    let log = std::fs::read_to_string(it.stage.path("home/orange.log")).unwrap_or_default();
+    let log = fs::read_to_string(it.stage.path("home/orange.log")).unwrap_or_default();
     let log: Vec<&str> = log.lines().rev().take(20).collect();
     assert!(in_time, "{what}: {log:#?}");
 }
@@ -225,4 +226,91 @@ fn an_unchanged_list_costs_nothing_and_writes_nothing() {
     let lists = it.forge.count("issues/list-for-repo") - lists;
     let calls = it.forge.calls().len() - calls;
     assert!(calls <= lists + 1, "{calls} calls for {lists} lists");
+}
+
+#[test]
+fn issues_are_read_within_the_share_of_the_quota() {
+    let it = stage();
+    let number = issue(&it, "Not yet");
+    it.forge.label(REPOSITORY, number, "eve", "agent");
+    it.forge.set_remaining("ada", Resource::Core, 30);
+    let _supervisor = RunningSupervisor::start(&it.stage);
+    wait_for(&it, "a verdict", || it.judged_issues() == [number]);
+    // Less than 30 requests are left for an hour, so the next look is minutes away.
+    let lists = it.forge.count("issues/list-for-repo");
+    let later = Deadline::after(Duration::from_secs(4));
+    let more = later.wait_for(|| it.forge.count("issues/list-for-repo") > lists + 1);
+    assert!(!more, "{} lists", it.forge.count("issues/list-for-repo"));
+}
+
+#[test]
+fn lesson_93_an_approval_is_for_the_text_that_was_approved() {
+    let it = stage();
+    let number = issue(&it, "Fix it");
+    it.stage.run_ok(&["issue", "approve", "1", "--no-start"]);
+    it.forge.advance(Duration::from_secs(2));
+    it.forge
+        .rewrite(REPOSITORY, number, "eve", "Fix it", "Do evil");
+    let supervisor = RunningSupervisor::start(&it.stage);
+    let before = it.forge.count("issues/list-for-repo");
+    wait_for(&it, "three rounds", || {
+        it.forge.count("issues/list-for-repo") >= before + 3
+    });
+    assert!(it.all_tasks().is_empty());
+    supervisor.kill();
+    // The present text is approved: this text is what the agent gets, whatever is edited later.
+    it.forge.advance(Duration::from_secs(2));
+    it.forge
+        .rewrite(REPOSITORY, number, "eve", "Fix it", "Do good");
+    it.stage.run_ok(&["issue", "approve", "1", "--no-start"]);
+    let _supervisor = RunningSupervisor::start(&it.stage);
+    wait_for(&it, "a task", || it.all_tasks().len() == 1);
+    let [id] = it.all_tasks().try_into().unwrap();
+    it.stage.wait_for_status(&id, "working");
+    let path = it.stage.path(&format!("home/tasks/app/{id}/issue.md"));
+    let approved = fs::read_to_string(&path).unwrap();
+    assert!(approved.contains("Do good"), "{approved}");
+    it.forge.advance(Duration::from_secs(2));
+    it.forge
+        .rewrite(REPOSITORY, number, "eve", "Evil", "Do evil again");
+    let before = it.forge.count("issues/list-for-repo");
+    wait_for(&it, "two more rounds", || {
+        it.forge.count("issues/list-for-repo") >= before + 2
+    });
+    assert_eq!(fs::read_to_string(&path).unwrap(), approved);
+    assert_eq!(it.stage.task(&id).summary, "Fix it");
+    assert_eq!(it.all_tasks(), [id]);
+}
+
+#[test]
+fn lesson_96_a_bot_needs_the_permission_that_everyone_needs() {
+    let it = stage();
+    it.forge.bot("helper");
+    let number = issue(&it, "Fix it");
+    it.forge.label(REPOSITORY, number, "helper", "agent");
+    it.forge.label(REPOSITORY, number, "helper", "priority:9");
+    it.forge.comment(REPOSITORY, number, "helper", "bot-words");
+    let supervisor = RunningSupervisor::start(&it.stage);
+    wait_for(&it, "a verdict", || it.judged_issues() == [number]);
+    assert!(it.all_tasks().is_empty(), "{:?}", reasons(&it));
+    supervisor.kill();
+    // Nor is it heard when an account with permission starts the task.
+    it.forge.advance(Duration::from_secs(2));
+    it.forge.unlabel(REPOSITORY, number, "grace", "agent");
+    it.forge.label(REPOSITORY, number, "grace", "agent");
+    let supervisor = RunningSupervisor::start(&it.stage);
+    wait_for(&it, "a task", || it.all_tasks().len() == 1);
+    let [id] = it.all_tasks().try_into().unwrap();
+    it.stage.wait_for_status(&id, "working");
+    supervisor.kill();
+    assert_eq!(it.stage.task(&id).queueing.priority, 0);
+    let path = it.stage.path(&format!("home/tasks/app/{id}/issue.md"));
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(!text.contains("bot-words"), "{text}");
+    // A bot that may write counts like everyone who may write.
+    it.forge.allow(REPOSITORY, "helper", Permission::Write);
+    let number = issue(&it, "Fix more");
+    it.forge.label(REPOSITORY, number, "helper", "agent");
+    let _supervisor = RunningSupervisor::start(&it.stage);
+    wait_for(&it, "a second task", || it.all_tasks().len() == 2);
 }

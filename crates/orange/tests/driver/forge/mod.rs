@@ -1,6 +1,7 @@
 //! Pull requests and issues, on a scripted GitHub over real git.
 
 mod figures;
+mod gone_branches;
 mod injection;
 mod issue_consent;
 mod issue_tasks;

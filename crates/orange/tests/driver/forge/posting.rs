@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Stdio;
+use std::time::Instant;
 
 use serde_json::json;
 
@@ -210,6 +211,69 @@ fn secrets_do_not_leave() {
     let sent = it.forge.writes();
     let sent: Vec<String> = sent.iter().map(|it| it.input.to_string()).collect();
     assert!(!sent.iter().any(|sent| sent.contains(&it.token)));
+}
+
+/// The report of an agent is text that it may have copied from anywhere.
+#[test]
+fn secrets_in_a_report_do_not_leave() {
+    let it = ForgeStage::new("autopilot");
+    let key = format!("ghu_{}", "A1b2C3d4E5F6".repeat(3));
+    let token = &it.token;
+    let report = format!(
+        r#"{{"status":"needs_review","summary":"my token is {token}, bye",
+"accomplished":["wrote {key} to a file","said {token}{key}"],
+"remaining":["remove \u001b[31m{key}\u001b[0m","and \"{token}\""]}}"#
+    );
+    let script = format!("commit one\ncat > \"$ORANGE_REPORT\" <<'JSON'\n{report}\nJSON\nexit 0\n");
+    it.stage.script("worker-1", &script);
+    let (id, number) = it.task_for_issue("new");
+    it.stage
+        .run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("its end", || it.stage.panes() == ["worker:1"]);
+    it.stage
+        .run_ok(&["task", "update", id.as_str(), "--priority", "1"]);
+    it.stage.wait_for_status(&id, "needs_review");
+    it.stage.wait_until_idle(&id);
+    it.post_all(&id);
+    let text = &it.comments(number)[0];
+    for part in [
+        "my token is [redacted], bye",
+        "wrote [redacted] to a file",
+        "- remove ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let sent = it.forge.writes();
+    let sent: Vec<String> = sent.iter().map(|it| it.input.to_string()).collect();
+    for secret in [token, &key] {
+        assert!(!text.contains(secret), "{text}");
+        assert!(!sent.iter().any(|sent| sent.contains(secret)), "{sent:?}");
+    }
+}
+
+#[test]
+fn many_changes_are_one_edit_per_interval() {
+    let it = ForgeStage::new("minimal");
+    let config = "[forge]\npoll = \"5s\"\ncold = \"5s\"\nshare = 100\n";
+    fs::write(it.stage.path("home/config.toml"), config).unwrap();
+    let number = it.forge.issue(REPOSITORY, "ada", "Fix it", "");
+    let id = it.stage.create(&["--issue", "1"]);
+    let _supervisor = RunningSupervisor::start(&it.stage);
+    wait_for("a comment", || !it.comments(number).is_empty());
+    let written = Instant::now();
+    for change in 0..8 {
+        let branch = format!("branch-{change}");
+        it.stage
+            .run_ok(&["task", "update", id.as_str(), "--branch", &branch]);
+    }
+    wait_for("the last change", || {
+        it.comments(number)[0].contains("| Branch | `branch-7` |")
+    });
+    let intervals = written.elapsed().as_secs() / 5;
+    let edits = it.write_count("issues/update-comment");
+    let most = usize::try_from(intervals).unwrap() + 1;
+    assert!((1..=most).contains(&edits), "{edits} edits, {most} allowed");
+    assert_eq!(it.comments(number).len(), 1);
 }
 
 #[test]

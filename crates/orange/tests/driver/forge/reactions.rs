@@ -4,7 +4,7 @@ use std::fs;
 
 use orange_engine::event::Fact;
 use orange_engine::names::TaskId;
-use scripted_forge::world::merge::{Method, Request};
+use scripted_forge::world::merge::Method;
 use scripted_forge::{Fault, Permission};
 
 use crate::support::forge_stage::{ForgeStage, REPOSITORY};
@@ -20,21 +20,6 @@ const REVIEW: &str = "\
 printf 'Verdict: PASS\\nfine\\n' | section Review
 ask task update --status checking
 ";
-
-/// Merges as another person does on the forge's page.
-fn merge_elsewhere(it: &ForgeStage, number: u64, method: Method) {
-    let merged = it.forge.change(|world| {
-        let id = world.repository("ada", "app").unwrap().id;
-        let request = Request {
-            method,
-            title: None,
-            message: None,
-            by: "ada",
-        };
-        world.merge(id, number, &request)
-    });
-    assert!(merged.is_some(), "it conflicts");
-}
 
 fn wait_for(it: &ForgeStage, id: &TaskId, what: &str, condition: impl FnMut() -> bool) {
     let in_time = Deadline::after(SOON).wait_for(condition);
@@ -94,7 +79,7 @@ commit one
     it.forge.finish_job(REPOSITORY, 1, "test", "success", "");
     it.stage.wait_for_status(&id, "reviewing");
     it.stage.wait_until_idle(&id);
-    merge_elsewhere(&it, 1, Method::Squash);
+    it.merge_elsewhere(1, Method::Squash);
     it.stage.wait_for_status(&id, "done");
     assert_eq!(
         way(&it.stage, &id),

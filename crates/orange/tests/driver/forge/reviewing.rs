@@ -119,6 +119,22 @@ fn one_request_has_one_task() {
         it.stage.task(&again).branch.as_str(),
         format!("pr-{number}")
     );
+    // What was fetched stays until its last task is deleted.
+    it.stage.wait_for_status(&again, "reviewing");
+    it.stage.wait_until_idle(&again);
+    it.stage.run_ok(&["task", "cancel", again.as_str()]);
+    it.stage.wait_until_idle(&again);
+    let fetched = || {
+        it.stage
+            .git_output("repo", "for-each-ref refs/orange/pull-requests")
+    };
+    it.stage.run_ok(&["task", "delete", id.as_str(), "--yes"]);
+    assert!(fetched().ends_with(&text), "{}", fetched());
+    it.stage
+        .run_ok(&["task", "delete", again.as_str(), "--yes"]);
+    assert_eq!(fetched(), "");
+    it.stage
+        .git_output("repo", &format!("rev-parse refs/heads/pr-{number}"));
 }
 
 #[test]

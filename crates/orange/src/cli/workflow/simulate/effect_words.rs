@@ -47,9 +47,7 @@ pub fn describe_effect(effect: &Effect, alive: &mut BTreeSet<Role>) -> String {
         Effect::CreateChildren { delegations } => {
             format!("creates {}", count_noun(delegations.len(), "child task"))
         }
-        Effect::CommentIssue { .. } => "comments on the issue".to_owned(),
-        Effect::LabelIssue { label } => format!("labels the issue `{label}`"),
-        Effect::CloseIssue => "closes the issue".to_owned(),
+        Effect::WriteIssue => "does nothing".to_owned(),
     }
 }
 
