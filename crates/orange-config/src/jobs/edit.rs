@@ -1,4 +1,4 @@
-//! Adds, removes, enables and disables jobs; the rest of the user's text stays as it is.
+//! Adds, removes, enables and disables jobs in the user's file.
 
 use std::fs;
 use std::io;

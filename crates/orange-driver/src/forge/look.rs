@@ -358,8 +358,8 @@ impl Forge {
     }
 }
 
-/// What a task should react to whose pull request is merged by the word of the forge; nothing if
-/// git does not confirm it.
+/// What a task should react to if the forge says that its pull request is merged. Nothing if git
+/// does not confirm that.
 fn read_merged(
     subject: &Subject<'_>,
     pull_request: &PullRequest,
@@ -376,7 +376,8 @@ fn read_merged(
     };
     let is_branch_gone = own.is_none();
     let mut head = pull_request.head.clone();
-    // Its author may have pushed since; a branch with nothing else ends with it.
+    // The author may have pushed since the task's branch was fetched. If the merged work contains
+    // everything on that branch, the branch's own head counts as merged.
     if let Some(own) = own.filter(|_| subject.link.is_outside)
         && subject.git.contains_work(&work, &own)?
     {
@@ -391,7 +392,7 @@ fn read_merged(
     }))
 }
 
-/// The open pull request of a branch, also one that was opened elsewhere.
+/// The open pull request of a branch, even if it was not opened by orange.
 pub(crate) fn find_link(
     session: &mut Session,
     address: &RepositoryAddress,

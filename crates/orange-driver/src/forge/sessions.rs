@@ -109,8 +109,8 @@ impl Forge {
         }
     }
 
-    /// Whether an agent's call started this process, and there is no token without the variables
-    /// of the user.
+    /// Whether this process has no token because an agent's call started it, without the user's
+    /// variables.
     pub(crate) fn lacks_token_of_user(&self, task: &TaskId) -> bool {
         if self.context.environment.variable(ORANGE_CALLER).is_none() {
             return false;

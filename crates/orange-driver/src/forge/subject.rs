@@ -103,7 +103,7 @@ impl Subject<'_> {
         )))
     }
 
-    /// The commit whose work a merged pull request has to have brought into the base.
+    /// The commit whose work is in the base branch if the pull request was really merged.
     fn merged_work(&self, own: Option<&CommitId>) -> Result<CommitId, ForgeFailure> {
         if self.link.is_outside {
             return Ok(self.git.fetch_pull_request(self.link.number)?);
@@ -111,7 +111,7 @@ impl Subject<'_> {
         if let Some(own) = own {
             return Ok(own.clone());
         }
-        // A branch that was deleted after the merge leaves its commits for a while.
+        // If the branch was deleted after the merge, git keeps its commits for a while.
         let submission = self.task.submission.as_ref().map(|it| &it.commit);
         let is_here = |commit: &CommitId| {
             let found = self.git.commit_named(commit.as_str());

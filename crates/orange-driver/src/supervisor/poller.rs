@@ -280,7 +280,8 @@ impl ForgePoller {
         self.searches.insert(name, search);
         let mut result = found.map_err(|failure| failure.to_string());
         for task in matches {
-            // The search for this branch alone decides whether it is the one.
+            // A separate search for this branch decides whether the pull request belongs to the
+            // task.
             if let Err(error) = self.driver.requests.look_from(&task, None) {
                 result = Err(format!("task {task}: {error}"));
             }
@@ -288,7 +289,7 @@ impl ForgePoller {
         result
     }
 
-    /// Nothing was seen: look again after the usual time.
+    /// Schedules the next look after the usual time, because nothing could be seen.
     fn put_off(&mut self, group: &Group, tasks: &[Task], now: Timestamp) {
         let unknown = Knowledge::Unknown;
         let next = group.settings.next_look(Heat::Hot, now, 1, unknown).at;

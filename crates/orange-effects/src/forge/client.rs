@@ -188,7 +188,7 @@ impl Client {
         &self.spent
     }
 
-    /// What the forge announced about requests that will stop to work; each is returned once.
+    /// The forge's announcements that certain requests will stop working; each is returned once.
     pub fn take_notices(&mut self) -> BTreeSet<String> {
         mem::take(&mut self.notices)
     }

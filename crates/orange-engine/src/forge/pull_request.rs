@@ -40,8 +40,8 @@ pub struct PullRequestReading {
     pub state: PullRequestState,
     /// Whether the task's branch is gone, so that the end of the task can drop no work on it.
     pub is_branch_gone: bool,
-    /// What comes first; absent when something that could come first is unknown, or when the head
-    /// is not the commit of the task's branch.
+    /// The most urgent concern. Absent if something that could be more urgent is unknown, or if the
+    /// head is not the commit of the task's branch.
     pub concern: Option<PullRequestConcern>,
 }
 

@@ -1,4 +1,4 @@
-//! How far the schedule of each job was followed, and the runs of jobs.
+//! How far each job was followed, and its runs.
 //!
 //! A run is written in the transaction that creates its task, or before its command starts:
 //! however many processes follow a job, an instant has one run.

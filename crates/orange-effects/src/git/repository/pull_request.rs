@@ -57,7 +57,8 @@ impl Git {
         self.call(["update-ref", "-d", &name]).succeed()
     }
 
-    /// Makes a branch at a commit; returns false if it exists at another one. Never moves a branch.
+    /// Creates a branch at a commit. Returns false if the branch exists at another commit, or if
+    /// its name clashes with another branch. Never moves a branch.
     pub fn create_branch_at(
         &self,
         branch: &BranchName,
