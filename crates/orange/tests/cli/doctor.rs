@@ -305,3 +305,23 @@ fn a_filter_of_the_repository_that_files_need_is_reported() {
     git("config --global filter.sorted.smudge cat");
     assert!(doctor(&stage).about("filters", text).is_none());
 }
+
+#[test]
+fn doctor_reports_a_default_branch_that_was_renamed() {
+    let stage = Stage::new("default");
+    let (_, before) = stage.json(&["doctor", "--json"]);
+    let is_missing = |answer: &Value| {
+        let text = answer.to_string();
+        text.contains("there is no branch `main`")
+    };
+    assert!(!is_missing(&before), "{before}");
+    stage.git("branch -m main trunk");
+    let (code, answer) = stage.json(&["doctor", "--json"]);
+    assert_eq!(code, 3, "{answer}");
+    assert!(is_missing(&answer), "{answer}");
+    let fix = "orange project update app --default-branch trunk";
+    assert!(answer.to_string().contains(fix), "{answer}");
+    stage.run_ok(&["project", "update", "app", "--default-branch", "trunk"]);
+    let (_, after) = stage.json(&["doctor", "--json"]);
+    assert!(!after.to_string().contains("there is no branch"), "{after}");
+}

@@ -1,5 +1,6 @@
 //! Checks that everything agents need is ready, before a task needs it.
 
+mod default_branches;
 mod disks;
 mod filters;
 mod forge;
@@ -98,6 +99,7 @@ impl Admin {
         self.check_disks(&projects, &mut found);
         self.check_leftovers(&mut found);
         self.check_kept_work(&projects, &mut found);
+        self.check_default_branches(&projects, &mut found);
         self.check_submodules(&projects, &mut found);
         self.check_filters(&projects, &mut found);
         self.check_forges(&projects, &mut found);
