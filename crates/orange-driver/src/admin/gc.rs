@@ -112,12 +112,15 @@ impl Admin {
     ) -> Result<(), DriverError> {
         let opened = self.workspaces.open_repository(project);
         let is_missing = matches!(opened, Err(DriverError::RepositoryMissing { .. }));
+        let before = collected.set_aside_worktrees.len();
         if is_missing {
             self.set_aside_worktrees(store, project, collected)?;
         }
+        let has_set_aside = collected.set_aside_worktrees.len() > before;
         let retried = self.retry_releases(store, project, waiting, &mut collected.retried_tasks);
         collected.note(project, None, retried);
-        if is_missing && store.workspaces(&project.name)?.is_empty() {
+        // Nothing is left that needs the repository.
+        if has_set_aside && store.workspaces(&project.name)?.is_empty() {
             return Ok(());
         }
         let git = opened?;

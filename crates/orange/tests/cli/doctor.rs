@@ -325,3 +325,17 @@ fn doctor_reports_a_default_branch_that_was_renamed() {
     let (_, after) = stage.json(&["doctor", "--json"]);
     assert!(!after.to_string().contains("there is no branch"), "{after}");
 }
+
+#[test]
+fn doctor_reports_a_harness_setting_that_does_not_exist() {
+    let stage = Stage::new("default");
+    let path = stage.path("home/config.toml");
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    fs::write(&path, format!("review_harness = \"nope\"\n{text}")).unwrap();
+    let (code, answer) = stage.json(&["doctor", "--json"]);
+    assert_eq!(code, 3, "{answer}");
+    let checks = answer["checkups"].as_array().unwrap();
+    let found = checks.iter().find(|it| it["subject"] == "nope").unwrap();
+    assert_eq!(found["health"], "error");
+    assert!(found["fix"].as_str().unwrap().contains("config.toml"));
+}

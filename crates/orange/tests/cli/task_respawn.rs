@@ -69,7 +69,8 @@ fn a_new_agent_ends_the_old_reason_why_a_message_was_undelivered() {
     wait_for("the next worker", || stage.path("scripts/prompt").exists());
     wait_for("its start to be recorded", || problem().is_none());
     let why = stage.run_ok(&["why", id.as_str()]);
-    assert!(!why.contains(reason), "{why}");
+    assert_eq!(why.matches(reason).count(), 1, "only in the history: {why}");
+    assert!(why.contains("has not read it"), "{why}");
     let (_, attention) = stage.json(&["attention", "--all", "--json"]);
     assert!(!attention.to_string().contains(reason), "{attention}");
     // The message is not lost: the prompt mentions it.

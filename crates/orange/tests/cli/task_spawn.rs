@@ -176,7 +176,7 @@ fn a_full_pool_refuses_starts_if_so_configured() {
 fn a_start_from_a_renamed_default_branch_names_the_command_that_helps() {
     let stage = Stage::new("default");
     stage.script("worker-1", "ask task show");
-    stage.create(&["fix", "Fix it"]);
+    let id = stage.create(&["fix", "Fix it"]);
     stage.git("branch -m main trunk");
     let (code, output) = stage.call(&["task", "spawn", "fix", "--wait", "60"]);
     assert_eq!(code, 6, "{output}");
@@ -187,6 +187,7 @@ fn a_start_from_a_renamed_default_branch_names_the_command_that_helps() {
     let command = "orange project update app --default-branch trunk";
     assert!(text.contains(command), "{output}");
     stage.run_ok(&command.split(' ').skip(1).collect::<Vec<_>>());
+    stage.wait_until_idle(&id);
     stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
 }
