@@ -29,6 +29,7 @@ pub use admin::gc::{GcReport, IgnoredFiles, Problem};
 pub use admin::projects::{ProjectSettings, ProjectUsage};
 pub use admin::read_log::LogReader;
 pub use admin::remove_workspace::RemovedWorkspace;
+pub use admin::set_aside::SetAsideWorktree;
 pub use admin::skills::{InstallReport, SkillAction, SkillOutcome};
 pub use admin::uninstall::{
     ExcludedLines, KeptBranch, LiveAgent, UninstallPlan, UninstallReport, WorktreeToRemove,

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::DriverError;
 use crate::admin::Admin;
+use crate::admin::set_aside::SetAsideWorktree;
 use crate::context::lock::Lock;
 use crate::failure::Failure;
 use crate::request::wait::WaitPolicy;
@@ -29,6 +30,8 @@ pub struct GcReport {
     pub retried_tasks: Vec<TaskId>,
     /// Workspaces that can be used again.
     pub freed_workspaces: Vec<WorkspaceName>,
+    /// Workspaces whose repository is gone; they are no longer in the pool.
+    pub set_aside_worktrees: Vec<SetAsideWorktree>,
     /// Workspaces that cannot be used, and why.
     pub unusable_workspaces: Vec<UnusableWorkspace>,
     /// Ignored files in idle workspaces.
@@ -107,9 +110,20 @@ impl Admin {
         waiting: WaitPolicy,
         collected: &mut GcReport,
     ) -> Result<(), DriverError> {
+        let opened = self.workspaces.open_repository(project);
+        let is_missing = matches!(opened, Err(DriverError::RepositoryMissing { .. }));
+        let before = collected.set_aside_worktrees.len();
+        if is_missing {
+            self.set_aside_worktrees(store, project, collected)?;
+        }
+        let has_set_aside = collected.set_aside_worktrees.len() > before;
         let retried = self.retry_releases(store, project, waiting, &mut collected.retried_tasks);
         collected.note(project, None, retried);
-        let git = self.workspaces.open_repository(project)?;
+        // Nothing is left that needs the repository.
+        if has_set_aside && store.workspaces(&project.name)?.is_empty() {
+            return Ok(());
+        }
+        let git = opened?;
         for record in store.workspaces(&project.name)? {
             self.context
                 .progress
@@ -294,7 +308,7 @@ impl Admin {
 
 impl GcReport {
     /// Records a failure, so that the rest continues.
-    fn note(
+    pub(super) fn note(
         &mut self,
         project: &Project,
         workspace: Option<&WorkspaceName>,

@@ -9,8 +9,10 @@ pub(crate) mod rebuild;
 pub(crate) mod register_project;
 pub(crate) mod releases;
 pub(crate) mod remove_workspace;
+pub(crate) mod set_aside;
 pub(crate) mod skills;
 pub(crate) mod uninstall;
+mod worktree_repository;
 
 use std::sync::Arc;
 

@@ -160,6 +160,7 @@ impl Agents {
         evidence: Evidence,
     ) -> Result<(), DriverError> {
         if let Some(judgement) = self.classify_death(store, &check.task, &run, &evidence)? {
+            self.save_output(store, &check.task, &run);
             self.record_end(store, &check.task, &run, judgement)?;
         }
         if live_runs(&store.require(&check.task)?.task).contains(&run) {

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
-use orange_config::reason;
+use orange_config::{LogLevel, reason};
+use orange_effects::private_file;
 use orange_engine::names::{ProjectName, RunId, TaskId};
 use orange_engine::role::Role;
 use orange_store::{RunRecord, Store};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::DriverError;
 use crate::agents::Agents;
@@ -125,6 +127,30 @@ impl Agents {
                 path,
                 reason: reason(&error),
             }),
+        }
+    }
+
+    /// Saves the output of a run that has exited, because its pane is gone when the tmux server
+    /// ends. The exit counts even if its output cannot be saved.
+    pub(crate) fn save_output(&self, store: &Store, task: &TaskId, run: &RunId) {
+        let save = || -> Result<(), DriverError> {
+            let Some(captured) = self.context.tmux.pane_output(run)? else {
+                return Ok(());
+            };
+            let project = store.require(task)?.task.project;
+            let path = output_file(&self.context.launch_directory(&project, task, run)?);
+            private_file::write(&path, captured.text.as_bytes()).map_err(|error| {
+                DriverError::File {
+                    attempt: "write",
+                    path,
+                    reason: error.to_string(),
+                }
+            })
+        };
+        if let Err(error) = save() {
+            let details = json!({ "error": error.to_string(), "run": run });
+            self.context
+                .log(LogLevel::Warn, task, "output.unsaved", details);
         }
     }
 

@@ -13,7 +13,8 @@ use orange_engine::Task;
 use orange_engine::activity::AgentEventKind;
 use orange_engine::effect::{EffectOutcome, Spawn};
 use orange_store::{
-    RunSetup, Store, WorkspaceRecord, WorkspaceState, expect_agent_events, restart_event_clock,
+    Delivery, RunSetup, Store, WorkspaceRecord, WorkspaceState, expect_agent_events,
+    restart_event_clock,
 };
 
 use super::deliver::NUDGE;
@@ -92,6 +93,7 @@ impl Performer {
         store
             .set_run_place(&task.id, &spawn.run, &run_location::place_of(&started.pane))
             .map_err(Failure::temporary)?;
+        drop_old_obstacles(store, task, spawn)?;
         Ok(EffectOutcome::Done)
     }
 
@@ -263,6 +265,28 @@ fn prompt(store: &Store, task: &Task, spawn: &Spawn) -> Result<String, Failure> 
     } else {
         spawn.prompt.clone()
     })
+}
+
+/// Drops what prevented the delivery of messages to an earlier run: the prompt of this run mentions
+/// them.
+fn drop_old_obstacles(store: &mut Store, task: &Task, spawn: &Spawn) -> Result<(), Failure> {
+    let runs = store.runs(&task.id).map_err(Failure::temporary)?;
+    let run = runs.iter().find(|run| run.id == spawn.run);
+    let prepared_at = run.and_then(|run| Some(run.setup.as_ref()?.at));
+    let inbox = store.inbox(&task.id).map_err(Failure::temporary)?;
+    let mentioned = inbox.iter().filter(|it| {
+        let is_unread = it.to == spawn.role && it.read_at.is_none();
+        is_unread && prepared_at.is_some_and(|at| it.written_at <= at)
+    });
+    for entry in mentioned.filter(|it| it.delivery.problem.is_some()) {
+        let delivery = Delivery {
+            sent_at: prepared_at,
+            ..Delivery::default()
+        };
+        let noted = store.set_delivery(entry.id, &delivery);
+        noted.map_err(Failure::temporary)?;
+    }
+    Ok(())
 }
 
 /// What is stored about a start; the values of variables are left out, because they may be secrets.

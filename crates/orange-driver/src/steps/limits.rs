@@ -2,8 +2,9 @@
 
 use orange_config::{LogLevel, WhenFull};
 use orange_effects::disk_usage::free_space;
+use orange_engine::effect::Effect;
 use orange_engine::event::{Event, Fact};
-use orange_engine::input::Cause;
+use orange_engine::input::{Cause, RequestKind};
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::Status;
 use orange_engine::parking::Parking;
@@ -61,6 +62,31 @@ impl Steps {
             return self.limits(&request.by).map(Some);
         }
         Ok(None)
+    }
+
+    /// Fails if an agent that a restart would end could not be started again, because its harness
+    /// or its program is missing.
+    pub(crate) fn require_restartable(
+        &self,
+        events: &[Event],
+        cause: &Cause,
+    ) -> Result<(), DriverError> {
+        let Cause::Request(request) = cause else {
+            return Ok(());
+        };
+        if !matches!(request.kind, RequestKind::Restart { .. }) {
+            return Ok(());
+        }
+        let harnesses = self.context.harnesses()?;
+        let path = self.context.environment.variable("PATH");
+        for event in events {
+            if let Fact::EffectPlanned(planned) = &event.fact
+                && let Effect::Spawn(spawn) = &planned.effect
+            {
+                harnesses.require(&spawn.harness)?.locate(path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Logs once that a harness is parked.

@@ -196,6 +196,7 @@ impl Steps {
                     return Ok(Some(StepResult::Nothing { already }));
                 }
                 Decision::Plan(plan) => {
+                    self.require_restartable(&plan.events, cause)?;
                     let reserve =
                         self.workspaces
                             .workspace_to_reserve(store, task, &plan.events, cause)?;

@@ -16,6 +16,7 @@ use orange_engine::effect::EffectOutcome;
 use orange_engine::names::WorkspaceName;
 use orange_store::{Store, StoreError, WorkspaceRecord, WorkspaceState};
 
+use super::default_branch::{MissingDefaultBranch, missing_default_branch};
 use super::prepare::Script;
 use super::restore::restore_latest;
 use crate::context::script_runs::GATE;
@@ -229,6 +230,15 @@ fn check_out<'git>(
         Ok(AcquireResult::Refused(refusal)) => refusal,
         // A retry would not make the name valid.
         Err(error @ GitError::BadName { .. }) => return Err(Failure::permanent(error)),
+        Err(error @ GitError::NoCommit { .. }) => {
+            let missing = missing_default_branch(git, project).ok().flatten();
+            return Err(match missing {
+                Some(MissingDefaultBranch { message, fix }) => {
+                    Failure::permanent(format!("{message}; {fix}"))
+                }
+                None => Failure::temporary(error),
+            });
+        }
         Err(error) => return Err(Failure::temporary(error)),
     };
     let is_unusable = matches!(

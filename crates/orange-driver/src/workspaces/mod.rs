@@ -1,6 +1,7 @@
 //! Worktrees of the pool, and the work in them.
 
 pub(crate) mod command;
+pub(crate) mod default_branch;
 pub(crate) mod describe_project;
 pub(crate) mod diff;
 pub(crate) mod kept;

@@ -201,7 +201,15 @@ pub(super) fn branch_error(store: &Store, task: &Task, error: GitError) -> Drive
         GitError::NoCommit { branch } => DriverError::FactUnknown {
             task: task.id.clone(),
             what: "the commit",
-            reason: format!("there is no branch `{branch}`"),
+            reason: if branch == task.branch.as_str() {
+                format!("there is no branch `{branch}`")
+            } else {
+                let project = &task.project;
+                format!(
+                    "there is no branch `{branch}`; if you renamed it, run `orange project update \
+                     {project} --default-branch BRANCH`"
+                )
+            },
         },
         error => error.into(),
     }

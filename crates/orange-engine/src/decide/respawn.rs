@@ -42,7 +42,14 @@ pub(super) fn respawn(
     if !missing.is_empty() {
         return Err(missing);
     }
-    steps.cancel_pending(|effect, _| matches!(effect, Effect::Spawn(spawn) if spawn.role == role));
+    steps.cancel_pending(|effect, state| match effect {
+        Effect::Spawn(spawn) => spawn.role == role,
+        // The message is in the inbox, and the prompt of the new run mentions it.
+        Effect::NotifyRole(notify) => {
+            notify.role == role && matches!(state, PendingState::Failed { .. })
+        }
+        _ => false,
+    });
     steps.record(Fact::AgentRespawned {
         by: by.clone(),
         role: role.clone(),

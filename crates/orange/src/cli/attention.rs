@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use orange_config::Environment;
 use orange_config::clock;
-use orange_driver::{AttentionEntry, Driver, WaitPolicy};
+use orange_driver::{Answer, AttentionEntry, Driver, WaitPolicy};
 use orange_engine::attention::Item;
 use orange_engine::input::{Request, RequestKind};
 use orange_engine::names::ProjectName;
@@ -17,7 +17,7 @@ use super::request::permission;
 use super::request::progress::{WaitMode, run_with_progress};
 use super::request::requests::{Extras, driver, print_with};
 use crate::cli::answer::words::age;
-use crate::cli::{Error, Exit, Shape};
+use crate::cli::{Error, Exit, Shape, narrate_hint};
 use crate::output::{Column, Grid, Output, Style, Text, with_local_times};
 
 /// Poll interval of `--follow`.
@@ -127,7 +127,17 @@ fn clear(driver: &Driver, task: &str, output: &mut Output) -> Result<Exit, Error
         already: Some("has no problems to clear"),
         ..Extras::default()
     };
-    print_with(answer, &extras, output)
+    let has_failed_release = match &answer {
+        Answer::Done(report) | Answer::StillRunning(report) => !report.task.attention.is_empty(),
+        Answer::AlreadyDone(_) | Answer::Refused(_) => false,
+    };
+    let exit = print_with(answer, &extras, output)?;
+    if has_failed_release {
+        let hint = "its workspace could not be released, so that problem stays listed; run \
+                    `orange workspace gc` to solve it";
+        narrate_hint(hint, output);
+    }
+    Ok(exit)
 }
 
 fn body(entry: &AttentionEntry) -> ItemBody<'_> {

@@ -53,7 +53,8 @@ pub(super) fn add_movement(table: &mut Table) {
 
 pub(super) fn add(model: &Model, table: &mut Table) {
     let keys = keys![KeyCode::Char('c')];
-    table.add(keys, "c", "comment", KeyAction::Comment, Some(7));
+    let priority = model.detail.has_commentable_file().then_some(7);
+    table.add(keys, "c", "comment", KeyAction::Comment, priority);
     let keys = keys![KeyCode::Char('s')];
     table.add(keys, "s", "select lines", KeyAction::Select, None);
     for (keys, key_label, label, by) in [

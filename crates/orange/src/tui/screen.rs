@@ -1,6 +1,7 @@
 //! Takes the terminal for the dashboard, and restores it.
 
 use std::io::{self, BufWriter, Stdout, Write as _};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use orange_driver::crash_points;
@@ -16,7 +17,7 @@ use ratatui::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
-use rustix::termios::{LocalModes, tcgetattr};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use super::model::Model;
 use super::view;
@@ -24,6 +25,9 @@ use crate::output;
 
 /// Whether the dashboard has the terminal and must restore it.
 static IS_OURS: AtomicBool = AtomicBool::new(false);
+
+/// The terminal's modes before the dashboard was started.
+static ORIGINAL_MODES: OnceLock<Termios> = OnceLock::new();
 
 /// The terminal; dropping this restores it.
 #[derive(Debug)]
@@ -95,6 +99,11 @@ pub fn is_raw_mode_lost() -> bool {
 fn enter_terminal() -> io::Result<()> {
     // `enable_raw_mode` does nothing while crossterm believes that the terminal is in raw mode.
     let _unset = disable_raw_mode();
+    // It would also save the modes that a killed editor has left, and restore those at the end.
+    if let Ok(modes) = tcgetattr(io::stdin()) {
+        let original = ORIGINAL_MODES.get_or_init(|| modes);
+        let _unset = tcsetattr(io::stdin(), OptionalActions::Now, original);
+    }
     enable_raw_mode()?;
     IS_OURS.store(true, Ordering::SeqCst);
     // A variable, because `execute!` evaluates its first argument twice.

@@ -305,3 +305,37 @@ fn a_filter_of_the_repository_that_files_need_is_reported() {
     git("config --global filter.sorted.smudge cat");
     assert!(doctor(&stage).about("filters", text).is_none());
 }
+
+#[test]
+fn doctor_reports_a_default_branch_that_was_renamed() {
+    let stage = Stage::new("default");
+    let (_, before) = stage.json(&["doctor", "--json"]);
+    let is_missing = |answer: &Value| {
+        let text = answer.to_string();
+        text.contains("there is no branch `main`")
+    };
+    assert!(!is_missing(&before), "{before}");
+    stage.git("branch -m main trunk");
+    let (code, answer) = stage.json(&["doctor", "--json"]);
+    assert_eq!(code, 3, "{answer}");
+    assert!(is_missing(&answer), "{answer}");
+    let fix = "orange project update app --default-branch trunk";
+    assert!(answer.to_string().contains(fix), "{answer}");
+    stage.run_ok(&["project", "update", "app", "--default-branch", "trunk"]);
+    let (_, after) = stage.json(&["doctor", "--json"]);
+    assert!(!after.to_string().contains("there is no branch"), "{after}");
+}
+
+#[test]
+fn doctor_reports_a_harness_setting_that_does_not_exist() {
+    let stage = Stage::new("default");
+    let path = stage.path("home/config.toml");
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    fs::write(&path, format!("review_harness = \"nope\"\n{text}")).unwrap();
+    let (code, answer) = stage.json(&["doctor", "--json"]);
+    assert_eq!(code, 3, "{answer}");
+    let checks = answer["checkups"].as_array().unwrap();
+    let found = checks.iter().find(|it| it["subject"] == "nope").unwrap();
+    assert_eq!(found["health"], "error");
+    assert!(found["fix"].as_str().unwrap().contains("config.toml"));
+}

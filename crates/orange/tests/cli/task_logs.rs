@@ -104,3 +104,30 @@ fn logs_show_the_agent_that_runs_rather_than_one_that_has_exited() {
     let reviewer = stage.run_ok(&["logs", "fix", "--role", "reviewer"]);
     assert!(reviewer.contains("the reviewer speaks"), "{reviewer}");
 }
+
+#[test]
+fn the_output_of_an_agent_that_exited_outlives_the_tmux_server() {
+    let stage = Stage::new("minimal");
+    stage.script("worker-1", "echo FATAL: the reason of the crash; exit 3");
+    let _serving = RunningSupervisor::start(&stage);
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    wait_for("the exit to be recorded", || {
+        stage.store().runs(&id).unwrap()[0].ended_at.is_some()
+    });
+    let run = stage.store().runs(&id).unwrap()[0].id.clone();
+    stage.tmux(&["kill-server"]);
+    // While the server exits, tmux fails in other ways.
+    let driver = stage.driver();
+    wait_for("the end of the server", || {
+        driver.agents.logs_of(&id, &run).is_ok()
+    });
+    assert_eq!(stage.panes(), [] as [&str; 0]);
+    let logs = driver.agents.logs_of(&id, &run).unwrap();
+    assert!(!logs.is_running);
+    assert!(
+        logs.text.ends_with("FATAL: the reason of the crash\n"),
+        "{}",
+        logs.text
+    );
+}

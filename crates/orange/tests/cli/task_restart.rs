@@ -78,3 +78,38 @@ fn each_of_several_tasks_is_restarted_or_refused() {
     stage.run_ok(&["task", "restart", "busy", "--wait", "60"]);
     stage.wait_for_turn("worker-3");
 }
+
+#[test]
+fn a_running_agent_is_kept_if_its_harness_cannot_start_it_again() {
+    let stage = Stage::new("minimal");
+    let id = stage.create(&["Add a line"]);
+    stage.run_ok(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let run = stage.task(&id).runs[&Role::Worker].clone();
+    let path = stage.path("home/harnesses/script.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let lines = text.lines().map(|line| match line.starts_with("binary") {
+        true => "binary = \"no-such-program\"",
+        false => line,
+    });
+    let broken: Vec<&str> = lines.collect();
+    let restart = ["task", "restart", id.as_str(), "--wait", "60"];
+    for definition in [
+        Some(broken.join("\n")),
+        Some(String::from("binary =")),
+        None,
+    ] {
+        match definition {
+            Some(definition) => fs::write(&path, definition).unwrap(),
+            None => fs::remove_file(&path).unwrap(),
+        }
+        let (code, output) = stage.call(&restart);
+        assert_ne!(code, 0, "{output}");
+        assert!(!output.contains("restarted"), "{output}");
+        assert_eq!(stage.task(&id).runs[&Role::Worker], run);
+        assert_eq!(stage.panes(), ["worker:0"]);
+    }
+    fs::write(&path, text).unwrap();
+    stage.run_ok(&restart);
+    stage.wait_for_turn("worker-2");
+}

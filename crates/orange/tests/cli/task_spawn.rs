@@ -171,3 +171,36 @@ fn a_full_pool_refuses_starts_if_so_configured() {
     assert_eq!(code, 3, "{second}");
     assert_eq!(second["not_started"]["code"], "pool-full", "{second}");
 }
+
+#[test]
+fn a_start_from_a_renamed_default_branch_names_the_command_that_helps() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "ask task show");
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.git("branch -m main trunk");
+    let (code, output) = stage.call(&["task", "spawn", "fix", "--wait", "60"]);
+    assert_eq!(code, 6, "{output}");
+    let words: Vec<&str> = output.split_whitespace().collect();
+    let text = words.join(" ");
+    assert!(text.contains("there is no branch `main` in"), "{output}");
+    assert!(!text.contains("no commit yet"), "{output}");
+    let command = "orange project update app --default-branch trunk";
+    assert!(text.contains(command), "{output}");
+    stage.run_ok(&command.split(' ').skip(1).collect::<Vec<_>>());
+    stage.wait_until_idle(&id);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+}
+
+#[test]
+fn a_checked_out_branch_that_a_shell_would_run_is_not_suggested() {
+    let stage = Stage::new("default");
+    stage.create(&["fix", "Fix it"]);
+    stage.git("branch -m main a;$(id)");
+    let (code, output) = stage.call(&["task", "spawn", "fix", "--wait", "60"]);
+    assert_eq!(code, 6, "{output}");
+    let words: Vec<&str> = output.split_whitespace().collect();
+    let text = words.join(" ");
+    assert!(text.contains("--default-branch BRANCH`"), "{output}");
+    assert!(!text.contains("$(id)"), "{output}");
+}

@@ -29,3 +29,63 @@ fn gc_asks_for_confirmation_before_moving_ignored_files() {
         assert_eq!(screen.contains("moved to"), !stays, "{screen}");
     }
 }
+
+#[test]
+fn gc_sets_the_worktree_of_a_finished_task_aside_when_its_repository_is_gone() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "echo mine > unsaved.txt");
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let worktree = stage.worktree(&id);
+    fs::remove_dir_all(stage.path("repo")).unwrap();
+    fs::create_dir(stage.path("repo")).unwrap();
+    // The task is open, so its worktree stays where it is.
+    let (code, answer) = stage.json(&["workspace", "gc", "--json"]);
+    assert_eq!(code, 6, "{answer}");
+    assert!(worktree.exists());
+    let (code, output) = stage.call(&["task", "cancel", "fix", "--yes", "--wait", "60"]);
+    assert_eq!(code, 6, "{output}");
+    let (code, output) = stage.call(&["attention", "--clear", "fix"]);
+    assert_eq!(code, 0, "{output}");
+    assert!(output.contains("orange workspace gc"), "{output}");
+    let (code, output) = stage.call(&["project", "remove", "app"]);
+    assert_eq!(code, 3, "{output}");
+    assert!(output.contains("orange workspace gc"), "{output}");
+    let (code, answer) = stage.json(&["workspace", "gc", "--json"]);
+    assert_eq!(code, 0, "{answer}");
+    let set_aside = &answer["set_aside_worktrees"][0];
+    assert_eq!(set_aside["workspace"], "app--1");
+    let moved_to = set_aside["moved_to"].as_str().unwrap();
+    let unsaved = std::path::Path::new(moved_to).join("unsaved.txt");
+    assert_eq!(fs::read_to_string(unsaved).unwrap(), "mine\n");
+    assert!(!worktree.exists());
+    stage.wait_until_idle(&id);
+    let (_, attention) = stage.json(&["attention", "--all", "--json"]);
+    assert_eq!(attention["items"], serde_json::json!([]), "{attention}");
+    let task = stage.run_ok(&["task", "show", "fix"]);
+    assert!(task.contains("cancelled"), "{task}");
+    stage.run_ok(&["task", "delete", "fix", "--yes"]);
+    stage.run_ok(&["project", "remove", "app"]);
+    let (code, answer) = stage.json(&["doctor", "--json"]);
+    assert_eq!(code, 0, "{answer}");
+}
+
+#[test]
+fn gc_forgets_a_workspace_whose_repository_and_worktree_are_gone() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["fix", "Fix it"]);
+    stage.run_ok(&["task", "spawn", "fix", "--wait", "60"]);
+    let worktree = stage.worktree(&id);
+    fs::remove_dir_all(stage.path("repo")).unwrap();
+    fs::create_dir(stage.path("repo")).unwrap();
+    let (code, output) = stage.call(&["task", "cancel", "fix", "--yes", "--wait", "60"]);
+    assert_eq!(code, 6, "{output}");
+    fs::remove_dir_all(worktree).unwrap();
+    let output = stage.run_ok(&["workspace", "gc"]);
+    assert!(
+        output.contains("its repository and its worktree are gone"),
+        "{output}"
+    );
+    stage.run_ok(&["project", "remove", "app"]);
+}

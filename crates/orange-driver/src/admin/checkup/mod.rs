@@ -1,13 +1,16 @@
 //! Checks that everything agents need is ready, before a task needs it.
 
+mod default_branches;
 mod disks;
 mod filters;
 mod forge;
+mod harness_settings;
 mod leftovers;
 mod rescues;
 mod skills;
 mod submodules;
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
@@ -19,6 +22,7 @@ use orange_engine::names::HarnessName;
 use orange_store::{Store, StoreError};
 use serde::Serialize;
 
+use self::harness_settings::unknown_harnesses;
 use crate::DriverError;
 use crate::admin::Admin;
 
@@ -93,11 +97,19 @@ impl Admin {
         found.push(self.check_store());
         let settings = self.context.settings(None);
         let has_settings = settings.is_ok();
-        found.extend(settings.err().as_ref().map(broken_settings));
+        let mut set_harnesses = BTreeSet::new();
+        match settings {
+            Ok(settings) => {
+                let set = [settings.harness, settings.review_harness];
+                set_harnesses.extend(set.into_iter().flatten());
+            }
+            Err(error) => found.push(broken_settings(&error)),
+        }
         let projects = self.context.projects()?.projects;
         self.check_disks(&projects, &mut found);
         self.check_leftovers(&mut found);
         self.check_kept_work(&projects, &mut found);
+        self.check_default_branches(&projects, &mut found);
         self.check_submodules(&projects, &mut found);
         self.check_filters(&projects, &mut found);
         self.check_forges(&projects, &mut found);
@@ -107,6 +119,7 @@ impl Admin {
             let settings = self.context.settings(Some(project))?;
             let requested = [settings.harness, settings.review_harness];
             let mut requested: Vec<HarnessName> = requested.into_iter().flatten().collect();
+            set_harnesses.extend(requested.iter().cloned());
             if requested.is_empty() {
                 requested.extend(self.context.first_installed(&harnesses));
             }
@@ -116,6 +129,7 @@ impl Admin {
                 harnesses: requested,
             });
         }
+        found.extend(unknown_harnesses(&harnesses, &set_harnesses));
         for (name, harness) in harnesses.all() {
             match harness {
                 Ok(harness) => {

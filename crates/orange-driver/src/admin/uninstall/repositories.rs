@@ -8,10 +8,11 @@ use orange_effects::git::{Git, RemoveRequest, RemoveResult, Rescue, Slot};
 use orange_engine::names::{BranchName, TaskId, WorkspaceName};
 use orange_store::{Store, StoredTask, WorkspaceState};
 
-use super::{KeptBranch, UninstallReport, export, open_repository, open_worktree, real_path};
+use super::{KeptBranch, UninstallReport, export, open_repository, real_path};
 use crate::DriverError;
 use crate::admin::Admin;
 use crate::admin::gc::release_retired;
+use crate::admin::worktree_repository::open_worktree;
 
 impl Admin {
     /// Saves and removes the worktrees of every registered project, except those of tasks with an

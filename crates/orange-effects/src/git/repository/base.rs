@@ -151,6 +151,19 @@ impl Git {
         Ok(!self.refs(&names)?.commits.is_empty())
     }
 
+    /// Whether there is any branch, here or at the remote as last fetched.
+    pub fn has_branches(&self) -> Result<bool, GitError> {
+        let format = "--format=%(refname)";
+        let words = [
+            "for-each-ref",
+            "--count=1",
+            format,
+            "refs/heads/",
+            "refs/remotes/",
+        ];
+        Ok(!self.call(words).text()?.trim().is_empty())
+    }
+
     /// The commit to start from; and the commit of a branch, first the local one and then the
     /// remote's as last fetched.
     pub(crate) fn base_and_branch(

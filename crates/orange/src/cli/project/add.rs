@@ -70,7 +70,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         "already registered"
     };
     let path = project.path.display();
-    let message = format!(": {word}, `{path}`");
+    let branch = &project.default_branch;
+    let message = format!(": {word}, `{path}`, default branch `{branch}`");
     let parts = [
         (Style::Bold, project.name.as_str()),
         (Style::Plain, &message),

@@ -18,7 +18,7 @@ const MAX_SHOWN_PATHS: usize = 10;
 /// Clean up the pool of workspaces.
 ///
 /// Retries failed releases, and takes retired workspaces back into the pool once you have cleaned
-/// them up. Then lists ignored files in idle workspaces, and saved work of finished tasks that the
+/// them up. If a repository is gone, moves the worktrees of its finished tasks aside. Then lists ignored files in idle workspaces, and saved work of finished tasks that the
 /// default branch contains byte for byte. If you confirm, the ignored files are moved aside and
 /// that saved work is deleted. Nothing else is deleted, and worktrees that orange did not create
 /// are not touched.
@@ -118,6 +118,16 @@ fn text(report: &GcReport, width: Option<usize>) -> Text {
     }
     for name in &report.freed_workspaces {
         line(name.as_str(), "free again");
+    }
+    for set_aside in &report.set_aside_worktrees {
+        let message = match &set_aside.moved_to {
+            Some(path) => format!(
+                "its repository is gone; its worktree was moved to `{}`",
+                path.display()
+            ),
+            None => String::from("its repository and its worktree are gone"),
+        };
+        line(set_aside.workspace.as_str(), &message);
     }
     for unusable in &report.unusable_workspaces {
         let path = unusable.path.display();

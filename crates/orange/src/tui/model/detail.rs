@@ -117,6 +117,13 @@ impl Detail {
         self.tab == Tab::Diff && !self.files().is_empty()
     }
 
+    /// Whether the file at the cursor has lines to comment on. A binary, renamed or empty file has
+    /// none.
+    pub fn has_commentable_file(&self) -> bool {
+        let file = self.diff.file().and_then(|file| self.files().get(file));
+        file.is_some_and(|it| it.lines.iter().any(|line| line.number.is_some()))
+    }
+
     pub fn content(&self) -> &Content {
         &self.contents[self.tab as usize]
     }

@@ -200,3 +200,23 @@ fn a_diff_that_is_not_on_screen_takes_no_keys() {
     press(&mut model, key(KeyCode::Char('c')));
     assert!(matches!(model.mode, Mode::Create(_)), "{:?}", model.mode);
 }
+
+#[test]
+fn a_comment_is_offered_only_if_the_file_has_lines() {
+    let footer = |model: &Model| {
+        let area = Rect::new(0, 0, model.width, model.height);
+        let mut buffer = Buffer::empty(area);
+        draw_on(model, area, &mut buffer);
+        let cells = (0..area.width).map(|x| buffer[(x, area.height - 1)].symbol());
+        cells.collect::<String>()
+    };
+    let empty = diff_file("empty.txt", "");
+    let lines = "@@ -0,0 +1,2 @@\n+one\n+two\n";
+    let mut model = reading(vec![empty, diff_file("a", lines)]);
+    assert!(!footer(&model).contains("comment"), "{}", footer(&model));
+    press(&mut model, key(KeyCode::Char('c')));
+    let notice = model.notice.as_ref().map(|it| it.text.as_str());
+    assert_eq!(notice, Some("this file has no lines to comment on"));
+    press(&mut model, key(KeyCode::Char('G')));
+    assert!(footer(&model).contains("comment"), "{}", footer(&model));
+}

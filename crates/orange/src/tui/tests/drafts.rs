@@ -249,7 +249,13 @@ fn a_task_that_is_being_created_is_not_offered_again_unless_it_is_refused() {
     press(&mut model, control('x'));
     press(&mut model, key(KeyCode::Char('c')));
     assert_eq!(summary(&model), "Fix the logs", "it was refused");
+    let notice = |model: &Model| model.notice.as_ref().map(|it| it.text.clone());
+    assert_eq!(
+        notice(&model).as_deref(),
+        Some("your draft; ^X discards it")
+    );
     press(&mut model, control('x'));
+    assert_eq!(notice(&model).as_deref(), Some("the draft is discarded"));
     assert_eq!(model.drafts, Drafts::default());
 }
 

@@ -98,7 +98,12 @@ pub(super) fn comment(model: &mut Model) {
             .and_then(|(file, first, last)| CommentPlace::new(&files[file], first, last)),
     };
     let Some(place) = place else {
-        model.set_notice(Tone::Warn, "move the cursor to a line of the file first");
+        let text = if model.detail.has_commentable_file() {
+            "move the cursor to a line of the file first"
+        } else {
+            "this file has no lines to comment on"
+        };
+        model.set_notice(Tone::Warn, text);
         return;
     };
     diff.end_selection();

@@ -28,6 +28,7 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     if is_discard_key(key) {
         model.drafts.discard_task();
         model.mode = Mode::Browse;
+        model.set_notice(Tone::Dim, "the draft is discarded");
         return Vec::new();
     }
     if is_editor_key(key) {

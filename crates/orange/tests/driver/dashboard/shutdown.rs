@@ -278,3 +278,33 @@ fn an_agent_that_is_killed_while_it_is_shown_leaves_the_terminal_as_it_was() {
     assert!(settings.contains(" icanon"), "{settings}");
     assert!(settings.contains(" echo "), "{settings}");
 }
+
+#[test]
+fn the_modes_of_the_terminal_survive_a_killed_editor() {
+    let mut stage = Stage::new("default");
+    let editor = stage.path("editor");
+    fs::write(
+        &editor,
+        "#!/bin/sh\nstty raw -echo -onlcr\ntouch \"$0.ran\"\nkill -9 $$\n",
+    )
+    .unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    fs::set_permissions(&editor, mode).unwrap();
+    let variables = stage.environment.variables().clone().into_iter();
+    let more = [("EDITOR".into(), editor.into_os_string())];
+    stage.environment = orange_config::Environment::of(variables.chain(more));
+    let line = "stty -g > modes; orange ; stty -g | diff - modes";
+    let terminal = Terminal::start(&stage, "modes", 100, line);
+    terminal.wait_for("? help");
+    terminal.press(&["c"]);
+    terminal.wait_for("New task");
+    terminal.press(&["-l", "kept text"]);
+    terminal.press(&["C-e"]);
+    wait_for("the editor", || stage.path("editor.ran").exists());
+    terminal.wait_for("your text is kept");
+    terminal.press(&["Escape"]);
+    terminal.wait_for("? help");
+    terminal.press(&["q"]);
+    let screen = terminal.finish();
+    assert!(screen.contains("[exit 0]"), "{screen}");
+}
