@@ -16,6 +16,7 @@ mod due;
 mod error;
 mod failure;
 mod forge;
+mod jobs;
 mod perform;
 mod request;
 mod schedule;
@@ -56,6 +57,7 @@ pub use forge::snapshot::{
     ChecksOutcome, ChecksSummary, PullRequestHeadline, PullRequestSnapshot, ReviewSummary,
 };
 pub use forge::status::{ForgeStatus, QuotaStatus};
+pub use jobs::JobRunOutcome;
 pub use orange_engine::why::Explanation;
 pub use perform::PerformResult;
 pub use perform::confirm_starts::StartConfirmation;
@@ -66,7 +68,6 @@ pub use request::drafts::{DraftsFile, DraftsVersion};
 pub use request::issue_task::IssueTaskRequest;
 pub use request::issues::{IssueOutcome, IssueReport, IssueText, IssueVerdict};
 pub use request::jobs::manage::{JobActivity, JobReport, JobReports, JobRunReport};
-pub use request::jobs::runs::JobRunOutcome;
 pub use request::look::LookReport;
 pub use request::permission::AnsweredRequest;
 pub use request::recover::{LostAgents, RespawnReport};

@@ -22,16 +22,27 @@ enum NewValue {
 }
 
 impl NewJob {
+    #[must_use]
     pub fn text(mut self, key: &'static str, text: Option<impl Into<String>>) -> NewJob {
         let value = text.map(|it| (key, NewValue::Text(it.into())));
         self.keys.extend(value);
         self
     }
 
+    #[must_use]
     pub fn number(mut self, key: &'static str, number: Option<i64>) -> NewJob {
         self.keys
             .extend(number.map(|it| (key, NewValue::Number(it))));
         self
+    }
+
+    /// The text of a key.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        let found = self.keys.iter().find(|(known, _)| *known == key);
+        match found {
+            Some((_, NewValue::Text(text))) => Some(text),
+            _ => None,
+        }
     }
 
     /// The job as it stands in the file.
@@ -236,7 +247,10 @@ mod tests {
         assert_eq!(jobs.jobs.len(), 1);
         let problem = &jobs.problems[0];
         assert_eq!((problem.name.as_deref(), problem.line), (Some("bad"), 9));
-        assert!(problem.reason.contains("write five fields"), "{problem:?}");
+        assert!(
+            problem.reason.contains("it has 1 field; write five"),
+            "{problem:?}"
+        );
     }
 
     #[test]

@@ -110,7 +110,7 @@ pub enum JobsError {
     Exists(String),
     #[error("there is no job `{name}`")]
     Unknown { name: String, names: Vec<String> },
-    #[error("cannot add the job: {0}")]
+    #[error("the job cannot run: {0}")]
     NotAJob(String),
 }
 

@@ -20,7 +20,7 @@ pub struct Schedule {
 /// Why a text is not a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
-    #[error("`{text}` is not a schedule: {reason}; write five fields, such as `0 9 * * 1-5`")]
+    #[error("`{text}` is not a schedule: {reason}")]
     Invalid { text: String, reason: String },
     #[error("`{0}` never happens; write a day that exists")]
     Never(String),
@@ -39,13 +39,10 @@ impl Schedule {
             .seconds(Seconds::Disallowed)
             .year(Year::Disallowed)
             .build();
-        let invalid = |reason: String| ScheduleError::Invalid {
+        let cron = parser.parse(text).map_err(|_| ScheduleError::Invalid {
             text: text.to_owned(),
-            reason: reason.trim_end_matches('.').to_owned(),
-        };
-        let cron = parser
-            .parse(text)
-            .map_err(|error| invalid(error.to_string()))?;
+            reason: explain(text, parser),
+        })?;
         let zone_name = zone.map(str::to_owned);
         let zone = match zone {
             None => TimeZone::system(),
@@ -92,6 +89,38 @@ impl Schedule {
         let all = std::iter::successors(first, |it| self.next_after(*it));
         all.take_while(|it| *it <= until).collect()
     }
+}
+
+/// The fields and what each may be.
+const FIELDS: [(&str, &str); 5] = [
+    ("minute", "0 to 59"),
+    ("hour", "0 to 23"),
+    ("day of the month", "1 to 31"),
+    ("month", "1 to 12, or `jan` to `dec`"),
+    ("day of the week", "0 to 7, or `mon` to `sun`"),
+];
+
+/// Why a text is not a schedule: the number of its fields, or the first wrong one.
+fn explain(text: &str, parser: CronParser) -> String {
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    if text.starts_with('@') {
+        return String::from("use `@hourly`, `@daily`, `@weekly`, `@monthly` or `@yearly`");
+    }
+    if fields.len() != FIELDS.len() {
+        let count = match fields.len() {
+            1 => String::from("1 field"),
+            count => format!("{count} fields"),
+        };
+        return format!("it has {count}; write five, such as `0 9 * * 1-5`");
+    }
+    for (index, (name, range)) in FIELDS.iter().enumerate() {
+        let mut alone = ["*"; FIELDS.len()];
+        alone[index] = fields[index];
+        if parser.parse(&alone.join(" ")).is_err() {
+            return format!("`{}` is not a {name}: use {range}", fields[index]);
+        }
+    }
+    String::from("its fields do not fit together")
 }
 
 #[cfg(test)]
@@ -142,8 +171,12 @@ mod tests {
             "60 * * * *",
             "@reboot",
         ] {
-            assert!(parse(text, None).contains("write five fields"), "{text}");
+            assert!(parse(text, None).contains("is not a schedule"), "{text}");
         }
+        assert!(parse("9 * * *", None).contains("it has 4 fields; write five"));
+        assert!(parse("60 * * * *", None).contains("`60` is not a minute: use 0 to 59"));
+        assert!(parse("0 9 * * x", None).contains("`x` is not a day of the week"));
+        assert!(parse("@reboot", None).contains("use `@hourly`"));
         assert!(parse("0 0 31 2 *", None).contains("never happens"));
         assert!(parse("0 9 * * *", Some("Mars/Base")).contains("not a time zone"));
     }

@@ -63,10 +63,10 @@ impl Subject<'_> {
         let work = match self.merged_work(own) {
             Ok(work) => work,
             // It stays so until the user acts, unless the remote was out of reach.
-            Err(ForgeFailure::Git(GitError::Unreachable { reason, .. }))
-            | Err(ForgeFailure::Unclear(reason))
-                if own.is_none() =>
-            {
+            Err(
+                ForgeFailure::Git(GitError::Unreachable { reason, .. })
+                | ForgeFailure::Unclear(reason),
+            ) if own.is_none() => {
                 let (branch, id) = (&task.branch, &task.id);
                 return Ok(Err(format!(
                     "{link} was merged on the forge, but `{branch}` is gone and git cannot confirm \

@@ -92,6 +92,25 @@ impl fmt::Display for Refusal {
     }
 }
 
+fn fmt_event_needed(formatter: &mut fmt::Formatter<'_>, triggers: &[String]) -> fmt::Result {
+    let events = join_or(triggers.iter().map(|trigger| describe_trigger(trigger)));
+    write!(
+        formatter,
+        "this happens when {events}; it cannot be requested"
+    )
+}
+
+fn fmt_ended(
+    formatter: &mut fmt::Formatter<'_>,
+    status: &Status,
+    is_cancelled: bool,
+) -> fmt::Result {
+    if is_cancelled {
+        return formatter.write_str("it was cancelled");
+    }
+    write!(formatter, "it is finished (`{status}`)")
+}
+
 impl fmt::Display for Blocker {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -99,20 +118,14 @@ impl fmt::Display for Blocker {
                 write!(formatter, "its workflow has no status `{status}`")
             }
             Blocker::Terminal {
-                is_cancelled: true, ..
-            } => formatter.write_str("it was cancelled"),
-            Blocker::Terminal { status, .. } => write!(formatter, "it is finished (`{status}`)"),
+                status,
+                is_cancelled,
+            } => fmt_ended(formatter, status, *is_cancelled),
             Blocker::SameStatus { status } => write!(formatter, "it is already in `{status}`"),
             Blocker::NoTransition { .. } => {
                 formatter.write_str("its workflow has no such transition")
             }
-            Blocker::NotByRequest { triggers } => {
-                let events = join_or(triggers.iter().map(|trigger| describe_trigger(trigger)));
-                write!(
-                    formatter,
-                    "this happens when {events}; it cannot be requested"
-                )
-            }
+            Blocker::NotByRequest { triggers } => fmt_event_needed(formatter, triggers),
             Blocker::NoPrevious => formatter.write_str("there is no earlier status to go back to"),
             Blocker::NotAllowed { role, by } => {
                 write!(
@@ -125,7 +138,7 @@ impl fmt::Display for Blocker {
             Blocker::GuardFailed { when, values } => fmt_guard(formatter, when, values),
             Blocker::GateFailed { failure } => failure.fmt(formatter),
             Blocker::ConfirmationNeeded { question } => {
-                write!(formatter, "the user must confirm this: \"{question}\"")
+                write!(formatter, "the user must confirm: \"{question}\"")
             }
             Blocker::NothingToPush { branch } => {
                 write!(formatter, "`{branch}` has no commit of its own")

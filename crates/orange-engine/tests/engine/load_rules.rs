@@ -549,11 +549,11 @@ fn every_hint_leads_to_a_fix() {
             "    gate: { section: \"## Done\", from: worker }\n"
         ),
         [
-            "this gate has no key `from` | it takes `section`, `required`, `fields`, `verdict`, `verdict_mode`, `from_role` and `fresh`"
+            "this gate has no key `from` | this gate takes `section`, `required`, `fields`, `verdict`, `verdict_mode`, `from_role` and `fresh`"
         ]
     );
     let found = messages("    gate: done\n", "    gate: { commnd: [x] }\n");
-    let unknown = "a gate has no key `commnd` | did you mean `command`? it takes `section`, `report`, `git`, `pr` and `command`";
+    let unknown = "a gate has no key `commnd` | did you mean `command`? a gate takes `section`, `report`, `git`, `pr` and `command`";
     assert!(found.contains(&unknown.to_owned()), "{found:#?}");
     assert_eq!(
         messages(edge, "  - from: *active\n"),

@@ -27,7 +27,7 @@ fn answer(right: &str, wrong: &str) -> Vec<(ProblemCode, String, String)> {
 /// The keys that the reader accepts in place of the nonsensical one.
 fn keys(right: &str, wrong: &str) -> BTreeSet<String> {
     let found = answer(right, wrong).into_iter().find_map(|it| {
-        let (_, list) = it.2.split_once("it takes ")?;
+        let (_, list) = it.2.split_once(" takes ")?;
         (it.0 == ProblemCode::UnknownKey).then(|| quoted(list))
     });
     let found = found.unwrap_or_else(|| panic!("nothing was said about {wrong}"));

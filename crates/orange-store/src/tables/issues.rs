@@ -33,7 +33,7 @@ pub struct StoredIssue {
 /// How far the issues of a project were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssueCursor {
-    /// The repository, as `owner/name` with its host.
+    /// The repository, as `host/owner/name`.
     pub repository: String,
     /// The last change that was read.
     pub since: Option<Timestamp>,

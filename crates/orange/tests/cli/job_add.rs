@@ -32,7 +32,10 @@ fn a_job_is_added_to_the_users_file() {
 #[test]
 fn what_is_no_job_is_refused_and_not_written() {
     let stage = Stage::new("default");
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 8] = [
+        (&["@daily"], "usage"),
+        (&["@daily", "x", "--workflow", "nothing"], "job-invalid"),
+        (&["@daily", "x", "--harness", "nothing"], "job-invalid"),
         (&["0 0 31 2 *", "x"], "job-invalid"),
         (&["0 0 * * * *", "x"], "job-invalid"),
         (&["@daily", "x", "--zone", "Mars"], "job-invalid"),

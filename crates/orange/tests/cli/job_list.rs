@@ -24,4 +24,15 @@ fn jobs_are_listed_with_their_next_time_and_their_mistakes() {
     let (_, answer) = stage.json(&["job", "list", "--json"]);
     assert_eq!(answer["jobs"][0]["state"], "enabled");
     assert_eq!(answer["problems"][0]["name"], "bad");
+    // What a job names may be gone later.
+    fs::write(
+        &path,
+        text.replace("project = \"app\"", "project = \"gone\""),
+    )
+    .unwrap();
+    let listed = stage.run_ok(&["job", "list"]);
+    assert!(listed.contains("cannot run: "), "{listed}");
+    let (code, told) = stage.call(&["doctor"]);
+    assert_ne!(code, 0, "{told}");
+    assert!(told.contains("job good"), "{told}");
 }

@@ -58,6 +58,6 @@ fn a_command_runs_in_the_project_and_its_end_is_recorded() {
     wait_for("the refusal", || {
         let (_, answer) = stage.json(&["job", "list", "--json"]);
         let detail = answer["jobs"][1]["runs"][0]["detail"].as_str();
-        detail.is_some_and(|it| it.contains("cannot add a job"))
+        detail.is_some_and(|it| it.contains("cannot identify the caller"))
     });
 }

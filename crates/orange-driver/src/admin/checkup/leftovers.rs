@@ -125,18 +125,22 @@ impl Admin {
         }
     }
 
-    /// What is in the folder of files that were moved aside. Earlier versions of orange also moved
-    /// the git directories of submodules there; these may have the only copy of a commit.
-    fn set_aside_files(&self) -> [Leftovers; 2] {
+    /// What is in the folder of files that were moved aside. Whole worktrees are there if their
+    /// repository was gone. Earlier versions of orange also moved the git directories of submodules
+    /// there; these may have the only copy of a commit.
+    fn set_aside_files(&self) -> [Leftovers; 3] {
         let folder = self.context.home.set_aside();
         // The name of a submodule can contain slashes, so its git directory can be at any depth
         // below `modules`.
         let has_repository = |it: &PathBuf| it.join("modules").is_dir();
         let (repositories, files): (Vec<PathBuf>, Vec<PathBuf>) =
             entries(&folder).into_iter().partition(has_repository);
+        let is_worktree = |it: &PathBuf| it.join(".git").symlink_metadata().is_ok();
+        let (worktrees, files): (Vec<PathBuf>, Vec<PathBuf>) =
+            files.into_iter().partition(is_worktree);
         let files = texts(files.into_iter());
         let quoted = |path: &str| format!("'{}'", path.replace('\'', r"'\''"));
-        let rm = if repositories.is_empty() {
+        let rm = if repositories.is_empty() && worktrees.is_empty() {
             quoted(&folder.display().to_string())
         } else {
             let files: Vec<String> = files.iter().map(|it| quoted(it)).collect();
@@ -148,6 +152,14 @@ impl Admin {
                 description: "files that git ignores, moved aside when a worktree was cleaned or \
                               removed",
                 fix: format!("if you need none of them, run `rm -r {rm}`"),
+            },
+            Leftovers {
+                names: texts(worktrees.into_iter()),
+                description: "worktrees, moved aside because their repository was gone",
+                fix: String::from(
+                    "they may have the only copy of uncommitted work: look at each of them before \
+                     you delete it",
+                ),
             },
             Leftovers {
                 names: texts(repositories.into_iter()),

@@ -5,6 +5,7 @@ mod disks;
 mod filters;
 mod forge;
 mod harness_settings;
+mod jobs;
 mod leftovers;
 mod rescues;
 mod skills;
@@ -110,6 +111,7 @@ impl Admin {
         self.check_leftovers(&mut found);
         self.check_kept_work(&projects, &mut found);
         self.check_default_branches(&projects, &mut found);
+        self.check_jobs(&mut found);
         self.check_submodules(&projects, &mut found);
         self.check_filters(&projects, &mut found);
         self.check_forges(&projects, &mut found);

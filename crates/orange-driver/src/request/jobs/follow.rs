@@ -13,6 +13,7 @@ use orange_store::{JobProgress, JobRunState, Store, StoreError};
 use serde_json::json;
 
 use crate::DriverError;
+use crate::jobs::state_of;
 use crate::request::answer::Answer;
 use crate::request::ask::TaskRequest;
 use crate::request::issues::request_of;
@@ -56,7 +57,7 @@ impl Requests {
         for _ in 0..MAX_STEPS {
             let now = clock::now();
             let mut progress = begin_or_continue(store, job, now)?;
-            let state = self.job_state(store, job, &progress)?;
+            let state = state_of(store, job, &progress)?;
             let window = job.rules.window.max(SHORTEST_WINDOW) + SHORTEST_WINDOW;
             let window = i64::try_from(window)
                 .unwrap_or(i64::MAX)

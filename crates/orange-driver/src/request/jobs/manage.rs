@@ -1,13 +1,13 @@
 //! What the user asks about jobs: list, add, enable, run, remove.
 
-use orange_config::{Job, JobProblem, JobWork, Jobs, NewJob, clock};
+use orange_config::{Job, JobProblem, JobWork, Jobs, JobsError, NewJob, clock};
 use orange_engine::names::{JobName, ProjectName, TaskId};
 use orange_engine::time::Timestamp;
 use orange_store::{JobProgress, JobRun, Store, StoreError};
 use serde::Serialize;
 
-use super::runs::{JobRunOutcome, outcome};
 use crate::DriverError;
+use crate::jobs::{JobRunOutcome, find_problem, find_unknown_names, has_failed_too_often, outcome};
 use crate::request::Requests;
 
 /// How many instants of the future are listed at most.
@@ -30,6 +30,8 @@ pub struct JobReport {
     pub command: Option<String>,
     /// Whether it runs.
     pub state: JobActivity,
+    /// What it names that does not exist: its project, its workflow or its harness.
+    pub problem: Option<String>,
     /// When it is due next, if it runs.
     pub next: Option<Timestamp>,
     /// Its latest runs, the newest first.
@@ -105,6 +107,10 @@ impl Requests {
     /// Adds a job to the user's file.
     pub fn add_job(&self, new: &NewJob) -> Result<JobReport, DriverError> {
         self.callers.require_user("add a job")?;
+        let (workflow, harness) = (new.get("workflow"), new.get("harness"));
+        if let Some(reason) = find_unknown_names(&self.context, workflow, harness) {
+            return Err(JobsError::NotAJob(reason).into());
+        }
         let job = Jobs::add(&self.context.home, new, clock::now())?;
         self.begin_job(&job)
     }
@@ -161,10 +167,7 @@ impl Requests {
         let mut is_paused = false;
         let mut runs = Vec::new();
         if let Some(store) = store {
-            if let Some(progress) = store.job_progress(&job.name)? {
-                let state = self.job_state(store, job, &progress)?;
-                is_paused = job.rules.pause_after > 0 && state.failures >= job.rules.pause_after;
-            }
+            is_paused = has_failed_too_often(store, job)?;
             for run in store.job_runs(&job.name, count)? {
                 runs.push(report_run(store, run)?);
             }
@@ -187,6 +190,7 @@ impl Requests {
             summary,
             command,
             state: activity,
+            problem: find_problem(&self.context, job),
             next: next.filter(|_| activity == JobActivity::Enabled),
             runs,
         })

@@ -3,4 +3,4 @@
 mod command;
 mod follow;
 pub(crate) mod manage;
-pub(crate) mod runs;
+mod recover;

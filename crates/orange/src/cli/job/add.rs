@@ -12,14 +12,14 @@ use crate::output::Output;
 /// The schedule has five fields: minute, hour, day of the month, month, day of the week, such as
 /// `0 9 * * 1-5` for 9:00 on weekdays. At each of these times the job creates a task with the
 /// summary, or runs the command of `--command` in the project's directory. A command does not count
-/// as you: it cannot do what only you may do.
+/// as you: orange refuses to change anything for it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// When: five fields, or `@hourly`, `@daily`, `@weekly`, `@monthly`.
     #[arg(value_name = "SCHEDULE")]
     pub schedule: String,
     /// The task in one sentence.
-    #[arg(value_name = "SUMMARY", required_unless_present = "command")]
+    #[arg(value_name = "SUMMARY")]
     pub summary: Option<String>,
     /// Run this shell command instead of creating a task.
     #[arg(
@@ -75,11 +75,14 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let work = args.summary.as_ref().or(args.command.as_ref());
+    let work = work.ok_or_else(|| {
+        Error::usage("`orange job add` needs a summary, or a command with `--command COMMAND`")
+            .hint("`orange job add --help` has examples")
+    })?;
     let driver = driver(environment)?;
     let project = driver.requests.project_of_job(args.project.as_deref())?;
-    let work = args.summary.as_ref().or(args.command.as_ref());
-    let name = args.name.clone();
-    let name = name.unwrap_or_else(|| name_from(work.map_or("", String::as_str)));
+    let name = args.name.clone().unwrap_or_else(|| name_from(work));
     let new = NewJob::default()
         .text("name", Some(name))
         .text("schedule", Some(args.schedule.as_str()))

@@ -97,6 +97,10 @@ fn push_job(job: &JobReport, text: &mut Text, width: Option<usize>) {
         }
     };
     text.push_line(&[(Style::Plain, &work)], 4, width);
+    if let Some(problem) = &job.problem {
+        let problem = format!("    cannot run: {problem}");
+        text.push_line(&[(Style::Bad, &problem)], 4, width);
+    }
     for run in &job.runs {
         let task = run.task.as_ref().map(|it| format!(", task `{it}`"));
         let detail = run.detail.as_deref().and_then(|it| it.lines().next());

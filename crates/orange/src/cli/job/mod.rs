@@ -24,7 +24,7 @@ pub const SHAPE: Shape = Shape::of::<JobReport>("orange.job/1");
 /// you can add, change or run jobs; agents cannot.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Add(add::Args),
+    Add(Box<add::Args>),
     List(list::Args),
     Enable(enable::Args),
     Disable(disable::Args),
@@ -53,7 +53,10 @@ fn print_job(job: &JobReport, what: &str, output: &mut Output) -> Result<Exit, E
         return SHAPE.print(job, output);
     }
     let mut text = Text::new();
-    let sentence = format!(": {what}; {}", when_next(job));
+    let sentence = match job.state {
+        JobActivity::Disabled => format!(": {what}"),
+        JobActivity::Enabled | JobActivity::Paused => format!(": {what}; {}", when_next(job)),
+    };
     let parts = [
         (Style::Bold, job.name.as_str()),
         (Style::Plain, sentence.as_str()),

@@ -150,7 +150,7 @@ prompts:
     let calls = stage.calls().replace("\n      ", " ");
     assert!(calls.contains("-> 3"), "{calls}");
     assert!(
-        calls.contains("the user must confirm this: \"Really?\""),
+        calls.contains("the user must confirm: \"Really?\""),
         "{calls}"
     );
     let person = format!("ask the user to run `orange task update {id} --status shut`");
