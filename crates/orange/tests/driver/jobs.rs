@@ -157,11 +157,10 @@ fn a_command_whose_process_died_is_a_failure_and_is_not_repeated() {
 #[test]
 fn failures_in_a_row_pause_a_job_until_it_is_enabled() {
     let stage = Stage::new("default");
-    add_hourly(
-        &stage,
-        &["Look", "--workflow", "nothing", "--missed", "all"],
-        5,
-    );
+    add_hourly(&stage, &["Look", "--missed", "all"], 5);
+    let mut text = std::fs::read_to_string(stage.home().jobs()).unwrap();
+    text.push_str("workflow = \"nothing\"\n");
+    std::fs::write(stage.home().jobs(), text).unwrap();
     let _supervisor = RunningSupervisor::start(&stage);
     let state = || {
         let (_, answer) = stage.json(&["job", "list", "--json"]);
