@@ -98,6 +98,8 @@ pub enum SkipReason {
 pub enum JobStep {
     /// No instant is due.
     Nothing,
+    /// A missed instant is due, and waits until the run of an earlier one has ended.
+    Wait,
     /// It failed too often in a row.
     Paused { failures: u32 },
     /// Nothing happens for any instant up to this one.
@@ -158,6 +160,8 @@ pub fn next_step(
         _ if !is_busy => start(None, &[]),
         Overlap::Queue if !state.is_command_running => start(state.active.last(), &[]),
         Overlap::Replace if !state.is_command_running => start(None, &state.active),
+        // Missed instants are made up for one after the other.
+        _ if rules.missed == Missed::All && !is_within(instant, ON_TIME_SECONDS) => JobStep::Wait,
         // A command is never ended for another one.
         Overlap::Skip | Overlap::Queue | Overlap::Replace => JobStep::Skip {
             through: instant,
@@ -215,7 +219,7 @@ mod tests {
                     state.reached = through;
                 }
                 JobStep::Nothing => return all,
-                JobStep::Paused { .. } => unreachable!("nothing failed"),
+                JobStep::Paused { .. } | JobStep::Wait => unreachable!("nothing failed or runs"),
             }
         }
     }
@@ -283,6 +287,20 @@ mod tests {
             };
             assert_eq!(next_step(&rules, &state, &hours(), at(5)), skip);
         }
+    }
+
+    #[test]
+    fn missed_instants_are_made_up_for_one_after_the_other() {
+        let mut state = idle(at(-3 * 3600));
+        state.active = vec![TaskId::new("a")];
+        let rules = rules(Missed::All);
+        assert_eq!(next_step(&rules, &state, &hours(), at(5)), JobStep::Wait);
+        // One that is reached in time is left out, as ever.
+        state.reached = at(-1);
+        assert!(matches!(
+            next_step(&rules, &state, &hours(), at(5)),
+            JobStep::Skip { .. }
+        ));
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl Requests {
     pub(crate) fn follow_jobs(&self, steps: &Steps) -> Result<Option<Timestamp>, DriverError> {
         let now = clock::now();
         let jobs = Jobs::load(&self.context.home, now)?.jobs;
-        let mut enabled: Vec<Job> = jobs.into_iter().filter(|it| it.is_enabled).collect();
+        let enabled: Vec<Job> = jobs.into_iter().filter(|it| it.is_enabled).collect();
         let names: Vec<JobName> = enabled.iter().map(|it| it.name.clone()).collect();
         if names.is_empty() && !self.context.home.database().exists() {
             return Ok(None);
@@ -42,17 +42,23 @@ impl Requests {
         // A job that is enabled again begins anew: nothing is made up for.
         store.forget_other_jobs(&names)?;
         let mut result = Ok(());
-        for job in &mut enabled {
-            if let Err(error) = self.follow_job(&mut store, job, steps) {
-                result = Err(error);
+        let mut has_waiting = false;
+        for job in &enabled {
+            match self.follow_job(&mut store, job, steps) {
+                Ok(is_waiting) => has_waiting |= is_waiting,
+                Err(error) => result = Err(error),
             }
         }
         result?;
+        if has_waiting {
+            return Ok(Some(now));
+        }
         let next = enabled.iter().filter_map(|it| it.schedule.next_after(now));
         Ok(next.min())
     }
 
-    fn follow_job(&self, store: &mut Store, job: &Job, steps: &Steps) -> Result<(), DriverError> {
+    /// Starts what is due of a job; returns whether an instant waits for the end of a run.
+    fn follow_job(&self, store: &mut Store, job: &Job, steps: &Steps) -> Result<bool, DriverError> {
         self.recover_commands(store, job)?;
         for _ in 0..MAX_STEPS {
             let now = clock::now();
@@ -65,7 +71,8 @@ impl Requests {
             let oldest = Timestamp::from_millis(now.millis().saturating_sub(window));
             let instants = job.schedule.between(progress.reached.max(oldest), now);
             match next_step(&job.rules, &state, &instants, now) {
-                JobStep::Nothing | JobStep::Paused { .. } => return Ok(()),
+                JobStep::Nothing | JobStep::Paused { .. } => return Ok(false),
+                JobStep::Wait => return Ok(true),
                 JobStep::Skip { through, reason } => {
                     let more = json!({ "job": job.name, "through": through, "reason": reason });
                     self.context
@@ -78,7 +85,7 @@ impl Requests {
                     replaced,
                 } => {
                     if !self.cancel_replaced(&replaced)? {
-                        return Ok(());
+                        return Ok(true);
                     }
                     self.start_job(store, job, instant, after, steps)?;
                     progress.reached = instant;
@@ -86,7 +93,7 @@ impl Requests {
             }
             store.record_job_progress(&job.name, &progress)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Starts the work of one instant. A task that cannot be created is a failed run.
